@@ -163,7 +163,7 @@ class [[nodiscard]] CompiledFunction {
     return shared("stats", at).graphs.stats();
   }
   // Of the graph that was called last. errors: Error before the first call
-  [[nodiscard]] const Program& program(SourceLocation at = SourceLocation::here()) const {
+  [[nodiscard]] Program program(SourceLocation at = SourceLocation::here()) const {
     return shared("program", at).graphs.latest("program", at)->program;
   }
 

@@ -13,6 +13,7 @@
 #include "heddle/trace/mesh.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/surroundings.h"
 
 namespace heddle::compile_internal {
 namespace {
@@ -43,11 +44,19 @@ std::recursive_mutex& trace_mutex() {
   return mutex;
 }
 
+// The shard_map and the named vmaps around: sizes of their axes are part of what is traced.
+std::string surroundings() {
+  std::string text;
+  trace_internal::append_surroundings(text);
+  return text;
+}
+
 // What the thread that holds trace_mutex() is tracing, outermost first.
 struct Tracing {
   const Graphs* graphs;
   const Call* call;
   std::vector<TreeSpec> structure;
+  std::string surroundings;
 };
 std::vector<Tracing>& tracing() {
   static auto& all = *new std::vector<Tracing>;
@@ -57,7 +66,7 @@ std::vector<Tracing>& tracing() {
 class Traces {
  public:
   Traces(const Graphs* graphs, const Call& call) {
-    tracing().push_back({graphs, &call, call.structure()});
+    tracing().push_back({graphs, &call, call.structure(), surroundings()});
   }
   ~Traces() { tracing().pop_back(); }
   Traces(const Traces&) = delete;
@@ -79,6 +88,7 @@ bool have_same_types(std::span<const Tensor> a, std::span<const Tensor> b) {
 
 bool fits(const Graph& graph, const Call& call) {
   const std::vector<SignatureLeaf>& leaves = graph.program.signature().arguments;
+  if (graph.surroundings != surroundings()) return false;
   if (graph.types != call.types || leaves.size() != call.leaves.size()) return false;
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Tensor& leaf = call.leaves[i];
@@ -103,6 +113,10 @@ struct Difference {
 
 std::string described(const std::optional<TreeSpec>& spec) {
   return spec ? describe(*spec) : "missing";
+}
+
+std::string named_or_none(const std::string& surroundings) {
+  return surroundings.empty() ? "no shard_map or named vmap" : surroundings;
 }
 
 Difference difference(const Graph& graph, const Call& call) {
@@ -139,6 +153,9 @@ Difference difference(const Graph& graph, const Call& call) {
     found.was = has_type ? base::cat("it has ", sharding_text(graph.shardings[i]))
                          : base::cat("it is ", to_string(leaves[i].shape));
   }
+  if (found.size == 0 && graph.surroundings != surroundings())
+    return {1, base::cat("it is called inside of ", named_or_none(surroundings())),
+            base::cat("it was inside of ", named_or_none(graph.surroundings))};
   if (found.size == 0)
     found = {1, "its arguments have other C++ types of equal structure", "they have others"};
   else if (found.size > 1)
@@ -264,7 +281,8 @@ GraphPtr Graphs::find(const Call& call) {
 GraphPtr Graphs::trace(const Call& call) {
   for (const Tracing& outer : tracing()) {
     if (outer.graphs != this || outer.call->types != call.types ||
-        !have_same_types(outer.call->leaves, call.leaves) || !call.has_structure(outer.structure))
+        outer.surroundings != surroundings() || !have_same_types(outer.call->leaves, call.leaves) ||
+        !call.has_structure(outer.structure))
       continue;
     throw Error(base::failed_precondition(
                     label(),
@@ -273,10 +291,8 @@ GraphPtr Graphs::trace(const Call& call) {
                 call.at);
   }
   const std::string reason = why(call);
-  int64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
-    number = stats_.graphs + 1;
     if (graphs_.size() >= static_cast<size_t>(int64_t{options_.max_graphs})) {
       throw Error(base::resource_exhausted(
                       label(), ": this call needs a graph more, and max_graphs is ",
@@ -289,14 +305,19 @@ GraphPtr Graphs::trace(const Call& call) {
   const Clock::time_point start = Clock::now();
   auto graph = [&] {
     const Traces running(this, call);
-    return std::make_shared<Graph>(number, call.trace());
+    return std::make_shared<Graph>(call.trace());
   }();
   graph->types = call.types;
+  graph->surroundings = surroundings();
   graph->traced_at = call.at;
   for (const Tensor& leaf : call.leaves) graph->shardings.push_back(leaf.node()->sharding);
-  tell_miss(base::cat(label(), ": graph ", number, " for the call at ", call.at, ": ", reason));
+  {
+    const std::lock_guard lock(mutex_);  // a call inside of fn may have made graphs of it
+    graph->number = ++stats_.graphs;
+  }
+  tell_miss(
+      base::cat(label(), ": graph ", graph->number, " for the call at ", call.at, ": ", reason));
   const std::lock_guard lock(mutex_);
-  ++stats_.graphs;
   stats_.trace_seconds += seconds_since(start);
   graph->is_for_good = std::ranges::none_of(graph->program.captures(), &Tensor::is_traced);
   if (graph->is_for_good) graphs_.push_back(graph);

@@ -56,11 +56,12 @@ struct Call {
 
 // What one set of arguments was traced to.
 struct Graph {
-  Graph(int64_t order, Program traced) : number(order), program(std::move(traced)) {}
+  explicit Graph(Program traced) : program(std::move(traced)) {}
 
-  int64_t number;  // from 1
+  int64_t number = 0;  // from 1
   Program program;
   const void* types = nullptr;
+  std::string surroundings = {};  // shard_map and named vmaps that it was traced in
   std::vector<std::shared_ptr<const hlo::Sharding>> shardings = {};  // of the leaves
   SourceLocation traced_at = {};
   bool is_for_good = true;  // else it captures values of the trace that it was made in

@@ -13,6 +13,7 @@
 #include "heddle/trace/node.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/surroundings.h"
 #include "heddle/transform/custom_derivative.h"
 #include "heddle/transform/derivatives.h"
 
@@ -55,7 +56,7 @@ Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
       like, [](const Tensor& leaf) { return leaf.node()->sharding != nullptr; });
   if (!fn.identity.known() || is_sharded) return traced_now(fn, shapes, like);
   scan_internal::BodyKey key{fn.identity, &kTransformed, fn.types, fn.structure, shapes};
-  scan_internal::append_surroundings(key.structure);
+  trace_internal::append_surroundings(key.structure);
   if (const scan_internal::BodyPtr found = scan_internal::find_body(key)) {
     count(&Counters::combine_hits);
     return {found->fragment, found->results[0], found->result_shapes, found->captures};
@@ -350,8 +351,6 @@ Linear transposed(const FlatFunction& fn, const Point& point) {
   require_floats(fn, point);
   const Trace trace = traced(fn, point);
   const std::vector<bool> by = by_parameter(point, trace);
-  const Status linear = transform::check_no_constant_term(*trace.module, by);
-  if (!linear.ok()) throw Error(in_words_of(linear, fn.what), fn.at);
   auto module = transform::transpose(*trace.module, by);
   if (!module.ok()) throw Error(in_words_of(module.status(), fn.what), fn.at);
   auto state = std::make_shared<Linear::State>();

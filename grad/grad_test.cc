@@ -7,7 +7,7 @@
 #include <map>
 
 #include "heddle/base/counters.h"
-#include "heddle/grad/internal/testing.h"
+#include "heddle/grad/support_test.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
@@ -25,7 +25,7 @@
 namespace heddle {
 namespace {
 
-using namespace grad_internal;  // NOLINT: testing.h
+using namespace grad_internal;  // NOLINT: support_test.h
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -36,12 +36,12 @@ Derived linear_solve(const FlatFunction& matvec, const FlatBody& solve,
   const auto require = [&](const Status& status) {
     if (!status.ok()) throw Error(in_words_of(status, matvec.what), matvec.at);
   };
-  require(transform::check_no_constant_term(*product.module, linear));
+  auto turned = transform::transpose(*product.module, linear);
+  if (turned.status().code() == StatusCode::kInvalidArgument) require(turned.status());
   if (symmetric)
     return custom_call(matvec, transform::kLinearSolve, b, {&solved, &product, &solved, &product});
   if (transpose_solve == nullptr)
     return custom_call(matvec, transform::kLinearSolve, b, {&solved, &product});
-  auto turned = transform::transpose(*product.module, linear);
   require(turned.status());
   const auto module = std::make_shared<const hlo::Module>(*std::move(turned));
   const auto transposed_product = [&](std::span<const Tensor> leaves) {

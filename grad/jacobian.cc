@@ -16,6 +16,10 @@ Dimensions joined(Dimensions a, const Dimensions& b) {
 
 Tensor basis_of(std::string_view what, const Tensor& x, SourceLocation at) {
   const trace_internal::PublicCall call(what, at);
+  if (is_complex(x.dtype()))
+    trace_internal::refuse("x is ", x.shape(),
+                           "; must be real: of complex numbers a Jacobian is "
+                           "one by the real parts and one by the imaginary parts");
   const int64_t n = x.shape().element_count();
   return reshape(eye(n, n, 0, x.dtype()), joined({n}, x.shape().dimensions()));
 }

@@ -108,6 +108,11 @@ class Vmapped {
            specs.size() == 1 ? " argument" : " arguments",
            ", it must have one for each, or be one number for all");
     size_t next = 0;
+    if (options_.axis_size) {
+      size_ = *options_.axis_size;
+      first_ = base::cat("axis_size is ", size_);
+      if (size_ < 0) fail("axis_size is ", size_, "; it must be at least 0");
+    }
     for (size_t i = 0; i < specs.size(); ++i) {
       const std::string name = base::cat("arg", i);
       trace_internal::require_values(
@@ -124,11 +129,6 @@ class Vmapped {
   }
 
   void require_axis(const Tensor& x, Leaf& leaf) {
-    if (size_ < 0 && options_.axis_size) {
-      size_ = *options_.axis_size;
-      first_ = base::cat("axis_size is ", size_);
-      if (size_ < 0) fail("axis_size is ", size_, "; it must be at least 0");
-    }
     if (leaf.axis == kNoAxis) return;
     const Shape& shape = x.shape();
     if (shape.rank() == 0)

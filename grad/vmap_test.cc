@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "heddle/base/counters.h"
-#include "heddle/grad/internal/testing.h"
+#include "heddle/grad/support_test.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
@@ -24,7 +24,7 @@
 namespace heddle {
 namespace {
 
-using namespace grad_internal;  // NOLINT: testing.h
+using namespace grad_internal;  // NOLINT: support_test.h
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -223,6 +223,24 @@ TEST(Vmap, ComposesWithJvpAndHessian) {
   auto along = [&](Tensor a, Tensor b) { return jvp(f, std::tuple(a), std::tuple(b)).second; };
   expect_same(vmap(along)(x, v), dy);
   expect_same(vmap(hessian(f))(x), one_by_one(hessian(f), 4, x));
+}
+
+// sqrt has no slope where a lane that has ended would take it.
+TEST(Vmap, LanesThatHaveEndedHaveNoPartInDerivatives) {
+  const auto f = [](Tensor x) {
+    return while_loop([](Tensor y) { return y > 1.0; }, [](Tensor y) { return sqrt(y - 1.0); }, x,
+                      {.max_steps = 3});
+  };
+  const Tensor xs = array<double>({1, 5, 1.2});
+  const Tensor want = one_by_one(grad(f), 3, xs);
+  expect_same(vmap(grad(f))(xs), want);
+  expect_same(grad([&](Tensor x) { return sum(vmap(f)(x)); })(xs), want);
+}
+
+TEST(Vmap, TheSizeAloneSaysHowManyExamples) {
+  const auto f = [](None) { return axis_index("i"); };
+  EXPECT_THAT(vmap(f, {.axis_size = 4, .axis_name = "i"})(None{}).to_vector<int32_t>(),
+              ElementsAre(0, 1, 2, 3));
 }
 
 TEST(VmapAxis, ExamplesAreTakenTogetherByName) {

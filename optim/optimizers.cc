@@ -106,7 +106,7 @@ Tensor norm_of(const Leaves& leaves) {
   DType dtype = f32;
   for (const Tensor& leaf : leaves) dtype = wide(leaf.dtype()) == f64 ? f64 : dtype;
   Tensor total = zeros({}, dtype);
-  for (const Tensor& leaf : leaves) total = total + sum(square(leaf.astype(dtype)));
+  for (const Tensor& leaf : leaves) total = total + sum(square(abs(leaf).astype(dtype)));
   return sqrt(total);
 }
 

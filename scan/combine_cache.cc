@@ -56,12 +56,6 @@ bool operator==(const BodyKey& a, const BodyKey& b) {
          a.structure == b.structure && std::ranges::equal(a.parameters, b.parameters, same_type);
 }
 
-void append_surroundings(std::string& structure) {
-  if (const auto* scope = trace_internal::ManualScope::current())
-    base::append(structure, to_string(scope->mesh()), " ", base::join(scope->axes(), ","));
-  base::append(structure, trace_internal::LaneScope::all_around());
-}
-
 BodyPtr find_body(const BodyKey& key) {
   uint64_t hash = key.hash();
   std::lock_guard lock(cache().mutex);

@@ -46,10 +46,6 @@ struct Body {
 };
 using BodyPtr = std::shared_ptr<const Body>;
 
-// Appends to a structure what a trace depends on beside its arguments: the mesh, and the vmaps,
-// that collectives in it are traced for.
-void append_surroundings(std::string& structure);
-
 // Returns the entry, or null.
 BodyPtr find_body(const BodyKey& key);
 void keep_body(BodyKey key, BodyPtr body);

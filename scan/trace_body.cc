@@ -8,6 +8,7 @@
 #include "heddle/trace/op_names.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/public_call.h"
+#include "heddle/trace/surroundings.h"
 #include "heddle/transform/import.h"
 
 namespace heddle::scan_internal {
@@ -117,7 +118,7 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
 BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check) {
   const Callable& callable = request.callable;
   if (!callable.identity.known()) return traced_body(request, check);
-  append_surroundings(request.structure);
+  trace_internal::append_surroundings(request.structure);
   BodyKey key{callable.identity, request.kind, callable.types, request.structure,
               request.parameters};
   if (BodyPtr found = find_body(key)) {

@@ -14,6 +14,7 @@
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/scalar_fragment.h"
 #include "heddle/trace/shaping.h"
+#include "heddle/trace/surroundings.h"
 
 namespace heddle {
 
@@ -47,6 +48,12 @@ std::string LaneScope::all_around() {
     if (!scope->name_.empty()) base::append(out, scope->mark_, "=", scope->size_, " ");
   }
   return out;
+}
+
+void append_surroundings(std::string& structure) {
+  if (const auto* scope = ManualScope::current())
+    base::append(structure, to_string(scope->mesh()), " ", base::join(scope->axes(), ","));
+  base::append(structure, LaneScope::all_around());
 }
 
 ManualScope::ManualScope(const Mesh& mesh, const std::vector<std::string>& axes)

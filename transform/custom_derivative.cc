@@ -39,6 +39,16 @@ std::optional<std::vector<size_t>> operand_counts(const Instruction& instruction
   return counts;
 }
 
+bool takes(const hlo::Computation& computation, const std::vector<Shape>& parameters,
+           size_t results) {
+  if (computation.parameters.size() != parameters.size()) return false;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!same_type(computation.parameter_shape(i), parameters[i])) return false;
+  }
+  const Shape& result = computation.result_shape();
+  return result.is_tuple() && static_cast<size_t>(result.element_shapes()) == results;
+}
+
 std::optional<Instruction> without_custom_derivative(const Instruction& instruction) {
   if (!has_own_derivative(instruction) || instruction.called.empty()) return std::nullopt;
   const auto counts = operand_counts(instruction, 1 + instruction.called.size());

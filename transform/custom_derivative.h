@@ -52,6 +52,10 @@ bool has_own_derivative(const hlo::Instruction& instruction);
 std::optional<std::vector<size_t>> operand_counts(const hlo::Instruction& instruction,
                                                   size_t numbers);
 
+// Whether a computation takes arrays of these types, and gives this many.
+bool takes(const hlo::Computation& computation, const std::vector<Shape>& parameters,
+           size_t results);
+
 // A call of the function itself, in place of a custom-call that has a derivative; nothing where an
 // instruction is none.
 std::optional<hlo::Instruction> without_custom_derivative(const hlo::Instruction& instruction);

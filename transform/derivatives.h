@@ -62,12 +62,11 @@ StatusOr<Linearized> linearize(const hlo::Module& module, const std::vector<bool
 
 // The transpose of a module that is linear in these of its parameters: (the other parameters.., a
 // cotangent of each result) -> a cotangent of each parameter that it is linear in.
-// errors: Unimplemented that names the op that is not linear and its line
+// errors: Unimplemented that names the op that is not linear and its line; InvalidArgument that
+// names one that adds, or puts beside, what does not depend on these parameters and is not 0
 StatusOr<hlo::Module> transpose(const hlo::Module& module, const std::vector<bool>& linear);
-// The same, linear from number `known` on: for the pushforward of linearize().
+// The same, linear from number `known` on: for the pushforward of linearize(), which is known to be
+// linear.
 StatusOr<hlo::Module> transpose(const hlo::Module& module, size_t known);
-// OK unless a sum in the entry has a term that does not depend on these parameters and is not 0:
-// then the module is affine, and transpose() would leave the term out.
-Status check_no_constant_term(const hlo::Module& module, const std::vector<bool>& linear);
 
 }  // namespace heddle::transform

@@ -54,7 +54,7 @@ Value in_each_lane(const Value& x, int64_t size) {
 
 namespace {
 
-constexpr No kRegion{"it runs computations; transform/batch.cc has its rule"};
+constexpr No kRegion{"it runs computations; transform/batching has its rule"};
 constexpr No kLeaf{"it takes no operands, so that all lanes share it"};
 constexpr No kHost{"it talks to the host, once for all lanes"};
 constexpr No kCompiled{"it is made by a compiler; give the program as it was before"};

@@ -23,9 +23,11 @@ Value sign_jvp(const Value& x, const Value& y, const Value& dx) {
 Value unary_jvp(Opcode opcode, const Value& x, const Value& y, const Value& dx) {
   switch (opcode) {
     case Opcode::kAbs: return abs_jvp(x, y, dx);
-    case Opcode::kAcos: return -(dx * rsqrt(1.0 - x * x));
-    case Opcode::kAcosh: return dx * rsqrt((x - 1.0) * (x + 1.0));
-    case Opcode::kAsin: return dx * rsqrt(1.0 - x * x);
+    case Opcode::kAcos: return -(dx * rsqrt((1.0 - x) * (1.0 + x)));
+    case Opcode::kAcosh:  // of complex numbers the root of the product has another branch
+      if (is_complex(x.dtype())) return dx * (rsqrt(x - 1.0) * rsqrt(x + 1.0));
+      return dx * rsqrt((x - 1.0) * (x + 1.0));
+    case Opcode::kAsin: return dx * rsqrt((1.0 - x) * (1.0 + x));
     case Opcode::kAsinh: return dx * rsqrt(x * x + 1.0);
     case Opcode::kAtan: return dx / (x * x + 1.0);
     case Opcode::kAtanh: return dx / ((1.0 - x) * (1.0 + x));

@@ -224,10 +224,13 @@ StatusOr<Values> eig_jvp(const JvpArgs& d) {
   return out;
 }
 
-// Of a routine's call; that it is right in itself was checked.
+// The other triangle is a's.
 StatusOr<Values> potrf_jvp(const JvpArgs& d) {
-  if (letter(d.of, "uplo") == 'L') return Values{cholesky_jvp(d.y[0], d.dx[0]), Value()};
-  return Values{adjoint(cholesky_jvp(adjoint(d.y[0]), adjoint(d.dx[0]))), Value()};
+  const bool lower = letter(d.of, "uplo") == 'L';
+  const Value factor = triangle(d.y[0], lower, false), &da = d.dx[0];
+  const Value of_factor =
+      lower ? cholesky_jvp(factor, da) : adjoint(cholesky_jvp(adjoint(factor), adjoint(da)));
+  return Values{of_factor + triangle(da, !lower, true), Value()};
 }
 StatusOr<Values> getrf_jvp(const JvpArgs& d) {
   return Values{lu_jvp(d.y[0], d.y[1], d.dx[0]), Value(), Value()};
@@ -277,9 +280,9 @@ std::pair<Value, Value> thin_qr_jvp(const Value& q, const Value& r, const Value&
   return {matmul(q, turned - inner) + right, matmul(inner - turned, r)};
 }
 
-// Whether the call has one operand and results of these types.
+// Whether the call has results of these types.
 bool gives(const JvpArgs& d, const std::vector<Shape>& results) {
-  if (d.x.size() != 1 || d.y.size() != results.size()) return false;
+  if (d.y.size() != results.size()) return false;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!same_type(d.y[i].shape(), results[i])) return false;
   }
@@ -365,6 +368,7 @@ StatusOr<Values> pinv_jvp(const JvpArgs& d) {
 }  // namespace
 
 StatusOr<Values> jvp_by_name(const JvpArgs& d) {
+  if (d.x.size() != 1 || d.dx[0].is_absent()) return unlike(d);
   const std::string_view name = derivative_name(d.of);
   if (name == "qr") return qr_jvp(d);
   if (name == "det") return det_jvp(d);

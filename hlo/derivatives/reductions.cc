@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "heddle/hlo/derivatives/internal/rules.h"
+#include "heddle/hlo/ops/window.h"
 
 namespace heddle::hlo {
 namespace {
@@ -159,8 +160,9 @@ int64_t dilated(int64_t size, int64_t by) { return size == 0 ? 0 : (size - 1) * 
 // The window of a sum over windows, seen from its operand.
 Window seen_from(const Window& window, const Dims& operand, const Dims& result) {
   Window out;
+  const std::vector<WindowDimension> entries = window_entries(window, operand.size());
   for (size_t d = 0; d < operand.size(); ++d) {
-    const WindowDimension& w = window.dimensions[d];
+    const WindowDimension& w = entries[d];
     const int64_t reach = dilated(w.size, w.window_dilation);
     const int64_t low = reach - 1 - w.padding_low;
     const int64_t high =

@@ -188,8 +188,9 @@ Derivative of_custom_call(std::string_view target) {
   }
   if (target == "Sharding") return {jvp_together, transpose_together};
   if (target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape")
-    return no("it is where a shard_map begins or ends; take the derivative inside of the "
-              "shard_map, and psum() it there");
+    return no(
+        "it is where a shard_map begins or ends; take the derivative inside of the "
+        "shard_map, and psum() it there");
   return derivative_of(Opcode::kCustomCall);
 }
 

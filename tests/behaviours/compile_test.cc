@@ -10,17 +10,20 @@
 #include <thread>
 
 #include "heddle/grad/grad.h"
+#include "heddle/grad/vmap.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/scan/function.h"
 #include "heddle/scan/loops.h"
 #include "heddle/scan/scan.h"
 #include "heddle/testing.h"
+#include "heddle/trace/collectives.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/devices.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/mesh.h"
 #include "heddle/trace/reductions.h"
+#include "heddle/trace/sequences.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
@@ -369,6 +372,19 @@ TEST(Compile, LowerGivesTheProgramWithoutARun) {
   EXPECT_THAT(program.hlo_text(), HasSubstr("ENTRY %step"));
   EXPECT_EQ(program(start(), ones({3})).count.item<int>(), 1);
   EXPECT_GE(program.compile().cost().argument_bytes, 12);
+}
+
+// The size of a named axis is part of what is traced.
+TEST(Compile, NamedAxesOfAnotherSizeAreAnotherGraph) {
+  const auto f = compile([](Tensor x) { return pmean(x, "i"); });
+  const auto mean_of = [&](int64_t n) {
+    return vmap(f, {.axis_name = "i"})(arange(n, f32)).to_vector<float>()[0];
+  };
+  EXPECT_EQ(mean_of(3), 1);
+  EXPECT_EQ(mean_of(5), 2);
+  EXPECT_EQ(mean_of(3), 1);
+  EXPECT_EQ(f.stats().graphs, 2);
+  EXPECT_THAT(f.explain_miss(), HasSubstr("it is called inside of i#0=5"));
 }
 
 }  // namespace

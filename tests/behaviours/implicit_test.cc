@@ -2,13 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "heddle/grad/internal/testing.h"
+#include "heddle/grad/support_test.h"
 #include "heddle/heddle.h"
 
 namespace heddle {
 namespace {
 
-using namespace grad_internal;  // NOLINT: testing.h
+using namespace grad_internal;  // NOLINT: support_test.h
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -163,6 +163,48 @@ TEST(LinearTranspose, IsTheTranspose) {
   const auto [x, y] = linear_transpose(both, scalar(0.0), scalar(0.0))(scalar(3.0));
   EXPECT_THAT(values(x), ElementsAre(6));
   EXPECT_THAT(values(y), ElementsAre(-3));
+}
+
+TEST(LinearTranspose, GoesThroughBarriersByLeaves) {
+  const auto f = [](Tensor a, Tensor b) {
+    const auto [x, y] = optimization_barrier(std::pair(a, b));
+    return 2.0 * x + 3.0 * y;
+  };
+  const auto [a, b] = linear_transpose(f, scalar(0.0), scalar(0.0))(scalar(1.0));
+  EXPECT_THAT(values(a), ElementsAre(2));
+  EXPECT_THAT(values(b), ElementsAre(3));
+  const auto second = [](Tensor a, Tensor b) {
+    return optimization_barrier(std::pair(a, b)).second * 1.0;
+  };
+  const auto [none, one] = linear_transpose(second, scalar(0.0), scalar(0.0))(scalar(1.0));
+  EXPECT_THAT(values(none), ElementsAre(0));
+  EXPECT_THAT(values(one), ElementsAre(1));
+}
+
+TEST(LinearTranspose, NamesTermsThatDoNotDependOnTheArgument) {
+  const Tensor x = some({2}), p = x > 0.0;
+  const auto refused = [&](auto fn) { return error_of([&] { (void)linear_transpose(fn, x); }); };
+  const auto is_refused = HasSubstr("so that the function is not linear");
+  EXPECT_THAT(refused([](Tensor x) { return concat({x, ones({2}, f64)}); }), is_refused);
+  EXPECT_THAT(refused([&](Tensor x) { return where(p, x, 1.0); }), is_refused);
+  EXPECT_EQ(refused([&](Tensor x) { return where(p, x, 0.0); }), "no error");
+  EXPECT_EQ(refused([&](Tensor x) { return concat({x, zeros({2}, f64)}); }), "no error");
+  EXPECT_THAT(refused([](Tensor x) { return std::pair(x, scalar(1.0)); }), is_refused);
+  const auto running = [](double start) {
+    return [start](Tensor x) {
+      return scan([](Tensor s, Tensor x) { return std::pair(s + x, s + x); }, scalar(start), x)
+          .second;
+    };
+  };
+  EXPECT_THAT(refused(running(1)), is_refused);
+  EXPECT_EQ(refused(running(0)), "no error");
+  const auto counted = [](Tensor x) {
+    const auto step = [](std::pair<Tensor, Tensor> s, None) {
+      return std::pair(std::pair(s.first + 1, s.second * s.first.astype(f64)), None{});
+    };
+    return scan(step, std::pair(scalar(0), x), None{}, {.length = 3}).first.second;
+  };
+  EXPECT_THAT(refused(counted), HasSubstr("use vjp()"));
 }
 
 TEST(LinearTranspose, NamesWhatIsNotLinear) {

@@ -5,13 +5,13 @@
 
 #include <functional>
 
-#include "heddle/grad/internal/testing.h"
+#include "heddle/grad/support_test.h"
 #include "heddle/heddle.h"
 
 namespace heddle {
 namespace {
 
-using namespace grad_internal;  // NOLINT: testing.h
+using namespace grad_internal;  // NOLINT: support_test.h
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -116,6 +116,22 @@ TEST(DerivativesOfFactors, Eig) {
   check_both(values, {3, 3});
   check_both(vectors, {3, 3});
   check(vectors, some({2, 4, 4}, 5));
+}
+
+// LAPACK's routine leaves the other triangle as it was.
+TEST(DerivativesOfFactors, CholeskyAsTheCallsOfLapack) {
+  for (const bool lower : {true, false}) {
+    check(
+        [lower](const Tensor& x) {
+          const Tensor a = matmul(x, transpose(x)) + 2.0 * eye(3, f64) + triu(x, 1) * 0.1;
+          const Tensor factor =
+              custom_call("lapack_dpotrf_ffi", {a}, {a.shape(), Shape(s32, {})},
+                          {.backend_config = lower ? "{uplo = 76 : ui8}" : "{uplo = 85 : ui8}",
+                           .typed = true})[0];
+          return weighed(lower ? tril(factor) : triu(factor)) + weighed(factor);
+        },
+        some({3, 3}));
+  }
 }
 
 TEST(DerivativesOfFactors, DeterminantOfSingularMatrices) {

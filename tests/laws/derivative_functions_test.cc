@@ -38,6 +38,24 @@ TEST(Derivatives, OfFunctions) {
               std::tuple(some({4}) + 2.0));
 }
 
+TEST(Derivatives, OfComplexFunctionsOnAllSidesOfTheirCuts) {
+  const std::pair<const char*, Tensor (*)(Operand)> functions[] = {
+      {"acosh", acosh}, {"acos", acos}, {"asin", asin},   {"asinh", asinh},
+      {"atanh", atanh}, {"atan", atan}, {"sqrt", sqrt},   {"log", log},
+      {"log1p", log1p}, {"tanh", tanh}, {"rsqrt", rsqrt},
+  };
+  const Tensor re = array<double>({-2, -2, 2, 2, 0.3, -0.3}),
+               im = array<double>({0.1, -0.1, 0.1, -0.1, 1.5, -1.5});
+  for (const auto& [name, fn] : functions) {
+    SCOPED_TRACE(name);
+    const auto loss = [fn = fn](Tensor re, Tensor im) {
+      const Tensor y = fn(complex(re, im));
+      return sum(real(y) * arange(6, f64)) + sum(square(imag(y)));
+    };
+    check_grads(loss, std::tuple(re, im), {.order = 1});
+  }
+}
+
 TEST(Derivatives, KeysAndCountersInTheCarry) {
   auto f = [](Tensor x) {
     auto step = [](std::tuple<Tensor, Tensor, Tensor> s, None) {

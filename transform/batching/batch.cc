@@ -176,6 +176,11 @@ StatusOr<AllLanes> Batcher::by_rule(Graph& graph, const Computation& computation
   return out;
 }
 
+Value Batcher::stopped_where_not(Graph& graph, const Value& p, const Value& x) const {
+  const Shape type = x.shape();
+  return chosen(p, x, graph.op(Opcode::kBitcastConvert, {x}, {}, {}, &type));
+}
+
 StatusOr<AllLanes> Batcher::of_call(Graph& graph, const Instruction& call, const AllLanes& operands,
                                     const Value& active) {
   const bool has_active = active && has_while(call.called[0]);
@@ -221,6 +226,8 @@ StatusOr<AllLanes> Batcher::of_call(Graph& graph, const Instruction& call, const
 StatusOr<AllLanes> Batcher::of_custom_derivative(Graph& graph, const Instruction& call,
                                                  const AllLanes& operands) {
   Instruction wide = call;
+  wide.name.clear();
+  if (!wide.extras->control_predecessors.empty()) wide.extras.mutate().control_predecessors.clear();
   wide.operands.clear();
   for (const Lanes& each : operands) wide.operands.push_back(full(each).id());
   for (hlo::ComputationId& called : wide.called) {

@@ -115,10 +115,7 @@ class BranchesBatch {
         parameters.push_back(each);
         continue;
       }
-      const Value x = batcher_.full(each);
-      const Shape type = x.shape();
-      const Value stopped = graph_.op(Opcode::kBitcastConvert, {x}, {}, {}, &type);
-      parameters.push_back({batcher_.chosen(taken, x, stopped), true});
+      parameters.push_back({batcher_.stopped_where_not(graph_, taken, batcher_.full(each)), true});
     }
     const Value active = active_ ? active_ & taken : taken;
     HEDDLE_ASSIGN_OR_RETURN(AllLanes results,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/base/strings.h"
+#include "heddle/hlo/derivative.h"
 #include "heddle/transform/batching/internal/batcher.h"
 #include "heddle/transform/internal/scan_parts.h"
 #include "heddle/transform/trip_count.h"
@@ -201,6 +202,18 @@ class WhileBatch {
 
   static Value any(const Value& on) { return hlo::reduce(on, Opcode::kOr, 0, {0}); }
 
+  // The state as a step takes it. Where there is reverse mode, lanes that have ended have no part
+  // in its derivative.
+  AllLanes in_running_lanes(Graph& graph, const State& state) const {
+    AllLanes out = state.leaves;
+    if (!differs_ || !most_) return out;
+    for (Lanes& each : out) {
+      if (each.is_batched && each.x.shape().is_array() && hlo::has_tangent(each.x.shape()))
+        each.x = batcher_.stopped_where_not(graph, state.on, each.x);
+    }
+    return out;
+  }
+
   // Returns whether it has to be written again, with more that differs between lanes.
   StatusOr<bool> write() {
     Graph condition(batcher_.into(), condition_.name);
@@ -210,7 +223,13 @@ class WhileBatch {
 
     Graph body(batcher_.into(), body_.name);
     const State now = parameter(body);
-    HEDDLE_ASSIGN_OR_RETURN(AllLanes next, batcher_.run(body, body_, now.leaves, now.on));
+    const AllLanes given = in_running_lanes(body, now);
+    HEDDLE_ASSIGN_OR_RETURN(AllLanes next, batcher_.run(body, body_, given, now.on));
+    for (Lanes& each : next) {  // what is handed on is what came
+      for (size_t i = 0; i < given.size(); ++i) {
+        if (given[i].x.id() == each.x.id()) each = now.leaves[i];
+      }
+    }
     if (differs_) {
       for (size_t i = 0; i < next.size(); ++i) {
         if (next[i].x.id() != now.leaves[i].x.id() && types_[i].is_array())

@@ -81,6 +81,12 @@ std::string_view not_linear(const Computation& computation, const Instruction& i
     case Opcode::kTriangularSolve:
       if (is_absent(0)) return "its matrix depends on the argument";
       break;
+    case Opcode::kSelectAndScatter:
+      if (is_absent(0)) return "what it compares depends on the argument";
+      [[fallthrough]];
+    case Opcode::kReduceWindow:
+      if (operands.back().is_absent()) return "its initial value depends on the argument";
+      break;
     default: break;
   }
   size_t leaf = 0;
@@ -94,6 +100,63 @@ std::string_view not_linear(const Computation& computation, const Instruction& i
 }
 
 }  // namespace
+
+namespace {
+
+// Whether a value is zeros, as far as its instructions tell.
+bool is_zero(const Graph& graph, InstructionId id) {
+  const Instruction& instruction = graph.at(id);
+  switch (instruction.opcode) {
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kTranspose:
+    case Opcode::kConvert: return is_zero(graph, instruction.operands[0]);
+    case Opcode::kConstant: {
+      const Literal& value = instruction.attrs.get<hlo::ConstantAttrs>().literal;
+      return value == Literal(value.shape());
+    }
+    default: return false;
+  }
+}
+
+// Ops that add their operands, or put them beside each other.
+bool joins(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kConcatenate:
+    case Opcode::kSelect:
+    case Opcode::kPad:
+    case Opcode::kScatter:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+    case Opcode::kComplex: return true;
+    default: return false;
+  }
+}
+
+Status constant_term(const Instruction& instruction) {
+  return at_line(base::invalid_argument(
+                     to_string(instruction.opcode),
+                     ": a term does not depend on the argument, so that the function is not "
+                     "linear; take the term out"),
+                 instruction);
+}
+
+}  // namespace
+
+bool Backward::is_constant_term(const Value& value) const {
+  return given_ == Given::kPerhapsAffine && value && hlo::has_tangent(value.shape()) &&
+         !is_zero(value.graph(), value.id());
+}
+
+Status Backward::check_no_constant(const Instruction& instruction, const Values& operands) const {
+  if (!joins(instruction.opcode) ||
+      !std::ranges::any_of(operands, [&](const Value& each) { return is_constant_term(each); }))
+    return {};
+  return constant_term(instruction);
+}
 
 // Behind a barrier, with the cotangents: what is computed again is not found to be equal to what
 // was computed before, and not computed before it is wanted.
@@ -129,6 +192,8 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
     case Opcode::kConditional:
       return transpose_of_conditional(*this, graph, computation, instruction, operands, ct);
     case Opcode::kCall: return of_call(graph, instruction, operands, ct);
+    case Opcode::kCopy:
+    case Opcode::kOptBarrier: return ct;  // leaf by leaf
     case Opcode::kWhile:
       return without_transpose(
           instruction,
@@ -176,7 +241,9 @@ StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& comput
       const auto first = operands.begin() + static_cast<std::ptrdiff_t>(part.first);
       values[i].assign(first, first + static_cast<std::ptrdiff_t>(part.size));
     } else if (any_absent(operands)) {
-      values[i].resize(cts[i].size());
+      HEDDLE_RETURN_IF_ERROR(check_no_constant(instruction, operands));
+      const bool is_barrier = instruction.opcode == Opcode::kOptBarrier;
+      values[i] = is_barrier ? operands : Values(cts[i].size());  // known leaves stay known
     } else {
       graph.set_location(instruction.at);
       values[i] = flattened(graph, copy_of(graph, source_, computation, instruction, operands));
@@ -185,7 +252,10 @@ StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& comput
 
   const Values& results = values[computation.root.value];
   for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i].is_absent()) cts[computation.root.value][i] = ct[i];
+    if (results[i].is_absent())
+      cts[computation.root.value][i] = ct[i];
+    else if (ct[i] && is_constant_term(results[i]))
+      return constant_term(computation.at(computation.root));
   }
   for (size_t i = size; i-- > 0;) {
     const Instruction& instruction = computation.instructions[i];

@@ -76,11 +76,11 @@ class CustomRule {
   StatusOr<Duals> jvp() {
     Values tangents;
     for (size_t i = 0; i < counts_[0]; ++i) tangents.push_back(or_zeros(graph_, operands_[i]));
-    HEDDLE_ASSIGN_OR_RETURN(
-        const Duals made,
-        forward_.run(graph_, forward_.source_.at(call_.called[1]), arguments(tangents, 1)));
     const size_t results = leaf_count(call_.shape);
-    if (made.size() != 2 * results) return malformed(call_);
+    const hlo::Computation rule = forward_.source_.at(call_.called[1]);
+    const Duals given = arguments(tangents, 1);
+    if (!takes(rule, types_of(given), 2 * results)) return malformed(call_);
+    HEDDLE_ASSIGN_OR_RETURN(const Duals made, forward_.run(graph_, rule, given));
     Duals out;
     for (size_t i = 0; i < results; ++i) {
       out.push_back({made[i].x});
@@ -90,11 +90,16 @@ class CustomRule {
   }
 
   StatusOr<Duals> vjp() {
-    HEDDLE_ASSIGN_OR_RETURN(
-        const Duals made,
-        forward_.run(graph_, forward_.source_.at(call_.called[1]), arguments({}, 1)));
     const std::vector<Shape> results = leaves_of(call_.shape);
-    if (made.size() < results.size()) return malformed(call_);
+    const hlo::Computation forward = forward_.source_.at(call_.called[1]);
+    const Duals arguments_given = arguments({}, 1);
+    const size_t kept = leaf_count(forward.result_shape());
+    if (kept < results.size() || !takes(forward, types_of(arguments_given), kept))
+      return malformed(call_);
+    HEDDLE_ASSIGN_OR_RETURN(const Duals made, forward_.run(graph_, forward, arguments_given));
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!same_type(made[i].x.shape(), results[i])) return malformed(call_);
+    }
     Values given;
     for (size_t i = results.size(); i < made.size(); ++i) given.push_back(made[i].x);
     const size_t residuals = given.size();
@@ -142,7 +147,18 @@ StatusOr<Values> transpose_of_pullback(Source& source, Graph& graph, const Instr
   if (!counts || call.called.size() != 1) return malformed(call);
   const auto [residuals, captures, tangents] = std::tuple((*counts)[0], (*counts)[1], (*counts)[2]);
   const hlo::Computation backward = source.at(call.called[0]);
-  if (backward.parameters.size() != residuals + ct.size() + captures) return malformed(call);
+  if (backward.parameters.size() != residuals + ct.size() + captures ||
+      operands.size() != call.operands.size() || !backward.result_shape().is_tuple())
+    return malformed(call);
+  const std::vector<Shape> results = leaves_of(call.shape);
+  for (size_t i = 0; i < backward.parameters.size(); ++i) {
+    const bool is_ct = i >= residuals && i < residuals + ct.size();
+    const size_t operand = i < residuals ? i : i - ct.size();
+    if (!is_ct && operands[operand].is_absent()) return malformed(call);
+    if (!same_type(backward.parameter_shape(i),
+                   is_ct ? results[i - residuals] : operands[operand].shape()))
+      return malformed(call);
+  }
   PartCopy copy(graph, backward);
   const auto give = [&](size_t parameter, const Value& value) {
     copy.give(backward.parameters[parameter],

@@ -195,7 +195,10 @@ StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of
   return out;
 }
 
-StatusOr<Module> transpose(const Module& module, const std::vector<bool>& linear) {
+namespace {
+
+StatusOr<Module> transposed(const Module& module, const std::vector<bool>& linear,
+                            Backward::Given given) {
   Writer writer;
   Source source(writer, module);
   const Computation computation = writer.module().at(source.called(module.entry));
@@ -207,7 +210,7 @@ StatusOr<Module> transpose(const Module& module, const std::vector<bool>& linear
   for (const Shape& shape : leaves_of(computation.result_shape()))
     ct.push_back(graph.parameter(shape));
   HEDDLE_ASSIGN_OR_RETURN(const Backward::Result out,
-                          Backward(writer).run(graph, computation, parameters, ct));
+                          Backward(writer, given).run(graph, computation, parameters, ct));
   Values all;
   for (size_t i = 0; i < linear.size(); ++i) {
     if (linear[i]) all.push_back(or_zeros(graph, out.ct[i], computation.parameter_shape(i)));
@@ -215,51 +218,16 @@ StatusOr<Module> transpose(const Module& module, const std::vector<bool>& linear
   return finished(writer, module, std::move(graph).finish(all));
 }
 
+}  // namespace
+
+StatusOr<Module> transpose(const Module& module, const std::vector<bool>& linear) {
+  return transposed(module, linear, Backward::Given::kPerhapsAffine);
+}
+
 StatusOr<Module> transpose(const Module& module, size_t known) {
   std::vector<bool> linear(module.entry_computation().parameters.size(), true);
   std::fill_n(linear.begin(), known, false);
-  return transpose(module, linear);
-}
-
-namespace {
-
-bool is_zero(const Computation& computation, const hlo::Instruction& instruction) {
-  switch (instruction.opcode) {
-    case hlo::Opcode::kBroadcast:
-    case hlo::Opcode::kReshape:
-    case hlo::Opcode::kConvert:
-      return is_zero(computation, computation.at(instruction.operands[0]));
-    case hlo::Opcode::kConstant: {
-      const Literal& value = instruction.attrs.get<hlo::ConstantAttrs>().literal;
-      return value == Literal(value.shape());
-    }
-    default: return false;
-  }
-}
-
-}  // namespace
-
-Status check_no_constant_term(const Module& module, const std::vector<bool>& linear) {
-  const Computation& entry = module.entry_computation();
-  std::vector<bool> depends(entry.instructions.size());
-  for (size_t i = 0; i < linear.size(); ++i) depends[entry.parameters[i].value] = linear[i];
-  for (size_t i = 0; i < entry.instructions.size(); ++i) {
-    const hlo::Instruction& instruction = entry.instructions[i];
-    const auto of = [&](InstructionId id) { return bool(depends[id.value]); };
-    if (std::ranges::any_of(instruction.operands, of)) depends[i] = true;
-    if (!depends[i] || (instruction.opcode != hlo::Opcode::kAdd &&
-                        instruction.opcode != hlo::Opcode::kSubtract))
-      continue;
-    for (InstructionId id : instruction.operands) {
-      if (of(id) || is_zero(entry, entry.at(id))) continue;
-      return at_line(base::invalid_argument(
-                         to_string(instruction.opcode),
-                         ": a term does not depend on the argument, so that the function is not "
-                         "linear; take the term out"),
-                     instruction);
-    }
-  }
-  return {};
+  return transposed(module, linear, Backward::Given::kLinear);
 }
 
 }  // namespace heddle::transform

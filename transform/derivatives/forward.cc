@@ -161,11 +161,7 @@ StatusOr<Duals> Forward::checkpointed(Graph& graph, const Instruction& call,
   const Computation computation = source_.at(call.called[0]);
   Graph inside(source_.into(), computation.name + ".tangent");
   Duals parameters;
-  Values given;
-  for (const Dual& each : operands) {
-    parameters.push_back({inside.parameter(each.x.shape())});
-    given.push_back(each.x);
-  }
+  for (const Dual& each : operands) parameters.push_back({inside.parameter(each.x.shape())});
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].dx) parameters[i].dx = inside.parameter(operands[i].x.shape());
   }
@@ -303,6 +299,12 @@ StatusOr<Duals> Forward::run(Graph& graph, const Computation& computation,
 
 Value or_zeros(Graph& graph, const Dual& dual) {
   return dual.dx ? dual.dx : graph.zeros(dual.x.shape());
+}
+
+std::vector<Shape> types_of(std::span<const Dual> duals) {
+  std::vector<Shape> out;
+  for (const Dual& each : duals) out.push_back(each.x.shape());
+  return out;
 }
 
 std::vector<bool> tangents_in(std::span<const Dual> duals) {

@@ -27,13 +27,8 @@ Status malformed(const Instruction& call) {
   return refused(call, "its operands are not those that its backend_config says");
 }
 
-// Whether a computation takes arrays of these types and gives `results` arrays.
 bool fits(const Computation& computation, const Duals& parameters, size_t results) {
-  if (computation.parameters.size() != parameters.size()) return false;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    if (!same_type(computation.parameter_shape(i), parameters[i].x.shape())) return false;
-  }
-  return leaf_count(computation.result_shape()) == results;
+  return takes(computation, types_of(parameters), results);
 }
 
 bool any_tangent(const Duals& duals) {

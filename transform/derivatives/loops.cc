@@ -17,6 +17,7 @@
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/effects.h"
 #include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
@@ -224,14 +225,14 @@ class ScanJvp {
                                              const std::vector<InstructionId>& returned,
                                              const std::vector<bool>& is_linear) const {
     std::vector<bool> out(both.instructions.size());
+    const Effects effects(forward_.source_.into().module());
     for (size_t i = 0; i < parts_.carries; ++i) {
       const InstructionId parameter = both.parameters[first_carry() + i];
       out[parameter.value] = returned[first_carry_result() + i] == parameter;
     }
     for (size_t i = 0; i < out.size(); ++i) {
       const Instruction& instruction = both.instructions[i];
-      if (instruction.opcode == Opcode::kParameter || is_linear[i] ||
-          has_trait(instruction.opcode, hlo::kSideEffect))
+      if (instruction.opcode == Opcode::kParameter || is_linear[i] || effects.of(instruction))
         continue;
       out[i] = std::ranges::all_of(instruction.operands,
                                    [&](InstructionId id) { return bool(out[id.value]); });

@@ -5,6 +5,7 @@
 
 #include "heddle/base/located_status.h"
 #include "heddle/hlo/op.h"
+#include "heddle/transform/effects.h"
 
 namespace heddle::transform {
 
@@ -105,22 +106,23 @@ Values PartCopy::want(std::span<const InstructionId> ids) {
 namespace {
 
 // As in merge-equal: a barrier keeps what is behind it apart, a token orders effects.
-bool may_merge(const Instruction& instruction) {
+bool may_merge(const Instruction& instruction, const Effects& effects) {
   return instruction.opcode != Opcode::kParameter && instruction.opcode != Opcode::kOptBarrier &&
-         !has_trait(instruction.opcode, hlo::kSideEffect) && !instruction.shape.is_token();
+         !effects.of(instruction) && !instruction.shape.is_token();
 }
 
 }  // namespace
 
 hlo::Computation merged(const Writer& writer, ComputationId id) {
   hlo::Computation computation = writer.module().at(id);
+  const Effects effects(writer.module());
   std::vector<InstructionId> now(computation.instructions.size());
   std::unordered_multimap<uint64_t, InstructionId> known;  // by hash
   for (size_t i = 0; i < now.size(); ++i) {
     Instruction& instruction = computation.instructions[i];
     now[i] = InstructionId(i);
     for (InstructionId& operand : instruction.operands) operand = now[operand.value];
-    if (!may_merge(instruction)) continue;
+    if (!may_merge(instruction, effects)) continue;
     const uint64_t hash = hlo::hash_of(instruction).low;
     auto [from, to] = known.equal_range(hash);
     const auto same = std::find_if(from, to, [&](const auto& entry) {

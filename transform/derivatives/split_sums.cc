@@ -25,7 +25,8 @@ class Splitter {
         may_split_(may_split),
         body_(merged(writer, step.id)),
         returned_(returned_values(body_)),
-        uses_(body_.instructions.size()) {
+        uses_(body_.instructions.size()),
+        differs_(different_in_steps()) {
     count_uses();
   }
 
@@ -125,9 +126,21 @@ class Splitter {
     return out;
   }
 
-  [[nodiscard]] bool is_same_in_all(InstructionId id) const {
-    const auto known = std::span(body_.parameters).subspan(step_.inputs, step_.known);
-    return std::ranges::find(known, id) != known.end();
+  [[nodiscard]] bool is_same_in_all(InstructionId id) const { return !differs_[id.value]; }
+
+  // Which instructions are made of what a step has of its own.
+  [[nodiscard]] std::vector<bool> different_in_steps() const {
+    std::vector<bool> out(body_.instructions.size());
+    for (size_t i = 0; i < body_.parameters.size(); ++i) {
+      const bool is_known = i >= step_.inputs && i < first_sum();
+      out[body_.parameters[i].value] = !is_known;
+    }
+    for (size_t i = 0; i < out.size(); ++i) {
+      for (InstructionId id : body_.instructions[i].operands) {
+        if (out[id.value]) out[i] = true;
+      }
+    }
+    return out;
   }
 
   SplitSums::Operand operand(InstructionId id) {
@@ -175,7 +188,8 @@ class Splitter {
   const std::vector<bool>& may_split_;
   Computation body_;
   std::vector<InstructionId> returned_;
-  std::vector<size_t> uses_;  // of what the results need
+  std::vector<size_t> uses_;   // of what the results need
+  std::vector<bool> differs_;  // between steps
   std::vector<InstructionId> more_;
 };
 

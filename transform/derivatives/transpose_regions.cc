@@ -46,8 +46,19 @@ class ScanTranspose {
   StatusOr<Values> run() {
     find_linear_carries();
     for (size_t i = 0; i < parts_.carries; ++i) {
+      if (linear_[i] && backward_.is_constant_term(carries_[i]))
+        return at_line(base::invalid_argument("scan: carry ", i,
+                                              " begins as what does not depend on the argument, so "
+                                              "that the function is not linear; begin with zeros"),
+                       scan_);
+    }
+    for (size_t i = 0; i < parts_.carries; ++i) {
       if (!linear_[i] && !is_handed_on(i))
-        return base::internal_error("a scan of tangents steps carry ", i, ", which is none");
+        return at_line(
+            base::unimplemented("scan: has no reverse derivative: carry ", i,
+                                " does not depend on the argument, and changes from step to step; "
+                                "use vjp(), which computes it before"),
+            scan_);
       ch_.push_back(linear_[i] && ct_[parts_.outputs + i]);
     }
     HEDDLE_RETURN_IF_ERROR(write_body());
@@ -219,13 +230,12 @@ class ScanTranspose {
   }
 
   StatusOr<Values> loop() {
-    if (!attribute(scan_, kParallelBackward).empty() && parts_.length > 0 &&
-        parts_.dimension == 0)
+    if (!attribute(scan_, kParallelBackward).empty() && parts_.length > 0 && parts_.dimension == 0)
       return at_once();
     const Values inputs = scanned(), known = known_carries(), before = carries_before();
-    const SplitSums split = split_sums(
-        backward_.source_.into(),
-        {step_, inputs.size(), output_count(), known.size(), parts_.dimension}, sums());
+    const SplitSums split =
+        split_sums(backward_.source_.into(),
+                   {step_, inputs.size(), output_count(), known.size(), parts_.dimension}, sums());
     Values operands = inputs;
     operands.insert(operands.end(), known.begin(), known.end());
     for (size_t i = 0; i < before.size(); ++i) {
@@ -246,8 +256,8 @@ class ScanTranspose {
     for (size_t i = 0; i < before.size(); ++i) {
       Value sum = split.stays[i] ? all[next++] : before[i];
       for (const SplitSums::Product& each : split.products[i])
-        sum = sum + sum_of_products(graph_, each, value_of(each.a), value_of(each.b),
-                                    parts_.dimension);
+        sum = sum +
+              sum_of_products(graph_, each, value_of(each.a), value_of(each.b), parts_.dimension);
       carries.push_back(sum);
     }
     return of_operands(all, carries);

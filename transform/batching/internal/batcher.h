@@ -43,6 +43,9 @@ class Batcher {
   [[nodiscard]] Shape type_of(const Shape& lane, bool is_batched) const;
   [[nodiscard]] Value full(const Lanes& lanes) const;
   [[nodiscard]] Shape active_type() const { return {pred, {size_}}; }
+  // The same value of which derivatives know nothing in lanes where p is not true: what is not
+  // finite in the tangents of such a lane goes nowhere. Of floats.
+  [[nodiscard]] Value stopped_where_not(Graph& graph, const Value& p, const Value& x) const;
   // Where p (pred, one a lane) is true x, elsewhere y: both with one value a lane.
   [[nodiscard]] Value chosen(const Value& p, const Value& x, const Value& y) const;
 

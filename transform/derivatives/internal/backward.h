@@ -1,6 +1,7 @@
 // The backward pass: cotangents of what a computation is linear in.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "heddle/base/status.h"
@@ -16,8 +17,13 @@ class Backward {
     Values ct;     // cotangents of the parameters that are absent; absent: zero
   };
 
+  // Whether what is transposed was written by jvp, or is a user's function: of that a term that
+  // does not depend on what it is linear in is an error.
+  enum class Given : uint8_t { kLinear, kPerhapsAffine };
+
   // Computations are those of the module that is written.
-  explicit Backward(Writer& writer) : source_(writer) {}
+  explicit Backward(Writer& writer, Given given = Given::kLinear)
+      : source_(writer), given_(given) {}
 
   // parameters: their leaves; absent: those that the computation is linear in.
   // ct: cotangents of the results' leaves; absent: zero. Not read of those that are known.
@@ -38,7 +44,12 @@ class Backward {
   StatusOr<Values> of_call(Graph& graph, const hlo::Instruction& call, const Values& operands,
                            const Values& ct);
 
+  // errors: InvalidArgument where a known value takes part that is not known to be 0
+  Status check_no_constant(const hlo::Instruction& instruction, const Values& operands) const;
+  [[nodiscard]] bool is_constant_term(const Value& value) const;
+
   Source source_;
+  Given given_;
 };
 
 // Rules of regions: cotangents of the operands' leaves.

@@ -75,6 +75,7 @@ StatusOr<Duals> jvp_of_custom(Forward& forward, Graph& graph, const hlo::Instruc
 StatusOr<Duals> jvp_of_implicit(Forward& forward, Graph& graph, const hlo::Instruction& call,
                                 const std::vector<Shape>& shapes, const Duals& operands);
 
+std::vector<Shape> types_of(std::span<const Dual> duals);
 // The tangent, zeros where it is absent.
 Value or_zeros(Graph& graph, const Dual& dual);
 std::vector<bool> tangents_in(std::span<const Dual> duals);

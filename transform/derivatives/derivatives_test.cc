@@ -1,0 +1,131 @@
+// Derivatives of modules from text: what is malformed is an error, and never read out of bounds.
+#include "heddle/transform/derivatives.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heddle/hlo/text.h"
+#include "heddle/hlo/verify.h"
+
+namespace heddle::transform {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The text of the gradient by the parameters in `of`, or the error's message.
+std::string gradient_of(std::string_view text, const std::vector<bool>& of) {
+  const auto module = hlo::parse_text(text);
+  if (!module.ok()) return std::string(module.status().message());
+  const auto made = gradient(*module, of);
+  if (!made.ok()) return std::string(made.status().message());
+  const Status status = hlo::verify(*made);
+  return status.ok() ? hlo::print(*made) : std::string(status.message());
+}
+std::string transpose_of(std::string_view text, const std::vector<bool>& linear) {
+  const auto module = hlo::parse_text(text);
+  if (!module.ok()) return std::string(module.status().message());
+  const auto made = transpose(*module, linear);
+  if (!made.ok()) return std::string(made.status().message());
+  const Status status = hlo::verify(*made);
+  return status.ok() ? hlo::print(*made) : std::string(status.message());
+}
+
+constexpr std::string_view kRules = R"(
+  fn { ROOT x = f32[] parameter(0) }
+  rule {
+    x = f32[] parameter(0)
+    dx = f32[] parameter(1)
+    more = f32[] parameter(2)
+    ROOT r = (f32[], f32[]) tuple(x, dx)
+  }
+  add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+)";
+
+TEST(DerivativesOfText, CustomRulesOfOtherTypesAreRefused) {
+  struct Case {
+    std::string_view target, called, counts;
+  };
+  for (const auto& [target, called, counts] : {
+           Case{"custom_jvp", "fn, rule", "1,0,0"},
+           Case{"custom_jvp", "fn", "1,0,0"},
+           Case{"custom_vjp", "fn, rule, rule", "1,0,0,0"},
+           Case{"root", "fn, rule, rule", "1,0,0,0"},
+           Case{"linear_solve", "fn, rule", "1,0,0"},
+           Case{"linear_solve", "fn, rule", "9,9"},
+       }) {
+    const std::string text =
+        base::cat("HloModule m\n", kRules, "ENTRY main {\n  x = f32[] parameter(0)\n",
+                  "  y = (f32[]) custom-call(x), custom_call_target=\"heddle.", target,
+                  "\", called_computations={", called, "}, backend_config=\"", counts,
+                  "\"\n  ROOT z = f32[] get-tuple-element(y), index=0\n}");
+    EXPECT_THAT(gradient_of(text, {true}),
+                HasSubstr("its operands are not those that its backend_config says"))
+        << text;
+  }
+}
+
+TEST(DerivativesOfText, NamedDerivativesOfOtherTypesAreRefused) {
+  for (const std::string_view name : {"qr", "det", "pinv", "none"}) {
+    const std::string one = base::cat(R"(HloModule m
+      fn { ROOT x = f32[3] parameter(0) }
+      ENTRY main {
+        x = f32[3] parameter(0)
+        y = f32[3] call(x), to_apply=fn, frontend_attributes={heddle.derivative=")",
+                                      name, R"("}
+        w = f32[1] slice(y), slice={[0:1]}
+        ROOT z = f32[] reshape(w)
+      })");
+    EXPECT_THAT(gradient_of(one, {true}), HasSubstr("derivative")) << name;
+    EXPECT_THAT(gradient_of(one, {true}), HasSubstr(name)) << name;
+    const std::string two = base::cat(R"(HloModule m
+      fn { i = s32[] parameter(0)  ROOT x = f32[] parameter(1) }
+      ENTRY main {
+        i = s32[] parameter(0)
+        x = f32[] parameter(1)
+        ROOT y = f32[] call(i, x), to_apply=fn, frontend_attributes={heddle.derivative=")",
+                                      name, "\"}\n}");
+    EXPECT_THAT(gradient_of(two, {false, true}),
+                HasSubstr("its types are not those that heddle.derivative"))
+        << name;
+  }
+}
+
+TEST(DerivativesOfText, AnEmptyWindowIsOneOfOnes) {
+  EXPECT_THAT(gradient_of(R"(HloModule m
+      add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+      ENTRY main {
+        x = f32[4] parameter(0)
+        zero = f32[] constant(0)
+        y = f32[4] reduce-window(x, zero), to_apply=add
+        ROOT z = f32[] reduce(y, zero), dimensions={0}, to_apply=add
+      })",
+                          {true}),
+              HasSubstr("f32[4]"));
+}
+
+TEST(TransposeOfText, SaysWhatIsNotLinear) {
+  EXPECT_THAT(transpose_of(R"(HloModule m
+      ge { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = pred[] compare(a, b), direction=GE }
+      add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+      ENTRY main {
+        x = f32[4] parameter(0)
+        s = f32[2] parameter(1)
+        zero = f32[] constant(0)
+        y = f32[4] select-and-scatter(x, s, zero), window={size=2 stride=2}, select=ge, scatter=add
+        ROOT r = (f32[4]) tuple(y)
+      })",
+                           {true, false}),
+              HasSubstr("what it compares depends on the argument"));
+  EXPECT_THAT(transpose_of(R"(HloModule m
+      ENTRY main {
+        x = f32[2] parameter(0)
+        one = f32[2] constant({1, 1})
+        y = f32[4] concatenate(x, one), dimensions={0}
+        ROOT r = (f32[4]) tuple(y)
+      })",
+                           {true}),
+              HasSubstr("concatenate: a term does not depend on the argument"));
+}
+
+}  // namespace
+}  // namespace heddle::transform
