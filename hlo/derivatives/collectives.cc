@@ -9,13 +9,15 @@
 namespace heddle::hlo {
 namespace {
 
-// The instruction with another operand, and all that it says of devices and shardings.
-Value same_of(Graph& graph, const Instruction& of, const Value& x) {
+// The instruction with other operands, and all that it says of devices and shardings.
+Values same_of(Graph& graph, const Instruction& of, const Values& operands) {
   Instruction now = of;
   now.name.clear();
-  now.operands = {x.id()};
+  now.operands.clear();
+  for (const Value& each : operands) now.operands.push_back(each.id());
   now.extras.mutate().control_predecessors.clear();
-  return graph.append(std::move(now));
+  const Value made = graph.append(std::move(now));
+  return made.shape().is_tuple() ? graph.elements(made) : Values{made};
 }
 
 Status check_one(size_t operands) {
@@ -55,22 +57,29 @@ Value own_part_of_sum(const TransposeArgs& t) {
 }  // namespace
 
 StatusOr<Values> jvp_together(const JvpArgs& d) {
-  HEDDLE_RETURN_IF_ERROR(check_one(d.x.size()));
   if (!d.of.called.empty()) HEDDLE_RETURN_IF_ERROR(check_sum(d.called()));
-  return Values{same_of(d.graph, d.of, d.full_dx(0))};
+  Values tangents;
+  for (size_t i = 0; i < d.x.size(); ++i) tangents.push_back(d.full_dx(i));
+  return same_of(d.graph, d.of, tangents);
 }
 
 StatusOr<Values> transpose_together(const TransposeArgs& t) {
-  HEDDLE_RETURN_IF_ERROR(check_one(t.x.size()));
   switch (t.of.opcode) {
     case Opcode::kAllGather: {
+      HEDDLE_RETURN_IF_ERROR(check_one(t.x.size()));
       if (!together_along(t.of).empty()) return Values{own_part_of_sum(t)};
       const ComputationId sum = t.graph.writer().combiner(Opcode::kAdd, t.shape(0).dtype());
       return Values{collective(t, Opcode::kReduceScatter, {sum})};
     }
-    case Opcode::kReduceScatter: return Values{collective(t, Opcode::kAllGather, {})};
-    // Part j of device i is part i of device j; a sum that all have, and a layout.
-    default: return Values{same_of(t.graph, t.of, t.ct[0])};
+    case Opcode::kReduceScatter:
+      HEDDLE_RETURN_IF_ERROR(check_one(t.x.size()));
+      return Values{collective(t, Opcode::kAllGather, {})};
+    default: {  // part j of device i is part i of device j; sums that all have, and a layout
+      Values cts;
+      for (size_t i = 0; i < t.ct.size(); ++i)
+        cts.push_back(t.ct[i] ? t.ct[i] : t.graph.zeros(t.shape(i)));
+      return same_of(t.graph, t.of, cts);
+    }
   }
 }
 

@@ -20,32 +20,8 @@ constexpr const char* kTable = "tests/derivatives/jax_table.txt";
 // Cases that are not equal, and why: they are skipped, and counted. One that is equal after all
 // must leave the list.
 const std::map<std::string, std::string>& waiting() {
-  static const std::string kLapack = "the LAPACK call has no derivative";
   static const std::string kWhile = "the formula has a while, and no reverse derivative";
   static const std::map<std::string, std::string> kWaiting = {
-      {"complex_det", kLapack},
-      {"complex_solve", kLapack},
-      {"det", kLapack},
-      {"det_2", kLapack},
-      {"eigh", kLapack},
-      {"eigh_vectors", kLapack},
-      {"eigvals", kLapack},
-      {"expm", kLapack},
-      {"inv", kLapack},
-      {"inv_second", kLapack},
-      {"lstsq", kLapack},
-      {"lu", kLapack},
-      {"matrix_power_-2", kLapack},
-      {"norm_nuclear", kLapack},
-      {"pinv", kLapack},
-      {"qr", kLapack},
-      {"slogdet", kLapack},
-      {"slogdet_negative", kLapack},
-      {"slogdet_second", kLapack},
-      {"solve", kLapack},
-      {"solve_vector", kLapack},
-      {"svd", kLapack},
-      {"svd_vectors", kLapack},
       {"betainc_by_x", kWhile},
       {"hyp1f1_by_x", kWhile},
       {"igamma_by_a", kWhile},

@@ -104,11 +104,17 @@ bool has_rules(Opcode opcode) {
   }
 }
 
+// What joins several devices does not run here: tests/behaviours/sharding_test.cc has its laws.
+bool joins_devices(Opcode opcode) {
+  return opcode == Opcode::kReduceScatter || opcode == Opcode::kAllGather ||
+         opcode == Opcode::kAllToAll || opcode == Opcode::kCollectivePermute;
+}
+
 class DerivativeLaws : public ::testing::TestWithParam<Opcode> {};
 
 TEST_P(DerivativeLaws, TangentIsTheCentralDifferenceAndTheTransposeItsAdjoint) {
   const Opcode opcode = GetParam();
-  if (!has_rules(opcode) || has_its_own_convention(opcode)) return;
+  if (!has_rules(opcode) || has_its_own_convention(opcode) || joins_devices(opcode)) return;
   for (const Sample& sample : samples_of(opcode)) {
     if (!is_sampled(sample)) continue;
     SCOPED_TRACE(sample.line);
