@@ -172,7 +172,9 @@ class Checker {
   void require_near(double difference, double size, const std::string& what) const {
     const double allowed = accuracy_.tolerance * (1 + size);
     if (difference <= allowed) return;
-    throw Error(base::internal_error(what, " differ by ", difference, "; they may by ", allowed),
+    throw Error(base::failed_precondition(
+                    "check_grads: ", what, " differ by ", difference, "; they may by ", allowed,
+                    ": a derivative of your own is wrong, or the function is not smooth there"),
                 at_);
   }
 

@@ -60,6 +60,8 @@ class CustomJvp {
       if constexpr (!kGivesBoth) {
         return Tensor();
       } else {
+        trace_internal::require_function("custom_jvp", "function", fn_, at_);
+        trace_internal::require_function("custom_jvp", "rule", rule_, at_);
         Point point = point_at(args...);
         by_all(point, "custom_jvp", at_);
         const auto run = flat<Fn, Args...>(fn_, point.specs);
@@ -138,6 +140,9 @@ class CustomVjp {
                     "of the result), and returns the cotangent of the argument: of several "
                     "arguments the std::tuple");
       if constexpr (kIsBackward) {
+        trace_internal::require_function("custom_vjp", "function", fn_, at_);
+        trace_internal::require_function("custom_vjp", "forward", forward_, at_);
+        trace_internal::require_function("custom_vjp", "backward", backward_, at_);
         Point point = point_at(args...);
         by_all(point, "custom_vjp", at_);
         const auto run = flat<Fn, Args...>(fn_, point.specs);

@@ -27,20 +27,24 @@ namespace {
 
 constexpr char kTransformed = 0;  // the kind of a body that is transformed
 
-Trace traced_now(const FlatFunction& fn, const std::vector<Shape>& shapes,
-                 std::span<const Tensor> like) {
-  Trace out;
+trace_internal::Traced recorded(const FlatFunction& fn, const std::vector<Shape>& shapes,
+                                std::span<const Tensor> like, TreeSpec& spec) {
   const auto run = [&](std::span<const Tensor> leaves) {
     std::vector<TreeSpec> specs;
     std::vector<Tensor> results = fn.run(leaves, specs);
-    out.spec = specs[0];
+    spec = specs[0];
     trace_internal::require_values(
-        fn.what, "result", results, [&] { return out.spec; }, fn.at);
+        fn.what, "result", results, [&] { return spec; }, fn.at);
     return results;
   };
   const std::string what(fn.name.empty() ? fn.what : fn.name);
-  trace_internal::Traced trace =
-      trace_internal::trace_flat(what, shapes, run, fn.at, like, !fn.name.empty());
+  return trace_internal::trace_flat(what, shapes, run, fn.at, like, !fn.name.empty());
+}
+
+Trace traced_now(const FlatFunction& fn, const std::vector<Shape>& shapes,
+                 std::span<const Tensor> like) {
+  Trace out;
+  trace_internal::Traced trace = recorded(fn, shapes, like, out.spec);
   out.results = trace.module.entry_computation().result_shape().elements();
   out.captures = std::move(trace.captures);
   bool known = false;
@@ -195,7 +199,17 @@ StatusOr<Made> make(const Key& key) {
   return made;
 }
 
-MadePtr find_or_make(Key key, const FlatFunction& fn) {
+// Equal traces are one, with the lines of the first: an error is made again with this one's.
+[[noreturn]] void throw_in_own_lines(const FlatFunction& fn, const Point& point,
+                                     const Status& status,
+                                     base::FunctionRef<Status(const Fragment&)> make_again) {
+  TreeSpec spec;
+  const Fragment own = shared(recorded(fn, types_of(point.leaves), point.leaves, spec).module);
+  const Status again = make_again(own);
+  throw Error(in_words_of(again.ok() ? status : again, fn.what), fn.at);
+}
+
+MadePtr find_or_make(Key key, const FlatFunction& fn, const Point& point) {
   base::Hasher hasher;
   hasher.add_word(reinterpret_cast<uint64_t>(key.of.get()));
   hasher.add_word(static_cast<uint64_t>(key.kind));
@@ -206,7 +220,11 @@ MadePtr find_or_make(Key key, const FlatFunction& fn) {
       return *found;
   }
   auto made = make(key);
-  if (!made.ok()) throw Error(in_words_of(made.status(), fn.what), fn.at);
+  if (!made.ok()) {
+    throw_in_own_lines(fn, point, made.status(), [&](const Fragment& own) {
+      return make({own, key.kind, key.by}).status();
+    });
+  }
   auto out = std::make_shared<const Made>(*std::move(made));
   decltype(Cache::made)::Dropped dropped;
   std::lock_guard lock(cache().mutex);
@@ -282,14 +300,15 @@ Derived gradient(const FlatFunction& fn, const Point& point) {
   const Trace trace = traced(fn, point);
   require_scalar(fn, trace);
   const MadePtr made =
-      find_or_make({trace.module, Kind::kGradient, by_parameter(point, trace)}, fn);
+      find_or_make({trace.module, Kind::kGradient, by_parameter(point, trace)}, fn, point);
   return derived(trace, call(fn.what, fn.at, made->first, with_captures(point.leaves, trace)));
 }
 
 Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor>& tangents) {
   const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   const Trace trace = traced(fn, point);
-  const MadePtr made = find_or_make({trace.module, Kind::kJvp, by_parameter(point, trace)}, fn);
+  const MadePtr made =
+      find_or_make({trace.module, Kind::kJvp, by_parameter(point, trace)}, fn, point);
   std::vector<Tensor> operands = with_captures(point.leaves, trace);
   operands.insert(operands.end(), tangents.begin(), tangents.end());
   return derived(trace, call(fn.what, fn.at, made->first, std::move(operands)));
@@ -334,7 +353,8 @@ std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point)
   auto state = std::make_shared<Linear::State>();
   state->what = fn.what;
   state->at = fn.at;
-  state->made = find_or_make({trace.module, Kind::kLinearize, by_parameter(point, trace)}, fn);
+  state->made =
+      find_or_make({trace.module, Kind::kLinearize, by_parameter(point, trace)}, fn, point);
   state->results = trace.results;
   for (size_t i = 0; i < point.leaves.size(); ++i) {
     if (point.of[i]) state->tangents.push_back(point.leaves[i].shape());
@@ -352,7 +372,11 @@ Linear transposed(const FlatFunction& fn, const Point& point) {
   const Trace trace = traced(fn, point);
   const std::vector<bool> by = by_parameter(point, trace);
   auto module = transform::transpose(*trace.module, by);
-  if (!module.ok()) throw Error(in_words_of(module.status(), fn.what), fn.at);
+  if (!module.ok()) {
+    throw_in_own_lines(fn, point, module.status(), [&](const Fragment& own) {
+      return transform::transpose(*own, by).status();
+    });
+  }
   auto state = std::make_shared<Linear::State>();
   state->what = fn.what;
   state->at = fn.at;

@@ -149,17 +149,40 @@ T tree_from(const TreeSpec& spec, const std::vector<Tensor>& leaves) {
   return unflatten<T>(spec, rest);
 }
 
-// One argument's tree, or the tuple of several.
+// Whether each number is there once.
+template <size_t... I>
+constexpr bool are_different() {
+  constexpr size_t kAll[] = {I..., 0};
+  for (size_t i = 0; i < sizeof...(I); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (kAll[i] == kAll[j]) return false;
+    }
+  }
+  return true;
+}
+
+// One argument's tree, or the tuple of several, in the order in which they are asked for. `leaves`:
+// those of the arguments that are asked for, in the order of the arguments.
 template <size_t... I, class... Args>
 auto chosen(std::span<const Tensor> leaves, const std::vector<TreeSpec>& specs,
             std::type_identity<std::tuple<Args...>>) {
   using All = std::tuple<Args...>;
-  std::tuple<std::tuple_element_t<I, All>...> out{
-      unflatten<std::tuple_element_t<I, All>>(specs[I], leaves)...};
+  const auto from = [&](size_t argument) {
+    size_t first = 0;
+    for (size_t i = 0; i < argument; ++i) {
+      if (((i == I) || ...)) first += leaf_count(specs[i]);
+    }
+    return leaves.subspan(first);
+  };
+  const auto tree = [&]<size_t A>(std::integral_constant<size_t, A>) {
+    std::span<const Tensor> rest = from(A);
+    return unflatten<std::tuple_element_t<A, All>>(specs[A], rest);
+  };
   if constexpr (sizeof...(I) == 1)
-    return std::get<0>(std::move(out));
+    return tree(std::integral_constant<size_t, (I + ...)>());
   else
-    return out;
+    return std::tuple<std::tuple_element_t<I, All>...>{
+        tree(std::integral_constant<size_t, I>())...};
 }
 
 // What value_and_grad() and grad() return.
@@ -177,7 +200,9 @@ class Gradient {
   template <class... Args>
   auto at(const Args&... args) const {
     static_assert(((I < sizeof...(Args)) && ...), "argnums count the arguments from 0");
-    if constexpr (((I >= sizeof...(Args)) || ...) || !is_differentiable<Fn, Args...>()) {
+    static_assert(are_different<I...>(), "argnums name each argument once");
+    if constexpr (((I >= sizeof...(Args)) || ...) || !are_different<I...>() ||
+                  !is_differentiable<Fn, Args...>()) {
       return std::pair<Tensor, Tensor>();
     } else {
       constexpr std::string_view kWhat = kWithValue ? "value_and_grad" : "grad";
@@ -499,6 +524,7 @@ void check_grads(const Fn& fn, const std::tuple<Args...>& args,
                  const CheckGradsOptions& options = {},
                  SourceLocation at = SourceLocation::here()) {
   if constexpr (grad_internal::is_differentiable<Fn, Args...>()) {
+    trace_internal::require_function("check_grads", "function", fn, at);
     grad_internal::Point point =
         std::apply([](const auto&... each) { return grad_internal::point_at(each...); }, args);
     grad_internal::by_all(point, "check_grads", at);

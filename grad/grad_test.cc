@@ -7,8 +7,8 @@
 #include <map>
 
 #include "heddle/base/counters.h"
-#include "heddle/grad/support_test.h"
 #include "heddle/grad/jacobian.h"
+#include "heddle/grad/support_test.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
@@ -46,6 +46,18 @@ TEST(Grad, HasTheTreeOfItsArgument) {
   const Cell g = grad(f)(Cell{some({3, 2}), some({2})}, some({4, 3}));
   EXPECT_EQ(g.w.shape(), Shape(f64, {3, 2}));
   EXPECT_THAT(values(g.b), ElementsAre(4, 4));
+}
+
+TEST(Grad, InTheOrderInWhichArgumentsAreChosen) {
+  const auto f = [](Tensor a, Tensor b, Tensor c) { return sum(a) * 2.0 + sum(b) * 3.0 + sum(c); };
+  const auto [c, a] = grad(f, argnums<2, 0>)(some({3}), some({2}), some({1}));
+  EXPECT_THAT(values(c), ElementsAre(1));
+  EXPECT_THAT(values(a), ElementsAre(2, 2, 2));
+}
+
+TEST(Grad, OfNaNIsNaN) {
+  const Tensor g = grad([](Tensor x) { return max(x); })(numbers({1, NAN, 2}));
+  for (double each : values(g)) EXPECT_TRUE(std::isnan(each));
 }
 
 TEST(Grad, ByChosenArguments) {

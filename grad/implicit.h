@@ -60,6 +60,10 @@ B linear_solve_at(const Matvec& matvec, const B& b, const Solve& solve,
                 "the matvec of custom_linear_solve takes a tree like b, and returns one");
   static_assert(std::is_invocable_r_v<B, const Solve&, const Matvec&, const B&>,
                 "the solve of custom_linear_solve takes (matvec, b) and returns x, a tree like b");
+  trace_internal::require_function(kWhat, "matvec", matvec, at);
+  trace_internal::require_function(kWhat, "solve", solve, at);
+  if (transpose_solve != nullptr)
+    trace_internal::require_function(kWhat, "transpose_solve", *transpose_solve, at);
   const Point point = tree_point(kWhat, b, at);
   const auto product = flat<Matvec, B>(matvec, point.specs);
   const auto solved = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
@@ -122,6 +126,9 @@ X custom_root(const F& f, const X& guess, const Solve& solve, const TangentSolve
                 "the f of custom_root takes a tree like guess, and returns one");
   static_assert(std::is_invocable_r_v<X, const Solve&, const F&, const X&>,
                 "the solve of custom_root takes (f, guess) and returns x, a tree like guess");
+  trace_internal::require_function(kWhat, "f", f, at);
+  trace_internal::require_function(kWhat, "solve", solve, at);
+  trace_internal::require_function(kWhat, "tangent_solve", tangent_solve, at);
   const Point point = tree_point(kWhat, guess, at);
   const auto residual = flat<F, X>(f, point.specs);
   const auto solved = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {

@@ -16,6 +16,8 @@ Dimensions joined(Dimensions a, const Dimensions& b) {
 
 Tensor basis_of(std::string_view what, const Tensor& x, SourceLocation at) {
   const trace_internal::PublicCall call(what, at);
+  if (!is_floating(x.dtype()) && !is_complex(x.dtype()))
+    trace_internal::refuse("x is ", x.shape(), ", which has no derivative; cast it to floats");
   if (is_complex(x.dtype()))
     trace_internal::refuse("x is ", x.shape(),
                            "; must be real: of complex numbers a Jacobian is "

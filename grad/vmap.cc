@@ -111,7 +111,9 @@ class Vmapped {
     if (options_.axis_size) {
       size_ = *options_.axis_size;
       first_ = base::cat("axis_size is ", size_);
-      if (size_ < 0) fail("axis_size is ", size_, "; it must be at least 0");
+      constexpr int64_t kMost = int64_t{1} << 40;
+      if (size_ < 0 || size_ > kMost)
+        fail("axis_size is ", size_, "; it must be in [0, ", kMost, "]");
     }
     for (size_t i = 0; i < specs.size(); ++i) {
       const std::string name = base::cat("arg", i);

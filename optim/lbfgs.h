@@ -67,6 +67,7 @@ namespace heddle::optim {
 template <class Fn, Tree P>
 LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options = {},
                      SourceLocation at = SourceLocation::here()) {
+  trace_internal::require_function("lbfgs", "function", fn, at);
   const std::vector<Tensor> like = flatten(start);
   const TreeSpec spec = tree_spec(start);
   const auto tree_of = [&](const Tensor& all) {

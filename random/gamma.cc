@@ -1,12 +1,16 @@
 // Gamma samples by rejection, and what is made of them. All elements go through the loops together;
 // one that is accepted keeps its values while the others try again.
+#include "heddle/special/gamma.h"
+
 #include <cmath>
 #include <numbers>
 
 #include "heddle/random/continuous.h"
 #include "heddle/random/internal/sampling.h"
 #include "heddle/scan/loops.h"
+#include "heddle/scan/own_rule.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/floats.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {
@@ -104,12 +108,30 @@ Expr gamma_of_each(const Words& keys, const Expr& a, bool log_space, const Optio
   return log(d) + log(v3) + boost;
 }
 
+// How a sample moves with a: as the inverse of the distribution function does. The tangent of the
+// loop would be biased, since it does not see which candidates are rejected.
+// source: M. Figurnov, S. Mohamed and A. Mnih, Implicit reparameterization gradients (2018)
+Expr slope_of(const Expr& a, const Expr& sample, bool log_space) {
+  if (!log_space) return special::random_gamma_grad(a.operand(), sample.operand());
+  const Expr size = exp(sample);
+  const Expr safe = where(size == 0.0, float_limits(a.dtype()).smallest_normal, size);
+  return Expr(special::random_gamma_grad(a.operand(), safe.operand())) / safe;
+}
+
 // Of any shape: each element draws from a key of its own. r.shape is that of a.
 Expr gamma_of(const Request& r, const Expr& a, bool log_space) {
   int64_t count = a.tensor().size();
   Expr flat = reshape(a.operand(), {count});
-  Expr out = gamma_of_each(split_many(r.words, count, r.options), flat, log_space, r.options);
-  return reshape(out.operand(), a.dimensions());
+  const Words keys = split_many(r.words, count, r.options);
+  const auto draw = [&](std::span<const Tensor> x) {
+    return gamma_of_each({x[0], x[1]}, x[2], log_space, r.options).tensor();
+  };
+  const auto rule = [&](std::span<const Tensor> x, const Tensor& y, std::span<const Tensor> dx) {
+    return (slope_of(x[2], y, log_space) * Expr(dx[2])).tensor();
+  };
+  const Tensor out = scan_internal::with_rule(
+      "random::gamma", {keys.a.tensor(), keys.b.tensor(), flat.tensor()}, draw, rule);
+  return reshape(out, a.dimensions());
 }
 
 Expr chisquare_of(const Request& r, const Expr& df) {

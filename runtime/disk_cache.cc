@@ -329,8 +329,10 @@ StatusOr<DiskCacheOptions> disk_cache_options() {
     const char* value = secure_getenv(name);
     return value == nullptr ? "" : value;
   };
-  if (variable("HEDDLE_CACHE") == "0")
-    return base::failed_precondition("disk cache: off, by HEDDLE_CACHE=0");
+  const std::string wanted = variable("HEDDLE_CACHE");
+  for (const std::string_view no : {"0", "no", "off", "false"}) {
+    if (wanted == no) return base::failed_precondition("disk cache: off, by HEDDLE_CACHE=", no);
+  }
   DiskCacheOptions options;
   const std::string home = variable("HOME"), caches = variable("XDG_CACHE_HOME");
   if (const std::string folder = variable("HEDDLE_CACHE_DIR"); !folder.empty()) {
@@ -346,6 +348,8 @@ StatusOr<DiskCacheOptions> disk_cache_options() {
   while (options.folder.size() > 1 && options.folder.ends_with('/')) options.folder.pop_back();
   const std::string capacity = variable("HEDDLE_CACHE_BYTES");
   if (capacity.empty()) return options;
+  if (capacity == "0")
+    return base::failed_precondition("disk cache: off, by HEDDLE_CACHE_BYTES=0");
   const auto [end, error] =
       std::from_chars(capacity.data(), capacity.data() + capacity.size(), options.capacity_bytes);
   if (error != std::errc() || end != capacity.data() + capacity.size() ||

@@ -425,6 +425,15 @@ TEST(DiskCacheOptionsTest, ComeFromTheEnvironment) {
     const Variable set("HEDDLE_CACHE_BYTES", "1000");
     EXPECT_EQ(disk_cache_options()->capacity_bytes, 1000);
   }
+  {
+    const Variable set("HEDDLE_CACHE_BYTES", "0");
+    EXPECT_EQ(disk_cache_options().status().message(), "disk cache: off, by HEDDLE_CACHE_BYTES=0");
+  }
+  for (const char* no : {"0", "no", "off", "false"}) {
+    const Variable set("HEDDLE_CACHE", no);
+    EXPECT_EQ(disk_cache_options().status().message(),
+              std::string("disk cache: off, by HEDDLE_CACHE=") + no);
+  }
   for (const char* wrong : {"1G", "-1", "", "99999999999999999999"}) {
     const Variable set("HEDDLE_CACHE_BYTES", wrong);
     EXPECT_EQ(disk_cache_options().ok(), *wrong == '\0') << wrong;

@@ -123,9 +123,10 @@ TreeSpec behind(size_t numbers, const Argument& init) {
 std::vector<Tensor> bounded_while(const Callable& condition, const Callable& body,
                                   const Argument& init, int64_t max_steps, bool is_traced,
                                   SourceLocation at) {
-  if (max_steps < 0)
+  constexpr int64_t kMost = int64_t{1} << 40;
+  if (max_steps < 0 || max_steps > kMost)
     throw Error(trace_internal::invalid_argument("while_loop", ": max_steps is ", max_steps,
-                                                 "; it must be 0 or more"),
+                                                 "; it must be in [0, ", kMost, "]"),
                 at);
   const DType dtype = max_steps > INT32_MAX ? s64 : s32;
   std::vector<Tensor> carry{constant_like({0, at}, dtype)};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/scan/loops.h"
+#include "heddle/scan/own_rule.h"
 #include "heddle/special/gamma.h"
 #include "heddle/special/internal/factors.h"
 #include "heddle/special/internal/lanczos.h"
@@ -252,16 +253,35 @@ Expr derivative_of(const Expr& a, const Expr& x, Wanted wanted) {
   return where(p.outside | (a == 0.0), NAN, value);
 }
 
+// The tangent of P: x^(a-1) e^-x / gamma(a) dx, and the derivative by a.
+Expr slope_of(const Expr& a, const Expr& x, const Expr& da, const Expr& dx) {
+  Expr is_inside = (x > 0.0) & (x < INFINITY);
+  Expr safe = where(is_inside, x, 1.0);
+  Expr at_0 = where(a < 1.0, INFINITY, where(a == 1.0, a.like(1.0), 0.0));
+  Expr by_x = where(is_inside, point_at(a, safe).factor / safe, where(x == 0.0, at_0, 0.0));
+  return by_x * dx + derivative_of(a, x, Wanted::kDerivative) * da;
+}
+
+// fn of a and x, whose slope is `sign` times that of P.
+Expr with_slope(std::string_view op, Arguments v, Expr (*fn)(const Expr&, const Expr&),
+                double sign) {
+  const auto value = [&](std::span<const Tensor> x) { return fn(x[0], x[1]).tensor(); };
+  const auto rule = [&](std::span<const Tensor> x, const Tensor&, std::span<const Tensor> dx) {
+    return (slope_of(x[0], x[1], dx[0], dx[1]) * sign).tensor();
+  };
+  return Expr(scan_internal::with_rule(op, {v[0].tensor(), v[1].tensor()}, value, rule));
+}
+
 }  // namespace
 
 Tensor igamma(Operand a, Operand x) {
   return evaluate("special::igamma", {{"a", a}, {"x", x}},
-                  [](Arguments v) { return igamma_of(v[0], v[1]); });
+                  [](Arguments v) { return with_slope("special::igamma", v, igamma_of, 1); });
 }
 
 Tensor igammac(Operand a, Operand x) {
   return evaluate("special::igammac", {{"a", a}, {"x", x}},
-                  [](Arguments v) { return igammac_of(v[0], v[1]); });
+                  [](Arguments v) { return with_slope("special::igammac", v, igammac_of, -1); });
 }
 
 Tensor gammainc(Operand a, Operand x) {

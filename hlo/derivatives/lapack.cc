@@ -327,10 +327,10 @@ StatusOr<Values> det_jvp(const JvpArgs& d) {
   if (!gives(d, {number, da.shape(), Shape(s32, batch_sizes(da, 2, {n})), number}))
     return unlike(d);
   const Value &packed = d.y[1], &pivots = d.y[2], &sign = d.y[3];
+  if (n == 0) return Values(d.y.size());
   const Value dpacked = lu_jvp(packed, pivots, da);
   const int64_t row = packed.rank() - 2, last = row;
   const Value on = diagonal(packed);
-  if (n == 0) return Values(d.y.size());
   if (n == 1) return Values{reshape(da, d.y[0].sizes()), dpacked, Value(), Value()};
   Value before = sign;  // the sign times the product of all but the last
   for (int64_t i = 0; i + 1 < n; ++i)

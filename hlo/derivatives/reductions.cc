@@ -23,10 +23,11 @@ Value to_operand(const Value& y, const Dims& sizes, const Dims& reduced) {
 
 Value extreme(const JvpArgs& d, const Dims& reduced) {
   const Value &x = d.x[0], &y = d.y[0];
-  const Value is_it = x == to_operand(y, x.sizes(), reduced);
+  const Value spread = to_operand(y, x.sizes(), reduced);
+  const Value is_it = (x == spread) | (spread != spread);
   const Value count = reduce_sum(convert(is_it, x.dtype()), reduced);
-  return reduce_sum(select(is_it, d.dx[0], d.graph.zeros(x.shape())), reduced) /
-         maximum(count, count.number(1));
+  const Value sum = reduce_sum(select(is_it, d.dx[0], d.graph.zeros(x.shape())), reduced);
+  return sum / select(y == y, maximum(count, count.number(1)), y);  // of NaN: NaN
 }
 
 // A product and its tangent, by halves: nothing is divided, so that elements may be 0.

@@ -1,5 +1,6 @@
 // The custom-call targets that need no registration, but for LAPACK's (hlo/linalg/).
 #include <algorithm>
+#include <charconv>
 #include <complex>
 #include <cstring>
 #include <numeric>
@@ -295,6 +296,26 @@ class SparseTimesDense {
 
 StatusOr<Literal> sparse_times_dense(CustomCall& call) { return SparseTimesDense(call).run(); }
 
+// A function with a derivative of its own (transform/custom_derivative.h): the first computation on
+// the arguments and what it captures. The config says how many there are: "2,1,0".
+StatusOr<Literal> function_itself(CustomCall& call) {
+  std::string_view counts = call.backend_config();
+  size_t arguments = 0;
+  for (int i = 0; i < 2; ++i) {
+    size_t count = 0;
+    const auto [next, error] = std::from_chars(counts.data(), counts.data() + counts.size(), count);
+    if (error != std::errc() || count > call.size())
+      return call.error("backend_config is ", call.backend_config(), "; must count its operands");
+    arguments += count;
+    counts.remove_prefix(static_cast<size_t>(next - counts.data()));
+    if (!counts.empty()) counts.remove_prefix(1);
+  }
+  if (arguments > call.size() || call.computation_count() == 0)
+    return call.error("has ", call.size(), " operands and ", call.computation_count(),
+                      " computations; must have those that backend_config counts");
+  return call.call(0, call.operands().first(arguments));
+}
+
 struct Builtin {
   std::string_view target;
   StatusOr<Literal> (*function)(CustomCall&);
@@ -311,6 +332,10 @@ constexpr Builtin kBuiltins[] = {
     {"annotate_device_placement", identity},
     {"cpu_csr_sparse_dense_ffi", sparse_times_dense},
     {"dce_sink", nothing},
+    {"heddle.custom_jvp", function_itself},
+    {"heddle.custom_vjp", function_itself},
+    {"heddle.linear_solve", function_itself},
+    {"heddle.root", function_itself},
     {"shape_assertion", shape_assertion},
     {"xla.sdy.FuncResultSharding", identity},
     {"xla.sdy.GlobalToLocalShape", identity},

@@ -99,6 +99,15 @@ TEST(CustomLinearSolve, SaysWhatIsWrong) {
                                            [](auto, Tensor right) { return right; });
               }),
               HasSubstr("custom_linear_solve: sine: has no reverse derivative: it is not linear"));
+  EXPECT_THAT(
+      error_of([&] { return custom_linear_solve([](Tensor v) { return v * v; }, b, solve); }),
+      HasSubstr("custom_linear_solve: multiply: has no reverse derivative: both of its "
+                "operands depend on the argument"));
+  EXPECT_THAT(error_of([&] {
+                const std::function<Tensor(Tensor)> none;
+                return custom_linear_solve(none, b, solve);
+              }),
+              HasSubstr("custom_linear_solve: the matvec"));
   EXPECT_THAT(error_of([&] {
                 return custom_linear_solve([](Tensor v) { return 2.0 * v + 1.0; }, b, solve);
               }),
@@ -205,6 +214,20 @@ TEST(LinearTranspose, NamesTermsThatDoNotDependOnTheArgument) {
     return scan(step, std::pair(scalar(0), x), None{}, {.length = 3}).first.second;
   };
   EXPECT_THAT(refused(counted), HasSubstr("use vjp()"));
+}
+
+// Equal functions are one trace; each has its own line all the same.
+TEST(LinearTranspose, ErrorsHaveTheLineOfTheFunctionThatWasGiven) {
+  const Tensor x = some({2});
+  const auto first = [](Tensor x) { return x * x; };
+  EXPECT_THAT(error_of([&] { return linear_transpose(first, x); }), HasSubstr("implicit_test.cc:"));
+  const std::string line = base::cat("implicit_test.cc:", __LINE__ + 1);
+  const auto second = [](Tensor x) { return x * x; };
+  EXPECT_THAT(error_of([&] { return linear_transpose(second, x); }), HasSubstr(line));
+  const auto raised = [](Tensor x) { return linalg::sqrtm(x); };
+  const std::string own = base::cat("implicit_test.cc:", __LINE__ - 1);
+  const auto loss = [&](Tensor x) { return sum(real(raised(x))); };
+  EXPECT_THAT(error_of([&] { return grad(loss)(eye(2, f64)); }), HasSubstr(own));
 }
 
 TEST(LinearTranspose, NamesWhatIsNotLinear) {

@@ -24,9 +24,6 @@ const std::map<std::string, std::string>& waiting() {
   static const std::map<std::string, std::string> kWaiting = {
       {"betainc_by_x", kWhile},
       {"hyp1f1_by_x", kWhile},
-      {"igamma_by_a", kWhile},
-      {"igamma_by_x", kWhile},
-      {"igammac_by_x", kWhile},
   };
   return kWaiting;
 }

@@ -138,6 +138,8 @@ TEST(DerivativesOfFactors, DeterminantOfSingularMatrices) {
   check_both([](const Tensor& x) { return square(abs(linalg::det(x))); }, {3, 3});
   check([](const Tensor& x) { return weighed(linalg::det(x)); }, some({2, 4, 4}));
   check([](const Tensor& x) { return linalg::det(x); }, some({1, 1}));
+  EXPECT_EQ(grad([](const Tensor& x) { return sum(linalg::det(x)); })(zeros({2, 0, 0}, f64)).size(),
+            0);
   const Tensor singular = array<double>({{1, 2}, {2, 4}});
   const Tensor g = grad([](const Tensor& x) { return linalg::det(x); })(singular);
   EXPECT_THAT(g.to_vector<double>(), ElementsAre(4, -2, -2, 1));

@@ -56,6 +56,22 @@ TEST(Derivatives, OfComplexFunctionsOnAllSidesOfTheirCuts) {
   }
 }
 
+// The tangent of the loop that rejects would be biased.
+TEST(Derivatives, OfGammaSamplesAreImplicit) {
+  const Tensor a = array<double>({0.3, 1.2, 7, 40});
+  const auto draw = [](Tensor a) { return random::gamma(random::key(5), a, {4}, f64); };
+  const auto [z, dz] = jvp(draw, std::tuple(a), std::tuple(ones({4}, f64)));
+  const std::vector<double> want = special::random_gamma_grad(a, z).to_vector<double>();
+  EXPECT_EQ(dz.to_vector<double>(), want);
+  const auto total = [&](Tensor a) { return sum(draw(a)); };
+  EXPECT_EQ(grad(total)(a).to_vector<double>(), want);
+  const auto log_draw = [](Tensor a) { return random::loggamma(random::key(5), a, {4}, f64); };
+  const auto [log_z, log_dz] = jvp(log_draw, std::tuple(a), std::tuple(ones({4}, f64)));
+  const Tensor size = exp(log_z);
+  EXPECT_EQ(log_dz.to_vector<double>(),
+            (special::random_gamma_grad(a, size) / size).to_vector<double>());
+}
+
 TEST(Derivatives, KeysAndCountersInTheCarry) {
   auto f = [](Tensor x) {
     auto step = [](std::tuple<Tensor, Tensor, Tensor> s, None) {

@@ -64,6 +64,12 @@ Status without_transpose(const Instruction& instruction, std::string_view why) {
       instruction);
 }
 
+Status not_linear_at(const Instruction& instruction, std::string_view why) {
+  return at_line(
+      base::invalid_argument(to_string(instruction.opcode), ": has no reverse derivative: ", why),
+      instruction);
+}
+
 // Why an op is not linear in the operands that are absent; "" where it may be. What jvp writes is
 // linear; a user's function is perhaps not.
 std::string_view not_linear(const Computation& computation, const Instruction& instruction,
@@ -185,7 +191,7 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
                                       const Instruction& instruction, const Values& operands,
                                       const Values& ct) {
   if (const std::string_view why = not_linear(computation, instruction, operands); !why.empty())
-    return without_transpose(instruction, why);
+    return not_linear_at(instruction, why);
   switch (instruction.opcode) {
     case Opcode::kScan:
       return transpose_of_scan(*this, graph, computation, instruction, operands, ct);
@@ -208,7 +214,11 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
     default: break;
   }
   const hlo::Derivative derivative = hlo::derivative_of(instruction);
-  if (!derivative.transpose) return without_transpose(instruction, derivative.transpose.reason());
+  if (!derivative.transpose) {
+    const bool has_tangent = bool(derivative.jvp);  // and so it is not linear
+    return has_tangent ? not_linear_at(instruction, derivative.transpose.reason())
+                       : without_transpose(instruction, derivative.transpose.reason());
+  }
   std::vector<const Shape*> shapes;
   for (InstructionId id : instruction.operands) shapes.push_back(&computation.at(id).shape);
   Instruction of = instruction;
