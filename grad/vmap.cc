@@ -111,9 +111,8 @@ class Vmapped {
     if (options_.axis_size) {
       size_ = *options_.axis_size;
       first_ = base::cat("axis_size is ", size_);
-      constexpr int64_t kMost = int64_t{1} << 40;
-      if (size_ < 0 || size_ > kMost)
-        fail("axis_size is ", size_, "; it must be in [0, ", kMost, "]");
+      if (size_ < 0) fail("axis_size is ", size_, "; it must be at least 0");
+      if (size_ > int64_t{1} << 40) fail("axis_size is ", size_, "; it must be at most 2^40");
     }
     for (size_t i = 0; i < specs.size(); ++i) {
       const std::string name = base::cat("arg", i);

@@ -123,11 +123,13 @@ TreeSpec behind(size_t numbers, const Argument& init) {
 std::vector<Tensor> bounded_while(const Callable& condition, const Callable& body,
                                   const Argument& init, int64_t max_steps, bool is_traced,
                                   SourceLocation at) {
-  constexpr int64_t kMost = int64_t{1} << 40;
-  if (max_steps < 0 || max_steps > kMost)
+  const auto refuse = [&](std::string_view must) {
     throw Error(trace_internal::invalid_argument("while_loop", ": max_steps is ", max_steps,
-                                                 "; it must be in [0, ", kMost, "]"),
+                                                 "; it must be ", must),
                 at);
+  };
+  if (max_steps < 0) refuse("0 or more");
+  if (max_steps > int64_t{1} << 40) refuse("at most 2^40");
   const DType dtype = max_steps > INT32_MAX ? s64 : s32;
   std::vector<Tensor> carry{constant_like({0, at}, dtype)};
   carry.insert(carry.end(), init.leaves.begin(), init.leaves.end());

@@ -257,6 +257,8 @@ TEST(MaxSteps, AnotherBoundIsAnotherLoopAndTheSameIsCached) {
 TEST(MaxSteps, ErrorsAreThoseOfTheLoopWithoutIt) {
   EXPECT_THAT(error_of([] { while_loop(kBelowTen, kAddThree, 0, {.max_steps = -1}); }),
               HasSubstr("while_loop: max_steps is -1; it must be 0 or more"));
+  EXPECT_THAT(error_of([] { while_loop(kBelowTen, kAddThree, 0, {.max_steps = INT64_MAX}); }),
+              HasSubstr("it must be at most 2^40"));
   const auto widen = [](List c) { return List{c[0], c[0].astype(f64)}; };
   EXPECT_THAT(error_of([&] {
                 while_loop([](List c) { return c[0] < 1; }, widen, List{zeros({}), zeros({})},
