@@ -16,36 +16,31 @@ namespace heddle {
 // function are not kept: give the loop's body to checkpoint() instead.
 class CheckpointPolicy {
  public:
-  CheckpointPolicy() = default;  // nothing_saveable()
-  explicit CheckpointPolicy(std::string text) : text_(std::move(text)) {}
+  CheckpointPolicy();  // nothing_saveable()
+  explicit CheckpointPolicy(std::string_view text) : text_(text) {}
   // As transform/derivatives.h has it; "" where all is kept.
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
-  std::string text_ = "nothing";
+  std::string text_;
 };
 
 // Names are those of jax.checkpoint_policies.
 namespace checkpoint_policies {
 
-inline CheckpointPolicy nothing_saveable() { return {}; }
+CheckpointPolicy nothing_saveable();
 // As without checkpoint().
-inline CheckpointPolicy everything_saveable() { return CheckpointPolicy(""); }
+CheckpointPolicy everything_saveable();
 // The results of dots and convolutions.
-inline CheckpointPolicy dots_saveable() { return CheckpointPolicy("dots"); }
+CheckpointPolicy dots_saveable();
 // The results of dots without batch dimensions: of weights with activations, not of attention.
-inline CheckpointPolicy dots_with_no_batch_dims_saveable() {
-  return CheckpointPolicy("dots_without_batch");
-}
+CheckpointPolicy dots_with_no_batch_dims_saveable();
 // What checkpoint_name() gave one of these names; or any name but these.
-inline CheckpointPolicy save_only_these_names(const std::vector<std::string>& names,
-                                              SourceLocation at = SourceLocation::here()) {
-  return CheckpointPolicy(grad_internal::names_policy("names", names, at));
-}
-inline CheckpointPolicy save_any_names_but_these(const std::vector<std::string>& names,
-                                                 SourceLocation at = SourceLocation::here()) {
-  return CheckpointPolicy(grad_internal::names_policy("but", names, at));
-}
+// errors: Error where a name is empty or has a comma
+CheckpointPolicy save_only_these_names(const std::vector<std::string>& names,
+                                       SourceLocation at = SourceLocation::here());
+CheckpointPolicy save_any_names_but_these(const std::vector<std::string>& names,
+                                          SourceLocation at = SourceLocation::here());
 
 }  // namespace checkpoint_policies
 

@@ -199,8 +199,16 @@ TEST(ParallelBackward, HasNoLoopBackAndSaysWhereItDoesNotFit) {
   EXPECT_THAT(error_of([&] {
                 return grad(loss)(scalar(0.5), some({9, 65}));
               }),
-              HasSubstr("parallel_backward: the carries have 65 numbers; at most 64 are worth a "
-                        "Jacobian for each step, leave the option out"));
+              HasSubstr("parallel_backward: the carries have 65 numbers, those of all lanes of a "
+                        "vmap together; at most 64 are worth a Jacobian for each step"));
+  const auto lanes = [&](Tensor a) {
+    return sum(vmap([&](Tensor each) { return loss(each, some({9, 4})); })(a));
+  };
+  const Tensor a = some({5});
+  EXPECT_EQ(count_of(trace(grad(lanes), a).hlo_text(), " scan("), 1U);
+  EXPECT_THAT(values(grad(lanes)(a)), Pointwise(DoubleNear(1e-12), values(vmap([&](Tensor each) {
+                                                  return grad(loss)(each, some({9, 4}));
+                                                })(a))));
   const auto both = [](Tensor x) {
     const auto one = [&](Tensor h, Tensor x) { return std::pair(h + x, None{}); };
     return scan(one, scalar(0.0), x, {.checkpoint = every(2), .parallel_backward = true}).first;

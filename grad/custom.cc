@@ -1,10 +1,10 @@
 #include "heddle/grad/custom.h"
 
 #include "heddle/grad/internal/traced.h"
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/transform/custom_derivative.h"
 
 namespace heddle::grad_internal {
 
@@ -21,7 +21,7 @@ Derived custom_jvp(const FlatFunction& fn, const FlatBody& rule, const Point& po
   const size_t half = std::min(plain.results.size(), all.size());
   require_alike(fn, "the rule's result", all.first(half), plain.results, paths);
   require_alike(fn, "the rule's tangent", all.subspan(half), plain.results, paths);
-  return custom_call(fn, transform::kCustomJvp, point, {&plain, &derived});
+  return custom_call(fn, hlo::kCustomJvp, point, {&plain, &derived});
 }
 
 Derived custom_vjp(const FlatFunction& fn, const FlatBody& forward,
@@ -49,7 +49,7 @@ Derived custom_vjp(const FlatFunction& fn, const FlatBody& forward,
       paths.push_back(base::cat(" of arg", i, path));
   }
   require_alike(fn, "the cotangent", back.results, arguments, paths);
-  return custom_call(fn, transform::kCustomVjp, point, {&plain, &kept, &back});
+  return custom_call(fn, hlo::kCustomVjp, point, {&plain, &kept, &back});
 }
 
 }  // namespace heddle::grad_internal

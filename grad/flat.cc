@@ -7,14 +7,15 @@
 #include "heddle/base/located_status.h"
 #include "heddle/base/lru.h"
 #include "heddle/grad/internal/traced.h"
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/scan/combine_cache.h"
+#include "heddle/scan/own_rule.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/surroundings.h"
-#include "heddle/transform/custom_derivative.h"
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::grad_internal {
@@ -87,29 +88,23 @@ std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragmen
   });
 }
 
+void throw_in_own_lines(const FlatFunction& fn, const std::vector<Shape>& types,
+                        std::span<const Tensor> like, const Status& status,
+                        base::FunctionRef<Status(const Fragment&)> make_again) {
+  TreeSpec spec;
+  const Fragment own = std::make_shared<const hlo::Module>(recorded(fn, types, like, spec).module);
+  const Status again = make_again(own);
+  throw Error(in_words_of(again.ok() ? status : again, fn.what), fn.at);
+}
+
 Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
-                    std::initializer_list<const Trace*> functions) {
-  std::vector<Tensor> operands = point.leaves;
-  std::vector<trace_internal::Fragment> called;
-  std::string counts = base::cat(point.leaves.size());
-  for (const Trace* each : functions) {
-    operands.insert(operands.end(), each->captures.begin(), each->captures.end());
-    called.push_back(each->module);
-    base::append(counts, ",", each->captures.size());
-  }
-  hlo::CustomCallAttrs attrs;
-  attrs.custom_call_target = target;
-  const Trace& plain = **functions.begin();
+                    std::initializer_list<const Trace*> traces) {
+  std::vector<scan_internal::FunctionOfCall> functions;
+  for (const Trace* each : traces) functions.push_back({each->module, each->captures});
   std::vector<Tensor> results = trace_internal::in_program(fn.what, fn.at, [&] {
-    return trace_internal::emit_many({.opcode = hlo::Opcode::kCustomCall,
-                                      .operands = operands,
-                                      .attrs = attrs,
-                                      .called = called,
-                                      .declared = Shape::tuple(plain.results),
-                                      .at = fn.at,
-                                      .backend_config = counts});
+    return scan_internal::call_with_derivative(target, point.leaves, functions, fn.at);
   });
-  return {std::move(results), plain.spec, {}};
+  return {std::move(results), (*traces.begin())->spec, {}};
 }
 
 std::vector<Shape> types_of(std::span<const Tensor> leaves) {
@@ -199,16 +194,6 @@ StatusOr<Made> make(const Key& key) {
   return made;
 }
 
-// Equal traces are one, with the lines of the first: an error is made again with this one's.
-[[noreturn]] void throw_in_own_lines(const FlatFunction& fn, const Point& point,
-                                     const Status& status,
-                                     base::FunctionRef<Status(const Fragment&)> make_again) {
-  TreeSpec spec;
-  const Fragment own = shared(recorded(fn, types_of(point.leaves), point.leaves, spec).module);
-  const Status again = make_again(own);
-  throw Error(in_words_of(again.ok() ? status : again, fn.what), fn.at);
-}
-
 MadePtr find_or_make(Key key, const FlatFunction& fn, const Point& point) {
   base::Hasher hasher;
   hasher.add_word(reinterpret_cast<uint64_t>(key.of.get()));
@@ -221,9 +206,10 @@ MadePtr find_or_make(Key key, const FlatFunction& fn, const Point& point) {
   }
   auto made = make(key);
   if (!made.ok()) {
-    throw_in_own_lines(fn, point, made.status(), [&](const Fragment& own) {
-      return make({own, key.kind, key.by}).status();
-    });
+    throw_in_own_lines(fn, types_of(point.leaves), point.leaves, made.status(),
+                       [&](const Fragment& own) {
+                         return make({own, key.kind, key.by}).status();
+                       });
   }
   auto out = std::make_shared<const Made>(*std::move(made));
   decltype(Cache::made)::Dropped dropped;
@@ -373,9 +359,9 @@ Linear transposed(const FlatFunction& fn, const Point& point) {
   const std::vector<bool> by = by_parameter(point, trace);
   auto module = transform::transpose(*trace.module, by);
   if (!module.ok()) {
-    throw_in_own_lines(fn, point, module.status(), [&](const Fragment& own) {
-      return transform::transpose(*own, by).status();
-    });
+    throw_in_own_lines(
+        fn, types_of(point.leaves), point.leaves, module.status(),
+        [&](const Fragment& own) { return transform::transpose(*own, by).status(); });
   }
   auto state = std::make_shared<Linear::State>();
   state->what = fn.what;
@@ -388,7 +374,7 @@ Linear transposed(const FlatFunction& fn, const Point& point) {
 
 std::vector<Tensor> Linear::push(const std::vector<Tensor>& tangents, const TreeSpec& spec) const {
   require_types(state_->what, "tangent", state_->at, tangents, spec, state_->tangents);
-  if (transform::has_custom_pullback(*state_->made->push)) {
+  if (hlo::has_custom_pullback(*state_->made->push)) {
     throw Error(base::unimplemented(state_->what,
                                     ": a function in it has a custom_vjp, which has "
                                     "reverse mode only; write a custom_jvp for both"),
@@ -436,45 +422,6 @@ std::vector<Tensor> Linear::pull(const std::vector<Tensor>& cotangents,
   std::vector<Tensor> operands = state_->residuals;
   operands.insert(operands.end(), cotangents.begin(), cotangents.end());
   return call(state_->what, state_->at, pull, std::move(operands));
-}
-
-Derived checkpointed(const FlatFunction& fn, const Point& point, std::string_view policy) {
-  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
-  const Trace trace = traced(fn, point);
-  return derived(trace,
-                 call(fn.what, fn.at, trace.module, with_captures(point.leaves, trace),
-                      {{std::string(transform::kCheckpointAttribute), std::string(policy)}}));
-}
-
-namespace {
-
-void require_name(std::string_view what, std::string_view name, SourceLocation at) {
-  if (!name.empty() && name.find(',') == name.npos) return;
-  throw Error(trace_internal::invalid_argument(what, ": the name is \"", name,
-                                               "\"; it must have letters, and no comma"),
-              at);
-}
-
-}  // namespace
-
-std::string names_policy(std::string_view kind, const std::vector<std::string>& names,
-                         SourceLocation at) {
-  std::string out = base::cat(kind, ":");
-  for (const std::string& name : names) {
-    require_name("checkpoint_policies", name, at);
-    base::append(out, &name == names.data() ? "" : ",", name);
-  }
-  return out;
-}
-
-Tensor named(const Tensor& x, std::string_view name, SourceLocation at) {
-  const PublicCall public_call("checkpoint_name", at);
-  require_name("checkpoint_name", name, at);
-  return trace_internal::emit(
-      {.opcode = hlo::Opcode::kCopy,
-       .operands = {x},
-       .at = at,
-       .frontend_attributes = {{std::string(transform::kNameAttribute), std::string(name)}}});
 }
 
 Tensor stopped(const Tensor& x, SourceLocation at) {

@@ -94,9 +94,6 @@ void check(const FlatFunction& fn, const Point& point, const CheckOptions& optio
 // fn at the point, as one call of which reverse mode keeps the operands and what the policy saves
 // (transform/derivatives.h).
 Derived checkpointed(const FlatFunction& fn, const Point& point, std::string_view policy);
-// "names:a,b". errors: Error where a name is empty or has a comma
-std::string names_policy(std::string_view kind, const std::vector<std::string>& names,
-                         SourceLocation at);
 // x, under a name for policies.
 Tensor named(const Tensor& x, std::string_view name, SourceLocation at);
 

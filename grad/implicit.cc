@@ -1,9 +1,9 @@
 #include "heddle/grad/implicit.h"
 
 #include "heddle/grad/internal/traced.h"
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/transform/custom_derivative.h"
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::grad_internal {
@@ -33,16 +33,18 @@ Derived linear_solve(const FlatFunction& matvec, const FlatBody& solve,
   const Trace product = like_b("matvec", matvec.run), solved = like_b("solve", solve);
   std::vector<bool> linear(types.size() + product.captures.size());
   std::fill_n(linear.begin(), types.size(), true);
-  const auto require = [&](const Status& status) {
-    if (!status.ok()) throw Error(in_words_of(status, matvec.what), matvec.at);
+  const auto refuse = [&](const Status& status) {
+    throw_in_own_lines(matvec, types, {}, status, [&](const Fragment& own) {
+      return transform::transpose(*own, linear).status();
+    });
   };
   auto turned = transform::transpose(*product.module, linear);
-  if (turned.status().code() == StatusCode::kInvalidArgument) require(turned.status());
+  if (turned.status().code() == StatusCode::kInvalidArgument) refuse(turned.status());
   if (symmetric)
-    return custom_call(matvec, transform::kLinearSolve, b, {&solved, &product, &solved, &product});
+    return custom_call(matvec, hlo::kLinearSolve, b, {&solved, &product, &solved, &product});
   if (transpose_solve == nullptr)
-    return custom_call(matvec, transform::kLinearSolve, b, {&solved, &product});
-  require(turned.status());
+    return custom_call(matvec, hlo::kLinearSolve, b, {&solved, &product});
+  if (!turned.ok()) refuse(turned.status());
   const auto module = std::make_shared<const hlo::Module>(*std::move(turned));
   const auto transposed_product = [&](std::span<const Tensor> leaves) {
     std::vector<Tensor> operands = product.captures;
@@ -58,7 +60,7 @@ Derived linear_solve(const FlatFunction& matvec, const FlatBody& solve,
   };
   const Trace turned_product = like_b("matvec's transpose", vecmat);
   const Trace turned_solved = like_b("transpose_solve", back);
-  return custom_call(matvec, transform::kLinearSolve, b,
+  return custom_call(matvec, hlo::kLinearSolve, b,
                      {&solved, &product, &turned_solved, &turned_product});
 }
 
@@ -75,7 +77,7 @@ Derived root(const FlatFunction& f, const FlatBody& solve, const FlatBody& tange
   const Trace residual = like_guess("f", f.run, types);
   const Trace solved = like_guess("solve", solve, types);
   const Trace tangent = like_guess("tangent_solve", tangent_solve, twice);
-  return custom_call(f, transform::kRoot, guess, {&solved, &residual, &tangent});
+  return custom_call(f, hlo::kRoot, guess, {&solved, &residual, &tangent});
 }
 
 }  // namespace heddle::grad_internal

@@ -101,10 +101,9 @@ class Vmapped {
   // Axes of the leaves, and the number of examples.
   void require_arguments() {
     const std::vector<TreeSpec>& specs = arguments_.specs;
-    const Axes& axes = options_.in_axes;
-    if (!axes.all && axes.each.size() != specs.size())
-      fail("in_axes has ", axes.each.size(), axes.each.size() == 1 ? " entry" : " entries",
-           "; the function is called with ", specs.size(),
+    const AxisTree& axes = options_.in_axes;
+    if (axes.is_list() && axes.each().size() != specs.size())
+      fail("in_axes has ", entries(axes), "; the function is called with ", specs.size(),
            specs.size() == 1 ? " argument" : " arguments",
            ", it must have one for each, or be one number for all");
     size_t next = 0;
@@ -119,14 +118,30 @@ class Vmapped {
       trace_internal::require_values(
           fn_.what, name, std::span(arguments_.leaves).subspan(next, leaf_count(specs[i])),
           [&] { return specs[i]; }, fn_.at);
-      const int64_t axis = axes.all ? axes.each[0] : axes.each[i];
-      for (const std::string& path : leaf_paths(specs[i])) {
-        leaves_.push_back({name + path, axis});
-        require_axis(arguments_.leaves[next++], leaves_.back());
-      }
+      append_leaves(axes.is_list() ? axes.each()[i] : axes, specs[i], "in_axes", name, leaves_);
+      for (; next < leaves_.size(); ++next) require_axis(arguments_.leaves[next], leaves_[next]);
     }
     if (size_ >= 0) return;
     fail("no argument has an axis of examples; give one in in_axes, or axis_size");
+  }
+
+  static std::string entries(const AxisTree& axes) {
+    const size_t count = axes.each().size();
+    return base::cat(count, count == 1 ? " entry" : " entries");
+  }
+
+  // The leaves of a tree at `path`, each with what `axes`, which is of the option, says of it.
+  void append_leaves(const AxisTree& axes, const TreeSpec& spec, std::string_view option,
+                     const std::string& path, std::vector<Leaf>& out) const {
+    if (!axes.is_list()) {
+      for (const std::string& leaf : leaf_paths(spec)) out.push_back({path + leaf, axes.axis()});
+      return;
+    }
+    if (spec.children.empty() || spec.children.size() != axes.each().size())
+      fail(option, " has ", entries(axes), " for ", path, ", which is ", describe(spec),
+           "; it must have one for each element of that, or be one number for all");
+    for (size_t i = 0; i < spec.children.size(); ++i)
+      append_leaves(axes.each()[i], spec.children[i], option, path + path_of_child(spec, i), out);
   }
 
   void require_axis(const Tensor& x, Leaf& leaf) {
@@ -166,35 +181,19 @@ class Vmapped {
   // Paths of the results, and the axes that they get.
   std::vector<Leaf> results_of(const Trace& trace, const Made& made) const {
     std::vector<Leaf> out;
-    const std::vector<int64_t> axes = axes_of_results(trace.spec);
-    const std::vector<std::string> paths = leaf_paths(trace.spec);
-    for (size_t i = 0; i < paths.size(); ++i) {
+    append_leaves(options_.out_axes, trace.spec, "out_axes", "result", out);
+    for (size_t i = 0; i < out.size(); ++i) {
       const Shape& one = trace.results[i];
-      int64_t axis = axes[i];
+      int64_t& axis = out[i].axis;
       if (axis == kNoAxis && made.results[i])
-        fail("result", paths[i], " is ", one,
+        fail(out[i].path, " is ", one,
              " for each example; it must have an axis in out_axes, kNoAxis is for what all "
              "examples share");
       if (axis != kNoAxis && (axis < -one.rank() - 1 || axis > one.rank()))
-        fail("result", paths[i], " is ", one, " for each example; its axis in out_axes is ", axis,
+        fail(out[i].path, " is ", one, " for each example; its axis in out_axes is ", axis,
              ", it must be in [", -one.rank() - 1, ", ", one.rank(), "]");
       if (axis != kNoAxis && axis < 0) axis += one.rank() + 1;
-      out.push_back({paths[i], axis});
     }
-    return out;
-  }
-
-  [[nodiscard]] std::vector<int64_t> axes_of_results(const TreeSpec& spec) const {
-    const Axes& axes = options_.out_axes;
-    if (axes.all) return std::vector<int64_t>(leaf_count(spec), axes.each[0]);
-    std::vector<int64_t> out;
-    const bool is_list = !spec.children.empty() && spec.children.size() == axes.each.size();
-    if (!is_list && axes.each.size() != 1)
-      fail("out_axes has ", axes.each.size(), " entries; the function returns ", describe(spec),
-           ", it must have one for each element of that, or be one number for all");
-    if (!is_list) return std::vector<int64_t>(leaf_count(spec), axes.each[0]);
-    for (size_t i = 0; i < spec.children.size(); ++i)
-      out.insert(out.end(), leaf_count(spec.children[i]), axes.each[i]);
     return out;
   }
 

@@ -23,9 +23,29 @@ namespace heddle {
 // Of an argument that all examples share, and of a result that does not depend on the example.
 inline constexpr int64_t kNoAxis = INT64_MIN;
 
+// Axes of a tree: one number for all its leaves, or an entry for each element of it, in order: of a
+// tuple or vector its elements, of a struct its fields, of a map its keys. Entries are such trees.
+class AxisTree {
+ public:
+  template <class T>
+  requires std::is_convertible_v<const T&, base::Int> AxisTree(const T& axis)
+      : axis_(base::Int(axis)) {}  // implicit: {.in_axes = 1}
+  AxisTree(std::initializer_list<AxisTree> each) : each_(each) {}
+  explicit AxisTree(std::vector<AxisTree> each) : each_(std::move(each)) {}
+
+  [[nodiscard]] bool is_list() const { return each_.has_value(); }
+  [[nodiscard]] int64_t axis() const { return axis_; }
+  // errors: std::bad_optional_access where it is a number
+  [[nodiscard]] const std::vector<AxisTree>& each() const { return each_.value(); }
+
+ private:
+  int64_t axis_ = 0;
+  std::optional<std::vector<AxisTree>> each_;
+};
+
 struct VmapOptions {
-  Axes in_axes = 0;   // of the arguments: one for all, or one each; of a tree, that of all leaves
-  Axes out_axes = 0;  // of the result: one for all, or one for each element of a returned tuple
+  AxisTree in_axes = 0;   // one for all arguments, or {one each, ..}, of which each may be a tree
+  AxisTree out_axes = 0;  // of the result
   std::optional<base::Int> axis_size = {};  // needed where no argument has an axis
   std::string axis_name = {};               // by which psum(x, "name"), axis_index and others take
                                             // the examples together (trace/collectives.h)

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "heddle/base/counters.h"
-#include "heddle/grad/support_test.h"
 #include "heddle/grad/jacobian.h"
+#include "heddle/grad/support_test.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
@@ -64,6 +64,23 @@ TEST(Vmap, TakesExamplesFromAndPutsThemAtAnyAxis) {
   EXPECT_EQ(xy.shape(), Shape(f64, {2, 5}));
   expect_same(xy, einsum("ijk,jk->ik", x, y));
   expect_same(doubled, transpose(y) * 2.0);
+}
+
+TEST(Vmap, TakesAxesInsideOfTrees) {
+  auto f = [](const Cell& l, Tensor x) { return std::pair(tanh(matmul(x, l.w) + l.b), l); };
+  const Cell layer{some({3, 2, 5}), some({2})};  // 5 examples of w, one b
+  const Tensor x = some({5, 3});
+  const VmapOptions options{.in_axes = {{2, kNoAxis}, 0}, .out_axes = {1, {-1, kNoAxis}}};
+  const auto [y, same] = vmap(f, options)(layer, x);
+  expect_same(y, transpose(tanh(einsum("ni,ijn->nj", x, layer.w) + layer.b)));
+  expect_same(same.w, layer.w);
+  expect_same(same.b, layer.b);
+  auto g = [](const Cell& l) { return sum(l.w) * l.b; };
+  expect_same(vmap(g, {.in_axes = {{2, kNoAxis}}})(layer), einsum("ijn,b->nb", layer.w, layer.b));
+  const auto lists = [](const std::vector<Cell>& cells) { return cells[0].w + sum(cells[1].w); };
+  const std::vector<Cell> two{layer, {some({5, 4}), some({})}};
+  expect_same(vmap(lists, {.in_axes = {{{-1, kNoAxis}, {0, kNoAxis}}}})(two),
+              moveaxis(layer.w, 2, 0) + reshape(sum(two[1].w, 1), {5, 1, 1}));
 }
 
 TEST(Vmap, GivesWhatDoesNotDependOnTheExampleOnce) {
@@ -292,6 +309,75 @@ TEST(VmapAxis, EachLevelHasItsOwn) {
   EXPECT_THAT(values(h(x)), ElementsAre(3, 3, 7, 7));
 }
 
+// What examples give each other, beside the same of all examples at once.
+struct Exchange {
+  std::function<Tensor(Tensor)> one, all;
+  Shape shape;
+};
+std::vector<Exchange> exchanges() {
+  const auto blocks = [](const Tensor& x) { return reshape(x, {4, 4, 2, 3}); };
+  return {
+      {[](Tensor x) { return all_to_all(x, "i", 0, 0); },
+       [=](Tensor x) {
+         return reshape(transpose(blocks(x), {1, 0, 2, 3}), {4, 8, 3});
+       },
+       Shape(f64, {4, 8, 3})},
+      {[](Tensor x) { return all_to_all(x, "i", 0, 1); },
+       [=](Tensor x) {
+         return reshape(transpose(blocks(x), {1, 2, 0, 3}), {4, 2, 12});
+       },
+       Shape(f64, {4, 8, 3})},
+      {[](Tensor x) { return reduce_scatter(x, "i", {.tiled = true}); },
+       [=](Tensor x) { return sum(blocks(x), 0); }, Shape(f64, {4, 8, 3})},
+      {[](Tensor x) { return reduce_scatter(x, "i", {.axis = -1}); },
+       [](Tensor x) { return transpose(sum(x, 0)); }, Shape(f64, {4, 3, 4})},
+      {[](Tensor x) {
+         return permute(x, "i", {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
+       },
+       [](Tensor x) { return roll(x, 1, 0); }, Shape(f64, {4, 2})},
+      {[](Tensor x) {
+         return permute(x, "i", {{2, 0}, {2, 3}});
+       },
+       [](Tensor x) {
+         return stack({x[2], zeros_like(x[0]), zeros_like(x[0]), x[2]});
+       },
+       Shape(f64, {4, 2})},
+      {[](Tensor x) { return permute(x, "i", {}); }, [](Tensor x) { return zeros_like(x); },
+       Shape(f64, {4})},
+  };
+}
+
+TEST(VmapAxis, ExamplesGiveEachOtherParts) {
+  for (const Exchange& each : exchanges()) {
+    const auto f = vmap(each.one, {.axis_name = "i"});
+    const Tensor x = some(each.shape.dimensions());
+    expect_same(f(x), each.all(x));
+    const auto loss = [](const auto& g) {
+      return [&g](Tensor v) { return sum(sin(g(v)) * (1.5 + cos(3.0 * g(v)))); };
+    };
+    expect_same(grad(loss(f))(x), grad(loss(each.all))(x));
+    expect_same(jvp(f, std::tuple(x), std::tuple(cos(x))).second, each.all(cos(x)));
+    const auto wide = vmap(f, {.in_axes = 1, .out_axes = 1});  // of another vmap around
+    const Tensor two = stack({x, x * 2.0}, 1);
+    expect_same(wide(two), stack({each.all(x), each.all(x * 2.0)}, 1));
+  }
+}
+
+TEST(VmapAxis, WhatCannotBeDividedIsAnError) {
+  const auto f = vmap([](Tensor x) { return all_to_all(x, "i", 0, 0); }, {.axis_name = "i"});
+  EXPECT_THAT(error_of([&] {
+                (void)f(some({4, 6}));
+              }),
+              HasSubstr("all_to_all: axis 0 of x, f64[6], goes to a group of 4 examples; its size "
+                        "must be a multiple"));
+  EXPECT_THAT(error_of([&] { (void)f(some({0, 6})); }), HasSubstr("a group of 0 examples"));
+  const auto g = vmap([](Tensor x) { return permute(x, "i", {{0, 4}}); }, {.axis_name = "i"});
+  EXPECT_THAT(error_of([&] { (void)g(some({4})); }),
+              HasSubstr("permute: has the pair (0, 4) in a group of 4 examples"));
+  const auto none = vmap([](Tensor x) { return permute(x, "i", {}); }, {.axis_name = "i"});
+  EXPECT_EQ(none(some({0, 2})).shape(), Shape(f64, {0, 2}));
+}
+
 TEST(VmapAxis, GoesWithDerivativesAndLoops) {
   auto loss = [](Tensor x) { return square(psum(x, "i") - x); };
   const Tensor x = array<double>({1, 2, 6});
@@ -352,6 +438,16 @@ TEST(Vmap, NamesWhatHasNoSuchAxis) {
       error_of([&] { (void)vmap(f, {.out_axes = kNoAxis})(some({3}), some({3})); }),
       HasSubstr("vmap: result is f64[] for each example; it must have an axis in out_axes"));
   const Cell layer{some({3, 2}), some({2})};
+  auto of_layer = [](const Cell& l) { return l.w; };
+  EXPECT_THAT(error_of([&] {
+                (void)vmap(of_layer, {.in_axes = {{0, 0, 0}}})(layer);
+              }),
+              HasSubstr("vmap: in_axes has 3 entries for arg0, which is a struct {w, b}; it must "
+                        "have one for each element of that"));
+  EXPECT_THAT(error_of([&] {
+                (void)vmap(f, {.in_axes = {{0}, 0}})(some({3}), some({3}));
+              }),
+              HasSubstr("vmap: in_axes has 1 entry for arg0, which is a tensor"));
   EXPECT_THAT(error_of([&] { (void)vmap([](const Cell& l) { return l.w; })(layer); }),
               HasSubstr("vmap: arg0.b is f64[2] with 2 examples along axis 0; it must have 3"));
 }

@@ -64,6 +64,13 @@ void hash_header(base::Hasher& hasher, const Module& module) {
 
 }  // namespace
 
+std::string_view frontend_attribute(const Instruction& instruction, std::string_view key) {
+  for (const auto& [name, value] : instruction.extras->frontend_attributes) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
 int64_t Module::instruction_count() const {
   int64_t count = 0;
   for (const Computation& computation : computations) count += computation.size();

@@ -75,6 +75,9 @@ struct Instruction {
   base::Box<InstructionExtras> extras;
 };
 
+// The frontend attribute of this key; "" where there is none. It lives as long as the instruction.
+std::string_view frontend_attribute(const Instruction& instruction, std::string_view key);
+
 // Made by ComputationBuilder (hlo/builder.h) or Rebuilder (transform/rebuilder.h).
 struct Computation {
   std::string name;                       // empty: printers make one

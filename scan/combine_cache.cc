@@ -6,7 +6,6 @@
 
 #include "heddle/base/lru.h"
 #include "heddle/scan/ready_scans.h"
-#include "heddle/trace/collectives.h"
 #include "heddle/transform/canonical.h"
 
 namespace heddle {

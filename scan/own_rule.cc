@@ -4,24 +4,57 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/transform/custom_derivative.h"
 
 namespace heddle::scan_internal {
+
+namespace {
+
+using Flat = base::FunctionRef<std::vector<Tensor>(Tensors)>;
+
+Fragment traced_alone(std::string_view op, const std::vector<Tensor>& like, const Flat& run,
+                      SourceLocation at) {
+  std::vector<Shape> shapes;
+  for (const Tensor& x : like) shapes.push_back(x.shape());
+  bool known = false;
+  return intern(trace_internal::trace_flat(std::string(op), shapes, run, at, like).module, &known);
+}
+
+}  // namespace
+
+std::vector<Tensor> call_with_derivative(std::string_view target,
+                                         const std::vector<Tensor>& arguments,
+                                         std::span<const FunctionOfCall> functions,
+                                         SourceLocation at) {
+  std::vector<Tensor> operands = arguments;
+  std::vector<Fragment> called;
+  std::string counts = base::cat(arguments.size());
+  for (const FunctionOfCall& each : functions) {
+    operands.insert(operands.end(), each.captures.begin(), each.captures.end());
+    called.push_back(each.body);
+    base::append(counts, ",", each.captures.size());
+  }
+  hlo::CustomCallAttrs attrs;
+  attrs.custom_call_target = target;
+  const Shape& declared = called[0]->entry_computation().result_shape();
+  return trace_internal::emit_many({.opcode = hlo::Opcode::kCustomCall,
+                                    .operands = std::move(operands),
+                                    .attrs = std::move(attrs),
+                                    .called = std::move(called),
+                                    .declared = declared,
+                                    .at = at,
+                                    .backend_config = std::move(counts)});
+}
 
 Tensor with_rule(std::string_view op, const std::vector<Tensor>& arguments,
                  base::FunctionRef<Tensor(Tensors x)> fn,
                  base::FunctionRef<Tensor(Tensors x, const Tensor& y, Tensors dx)> rule) {
   const SourceLocation at = trace_internal::PublicCall::line_or({});
-  const auto traced = [&](const std::vector<Tensor>& like,
-                          base::FunctionRef<std::vector<Tensor>(Tensors)> run) {
-    std::vector<Shape> shapes;
-    for (const Tensor& x : like) shapes.push_back(x.shape());
-    bool known = false;
-    return intern(trace_internal::trace_flat(std::string(op), shapes, run, at, like).module,
-                  &known);
+  const auto traced = [&](const std::vector<Tensor>& like, const Flat& run) {
+    return traced_alone(op, like, run, at);
   };
   const size_t count = arguments.size();
   std::vector<Tensor> both = arguments;
@@ -31,15 +64,17 @@ Tensor with_rule(std::string_view op, const std::vector<Tensor>& arguments,
     const Tensor y = fn(all.first(count));
     return std::vector<Tensor>{y, rule(all.first(count), y, all.subspan(count))};
   });
-  hlo::CustomCallAttrs attrs;
-  attrs.custom_call_target = transform::kCustomJvp;
-  return trace_internal::emit_many({.opcode = hlo::Opcode::kCustomCall,
-                                    .operands = arguments,
-                                    .attrs = attrs,
-                                    .called = {plain, derived},
-                                    .declared = plain->entry_computation().result_shape(),
-                                    .at = at,
-                                    .backend_config = base::cat(count, ",0,0")})[0];
+  const FunctionOfCall functions[] = {{plain, {}}, {derived, {}}};
+  return call_with_derivative(hlo::kCustomJvp, arguments, functions, at)[0];
+}
+
+Tensor elementwise(std::string_view op, const std::vector<Tensor>& arguments,
+                   base::FunctionRef<Tensor(Tensors x)> fn) {
+  const SourceLocation at = trace_internal::PublicCall::line_or({});
+  const Fragment plain = traced_alone(
+      op, arguments, [&](Tensors x) { return std::vector<Tensor>{fn(x)}; }, at);
+  const FunctionOfCall function{plain, {}};
+  return call_with_derivative(hlo::kElementwiseCall, arguments, std::span(&function, 1), at)[0];
 }
 
 }  // namespace heddle::scan_internal

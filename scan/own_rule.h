@@ -6,17 +6,35 @@
 #include <vector>
 
 #include "heddle/base/function_ref.h"
+#include "heddle/scan/combine_cache.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::scan_internal {
 
 using Tensors = std::span<const Tensor>;
 
-// fn(arguments..), as one custom call (transform/custom_derivative.h) whose tangent is
+struct FunctionOfCall {
+  Fragment body;
+  std::vector<Tensor> captures;  // parameters of the body, behind the others
+};
+
+// The custom call of `target` (hlo/custom_derivative.h) on the arguments and on what the functions
+// capture. The first function is its meaning.
+std::vector<Tensor> call_with_derivative(std::string_view target,
+                                         const std::vector<Tensor>& arguments,
+                                         std::span<const FunctionOfCall> functions,
+                                         SourceLocation at);
+
+// fn(arguments..), as one custom call (hlo/custom_derivative.h) whose tangent is
 // rule(arguments, fn's result, tangents of the arguments), linear in the tangents; those of
 // integers are zeros. Neither captures tensors.
 Tensor with_rule(std::string_view op, const std::vector<Tensor>& arguments,
                  base::FunctionRef<Tensor(Tensors x)> fn,
                  base::FunctionRef<Tensor(Tensors x, const Tensor& y, Tensors dx)> rule);
+
+// fn(arguments..), as one custom call whose partial derivatives forward mode makes: for an
+// elementwise fn with loops that have no way back. fn captures no tensors.
+Tensor elementwise(std::string_view op, const std::vector<Tensor>& arguments,
+                   base::FunctionRef<Tensor(Tensors x)> fn);
 
 }  // namespace heddle::scan_internal

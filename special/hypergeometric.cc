@@ -11,6 +11,7 @@ namespace heddle::special {
 namespace {
 
 using special_internal::any_of;
+using special_internal::elementwise;
 using special_internal::evaluate;
 using trace_internal::Expr;
 using Arguments = std::span<const Expr>;
@@ -247,13 +248,17 @@ Expr hyp2f1_of(const Expr& a, const Expr& b, const Expr& c, const Expr& x) {
 }  // namespace
 
 Tensor hyp1f1(Operand a, Operand b, Operand x) {
-  return evaluate("special::hyp1f1", {{"a", a}, {"b", b}, {"x", x}},
-                  [](Arguments v) { return hyp1f1_of(v[0], v[1], v[2]); });
+  return evaluate("special::hyp1f1", {{"a", a}, {"b", b}, {"x", x}}, [](Arguments v) {
+    return elementwise("special::hyp1f1", v,
+                       [](Arguments x) { return hyp1f1_of(x[0], x[1], x[2]); });
+  });
 }
 
 Tensor hyp2f1(Operand a, Operand b, Operand c, Operand x) {
-  return evaluate("special::hyp2f1", {{"a", a}, {"b", b}, {"c", c}, {"x", x}},
-                  [](Arguments v) { return hyp2f1_of(v[0], v[1], v[2], v[3]); });
+  return evaluate("special::hyp2f1", {{"a", a}, {"b", b}, {"c", c}, {"x", x}}, [](Arguments v) {
+    return elementwise("special::hyp2f1", v,
+                       [](Arguments x) { return hyp2f1_of(x[0], x[1], x[2], x[3]); });
+  });
 }
 
 }  // namespace heddle::special

@@ -10,6 +10,7 @@ namespace heddle::special {
 namespace {
 
 using special_internal::any_of;
+using special_internal::elementwise;
 using special_internal::evaluate;
 using special_internal::log_ratio;
 using special_internal::power_over_gamma;
@@ -106,8 +107,10 @@ Expr betainc_of(const Expr& a, const Expr& b, const Expr& x) {
 }  // namespace
 
 Tensor betainc(Operand a, Operand b, Operand x) {
-  return evaluate("special::betainc", {{"a", a}, {"b", b}, {"x", x}},
-                  [](Arguments v) { return betainc_of(v[0], v[1], v[2]); });
+  return evaluate("special::betainc", {{"a", a}, {"b", b}, {"x", x}}, [](Arguments v) {
+    return elementwise("special::betainc", v,
+                       [](Arguments x) { return betainc_of(x[0], x[1], x[2]); });
+  });
 }
 
 }  // namespace heddle::special

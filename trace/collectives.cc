@@ -171,18 +171,51 @@ const trace_internal::LaneScope* lanes_of(const MeshAxes& axes) {
   return found;
 }
 
-hlo::FrontendAttributes mark_of(const trace_internal::LaneScope& lanes) {
-  return {{std::string(hlo::kTogetherAttribute), lanes.mark()}};
-}
+// Those who do something together: devices, or the examples of a vmap.
+class Group {
+ public:
+  Group(std::string_view op, const MeshAxes& axes, SourceLocation at) : lanes_(lanes_of(axes)) {
+    if (lanes_ == nullptr) devices_.emplace(op, axes, at);
+  }
 
-hlo::CollectiveAttrs attrs_of(const Groups& groups, hlo::Dims dimensions = {}) {
-  hlo::CollectiveAttrs attrs;
-  attrs.channel_id = kChannel;
-  attrs.replica_groups.groups = groups.lists();
-  attrs.use_global_device_ids = true;
-  attrs.dimensions = std::move(dimensions);
-  return attrs;
-}
+  [[nodiscard]] int64_t size() const { return devices_ ? devices_->size() : lanes_->size(); }
+  // A lone device has nothing to do with others. What lanes give together is one value of all,
+  // also of one lane.
+  [[nodiscard]] bool is_alone() const { return devices_ && size() == 1; }
+  [[nodiscard]] std::string_view members() const { return devices_ ? " devices" : " examples"; }
+  [[nodiscard]] const std::optional<Groups>& devices() const { return devices_; }
+
+  [[nodiscard]] hlo::CollectiveAttrs attrs(hlo::Dims dimensions = {}) const {
+    hlo::CollectiveAttrs attrs;
+    attrs.dimensions = std::move(dimensions);
+    if (!devices_) return attrs;
+    attrs.channel_id = kChannel;
+    attrs.replica_groups.groups = devices_->lists();
+    attrs.use_global_device_ids = true;
+    return attrs;
+  }
+  // Positions in the group as what takes part has them.
+  [[nodiscard]] hlo::CollectivePermuteAttrs permute_attrs(const DevicePairs& pairs) const {
+    hlo::CollectivePermuteAttrs attrs;
+    if (devices_) attrs.channel_id = kChannel;
+    hlo::Dims lanes(static_cast<size_t>(devices_ ? 0 : size()));
+    std::iota(lanes.begin(), lanes.end(), 0);
+    for (const hlo::Dims& group : devices_ ? devices_->lists() : std::vector<hlo::Dims>{lanes}) {
+      for (const auto& [from, to] : pairs.list())
+        attrs.source_target_pairs.push_back(
+            {group[static_cast<size_t>(from)], group[static_cast<size_t>(to)]});
+    }
+    return attrs;
+  }
+  [[nodiscard]] hlo::FrontendAttributes mark() const {
+    if (devices_) return {};
+    return {{std::string(hlo::kTogetherAttribute), lanes_->mark()}};
+  }
+
+ private:
+  const trace_internal::LaneScope* lanes_;
+  std::optional<Groups> devices_;
+};
 
 Opcode combiner(CollectiveCombine combine) {
   switch (combine) {
@@ -204,35 +237,26 @@ std::vector<int64_t> with_size(std::vector<int64_t> sizes, int64_t axis, int64_t
   return sizes;
 }
 
-void check_multiple(const Shape& shape, int64_t axis, int64_t n) {
-  if (shape.dimension(axis) % n == 0) return;
+// errors: Error where an axis of x cannot be divided among the group
+void check_multiple(const Shape& shape, int64_t axis, const Group& group) {
+  const int64_t n = group.size();
+  if (n > 0 && shape.dimension(axis) % n == 0) return;
   trace_internal::refuse("axis ", axis, " of x, ", shape, ", goes to a group of ", n,
-                         " devices; its size must be a multiple");
+                         group.members(), "; its size must be a multiple");
 }
-
-}  // namespace
-
-namespace {
 
 Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes,
                 CollectiveCombine combine, SourceLocation at) {
   const PublicCall call(op, at);
   const Shape& shape = shape_of(x);
-  if (const auto* lanes = lanes_of(axes)) {
-    return emit({.opcode = Opcode::kAllReduce,
-                 .operands = {x},
-                 .attrs = hlo::CollectiveAttrs(),
-                 .called = {trace_internal::scalar_computation(combiner(combine), shape.dtype())},
-                 .declared = shape,
-                 .frontend_attributes = mark_of(*lanes)});
-  }
-  const Groups groups(op, axes, at);
-  if (groups.is_alone()) return x;
+  const Group group(op, axes, at);
+  if (group.is_alone()) return x;
   return emit({.opcode = Opcode::kAllReduce,
                .operands = {x},
-               .attrs = attrs_of(groups),
+               .attrs = group.attrs(),
                .called = {trace_internal::scalar_computation(combiner(combine), shape.dtype())},
-               .declared = shape});
+               .declared = shape,
+               .frontend_attributes = group.mark()});
 }
 
 }  // namespace
@@ -253,8 +277,7 @@ Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
 }
 Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("pmean", at);
-  const auto* lanes = lanes_of(axes);
-  const int64_t n = lanes != nullptr ? lanes->size() : Groups("pmean", axes, at).size();
+  const int64_t n = Group("pmean", axes, at).size();
   (void)shape_of(x);
   trace_internal::require_inexact(x);
   return divide(psum(x, axes), static_cast<double>(n));
@@ -263,10 +286,7 @@ Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
 Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions& options,
                   SourceLocation at) {
   const PublicCall call("all_gather", at);
-  const auto* lanes = lanes_of(axes);
-  const std::optional<Groups> groups =
-      lanes == nullptr ? std::optional<Groups>(std::in_place, "all_gather", axes, at)
-                       : std::nullopt;
+  const Group group("all_gather", axes, at);
   const Shape& shape = shape_of(x);
   std::vector<int64_t> sizes = shape.dimensions();
   int64_t axis = options.axis;
@@ -280,37 +300,36 @@ Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions
     sizes.insert(sizes.begin() + axis, 1);
   }
   Tensor part = options.tiled ? x : reshape(x, sizes);
-  if (groups && groups->is_alone()) return part;
-  sizes[static_cast<size_t>(axis)] *= groups ? groups->size() : lanes->size();
-  return emit(
-      {.opcode = Opcode::kAllGather,
-       .operands = {part},
-       .attrs = groups ? attrs_of(*groups, {axis}) : hlo::CollectiveAttrs{.dimensions = {axis}},
-       .declared = Shape(shape.dtype(), std::move(sizes)),
-       .frontend_attributes = groups ? hlo::FrontendAttributes() : mark_of(*lanes)});
+  if (group.is_alone()) return part;
+  sizes[static_cast<size_t>(axis)] *= group.size();
+  return emit({.opcode = Opcode::kAllGather,
+               .operands = {part},
+               .attrs = group.attrs({axis}),
+               .declared = Shape(shape.dtype(), std::move(sizes)),
+               .frontend_attributes = group.mark()});
 }
 
 Tensor reduce_scatter(const Tensor& part, const MeshAxes& axes, const CollectiveOptions& options,
                       SourceLocation at) {
   const PublicCall call("reduce_scatter", at);
-  const Groups groups("reduce_scatter", axes, at);
+  const Group group("reduce_scatter", axes, at);
   const Tensor x = countable(part);
   const Shape& shape = x.shape();
-  const int64_t axis = axis_of(shape, options.axis);
-  check_multiple(shape, axis, groups.size());
-  if (!options.tiled && shape.dimension(axis) != groups.size()) {
-    trace_internal::refuse("axis ", axis, " of x, ", shape, ", goes to a group of ", groups.size(),
-                           " devices; it must be as long, or be tiled");
+  const int64_t axis = axis_of(shape, options.axis), n = group.size();
+  check_multiple(shape, axis, group);
+  if (!options.tiled && shape.dimension(axis) != n) {
+    trace_internal::refuse("axis ", axis, " of x, ", shape, ", goes to a group of ", n,
+                           group.members(), "; it must be as long, or be tiled");
   }
-  std::vector<int64_t> sizes =
-      with_size(shape.dimensions(), axis, shape.dimension(axis) / groups.size());
+  std::vector<int64_t> sizes = with_size(shape.dimensions(), axis, shape.dimension(axis) / n);
   Tensor out = x;
-  if (!groups.is_alone()) {
+  if (!group.is_alone()) {
     out = emit({.opcode = Opcode::kReduceScatter,
                 .operands = {x},
-                .attrs = attrs_of(groups, {axis}),
+                .attrs = group.attrs({axis}),
                 .called = {trace_internal::scalar_computation(Opcode::kAdd, shape.dtype())},
-                .declared = Shape(shape.dtype(), sizes)});
+                .declared = Shape(shape.dtype(), sizes),
+                .frontend_attributes = group.mark()});
   }
   if (options.tiled) return out;
   sizes.erase(sizes.begin() + axis);
@@ -341,56 +360,54 @@ Tensor blocks_moved(const Tensor& x, int64_t split, int64_t concat, int64_t n) {
 Tensor all_to_all(const Tensor& x, const MeshAxes& axes, base::Int split_axis,
                   base::Int concat_axis, SourceLocation at) {
   const PublicCall call("all_to_all", at);
-  const Groups groups("all_to_all", axes, at);
+  const Group group("all_to_all", axes, at);
   const Shape& shape = shape_of(x);
   const int64_t split = axis_of(shape, split_axis);
   const int64_t concat = axis_of(shape, concat_axis);
-  check_multiple(shape, split, groups.size());
-  if (groups.is_alone()) return x;
-  hlo::CollectiveAttrs attrs = attrs_of(groups, {split});
+  check_multiple(shape, split, group);
+  if (group.is_alone()) return x;
+  hlo::CollectiveAttrs attrs = group.attrs({split});
   attrs.use_global_device_ids = false;  // all-to-all has none: with a channel groups are partitions
-  Tensor out = emit(
-      {.opcode = Opcode::kAllToAll, .operands = {x}, .attrs = std::move(attrs), .declared = shape});
-  return split == concat ? out : blocks_moved(out, split, concat, groups.size());
+  Tensor out = emit({.opcode = Opcode::kAllToAll,
+                     .operands = {x},
+                     .attrs = std::move(attrs),
+                     .declared = shape,
+                     .frontend_attributes = group.mark()});
+  return split == concat ? out : blocks_moved(out, split, concat, group.size());
 }
 
 Tensor permute(const Tensor& x, const MeshAxes& axes, const DevicePairs& pairs, SourceLocation at) {
   const PublicCall call("permute", at);
-  const Groups groups("permute", axes, at);
+  const Group group("permute", axes, at);
   const Shape& shape = shape_of(x);
-  const int64_t n = groups.size();
+  const int64_t n = group.size();
   std::vector<bool> taken(static_cast<size_t>(n));
   for (const auto& [from, to] : pairs.list()) {
     if (from < 0 || from >= n || to < 0 || to >= n || taken[static_cast<size_t>(to)]) {
       trace_internal::refuse("has the pair (", from, ", ", to, ") in a group of ", n,
-                             " devices; both must be below ", n,
-                             ", and each device gets one value at most");
+                             group.members(), "; both must be below ", n,
+                             ", and each gets one value at most");
     }
     taken[static_cast<size_t>(to)] = true;
   }
-  hlo::CollectivePermuteAttrs attrs;
-  attrs.channel_id = kChannel;
-  for (const hlo::Dims& group : groups.lists()) {
-    for (const auto& [from, to] : pairs.list())
-      attrs.source_target_pairs.push_back(
-          {group[static_cast<size_t>(from)], group[static_cast<size_t>(to)]});
-  }
-  if (groups.is_alone()) return pairs.list().empty() ? zeros_like(x) : x;
+  if (group.is_alone()) return pairs.list().empty() ? zeros_like(x) : x;
   return emit({.opcode = Opcode::kCollectivePermute,
                .operands = {x},
-               .attrs = std::move(attrs),
-               .declared = shape});
+               .attrs = group.permute_attrs(pairs),
+               .declared = shape,
+               .frontend_attributes = group.mark()});
 }
 
 Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("axis_index", at);
-  if (const auto* lanes = lanes_of(axes)) {
+  const Group group("axis_index", axes, at);
+  if (!group.devices()) {
     return emit({.opcode = Opcode::kReplicaId,
                  .declared = Shape::scalar(u32),
-                 .frontend_attributes = mark_of(*lanes)})
+                 .frontend_attributes = group.mark()})
         .astype(s32);
   }
-  const Groups groups("axis_index", axes, at);
+  const Groups& groups = *group.devices();
   if (groups.is_alone()) return trace_internal::emit_constant(Literal::scalar(s32, int64_t{0}));
   // XLA takes the number of a device for known only where it is told that the value is its own.
   auto manual = std::make_shared<hlo::Sharding>();
@@ -410,8 +427,7 @@ Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
 
 int64_t axis_size(const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("axis_size", at);
-  if (const auto* lanes = lanes_of(axes)) return lanes->size();
-  return Groups("axis_size", axes, at).size();
+  return Group("axis_size", axes, at).size();
 }
 
 }  // namespace heddle

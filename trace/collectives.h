@@ -2,8 +2,8 @@
 // stand in the function that shard_map() runs (trace/shard_map.h), also in loops inside of it.
 //
 // `axes` names mesh axes: the devices whose other coordinates are equal are a group. The words are
-// those of jax.lax. all_reduce, psum, pmax, pmin, pmean, all_gather, axis_index and axis_size also
-// take the axis_name of a vmap around (grad/vmap.h): then the examples are the group.
+// those of jax.lax. All take the axis_name of a vmap around too (grad/vmap.h): then the examples are
+// the group.
 #pragma once
 
 #include <cstdint>

@@ -9,11 +9,10 @@
 #include "heddle/trace/public_call.h"
 
 namespace heddle {
-namespace {
 
 using Kind = TreeSpec::Kind;
 
-std::string step(const TreeSpec& spec, size_t i) {
+std::string path_of_child(const TreeSpec& spec, size_t i) {
   switch (spec.kind) {
     case Kind::kStruct: return base::cat(".", spec.keys[i]);
     case Kind::kMap: return base::cat("['", spec.keys[i], "']");
@@ -27,10 +26,12 @@ std::string step(const TreeSpec& spec, size_t i) {
   return "";
 }
 
+namespace {
+
 void collect_paths(const TreeSpec& spec, const std::string& prefix, std::vector<std::string>& out) {
   if (spec.kind == Kind::kLeaf) out.push_back(prefix);
   for (size_t i = 0; i < spec.children.size(); ++i)
-    collect_paths(spec.children[i], prefix + step(spec, i), out);
+    collect_paths(spec.children[i], prefix + path_of_child(spec, i), out);
 }
 
 // The first key that one of two maps or structs has alone: the other's part is nothing.
@@ -38,7 +39,7 @@ std::optional<TreeDifference> lone_key(const TreeSpec& a, const TreeSpec& b,
                                        const std::string& path) {
   for (size_t i = 0; i < a.keys.size(); ++i) {
     if (std::ranges::count(b.keys, a.keys[i]) == 0)
-      return TreeDifference{path + step(a, i), a.children[i], std::nullopt};
+      return TreeDifference{path + path_of_child(a, i), a.children[i], std::nullopt};
   }
   return std::nullopt;
 }
@@ -55,7 +56,8 @@ std::optional<TreeDifference> difference(const TreeSpec& a, const TreeSpec& b,
       a.children.size() != b.children.size())
     return TreeDifference{path, a, b};
   for (size_t i = 0; i < a.children.size(); ++i) {
-    if (auto found = difference(a.children[i], b.children[i], path + step(a, i))) return found;
+    if (auto found = difference(a.children[i], b.children[i], path + path_of_child(a, i)))
+      return found;
   }
   return std::nullopt;
 }
@@ -171,7 +173,7 @@ std::string unlike(const TreeSpec& have, const TreeSpec& want, const std::string
       have.children.size() != want.children.size())
     return base::cat(path, " is ", describe(have), "; it must be ", describe(want));
   for (size_t i = 0; i < have.children.size(); ++i) {
-    std::string found = unlike(have.children[i], want.children[i], path + step(have, i));
+    std::string found = unlike(have.children[i], want.children[i], path + path_of_child(have, i));
     if (!found.empty()) return found;
   }
   return "";

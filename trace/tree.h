@@ -38,6 +38,7 @@ struct TreeSpec {
 };
 
 size_t leaf_count(const TreeSpec& spec);  // How many leaves a tree of this structure has
+std::string path_of_child(const TreeSpec& spec, size_t i);  // ".w", "[0]", "['key']"
 // Paths of the leaves in order: "" for a lone leaf, ".w", "[0]", ".layers[1].b", "['key']".
 std::vector<std::string> leaf_paths(const TreeSpec& spec);
 // "(*, None, {w: *, b: *})"

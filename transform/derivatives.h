@@ -24,13 +24,14 @@
 namespace heddle::transform {
 
 // The frontend attribute of a call of which reverse mode keeps the operands, and what its policy
-// saves: what else its tangents read is computed again on the way back. Policies:
-//   nothing              the operands alone
-//   dots                 results of dots and convolutions
-//   dots_without_batch   results of dots that have no batch dimensions
-//   names:a,b            values of these names
-//   but:a,b              values that have a name, but for these
+// saves beside them: what else its tangents read is computed again on the way back.
 inline constexpr std::string_view kCheckpointAttribute = "heddle.checkpoint";
+// Policies. Names stand behind the last two: "names:a,b".
+inline constexpr std::string_view kSaveNothing = "nothing";
+inline constexpr std::string_view kSaveDots = "dots";  // results of dots and convolutions
+inline constexpr std::string_view kSaveDotsWithoutBatch = "dots_without_batch";  // dimensions
+inline constexpr std::string_view kSaveNames = "names:";
+inline constexpr std::string_view kSaveNamesBut = "but:";  // values that have another name
 // The frontend attribute of a copy that gives its value a name, for policies.
 inline constexpr std::string_view kNameAttribute = "heddle.name";
 // The frontend attribute of a scan of which reverse mode keeps the carries where blocks of steps
@@ -62,8 +63,8 @@ StatusOr<Linearized> linearize(const hlo::Module& module, const std::vector<bool
 
 // The transpose of a module that is linear in these of its parameters: (the other parameters.., a
 // cotangent of each result) -> a cotangent of each parameter that it is linear in.
-// errors: Unimplemented that names the op that is not linear and its line; InvalidArgument that
-// names one that adds, or puts beside, what does not depend on these parameters and is not 0
+// errors: InvalidArgument that names the op that is not linear, or adds or puts beside what does not
+// depend on these parameters and is not 0, and its line; Unimplemented for ops without a transpose
 StatusOr<hlo::Module> transpose(const hlo::Module& module, const std::vector<bool>& linear);
 // The same, linear from number `known` on: for the pushforward of linearize(), which is known to be
 // linear.

@@ -17,7 +17,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/batching.h"
-#include "heddle/transform/custom_derivative.h"
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/transform/derivatives/internal/parts.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/internal/scan_plan.h"
@@ -356,8 +356,8 @@ class ScanRemover {
         auto index = static_cast<size_t>(old.attrs.get<hlo::TupleIndexAttrs>().index);
         to_.replace(i, (*results)[index]);
         keep_name((*results)[index], old);
-      } else if (old.opcode == Opcode::kCustomCall && without_custom_derivative(old)) {
-        to_.replace(i, to_.builder().append(*without_custom_derivative(to_.mapped(i))));
+      } else if (old.opcode == Opcode::kCustomCall && hlo::without_custom_derivative(old)) {
+        to_.replace(i, to_.builder().append(*hlo::without_custom_derivative(to_.mapped(i))));
       } else {
         to_.copy(i);
       }

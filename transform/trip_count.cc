@@ -42,13 +42,11 @@ std::optional<int64_t> known_trip_count(const hlo::Instruction& loop) {
 }
 
 std::optional<int64_t> greatest_trip_count(const hlo::Instruction& loop) {
-  for (const auto& [key, value] : loop.extras->frontend_attributes) {
-    if (key != kMaxSteps) continue;
-    int64_t steps = 0;
-    const auto result = std::from_chars(value.data(), value.data() + value.size(), steps);
-    if (result.ec == std::errc() && result.ptr == value.data() + value.size() && steps >= 0)
-      return steps;
-  }
+  const std::string_view value = hlo::frontend_attribute(loop, kMaxSteps);
+  int64_t steps = 0;
+  const auto result = std::from_chars(value.data(), value.data() + value.size(), steps);
+  if (result.ec == std::errc() && result.ptr == value.data() + value.size() && steps >= 0)
+    return steps;
   return known_trip_count(loop);
 }
 

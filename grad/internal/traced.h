@@ -31,7 +31,7 @@ std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragmen
                          std::vector<Tensor> operands,
                          const hlo::FrontendAttributes& attributes = {});
 
-// The custom call of `target` (transform/custom_derivative.h) on the point and what the functions,
+// The custom call of `target` (hlo/custom_derivative.h) on the point and what the functions,
 // of which the first is the meaning, capture.
 Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
                     std::initializer_list<const Trace*> functions);
@@ -41,6 +41,12 @@ std::vector<Shape> types_of(std::span<const Tensor> leaves);
 // errors: Error where leaves, which `what` names, are of other types than wanted
 void require_alike(const FlatFunction& fn, std::string_view what, std::span<const Shape> have,
                    const std::vector<Shape>& want, const std::vector<std::string>& paths);
+
+// Throws an error of a transform of the function. Equal traces are one, with the lines of the first:
+// the error is made again with this one's lines.
+[[noreturn]] void throw_in_own_lines(const FlatFunction& fn, const std::vector<Shape>& types,
+                                     std::span<const Tensor> like, const Status& status,
+                                     base::FunctionRef<Status(const Fragment&)> make_again);
 
 // A status that names the public function.
 Status in_words_of(const Status& status, std::string_view what);

@@ -26,10 +26,7 @@ Values BatchArgs::again(const Values& operands, Attrs attrs) const {
 }
 
 std::string_view together_along(const Instruction& instruction) {
-  for (const auto& [key, value] : instruction.extras->frontend_attributes) {
-    if (key == kTogetherAttribute) return value;
-  }
-  return {};
+  return frontend_attribute(instruction, kTogetherAttribute);
 }
 
 Shape with_lanes(const Shape& shape, int64_t size) {

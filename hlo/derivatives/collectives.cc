@@ -30,28 +30,13 @@ Status check_sum(const Computation& combiner) {
   return base::unimplemented("of what is done together sums alone have derivatives");
 }
 
-// The same groups, of another collective along the same dimension.
-Value collective(const TransposeArgs& t, Opcode opcode, std::vector<ComputationId> called) {
-  return t.graph.op(opcode, {t.ct[0]}, t.of.attrs, std::move(called), t.shapes[0]);
-}
-
-// Of what the lanes of a vmap gather: the sum of all lanes' cotangents, and of that one's own part.
-Value own_part_of_sum(const TransposeArgs& t) {
-  const FrontendAttributes mark = t.of.extras->frontend_attributes;
-  Graph& graph = t.graph;
-  const Shape ct = t.ct[0].shape(), index = Shape::scalar(u32);
-  const Value sum = graph.with_frontend_attributes(
-      graph.op(Opcode::kAllReduce, {t.ct[0]}, CollectiveAttrs(),
-               {graph.writer().combiner(Opcode::kAdd, ct.dtype())}, &ct),
-      mark);
-  const Value lane = convert(
-      graph.with_frontend_attributes(graph.op(Opcode::kReplicaId, {}, {}, {}, &index), mark), s32);
-  const int64_t along = t.attrs<CollectiveAttrs>().dimensions[0];
-  Values starts;
-  for (int64_t d = 0; d < ct.rank(); ++d)
-    starts.push_back(d == along ? lane * static_cast<double>(t.shape(0).dimension(d))
-                                : graph.number(s32, 0));
-  return dynamic_slice(sum, starts, t.shape(0).dimensions());
+// Of the operand's type, by another collective of the same devices or lanes.
+Value collective(const TransposeArgs& t, Opcode opcode, Attrs attrs,
+                 std::vector<ComputationId> called) {
+  const Value made =
+      t.graph.op(opcode, {t.ct[0]}, std::move(attrs), std::move(called), t.shapes[0]);
+  if (together_along(t.of).empty()) return made;
+  return t.graph.with_frontend_attributes(made, t.of.extras->frontend_attributes);
 }
 
 }  // namespace
@@ -67,13 +52,12 @@ StatusOr<Values> transpose_together(const TransposeArgs& t) {
   switch (t.of.opcode) {
     case Opcode::kAllGather: {
       HEDDLE_RETURN_IF_ERROR(check_one(t.x.size()));
-      if (!together_along(t.of).empty()) return Values{own_part_of_sum(t)};
       const ComputationId sum = t.graph.writer().combiner(Opcode::kAdd, t.shape(0).dtype());
-      return Values{collective(t, Opcode::kReduceScatter, {sum})};
+      return Values{collective(t, Opcode::kReduceScatter, t.of.attrs, {sum})};
     }
     case Opcode::kReduceScatter:
       HEDDLE_RETURN_IF_ERROR(check_one(t.x.size()));
-      return Values{collective(t, Opcode::kAllGather, {})};
+      return Values{collective(t, Opcode::kAllGather, t.of.attrs, {})};
     default: {  // part j of device i is part i of device j; sums that all have, and a layout
       Values cts;
       for (size_t i = 0; i < t.ct.size(); ++i)
@@ -101,7 +85,7 @@ StatusOr<Values> transpose_permute(const TransposeArgs& t) {
   for (const auto& round : rounds) {
     CollectivePermuteAttrs back = attrs;
     back.source_target_pairs = round;
-    out = add(out, t.graph.op(Opcode::kCollectivePermute, {t.ct[0]}, back, {}, t.shapes[0]));
+    out = add(out, collective(t, Opcode::kCollectivePermute, back, {}));
   }
   return Values{out};
 }

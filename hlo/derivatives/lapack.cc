@@ -192,9 +192,12 @@ StatusOr<Values> eig_jvp(const JvpArgs& d) {
   const Value& v = y[vectors];
   const Value w = is_real ? complex(y[0], y[1]) : y[0];
   Instruction factor = d.of;
-  CustomCallAttrs attrs;
+  CustomCallAttrs attrs = d.of.attrs.get<CustomCallAttrs>();  // its API version stays
   attrs.custom_call_target = v.dtype() == c64 ? "lapack_cgetrf_ffi" : "lapack_zgetrf_ffi";
-  factor.attrs = attrs;
+  attrs.constrain_layout = false;
+  attrs.operand_layout_constraints.clear();
+  attrs.output_to_operand_aliasing.clear();
+  factor.attrs = std::move(attrs);
   const Shape info = d.of.shape.elements().back();
   const Values lu =
       call_like(d.graph, factor, {v}, Shape::tuple({v.shape(), Shape(s32, w.sizes()), info}), "{}");
@@ -377,10 +380,7 @@ StatusOr<Values> jvp_by_name(const JvpArgs& d) {
 }
 
 std::string_view derivative_name(const Instruction& instruction) {
-  for (const auto& [key, value] : instruction.extras->frontend_attributes) {
-    if (key == kDerivativeAttribute) return value;
-  }
-  return {};
+  return frontend_attribute(instruction, kDerivativeAttribute);
 }
 
 }  // namespace heddle::hlo

@@ -1,12 +1,12 @@
 // The custom-call targets that need no registration, but for LAPACK's (hlo/linalg/).
 #include <algorithm>
-#include <charconv>
 #include <complex>
 #include <cstring>
 #include <numeric>
 #include <vector>
 
 #include "heddle/hlo/blocks.h"
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/internal/custom_calls.h"
 #include "heddle/hlo/linalg/internal/lapack.h"
 #include "heddle/hlo/op.h"
@@ -296,24 +296,16 @@ class SparseTimesDense {
 
 StatusOr<Literal> sparse_times_dense(CustomCall& call) { return SparseTimesDense(call).run(); }
 
-// A function with a derivative of its own (transform/custom_derivative.h): the first computation on
-// the arguments and what it captures. The config says how many there are: "2,1,0".
+// A function with a derivative of its own (hlo/custom_derivative.h): the first computation on the
+// arguments and what it captures.
 StatusOr<Literal> function_itself(CustomCall& call) {
-  std::string_view counts = call.backend_config();
-  size_t arguments = 0;
-  for (int i = 0; i < 2; ++i) {
-    size_t count = 0;
-    const auto [next, error] = std::from_chars(counts.data(), counts.data() + counts.size(), count);
-    if (error != std::errc() || count > call.size())
-      return call.error("backend_config is ", call.backend_config(), "; must count its operands");
-    arguments += count;
-    counts.remove_prefix(static_cast<size_t>(next - counts.data()));
-    if (!counts.empty()) counts.remove_prefix(1);
-  }
-  if (arguments > call.size() || call.computation_count() == 0)
-    return call.error("has ", call.size(), " operands and ", call.computation_count(),
-                      " computations; must have those that backend_config counts");
-  return call.call(0, call.operands().first(arguments));
+  const auto counts =
+      operand_counts(call.backend_config(), call.size(), 1 + call.computation_count());
+  if (!counts || call.computation_count() == 0)
+    return call.error("has ", call.size(), " operands, ", call.computation_count(),
+                      " computations and the backend_config \"", call.backend_config(),
+                      "\"; it must count the arguments and what each computation captures");
+  return call.call(0, call.operands().first((*counts)[0] + (*counts)[1]));
 }
 
 struct Builtin {
@@ -332,10 +324,11 @@ constexpr Builtin kBuiltins[] = {
     {"annotate_device_placement", identity},
     {"cpu_csr_sparse_dense_ffi", sparse_times_dense},
     {"dce_sink", nothing},
-    {"heddle.custom_jvp", function_itself},
-    {"heddle.custom_vjp", function_itself},
-    {"heddle.linear_solve", function_itself},
-    {"heddle.root", function_itself},
+    {kCustomJvp, function_itself},
+    {kElementwiseCall, function_itself},
+    {kCustomVjp, function_itself},
+    {kLinearSolve, function_itself},
+    {kRoot, function_itself},
     {"shape_assertion", shape_assertion},
     {"xla.sdy.FuncResultSharding", identity},
     {"xla.sdy.GlobalToLocalShape", identity},

@@ -1,5 +1,6 @@
 #include "heddle/special/internal/formula.h"
 
+#include "heddle/scan/own_rule.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/public_call.h"
@@ -66,6 +67,15 @@ std::vector<Tensor> evaluate_all(std::string_view op, Parameters parameters, For
 Tensor evaluate(std::string_view op, Parameters parameters, Formula fn) {
   auto alone = [&](std::span<const Expr> v) { return std::vector<Expr>{fn(v)}; };
   return evaluate_all(op, parameters, alone)[0];
+}
+
+Expr elementwise(std::string_view op, std::span<const Expr> v, Formula fn) {
+  std::vector<Tensor> arguments;
+  for (const Expr& x : v) arguments.push_back(x.tensor());
+  const auto run = [&](std::span<const Tensor> x) {
+    return fn(std::vector<Expr>(x.begin(), x.end())).tensor();
+  };
+  return scan_internal::elementwise(op, arguments, run);
 }
 
 Expr chebyshev(const Expr& x, std::span<const double> coefficients) {

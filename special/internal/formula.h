@@ -29,6 +29,9 @@ using Formula = base::FunctionRef<Expr(std::span<const Expr>)>;
 // floats of one dtype or do not broadcast
 Tensor evaluate(std::string_view op, std::initializer_list<Parameter> parameters, Formula fn);
 
+// fn(v), for a formula with loops that have no way back: see elementwise() of scan/own_rule.h.
+Expr elementwise(std::string_view op, std::span<const Expr> v, Formula fn);
+
 // The same for a function of several results.
 using Formulas = base::FunctionRef<std::vector<Expr>(std::span<const Expr>)>;
 std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Parameter> parameters,

@@ -17,17 +17,6 @@ namespace {
 constexpr double kTolerance = 1e-10;  // of the greatest element, and absolute
 constexpr const char* kTable = "tests/derivatives/jax_table.txt";
 
-// Cases that are not equal, and why: they are skipped, and counted. One that is equal after all
-// must leave the list.
-const std::map<std::string, std::string>& waiting() {
-  static const std::string kWhile = "the formula has a while, and no reverse derivative";
-  static const std::map<std::string, std::string> kWaiting = {
-      {"betainc_by_x", kWhile},
-      {"hyp1f1_by_x", kWhile},
-  };
-  return kWaiting;
-}
-
 struct Array {
   std::string type;  // f64[2,3]
   std::vector<double> numbers;
@@ -150,10 +139,6 @@ class JaxTable : public testing::TestWithParam<Case> {};
 TEST_P(JaxTable, IsEqual) {
   const Case& one = GetParam();
   const std::string different = difference(one);
-  if (waiting().count(one.name)) {
-    EXPECT_NE(different, "") << "it is equal now: take it off the list";
-    GTEST_SKIP() << waiting().at(one.name);
-  }
   EXPECT_EQ(different, "");
 }
 
@@ -194,8 +179,7 @@ TEST(JaxTable, HasTheSameNamesAsTheCases) {
   for (const auto& [name, row] : read_table()) in_table.insert(name);
   for (const Case& one : all_cases()) EXPECT_TRUE(in_code.insert(one.name).second) << one.name;
   EXPECT_EQ(in_table, in_code);
-  EXPECT_GE(in_table.size() - waiting().size(), 200u);
-  for (const auto& [name, why] : waiting()) EXPECT_TRUE(in_table.count(name)) << name;
+  EXPECT_GE(in_table.size(), 200u);
 }
 
 }  // namespace

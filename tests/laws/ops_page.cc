@@ -10,13 +10,13 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/batching.h"
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/hlo/op.h"
 #include "heddle/tests/laws/function_samples.h"
 #include "heddle/tests/laws/public_functions.h"
 #include "heddle/tests/laws/samples.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/transform/custom_derivative.h"
 
 namespace heddle::laws {
 namespace {
@@ -86,15 +86,15 @@ struct Recorded {
 void collect(const hlo::Module& module, hlo::ComputationId id, Recorded& out,
              bool is_named = false) {
   for (const hlo::Instruction& i : module.computations[id.value].instructions) {
-    if (transform::without_custom_derivative(i)) {  // what the function itself records
+    if (hlo::without_custom_derivative(i)) {  // what the function itself records
       collect(module, i.called[0], out);
       continue;
     }
     if (std::ranges::find(out.opcodes, i.opcode) == out.opcodes.end())
       out.opcodes.push_back(i.opcode);
     const hlo::Slot<hlo::JvpFn> slot = hlo::derivative_of(i).jvp;
-    const bool is_known = slot || is_named || transform::has_own_derivative(i) ||
-                          is_region(i.opcode) || is_plumbing(i.opcode);
+    const bool is_known = slot || is_named || hlo::has_own_derivative(i) || is_region(i.opcode) ||
+                          is_plumbing(i.opcode);
     if (!is_known && out.no_derivative.empty()) out.no_derivative = slot.reason();
     bool per_element = i.opcode != Opcode::kWhile && i.opcode != Opcode::kConditional &&
                        i.opcode != Opcode::kCall && i.opcode != Opcode::kScan;

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/op.h"
 #include "heddle/transform/batching/internal/batcher.h"
-#include "heddle/transform/custom_derivative.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle::transform {
@@ -110,13 +111,55 @@ Lanes Batcher::together(Graph& graph, const Instruction& instruction, const AllL
   if (instruction.opcode == Opcode::kReplicaId)
     return {graph.iota({size_}, 0, instruction.shape.dtype()), true};
   const Value x = full(operands[0]);
+  const hlo::Dims& sizes = instruction.shape.dimensions();
+  hlo::Dims order(static_cast<size_t>(x.rank()));
+  std::iota(order.begin(), order.end(), 0);
   if (instruction.opcode == Opcode::kAllReduce) return {reduced(graph, x, instruction)};
-  // all-gather: the lanes' parts one after the other.
+  if (instruction.opcode == Opcode::kCollectivePermute)
+    return {sent(x, instruction.attrs.get<hlo::CollectivePermuteAttrs>().source_target_pairs),
+            true};
   const int64_t along = instruction.attrs.get<hlo::CollectiveAttrs>().dimensions[0];
-  hlo::Dims permutation;
-  for (int64_t d = 1; d < x.rank(); ++d) permutation.push_back(d);
-  permutation.insert(permutation.begin() + along, 0);
-  return {hlo::reshape(hlo::transpose(x, permutation), instruction.shape.dimensions())};
+  switch (instruction.opcode) {
+    case Opcode::kAllGather:  // the lanes' parts one after the other
+      order.erase(order.begin());
+      order.insert(order.begin() + along, 0);
+      return {hlo::reshape(hlo::transpose(x, order), sizes)};
+    case Opcode::kReduceScatter: {  // part i of the sum is lane i's
+      hlo::Dims parts = sizes;
+      parts.insert(parts.begin() + along, size_);
+      order.erase(order.begin() + along);
+      order.insert(order.begin(), along);
+      return {hlo::transpose(hlo::reshape(reduced(graph, x, instruction), parts), order), true};
+    }
+    default: {  // all-to-all: part j of lane i is part i of lane j
+      hlo::Dims parts = x.sizes();
+      parts[static_cast<size_t>(along) + 1] /= std::max<int64_t>(size_, 1);
+      parts.insert(parts.begin() + along + 1, size_);
+      order.push_back(x.rank());
+      std::swap(order[0], order[static_cast<size_t>(along) + 1]);
+      return {hlo::reshape(hlo::transpose(hlo::reshape(x, parts), order), x.sizes()), true};
+    }
+  }
+}
+
+// Lanes as they send to each other; zeros where none sends.
+Value Batcher::sent(const Value& x, const std::vector<hlo::SourceTarget>& pairs) const {
+  if (size_ == 0) return x;
+  std::vector<int32_t> from(static_cast<size_t>(size_), -1);
+  for (const hlo::SourceTarget& pair : pairs)
+    from[static_cast<size_t>(pair.target)] = static_cast<int32_t>(pair.source);
+  Graph& graph = x.graph();
+  hlo::GatherAttrs attrs{.collapsed_slice_dims = {0},
+                         .start_index_map = {0},
+                         .index_vector_dim = 1,
+                         .slice_sizes = x.sizes()};
+  attrs.slice_sizes[0] = 1;
+  for (int64_t d = 1; d < x.rank(); ++d) attrs.offset_dims.push_back(d);
+  const Value indices =
+      graph.constant(Literal::from<int32_t>(Shape(s32, {size_}), std::span<const int32_t>(from)));
+  const Value all = gather(x, indices, attrs);  // one of -1 is of lane 0
+  if (std::ranges::find(from, -1) == from.end()) return all;
+  return chosen(indices >= 0, all, graph.zeros(x.shape()));
 }
 
 Shape Batcher::type_of(const Shape& lane, bool is_batched) const {
@@ -273,7 +316,7 @@ StatusOr<AllLanes> Batcher::batched(Graph& graph, const Computation& computation
     }
     case Opcode::kCustomCall: {
       const auto may_wait = [&](hlo::ComputationId id) { return active && has_while(id); };
-      if (has_own_derivative(instruction) && size_ > 0 &&
+      if (hlo::has_own_derivative(instruction) && size_ > 0 &&
           std::ranges::none_of(instruction.called, may_wait))
         return of_custom_derivative(graph, instruction, operands);
       break;

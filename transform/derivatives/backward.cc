@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
-#include "heddle/transform/custom_derivative.h"
 
 namespace heddle::transform {
 
@@ -58,16 +58,14 @@ Value copy_of(Graph& graph, Source& source, const Computation& computation,
   return copied(graph, instruction, operands, source.called(instruction.called));
 }
 
-Status without_transpose(const Instruction& instruction, std::string_view why) {
-  return at_line(
-      base::unimplemented(to_string(instruction.opcode), ": has no reverse derivative: ", why),
-      instruction);
+std::string no_reverse(const Instruction& instruction, std::string_view why) {
+  return base::cat(to_string(instruction.opcode), ": has no reverse derivative: ", why);
 }
-
+Status without_transpose(const Instruction& instruction, std::string_view why) {
+  return at_line(base::unimplemented(no_reverse(instruction, why)), instruction);
+}
 Status not_linear_at(const Instruction& instruction, std::string_view why) {
-  return at_line(
-      base::invalid_argument(to_string(instruction.opcode), ": has no reverse derivative: ", why),
-      instruction);
+  return at_line(base::invalid_argument(no_reverse(instruction, why)), instruction);
 }
 
 // Why an op is not linear in the operands that are absent; "" where it may be. What jvp writes is
@@ -104,10 +102,6 @@ std::string_view not_linear(const Computation& computation, const Instruction& i
   }
   return {};
 }
-
-}  // namespace
-
-namespace {
 
 // Whether a value is zeros, as far as its instructions tell.
 bool is_zero(const Graph& graph, InstructionId id) {
@@ -206,9 +200,9 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
           "the number of its steps is not known before it runs; write while_loop(.., {.max_steps = "
           "n}), use scan or fori_loop between C++ integers, or forward mode (jvp)");
     case Opcode::kCustomCall:
-      if (is_custom(instruction, kCustomPullback))
+      if (hlo::is_custom(instruction, hlo::kCustomPullback))
         return transpose_of_pullback(source_, graph, instruction, operands, ct);
-      if (is_custom(instruction, kLinearSolve))
+      if (hlo::is_custom(instruction, hlo::kLinearSolve))
         return transpose_of_linear_solve(source_, graph, instruction, operands, ct);
       break;
     default: break;

@@ -1,6 +1,6 @@
 // Derivatives that the author of a function wrote: custom_jvp and custom_vjp.
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
-#include "heddle/transform/custom_derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/internal/scan_parts.h"
@@ -9,20 +9,6 @@ namespace heddle::transform {
 
 using hlo::Instruction;
 
-namespace {
-
-Status refused(const Instruction& call, std::string_view why) {
-  return at_line(base::unimplemented(call.attrs.get<hlo::CustomCallAttrs>().custom_call_target,
-                                     ": has no derivative: ", why),
-                 call);
-}
-
-Status malformed(const Instruction& call) {
-  return refused(call, "its operands are not those that its backend_config says");
-}
-
-}  // namespace
-
 class CustomRule {
  public:
   CustomRule(Forward& forward, Graph& graph, const Instruction& call,
@@ -30,46 +16,47 @@ class CustomRule {
       : forward_(forward), graph_(graph), call_(call), shapes_(shapes), operands_(operands) {}
 
   StatusOr<Duals> run() {
-    if (is_custom(call_, kLinearSolve) || is_custom(call_, kRoot))
+    if (hlo::is_custom(call_, hlo::kLinearSolve) || hlo::is_custom(call_, hlo::kRoot))
       return jvp_of_implicit(forward_, graph_, call_, shapes_, operands_);
-    const bool is_jvp = is_custom(call_, kCustomJvp);
-    const size_t functions = is_jvp ? 2 : 3;
-    const auto counts = operand_counts(call_, 1 + functions);
+    const bool is_elementwise = hlo::is_custom(call_, hlo::kElementwiseCall);
+    const bool is_jvp = hlo::is_custom(call_, hlo::kCustomJvp);
+    const size_t functions = is_elementwise ? 1 : is_jvp ? 2 : 3;
+    const auto counts = hlo::operand_counts(call_, 1 + functions);
     if (!counts || call_.called.size() != functions || operands_.size() != call_.operands.size())
-      return malformed(call_);
+      return malformed_call(call_);
     counts_ = *counts;
-    if (const Status why = unusable(is_jvp); !why.ok())
+    if (const Status why = unusable(is_jvp || is_elementwise); !why.ok())
       return poisoned(forward_.plain(graph_, call_, shapes_, operands_), why);
-    return is_jvp ? jvp() : vjp();
+    return is_elementwise ? elementwise() : is_jvp ? jvp() : vjp();
   }
 
  private:
   // Why there are no tangents.
-  Status unusable(bool is_jvp) const {
+  Status unusable(bool has_forward_mode) const {
     if (Status why = reason_in(operands_); !why.ok()) return why;
     for (size_t i = counts_[0]; i < operands_.size(); ++i) {
       if (operands_[i].dx)
-        return refused(call_,
-                       "a function of it captures a tensor that has tangents, of which its "
-                       "derivative says nothing; pass it as an argument");
+        return no_derivative_of_call(
+            call_,
+            "a function of it captures a tensor that has tangents, of which its "
+            "derivative says nothing; pass it as an argument");
     }
-    if (is_jvp || forward_.mode_ == Mode::kApart) return {};
-    return refused(call_, "a custom_vjp has reverse mode only; write a custom_jvp for both");
+    if (has_forward_mode || forward_.mode_ == Mode::kApart) return {};
+    return no_derivative_of_call(call_,
+                                 "a custom_vjp has reverse mode only; write a custom_jvp for both");
   }
 
   // The arguments without tangents, and then `more`, and then the captures of function `number`.
-  Duals arguments(const Values& more, size_t number) const {
+  [[nodiscard]] Duals points(const Values& more, size_t number) const {
     Duals out;
     for (size_t i = 0; i < counts_[0]; ++i) out.push_back({operands_[i].x});
     for (const Value& each : more) out.push_back({each});
     for (const Value& each : captures(number)) out.push_back({each});
     return out;
   }
-  Values captures(size_t number) const {
-    size_t first = counts_[0];
-    for (size_t i = 0; i < number; ++i) first += counts_[1 + i];
+  [[nodiscard]] Values captures(size_t number) const {
     Values out;
-    for (size_t i = 0; i < counts_[1 + number]; ++i) out.push_back(operands_[first + i].x);
+    for (const Dual& each : captures_of(operands_, counts_, number)) out.push_back(each.x);
     return out;
   }
 
@@ -78,8 +65,8 @@ class CustomRule {
     for (size_t i = 0; i < counts_[0]; ++i) tangents.push_back(or_zeros(graph_, operands_[i]));
     const size_t results = leaf_count(call_.shape);
     const hlo::Computation rule = forward_.source_.at(call_.called[1]);
-    const Duals given = arguments(tangents, 1);
-    if (!takes(rule, types_of(given), 2 * results)) return malformed(call_);
+    const Duals given = points(tangents, 1);
+    if (!hlo::takes(rule, types_of(given), 2 * results)) return malformed_call(call_);
     HEDDLE_ASSIGN_OR_RETURN(const Duals made, forward_.run(graph_, rule, given));
     Duals out;
     for (size_t i = 0; i < results; ++i) {
@@ -89,16 +76,52 @@ class CustomRule {
     return out;
   }
 
+  StatusOr<Duals> elementwise() {
+    Duals out = forward_.plain(graph_, call_, shapes_, operands_);
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      const Value& dx = operands_[i].dx;
+      if (dx.is_absent()) continue;
+      HEDDLE_ASSIGN_OR_RETURN(const Values partials, partials_by(i));
+      for (size_t j = 0; j < out.size(); ++j) {
+        if (!same_type(partials[j].shape(), dx.shape())) return malformed_call(call_);
+        out[j].dx = hlo::add(out[j].dx, partials[j] * dx);
+      }
+    }
+    return out;
+  }
+
+  // The partial derivatives by an argument: the tangents along ones, as a call of the same kind.
+  StatusOr<Values> partials_by(size_t argument) {
+    const hlo::Computation fn = forward_.source_.at(call_.called[0]);
+    if (fn.parameters.size() != operands_.size()) return malformed_call(call_);
+    Graph inside(forward_.source_.into(), base::cat(fn.name, ".by", argument));
+    Duals given;
+    for (size_t i = 0; i < operands_.size(); ++i)
+      given.push_back({inside.parameter(fn.parameter_shape(i))});
+    given[argument].dx = inside.full(given[argument].x.shape(), 1);
+    Forward together(forward_.source_, Mode::kTogether);
+    HEDDLE_ASSIGN_OR_RETURN(const Duals made, together.run(inside, fn, given));
+    HEDDLE_RETURN_IF_ERROR(reason_in(made));
+    Values tangents;
+    for (const Dual& each : made) tangents.push_back(or_zeros(inside, each));
+    Instruction call = call_;
+    call.name.clear();
+    call.called = {std::move(inside).finish(tangents)};
+    call.operands.clear();
+    for (const Dual& each : operands_) call.operands.push_back(each.x.id());
+    return graph_.elements(graph_.append(std::move(call)));
+  }
+
   StatusOr<Duals> vjp() {
     const std::vector<Shape> results = leaves_of(call_.shape);
     const hlo::Computation forward = forward_.source_.at(call_.called[1]);
-    const Duals arguments_given = arguments({}, 1);
+    const Duals point = points({}, 1);
     const size_t kept = leaf_count(forward.result_shape());
-    if (kept < results.size() || !takes(forward, types_of(arguments_given), kept))
-      return malformed(call_);
-    HEDDLE_ASSIGN_OR_RETURN(const Duals made, forward_.run(graph_, forward, arguments_given));
+    if (kept < results.size() || !hlo::takes(forward, types_of(point), kept))
+      return malformed_call(call_);
+    HEDDLE_ASSIGN_OR_RETURN(const Duals made, forward_.run(graph_, forward, point));
     for (size_t i = 0; i < results.size(); ++i) {
-      if (!same_type(made[i].x.shape(), results[i])) return malformed(call_);
+      if (!same_type(made[i].x.shape(), results[i])) return malformed_call(call_);
     }
     Values given;
     for (size_t i = results.size(); i < made.size(); ++i) given.push_back(made[i].x);
@@ -111,7 +134,7 @@ class CustomRule {
       ++tangents;
     }
     hlo::CustomCallAttrs attrs;
-    attrs.custom_call_target = kCustomPullback;
+    attrs.custom_call_target = hlo::kCustomPullback;
     Instruction pullback{.opcode = hlo::Opcode::kCustomCall,
                          .shape = Shape::tuple(results),
                          .attrs = std::move(attrs),
@@ -143,21 +166,21 @@ StatusOr<Duals> jvp_of_custom(Forward& forward, Graph& graph, const Instruction&
 
 StatusOr<Values> transpose_of_pullback(Source& source, Graph& graph, const Instruction& call,
                                        const Values& operands, const Values& ct) {
-  const auto counts = operand_counts(call, 3);
-  if (!counts || call.called.size() != 1) return malformed(call);
+  const auto counts = hlo::operand_counts(call, 3);
+  if (!counts || call.called.size() != 1) return malformed_call(call);
   const auto [residuals, captures, tangents] = std::tuple((*counts)[0], (*counts)[1], (*counts)[2]);
   const hlo::Computation backward = source.at(call.called[0]);
   if (backward.parameters.size() != residuals + ct.size() + captures ||
       operands.size() != call.operands.size() || !backward.result_shape().is_tuple())
-    return malformed(call);
+    return malformed_call(call);
   const std::vector<Shape> results = leaves_of(call.shape);
   for (size_t i = 0; i < backward.parameters.size(); ++i) {
     const bool is_ct = i >= residuals && i < residuals + ct.size();
     const size_t operand = i < residuals ? i : i - ct.size();
-    if (!is_ct && operands[operand].is_absent()) return malformed(call);
+    if (!is_ct && operands[operand].is_absent()) return malformed_call(call);
     if (!same_type(backward.parameter_shape(i),
                    is_ct ? results[i - residuals] : operands[operand].shape()))
-      return malformed(call);
+      return malformed_call(call);
   }
   PartCopy copy(graph, backward);
   const auto give = [&](size_t parameter, const Value& value) {
@@ -171,7 +194,7 @@ StatusOr<Values> transpose_of_pullback(Source& source, Graph& graph, const Instr
   for (const Value& each : copy.want(returned_values(backward))) {
     if (hlo::has_tangent(each.shape())) out.push_back(each);
   }
-  if (out.size() != residuals + captures + tangents) return malformed(call);
+  if (out.size() != residuals + captures + tangents) return malformed_call(call);
   return out;
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
-#include "heddle/transform/custom_derivative.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/internal/scan_parts.h"
 
@@ -56,8 +56,8 @@ bool lists(std::string_view names, std::string_view name) {
 
 bool saves_name(std::string_view policy, std::string_view name) {
   if (name.empty()) return false;
-  if (policy.starts_with("names:")) return lists(policy.substr(6), name);
-  return policy.starts_with("but:") && !lists(policy.substr(4), name);
+  if (policy.starts_with(kSaveNames)) return lists(policy.substr(kSaveNames.size()), name);
+  return policy.starts_with(kSaveNamesBut) && !lists(policy.substr(kSaveNamesBut.size()), name);
 }
 
 // Which values a checkpoint of this policy keeps, by instruction. The value that has a name, not
@@ -67,13 +67,13 @@ std::vector<bool> saved_by(std::string_view policy, const Computation& computati
   for (size_t i = 0; i < out.size(); ++i) {
     const Instruction& instruction = computation.instructions[i];
     const Opcode opcode = instruction.opcode;
-    if (policy == "dots") {
+    if (policy == kSaveDots) {
       out[i] = opcode == Opcode::kDot || opcode == Opcode::kConvolution;
-    } else if (policy == "dots_without_batch") {
+    } else if (policy == kSaveDotsWithoutBatch) {
       out[i] =
           opcode == Opcode::kDot && instruction.attrs.get<hlo::DotAttrs>().lhs_batch_dims.empty();
     } else if (opcode == Opcode::kCopy &&
-               saves_name(policy, attribute(instruction, kNameAttribute))) {
+               saves_name(policy, hlo::frontend_attribute(instruction, kNameAttribute))) {
       out[instruction.operands[0].value] = true;
     }
   }
@@ -187,7 +187,7 @@ Duals Forward::cut(Graph& graph, const Instruction& call, const std::vector<Shap
   std::vector<bool> linear(both.parameters.size(), true);
   std::fill_n(linear.begin(), operands.size(), false);
   const std::vector<InstructionId> saved =
-      saved_for(both, attribute(call, kCheckpointAttribute),
+      saved_for(both, hlo::frontend_attribute(call, kCheckpointAttribute),
                 split(both, linear, tangents).is_linear, tangents);
 
   Values x, dx;
@@ -235,7 +235,7 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
                                  const Instruction& instruction, const Duals& operands) {
   const std::vector<Shape> shapes = operand_shapes(computation, instruction);
   if (instruction.opcode == Opcode::kCall && has_tangents(operands) && mode_ == Mode::kApart &&
-      !attribute(instruction, kCheckpointAttribute).empty())
+      !hlo::frontend_attribute(instruction, kCheckpointAttribute).empty())
     return checkpointed(graph, instruction, shapes, operands);
   if (instruction.opcode == Opcode::kCall && !hlo::derivative_name(instruction).empty())
     return has_tangents(operands) ? by_rule(graph, instruction, shapes, operands)
@@ -258,7 +258,7 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
       return out;
     }
     case Opcode::kCustomCall:
-      if (has_own_derivative(instruction))
+      if (hlo::has_own_derivative(instruction))
         return jvp_of_custom(*this, graph, instruction, shapes, operands);
       return by_rule(graph, instruction, shapes, operands);
     default: return by_rule(graph, instruction, shapes, operands);

@@ -5,8 +5,8 @@
 //   f(x, a) = 0     (df/dx) dx = -(df/da) da
 #include <algorithm>
 
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
-#include "heddle/transform/custom_derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 
@@ -17,18 +17,8 @@ using hlo::Instruction;
 
 namespace {
 
-Status refused(const Instruction& call, std::string_view why) {
-  return at_line(base::unimplemented(call.attrs.get<hlo::CustomCallAttrs>().custom_call_target,
-                                     ": has no derivative: ", why),
-                 call);
-}
-
-Status malformed(const Instruction& call) {
-  return refused(call, "its operands are not those that its backend_config says");
-}
-
 bool fits(const Computation& computation, const Duals& parameters, size_t results) {
-  return takes(computation, types_of(parameters), results);
+  return hlo::takes(computation, types_of(parameters), results);
 }
 
 bool any_tangent(const Duals& duals) {
@@ -44,11 +34,11 @@ class ImplicitRule {
       : forward_(forward), graph_(graph), call_(call), shapes_(shapes), operands_(operands) {}
 
   StatusOr<Duals> run() {
-    const bool is_root = is_custom(call_, kRoot);
-    const auto counts = operand_counts(call_, 1 + call_.called.size());
+    const bool is_root = hlo::is_custom(call_, hlo::kRoot);
+    const auto counts = hlo::operand_counts(call_, 1 + call_.called.size());
     if (!counts || operands_.size() != call_.operands.size() ||
         call_.called.size() < (is_root ? 3U : 2U) || leaf_count(call_.shape) != (*counts)[0])
-      return malformed(call_);
+      return malformed_call(call_);
     counts_ = *counts;
     Duals x = forward_.plain(graph_, call_, shapes_, operands_);
     if (const Status why = reason_in(operands_); !why.ok()) return poisoned(std::move(x), why);
@@ -62,20 +52,12 @@ class ImplicitRule {
   }
 
  private:
-  // The operands that function `number` captures.
-  Duals captures(size_t number) const {
-    size_t first = counts_[0];
-    for (size_t i = 0; i < number; ++i) first += counts_[1 + i];
-    const auto begin = operands_.begin() + static_cast<std::ptrdiff_t>(first);
-    return {begin, begin + static_cast<std::ptrdiff_t>(counts_[1 + number])};
-  }
-
   // A x or f(x), with the tangents of what A and f capture.
   StatusOr<Duals> equation_at(const Duals& x) {
     Duals parameters = x;
-    for (const Dual& each : captures(1)) parameters.push_back(each);
+    for (const Dual& each : captures_of(operands_, counts_, 1)) parameters.push_back(each);
     const Computation function = forward_.source_.at(call_.called[1]);
-    if (!fits(function, parameters, x.size())) return malformed(call_);
+    if (!fits(function, parameters, x.size())) return malformed_call(call_);
     return forward_.run(graph_, function, parameters);
   }
 
@@ -98,9 +80,9 @@ class ImplicitRule {
     Duals parameters;
     for (const Dual& each : x) parameters.push_back({each.x});
     for (const Dual& each : residual) parameters.push_back({or_zeros(graph_, each)});
-    for (const Dual& each : captures(2)) parameters.push_back({each.x});
+    for (const Dual& each : captures_of(operands_, counts_, 2)) parameters.push_back({each.x});
     const Computation solve = forward_.source_.at(call_.called[2]);
-    if (!fits(solve, parameters, x.size())) return malformed(call_);
+    if (!fits(solve, parameters, x.size())) return malformed_call(call_);
     HEDDLE_ASSIGN_OR_RETURN(const Duals solved, forward_.run(graph_, solve, parameters));
     Values out;
     for (const Dual& each : solved) out.push_back(-each.x);
@@ -123,8 +105,8 @@ StatusOr<Duals> jvp_of_implicit(Forward& forward, Graph& graph, const Instructio
 // The same call with the transposes of solve and matvec first, and those behind.
 StatusOr<Values> transpose_of_linear_solve(Source& source, Graph& graph, const Instruction& call,
                                            const Values& operands, const Values& ct) {
-  const auto counts = operand_counts(call, 1 + call.called.size());
-  if (!counts || leaf_count(call.shape) != (*counts)[0]) return malformed(call);
+  const auto counts = hlo::operand_counts(call, 1 + call.called.size());
+  if (!counts || leaf_count(call.shape) != (*counts)[0]) return malformed_call(call);
   if (call.called.size() != 4)
     return at_line(base::unimplemented("custom_linear_solve: has no reverse derivative: give it a "
                                        "transpose_solve, or .symmetric = true"),

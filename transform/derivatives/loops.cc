@@ -52,19 +52,17 @@ Value scan_of(Graph& graph, const Instruction& like, const Values& inputs, const
 // scan's .checkpoint asks for, the longest first. Those that are no part of the scan are left out.
 std::vector<int64_t> block_lengths(const Instruction& scan, int64_t length) {
   std::vector<int64_t> lengths;
-  for (const auto& [key, value] : scan.extras->frontend_attributes) {
-    if (key != kBlockLengths) continue;
-    const char* at = value.data();
-    const char* const end = at + value.size();
-    for (int64_t each = 0; at < end; ++at) {  // behind the comma
-      const auto [next, error] = std::from_chars(at, end, each);
-      if (error != std::errc() || (next != end && *next != ',')) return {};
-      if (each >= 1 && each < length) {
-        lengths.push_back(each);
-        length = each;
-      }
-      at = next;
+  const std::string_view value = hlo::frontend_attribute(scan, kBlockLengths);
+  const char* at = value.data();
+  const char* const end = at + value.size();
+  for (int64_t each = 0; at < end; ++at) {  // behind the comma
+    const auto [next, error] = std::from_chars(at, end, each);
+    if (error != std::errc() || (next != end && *next != ',')) return {};
+    if (each >= 1 && each < length) {
+      lengths.push_back(each);
+      length = each;
     }
+    at = next;
   }
   return lengths;
 }
@@ -303,8 +301,8 @@ class ScanJvp {
     const Value scan = scan_of(block, scan_, block_xs, block_carries, body, std::move(attributes));
     const ComputationId id = std::move(block).finish(flattened(block, scan));
     const Value call = graph.op(Opcode::kCall, given, hlo::CallAttrs{}, {id});
-    return graph.elements(
-        graph.with_frontend_attributes(call, {{std::string(kCheckpointAttribute), "nothing"}}));
+    return graph.elements(graph.with_frontend_attributes(
+        call, {{std::string(kCheckpointAttribute), std::string(kSaveNothing)}}));
   }
 
   // A scan of checkpointed scans of lengths[0] steps each, and one of what is left. Kept are the

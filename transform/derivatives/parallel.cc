@@ -1,7 +1,5 @@
 #include "heddle/transform/derivatives/internal/parallel.h"
 
-#include <numeric>
-
 #include "heddle/transform/batching/internal/batcher.h"
 
 namespace heddle::transform {
@@ -44,7 +42,7 @@ Maps first_of(const Maps& x, int64_t count) {
 // even[0], odd[0], even[1], ..: as many evens as odds, or one more.
 Value interleaved(const Value& even, const Value& odd) {
   const int64_t pairs = odd.size(0);
-  Dims apart = odd.sizes(), one = odd.sizes(), joined = odd.sizes();
+  Dims apart = odd.sizes(), joined = odd.sizes();
   apart.insert(apart.begin() + 1, 1);
   joined[0] = 2 * pairs;
   const Value all = reshape(
@@ -113,8 +111,10 @@ class AllAtOnce {
     }
     if (numbers_ <= kMostNumbers) return {};
     return base::unimplemented("parallel_backward: the carries have ", numbers_,
-                               " numbers; at most ", kMostNumbers,
-                               " are worth a Jacobian for each step, leave the option out");
+                               " numbers, those of all lanes of a vmap together; at most ",
+                               kMostNumbers,
+                               " are worth a Jacobian for each step; leave the "
+                               "option out, or take vmap(grad(..)) in place of grad(vmap(..))");
   }
 
   [[nodiscard]] Computation step() const { return source_.at(steps_.step); }
@@ -124,12 +124,18 @@ class AllAtOnce {
     return out;
   }
 
+  // A step's operands without its carries: each step is a lane.
+  [[nodiscard]] AllLanes inputs_of_steps() const {
+    AllLanes out;
+    for (const Value& each : steps_.inputs) out.push_back({each, true});
+    for (const Value& each : steps_.known) out.push_back({each});
+    return out;
+  }
+
   // What the step gives its carries, [length, ..] each, from carries of every step, or zeros.
   StatusOr<Values> of_all_steps(const Values& carries) {
     Batcher batcher(source_, steps_.length, "");
-    AllLanes given;
-    for (const Value& each : steps_.inputs) given.push_back({each, true});
-    for (const Value& each : steps_.known) given.push_back({each});
+    AllLanes given = inputs_of_steps();
     for (size_t i = 0; i < steps_.carries.size(); ++i) {
       if (carries[i])
         given.push_back({carries[i], true});
@@ -180,11 +186,8 @@ class AllAtOnce {
     out.b = as_vectors({carries.begin(), carries.end()}, {steps_.length});
     HEDDLE_ASSIGN_OR_RETURN(const ComputationId jacobian, jacobian_of_step());
     Batcher batcher(source_, steps_.length, "");
-    AllLanes given;
-    for (const Value& each : steps_.inputs) given.push_back({each, true});
-    for (const Value& each : steps_.known) given.push_back({each});
     HEDDLE_ASSIGN_OR_RETURN(const AllLanes made,
-                            batcher.run(graph_, source_.at(jacobian), given, Value()));
+                            batcher.run(graph_, source_.at(jacobian), inputs_of_steps(), Value()));
     out.m = xs_of(made, batcher)[0];
     return out;
   }

@@ -216,11 +216,13 @@ Split split(const hlo::Computation& computation, const std::vector<bool>& linear
   return out;
 }
 
-std::string_view attribute(const Instruction& instruction, std::string_view key) {
-  for (const auto& [name, value] : instruction.extras->frontend_attributes) {
-    if (name == key) return value;
-  }
-  return {};
+Status no_derivative_of_call(const Instruction& call, std::string_view why) {
+  return at_line(base::unimplemented(call.attrs.get<hlo::CustomCallAttrs>().custom_call_target,
+                                     ": has no derivative: ", why),
+                 call);
+}
+Status malformed_call(const Instruction& call) {
+  return no_derivative_of_call(call, "its operands are not those that its backend_config says");
 }
 
 Status at_line(const Status& status, const Instruction& instruction) {

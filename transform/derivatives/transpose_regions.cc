@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
@@ -207,9 +208,20 @@ class ScanTranspose {
     return out;
   }
 
+  // One dimension in another place.
+  static Value with_moved(const Value& x, int64_t from, int64_t to) {
+    if (from == to) return x;
+    hlo::Dims order(static_cast<size_t>(x.rank()));
+    std::iota(order.begin(), order.end(), 0);
+    order.erase(order.begin() + from);
+    order.insert(order.begin() + to, from);
+    return transpose(x, order);
+  }
+
   // All steps at once, where the scan asks for it.
   StatusOr<Values> at_once() {
-    const Values inputs = scanned();
+    Values inputs = scanned();
+    for (Value& each : inputs) each = with_moved(each, parts_.dimension, 0);
     std::vector<bool> is_cotangent(inputs.size());
     const auto known = static_cast<size_t>(
         std::ranges::count_if(inputs_, [](const Value& each) { return bool(each); }));
@@ -226,11 +238,13 @@ class ScanTranspose {
     auto all = all_at_once(backward_.source_, graph_, steps);
     if (!all.ok()) return at_line(all.status(), scan_);
     const auto middle = all->begin() + static_cast<std::ptrdiff_t>(steps.outputs);
+    for (Value& each : std::span(all->begin(), middle))
+      each = with_moved(each, 0, parts_.dimension);
     return of_operands({all->begin(), middle}, {middle, all->end()});
   }
 
   StatusOr<Values> loop() {
-    if (!attribute(scan_, kParallelBackward).empty() && parts_.length > 0 && parts_.dimension == 0)
+    if (!hlo::frontend_attribute(scan_, kParallelBackward).empty() && parts_.length > 0)
       return at_once();
     const Values inputs = scanned(), known = known_carries(), before = carries_before();
     const SplitSums split =

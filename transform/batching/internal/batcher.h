@@ -56,6 +56,7 @@ class Batcher {
   bool is_together(const hlo::Instruction& instruction);
   Value reduced(Graph& graph, const Value& x, const hlo::Instruction& all_reduce);
   Lanes together(Graph& graph, const hlo::Instruction& instruction, const AllLanes& operands);
+  [[nodiscard]] Value sent(const Value& x, const std::vector<hlo::SourceTarget>& pairs) const;
   StatusOr<AllLanes> batched(Graph& graph, const hlo::Computation& computation,
                              const hlo::Instruction& instruction, const AllLanes& operands,
                              const Value& active);

@@ -20,6 +20,15 @@ struct Dual {
 };
 using Duals = std::vector<Dual>;
 
+// The operands that function `number` of a custom-call captures: counts are its arguments and the
+// captures of each function (hlo/custom_derivative.h).
+inline std::span<const Dual> captures_of(const Duals& operands, std::span<const size_t> counts,
+                                         size_t number) {
+  size_t first = counts[0];
+  for (size_t i = 0; i < number; ++i) first += counts[1 + i];
+  return std::span(operands).subspan(first, counts[1 + number]);
+}
+
 // How loops and branches are written: with values and tangents together, or apart, so that the part
 // that is linear in the tangents can be transposed.
 enum class Mode { kTogether, kApart };

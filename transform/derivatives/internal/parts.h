@@ -86,11 +86,12 @@ struct Split {
 Split split(const hlo::Computation& computation, const std::vector<bool>& linear_parameters,
             std::span<const hlo::InstructionId> linear_results);
 
-// The frontend attribute of this key; "" where there is none.
-std::string_view attribute(const hlo::Instruction& instruction, std::string_view key);
-
 // Where an instruction stands, behind an error.
 Status at_line(const Status& status, const hlo::Instruction& instruction);
+
+// A custom-call without a derivative, and one whose backend_config is wrong, at their lines.
+Status no_derivative_of_call(const hlo::Instruction& call, std::string_view why);
+Status malformed_call(const hlo::Instruction& call);
 
 // A value of a scan's scanned dimension for loops that have no input.
 Value counter_input(Graph& graph, int64_t dimension, int64_t length);

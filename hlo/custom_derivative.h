@@ -4,6 +4,8 @@
 //   custom-call(args.., captures..), target heddle.custom_jvp, called = {fn, rule}
 //   custom-call(args.., captures..), target heddle.custom_vjp, called = {fn, forward, backward}
 //
+//   custom-call(args..), target heddle.elementwise, called = {fn}
+//
 //   fn(args.., captures of fn)                         -> results..
 //   rule(args.., tangents.., captures of rule)         -> results.., tangents..
 //   forward(args.., captures of forward)               -> results.., residuals..
@@ -16,6 +18,9 @@
 //   solve(b.., captures of it)  -> x.. of b's types, with matvec(x.., captures of it) = b
 //   solve(guess.., captures)    -> x.. with f(x.., captures of f) = 0
 //   tangent_solve(x.., y.., captures) -> z.. with f's derivative by x, at x, of z = y
+//
+// An elementwise fn, whose elements each depend on those of the same place, has loops that have no
+// way back. Its partial derivatives are functions of this kind too, made by forward mode.
 //
 // All are leaves; integers have tangents and cotangents too, zeros that nobody reads. The
 // backend_config says how many operands are arguments, and how many captures each function has:
@@ -34,33 +39,34 @@
 
 #include "heddle/hlo/module.h"
 
-namespace heddle::transform {
+namespace heddle::hlo {
 
 inline constexpr std::string_view kCustomJvp = "heddle.custom_jvp";
+inline constexpr std::string_view kElementwiseCall = "heddle.elementwise";
 inline constexpr std::string_view kCustomVjp = "heddle.custom_vjp";
 inline constexpr std::string_view kLinearSolve = "heddle.linear_solve";
 inline constexpr std::string_view kRoot = "heddle.root";
 inline constexpr std::string_view kCustomPullback = "heddle.custom_pullback";
 
 // Whether an instruction is a custom-call of this target.
-bool is_custom(const hlo::Instruction& instruction, std::string_view target);
+bool is_custom(const Instruction& instruction, std::string_view target);
 
 // Whether it is a custom-call that can be run, and has a derivative of its own.
-bool has_own_derivative(const hlo::Instruction& instruction);
+bool has_own_derivative(const Instruction& instruction);
 
-// The numbers of its backend_config, if there are as many and they are the number of operands.
-std::optional<std::vector<size_t>> operand_counts(const hlo::Instruction& instruction,
+// The numbers of a backend_config, if there are as many and their sum is the number of operands.
+std::optional<std::vector<size_t>> operand_counts(std::string_view config, size_t operands,
                                                   size_t numbers);
+std::optional<std::vector<size_t>> operand_counts(const Instruction& instruction, size_t numbers);
 
 // Whether a computation takes arrays of these types, and gives this many.
-bool takes(const hlo::Computation& computation, const std::vector<Shape>& parameters,
-           size_t results);
+bool takes(const Computation& computation, const std::vector<Shape>& parameters, size_t results);
 
 // A call of the function itself, in place of a custom-call that has a derivative; nothing where an
 // instruction is none.
-std::optional<hlo::Instruction> without_custom_derivative(const hlo::Instruction& instruction);
+std::optional<Instruction> without_custom_derivative(const Instruction& instruction);
 
 // Whether a pullback is in the module: its linear part has reverse mode only.
-bool has_custom_pullback(const hlo::Module& module);
+bool has_custom_pullback(const Module& module);
 
-}  // namespace heddle::transform
+}  // namespace heddle::hlo
