@@ -77,6 +77,9 @@ struct Derivative {
 //   det    a -> its determinant, the factors and pivots of getrf, 1 or -1 for the pivots
 //   pinv   a -> its pseudo-inverse
 inline constexpr std::string_view kDerivativeAttribute = "heddle.derivative";
+// The frontend attribute of what cuts an array into the parts of devices (SPMDFullToShardShape), or
+// joins parts (SPMDShardToFullShape): groups of devices that have the same part, "0,2;1,3".
+inline constexpr std::string_view kCopiesAttribute = "heddle.copies";
 // The name; "" where there is none.
 std::string_view derivative_name(const Instruction& instruction);
 

@@ -50,6 +50,34 @@ std::string LaneScope::all_around() {
   return out;
 }
 
+std::vector<std::vector<int64_t>> device_groups(const std::vector<int64_t>& sizes,
+                                                const std::vector<size_t>& along) {
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t axis = sizes.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * sizes[axis];
+  // Device numbers along these axes, the last of which changes fastest.
+  const auto numbers = [&](const std::vector<size_t>& axes) {
+    std::vector<int64_t> out = {0};
+    for (size_t axis : axes) {
+      std::vector<int64_t> next;
+      for (int64_t base : out) {
+        for (int64_t i = 0; i < sizes[axis]; ++i) next.push_back(base + i * strides[axis]);
+      }
+      out = std::move(next);
+    }
+    return out;
+  };
+  std::vector<size_t> others;
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (std::ranges::find(along, axis) == along.end()) others.push_back(axis);
+  }
+  std::vector<std::vector<int64_t>> out;
+  for (int64_t first : numbers(others)) {
+    std::vector<int64_t>& group = out.emplace_back();
+    for (int64_t offset : numbers(along)) group.push_back(first + offset);
+  }
+  return out;
+}
+
 void append_surroundings(std::string& structure) {
   if (const auto* scope = ManualScope::current())
     base::append(structure, to_string(scope->mesh()), " ", base::join(scope->axes(), ","));
@@ -108,9 +136,6 @@ class Groups {
         trace_internal::refuse("names mesh axis ", name, " twice; must name it once");
       inside[inner_.back()] = true;
     }
-    for (size_t axis = 0; axis < inside.size(); ++axis) {
-      if (!inside[axis]) outer_.push_back(axis);
-    }
     strides_.assign(inside.size(), 1);
     for (size_t axis = inside.size(); axis-- > 1;)
       strides_[axis - 1] = strides_[axis] * mesh->axes()[axis].size;
@@ -129,30 +154,11 @@ class Groups {
   [[nodiscard]] int64_t size_of(size_t axis) const { return sizes_[axis]; }
 
   [[nodiscard]] std::vector<hlo::Dims> lists() const {
-    std::vector<hlo::Dims> out;
-    for (int64_t first : numbers(outer_)) {
-      hlo::Dims& group = out.emplace_back();
-      for (int64_t offset : numbers(inner_)) group.push_back(first + offset);
-    }
-    return out;
+    return trace_internal::device_groups(sizes_, inner_);
   }
 
  private:
-  // Device numbers along these axes, the last of which changes fastest.
-  [[nodiscard]] hlo::Dims numbers(const std::vector<size_t>& axes) const {
-    hlo::Dims out = {0};
-    for (size_t axis : axes) {
-      hlo::Dims next;
-      for (int64_t base : out) {
-        for (int64_t i = 0; i < sizes_[axis]; ++i) next.push_back(base + i * strides_[axis]);
-      }
-      out = std::move(next);
-    }
-    return out;
-  }
-
   std::vector<size_t> inner_;  // as the caller named them
-  std::vector<size_t> outer_;
   hlo::Dims sizes_;
   hlo::Dims strides_;
 };

@@ -94,6 +94,11 @@ int64_t axis_size(const MeshAxes& axes, SourceLocation at = SourceLocation::here
 
 namespace trace_internal {
 
+// The devices of a mesh of these sizes in groups: those of a group differ along these axes alone, of
+// which the last changes fastest in it.
+std::vector<std::vector<int64_t>> device_groups(const std::vector<int64_t>& sizes,
+                                                const std::vector<size_t>& along);
+
 // While it lives, this thread traces one example of a vmap whose axis has a name.
 class LaneScope {
  public:

@@ -5,6 +5,8 @@
 #include "heddle/base/counters.h"
 #include "heddle/base/located_status.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/derivative.h"
+#include "heddle/trace/collectives.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
@@ -22,7 +24,7 @@ SharedSharding manual() {
 }
 
 Tensor call(std::string target, const Tensor& x, const Shape& result, SharedSharding sharding,
-            SourceLocation at) {
+            SourceLocation at, hlo::FrontendAttributes attributes = {}) {
   hlo::CustomCallAttrs attrs;
   attrs.custom_call_target = std::move(target);
   return emit({.opcode = hlo::Opcode::kCustomCall,
@@ -30,7 +32,27 @@ Tensor call(std::string target, const Tensor& x, const Shape& result, SharedShar
                .attrs = std::move(attrs),
                .declared = result,
                .at = at,
+               .frontend_attributes = std::move(attributes),
                .sharding = std::move(sharding)});
+}
+
+// Which devices have the same part, for derivatives.
+hlo::FrontendAttributes copies(const Sharding& sharding) {
+  const Mesh& mesh = sharding.mesh();
+  std::vector<int64_t> sizes;
+  std::vector<bool> is_cut(mesh.axes().size());
+  for (const Mesh::Axis& axis : mesh.axes()) sizes.push_back(axis.size);
+  for (const MeshAxes& entry : sharding.spec()) {
+    for (const std::string& name : entry.names()) is_cut[mesh.axis(name)] = true;
+  }
+  std::vector<size_t> others;
+  for (size_t axis = 0; axis < is_cut.size(); ++axis) {
+    if (!is_cut[axis]) others.push_back(axis);
+  }
+  std::vector<std::string> groups;
+  for (const std::vector<int64_t>& group : device_groups(sizes, others))
+    groups.push_back(base::join(group, ","));
+  return {{std::string(hlo::kCopiesAttribute), base::join(groups, ";")}};
 }
 
 // One of a list that is for each leaf, for each argument, or for all.
@@ -207,7 +229,7 @@ class Body {
     if (map_.mesh.size() == 1) return part;
     const Tensor marked = call("Sharding", part, part.shape(), manual(), map_.at);
     return call("SPMDShardToFullShape", marked, Shape(part.dtype(), std::move(sizes)),
-                std::make_shared<const hlo::Sharding>(layout), map_.at);
+                std::make_shared<const hlo::Sharding>(layout), map_.at, copies(sharding));
   }
 
  private:
@@ -218,7 +240,7 @@ class Body {
     const Tensor marked = call(
         "Sharding", x, shape,
         std::make_shared<const hlo::Sharding>(sharding.to_hlo(shape.rank(), map_.at)), map_.at);
-    return call("SPMDFullToShardShape", marked, part, manual(), map_.at);
+    return call("SPMDFullToShardShape", marked, part, manual(), map_.at, copies(sharding));
   }
 
   const ShardMap& map_;

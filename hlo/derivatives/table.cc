@@ -7,6 +7,7 @@ namespace heddle::hlo {
 namespace {
 
 constexpr No kNotLinear{"it is not linear"};
+constexpr No kInItsPlace{"it is transposed where it stands, by transform/derivatives"};
 
 Derivative steps() { return {jvp_of_zero, kNotLinear}; }
 Derivative no(const char* why) { return {No{why}, No{why}}; }
@@ -188,9 +189,7 @@ Derivative of_custom_call(std::string_view target) {
   }
   if (target == "Sharding") return {jvp_together, transpose_together};
   if (target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape")
-    return no(
-        "it is where a shard_map begins or ends; take the derivative inside of the "
-        "shard_map, and psum() it there");
+    return {jvp_together, kInItsPlace};
   return derivative_of(Opcode::kCustomCall);
 }
 

@@ -202,6 +202,9 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
     case Opcode::kCustomCall:
       if (hlo::is_custom(instruction, hlo::kCustomPullback))
         return transpose_of_pullback(source_, graph, instruction, operands, ct);
+      if (hlo::is_custom(instruction, "SPMDFullToShardShape") ||
+          hlo::is_custom(instruction, "SPMDShardToFullShape"))
+        return transpose_of_shard_edge(graph, computation, instruction, ct[0]);
       if (hlo::is_custom(instruction, hlo::kLinearSolve))
         return transpose_of_linear_solve(source_, graph, instruction, operands, ct);
       break;

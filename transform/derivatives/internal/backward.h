@@ -52,6 +52,10 @@ class Backward {
   Given given_;
 };
 
+// Where a shard_map begins or ends: cotangents of the operand.
+StatusOr<Values> transpose_of_shard_edge(Graph& graph, const hlo::Computation& caller,
+                                         const hlo::Instruction& edge, const Value& ct);
+
 // Rules of regions: cotangents of the operands' leaves.
 StatusOr<Values> transpose_of_scan(Backward& backward, Graph& graph, const hlo::Computation& caller,
                                    const hlo::Instruction& scan, const Values& operands,
