@@ -255,7 +255,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     HEDDLE_RETURN_IF_ERROR(choose_partitioner(prepared, from.options, from.grid,
                                               client->is_xla() && minor >= kShardyMinor));
     StatusOr<std::shared_ptr<const Loaded>> loaded = Loaded::compile(
-        client, hlo::to_proto(prepared),
+        client, hlo::to_proto(with_own_constants(prepared)),
         spmd_compile_options(from.ids, from.grid.replicas, from.grid.partitions, from.options),
         results);
     if (!loaded.ok()) return explained(loaded.status(), from.module);

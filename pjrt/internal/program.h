@@ -60,4 +60,8 @@ inline constexpr std::string_view kExtraOption = "xla_backend_extra_options";
 [[nodiscard]] std::string compile_options(int device,
                                           const std::vector<runtime::BackendOption>& options);
 
+// The module, in which what shard_map computes reads no constant that is read outside of it too:
+// XLA's propagation of shardings dies of such.
+[[nodiscard]] hlo::Module with_own_constants(const hlo::Module& module);
+
 }  // namespace heddle::pjrt

@@ -49,12 +49,9 @@ class Edge {
       attrs.channel_id = kChannel;
       attrs.replica_groups.groups = groups_;
       attrs.use_global_device_ids = true;
-      ct = appended({.opcode = Opcode::kAllReduce,
-                     .shape = ct.shape(),
-                     .operands = {ct.id()},
-                     .attrs = std::move(attrs),
-                     .called = {graph_.writer().combiner(Opcode::kAdd, ct.dtype())}},
-                    manual_);
+      const Shape type = ct.shape();
+      ct = graph_.op(Opcode::kAllReduce, {ct}, std::move(attrs),
+                     {graph_.writer().combiner(Opcode::kAdd, type.dtype())}, &type);
     }
     const Value part = placed("Sharding", ct, ct.shape(), manual_);
     return placed("SPMDShardToFullShape", part, full.shape, *full.extras->sharding);
