@@ -252,10 +252,11 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                                          donated, expansions_of(record)));
     HEDDLE_RETURN_IF_ERROR(check_written(prepared, record));
     HEDDLE_ASSIGN_OR_RETURN(prepared, with_host_calls(prepared, client));
+    HEDDLE_ASSIGN_OR_RETURN(prepared, with_own_constants(prepared));
     HEDDLE_RETURN_IF_ERROR(choose_partitioner(prepared, from.options, from.grid,
                                               client->is_xla() && minor >= kShardyMinor));
     StatusOr<std::shared_ptr<const Loaded>> loaded = Loaded::compile(
-        client, hlo::to_proto(with_own_constants(prepared)),
+        client, hlo::to_proto(prepared),
         spmd_compile_options(from.ids, from.grid.replicas, from.grid.partitions, from.options),
         results);
     if (!loaded.ok()) return explained(loaded.status(), from.module);

@@ -1,10 +1,11 @@
 // What shard_map computes lies between SPMDFullToShardShape and SPMDShardToFullShape. XLA's
 // propagation of shardings takes a constant that is read there and outside for one of the region,
 // its readers outside too, and then dies of it (Check failed in Array::Reshape). So the region has
-// constants of its own.
+// constants of its own. Of a part that is a carry or an output of a loop around it dies too.
 #include <algorithm>
 #include <map>
 
+#include "heddle/base/located_status.h"
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/transform/rebuilder.h"
@@ -21,15 +22,21 @@ bool begins(const Instruction& instruction) {
   return hlo::is_custom(instruction, "SPMDFullToShardShape");
 }
 
-// Which instructions depend on a part of a device.
+// Says of its operand that it is a part of a device.
+bool is_marked(const Instruction& instruction) {
+  return hlo::is_custom(instruction, "Sharding") && instruction.extras->sharding.has_value() &&
+         instruction.extras->sharding->type == hlo::Sharding::Type::kManual;
+}
+
+// Which instructions depend on a part of a device, or are one.
 std::vector<bool> inside_of(const Computation& computation) {
   std::vector<bool> out(computation.instructions.size());
   for (size_t i = 0; i < out.size(); ++i) {
     const Instruction& instruction = computation.instructions[i];
     if (hlo::is_custom(instruction, "SPMDShardToFullShape")) continue;
-    out[i] = begins(instruction) || std::ranges::any_of(instruction.operands, [&](auto operand) {
-               return out[operand.value];
-             });
+    out[i] =
+        begins(instruction) || is_marked(instruction) ||
+        std::ranges::any_of(instruction.operands, [&](auto operand) { return out[operand.value]; });
   }
   return out;
 }
@@ -75,6 +82,7 @@ class Separated {
     if (const auto known = own_.find(old); known != own_.end()) return known->second;
     Instruction now = to_.mapped(old);
     now.name.clear();
+    now.extras.mutate().sharding.mutate().type = hlo::Sharding::Type::kManual;
     for (size_t k = 0; k < now.operands.size(); ++k)
       now.operands[k] = own(to_.old(old).operands[k]);
     return own_[old] = to_.builder().append(std::move(now));
@@ -87,13 +95,25 @@ class Separated {
 
 }  // namespace
 
-hlo::Module with_own_constants(const hlo::Module& module) {
-  const auto has_region = [](const Computation& computation) {
-    return std::ranges::any_of(computation.instructions, begins);
+StatusOr<hlo::Module> with_own_constants(const hlo::Module& module) {
+  const auto first_in = [](const Computation& computation) {
+    return std::ranges::find_if(computation.instructions, begins);
   };
-  if (std::ranges::none_of(module.computations, has_region)) return module;
   transform::ModuleRebuilder to(module);
-  for (hlo::ComputationId id : to.order()) to.replace(id, Separated(to, id).run());
+  for (hlo::ComputationId id : to.order()) {
+    const Computation& computation = module.at(id);
+    const auto first = first_in(computation);
+    const bool has_region = first != computation.instructions.end();
+    if (has_region && id != module.entry && inside_of(computation)[computation.root.value])
+      return with_location(
+          base::unimplemented(
+              "compile ", module.name,
+              ": the derivative of a loop keeps what a shard_map in its step computes, of which "
+              "XLA's partitioner dies; put the loop into the shard_map, or call the mapped "
+              "function through checkpoint()"),
+          to_string(first->at));
+    to.replace(id, Separated(to, id).run());
+  }
   return std::move(to).finish();
 }
 

@@ -62,6 +62,7 @@ inline constexpr std::string_view kExtraOption = "xla_backend_extra_options";
 
 // The module, in which what shard_map computes reads no constant that is read outside of it too:
 // XLA's propagation of shardings dies of such.
-[[nodiscard]] hlo::Module with_own_constants(const hlo::Module& module);
+// errors: Unimplemented where a part of it leaves the step of a loop
+[[nodiscard]] StatusOr<hlo::Module> with_own_constants(const hlo::Module& module);
 
 }  // namespace heddle::pjrt

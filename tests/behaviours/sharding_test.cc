@@ -8,6 +8,7 @@
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"
 #include "heddle/tests/support/llama.h"
+#include "heddle/tests/support/sharded_losses.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
@@ -152,102 +153,7 @@ TEST(JaxSpmd, GradientsInsideOfAShardMap) {
               ::testing::ElementsAre(a, b, a, b));
 }
 
-// A loss of shard_maps, and the same of whole arrays.
-struct ShardedLoss {
-  const char* name;
-  std::function<Tensor(Tensor w, Tensor x)> sharded, whole;
-};
-std::vector<ShardedLoss> sharded_losses() {
-  const MeshAxes both = {"data", "model"};
-  const PartitionSpec rows({"data"}), cut({"data", "model"}), none = {};
-  const auto dense = [](Tensor w, Tensor x) { return sum(square(tanh(matmul(x, w)))); };
-  return {
-      {"parts of the batch",
-       [=](Tensor w, Tensor x) {
-         const auto on_part = [](Tensor w, Tensor x) { return tanh(matmul(x, w)); };
-         return sum(square(shard_map(on_part, square(), {none, rows}, {rows})(w, x)));
-       },
-       dense},
-      {"a loss that all devices give",
-       [=](Tensor w, Tensor x) {
-         const auto on_part = [](Tensor w, Tensor x) {
-           return psum(sum(square(tanh(matmul(x, w)))), "data");
-         };
-         return shard_map(on_part, square(), {none, rows}, {none})(w, x);
-       },
-       dense},
-      {"weights that are captured",
-       [=](Tensor w, Tensor x) {
-         const auto on_part = [&](Tensor x) { return tanh(matmul(x, w)); };
-         return sum(square(shard_map(on_part, square(), {rows}, {rows})(x)));
-       },
-       dense},
-      {"a product whose parts are added",
-       [=](Tensor w, Tensor x) {
-         const auto on_part = [](Tensor w, Tensor x) { return tanh(psum(matmul(x, w), "model")); };
-         const PartitionSpec across({None{}, "model"});
-         return sum(square(
-             shard_map(on_part, square(), {PartitionSpec({"model"}), across}, {none})(w, x)));
-       },
-       dense},
-      {"a ring in a loop",
-       [=](Tensor w, Tensor x) {
-         const auto on_part = [&](Tensor w, Tensor x) {
-           const auto step = [&](Tensor h, None) {
-             return std::pair(permute(tanh(matmul(h, w)), both, {{0, 1}, {1, 2}, {2, 3}, {3, 0}}),
-                              None{});
-           };
-           return scan(step, x, None{}, {.length = 4}).first;
-         };
-         const PartitionSpec all({both});
-         return sum(square(shard_map(on_part, square(), {none, all}, {all})(w, x)));
-       },
-       [=](Tensor w, Tensor x) {
-         for (int i = 0; i < 4; ++i) x = tanh(matmul(x, w));
-         return sum(square(x));
-       }},
-      {"in the step of a loop",
-       [=](Tensor w, Tensor x) {
-         const auto on_part = [](Tensor w, Tensor x) { return tanh(matmul(x, w)); };
-         const auto step = [&](Tensor h, None) {
-           return std::pair(shard_map(on_part, square(), {none, cut}, {cut})(w, h), None{});
-         };
-         return sum(square(scan(step, x, None{}, {.length = 1}).first));
-       },
-       [=](Tensor w, Tensor x) {
-         const Tensor a = matmul(x[{Slice{}, Slice{0, 2}}], w),
-                      b = matmul(x[{Slice{}, Slice{2, 4}}], w);
-         return sum(square(tanh(a))) + sum(square(tanh(b)));
-       }},
-  };
-}
-
-TEST(JaxSpmd, GradientsOutsideOfAShardMap) {
-  for (const auto& [name, sharded, whole] : sharded_losses()) {
-    const bool is_half = std::string_view(name) == "in the step of a loop";
-    const Tensor w = ramp({is_half ? 2 : 4, is_half ? 2 : 4}, Sharding(square(), {})) * 0.3;
-    const Tensor x = ramp({8, 4}, Sharding(square(), {})) * 0.4;
-    const auto of_both = argnums<0, 1>;
-    const auto [got_w, got_x] = grad(sharded, of_both)(w, x);
-    const auto curved = [&](const auto& loss) {
-      return [&](Tensor w, Tensor x) { return sum(square(grad(loss)(w, x))); };
-    };
-    const Tensor twice = grad(curved(sharded))(w, x);
-    const Tensor along = jvp(sharded, std::tuple(w, x), std::tuple(cos(w), sin(x))).second;
-    const DefaultDevice one(*runtime::find_device("interpreter").value());
-    const Tensor v = array(w.to_literal()), y = array(x.to_literal());
-    const auto near = [&](const Tensor& a, const Tensor& b) {
-      EXPECT_THAT(a.to_vector<float>(),
-                  ::testing::Pointwise(::testing::FloatNear(1e-4F), b.to_vector<float>()))
-          << name;
-    };
-    const auto [want_w, want_x] = grad(whole, of_both)(v, y);
-    near(got_w, want_w);
-    near(got_x, want_x);
-    near(twice, grad(curved(whole))(v, y));
-    near(along, jvp(whole, std::tuple(v, y), std::tuple(cos(v), sin(y))).second);
-  }
-}
+TEST(JaxSpmd, GradientsOutsideOfAShardMap) { expect_gradients_of_whole_arrays(square()); }
 
 // pmap's error of too many shards.
 TEST(JaxSpmd, N031_ShardsInALoopThatDoNotDivide) {

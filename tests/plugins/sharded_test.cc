@@ -9,6 +9,7 @@
 #include "heddle/heddle.h"
 #include "heddle/runtime/interpreter.h"
 #include "heddle/tests/plugins/four_devices.h"
+#include "heddle/tests/support/sharded_losses.h"
 #include "heddle/trace/node.h"
 
 namespace heddle {
@@ -49,6 +50,34 @@ class ShardedOnXla : public OnFourXlaDevices {
   }
 };
 HEDDLE_BY_EACH_PARTITIONER(ShardedOnXla);
+
+// By the partitioner that is used where nobody says otherwise.
+TEST(ShardMapOnXla, GradientsOutsideOfIt) {
+  if (four_xla_devices().empty()) GTEST_SKIP() << "needs the plugin: ./dev setup-plugin xla-cpu";
+  const Mesh mesh({{"data", 2}, {"model", 2}}, four_xla_devices());
+  expect_gradients_of_whole_arrays(mesh, /*loops_around=*/false);
+  const auto square_part = [](Tensor x) { return sin(x) * x; };
+  const auto mapped = shard_map(square_part, mesh, {{"data"}}, {{"data"}});
+  const auto run = [&](const auto& fn) {
+    return [&fn](Tensor x) {
+      const auto step = [&](Tensor h, None) { return std::pair(fn(h), None{}); };
+      return sum(scan(step, x, None{}, {.length = 3}).first);
+    };
+  };
+  const Tensor x = array(std::vector<float>{1, 2, 3, 4}, {4}, Sharding(mesh, {"data"}));
+  std::string said;
+  try {
+    (void)grad(run(mapped))(x).to_vector<float>();
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  EXPECT_THAT(said, ::testing::HasSubstr("the derivative of a loop keeps what a shard_map in its "
+                                         "step computes"));
+  const auto kept = checkpoint(mapped);
+  const Tensor got = grad(run(kept))(x);
+  const DefaultDevice one(*runtime::find_device("interpreter").value());
+  expect_close(got, grad(run(square_part))(array(x.to_literal())), "through checkpoint");
+}
 
 const Size kSize{.layers = 3, .d = 32, .ffn = 64, .heads = 8, .kv_heads = 4, .dh = 4};
 
