@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 
+#include "heddle/base/settings.h"
 #include "heddle/base/strings.h"
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/inspect.h"
@@ -177,11 +177,6 @@ class CpuBackend final : public runtime::HostBackend {
   runtime::PrepareProgram evaluator_;
 };
 
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
-}
-
 }  // namespace
 
 std::unique_ptr<runtime::Backend> make_cpu(const CpuOptions& options) {
@@ -210,9 +205,9 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument
   if (!argument.empty())
     return base::not_found("backend cpu: takes no argument, got \"", argument, "\"");
   CpuOptions options;
-  if (const char* folder = std::getenv("HEDDLE_DUMP")) options.dump_folder = folder;
-  options.names_code = is_set("HEDDLE_PERF");
-  options.checks_bounds = is_set("HEDDLE_CPU_CHECKS");
+  options.dump_folder = setting<Setting::kDump>();
+  options.names_code = setting<Setting::kPerf>();
+  options.checks_bounds = setting<Setting::kCpuChecks>();
   return make_cpu(options);
 }
 

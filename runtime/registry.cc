@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
 
+#include "heddle/base/settings.h"
 #include "heddle/base/strings.h"
 #include "heddle/runtime/interpreter.h"
 
@@ -22,7 +22,6 @@ namespace heddle::cpu {
 namespace heddle::runtime {
 namespace {
 
-constexpr char kDeviceVariable[] = "HEDDLE_DEVICE";
 
 StatusOr<std::unique_ptr<Backend>> make_plain_interpreter(std::string_view argument) {
   if (!argument.empty())
@@ -77,11 +76,11 @@ std::optional<std::pair<std::string_view, int>> split_device(std::string_view na
 }
 
 StatusOr<Device*> device_of_environment() {
-  const char* name = std::getenv(kDeviceVariable);
-  if (name == nullptr || *name == '\0')
+  const std::string name = setting<Setting::kDevice>();
+  if (name.empty())
     return find_device(&cpu::kFamily != nullptr ? cpu::kFamily.name : "interpreter");
   StatusOr<Device*> device = find_device(name);
-  if (!device.ok()) return base::annotate(device.status(), kDeviceVariable, ": ");
+  if (!device.ok()) return base::annotate(device.status(), "HEDDLE_DEVICE: ");
   return device;
 }
 
