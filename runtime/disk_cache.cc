@@ -21,6 +21,7 @@
 #include "heddle/base/hash.h"
 #include "heddle/base/sealed.h"
 #include "heddle/base/settings.h"
+#include "heddle/base/span.h"
 #include "heddle/base/strings.h"
 
 namespace heddle::runtime {
@@ -200,6 +201,7 @@ bool write_all(int file, std::string_view bytes) {
 }  // namespace
 
 bool DiskCache::find(std::string_view key, base::FunctionRef<bool(std::string_view)> take) {
+  const base::Span span(base::Activity::kDisk);
   const auto missed = [] {
     count(&Counters::disk_misses);
     return false;
@@ -226,6 +228,7 @@ bool DiskCache::find(std::string_view key, base::FunctionRef<bool(std::string_vi
 }
 
 void DiskCache::store(std::string_view key, std::string_view about, std::string_view payload) {
+  const base::Span span(base::Activity::kDisk);
   static std::atomic<uint64_t> number{0};
   make_folder(options_.folder);
   const StatusOr<Handle> folder = open_folder(options_.folder);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "heddle/base/span.h"
+
 namespace heddle::transform {
 namespace {
 
@@ -45,7 +47,10 @@ class PipelineRun {
   }
 
   Status run(const Pass& pass) {
-    auto now = pass.run(module_);
+    auto now = [&] {
+      const base::Span span(base::Activity::kPass, pass.name);
+      return pass.run(module_);
+    }();
     const std::string prefix =
         base::cat(pass.name, ": ");  // which passes that others call too have
     if (!now.ok() && base::message_of(now.status()).starts_with(prefix)) return now.status();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "heddle/base/span.h"
 #include "heddle/hlo/op.h"
 #include "heddle/transform/batching/internal/batcher.h"
 #include "heddle/transform/custom_derivative.h"
@@ -324,6 +325,7 @@ StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
 
 StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t size,
                       std::string_view together) {
+  const base::Span span(base::Activity::kTransform, "batch");
   Writer writer;
   const Computation& entry = module.entry_computation();
   Source source(writer, module);

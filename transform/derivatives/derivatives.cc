@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/base/span.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/forward.h"
@@ -81,6 +82,7 @@ StatusOr<Both> with_tangents(Writer& writer, const Module& module, const std::ve
 }  // namespace
 
 StatusOr<Module> jvp(const Module& module, const std::vector<bool>& of) {
+  const base::Span span(base::Activity::kTransform, "jvp");
   Writer writer;
   HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kTogether));
   const Computation computation = writer.module().at(both.id);
@@ -127,12 +129,14 @@ StatusOr<Module> reversed(const Module& module, const std::vector<bool>& to,
 
 StatusOr<Module> vjp(const Module& module, const std::vector<bool>& to,
                      const std::vector<bool>& from) {
+  const base::Span span(base::Activity::kTransform, "vjp");
   return reversed(module, to, [&](Graph& graph, size_t i, const Shape& shape) {
     return from[i] ? graph.parameter(shape) : Value();
   });
 }
 
 StatusOr<Module> gradient(const Module& module, const std::vector<bool>& of) {
+  const base::Span span(base::Activity::kTransform, "gradient");
   return reversed(module, of, [&](Graph& graph, size_t i, const Shape& shape) {
     return i == 0 ? graph.full(shape, 1) : Value();
   });
@@ -170,6 +174,7 @@ ComputationId linear_part(Writer& writer, const Computation& computation, const 
 }  // namespace
 
 StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of) {
+  const base::Span span(base::Activity::kTransform, "linearize");
   Writer writer;
   HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kApart));
   const Computation computation = merged(writer, both.id);
@@ -221,10 +226,12 @@ StatusOr<Module> transposed(const Module& module, const std::vector<bool>& linea
 }  // namespace
 
 StatusOr<Module> transpose(const Module& module, const std::vector<bool>& linear) {
+  const base::Span span(base::Activity::kTransform, "transpose");
   return transposed(module, linear, Backward::Given::kPerhapsAffine);
 }
 
 StatusOr<Module> transpose(const Module& module, size_t known) {
+  const base::Span span(base::Activity::kTransform, "transpose");
   std::vector<bool> linear(module.entry_computation().parameters.size(), true);
   std::fill_n(linear.begin(), known, false);
   return transposed(module, linear, Backward::Given::kLinear);

@@ -1,8 +1,8 @@
-#include "heddle/tools/json.h"
+#include "heddle/base/json.h"
 
 #include <cstdio>
 
-namespace heddle::tools {
+namespace heddle::base {
 
 std::string json_text(std::string_view text) {
   std::string out = "\"";
@@ -21,4 +21,4 @@ std::string json_text(std::string_view text) {
   return out + "\"";
 }
 
-}  // namespace heddle::tools
+}  // namespace heddle::base

@@ -1,12 +1,12 @@
-// What the tool writes as JSON.
+// Text as JSON.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-namespace heddle::tools {
+namespace heddle::base {
 
 // The text as a JSON string, quotes and escapes included.
 std::string json_text(std::string_view text);
 
-}  // namespace heddle::tools
+}  // namespace heddle::base
