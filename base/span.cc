@@ -82,10 +82,12 @@ void Span::end() {
 }
 
 void add_span(Activity activity, std::string_view name, std::string_view place, int64_t start_ns,
-              int64_t end_ns) {
+              int64_t end_ns, Counts counts) {
   const int64_t ns = end_ns - start_ns;
-  if (innermost != nullptr) innermost->add_inner(ns);
-  add_time(activity, ns, ns, true);
+  if (counts == Counts::kYes) {
+    if (innermost != nullptr) innermost->add_inner(ns);
+    add_time(activity, ns, ns, true);
+  }
   if (observers.load(std::memory_order_relaxed) & kEvents)
     keep_event(activity, name, place, -1, start_ns, end_ns);
 }

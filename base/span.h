@@ -96,8 +96,10 @@ class Span {
 [[nodiscard]] bool is_observed();
 
 // A span of this thread that is over, made by what has no Span: a loop of machine code. `name` and
-// `place` ("train.cc:41") are copied.
+// `place` ("train.cc:41") are copied. `Counts::kNo`: of the span that was added before, whose time
+// the totals have.
+enum class Counts : bool { kNo, kYes };
 void add_span(Activity activity, std::string_view name, std::string_view place, int64_t start_ns,
-              int64_t end_ns);
+              int64_t end_ns, Counts counts = Counts::kYes);
 
 }  // namespace heddle::base

@@ -14,6 +14,7 @@
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/unroll.h"
 #include "heddle/cpu/lower/widen.h"
+#include "heddle/cpu/loop_clock.h"
 #include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/stored.h"
@@ -28,6 +29,8 @@ namespace heddle::cpu {
 namespace {
 
 using runtime::HostProgram;
+
+constexpr std::string_view kProfileLoops = "profile_loops", kYes = "true";
 
 std::atomic<int64_t> native_count{0};
 std::atomic<int64_t> evaluated_count{0};
@@ -87,7 +90,8 @@ std::string text_of(const hlo::Module& module) {
 
 // Programs that people look into are made anew.
 bool may_be_stored(const CpuOptions& options) {
-  return options.dump_folder.empty() && !options.names_code && !options.checks_bounds;
+  return options.dump_folder.empty() && !options.names_code && !options.checks_bounds &&
+         !options.profiles_loops;
 }
 
 StatusOr<std::shared_ptr<const Plan>> plan_of(const hlo::Module& module) {
@@ -99,6 +103,7 @@ StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
                                                     const CpuOptions& options,
                                                     StoredProgram& stored) {
   HEDDLE_ASSIGN_OR_RETURN(Lowered lower, lowered(module));
+  if (options.profiles_loops) add_loop_clocks(lower.program.plan, lower.program.kernels);
   HEDDLE_ASSIGN_OR_RETURN(JitResult result,
                           compile_plan({.plan = &lower.program.plan,
                                         .call_kernel = call_kernel,
@@ -147,15 +152,19 @@ class CpuBackend final : public runtime::HostBackend {
   }
 
  protected:
-  StatusOr<std::shared_ptr<const HostProgram>> prepare(const hlo::Module& module) override {
-    StoredProgram stored(module, may_be_stored(options_) ? runtime::disk_cache() : nullptr);
+  StatusOr<std::shared_ptr<const HostProgram>> prepare(
+      const hlo::Module& module, const runtime::CompileOptions& compile_options) override {
+    CpuOptions options = options_;
+    for (const auto& [name, value] : compile_options.backend_options)
+      options.profiles_loops |= value == kYes;
+    StoredProgram stored(module, may_be_stored(options) ? runtime::disk_cache() : nullptr);
     if (std::optional<NativeParts> parts = stored.find()) {
       parts->name = module.name;
       parts->plan = [module] { return plan_of(module); };
       ++native_count;
       return make_native(*std::move(parts), module);
     }
-    auto program = native(module, options_, stored);
+    auto program = native(module, options, stored);
     if (program.ok()) {
       ++native_count;
       return program;
@@ -170,6 +179,17 @@ class CpuBackend final : public runtime::HostBackend {
           {{"before.hlo", text_of(module)}, {"why", base::message_of(program.status()) + "\n"}}));
     }
     return evaluator_(module);
+  }
+
+  Status check_options(const hlo::Module& module,
+                       const runtime::CompileOptions& options) const override {
+    for (const auto& [name, value] : options.backend_options) {
+      if (name == kProfileLoops && (value == kYes || value == "false")) continue;
+      return base::invalid_argument(
+          "compile ", module.name, ": option \"", name, "\" = \"", value,
+          "\" is not known to backend cpu, which has profile_loops, true or false");
+    }
+    return {};
   }
 
  private:
@@ -208,6 +228,7 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument
   options.dump_folder = setting<Setting::kDump>();
   options.names_code = setting<Setting::kPerf>();
   options.checks_bounds = setting<Setting::kCpuChecks>();
+  options.profiles_loops = setting<Setting::kProfileLoops>();
   return make_cpu(options);
 }
 
