@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "heddle/base/internal/events.h"
@@ -120,19 +123,28 @@ Status write(const std::string& path, Log& all, int64_t start_ns) {
 void keep_event(Activity activity, std::string_view name, std::string_view place, int64_t bytes,
                 int64_t start_ns, int64_t end_ns) {
   Log& all = log();
-  if (all.kept.fetch_add(1, std::memory_order_relaxed) >= Profile::kMaxSpans) {
-    all.dropped.fetch_add(1, std::memory_order_relaxed);
-    return;
+  const bool has_room = all.kept.fetch_add(1, std::memory_order_relaxed) < Profile::kMaxSpans;
+  try {
+    if (has_room) {
+      ThreadEvents& own = of_this_thread();
+      const std::scoped_lock lock(own.mutex);
+      own.events.push_back(
+          {activity, std::string(name), std::string(place), bytes, start_ns, end_ns});
+      return;
+    }
+  } catch (const std::bad_alloc&) {  // a span ends in a destructor
   }
-  ThreadEvents& own = of_this_thread();
-  const std::scoped_lock lock(own.mutex);
-  own.events.push_back({activity, std::string(name), std::string(place), bytes, start_ns, end_ns});
+  all.dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
 void profile_process(const std::string& path) {
   static Profile* of_process = nullptr;
+  static pid_t process = 0;
+  process = getpid();
   of_process = new Profile(path);
-  std::atexit([] { delete of_process; });
+  std::atexit([] {
+    if (getpid() == process) delete of_process;  // else a child that was forked ends
+  });
 }
 
 }  // namespace base

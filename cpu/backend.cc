@@ -8,21 +8,21 @@
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/inspect.h"
 #include "heddle/cpu/jit/jit.h"
+#include "heddle/cpu/loop_clock.h"
 #include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/random_bits.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/unroll.h"
 #include "heddle/cpu/lower/widen.h"
-#include "heddle/cpu/loop_clock.h"
 #include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/stored.h"
 #include "heddle/hlo/evaluate.h"
-#include "heddle/hlo/text.h"
 #include "heddle/runtime/disk_cache.h"
 #include "heddle/runtime/host_backend.h"
 #include "heddle/runtime/interpreter.h"
+#include "heddle/transform/dump.h"
 #include "heddle/transform/pass.h"
 
 namespace heddle::cpu {
@@ -82,12 +82,6 @@ StatusOr<Lowered> lowered(const hlo::Module& module) {
   return out;
 }
 
-std::string text_of(const hlo::Module& module) {
-  return hlo::print(module, {.form = hlo::PrintOptions::Form::kShort,
-                             .line_comments = true,
-                             .max_constant_elements = 16});
-}
-
 // Programs that people look into are made anew.
 bool may_be_stored(const CpuOptions& options) {
   return options.dump_folder.empty() && !options.names_code && !options.checks_bounds &&
@@ -112,12 +106,12 @@ StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
                                         .wants_ranges = options.names_code,
                                         .checks_bounds = options.checks_bounds}));
   if (!options.dump_folder.empty()) {
-    HEDDLE_RETURN_IF_ERROR(dump(options.dump_folder, module.name,
-                                {{"before.hlo", text_of(module)},
-                                 {"flat.hlo", text_of(lower.flat)},
-                                 {"plan", to_text(lower.program.plan)},
-                                 {"ll", result.ir},
-                                 {"s", result.assembly}}));
+    HEDDLE_RETURN_IF_ERROR(transform::dump(options.dump_folder, module.name,
+                                           {{"before.hlo", transform::text_of_dump(module)},
+                                            {"flat.hlo", transform::text_of_dump(lower.flat)},
+                                            {"plan", to_text(lower.program.plan)},
+                                            {"ll", result.ir},
+                                            {"s", result.assembly}}));
   }
   if (options.names_code) HEDDLE_RETURN_IF_ERROR(name_for_perf(module.name, result.ranges));
   NativeParts parts{.name = lower.program.plan.name,
@@ -174,9 +168,9 @@ class CpuBackend final : public runtime::HostBackend {
       return program.status();
     ++evaluated_count;
     if (!options_.dump_folder.empty()) {
-      HEDDLE_RETURN_IF_ERROR(dump(
-          options_.dump_folder, module.name,
-          {{"before.hlo", text_of(module)}, {"why", base::message_of(program.status()) + "\n"}}));
+      HEDDLE_RETURN_IF_ERROR(transform::dump(options_.dump_folder, module.name,
+                                             {{"before.hlo", transform::text_of_dump(module)},
+                                              {"why", base::message_of(program.status()) + "\n"}}));
     }
     return evaluator_(module);
   }

@@ -1,10 +1,11 @@
 #include "heddle/runtime/report.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <ostream>
-#include <sstream>
 #include <type_traits>
 
 #include "heddle/base/json.h"
@@ -120,7 +121,10 @@ void runtime::report_at_exit() {
   static const std::string& path = *new std::string(setting<Setting::kReport>());
   if (path.empty()) return;
   (void)base::is_observed();  // so that timers run
-  std::atexit([] { write_report(path); });
+  static const pid_t process = getpid();
+  std::atexit([] {
+    if (getpid() == process) write_report(path);  // else a child that was forked ends
+  });
 }
 
 }  // namespace heddle

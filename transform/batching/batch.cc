@@ -8,6 +8,7 @@
 #include "heddle/hlo/op.h"
 #include "heddle/transform/batching/internal/batcher.h"
 #include "heddle/transform/custom_derivative.h"
+#include "heddle/transform/dump.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle::transform {
@@ -355,6 +356,7 @@ StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t
   // Not simplified: stop_gradient would go, and it counts where the module is differentiated.
   HEDDLE_ASSIGN_OR_RETURN(out.module, merge_equal(out.module));
   HEDDLE_ASSIGN_OR_RETURN(out.module, remove_unused(out.module));
+  HEDDLE_RETURN_IF_ERROR(dump_step("batch", module, out.module));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/dump.h"
 #include "heddle/transform/internal/scan_parts.h"
 #include "heddle/transform/passes.h"
 
@@ -94,7 +95,7 @@ StatusOr<Module> jvp(const Module& module, const std::vector<bool>& of) {
   size_t next = both.results.size();
   for (size_t i = 0; i < both.results.size(); ++i)
     all.push_back(both.has_tangent[i] ? made[next++] : graph.zeros(both.results[i]));
-  return finished(writer, module, std::move(graph).finish(all));
+  return dumped("jvp", module, finished(writer, module, std::move(graph).finish(all)));
 }
 
 namespace {
@@ -130,16 +131,18 @@ StatusOr<Module> reversed(const Module& module, const std::vector<bool>& to,
 StatusOr<Module> vjp(const Module& module, const std::vector<bool>& to,
                      const std::vector<bool>& from) {
   const base::Span span(base::Activity::kTransform, "vjp");
-  return reversed(module, to, [&](Graph& graph, size_t i, const Shape& shape) {
+  const auto seed = [&](Graph& graph, size_t i, const Shape& shape) {
     return from[i] ? graph.parameter(shape) : Value();
-  });
+  };
+  return dumped("vjp", module, reversed(module, to, seed));
 }
 
 StatusOr<Module> gradient(const Module& module, const std::vector<bool>& of) {
   const base::Span span(base::Activity::kTransform, "gradient");
-  return reversed(module, of, [&](Graph& graph, size_t i, const Shape& shape) {
+  const auto seed = [&](Graph& graph, size_t i, const Shape& shape) {
     return i == 0 ? graph.full(shape, 1) : Value();
-  });
+  };
+  return dumped("gradient", module, reversed(module, of, seed));
 }
 
 namespace {
@@ -197,6 +200,8 @@ StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of
   HEDDLE_ASSIGN_OR_RETURN(out.forward, remove_unused(whole));
   whole.entry = pushforward;
   HEDDLE_ASSIGN_OR_RETURN(out.pushforward, remove_unused(whole));
+  HEDDLE_RETURN_IF_ERROR(dump_step("linearize", module, out.forward));
+  HEDDLE_RETURN_IF_ERROR(dump_step("pushforward", module, out.pushforward));
   return out;
 }
 
@@ -227,14 +232,14 @@ StatusOr<Module> transposed(const Module& module, const std::vector<bool>& linea
 
 StatusOr<Module> transpose(const Module& module, const std::vector<bool>& linear) {
   const base::Span span(base::Activity::kTransform, "transpose");
-  return transposed(module, linear, Backward::Given::kPerhapsAffine);
+  return dumped("transpose", module, transposed(module, linear, Backward::Given::kPerhapsAffine));
 }
 
 StatusOr<Module> transpose(const Module& module, size_t known) {
   const base::Span span(base::Activity::kTransform, "transpose");
   std::vector<bool> linear(module.entry_computation().parameters.size(), true);
   std::fill_n(linear.begin(), known, false);
-  return transposed(module, linear, Backward::Given::kLinear);
+  return dumped("transpose", module, transposed(module, linear, Backward::Given::kLinear));
 }
 
 }  // namespace heddle::transform
