@@ -3,6 +3,7 @@
 #pragma once
 
 #include "heddle/base/counters.h"
+#include "heddle/base/profile.h"
 #include "heddle/compile/compile.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/grad/checkpoint.h"
@@ -33,6 +34,7 @@
 #include "heddle/random/keys.h"
 #include "heddle/random/multivariate.h"
 #include "heddle/runtime/registry.h"
+#include "heddle/runtime/report.h"
 #include "heddle/runtime/transfer_guard.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/binning.h"

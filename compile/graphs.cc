@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <limits>
 
+#include "heddle/base/settings.h"
 #include "heddle/compile/compile.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/tiles.h"
@@ -24,16 +24,12 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
-}
 bool checks_all() {
-  static const bool kChecks = is_set("HEDDLE_CHECK_COMPILED");
+  static const bool kChecks = setting<Setting::kCheckCompiled>();
   return kChecks;
 }
 bool logs_misses() {
-  static const bool kLogs = is_set("HEDDLE_LOG_COMPILED");
+  static const bool kLogs = setting<Setting::kLogCompiled>();
   return kLogs;
 }
 

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 
+#include "heddle/base/settings.h"
 #include "heddle/base/strings.h"
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/inspect.h"
 #include "heddle/cpu/jit/jit.h"
+#include "heddle/cpu/loop_clock.h"
 #include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/random_bits.h"
@@ -18,16 +19,18 @@
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/stored.h"
 #include "heddle/hlo/evaluate.h"
-#include "heddle/hlo/text.h"
 #include "heddle/runtime/disk_cache.h"
 #include "heddle/runtime/host_backend.h"
 #include "heddle/runtime/interpreter.h"
+#include "heddle/transform/dump.h"
 #include "heddle/transform/pass.h"
 
 namespace heddle::cpu {
 namespace {
 
 using runtime::HostProgram;
+
+constexpr std::string_view kProfileLoops = "profile_loops", kYes = "true";
 
 std::atomic<int64_t> native_count{0};
 std::atomic<int64_t> evaluated_count{0};
@@ -79,15 +82,10 @@ StatusOr<Lowered> lowered(const hlo::Module& module) {
   return out;
 }
 
-std::string text_of(const hlo::Module& module) {
-  return hlo::print(module, {.form = hlo::PrintOptions::Form::kShort,
-                             .line_comments = true,
-                             .max_constant_elements = 16});
-}
-
 // Programs that people look into are made anew.
 bool may_be_stored(const CpuOptions& options) {
-  return options.dump_folder.empty() && !options.names_code && !options.checks_bounds;
+  return options.dump_folder.empty() && !options.names_code && !options.checks_bounds &&
+         !options.profiles_loops;
 }
 
 StatusOr<std::shared_ptr<const Plan>> plan_of(const hlo::Module& module) {
@@ -99,6 +97,7 @@ StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
                                                     const CpuOptions& options,
                                                     StoredProgram& stored) {
   HEDDLE_ASSIGN_OR_RETURN(Lowered lower, lowered(module));
+  if (options.profiles_loops) add_loop_clocks(lower.program.plan, lower.program.kernels);
   HEDDLE_ASSIGN_OR_RETURN(JitResult result,
                           compile_plan({.plan = &lower.program.plan,
                                         .call_kernel = call_kernel,
@@ -107,12 +106,12 @@ StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
                                         .wants_ranges = options.names_code,
                                         .checks_bounds = options.checks_bounds}));
   if (!options.dump_folder.empty()) {
-    HEDDLE_RETURN_IF_ERROR(dump(options.dump_folder, module.name,
-                                {{"before.hlo", text_of(module)},
-                                 {"flat.hlo", text_of(lower.flat)},
-                                 {"plan", to_text(lower.program.plan)},
-                                 {"ll", result.ir},
-                                 {"s", result.assembly}}));
+    HEDDLE_RETURN_IF_ERROR(transform::dump(options.dump_folder, module.name,
+                                           {{"before.hlo", transform::text_of_dump(module)},
+                                            {"flat.hlo", transform::text_of_dump(lower.flat)},
+                                            {"plan", to_text(lower.program.plan)},
+                                            {"ll", result.ir},
+                                            {"s", result.assembly}}));
   }
   if (options.names_code) HEDDLE_RETURN_IF_ERROR(name_for_perf(module.name, result.ranges));
   NativeParts parts{.name = lower.program.plan.name,
@@ -147,15 +146,19 @@ class CpuBackend final : public runtime::HostBackend {
   }
 
  protected:
-  StatusOr<std::shared_ptr<const HostProgram>> prepare(const hlo::Module& module) override {
-    StoredProgram stored(module, may_be_stored(options_) ? runtime::disk_cache() : nullptr);
+  StatusOr<std::shared_ptr<const HostProgram>> prepare(
+      const hlo::Module& module, const runtime::CompileOptions& compile_options) override {
+    CpuOptions options = options_;
+    for (const auto& [name, value] : compile_options.backend_options)
+      options.profiles_loops |= value == kYes;
+    StoredProgram stored(module, may_be_stored(options) ? runtime::disk_cache() : nullptr);
     if (std::optional<NativeParts> parts = stored.find()) {
       parts->name = module.name;
       parts->plan = [module] { return plan_of(module); };
       ++native_count;
       return make_native(*std::move(parts), module);
     }
-    auto program = native(module, options_, stored);
+    auto program = native(module, options, stored);
     if (program.ok()) {
       ++native_count;
       return program;
@@ -165,22 +168,28 @@ class CpuBackend final : public runtime::HostBackend {
       return program.status();
     ++evaluated_count;
     if (!options_.dump_folder.empty()) {
-      HEDDLE_RETURN_IF_ERROR(dump(
-          options_.dump_folder, module.name,
-          {{"before.hlo", text_of(module)}, {"why", base::message_of(program.status()) + "\n"}}));
+      HEDDLE_RETURN_IF_ERROR(transform::dump(options_.dump_folder, module.name,
+                                             {{"before.hlo", transform::text_of_dump(module)},
+                                              {"why", base::message_of(program.status()) + "\n"}}));
     }
     return evaluator_(module);
+  }
+
+  Status check_options(const hlo::Module& module,
+                       const runtime::CompileOptions& options) const override {
+    for (const auto& [name, value] : options.backend_options) {
+      if (name == kProfileLoops && (value == kYes || value == "false")) continue;
+      return base::invalid_argument(
+          "compile ", module.name, ": option \"", name, "\" = \"", value,
+          "\" is not known to backend cpu, which has profile_loops, true or false");
+    }
+    return {};
   }
 
  private:
   CpuOptions options_;
   runtime::PrepareProgram evaluator_;
 };
-
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
-}
 
 }  // namespace
 
@@ -210,9 +219,10 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument
   if (!argument.empty())
     return base::not_found("backend cpu: takes no argument, got \"", argument, "\"");
   CpuOptions options;
-  if (const char* folder = std::getenv("HEDDLE_DUMP")) options.dump_folder = folder;
-  options.names_code = is_set("HEDDLE_PERF");
-  options.checks_bounds = is_set("HEDDLE_CPU_CHECKS");
+  options.dump_folder = setting<Setting::kDump>();
+  options.names_code = setting<Setting::kPerf>();
+  options.checks_bounds = setting<Setting::kCpuChecks>();
+  options.profiles_loops = setting<Setting::kProfileLoops>();
   return make_cpu(options);
 }
 

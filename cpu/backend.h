@@ -31,6 +31,9 @@ struct CpuOptions {
   // An access of machine code outside of an array's place ends the run with an error: a bug in
   // Heddle. Programs take up to a fifth longer. HEDDLE_CPU_CHECKS=1.
   bool checks_bounds = false;
+  // The loops of programs are spans of a profile (base/profile.h). HEDDLE_PROFILE_LOOPS=1; for one
+  // program CompileOptions{.backend_options = {{"profile_loops", "true"}}}.
+  bool profiles_loops = false;
 };
 
 [[nodiscard]] std::unique_ptr<runtime::Backend> make_cpu(const CpuOptions& options = {});

@@ -2,10 +2,7 @@
 
 #include <unistd.h>
 
-#include <atomic>
-#include <cctype>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <mutex>
 
@@ -18,29 +15,7 @@ Status not_written(const std::string& path) {
   return base::make_error(StatusCode::kUnavailable, "cpu: ", path, " cannot be written");
 }
 
-std::string as_file_name(std::string name) {
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
-  }
-  return name;
-}
-
 }  // namespace
-
-Status dump(const std::string& folder, const std::string& name, const std::vector<Stage>& stages) {
-  static std::atomic<int> next{1};
-  char number[16];
-  std::snprintf(number, sizeof number, "%04d", next.fetch_add(1));
-  std::error_code ignored;  // writing tells
-  std::filesystem::create_directories(folder, ignored);
-  for (const Stage& stage : stages) {
-    const std::string path =
-        base::cat(folder, "/", number, "-", as_file_name(name), ".", stage.ending);
-    std::ofstream out(path, std::ios::binary);
-    if (!(out << stage.text << std::flush)) return not_written(path);
-  }
-  return {};
-}
 
 Status name_for_perf(const std::string& name, const std::vector<CodeRange>& ranges) {
   static std::mutex mutex;

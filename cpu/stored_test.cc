@@ -341,7 +341,7 @@ TEST_F(StoredTest, BytesThatAreNoProgramAreAnError) {
 
 // Runs in another process, with the folder and a file of results from the environment.
 TEST(StoredChild, RunsAllPrograms) {
-  const char* out = std::getenv("HEDDLE_STORED_TEST_OUT");
+  const char* out = std::getenv("HEDDLE_TEST_STORED_OUT");
   if (out == nullptr) GTEST_SKIP() << "not a child";
   const auto backend = make_cpu();
   std::string results;
@@ -358,7 +358,7 @@ TEST_F(StoredTest, ASecondProcessCompilesNothing) {
   const auto in_a_process = [&](const std::string& out) {
     const std::string command =
         base::cat("HEDDLE_CACHE=1 HEDDLE_CACHE_DIR='", (folder_ / "shared").string(),
-                  "' HEDDLE_STORED_TEST_OUT='", (folder_ / out).string(), "' '",
+                  "' HEDDLE_TEST_STORED_OUT='", (folder_ / out).string(), "' '",
                   fs::read_symlink("/proc/self/exe").string(),
                   "' --gtest_filter=StoredChild.RunsAllPrograms > /dev/null");
     return std::system(command.c_str());

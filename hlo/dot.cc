@@ -1,8 +1,6 @@
 #include "heddle/hlo/dot.h"
 
-#include "heddle/hlo/text/internal/called.h"
-#include "heddle/hlo/text/internal/elements.h"
-#include "heddle/hlo/text/internal/fields.h"
+#include "heddle/hlo/internal/labels.h"
 
 namespace heddle::hlo {
 namespace {
@@ -16,15 +14,6 @@ std::string escaped(std::string_view text) {
     out.append(c == '\n' ? std::string_view("\\n") : std::string_view(&c, 1));
   }
   return out;
-}
-
-std::string name_of(const Instruction& instruction, size_t i) {
-  return instruction.name.empty() ? base::cat(to_string(instruction.opcode), ".", i)
-                                  : instruction.name;
-}
-
-std::string name_of(const Computation& computation, size_t number) {
-  return computation.name.empty() ? base::cat("computation.", number) : computation.name;
 }
 
 class DotWriter {
@@ -49,7 +38,7 @@ class DotWriter {
   void write_cluster(size_t c) {
     const Computation& computation = module_.computations[c];
     base::append(out_, "  subgraph cluster_", c, " {\n    label=\"",
-                 escaped(name_of(computation, c)), "\";\n");
+                 escaped(label_of(computation, c)), "\";\n");
     if (module_.entry.value == c) out_.append("    penwidth=2;\n");
     for (size_t i = 0; i < computation.instructions.size(); ++i) write_instruction(c, i);
     for (size_t i = 0; i < computation.instructions.size(); ++i) write_edges(c, i);
@@ -61,41 +50,12 @@ class DotWriter {
     const Instruction& instruction = computation.instructions[i];
     out_.append("    ");
     write_node(c, i);
-    base::append(out_, " [label=\"", escaped(name_of(instruction, i)), "\\n",
-                 escaped(to_string(instruction.shape)), "\\n", escaped(what_it_does(instruction)),
-                 "\"");
+    base::append(out_, " [label=\"", escaped(label_of(instruction, i)), "\\n",
+                 escaped(to_string(instruction.shape)), "\\n",
+                 escaped(what_it_does(instruction, options_)), "\"");
     if (instruction.opcode == Opcode::kParameter) out_.append(", shape=ellipse");
     if (computation.root.value == i) out_.append(", peripheries=2");
     out_.append("];\n");
-  }
-
-  // "reduce, dimensions={0}", or "constant 1.5".
-  [[nodiscard]] std::string what_it_does(const Instruction& instruction) const {
-    std::string out(to_string(instruction.opcode));
-    if (instruction.opcode == Opcode::kParameter) {
-      base::append(out, " ", instruction.attrs.get<ParameterAttrs>().number);
-    } else if (instruction.opcode == Opcode::kConstant) {
-      out.push_back(' ');
-      text::write_literal(out, instruction.attrs.get<ConstantAttrs>().literal,
-                          options_.max_constant_elements);
-    }
-    visit_attrs(instruction.opcode, instruction.attrs, [&](const auto& attrs) {
-      write_fields(out, text::kFieldTexts<std::remove_cvref_t<decltype(attrs)>>, &attrs);
-    });
-    return out;
-  }
-
-  void write_fields(std::string& out, std::span<const text::FieldText> fields,
-                    const void* attrs) const {
-    for (const text::FieldText& field : fields) {
-      if (field.presence == text::Presence::kNever) continue;
-      if (field.presence == text::Presence::kUnlessUsual && field.is_usual(attrs)) continue;
-      std::string value;
-      field.write(value, attrs);
-      if (value.size() > options_.max_attribute_length)
-        value.replace(options_.max_attribute_length, std::string::npos, "..");
-      base::append(out, "\n", field.name, "=", value);
-    }
   }
 
   void write_edges(size_t c, size_t i) {
@@ -116,18 +76,6 @@ class DotWriter {
     write_node(from_computation, from);
     out_.append(" -> ");
     write_node(to_computation, to);
-  }
-
-  // What a callee is for: "body", "to_apply", "branch_computations".
-  std::string_view role_of(const Computation& computation, const Instruction& instruction,
-                           size_t slot) const {
-    const bool predicate = !instruction.operands.empty() &&
-                           computation.at(instruction.operands[0]).shape.dtype() == pred;
-    const text::CalledKeys keys = text::called_keys(instruction.opcode, predicate);
-    for (const text::CalledKey& key : keys.keys) {
-      if (key.slot == slot) return key.name;
-    }
-    return keys.list;
   }
 
   // An edge leads to a node; lhead lets it end at the callee's frame.

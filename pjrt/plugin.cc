@@ -6,9 +6,9 @@
 #include <mutex>
 #include <sstream>
 
+#include "heddle/base/settings.h"
 #include "heddle/base/strings.h"
 #include "heddle/pjrt/finder.h"
-#include "heddle/pjrt/internal/environment.h"
 #include "heddle/pjrt/internal/plugin_file.h"
 #include "heddle/runtime/registry.h"
 
@@ -16,7 +16,6 @@ namespace heddle::pjrt {
 namespace {
 
 constexpr char kVariable[] = "HEDDLE_PLUGINS";
-constexpr char kFolders[] = "HEDDLE_PLUGIN_PATH";
 
 struct Entry {
   StatusOr<DevicePlugin> plugin;  // an error: of the file that describes it
@@ -110,8 +109,8 @@ void add_folder(const std::string& folder, Folder kind, Plugins& to) {
 // heddle_plugins.d in the user's and in the machine's folder of settings.
 std::vector<std::string> usual_folders() {
   std::vector<std::string> folders;
-  const std::string settings = environment_variable("XDG_CONFIG_HOME");
-  const std::string home = environment_variable("HOME");
+  const std::string settings = base::environment_variable("XDG_CONFIG_HOME");
+  const std::string home = base::environment_variable("HOME");
   if (!settings.empty()) {
     folders.push_back(settings + "/heddle_plugins.d");
   } else if (!home.empty()) {
@@ -127,8 +126,8 @@ Plugins& with_environment() {
   static std::once_flag once;
   std::call_once(once, [&] {
     const std::scoped_lock lock(all.mutex);
-    all.variable = add_all(environment_variable(kVariable), all);
-    std::istringstream named(environment_variable(kFolders));
+    all.variable = add_all(setting<Setting::kPlugins>(), all);
+    std::istringstream named(setting<Setting::kPluginPath>());
     for (std::string folder; std::getline(named, folder, ':');)
       add_folder(folder, Folder::kNamed, all);
     for (const std::string& folder : usual_folders()) add_folder(folder, Folder::kUsual, all);

@@ -5,12 +5,12 @@
 // What comes back without an error is what the evaluator says. HEDDLE_RANDOM_SECONDS makes it long.
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <thread>
 
+#include "heddle/base/settings.h"
 #include "heddle/hlo/custom_call.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
@@ -438,8 +438,7 @@ class RandomPool : public MockTest {
 };
 
 TEST_F(RandomPool, GivesWhatTheEvaluatorSaysOrAnErrorOfThePlugin) {
-  const char* text = std::getenv("HEDDLE_RANDOM_SECONDS");
-  const std::chrono::seconds length(text == nullptr ? 0 : std::atoi(text));
+  const std::chrono::seconds length(setting<Setting::kRandomSeconds>());
   const auto end = std::chrono::steady_clock::now() + length;
   uint32_t seed = 0;
   for (; !HasFailure() && (seed < 8 || std::chrono::steady_clock::now() < end); ++seed) life(seed);

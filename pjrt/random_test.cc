@@ -2,11 +2,11 @@
 // the end nothing is alive. HEDDLE_RANDOM_SECONDS=600 makes each test that long, with ever new
 // seeds; without it they take a moment.
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 #include <random>
 #include <thread>
 
+#include "heddle/base/settings.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/dlpack.h"
 
@@ -17,8 +17,7 @@ constexpr int kCalls = 3000;
 
 // How long the tests go on. 0: three seeds.
 std::chrono::seconds length() {
-  const char* text = std::getenv("HEDDLE_RANDOM_SECONDS");
-  return std::chrono::seconds(text == nullptr ? 0 : std::atoi(text));
+  return std::chrono::seconds(setting<Setting::kRandomSeconds>());
 }
 
 // Calls run(seed) with seeds of this thread's until the time is over, and once at least.

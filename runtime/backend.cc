@@ -4,6 +4,7 @@
 
 #include "heddle/base/arithmetic.h"
 #include "heddle/base/counters.h"
+#include "heddle/base/span.h"
 #include "heddle/base/strings.h"
 #include "heddle/hlo/module.h"
 #include "heddle/runtime/internal/admission.h"
@@ -148,6 +149,9 @@ StatusOr<std::vector<BufferPtr>> Executable::execute(std::span<const BufferPtr> 
                                                      const ExecuteOptions& options) {
   HEDDLE_RETURN_IF_ERROR(check(arguments, options));
   count(&Counters::executions);
+  if (!base::may_be_observed()) [[likely]]
+    return run(arguments, options);
+  const base::Span span(base::Activity::kExecute, name_);
   return run(arguments, options);
 }
 
@@ -159,6 +163,9 @@ Status Executable::execute_into(std::span<const BufferPtr> arguments, std::span<
                                   " results; it has ", result_shapes_.size());
   }
   count(&Counters::executions);
+  if (!base::may_be_observed()) [[likely]]
+    return run_into(arguments, results, options);
+  const base::Span span(base::Activity::kExecute, name_);
   return run_into(arguments, results, options);
 }
 
@@ -270,6 +277,7 @@ StatusOr<std::shared_ptr<Executable>> Backend::compile(const hlo::Module& module
                                   " is not of backend ", name_,
                                   "; compile with the device's own backend");
   }
+  const base::Span span(base::Activity::kCompile, module.name);
   StatusOr<std::shared_ptr<Executable>> executable = within_memory(
       [&] { return compile_module(module, options, device); }, "compile ", module.name, ":");
   if (executable.ok() && !(*executable)->is_from_disk()) count(&Counters::compiles);

@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -22,6 +20,8 @@
 #include "heddle/base/counters.h"
 #include "heddle/base/hash.h"
 #include "heddle/base/sealed.h"
+#include "heddle/base/settings.h"
+#include "heddle/base/span.h"
 #include "heddle/base/strings.h"
 
 namespace heddle::runtime {
@@ -201,6 +201,7 @@ bool write_all(int file, std::string_view bytes) {
 }  // namespace
 
 bool DiskCache::find(std::string_view key, base::FunctionRef<bool(std::string_view)> take) {
+  const base::Span span(base::Activity::kDisk);
   const auto missed = [] {
     count(&Counters::disk_misses);
     return false;
@@ -227,6 +228,7 @@ bool DiskCache::find(std::string_view key, base::FunctionRef<bool(std::string_vi
 }
 
 void DiskCache::store(std::string_view key, std::string_view about, std::string_view payload) {
+  const base::Span span(base::Activity::kDisk);
   static std::atomic<uint64_t> number{0};
   make_folder(options_.folder);
   const StatusOr<Handle> folder = open_folder(options_.folder);
@@ -324,18 +326,12 @@ Status DiskCache::remove(const std::string& name) {
 }
 
 StatusOr<DiskCacheOptions> disk_cache_options() {
-  // Not those of a program that runs with more rights than its caller.
-  const auto variable = [](const char* name) -> std::string {
-    const char* value = secure_getenv(name);
-    return value == nullptr ? "" : value;
-  };
-  const std::string wanted = variable("HEDDLE_CACHE");
-  for (const std::string_view no : {"0", "no", "off", "false"}) {
-    if (wanted == no) return base::failed_precondition("disk cache: off, by HEDDLE_CACHE=", no);
-  }
+  if (!setting<Setting::kCache>())
+    return base::failed_precondition("disk cache: off, by HEDDLE_CACHE=0");
   DiskCacheOptions options;
-  const std::string home = variable("HOME"), caches = variable("XDG_CACHE_HOME");
-  if (const std::string folder = variable("HEDDLE_CACHE_DIR"); !folder.empty()) {
+  const std::string home = base::environment_variable("HOME");
+  const std::string caches = base::environment_variable("XDG_CACHE_HOME");
+  if (const std::string folder = setting<Setting::kCacheDir>(); !folder.empty()) {
     std::error_code error;
     options.folder = fs::absolute(folder, error).lexically_normal();
   } else if (caches.starts_with('/')) {
@@ -346,17 +342,9 @@ StatusOr<DiskCacheOptions> disk_cache_options() {
   if (options.folder.empty())
     return base::failed_precondition("disk cache: none, since HOME is not set");
   while (options.folder.size() > 1 && options.folder.ends_with('/')) options.folder.pop_back();
-  const std::string capacity = variable("HEDDLE_CACHE_BYTES");
-  if (capacity.empty()) return options;
-  if (capacity == "0")
+  options.capacity_bytes = setting<Setting::kCacheBytes>();
+  if (options.capacity_bytes == 0)
     return base::failed_precondition("disk cache: off, by HEDDLE_CACHE_BYTES=0");
-  const auto [end, error] =
-      std::from_chars(capacity.data(), capacity.data() + capacity.size(), options.capacity_bytes);
-  if (error != std::errc() || end != capacity.data() + capacity.size() ||
-      options.capacity_bytes < 0) {
-    return base::invalid_argument("disk cache: none, since HEDDLE_CACHE_BYTES is ", capacity,
-                                  "; make it a number of bytes");
-  }
   return options;
 }
 
@@ -380,11 +368,7 @@ std::shared_ptr<DiskCache> disk_cache() {
   if (!process.cache.has_value()) {
     process.cache.emplace();
     const StatusOr<DiskCacheOptions> options = disk_cache_options();
-    if (options.ok()) {
-      *process.cache = std::make_shared<DiskCache>(*options);
-    } else if (options.status().code() == StatusCode::kInvalidArgument) {
-      std::fprintf(stderr, "heddle: %s\n", base::message_of(options.status()).c_str());
-    }
+    if (options.ok()) *process.cache = std::make_shared<DiskCache>(*options);
   }
   return *process.cache;
 }

@@ -184,7 +184,7 @@ StatusOr<std::shared_ptr<Executable>> HostBackend::compile_module(const hlo::Mod
                                                                   const CompileOptions& options,
                                                                   Device& device) {
   HEDDLE_RETURN_IF_ERROR(check_options(module, options));
-  HEDDLE_ASSIGN_OR_RETURN(auto program, prepare(module));
+  HEDDLE_ASSIGN_OR_RETURN(auto program, prepare(module, options));
   WorkQueue* queue = queues_.empty() ? nullptr : queues_[static_cast<size_t>(device.id())].get();
   return std::make_shared<HostExecutable>(module, std::move(program), device, queue);
 }

@@ -51,7 +51,11 @@ class HostBackend : public Backend, public SpmdBackend {
 
   // errors: as Backend::compile()
   [[nodiscard]] virtual StatusOr<std::shared_ptr<const HostProgram>> prepare(
-      const hlo::Module& module) = 0;
+      const hlo::Module& module, const CompileOptions& options) = 0;
+  // Checks CompileOptions::backend_options. Unless overridden, there are none.
+  // errors: InvalidArgument that names the option
+  [[nodiscard]] virtual Status check_options(const hlo::Module& module,
+                                             const CompileOptions& options) const;
 
   [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
                                                                      const CompileOptions& options,
@@ -60,8 +64,6 @@ class HostBackend : public Backend, public SpmdBackend {
       const hlo::Module& module, const CompileOptions& options, const DeviceGrid& grid) final;
 
  private:
-  [[nodiscard]] Status check_options(const hlo::Module& module,
-                                     const CompileOptions& options) const;
   StatusOr<BufferPtr> copy_to_device(Device& device, const void* data, const Shape& shape) override;
   StatusOr<BufferPtr> borrow(Device& device, const void* data, const Shape& shape,
                              std::shared_ptr<const void> owner) override;

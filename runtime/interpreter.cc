@@ -104,7 +104,8 @@ class Interpreter final : public HostBackend {
   std::string version() const override { return "reference evaluator, single-threaded, IEEE"; }
 
  protected:
-  StatusOr<std::shared_ptr<const HostProgram>> prepare(const hlo::Module& module) override {
+  StatusOr<std::shared_ptr<const HostProgram>> prepare(const hlo::Module& module,
+                                                       const CompileOptions& /*options*/) override {
     return programs_(module);
   }
 

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
 
+#include "heddle/base/settings.h"
 #include "heddle/base/strings.h"
 #include "heddle/runtime/interpreter.h"
+#include "heddle/runtime/report.h"
 
 // pjrt/plugin.h and cpu/backend.h define them; weak, since a program may do without.
 namespace heddle::pjrt::plugin_internal {
@@ -22,8 +23,6 @@ namespace heddle::cpu {
 namespace heddle::runtime {
 namespace {
 
-constexpr char kDeviceVariable[] = "HEDDLE_DEVICE";
-
 StatusOr<std::unique_ptr<Backend>> make_plain_interpreter(std::string_view argument) {
   if (!argument.empty())
     return base::not_found("backend interpreter: takes no argument, got \"", argument, "\"");
@@ -35,10 +34,12 @@ StatusOr<std::unique_ptr<Backend>> make_plain_interpreter(std::string_view argum
 struct Named {
   std::mutex making;
   std::unique_ptr<Backend> made;
+  std::atomic<Backend*> done{nullptr};  // `made`, for who does not wait
 };
 
 struct Registry {
   Registry() {
+    report_at_exit();
     for (const LinkedBackend* family : {&pjrt::plugin_internal::kFamily, &cpu::kFamily}) {
       if (family != nullptr) factories.emplace(family->name, family->make);
     }
@@ -77,11 +78,11 @@ std::optional<std::pair<std::string_view, int>> split_device(std::string_view na
 }
 
 StatusOr<Device*> device_of_environment() {
-  const char* name = std::getenv(kDeviceVariable);
-  if (name == nullptr || *name == '\0')
+  const std::string name = setting<Setting::kDevice>();
+  if (name.empty())
     return find_device(&cpu::kFamily != nullptr ? cpu::kFamily.name : "interpreter");
   StatusOr<Device*> device = find_device(name);
-  if (!device.ok()) return base::annotate(device.status(), kDeviceVariable, ": ");
+  if (!device.ok()) return base::annotate(device.status(), "HEDDLE_DEVICE: ");
   return device;
 }
 
@@ -117,8 +118,18 @@ StatusOr<Backend*> find_backend(std::string_view name) {
     const std::string_view argument =
         family.size() == name.size() ? "" : name.substr(family.size() + 1);
     HEDDLE_ASSIGN_OR_RETURN(named.made, make(argument));
+    named.done.store(named.made.get(), std::memory_order_release);
   }
   return named.made.get();
+}
+
+std::vector<Backend*> used_backends() {
+  Registry& r = registry();
+  std::vector<Backend*> used;
+  std::scoped_lock lock(r.mutex);
+  for (const auto& [name, named] : r.backends)
+    if (Backend* backend = named.done.load(std::memory_order_acquire)) used.push_back(backend);
+  return used;
 }
 
 std::vector<std::string> backend_names() {

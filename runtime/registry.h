@@ -32,6 +32,9 @@ struct LinkedBackend {
 // errors   NotFound that lists the names there are; else the factory's
 [[nodiscard]] StatusOr<Backend*> find_backend(std::string_view name);
 
+// Returns the backends that find_backend() made until now.
+[[nodiscard]] std::vector<Backend*> used_backends();
+
 // Returns the registered names, sorted.
 [[nodiscard]] std::vector<std::string> backend_names();
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/span.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/runtime/internal/admission.h"
 #include "heddle/runtime/internal/memory.h"
@@ -116,6 +117,7 @@ ProgramCost SpmdExecutable::cost() const {
 StatusOr<DeviceBuffers> SpmdExecutable::execute(const DeviceBuffers& arguments, bool only_if_room) {
   HEDDLE_RETURN_IF_ERROR(check(arguments));
   count(&Counters::executions);
+  const base::Span span(base::Activity::kExecute, name_);
   bool started = false;
   return run(arguments, {.donate = {}, .only_if_room = only_if_room}, started);
 }

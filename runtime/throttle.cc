@@ -8,6 +8,7 @@
 
 #include "heddle/base/arithmetic.h"
 #include "heddle/base/counters.h"
+#include "heddle/base/span.h"
 
 namespace heddle::runtime {
 
@@ -103,6 +104,7 @@ Throttle::Ticket Throttle::acquire(int64_t bytes, Kind kind) {
   ++load_.waits;
   count(&Counters::throttle_waits);
   const Clock::time_point begin = Clock::now();
+  const base::Span span(base::Activity::kWait);
   Waiting self{.bytes = bytes, .kind = kind};
   (first_ == nullptr ? first_ : last_->next) = &self;
   last_ = &self;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/span.h"
 #include "heddle/runtime/internal/admission.h"
 #include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/internal/mesh_transfer.h"
@@ -51,6 +52,7 @@ StatusOr<BufferPtr> upload(Device& device, const Shape& shape, const UploadOptio
                            const Copy& copy) {
   HEDDLE_ASSIGN_OR_RETURN(Throttle::Ticket ticket,
                           admit_upload(shape, device, options.only_if_room));
+  const base::Span span(base::Activity::kUpload, {}, {}, shape.byte_size());
   HEDDLE_ASSIGN_OR_RETURN(BufferPtr buffer, within_memory(copy, "upload: ", shape));
   buffer->hold_until_ready(std::move(ticket));
   count(&Counters::uploads);
@@ -151,6 +153,7 @@ StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
   }
   // Before the memory is asked for: a run that failed may have promised more than there is.
   HEDDLE_RETURN_IF_ERROR(buffer.await());
+  const base::Span span(base::Activity::kDownload, {}, {}, buffer.shape().byte_size());
   const auto copy = [&]() -> StatusOr<Literal> {
     Literal literal = Literal::uninitialised(buffer.shape());
     HEDDLE_RETURN_IF_ERROR(buffer.device().backend().copy_to_host(buffer, literal.mutable_bytes()));
@@ -173,6 +176,7 @@ StatusOr<Download> start_to_host(Buffer& buffer, std::string_view what) {
         std::function<Status()> finish,
         buffer.device().backend().start_copy_to_host(buffer, literal.mutable_bytes()));
     return Download(std::move(literal), [finish = std::move(finish)](Literal& out) {
+      const base::Span span(base::Activity::kDownload, {}, {}, out.shape().byte_size());
       HEDDLE_RETURN_IF_ERROR(finish());
       count_download(out.shape());
       return Status();

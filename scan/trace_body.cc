@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/span.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/trace/op_names.h"
 #include "heddle/trace/operand.h"
@@ -81,6 +82,7 @@ namespace {
 std::shared_ptr<Body> traced_body(const BodyRequest& request,
                                   base::FunctionRef<void(const Body&)> check) {
   if (!request.callable.is_own) trace_internal::count_trace();
+  const base::Span span(base::Activity::kBody, request.what, request.at);
   using Root = Recorder::Root;
   const Root root = request.returns_captures ? Root::kWithCaptures : Root::kTuple;
   auto body = std::make_shared<Body>();

@@ -9,13 +9,13 @@
 #include <regex>
 
 #include "CLI/CLI.hpp"
+#include "heddle/base/json.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/tools/against.h"
 #include "heddle/tools/command.h"
 #include "heddle/tools/conformance/backend.h"
 #include "heddle/tools/conformance/known.h"
 #include "heddle/tools/conformance/run.h"
-#include "heddle/tools/json.h"
 #include "heddle/tools/program.h"
 
 namespace heddle::tools {
@@ -79,9 +79,9 @@ class Progress {
 };
 
 void add_json(const Case& item, const Result& result, double ms, std::string& out) {
-  base::append(out, out.empty() ? "" : ",\n", "  {\"name\": ", json_text(item.name),
+  base::append(out, out.empty() ? "" : ",\n", "  {\"name\": ", base::json_text(item.name),
                ", \"outcome\": \"", conformance::to_string(result.outcome),
-               "\", \"message\": ", json_text(result.message), ", \"ms\": ", ms, "}");
+               "\", \"message\": ", base::json_text(result.message), ", \"ms\": ", ms, "}");
 }
 
 class Runner {
@@ -176,7 +176,7 @@ class Runner {
 
 Status write_json(const Options& options, const Totals& totals) {
   if (options.json.empty()) return {};
-  return write_file(options.json, base::cat("{\"backend\": ", json_text(options.backend),
+  return write_file(options.json, base::cat("{\"backend\": ", base::json_text(options.backend),
                                             ", \"passed\": ", totals.counts[0], ", \"failed\": ",
                                             totals.counts[1], ", \"skipped\": ", totals.counts[2],
                                             ", \"cases\": [\n", totals.json, "\n]}\n"));

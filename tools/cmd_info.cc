@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "CLI/CLI.hpp"
+#include "heddle/base/settings.h"
 #include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/backend.h"
 #include "heddle/runtime/disk_cache.h"
@@ -86,6 +87,15 @@ void print_disk_cache() {
       is_there ? "" : "; not usable: ", is_there ? "" : base::message_of(size.status()).c_str());
 }
 
+void print_settings() {
+  for (const SettingValue& s : settings()) {
+    std::printf("setting         %s=%s (%s): %s\n", s.name.c_str(), s.value.c_str(),
+                s.from.c_str(), s.meaning.c_str());
+  }
+  for (const std::string& problem : setting_problems())
+    std::printf("setting         %s\n", problem.c_str());
+}
+
 void run() {
   std::printf("processor       %s, %u threads\n", cpu_fact("model name").c_str(),
               std::thread::hardware_concurrency());
@@ -100,6 +110,7 @@ void run() {
   std::printf("program cache   %zu programs at most\n", runtime::program_cache().capacity());
   print_disk_cache();
   std::printf("combine cache   %zu entries a level at most\n", combine_cache_capacity());
+  print_settings();
 }
 
 }  // namespace

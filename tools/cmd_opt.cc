@@ -6,6 +6,7 @@
 #include "CLI/CLI.hpp"
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/dot.h"
+#include "heddle/hlo/html.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/tools/command.h"
@@ -33,6 +34,7 @@ StatusOr<std::string> written(const hlo::Module& module, const std::string& form
   using Form = hlo::PrintOptions::Form;
   if (form == "proto") return hlo::to_proto(module);
   if (form == "dot") return hlo::print_dot(module);
+  if (form == "html") return hlo::print_html(module);
   return hlo::print(module, {.form = form == "short" ? Form::kShort : Form::kLong});
 }
 
@@ -60,10 +62,11 @@ void add_opt_command(CLI::App& app, int& code) {
       "--passes", options->passes,
       "passes to run, as in lower-scan,simplify; lower stands for all that a backend needs");
   command
-      ->add_option("--to", options->form,
-                   "text, short, proto, dot: a graph for Graphviz; or a stage of the backend cpu: "
-                   "plan, llvm, assembly")
-      ->check(CLI::IsMember({"text", "short", "proto", "dot", "plan", "llvm", "assembly"}))
+      ->add_option(
+          "--to", options->form,
+          "text, short, proto, dot: a graph for Graphviz, html: a picture for a browser; or a "
+          "stage of the backend cpu: plan, llvm, assembly")
+      ->check(CLI::IsMember({"text", "short", "proto", "dot", "html", "plan", "llvm", "assembly"}))
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "file to write; standard output if absent");
   command->callback([options, &code] { code = report(run(*options)); });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "heddle/hlo/dot.h"
+#include "heddle/hlo/html.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/trace/op_names.h"
@@ -66,6 +68,12 @@ std::string Program::short_text(SourceLocation at) const {
   return hlo::print(*state("short_text", at).module, {.form = hlo::PrintOptions::Form::kShort,
                                                       .line_comments = true,
                                                       .max_constant_elements = 16});
+}
+std::string Program::dot(SourceLocation at) const {
+  return hlo::print_dot(*state("dot", at).module);
+}
+std::string Program::html(SourceLocation at) const {
+  return hlo::print_html(*state("html", at).module);
 }
 std::string Program::hlo_proto(SourceLocation at) const {
   return hlo::to_proto(*state("hlo_proto", at).module);

@@ -51,6 +51,10 @@ class [[nodiscard]] Program : public trace_internal::Calls<Program> {
   // The same for people: short names, the file and line of each instruction as a comment
   // (`// train.cc:41`), constants of more than 16 elements as {...}.
   [[nodiscard]] std::string short_text(SourceLocation at = SourceLocation::here()) const;
+  // Pictures: text for Graphviz (hlo/dot.h), and a page for a browser, with nothing to install
+  // (hlo/html.h).
+  [[nodiscard]] std::string dot(SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] std::string html(SourceLocation at = SourceLocation::here()) const;
   // A serialised HloModuleProto.
   [[nodiscard]] std::string hlo_proto(SourceLocation at = SourceLocation::here()) const;
   // Names, paths and types of arguments, captured tensors and results. The name is that of a named

@@ -23,6 +23,13 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+TEST(Program, CanBeDrawn) {
+  const Program program = trace([](Tensor a) { return a + 1; }, ones({2}));
+  EXPECT_THAT(program.dot(), StartsWith("digraph \"main\" {"));
+  EXPECT_THAT(program.html(), HasSubstr("main: the entry; "));
+  EXPECT_THAT(program.html(), HasSubstr("program_test.cc:"));
+}
+
 TEST(Program, ErrorsOfACallHaveItsLine) {
   const Tensor x = ones({2}), y = ones({3});
   const Program one = trace([](Tensor a) { return a + 1; }, x);

@@ -5,6 +5,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/base/located_status.h"
+#include "heddle/base/span.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
@@ -537,6 +538,7 @@ Traced trace_flat(std::string what, std::span<const Shape> shapes,
                   base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
                   SourceLocation at, std::span<const Tensor> like, bool is_named) {
   count_trace();
+  const base::Span span(base::Activity::kTrace, what, at);
   Recorder recorder(what, at, {}, is_named);
   std::vector<Tensor> arguments;
   arguments.reserve(shapes.size());

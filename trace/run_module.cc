@@ -5,6 +5,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/base/lru.h"
+#include "heddle/base/span.h"
 #include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
@@ -52,7 +53,10 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, 
       return key.device == device.serial() && key.options == options &&
              hlo::equal(key.canonical, canonical);
     });
-    if (found) return *found;
+    if (found) {
+      count(&Counters::program_hits);
+      return *found;
+    }
   }
   // Not under the lock: two threads that miss at once lower twice, and the program cache compiles
   // once.
@@ -111,13 +115,25 @@ Device& device_of(std::span<const BufferPtr> buffers, std::string_view what, Sou
   return device ? *device : *value_or_throw(runtime::find_default_device(), at);
 }
 
-std::vector<Tensor> run_executable(Executable& executable, std::span<const BufferPtr> arguments,
-                                   SourceLocation at, const runtime::ExecuteOptions& options) {
+namespace {
+
+std::vector<Tensor> results_of(Executable& executable, std::span<const BufferPtr> arguments,
+                               SourceLocation at, const runtime::ExecuteOptions& options) {
   std::vector<BufferPtr> outputs = value_or_throw(executable.execute(arguments, options), at);
   std::vector<Tensor> results;
   results.reserve(outputs.size());
   for (BufferPtr& output : outputs) results.push_back(tensor_of(std::move(output), at));
   return results;
+}
+
+}  // namespace
+
+std::vector<Tensor> run_executable(Executable& executable, std::span<const BufferPtr> arguments,
+                                   SourceLocation at, const runtime::ExecuteOptions& options) {
+  if (!base::may_be_observed()) [[likely]]
+    return results_of(executable, arguments, at, options);
+  const base::Span span(base::Activity::kCall, executable.name(), at);
+  return results_of(executable, arguments, at, options);
 }
 
 std::vector<Tensor> run_at_once(Executable& executable, std::span<const BufferPtr> arguments,

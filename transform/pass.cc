@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "heddle/base/span.h"
+#include "heddle/transform/dump.h"
+
 namespace heddle::transform {
 namespace {
 
@@ -39,18 +42,25 @@ class PipelineRun {
       : module_(std::move(module)), options_(options), stage_(options.stage) {}
 
   Status begin() {
+    keep("input");
     if (options_.verify_each) HEDDLE_RETURN_IF_ERROR(hlo::verify(module_, stage_));
     if (options_.dump) options_.dump(step_, "input", module_);
     return {};
   }
 
   Status run(const Pass& pass) {
-    auto now = pass.run(module_);
+    auto now = [&] {
+      const base::Span span(base::Activity::kPass, pass.name);
+      return pass.run(module_);
+    }();
     const std::string prefix =
         base::cat(pass.name, ": ");  // which passes that others call too have
+    if (!now.ok()) (void)write();    // what came before it
     if (!now.ok() && base::message_of(now.status()).starts_with(prefix)) return now.status();
     if (!now.ok()) return base::annotate(now.status(), prefix);
     module_ = *std::move(now);
+    ++passes_;
+    keep(pass.name);
     stage_ = std::max(stage_, pass.leaves);
     if (options_.verify_each) HEDDLE_RETURN_IF_ERROR(verify_after(pass, module_, stage_));
     if (options_.dump) options_.dump(++step_, pass.name, module_);
@@ -73,13 +83,29 @@ class PipelineRun {
     return {};
   }
 
-  hlo::Module finish() && { return std::move(module_); }
+  StatusOr<hlo::Module> finish() && {
+    HEDDLE_RETURN_IF_ERROR(write());
+    return std::move(module_);
+  }
 
  private:
+  // For HEDDLE_DUMP: the module, unless the pass has left it as it was.
+  void keep(std::string_view pass) {
+    if (folder_.empty()) return;
+    std::string text = text_of_dump(module_);
+    if (!dumped_.empty() && dumped_.back().text == text) return;
+    const std::string number = base::cat(passes_ < 10 ? "0" : "", passes_);
+    dumped_.push_back({base::cat("passes.", number, "-", pass, ".hlo"), std::move(text)});
+  }
+  Status write() const { return folder_.empty() ? Status() : dump(folder_, module_.name, dumped_); }
+
   hlo::Module module_;
   const PipelineOptions& options_;
   hlo::Stage stage_;
   int step_ = 0;
+  int passes_ = 0;
+  const std::string folder_ = dump_folder();
+  std::vector<DumpedStage> dumped_;
 };
 
 }  // namespace

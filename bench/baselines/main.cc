@@ -55,7 +55,7 @@ class LoopBackend final : public runtime::HostBackend {
 
  protected:
   StatusOr<std::shared_ptr<const runtime::HostProgram>> prepare(
-      const hlo::Module& module) override {
+      const hlo::Module& module, const runtime::CompileOptions& /*options*/) override {
     return std::make_shared<LoopProgram>(module);
   }
 };

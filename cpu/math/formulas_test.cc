@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "heddle/base/settings.h"
 #include "heddle/cpu/math/formulas_testing.h"
 
 namespace heddle::cpu {
@@ -24,7 +25,7 @@ using lanes::One;
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 
-bool try_all() { return std::getenv("HEDDLE_ALL_FLOATS") != nullptr; }
+bool try_all() { return setting<Setting::kAllFloats>(); }
 
 template <class T>
 T next_down(T positive) {

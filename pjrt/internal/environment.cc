@@ -2,12 +2,12 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <list>
 #include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "heddle/base/settings.h"
 #include "heddle/base/strings.h"
 
 namespace heddle::pjrt {
@@ -35,15 +35,11 @@ bool is_named(std::string_view variable, std::string_view name) {
 
 }  // namespace
 
-std::string environment_variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 bool set_environment_variable(const std::string& name, const std::string& value, IfSet if_set) {
   const std::scoped_lock lock(kept().mutex);
-  const char* old = std::getenv(name.c_str());
-  if (old != nullptr && (if_set == IfSet::kKeep || value == old)) return false;
+  const bool is_there = base::has_environment_variable(name.c_str());
+  if (is_there && if_set == IfSet::kKeep) return false;
+  if (is_there && base::environment_variable(name.c_str()) == value) return false;
   Variables& made = kept().all.emplace_back();
   made.added = base::cat(name, "=", value);
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) {

@@ -1,12 +1,13 @@
-// The one place of pjrt/ where environment variables are read or set.
+// The one place of Heddle where environment variables are set. base/settings.h reads them.
 #pragma once
 
 #include <string>
 
+#include "heddle/base/settings.h"
+
 namespace heddle::pjrt {
 
-// The value, or an empty text.
-[[nodiscard]] std::string environment_variable(const char* name);
+using base::environment_variable;
 
 enum class IfSet : bool { kKeep, kReplace };
 

@@ -1,8 +1,7 @@
 #include "heddle/pjrt/internal/stored.h"
 
-#include <cstdlib>
-
 #include "heddle/base/bytes.h"
+#include "heddle/base/settings.h"
 #include "heddle/base/strings.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/runtime/disk_cache.h"
@@ -14,12 +13,11 @@ namespace {
 // Plugins read one another's bytes as they please, or crash: all that could tell two of them apart
 // is in the key, the processor too, since XLA's CPU has machine code for it.
 std::string key_of(const Client& client, const ProgramSource& source) {
-  const char* flags = std::getenv("XLA_FLAGS");
   std::string key = base::cat("heddle pjrt 1\n", client.api()->major(), ".", client.api()->minor(),
                               " ", client.platform_version(), "\n", source.build, "\n");
   for (const Client::Device& device : client.devices())
     base::append(key, device.id, " ", device.kind, "\n");
-  base::append_text(flags == nullptr ? "" : flags, key);
+  base::append_text(base::environment_variable("XLA_FLAGS"), key);
   base::append_text(source.options, key);
   base::append_text(runtime::processor_identity(), key);
   return key + runtime::module_identity(source.module);

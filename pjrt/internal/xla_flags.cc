@@ -14,6 +14,7 @@
 #include <optional>
 #include <sstream>
 
+#include "heddle/base/settings.h"
 #include "heddle/base/strings.h"
 #include "heddle/pjrt/internal/environment.h"
 #include "heddle/pjrt/internal/mapped_file.h"
@@ -81,7 +82,7 @@ struct Source {
 };
 
 Source find_flags() {
-  Source source{.text = environment_variable(kVariable), .place = kVariable};
+  Source source{.text = base::environment_variable(kVariable), .place = kVariable};
   const size_t first = source.text.find_first_not_of(kSpace);
   if (source.text.empty() || (first != std::string::npos && source.text[first] == '-'))
     return source;

@@ -7,10 +7,10 @@
 // is not there: ./dev setup-plugin xla-cpu.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
+#include "heddle/base/settings.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/runtime/registry.h"
@@ -33,8 +33,7 @@ constexpr size_t kOneIn = 24;
 constexpr std::string_view kEndless = "may not end";
 
 bool run_all() {
-  const char* value = std::getenv("HEDDLE_CORPORA_ON_XLA");
-  return value != nullptr && std::string_view(value) == "all";
+  return setting<Setting::kCorporaOnXla>() == "all";
 }
 
 std::vector<std::string> packs_in(const std::string& folder) {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <span>
 
-#include "heddle/tools/json.h"
+#include "heddle/base/json.h"
 
 namespace heddle::tools {
 namespace {
@@ -36,14 +36,15 @@ std::optional<double> divided(std::optional<double> x, double by) {
 std::string json_line(const BenchProgram& program, const Measurement& found) {
   const auto steps = static_cast<double>(program.steps);
   return base::cat(
-      "{\"program\": ", json_text(program.name), ", \"backend\": ", json_text(found.backend),
+      "{\"program\": ", base::json_text(program.name),
+      ", \"backend\": ", base::json_text(found.backend),
       ", \"unit_ns_min\": ", json_number(divided(found.call_ns_min, steps)),
       ", \"unit_ns_median\": ", json_number(divided(found.call_ns_median, steps)),
       ", \"compile_ms\": ", json_number(found.compile_ms),
       ", \"peak_bytes\": ", json_number(found.peak_bytes),
       ", \"agrees\": ", found.agrees ? "true" : "false",
       found.sensitive ? ", \"sensitive\": true" : "",
-      found.error.empty() ? "" : base::cat(", \"error\": ", json_text(found.error)), "}\n");
+      found.error.empty() ? "" : base::cat(", \"error\": ", base::json_text(found.error)), "}\n");
 }
 
 // Time of the best other backend that agrees, divided by that of the first.

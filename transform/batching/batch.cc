@@ -5,9 +5,11 @@
 #include <limits>
 #include <numeric>
 
+#include "heddle/base/span.h"
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/op.h"
 #include "heddle/transform/batching/internal/batcher.h"
+#include "heddle/transform/dump.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle::transform {
@@ -367,6 +369,7 @@ StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
 
 StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t size,
                       std::string_view together) {
+  const base::Span span(base::Activity::kTransform, "batch");
   Writer writer;
   const Computation& entry = module.entry_computation();
   Source source(writer, module);
@@ -396,6 +399,7 @@ StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t
   // Not simplified: stop_gradient would go, and it counts where the module is differentiated.
   HEDDLE_ASSIGN_OR_RETURN(out.module, merge_equal(out.module));
   HEDDLE_ASSIGN_OR_RETURN(out.module, remove_unused(out.module));
+  HEDDLE_RETURN_IF_ERROR(dump_step("batch", module, out.module));
   return out;
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "heddle/base/span.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/dump.h"
 #include "heddle/transform/internal/scan_parts.h"
 #include "heddle/transform/passes.h"
 
@@ -81,6 +83,7 @@ StatusOr<Both> with_tangents(Writer& writer, const Module& module, const std::ve
 }  // namespace
 
 StatusOr<Module> jvp(const Module& module, const std::vector<bool>& of) {
+  const base::Span span(base::Activity::kTransform, "jvp");
   Writer writer;
   HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kTogether));
   const Computation computation = writer.module().at(both.id);
@@ -92,7 +95,7 @@ StatusOr<Module> jvp(const Module& module, const std::vector<bool>& of) {
   size_t next = both.results.size();
   for (size_t i = 0; i < both.results.size(); ++i)
     all.push_back(both.has_tangent[i] ? made[next++] : graph.zeros(both.results[i]));
-  return finished(writer, module, std::move(graph).finish(all));
+  return dumped("jvp", module, finished(writer, module, std::move(graph).finish(all)));
 }
 
 namespace {
@@ -127,15 +130,19 @@ StatusOr<Module> reversed(const Module& module, const std::vector<bool>& to,
 
 StatusOr<Module> vjp(const Module& module, const std::vector<bool>& to,
                      const std::vector<bool>& from) {
-  return reversed(module, to, [&](Graph& graph, size_t i, const Shape& shape) {
+  const base::Span span(base::Activity::kTransform, "vjp");
+  const auto seed = [&](Graph& graph, size_t i, const Shape& shape) {
     return from[i] ? graph.parameter(shape) : Value();
-  });
+  };
+  return dumped("vjp", module, reversed(module, to, seed));
 }
 
 StatusOr<Module> gradient(const Module& module, const std::vector<bool>& of) {
-  return reversed(module, of, [&](Graph& graph, size_t i, const Shape& shape) {
+  const base::Span span(base::Activity::kTransform, "gradient");
+  const auto seed = [&](Graph& graph, size_t i, const Shape& shape) {
     return i == 0 ? graph.full(shape, 1) : Value();
-  });
+  };
+  return dumped("gradient", module, reversed(module, of, seed));
 }
 
 namespace {
@@ -170,6 +177,7 @@ ComputationId linear_part(Writer& writer, const Computation& computation, const 
 }  // namespace
 
 StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of) {
+  const base::Span span(base::Activity::kTransform, "linearize");
   Writer writer;
   HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kApart));
   const Computation computation = merged(writer, both.id);
@@ -192,6 +200,8 @@ StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of
   HEDDLE_ASSIGN_OR_RETURN(out.forward, remove_unused(whole));
   whole.entry = pushforward;
   HEDDLE_ASSIGN_OR_RETURN(out.pushforward, remove_unused(whole));
+  HEDDLE_RETURN_IF_ERROR(dump_step("linearize", module, out.forward));
+  HEDDLE_RETURN_IF_ERROR(dump_step("pushforward", module, out.pushforward));
   return out;
 }
 
@@ -221,13 +231,15 @@ StatusOr<Module> transposed(const Module& module, const std::vector<bool>& linea
 }  // namespace
 
 StatusOr<Module> transpose(const Module& module, const std::vector<bool>& linear) {
-  return transposed(module, linear, Backward::Given::kPerhapsAffine);
+  const base::Span span(base::Activity::kTransform, "transpose");
+  return dumped("transpose", module, transposed(module, linear, Backward::Given::kPerhapsAffine));
 }
 
 StatusOr<Module> transpose(const Module& module, size_t known) {
+  const base::Span span(base::Activity::kTransform, "transpose");
   std::vector<bool> linear(module.entry_computation().parameters.size(), true);
   std::fill_n(linear.begin(), known, false);
-  return transposed(module, linear, Backward::Given::kLinear);
+  return dumped("transpose", module, transposed(module, linear, Backward::Given::kLinear));
 }
 
 }  // namespace heddle::transform

@@ -1,0 +1,12 @@
+// Text as JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace heddle::base {
+
+// The text as a JSON string, quotes and escapes included. What is no UTF-8 becomes U+FFFD.
+std::string json_text(std::string_view text);
+
+}  // namespace heddle::base

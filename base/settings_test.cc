@@ -1,0 +1,120 @@
+#include "heddle/base/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "heddle/base/strings.h"
+
+namespace heddle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsSupersetOf;
+
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    setenv(name, value, 1);
+  }
+  ~Variable() { old_ ? setenv(name_, old_->c_str(), 1) : unsetenv(name_); }
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+TEST(Settings, HaveTheTypeOfTheirRow) {
+  static_assert(std::is_same_v<decltype(setting<Setting::kPerf>()), bool>);
+  static_assert(std::is_same_v<decltype(setting<Setting::kCacheBytes>()), int64_t>);
+  static_assert(std::is_same_v<decltype(setting<Setting::kDump>()), std::string>);
+  const Variable bytes("HEDDLE_CACHE_BYTES", "12"), dump("HEDDLE_DUMP", "a b");
+  EXPECT_EQ(setting<Setting::kCacheBytes>(), 12);
+  EXPECT_EQ(setting<Setting::kDump>(), "a b");
+  for (const char* yes : {"1", "on", "yes", "true"}) {
+    const Variable perf("HEDDLE_PERF", yes);
+    EXPECT_TRUE(setting<Setting::kPerf>()) << yes;
+  }
+  for (const char* no : {"0", "off", "no", "false"}) {
+    const Variable cache("HEDDLE_CACHE", no);
+    EXPECT_FALSE(setting<Setting::kCache>()) << no;
+  }
+}
+
+TEST(Settings, AnEmptyOrMalformedValueIsTheDefault) {
+  for (const char* wrong : {"", "1G", "-1", " 1", "99999999999999999999"}) {
+    const Variable bytes("HEDDLE_CACHE_BYTES", wrong);
+    EXPECT_EQ(setting<Setting::kCacheBytes>(), int64_t{1} << 30) << wrong;
+    EXPECT_EQ(setting_problems().size(), *wrong != '\0') << wrong;
+  }
+  const Variable cache("HEDDLE_CACHE", "maybe");
+  EXPECT_TRUE(setting<Setting::kCache>());
+  EXPECT_THAT(setting_problems(), ElementsAre("HEDDLE_CACHE is \"maybe\"; it must be 1 or 0, on "
+                                              "or off; it counts as 1"));
+}
+
+TEST(Settings, AMisspeltNameIsToldWithTheNearest) {
+  const Variable swapped("HEDDLE_CAHCE", "0"), longer("HEDDLE_PLUGIN_PATHS", ""),
+      other("HEDDLE_COLOUR", "red"), tests("HEDDLE_TEST_ANYTHING", "1"),
+      hostile("HEDDLE_\x1b[2J", "1");
+  EXPECT_THAT(
+      setting_problems(),
+      ::testing::UnorderedElementsAre(
+          "the environment has \"HEDDLE_CAHCE\", which Heddle does not read; is it HEDDLE_CACHE?",
+          "the environment has \"HEDDLE_PLUGIN_PATHS\", which Heddle does not read; is it "
+          "HEDDLE_PLUGIN_PATH?",
+          "the environment has \"HEDDLE_COLOUR\", which Heddle does not read; heddle info lists "
+          "what it reads",
+          "the environment has \"HEDDLE_?[2J\", which Heddle does not read; heddle info lists "
+          "what it reads"));
+}
+
+TEST(Settings, SayWhereTheyComeFrom) {
+  const Variable bytes("HEDDLE_CACHE_BYTES", "12"), perf("HEDDLE_PERF", "maybe");
+  std::vector<std::string> lines;
+  for (const SettingValue& s : settings()) lines.push_back(s.name + "=" + s.value + " " + s.from);
+  EXPECT_THAT(lines, IsSupersetOf({"HEDDLE_CACHE_BYTES=12 environment", "HEDDLE_PERF=0 default"}));
+}
+
+// A process of its own, since it is told once.
+TEST(SettingsDeathTest, ProblemsAreToldOnceOnStderr) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const Variable wrong("HEDDLE_CAHCE", "0");
+  const auto read_twice = [] {
+    (void)setting<Setting::kPerf>();
+    (void)setting<Setting::kCache>();
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(read_twice(), ::testing::ExitedWithCode(0),
+              "^heddle: the environment has \"HEDDLE_CAHCE\"[^\n]*\n$");
+}
+
+std::string table() {
+  std::string page = "| variable | is | default | what it does |\n|---|---|---|---|\n";
+  for (const settings_internal::Row& row : settings_internal::kRows) {
+    constexpr const char* kTypes[] = {"0 or 1", "number", "text"};
+    base::append(page, "| `", row.name, "` | ", kTypes[static_cast<size_t>(row.type)], " | ",
+                 row.fallback, " | ", row.is_for_tests ? "tests: " : "", row.meaning, " |\n");
+  }
+  return page;
+}
+
+TEST(Settings, AreInTheDocs) {
+  const std::string path = "docs/observability.md", begin = "<!-- settings -->\n";
+  std::ifstream in(path);
+  std::string page{std::istreambuf_iterator<char>(in), {}};
+  const size_t from = page.find(begin) + begin.size(), to = page.find("<!-- end -->", from);
+  ASSERT_NE(to, page.npos) << path << "; run from the project's root";
+  const std::string wanted = page.substr(0, from) + table() + page.substr(to);
+  if (const char* update = std::getenv("UPDATE_GOLDEN"); update && std::string(update) == "1")
+    std::ofstream(path) << (page = wanted);
+  EXPECT_EQ(page, wanted) << path << " is out of date: run ./dev docs";
+}
+
+}  // namespace
+}  // namespace heddle
