@@ -73,7 +73,7 @@ endfunction()
 # Sets `sources`, `tests` (*_test.cc) and `protos` in the caller for the folder, recursively.
 function(heddle_glob folder)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
-  list(FILTER all EXCLUDE REGEX "/mock/|/cpu/jit/llvm/")
+  list(FILTER all EXCLUDE REGEX "/mock/|/bridge/|/cpu/jit/llvm/")
   set(tests ${all})
   list(FILTER all EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
