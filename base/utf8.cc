@@ -53,4 +53,14 @@ std::string valid_utf8(std::string text) {
   return text;
 }
 
+bool has_control_characters(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == 0x7f) return true;
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
+    if (byte == 0xc2 && next >= 0x80 && next < 0xa0) return true;  // U+0080 to U+009F
+  }
+  return false;
+}
+
 }  // namespace heddle::base

@@ -1,4 +1,4 @@
-// Text as UTF-8, which names in files and protos are.
+// Names in files and protos: UTF-8, and what may be shown.
 #pragma once
 
 #include <string>
@@ -10,5 +10,9 @@ bool is_valid_utf8(std::string_view text);
 
 // The text, with a question mark for each byte that is of no character.
 std::string valid_utf8(std::string text);
+
+// Whether a terminal could take a part of it as a command: for names of files' making, which
+// messages show.
+bool has_control_characters(std::string_view text);
 
 }  // namespace heddle::base

@@ -53,11 +53,14 @@ std::vector<std::string> names_of(const TreeSpec& spec, const trace_internal::Na
   return out;
 }
 
+// A name of a file's, as messages show it.
+std::string_view shown(std::string_view name) { return name.substr(0, 80); }
+
 // "'b', 'w'": at most 8 of them.
 std::string listed(const std::vector<std::string>& names) {
   std::string out;
   for (size_t i = 0; i < std::min<size_t>(names.size(), 8); ++i)
-    base::append(out, i == 0 ? "'" : ", '", names[i].substr(0, 80), "'");
+    base::append(out, i == 0 ? "'" : ", '", shown(names[i]), "'");
   if (names.size() > 8) base::append(out, " and ", names.size() - 8, " more");
   return out.empty() ? "no arrays" : out;
 }
@@ -129,10 +132,11 @@ class StoredNpz : public StoredArrays {
         archive_.read(i, wanted ? std::optional(wanted->dtype()) : std::optional<DType>());
     throw_if_error(base::annotate(value.status(), "load_npz: ", path_, ": "), at_);
     if (wanted && !same_type(value->shape(), *wanted))
-      throw Error(base::invalid_argument("load_npz: ", path_, ": ", name, " is ", value->shape(),
-                                         "; it must be ", *wanted, " as in the tree given"),
-                  at_);
-    return loaded(*value, base::cat("load_npz of ", name), at_);
+      throw Error(
+          base::invalid_argument("load_npz: ", path_, ": ", shown(name), " is ", value->shape(),
+                                 "; it must be ", *wanted, " as in the tree given"),
+          at_);
+    return loaded(*value, base::cat("load_npz of ", shown(name)), at_);
   }
 
  private:
@@ -170,7 +174,7 @@ class StoredSafetensors : public StoredArrays {
   Tensor read(size_t i, const Shape* wanted) const override {
     const hlo::SafetensorsArray& array = file_.arrays()[i];
     if (wanted && array.shape.is_valid()) check_type(array, *wanted);
-    const std::string op = base::cat("load_safetensors of ", array.name);
+    const std::string op = base::cat("load_safetensors of ", shown(array.name));
     const bool is_used_as_it_is = file_.is_plain(i) && !array.bytes.empty();
     if (is_used_as_it_is && trace_internal::Recorder::current() == nullptr)
       return on_device(array, op);
@@ -186,10 +190,10 @@ class StoredSafetensors : public StoredArrays {
     if (array.shape.dimensions() == wanted.dimensions())
       repair = base::cat("; load it with load_safetensors(path) and cast it with astype(",
                          wanted.dtype(), ")");
-    throw Error(
-        base::invalid_argument("load_safetensors: ", path_, ": ", array.name, " is ", array.shape,
-                               "; it must be ", wanted, " as in the tree given", repair),
-        at_);
+    throw Error(base::invalid_argument("load_safetensors: ", path_, ": ", shown(array.name), " is ",
+                                       array.shape, "; it must be ", wanted,
+                                       " as in the tree given", repair),
+                at_);
   }
   [[nodiscard]] Tensor on_device(const hlo::SafetensorsArray& array, const std::string& op) const {
     Device& device = *value_or_throw(runtime::find_default_device(), at_);
@@ -223,7 +227,7 @@ void check_names(std::string_view op, const std::vector<std::string>& names, con
   std::set<std::string_view> seen;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!seen.insert(names[i]).second)
-      throw Error(base::invalid_argument(op, ": x", paths[i], " has the name '", names[i],
+      throw Error(base::invalid_argument(op, ": x", paths[i], " has the name '", shown(names[i]),
                                          "' in the file, as another has; rename a key"),
                   at);
   }
@@ -351,14 +355,14 @@ std::unique_ptr<StoredArrays> open_arrays(const std::string& path, const LoadReq
                                 SourceLocation at) {
   const Tensor* like = request.like != nullptr ? &(*request.like)[leaf] : nullptr;
   const bool is_told = like != nullptr && like->is_valid();
-  throw Error(
-      base::invalid_argument(
-          request.naming.op, ": ", path, ": has no array '", name, "'; it has ", listed(there),
-          is_told ? base::cat(", and must have ", to_string(like->shape())) : std::string(),
-          !request.is_safetensors || !like ? ""
-          : request.options.strict         ? "; load with {.strict = false} to keep the tree's own"
+  throw Error(base::invalid_argument(
+                  request.naming.op, ": ", path, ": has no array '", shown(name), "'; it has ",
+                  listed(there),
+                  is_told ? base::cat(", and must have ", to_string(like->shape())) : std::string(),
+                  !request.is_safetensors || !like ? ""
+                  : request.options.strict ? "; load with {.strict = false} to keep the tree's own"
                                            : "; the tree has no value of its own to keep"),
-      at);
+              at);
 }
 
 void refuse_what_is_left(const std::string& path, const LoadRequest& request,
@@ -368,7 +372,7 @@ void refuse_what_is_left(const std::string& path, const LoadRequest& request,
   for (const std::string& name : there) {
     if (!used.contains(name))
       throw Error(base::invalid_argument(
-                      request.naming.op, ": ", path, ": has the array '", name.substr(0, 80),
+                      request.naming.op, ": ", path, ": has the array '", shown(name),
                       "', for which the tree has no place; it has ", listed(names),
                       request.is_safetensors ? "; load with {.strict = false} to leave it" : ""),
                   at);

@@ -66,7 +66,7 @@ class Parser {
       HEDDLE_ASSIGN_OR_RETURN(const std::string key, string());
       if (!seen.insert(key).second)
         return base::invalid_argument("the header has the key '",
-                                      has_control_characters(key) ? "?" : key.substr(0, 80),
+                                      base::has_control_characters(key) ? "?" : key.substr(0, 80),
                                       "' twice");
       if (!accept(':')) return malformed("has no : after a key");
       HEDDLE_RETURN_IF_ERROR(value(key));
@@ -163,7 +163,7 @@ class Parser {
   }
 
   Status entry(const std::string& name) {
-    if (has_control_characters(name)) return malformed("has a name with control characters");
+    if (base::has_control_characters(name)) return malformed("has a name with control characters");
     HeaderEntry out{.name = name};
     int found = 0;
     HEDDLE_RETURN_IF_ERROR(object([&](const std::string& key) {
@@ -201,10 +201,6 @@ class Parser {
 };
 
 }  // namespace
-
-bool has_control_characters(std::string_view name) {
-  return std::ranges::any_of(name, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
-}
 
 StatusOr<SafetensorsHeader> parse_safetensors_header(std::string_view json) {
   if (!base::is_valid_utf8(json)) return base::invalid_argument("the header is not UTF-8");

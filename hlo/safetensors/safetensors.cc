@@ -101,6 +101,18 @@ StatusOr<SafetensorsArray> array_of(const HeaderEntry& entry, std::string_view d
   return out;
 }
 
+// What else people take for such a file, by how it begins.
+std::string_view advice_for(std::string_view bytes) {
+  if (bytes.starts_with("PK\x03\x04"))
+    return "; it is a zip archive: numpy's is loaded with load_npz, and PyTorch's has to be saved "
+           "with safetensors.torch.save_file";
+  if (bytes.starts_with("\x93NUMPY")) return "; it is a .npy file: load it with load_npy";
+  if (bytes.starts_with("version https://git-lfs"))
+    return "; it is where Git LFS keeps the place of a file: git lfs pull fetches that";
+  if (bytes.starts_with("{")) return "; it is JSON, perhaps an index: load the files that it names";
+  return "; it is no such file";
+}
+
 bool has_odd_truths(const SafetensorsArray& array) {
   return array.shape.dtype() == pred &&
          std::ranges::any_of(array.bytes, [](char c) { return c != 0 && c != 1; });
@@ -111,7 +123,7 @@ bool is_lendable(const Shape& shape) { return shape.byte_size() % kAlignment == 
 // The type in a file.
 StatusOr<const Type*> type_of(const SafetensorsType& array) {
   const Shape& shape = array.shape;
-  if (!base::is_valid_utf8(array.name) || has_control_characters(array.name))
+  if (!base::is_valid_utf8(array.name) || base::has_control_characters(array.name))
     return bad("the name of an array is not UTF-8, or has control characters; rename a key");
   if (array.name == "__metadata__")
     return bad("an array has the name __metadata__, which the format keeps for words; rename it");
@@ -144,7 +156,7 @@ StatusOr<SafetensorsFile> SafetensorsFile::open(std::string_view bytes) {
   if (!base::read_number(rest, length)) return bad("is too short for such a file");
   if (length > kMostHeader)
     return bad("the header takes ", length, " bytes, and the format allows ", kMostHeader,
-               "; it is no such file");
+               advice_for(bytes));
   if (length > rest.size()) return bad("ends inside its header");
   StatusOr<SafetensorsHeader> header = parse_safetensors_header(rest.substr(0, length));
   if (!header.ok()) return base::annotate(header.status(), "safetensors: ");

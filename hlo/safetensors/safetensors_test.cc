@@ -60,7 +60,11 @@ TEST(Safetensors, SayWhatIsDamaged) {
             "safetensors: ends inside its header");
   EXPECT_EQ(error_of("{\"a\": 1} "),
             "safetensors: the header takes 9021026962656797307 bytes, and the format allows "
-            "100000000; it is no such file");
+            "100000000; it is JSON, perhaps an index: load the files that it names");
+  EXPECT_THAT(error_of("\xff\xff\xff\xff\xff\xff\xff\xff{}"), HasSubstr("; it is no such file"));
+  EXPECT_THAT(error_of("PK\x03\x04 and more"), HasSubstr("numpy's is loaded with load_npz"));
+  EXPECT_THAT(error_of("\x93NUMPY and more"), HasSubstr("load it with load_npy"));
+  EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1"), HasSubstr("git lfs pull"));
   EXPECT_EQ(error_of(file_of(" {}")), "safetensors: the header does not begin with {");
   EXPECT_EQ(error_of(file_of("")), "safetensors: the header does not begin with {");
   EXPECT_EQ(error_of(file_of("{} {}")),
@@ -104,6 +108,7 @@ TEST(Safetensors, SayWhatIsDamaged) {
               HasSubstr("an array without dtype, shape or data_offsets"));
   EXPECT_THAT(error_of(file_of(R"({"w":{"x":1}})")), HasSubstr("says more of an array than"));
   EXPECT_THAT(error_of(file_of(R"({"w\u0007":{}})")), HasSubstr("control characters"));
+  EXPECT_THAT(error_of(file_of(R"({"w\u009b2J":{}})")), HasSubstr("control characters"));
   EXPECT_THAT(error_of(file_of(R"({"\ud800":{}})")), HasSubstr("half of a character"));
   EXPECT_THAT(error_of(file_of(R"({"\udc00":{}})")), HasSubstr("half of a character"));
   EXPECT_THAT(error_of(file_of(R"({"\u12)")), HasSubstr("\\u without 4 digits"));

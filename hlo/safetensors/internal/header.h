@@ -30,7 +30,4 @@ StatusOr<SafetensorsHeader> parse_safetensors_header(std::string_view json);
 // The text as a JSON string, of valid UTF-8.
 void append_json(std::string& out, std::string_view text);
 
-// Names stand in messages, which a terminal shows.
-bool has_control_characters(std::string_view name);
-
 }  // namespace heddle::hlo
