@@ -350,19 +350,45 @@ std::unique_ptr<StoredArrays> open_arrays(const std::string& path, const LoadReq
   return std::make_unique<StoredNpz>(path, at);
 }
 
+// A tensor of `like` that has no array in the file may stay as it is.
+bool has_own_value(const LoadRequest& request, size_t leaf) {
+  if (request.like == nullptr) return false;
+  const Tensor& like = (*request.like)[leaf];
+  return like.is_valid() && !like.is_placeholder() && !like.is_donated();
+}
+
+// Whether a part of the name is a number, as PyTorch names the items of a list.
+bool is_dotted(std::string_view name) {
+  while (!name.empty()) {
+    const std::string_view part = name.substr(0, name.find('.'));
+    if (!part.empty() && part.find_first_not_of("0123456789") == part.npos) return true;
+    name.remove_prefix(std::min(part.size() + 1, name.size()));
+  }
+  return false;
+}
+
+// Where the names are of the other kind, that is what to mend.
+std::string repair_of(const LoadRequest& request, const std::vector<std::string>& there,
+                      std::string_view other) {
+  if (request.is_safetensors && !request.naming.dotted && std::ranges::any_of(there, is_dotted))
+    return "; load names of PyTorch's with {.dotted = true}";
+  return std::string(other);
+}
+
 [[noreturn]] void throw_missing(const std::string& path, const LoadRequest& request, size_t leaf,
                                 const std::string& name, const std::vector<std::string>& there,
                                 SourceLocation at) {
   const Tensor* like = request.like != nullptr ? &(*request.like)[leaf] : nullptr;
-  const bool is_told = like != nullptr && like->is_valid();
-  throw Error(base::invalid_argument(
-                  request.naming.op, ": ", path, ": has no array '", shown(name), "'; it has ",
-                  listed(there),
-                  is_told ? base::cat(", and must have ", to_string(like->shape())) : std::string(),
-                  !request.is_safetensors || !like ? ""
-                  : request.options.strict ? "; load with {.strict = false} to keep the tree's own"
-                                           : "; the tree has no value of its own to keep"),
-              at);
+  const std::string type = like != nullptr && like->is_valid()
+                               ? base::cat(", and must have ", to_string(like->shape()))
+                               : std::string();
+  const std::string_view repair = request.is_safetensors && has_own_value(request, leaf)
+                                      ? "; load with {.strict = false} to keep the tree's own"
+                                      : "; save it too, or load a tree without it";
+  throw Error(
+      base::invalid_argument(request.naming.op, ": ", path, ": has no array '", shown(name),
+                             "'; it has ", listed(there), type, repair_of(request, there, repair)),
+      at);
 }
 
 void refuse_what_is_left(const std::string& path, const LoadRequest& request,
@@ -370,12 +396,14 @@ void refuse_what_is_left(const std::string& path, const LoadRequest& request,
                          const std::vector<std::string>& there, SourceLocation at) {
   const std::set<std::string_view> used(names.begin(), names.end());
   for (const std::string& name : there) {
-    if (!used.contains(name))
-      throw Error(base::invalid_argument(
-                      request.naming.op, ": ", path, ": has the array '", shown(name),
-                      "', for which the tree has no place; it has ", listed(names),
-                      request.is_safetensors ? "; load with {.strict = false} to leave it" : ""),
-                  at);
+    if (used.contains(name)) continue;
+    throw Error(base::invalid_argument(
+                    request.naming.op, ": ", path, ": has the array '", shown(name),
+                    "', for which the tree has no place; it has ", listed(names),
+                    repair_of(request, there,
+                              request.is_safetensors ? "; load with {.strict = false} to leave it"
+                                                     : "; load a tree that has a place for it")),
+                at);
   }
 }
 
@@ -394,13 +422,9 @@ std::vector<Tensor> load_leaves(const std::string& path, const LoadRequest& requ
     check_names(op, names, spec, at);
     std::map<std::string_view, size_t> places;
     for (size_t i = 0; i < there.size(); ++i) places.emplace(there[i], i);
-    const auto kept = [&](size_t leaf) {
-      if (request.options.strict || request.like == nullptr) return false;
-      const Tensor& like = (*request.like)[leaf];
-      return like.is_valid() && !like.is_placeholder() && !like.is_donated();
-    };
     for (size_t i = 0; i < names.size(); ++i) {
-      if (!places.contains(names[i]) && !kept(i))
+      const bool may_stay = !request.options.strict && has_own_value(request, i);
+      if (!places.contains(names[i]) && !may_stay)
         throw_missing(path, request, i, names[i], there, at);
     }
     if (request.options.strict) refuse_what_is_left(path, request, names, there, at);

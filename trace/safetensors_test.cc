@@ -97,6 +97,9 @@ TEST_F(Safetensors, NamesMayBeThoseOfPyTorch) {
   const Model m = load_safetensors<Model>(path("m"), {.dotted = true});
   EXPECT_EQ(tree_spec(m), tree_spec(model()));
   EXPECT_EQ(m.layers[1].b.to_vector<float>()[0], -2);
+  const std::string repair = "; load names of PyTorch's with {.dotted = true} [";
+  EXPECT_THAT(error_of([&] { (void)load_safetensors<Model>(path("m")); }), HasSubstr(repair));
+  EXPECT_THAT(error_of([&] { (void)load_safetensors(path("m"), model()); }), HasSubstr(repair));
   save_safetensors(path("m"), std::pair(scalar(1.0f), scalar(2.0f)), {.dotted = true});
   EXPECT_THAT(names(), ElementsAre("0", "1"));
 }
@@ -195,8 +198,9 @@ TEST_F(Safetensors, LikeSaysWhatMustBeThere) {
               }),
               HasSubstr("b is f32[2]; it must be f64[2] as in the tree given; load it with "
                         "load_safetensors(path) and cast it with astype(f64)"));
-  EXPECT_THAT(error_of([&] { (void)load_safetensors<Model>(path("l")); }),
-              HasSubstr("has no array 'scale'; it has 'w', 'b' ["));
+  EXPECT_THAT(
+      error_of([&] { (void)load_safetensors<Model>(path("l")); }),
+      HasSubstr("has no array 'scale'; it has 'w', 'b'; save it too, or load a tree without it ["));
   EXPECT_THAT(error_of([&] {
                 (void)load_safetensors(path("l"), Arrays{{"w", like.w}});
               }),
@@ -204,7 +208,7 @@ TEST_F(Safetensors, LikeSaysWhatMustBeThere) {
                         "{.strict = false} to leave it ["));
   EXPECT_THAT(
       error_of([&] {
-        (void)load_safetensors(path("l"), Arrays{{"w", like.w}, {"b", like.b}, {"c", like.b}});
+        (void)load_safetensors(path("l"), Arrays{{"w", like.w}, {"b", like.b}, {"c", zeros({2})}});
       }),
       HasSubstr("has no array 'c'; it has 'w', 'b', and must have f32[2]; load with "
                 "{.strict = false} to keep the tree's own ["));
@@ -229,8 +233,8 @@ TEST_F(Safetensors, NotStrictTheTreeKeepsItsOwn) {
       error_of([&] {
         (void)load_safetensors(path("m"), Arrays{{"b", placeholder({3}, f32)}}, {.strict = false});
       }),
-      HasSubstr("has no array 'b'; it has 'left', 'w', and must have f32[3]; the tree has no "
-                "value of its own to keep"));
+      HasSubstr("has no array 'b'; it has 'left', 'w', and must have f32[3]; save it too, "
+                "or load a tree without it ["));
   EXPECT_THAT(error_of([&] {
                 (void)load_safetensors(path("m"), Arrays{{"w", zeros({3})}}, {.strict = false});
               }),

@@ -101,16 +101,16 @@ StatusOr<SafetensorsArray> array_of(const HeaderEntry& entry, std::string_view d
   return out;
 }
 
-// What else people take for such a file, by how it begins.
-std::string_view advice_for(std::string_view bytes) {
+// What else people take for such a file, by how it begins; empty for none of it.
+std::string_view what_it_is(std::string_view bytes) {
   if (bytes.starts_with("PK\x03\x04"))
-    return "; it is a zip archive: numpy's is loaded with load_npz, and PyTorch's has to be saved "
-           "with safetensors.torch.save_file";
-  if (bytes.starts_with("\x93NUMPY")) return "; it is a .npy file: load it with load_npy";
+    return "is a zip archive: numpy's is loaded with load_npz, and PyTorch's has to be saved with "
+           "safetensors.torch.save_file";
+  if (bytes.starts_with("\x93NUMPY")) return "is a .npy file: load it with load_npy";
   if (bytes.starts_with("version https://git-lfs"))
-    return "; it is where Git LFS keeps the place of a file: git lfs pull fetches that";
-  if (bytes.starts_with("{")) return "; it is JSON, perhaps an index: load the files that it names";
-  return "; it is no such file";
+    return "is what Git LFS keeps in the place of a file: fetch that with git lfs pull";
+  if (bytes.starts_with("{")) return "is JSON, perhaps an index: load the files that it names";
+  return "";
 }
 
 bool has_odd_truths(const SafetensorsArray& array) {
@@ -154,9 +154,11 @@ StatusOr<SafetensorsFile> SafetensorsFile::open(std::string_view bytes) {
   uint64_t length = 0;
   std::string_view rest = bytes;
   if (!base::read_number(rest, length)) return bad("is too short for such a file");
-  if (length > kMostHeader)
+  if (length > kMostHeader) {
+    if (const std::string_view known = what_it_is(bytes); !known.empty()) return bad(known);
     return bad("the header takes ", length, " bytes, and the format allows ", kMostHeader,
-               advice_for(bytes));
+               "; it is no such file");
+  }
   if (length > rest.size()) return bad("ends inside its header");
   StatusOr<SafetensorsHeader> header = parse_safetensors_header(rest.substr(0, length));
   if (!header.ok()) return base::annotate(header.status(), "safetensors: ");

@@ -58,10 +58,12 @@ TEST(Safetensors, SayWhatIsDamaged) {
   EXPECT_EQ(error_of(""), "safetensors: is too short for such a file");
   EXPECT_EQ(error_of(std::string("\xff\x00\x00\x00\x00\x00\x00\x00{}", 10)),
             "safetensors: ends inside its header");
+  EXPECT_EQ(
+      error_of(std::string("\xff\xff\xff\xff\0\0\0\0{}", 10)),
+      "safetensors: the header takes 4294967295 bytes, and the format allows 100000000; it is "
+      "no such file");
   EXPECT_EQ(error_of("{\"a\": 1} "),
-            "safetensors: the header takes 9021026962656797307 bytes, and the format allows "
-            "100000000; it is JSON, perhaps an index: load the files that it names");
-  EXPECT_THAT(error_of("\xff\xff\xff\xff\xff\xff\xff\xff{}"), HasSubstr("; it is no such file"));
+            "safetensors: is JSON, perhaps an index: load the files that it names");
   EXPECT_THAT(error_of("PK\x03\x04 and more"), HasSubstr("numpy's is loaded with load_npz"));
   EXPECT_THAT(error_of("\x93NUMPY and more"), HasSubstr("load it with load_npy"));
   EXPECT_THAT(error_of("version https://git-lfs.github.com/spec/v1"), HasSubstr("git lfs pull"));
