@@ -8,6 +8,7 @@
 #include <complex>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <set>
 
@@ -17,6 +18,7 @@
 #include "heddle/tests/numpy/reference.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
+#include "heddle/trace/error.h"
 #include "heddle/trace/files.h"
 #include "heddle/trace/shaping.h"
 
@@ -143,6 +145,50 @@ TEST(SafetensorsFiles, ThatAreDamagedAreAnErrorOrArrays) {
   EXPECT_GT(arrays, 5'000);
   EXPECT_GT(errors, 50'000);
   EXPECT_GT(messages.size(), 40u);
+}
+
+// How many of the process's mappings and open files are below the folder.
+int held(const std::string& folder) {
+  int out = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) out += line.find(folder) != line.npos ? 1 : 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string to = std::filesystem::read_symlink(entry, gone).string();
+    out += to.find(folder) != to.npos ? 1 : 0;
+  }
+  return out;
+}
+
+TEST(SafetensorsFiles, ThatAreDamagedLeaveNothingBehind) {
+  const std::string folder = testing::TempDir() + "heddle_damaged_safetensors";
+  std::filesystem::create_directories(folder);
+  const std::string path = folder + "/x";
+  const std::vector<File> all = files();
+  std::mt19937 random(19);
+  int loaded = 0, refused = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    const File& file = all[random() % all.size()];
+    std::ofstream(path, std::ios::binary)
+        << (i % 8 == 0 ? file.bytes : mutated(file.bytes, kWords, random));
+    try {
+      const std::map<std::string, Tensor> arrays = load_safetensors(path, {.mapped = i % 2 == 0});
+      for (const auto& [name, array] : arrays) (void)array.to_literal();
+      ++loaded;
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GE(loaded, 125);
+  EXPECT_GT(refused, 500);
+  EXPECT_EQ(held(folder), 0);
+  save_safetensors(path, ones({64}));
+  {
+    const Tensor lent = load_safetensors<Tensor>(path);
+    EXPECT_EQ(held(folder), 1);  // the pages, and no open file
+  }
+  EXPECT_EQ(held(folder), 0);
+  std::filesystem::remove_all(folder);
 }
 
 class WithPackage : public testing::TestWithParam<const char*> {
