@@ -13,6 +13,7 @@
 #   bench/baselines/       hand-written loops as a backend of the tool, bin/heddle_baselines
 #   bench/*.cc             one Google Benchmark program each, bin/bench_NAME, run briefly by ctest (label bench)
 #   tests/support/*.cc     library for all programs in tests/ and bench/
+#   tests/numpy/bridge/    shared library through which python calls Heddle, for the tests of numpy
 #   tests/FOO/**/*.cc      one test program heddle_tests_FOO that links everything (label FOO); may have proto/*.proto
 #   tests/compile_fail/NAME.cc  mistakes that must not compile, and what g++ and clang++ say of them (label compile_fail)
 #   tests/fuzz/NAME.cc     libFuzzer target fuzz_NAME where HEDDLE_FUZZ is on; else the same entry point run on the files of
@@ -73,7 +74,7 @@ endfunction()
 # Sets `sources`, `tests` (*_test.cc) and `protos` in the caller for the folder, recursively.
 function(heddle_glob folder)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
-  list(FILTER all EXCLUDE REGEX "/mock/|/cpu/jit/llvm/")
+  list(FILTER all EXCLUDE REGEX "/mock/|/bridge/|/cpu/jit/llvm/")
   set(tests ${all})
   list(FILTER all EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

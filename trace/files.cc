@@ -1,16 +1,15 @@
 #include "heddle/trace/files.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <memory>
 #include <new>
 #include <set>
 
+#include "heddle/base/files.h"
 #include "heddle/base/strings.h"
 #include "heddle/hlo/numpy/npy.h"
 #include "heddle/hlo/numpy/npz.h"
+#include "heddle/hlo/safetensors/safetensors.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
@@ -20,47 +19,6 @@
 
 namespace heddle {
 namespace {
-
-StatusOr<std::string> read_file(const std::string& path) {
-  if (path.empty()) return base::invalid_argument("the path is empty; give a file a name");
-  std::error_code error;
-  const auto kind = std::filesystem::status(path, error).type();
-  if (kind == std::filesystem::file_type::not_found)
-    return base::not_found(path, ": there is no such file");
-  if (kind != std::filesystem::file_type::regular)
-    return base::not_found(path, ": is no regular file");
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) return base::not_found(path, ": cannot be read: ", std::strerror(errno));
-  std::string out(static_cast<size_t>(std::max<std::streamoff>(in.tellg(), 0)), '\0');
-  in.seekg(0);
-  in.read(out.data(), static_cast<std::streamsize>(out.size()));
-  if (!in) return base::not_found(path, ": cannot be read to its end");
-  return out;
-}
-
-// A file that is written in pieces.
-class FileWriter {
- public:
-  explicit FileWriter(const std::string& path) : path_(path), out_(path, std::ios::binary) {}
-  Status write(std::string_view bytes) {
-    out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    return check();
-  }
-  Status close() {
-    out_.close();
-    return check();
-  }
-
- private:
-  Status check() {
-    if (path_.empty()) return base::invalid_argument("the path is empty; give the file a name");
-    if (out_) return {};
-    return base::make_error(StatusCode::kUnavailable, path_,
-                            ": cannot be written: ", std::strerror(errno));
-  }
-  std::string path_;
-  std::ofstream out_;
-};
 
 Literal downloaded(const Tensor& x, const std::string& op, SourceLocation at) {
   const runtime::BufferPtr buffer = trace_internal::buffer_of(x, op, at);
@@ -77,45 +35,48 @@ auto with_room(std::string_view op, const std::string& path, SourceLocation at, 
   }
 }
 
-void add_names(const TreeSpec& spec, const std::string& path, bool is_top,
-               std::vector<std::string>& out) {
+void add_names(const TreeSpec& spec, const trace_internal::Naming& naming, const std::string& path,
+               bool is_top, std::vector<std::string>& out) {
   using Kind = TreeSpec::Kind;
-  if (spec.kind == Kind::kLeaf) out.push_back(is_top ? "arr_0" : path);
+  if (spec.kind == Kind::kLeaf) out.push_back(is_top ? naming.item("", true, 0) : path);
   for (size_t i = 0; i < spec.children.size(); ++i) {
     const bool has_key = spec.kind == Kind::kStruct || spec.kind == Kind::kMap;
-    add_names(spec.children[i],
-              has_key ? trace_internal::key_name(path, is_top, spec.keys[i])
-                      : trace_internal::item_name(path, is_top, i),
+    add_names(spec.children[i], naming,
+              has_key ? naming.key(path, is_top, spec.keys[i]) : naming.item(path, is_top, i),
               false, out);
   }
 }
 
-std::vector<std::string> names_of(const TreeSpec& spec) {
+std::vector<std::string> names_of(const TreeSpec& spec, const trace_internal::Naming& naming) {
   std::vector<std::string> out;
-  add_names(spec, "", true, out);
+  add_names(spec, naming, "", true, out);
   return out;
 }
+
+// A name of a file's, as messages show it.
+std::string_view shown(std::string_view name) { return name.substr(0, 80); }
 
 // "'b', 'w'": at most 8 of them.
 std::string listed(const std::vector<std::string>& names) {
   std::string out;
   for (size_t i = 0; i < std::min<size_t>(names.size(), 8); ++i)
-    base::append(out, i == 0 ? "'" : ", '", names[i].substr(0, 80), "'");
+    base::append(out, i == 0 ? "'" : ", '", shown(names[i]), "'");
   if (names.size() > 8) base::append(out, " and ", names.size() - 8, " more");
   return out.empty() ? "no arrays" : out;
 }
 
-void refuse_static_fields(const TreeSpec& spec, const std::string& path, SourceLocation at) {
+void refuse_static_fields(std::string_view op, const TreeSpec& spec, const std::string& path,
+                          SourceLocation at) {
   for (size_t i = 0; i < spec.children.size(); ++i) {
     const std::string key =
         spec.keys.empty() ? base::cat("[", i, "]") : base::cat(".", spec.keys[i]);
     if (spec.children[i].kind == TreeSpec::Kind::kStatic)
       throw Error(
-          base::invalid_argument("load_npz: the tree's ", (path + key).substr(1),
-                                 " is a static field, which no file has; say what it is with "
-                                 "load_npz(path, like)"),
+          base::invalid_argument(op, ": the tree's ", (path + key).substr(1),
+                                 " is a static field, which no file has; say what it is with ", op,
+                                 "(path, like)"),
           at);
-    refuse_static_fields(spec.children[i], path + key, at);
+    refuse_static_fields(op, spec.children[i], path + key, at);
   }
 }
 
@@ -125,28 +86,171 @@ Tensor loaded(const Literal& literal, const std::string& op, SourceLocation at) 
   return trace_internal::tensor_of(value_or_throw(runtime::to_device(device, literal, op), at), at);
 }
 
+// Writes a file by write(sink), which hands its bytes on piece by piece.
+template <class Write>
+void write_file(std::string_view op, const std::string& path, SourceLocation at,
+                const Write& write) {
+  const auto run = [&]() -> Status {
+    HEDDLE_ASSIGN_OR_RETURN(base::NewFile file, base::NewFile::create(path));
+    HEDDLE_RETURN_IF_ERROR(write([&](std::string_view bytes) { return file.write(bytes); }));
+    return file.commit();
+  };
+  throw_if_error(base::annotate(run(), op, ": "), at);
+}
+
+base::MappedFile mapped(std::string_view op, const std::string& path, SourceLocation at) {
+  StatusOr<base::MappedFile> file = base::MappedFile::open(path);
+  throw_if_error(base::annotate(file.status(), op, ": "), at);
+  return *std::move(file);
+}
+
+std::string_view bytes_of(const Literal& literal) {
+  return {reinterpret_cast<const char*>(literal.bytes()), static_cast<size_t>(literal.byte_size())};
+}
+
+// The named arrays of a file.
+class StoredArrays {
+ public:
+  StoredArrays() = default;
+  virtual ~StoredArrays() = default;
+  StoredArrays(const StoredArrays&) = delete;
+  StoredArrays& operator=(const StoredArrays&) = delete;
+  [[nodiscard]] virtual std::vector<std::string> names() const = 0;
+  // The array of names()[i]; `wanted` is the type that it has to have, or null.
+  // errors: throws Error where it has another, or cannot be read
+  virtual Tensor read(size_t i, const Shape* wanted) const = 0;
+};
+
+class StoredNpz : public StoredArrays {
+ public:
+  StoredNpz(const std::string& path, SourceLocation at)
+      : path_(path), at_(at), file_(mapped("load_npz", path, at)), archive_(opened()) {}
+  [[nodiscard]] std::vector<std::string> names() const override { return archive_.names(); }
+  Tensor read(size_t i, const Shape* wanted) const override {
+    const std::string& name = archive_.names()[i];
+    StatusOr<Literal> value =
+        archive_.read(i, wanted ? std::optional(wanted->dtype()) : std::optional<DType>());
+    throw_if_error(base::annotate(value.status(), "load_npz: ", path_, ": "), at_);
+    if (wanted && !same_type(value->shape(), *wanted))
+      throw Error(
+          base::invalid_argument("load_npz: ", path_, ": ", shown(name), " is ", value->shape(),
+                                 "; it must be ", *wanted, " as in the tree given"),
+          at_);
+    return loaded(*value, base::cat("load_npz of ", shown(name)), at_);
+  }
+
+ private:
+  hlo::NpzReader opened() {
+    StatusOr<hlo::NpzReader> archive = hlo::NpzReader::open(file_.bytes());
+    throw_if_error(base::annotate(archive.status(), "load_npz: ", path_, ": "), at_);
+    return *std::move(archive);
+  }
+  std::string path_;
+  SourceLocation at_;
+  base::MappedFile file_;
+  hlo::NpzReader archive_;
+};
+
+hlo::SafetensorsFile opened_safetensors(std::string_view op, const std::string& path,
+                                        const base::MappedFile& file, SourceLocation at) {
+  StatusOr<hlo::SafetensorsFile> out = hlo::SafetensorsFile::open(file.bytes());
+  throw_if_error(base::annotate(out.status(), op, ": ", path, ": "), at);
+  return *std::move(out);
+}
+
+class StoredSafetensors : public StoredArrays {
+ public:
+  StoredSafetensors(const std::string& path, bool is_lent, SourceLocation at)
+      : path_(path),
+        is_lent_(is_lent),
+        at_(at),
+        pages_(std::make_shared<const base::MappedFile>(mapped("load_safetensors", path, at))),
+        file_(opened_safetensors("load_safetensors", path, *pages_, at)) {}
+  [[nodiscard]] std::vector<std::string> names() const override {
+    std::vector<std::string> out;
+    for (const hlo::SafetensorsArray& array : file_.arrays()) out.push_back(array.name);
+    return out;
+  }
+  Tensor read(size_t i, const Shape* wanted) const override {
+    const hlo::SafetensorsArray& array = file_.arrays()[i];
+    if (wanted && array.shape.is_valid()) check_type(array, *wanted);
+    const std::string op = base::cat("load_safetensors of ", shown(array.name));
+    const bool is_used_as_it_is = file_.is_plain(i) && !array.bytes.empty();
+    if (is_used_as_it_is && trace_internal::Recorder::current() == nullptr)
+      return on_device(array, op);
+    StatusOr<Literal> value = file_.read(i);
+    throw_if_error(base::annotate(value.status(), "load_safetensors: ", path_, ": "), at_);
+    return loaded(*value, op, at_);
+  }
+
+ private:
+  void check_type(const hlo::SafetensorsArray& array, const Shape& wanted) const {
+    if (same_type(array.shape, wanted)) return;
+    std::string repair = "; give a tree of that shape";
+    if (array.shape.dimensions() == wanted.dimensions())
+      repair = base::cat("; load it with load_safetensors(path) and cast it with astype(",
+                         wanted.dtype(), ")");
+    throw Error(base::invalid_argument("load_safetensors: ", path_, ": ", shown(array.name), " is ",
+                                       array.shape, "; it must be ", wanted,
+                                       " as in the tree given", repair),
+                at_);
+  }
+  [[nodiscard]] Tensor on_device(const hlo::SafetensorsArray& array, const std::string& op) const {
+    Device& device = *value_or_throw(runtime::find_default_device(), at_);
+    const void* bytes = array.bytes.data();
+    StatusOr<runtime::BufferPtr> buffer =
+        is_lent_
+            ? runtime::lend_to_device(device, bytes, array.shape, pages_, op)
+            : runtime::to_device(
+                  device,
+                  {.data = bytes, .shape = array.shape, .byte_strides = strides_of(array.shape)},
+                  op);
+    return trace_internal::tensor_of(value_or_throw(std::move(buffer), at_), at_);
+  }
+  static std::vector<int64_t> strides_of(const Shape& shape) {
+    std::vector<int64_t> out = row_major_strides(shape.dimensions());
+    for (int64_t& stride : out) stride *= storage_bytes(shape.dtype());
+    return out;
+  }
+
+  std::string path_;
+  bool is_lent_;
+  SourceLocation at_;
+  std::shared_ptr<const base::MappedFile> pages_;
+  hlo::SafetensorsFile file_;
+};
+
+// Each leaf has a name, and a name of its own.
+void check_names(std::string_view op, const std::vector<std::string>& names, const TreeSpec& spec,
+                 SourceLocation at) {
+  const std::vector<std::string> paths = leaf_paths(spec);
+  std::set<std::string_view> seen;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!seen.insert(names[i]).second)
+      throw Error(base::invalid_argument(op, ": x", paths[i], " has the name '", shown(names[i]),
+                                         "' in the file, as another has; rename a key"),
+                  at);
+  }
+}
+
 }  // namespace
 
 void save_npy(const std::string& path, const Tensor& x, SourceLocation at) {
   const trace_internal::PublicCall call("save_npy", at);
   const Literal value = downloaded(x, "save_npy", at);
   const std::string header = value_or_throw<std::string>(hlo::npy_header(value.shape()), at);
-  FileWriter file(path);
-  Status status = file.write(header);
-  if (status.ok())
-    status = file.write(
-        {reinterpret_cast<const char*>(value.bytes()), static_cast<size_t>(value.byte_size())});
-  if (status.ok()) status = file.close();
-  throw_if_error(base::annotate(status, "save_npy: "), at);
+  write_file("save_npy", path, at, [&](auto sink) {
+    Status status = sink(header);
+    return status.ok() ? sink(bytes_of(value)) : status;
+  });
 }
 
 Tensor load_npy(const std::string& path, std::optional<DType> dtype, SourceLocation at) {
   const trace_internal::PublicCall call("load_npy", at);
   const Literal literal = with_room("load_npy", path, at, [&] {
-    StatusOr<std::string> bytes = read_file(path);
-    throw_if_error(base::annotate(bytes.status(), "load_npy: "), at);
-    StatusOr<Literal> out = hlo::read_npy(*bytes, dtype);
-    if (!out.ok() && bytes->starts_with("PK"))
+    const base::MappedFile file = mapped("load_npy", path, at);
+    StatusOr<Literal> out = hlo::read_npy(file.bytes(), dtype);
+    if (!out.ok() && file.bytes().starts_with("PK"))
       throw Error(
           base::invalid_argument("load_npy: ", path, ": is a .npz archive; load it with load_npz"),
           at);
@@ -158,16 +262,17 @@ Tensor load_npy(const std::string& path, std::optional<DType> dtype, SourceLocat
 
 namespace trace_internal {
 
-std::string item_name(const std::string& path, bool is_top, size_t i) {
+std::string Naming::item(const std::string& path, bool is_top, size_t i) const {
+  if (dotted) return key(path, is_top, base::cat(i));
   return is_top ? base::cat("arr_", i) : base::cat(path, "[", i, "]");
 }
 
-std::string key_name(const std::string& path, bool is_top, const std::string& key) {
+std::string Naming::key(const std::string& path, bool is_top, const std::string& key) const {
   return is_top ? key : base::cat(path, ".", key);
 }
 
-StoredNames::StoredNames(std::vector<std::string> names, SourceLocation at)
-    : names_(std::move(names)), at_(at) {
+StoredNames::StoredNames(std::vector<std::string> names, Naming naming, SourceLocation at)
+    : Naming(naming), names_(std::move(names)), at_(at) {
   std::ranges::sort(names_);
 }
 
@@ -197,86 +302,155 @@ void StoredNames::check_depth(int depth) const {
   constexpr int kDeepest = 100;
   if (depth > kDeepest)
     throw Error(
-        base::invalid_argument("load_npz: a name in the file has more than ", kDeepest, " parts"),
-        at_);
+        base::invalid_argument(op, ": a name in the file has more than ", kDeepest, " parts"), at_);
 }
 
-void save_leaves(const std::string& path, const TreeSpec& spec, std::span<const Tensor> leaves,
-                 const SaveOptions& options, SourceLocation at) {
-  const std::vector<std::string> names = names_of(spec), paths = leaf_paths(spec);
-  std::set<std::string_view> seen;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (!seen.insert(names[i]).second)
-      throw Error(base::invalid_argument("save_npz: x", paths[i], " has the name '", names[i],
-                                         "' in the file, as another has; rename a key"),
-                  at);
-  }
+void save_npz_leaves(const std::string& path, const TreeSpec& spec, std::span<const Tensor> leaves,
+                     const SaveOptions& options, SourceLocation at) {
+  const std::vector<std::string> names = names_of(spec, {"save_npz"}), paths = leaf_paths(spec);
+  check_names("save_npz", names, spec, at);
   std::vector<hlo::NamedLiteral> arrays;
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    const std::string op = paths[i].empty() ? "save_npz" : base::cat("save_npz of x", paths[i]);
-    arrays.push_back({names[i], downloaded(leaves[i], op, at)});
-  }
-  FileWriter file(path);
-  Status status = file.write("");
-  if (status.ok())
-    status = hlo::write_npz(arrays, options.compress,
-                            [&](std::string_view bytes) { return file.write(bytes); });
-  if (status.ok()) status = file.close();
-  throw_if_error(base::annotate(status, "save_npz: "), at);
+  for (size_t i = 0; i < leaves.size(); ++i)
+    arrays.push_back({names[i], downloaded(leaves[i], "save_npz of x" + paths[i], at)});
+  write_file("save_npz", path, at,
+             [&](auto sink) { return hlo::write_npz(arrays, options.compress, sink); });
 }
 
-std::vector<Tensor> load_leaves(const std::string& path,
+void save_safetensors_leaves(const std::string& path, const TreeSpec& spec,
+                             std::span<const Tensor> leaves, const SafetensorsOptions& options,
+                             SourceLocation at) {
+  const std::vector<std::string> names = names_of(spec, {"save_safetensors", options.dotted});
+  const std::vector<std::string> paths = leaf_paths(spec);
+  check_names("save_safetensors", names, spec, at);
+  std::vector<runtime::BufferPtr> buffers;
+  std::vector<hlo::SafetensorsType> types;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    buffers.push_back(buffer_of(leaves[i], "save_safetensors of x" + paths[i], at));
+    types.push_back({names[i], leaves[i].shape()});
+  }
+  StatusOr<hlo::SafetensorsLayout> layout = hlo::lay_out_safetensors(types, options.metadata);
+  throw_if_error(base::annotate(layout.status(), "save_safetensors: "), at);
+  write_file("save_safetensors", path, at, [&](auto sink) -> Status {
+    HEDDLE_RETURN_IF_ERROR(sink(layout->header));
+    for (const size_t i : layout->order) {
+      HEDDLE_ASSIGN_OR_RETURN(const Literal value,
+                              runtime::to_host(*buffers[i], "save_safetensors of x" + paths[i]));
+      HEDDLE_RETURN_IF_ERROR(sink(bytes_of(value)));
+    }
+    return {};
+  });
+}
+
+namespace {
+
+std::unique_ptr<StoredArrays> open_arrays(const std::string& path, const LoadRequest& request,
+                                          SourceLocation at) {
+  if (request.is_safetensors)
+    return std::make_unique<StoredSafetensors>(path, request.options.mapped, at);
+  return std::make_unique<StoredNpz>(path, at);
+}
+
+// A tensor of `like` that has no array in the file may stay as it is.
+bool has_own_value(const LoadRequest& request, size_t leaf) {
+  if (request.like == nullptr) return false;
+  const Tensor& like = (*request.like)[leaf];
+  return like.is_valid() && !like.is_placeholder() && !like.is_donated();
+}
+
+// Whether a part of the name is a number, as PyTorch names the items of a list.
+bool is_dotted(std::string_view name) {
+  while (!name.empty()) {
+    const std::string_view part = name.substr(0, name.find('.'));
+    if (!part.empty() && part.find_first_not_of("0123456789") == part.npos) return true;
+    name.remove_prefix(std::min(part.size() + 1, name.size()));
+  }
+  return false;
+}
+
+// Where the names are of the other kind, that is what to mend.
+std::string repair_of(const LoadRequest& request, const std::vector<std::string>& there,
+                      std::string_view other) {
+  if (request.is_safetensors && !request.naming.dotted && std::ranges::any_of(there, is_dotted))
+    return "; load names of PyTorch's with {.dotted = true}";
+  return std::string(other);
+}
+
+[[noreturn]] void throw_missing(const std::string& path, const LoadRequest& request, size_t leaf,
+                                const std::string& name, const std::vector<std::string>& there,
+                                SourceLocation at) {
+  const Tensor* like = request.like != nullptr ? &(*request.like)[leaf] : nullptr;
+  const std::string type = like != nullptr && like->is_valid()
+                               ? base::cat(", and must have ", to_string(like->shape()))
+                               : std::string();
+  const std::string_view repair = request.is_safetensors && has_own_value(request, leaf)
+                                      ? "; load with {.strict = false} to keep the tree's own"
+                                      : "; save it too, or load a tree without it";
+  throw Error(
+      base::invalid_argument(request.naming.op, ": ", path, ": has no array '", shown(name),
+                             "'; it has ", listed(there), type, repair_of(request, there, repair)),
+      at);
+}
+
+void refuse_what_is_left(const std::string& path, const LoadRequest& request,
+                         const std::vector<std::string>& names,
+                         const std::vector<std::string>& there, SourceLocation at) {
+  const std::set<std::string_view> used(names.begin(), names.end());
+  for (const std::string& name : there) {
+    if (used.contains(name)) continue;
+    throw Error(base::invalid_argument(
+                    request.naming.op, ": ", path, ": has the array '", shown(name),
+                    "', for which the tree has no place; it has ", listed(names),
+                    repair_of(request, there,
+                              request.is_safetensors ? "; load with {.strict = false} to leave it"
+                                                     : "; load a tree that has a place for it")),
+                at);
+  }
+}
+
+}  // namespace
+
+std::vector<Tensor> load_leaves(const std::string& path, const LoadRequest& request,
                                 base::FunctionRef<TreeSpec(const StoredNames&)> spec_of,
-                                TreeSpec& spec, std::span<const Tensor> like, SourceLocation at) {
-  return with_room("load_npz", path, at, [&] {
-    StatusOr<std::string> bytes = read_file(path);
-    throw_if_error(base::annotate(bytes.status(), "load_npz: "), at);
-    StatusOr<hlo::NpzReader> opened = hlo::NpzReader::open(*bytes);
-    throw_if_error(base::annotate(opened.status(), "load_npz: ", path, ": "), at);
-    std::vector<std::string> there = opened->names();
-    spec = spec_of(StoredNames(there, at));
-    if (like.empty()) refuse_static_fields(spec, "", at);
-    const std::vector<std::string> names = names_of(spec);
+                                TreeSpec& spec, SourceLocation at) {
+  const std::string_view op = request.naming.op;
+  return with_room(op, path, at, [&] {
+    const std::unique_ptr<StoredArrays> arrays = open_arrays(path, request, at);
+    const std::vector<std::string> there = arrays->names();
+    spec = spec_of(StoredNames(there, request.naming, at));
+    if (request.like == nullptr) refuse_static_fields(op, spec, "", at);
+    const std::vector<std::string> names = names_of(spec, request.naming);
+    check_names(op, names, spec, at);
     std::map<std::string_view, size_t> places;
     for (size_t i = 0; i < there.size(); ++i) places.emplace(there[i], i);
-    std::vector<size_t> order;
-    for (const std::string& name : names) {
-      const auto found = places.find(name);
-      if (found == places.end())
-        throw Error(base::invalid_argument("load_npz: ", path, ": has no array '", name,
-                                           "'; it has ", listed(there)),
-                    at);
-      order.push_back(found->second);
+    for (size_t i = 0; i < names.size(); ++i) {
+      const bool may_stay = !request.options.strict && has_own_value(request, i);
+      if (!places.contains(names[i]) && !may_stay)
+        throw_missing(path, request, i, names[i], there, at);
     }
-    const std::set<std::string_view> used(names.begin(), names.end());
-    for (const std::string& name : there) {
-      if (!used.contains(name))
-        throw Error(
-            base::invalid_argument("load_npz: ", path, ": has the array '", name.substr(0, 80),
-                                   "', for which the tree has no place; it has ", listed(names)),
-            at);
-    }
-    if (used.size() != names.size())
-      throw Error(
-          base::invalid_argument("load_npz: two leaves of the tree have one name; rename a key"),
-          at);
+    if (request.options.strict) refuse_what_is_left(path, request, names, there, at);
     std::vector<Tensor> leaves;
     for (size_t i = 0; i < names.size(); ++i) {
-      const bool is_told = i < like.size() && like[i].is_valid();
-      StatusOr<Literal> value =
-          opened->read(order[i], is_told ? std::optional(like[i].dtype()) : std::optional<DType>());
-      throw_if_error(base::annotate(value.status(), "load_npz: ", path, ": "), at);
-      if (is_told && !same_type(value->shape(), like[i].shape()))
-        throw Error(
-            base::invalid_argument("load_npz: ", path, ": ", names[i], " is ", value->shape(),
-                                   "; it must be ", like[i].shape(), " as in the tree given"),
-            at);
-      leaves.push_back(loaded(*value, base::cat("load_npz of ", names[i]), at));
+      const Tensor* like = request.like != nullptr ? &(*request.like)[i] : nullptr;
+      const auto place = places.find(names[i]);
+      if (place == places.end()) {
+        leaves.push_back(*like);
+        continue;
+      }
+      const bool is_told = like != nullptr && like->is_valid();
+      leaves.push_back(arrays->read(place->second, is_told ? &like->shape() : nullptr));
     }
     return leaves;
   });
 }
 
 }  // namespace trace_internal
+
+std::map<std::string, std::string> load_safetensors_metadata(const std::string& path,
+                                                             SourceLocation at) {
+  constexpr std::string_view kOp = "load_safetensors_metadata";
+  const trace_internal::PublicCall call(kOp, at);
+  const base::MappedFile file = mapped(kOp, path, at);
+  return opened_safetensors(kOp, path, file, at).metadata();
+}
 
 }  // namespace heddle

@@ -188,6 +188,7 @@ std::pair<char, std::string_view> split_order(std::string_view descr) {
 StatusOr<DType> dtype_of(std::string_view descr, std::optional<DType> wanted) {
   const std::string_view kind = split_order(descr).second;
   if (kind == "V2") return bf16;
+  if (kind == "f1") return f8e5m2;  // ml_dtypes writes it; numpy cannot read it
   if (kind == "V1") {
     if (wanted && is_raw(*wanted) && storage_bytes(*wanted) == 1) return *wanted;
     return base::invalid_argument(

@@ -15,7 +15,7 @@ namespace heddle::hlo {
 //
 // dtype    what the array has to be. numpy has no names for bf16, f8 and the types of fewer bits,
 //          and ml_dtypes saves them as raw bytes, '<V2' and '<V1': two raw bytes are bf16, and of
-//          one raw byte only this says which type it is
+//          one raw byte only this says which type it is; its '<f1' is f8e5m2
 // errors   InvalidArgument for what is no such file, another dtype than asked for, one that has no
 //          counterpart (text, dates, structs, Python objects, long double), raw bytes without
 //          `dtype`, or a size that is not that of the bytes

@@ -1,20 +1,15 @@
 #include "heddle/hlo/numpy/npz.h"
 
-#include <algorithm>
 #include <set>
 
+#include "heddle/base/utf8.h"
 #include "heddle/hlo/numpy/internal/zip.h"
 #include "heddle/hlo/numpy/npy.h"
 
 namespace heddle::hlo {
 namespace {
 constexpr std::string_view kEnding = ".npy";
-
-// Names stand in messages, which a terminal shows.
-bool has_control_characters(std::string_view name) {
-  return std::ranges::any_of(name, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
-}
-}
+}  // namespace
 
 StatusOr<NpzReader> NpzReader::open(std::string_view bytes) {
   if (bytes.starts_with("\x93NUMPY"))
@@ -24,7 +19,7 @@ StatusOr<NpzReader> NpzReader::open(std::string_view bytes) {
   for (ZipEntry& entry : entries) {
     if (!entry.name.ends_with(kEnding))
       return base::invalid_argument("npz: entry '", entry.name.substr(0, 80), "' is no .npy file");
-    if (has_control_characters(entry.name))
+    if (base::has_control_characters(entry.name))
       return base::invalid_argument("npz: an entry's name has control characters");
     entry.name.resize(entry.name.size() - kEnding.size());
     out.names_.push_back(std::move(entry.name));
@@ -51,7 +46,7 @@ Status write_npz(std::span<const NamedLiteral> arrays, bool compress,
   for (const NamedLiteral& array : arrays) {
     if (!names.insert(array.name).second)
       return base::invalid_argument("npz: two arrays have the name '", array.name, "'");
-    if (has_control_characters(array.name))
+    if (base::has_control_characters(array.name))
       return base::invalid_argument("npz: the name of an array has control characters");
     if (array.value.is_elided())
       return base::invalid_argument("npz: ", array.name, " has no value");

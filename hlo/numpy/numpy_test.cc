@@ -83,6 +83,8 @@ TEST(Npy, IsOfTheDtypeAskedFor) {
             "astype(f32)");
   EXPECT_EQ(read_npy(with_descr("'<V1'", "\x38"), f8e4m3fn)->shape().dtype(), f8e4m3fn);
   EXPECT_EQ(read_npy(with_descr("'<V2'", "\x80\x3f"))->to_double(0), 1);
+  EXPECT_EQ(*read_npy(with_descr("'<f1'", "\x3c")),
+            Literal::scalar(f8e5m2, 1.0).reshaped(Shape(f8e5m2, {1})));
   EXPECT_THAT(error_of(with_descr("'<V2'", "ab"), f8e5m2),
               HasSubstr("is bf16[1]; it must have the dtype f8e5m2"));
 }

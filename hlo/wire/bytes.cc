@@ -17,32 +17,6 @@ using google::protobuf::io::ArrayOutputStream;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 
-// The length of the UTF-8 character that starts at text[i]; 0 if none does.
-size_t character_at(std::string_view text, size_t i) {
-  const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
-  unsigned char first = byte(i);
-  if (first < 0x80) return 1;
-  size_t length = first >= 0xF0 && first <= 0xF4 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
-  if (length == 0 || first > 0xF4 || i + length > text.size()) return 0;
-  for (size_t k = 1; k < length; ++k) {
-    if ((byte(i + k) & 0xC0) != 0x80) return 0;
-  }
-  unsigned char second = byte(i + 1);
-  bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  bool out_of_range = (first == 0xED && second > 0x9F) || (first == 0xF4 && second > 0x8F);
-  return overlong || out_of_range ? 0 : length;
-}
-
-// How many bytes at the front are plain ASCII, in whole words of 8.
-size_t plain_length(std::string_view text) {
-  size_t i = 0;
-  for (uint64_t word = 0; i + sizeof word <= text.size(); i += sizeof word) {
-    std::memcpy(&word, text.data() + i, sizeof word);
-    if ((word & 0x8080808080808080u) != 0) break;
-  }
-  return i;
-}
-
 // 0 for a message that is too large for any reader.
 size_t size_of(const MessageLite& message) {
   const size_t size = message.ByteSizeLong();
@@ -123,25 +97,6 @@ void merge(const std::string& bytes, Message& message) {
   if (bytes.empty()) return;
   std::unique_ptr<Message> read(message.New());
   if (read->ParseFromString(bytes)) message.MergeFrom(*read);
-}
-
-bool is_valid_utf8(std::string_view text) {
-  size_t i = plain_length(text);
-  while (i < text.size()) {
-    const size_t length = character_at(text, i);
-    if (length == 0) return false;
-    i += length;
-  }
-  return true;
-}
-
-std::string valid_utf8(std::string text) {
-  for (size_t i = plain_length(text); i < text.size();) {
-    size_t length = character_at(text, i);
-    if (length == 0) text[i] = '?';
-    i += length == 0 ? 1 : length;
-  }
-  return text;
 }
 
 std::string_view shorten(std::string_view name) { return name.substr(0, 80); }

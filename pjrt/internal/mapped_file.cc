@@ -1,39 +1,19 @@
 #include "heddle/pjrt/internal/mapped_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstring>
 
 namespace heddle::pjrt {
 
 MappedFile::MappedFile(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  struct stat facts = {};
-  if (fstat(file, &facts) == 0 && facts.st_size > 0) {
-    const auto size = static_cast<size_t>(facts.st_size);
-    void* bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (bytes != MAP_FAILED) {
-      bytes_ = bytes;
-      size_ = size;
-    }
-  }
-  close(file);
-}
-
-MappedFile::~MappedFile() {
-  if (bytes_ != nullptr) munmap(bytes_, size_);
+  StatusOr<base::MappedFile> file = base::MappedFile::open(path);
+  if (file.ok()) file_.emplace(*std::move(file));
 }
 
 std::string_view MappedFile::from(std::string_view bytes) const {
-  if (bytes_ == nullptr) return {};
-  const void* found = memmem(bytes_, size_, bytes.data(), bytes.size());
-  if (found == nullptr) return {};
-  const auto* begin = static_cast<const char*>(found);
-  return {begin, static_cast<size_t>(static_cast<const char*>(bytes_) + size_ - begin)};
+  const std::string_view all = file_ ? file_->bytes() : std::string_view();
+  const void* found = memmem(all.data(), all.size(), bytes.data(), bytes.size());
+  if (found == nullptr || all.empty()) return {};
+  return all.substr(static_cast<size_t>(static_cast<const char*>(found) - all.data()));
 }
 
 bool MappedFile::has_text(std::string_view text) const {

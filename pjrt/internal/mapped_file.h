@@ -1,19 +1,18 @@
 // A file's bytes, to be searched.
 #pragma once
 
-#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "heddle/base/files.h"
+
 namespace heddle::pjrt {
 
-// Mapped for reading. Empty where that cannot be done.
+// Empty where it cannot be read.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
 
   // All from the first place of `bytes` on; empty where they are not in it.
   [[nodiscard]] std::string_view from(std::string_view bytes) const;
@@ -23,8 +22,7 @@ class MappedFile {
   [[nodiscard]] bool has_text(std::string_view text) const;
 
  private:
-  void* bytes_ = nullptr;
-  size_t size_ = 0;
+  std::optional<base::MappedFile> file_;
 };
 
 }  // namespace heddle::pjrt

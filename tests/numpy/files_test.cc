@@ -8,6 +8,7 @@
 #include "heddle/base/strings.h"
 #include "heddle/hlo/numpy/npy.h"
 #include "heddle/hlo/numpy/npz.h"
+#include "heddle/tests/numpy/mutated.h"
 #include "heddle/tests/numpy/reference.h"
 
 namespace heddle::numpy_test {
@@ -56,34 +57,8 @@ TEST(NumpyFiles, AreWrittenAsNumpyWritesThem) {
   }
 }
 
-// Changes some bytes, cuts, doubles or swaps parts.
-std::string mutated(std::string bytes, std::mt19937& random) {
-  const auto below = [&](size_t n) { return n == 0 ? size_t{0} : random() % n; };
-  const int count = 1 + static_cast<int>(below(4));
-  for (int i = 0; i < count; ++i) {
-    const size_t at = below(bytes.size());
-    switch (below(8)) {
-      case 0: bytes.resize(at); break;
-      case 1: bytes.insert(at, bytes.substr(at, below(40))); break;
-      case 2: bytes.erase(at, below(20)); break;
-      case 3:
-        for (size_t k = at; k < std::min(bytes.size(), at + 8); ++k) bytes[k] = '\xff';
-        break;
-      case 4: {
-        static constexpr std::string_view kWords[] = {
-            "(", ")", "9999999999", "-1", "True", ",", "'", "'<V2'", "'|O'", "[", "{", "}"};
-        bytes.insert(at, kWords[below(std::size(kWords))]);
-        break;
-      }
-      case 5:
-        if (!bytes.empty()) bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
-        break;
-      default:
-        if (!bytes.empty()) bytes[at] = static_cast<char>(below(256));
-    }
-  }
-  return bytes;
-}
+constexpr std::string_view kWords[] = {"(", ")", "9999999999", "-1", "True", ",",
+                                       "'", "'<V2'", "'|O'", "[", "{", "}"};
 
 TEST(NumpyFiles, ThatAreDamagedAreAnErrorOrAnArray) {
   const std::vector<File> all = files();
@@ -92,7 +67,7 @@ TEST(NumpyFiles, ThatAreDamagedAreAnErrorOrAnArray) {
   std::set<std::string> messages;
   for (int i = 0; i < 200'000; ++i) {
     const File& file = all[random() % all.size()];
-    StatusOr<Literal> array = read(mutated(file.bytes, random), file.name == "npz");
+    StatusOr<Literal> array = read(mutated(file.bytes, kWords, random), file.name == "npz");
     if (array.ok()) {
       ++arrays;
       EXPECT_LE(array->byte_size(), 1 << 20);  // a file of at most 40 kB, once deflated

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
+#include "heddle/base/utf8.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/module.h"
 
@@ -95,9 +96,8 @@ std::string bytes_of(const google::protobuf::MessageLite& message);
 // Puts the fields of `bytes` into the message, beside what is there. Bytes that are no fields of it
 // change nothing.
 void merge(const std::string& bytes, google::protobuf::Message& message);
-bool is_valid_utf8(std::string_view text);
-// The text with ? for each byte that is not UTF-8, which XLA's readers refuse.
-std::string valid_utf8(std::string text);
+using base::is_valid_utf8;  // XLA's readers refuse other text
+using base::valid_utf8;
 // At most 80 characters, for error messages.
 std::string_view shorten(std::string_view name);
 
