@@ -23,6 +23,7 @@
 #include "heddle/runtime/host_backend.h"
 #include "heddle/runtime/interpreter.h"
 #include "heddle/transform/pass.h"
+#include "heddle/transform/state_thread.h"
 
 namespace heddle::cpu {
 namespace {
@@ -58,8 +59,9 @@ struct Lowered {
   LoweredProgram program;
 };
 
-StatusOr<Lowered> lowered(const hlo::Module& module) {
+StatusOr<Lowered> lowered(const hlo::Module& given) {
   hlo::Module expanded;
+  HEDDLE_ASSIGN_OR_RETURN(const hlo::Module module, transform::with_debug_calls_in_order(given));
   const bool expands = transform::has_lapack(module, is_expanded) && !has_large_matrix(module);
   if (expands) {
     HEDDLE_ASSIGN_OR_RETURN(expanded, transform::expand_lapack(module, is_expanded));

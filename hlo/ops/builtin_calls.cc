@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "heddle/hlo/blocks.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/internal/custom_calls.h"
 #include "heddle/hlo/linalg/internal/lapack.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/ops/complex_math.h"
+#include "heddle/hlo/ops/debug_calls.h"
 #include "heddle/hlo/ops/permute.h"
 #include "heddle/hlo/ops/topk.h"
 
@@ -332,9 +334,13 @@ constexpr Builtin kBuiltins[] = {
     {"annotate_device_placement", identity},
     {"cpu_csr_sparse_dense_ffi", sparse_times_dense},
     {"dce_sink", nothing},
+    {kCheckCall, check_call},
     {"heddle.custom_jvp", function_itself},
     {"heddle.custom_vjp", function_itself},
     {"heddle.linear_solve", function_itself},
+    {kPrintCall, print_call},
+    {kProgressCall, progress_call},
+    {kReportCall, report_call},
     {"heddle.root", function_itself},
     {"shape_assertion", shape_assertion},
     {"xla.sdy.FuncResultSharding", identity},
