@@ -49,23 +49,23 @@ std::string duration(double seconds) {
 
 std::string line_of(std::string_view name, const Bar& bar, int64_t total, Clock::time_point now,
                     bool is_terminal) {
-  const int64_t done = bar.last + 1;
+  const double done = static_cast<double>(bar.last) + 1, all = static_cast<double>(total);
   const double seconds = std::chrono::duration<double>(now - bar.began).count();
   std::string out = base::cat(name, ": ");
   if (total > 0 && is_terminal) {
-    constexpr int64_t kWidth = 30;
-    const auto full = static_cast<size_t>(kWidth * std::min(done, total) / total);
+    constexpr size_t kWidth = 30;
+    const auto full = static_cast<size_t>(kWidth * std::clamp(done / all, 0.0, 1.0));
     base::append(out, "[", std::string(full, '#'), std::string(kWidth - full, '.'), "] ");
   }
-  base::append(out, "step ", done);
-  if (total > 0) base::append(out, " of ", total, " (", 100 * std::min(done, total) / total, "%)");
+  base::append(out, "step ", static_cast<int64_t>(std::min(done, 9e18)));
+  if (total > 0) {
+    base::append(out, " of ", total, " (",
+                 static_cast<int64_t>(100 * std::clamp(done / all, 0.0, 1.0)), "%)");
+  }
   base::append(out, ", ", duration(seconds));
-  const int64_t here = done - bar.first;  // the first step began before the clock
-  if (total > done && here > 1)
-    base::append(
-        out, ", ",
-        duration(seconds / static_cast<double>(here - 1) * static_cast<double>(total - done)),
-        " left");
+  const double here = done - static_cast<double>(bar.first);  // the first began before the clock
+  if (all > done && here > 1)
+    base::append(out, ", ", duration(seconds / (here - 1) * (all - done)), " left");
   return out;
 }
 
@@ -83,7 +83,7 @@ void show_progress(std::string_view name, int64_t step, int64_t total) {
     if (is_new || step <= bar.last)  // the loop runs anew
       bar = {.began = now, .shown = now, .first = step};
     bar.last = step;
-    const bool is_done = total > 0 && step + 1 >= total;
+    const bool is_done = total > 0 && step >= total - 1;
     const bool is_due =
         is_terminal ? now - bar.shown >= kBetweenBars : now - bar.shown >= kBetweenLines;
     if (!is_done && !is_due) return;

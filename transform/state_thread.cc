@@ -237,9 +237,9 @@ class Order final : public StateThread {
     Instruction call = instruction;
     const std::string& config = instruction.extras->backend_config;
     Values given = operands;
-    if (config.find("ordered = true") == std::string::npos) {
+    if (hlo::dictionary_entry(config, "ordered") != "true") {
       call.extras.mutate().backend_config = hlo::with_entry(config, "ordered", "true");
-    } else {
+    } else if (!given.empty()) {
       given.pop_back();
     }
     append(given, state);

@@ -66,7 +66,8 @@ StatusOr<Literal> print_call(CustomCall& call) {
       return call.error("has a mask of ", mask.size(), " for ", lanes, " lanes");
   }
   std::string lines;
-  for (int64_t lane = 0; lane < std::max<int64_t>(lanes, 1); ++lane) {
+  const bool says_lanes = count > 0 || !mask.empty();  // else nothing has so many
+  for (int64_t lane = 0; lane < (says_lanes ? std::max<int64_t>(lanes, 1) : 1); ++lane) {
     if (!mask.empty() && !mask[static_cast<size_t>(lane)]) continue;
     std::vector<std::string> texts;
     for (size_t i = 0; i < count; ++i)

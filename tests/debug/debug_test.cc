@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "heddle/heddle.h"
+#include "heddle/hlo/custom_call.h"
 #include "heddle/testing.h"
 #include "heddle/tests/debug/support.h"
 
@@ -175,6 +177,16 @@ TEST_P(Debug, PrintsInNestedLoopsInOrder) {
               ElementsAre("row 0", "  0", "  1", "end 1", "row 1", "  2", "  3", "end 6"));
 }
 
+TEST_P(Debug, ATextMayBeAnything) {
+  const auto fn = compile([](Tensor x) {
+    debug_print("ordered = true, lanes = 3}} \"{}\" \\ \n\t\u00e9 %s, masked = true", x);
+    return x;
+  });
+  (void)fn(scalar(1)).item<int>();
+  EXPECT_THAT(lines_.take(),
+              ElementsAre("ordered = true, lanes = 3} \"1\" \\ ", "\t\u00e9 %s, masked = true"));
+}
+
 TEST_P(Debug, EqualLinesAreNotMerged) {
   const auto fn = compile([](Tensor x) {
     debug_print("{}", x);
@@ -326,6 +338,67 @@ TEST_P(Debug, DerivativesOfBranchesAndWhileLoopsPrintOnce) {
   EXPECT_THAT(lines_.take(), ElementsAre("t 2.0", "t 4.0"));
   (void)pushed(loop, scalar(2.0f), scalar(1.0f)).item<float>();
   EXPECT_THAT(lines_.take(), ElementsAre("t 2.0", "t 4.0"));
+}
+
+TEST_P(Debug, FunctionsWithDerivativesOfTheirOwnPrint) {
+  const auto fn = custom_jvp(
+      [](Tensor x) {
+        debug_print("fn {}", x);
+        return x * x;
+      },
+      [](std::tuple<Tensor> x, std::tuple<Tensor> dx) {
+        debug_print("rule {}", std::get<0>(x));
+        return std::pair(std::get<0>(x) * std::get<0>(x), std::get<0>(x) * std::get<0>(dx));
+      });
+  const Tensor two = scalar(2.0f);
+  const auto twice = [&](Tensor x) { return fn(fn(x)); };
+  (void)compile(twice)(two).item<float>();
+  EXPECT_THAT(lines_.take(), ElementsAre("fn 2.0", "fn 4.0"));
+  (void)vmap(twice)(array<float>({1, 2})).to_vector<float>();
+  EXPECT_THAT(lines_.take(), ElementsAre("fn 1.0", "fn 2.0", "fn 1.0", "fn 4.0"));
+  (void)grad(twice)(two).item<float>();
+  EXPECT_THAT(lines_.take(), ElementsAre("rule 2.0", "rule 4.0"));
+  const auto own = custom_vjp(
+      [](Tensor x) {
+        debug_print("fn {}", x);
+        return x * x;
+      },
+      [](Tensor x) {
+        debug_print("forward {}", x);
+        return std::pair(x * x, x);
+      },
+      [](Tensor x, Tensor ct) {
+        debug_print("backward {}", ct);
+        return x * ct;
+      });
+  (void)grad([&](Tensor x) { return own(x) * 3.0; })(two).item<float>();
+  EXPECT_THAT(lines_.take(), ElementsAre("forward 2.0", "backward 3.0"));
+}
+
+// An effect of the user's own: neither lost nor run twice.
+TEST_P(Debug, CustomCallsWithEffectsRunOnceUnderDerivatives) {
+  static int calls = 0;
+  const std::string name = std::string("debug_test_effect_") + GetParam();
+  ASSERT_TRUE(hlo::register_custom_call(name, [](hlo::CustomCall& call) -> StatusOr<Literal> {
+                ++calls;
+                return Literal(call.result());
+              }).ok());
+  const auto loss = [&](Tensor x) {
+    const auto step = [&](Tensor h, Tensor i) {
+      (void)custom_call(name, {i}, {Shape(s32, {})}, {.has_side_effect = true, .typed = true});
+      return std::pair(sin(h) * x, None{});
+    };
+    return scan(step, x, arange(3)).first;
+  };
+  const Tensor x = scalar(0.5f);
+  for (const auto& run : std::vector<std::function<Tensor()>>{
+           [&] { return loss(x); }, [&] { return grad(loss)(x); },
+           [&] { return pushed(loss, x, x); }, [&] { return value_and_grad(loss)(x).second; }}) {
+    calls = 0;
+    run().wait();
+    EXPECT_EQ(calls, 3);
+  }
+  hlo::unregister_custom_call(name);
 }
 
 TEST_P(Debug, ACheckpointThatComputesAgainPrintsNothingAgain) {

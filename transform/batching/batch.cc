@@ -253,8 +253,8 @@ StatusOr<AllLanes> Batcher::of_custom_derivative(Graph& graph, const Instruction
   return out;
 }
 
-Lanes Batcher::of_debug_call(Graph& graph, const Instruction& call, const AllLanes& operands,
-                             const Value& active) {
+StatusOr<AllLanes> Batcher::of_debug_call(Graph& graph, const Instruction& call,
+                                          const AllLanes& operands, const Value& active) {
   Instruction now = call;
   std::string& config = now.extras.mutate().backend_config;
   Values given;
@@ -265,6 +265,14 @@ Lanes Batcher::of_debug_call(Graph& graph, const Instruction& call, const AllLan
     const std::string_view text = entry("lanes");
     std::from_chars(text.data(), text.data() + text.size(), lanes);
     const bool is_masked = entry("masked") == "true";
+    if ((lanes != 0 && operands.empty()) || (is_masked && lanes == 0))
+      return without_form(call, "it has no operand for its lanes");
+    for (const Lanes& each : operands) {
+      const Shape shape = each.x.shape();
+      const int64_t d = each.is_batched ? 1 : 0;
+      if (lanes != 0 && (shape.rank() <= d || shape.dimension(d) != lanes))
+        return without_form(call, "it has other lanes than its operands");
+    }
     const auto flat = [&](const Value& x) {
       if (lanes == 0) return x;
       hlo::Dims sizes = x.sizes();
@@ -295,7 +303,7 @@ Lanes Batcher::of_debug_call(Graph& graph, const Instruction& call, const AllLan
       given.push_back(x);
     }
   }
-  return {copied(graph, now, given, {})};
+  return AllLanes{{copied(graph, now, given, {})}};
 }
 
 StatusOr<AllLanes> Batcher::batched(Graph& graph, const Computation& computation,
@@ -322,7 +330,7 @@ StatusOr<AllLanes> Batcher::batched(Graph& graph, const Computation& computation
     case Opcode::kCustomCall: {
       if (hlo::is_debug_call(instruction)) {
         if (size_ == 0) return AllLanes{{graph.number(u32, 0)}};
-        return AllLanes{of_debug_call(graph, instruction, operands, active)};
+        return of_debug_call(graph, instruction, operands, active);
       }
       const auto may_wait = [&](hlo::ComputationId id) { return active && minds_active(id); };
       if (has_own_derivative(instruction) && size_ > 0 &&

@@ -68,8 +68,8 @@ class Batcher {
                              const Value& active);
 
   // What a program shows of itself: lines for the lanes that want it.
-  Lanes of_debug_call(Graph& graph, const hlo::Instruction& call, const AllLanes& operands,
-                      const Value& active);
+  StatusOr<AllLanes> of_debug_call(Graph& graph, const hlo::Instruction& call,
+                                   const AllLanes& operands, const Value& active);
 
   // Of a function with a derivative of its own: all of it, for lanes that differ in everything.
   StatusOr<AllLanes> of_custom_derivative(Graph& graph, const hlo::Instruction& call,
