@@ -17,6 +17,7 @@
 #include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/stored.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/disk_cache.h"
@@ -60,8 +61,12 @@ struct Lowered {
 };
 
 StatusOr<Lowered> lowered(const hlo::Module& given) {
-  hlo::Module expanded;
-  HEDDLE_ASSIGN_OR_RETURN(const hlo::Module module, transform::with_debug_calls_in_order(given));
+  hlo::Module ordered, expanded;
+  const bool shows_something = hlo::has_debug_calls(given);
+  if (shows_something) {
+    HEDDLE_ASSIGN_OR_RETURN(ordered, transform::with_debug_calls_in_order(given));
+  }
+  const hlo::Module& module = shows_something ? ordered : given;
   const bool expands = transform::has_lapack(module, is_expanded) && !has_large_matrix(module);
   if (expands) {
     HEDDLE_ASSIGN_OR_RETURN(expanded, transform::expand_lapack(module, is_expanded));

@@ -355,16 +355,18 @@ bool can_call_back(const Client& client) {
          reinterpret_cast<const abi::FfiExtension*>(extension)->register_handler != nullptr;
 }
 
-// A step that waits for the host would cost more than the loop.
 Status refuse_debug_calls(const hlo::Module& module, const Client& client) {
   for (const hlo::Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions) {
       if (!hlo::is_debug_call(instruction)) continue;
-      const std::string& target = instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target;
+      const std::string_view what =
+          hlo::is_debug_call(instruction, hlo::kPrintCall)      ? "debug_print"
+          : hlo::is_debug_call(instruction, hlo::kProgressCall) ? "progress"
+                                                                : "debug_check or check_nans";
       return base::unimplemented(
-          "compile ", module.name, ": ", target, ": platform ", client.platform(),
-          " cannot call functions of this process; run the program on cpu, or leave out "
-          "debug_print, debug_check and progress for this device",
+          "compile ", module.name, ": ", what, ": platform ", client.platform(),
+          " cannot call functions of this process, and a step that waits for the host would cost "
+          "more than the loop; run the program on cpu, or leave it out on this device",
           instruction.at.known() ? base::cat(" [", instruction.at, "]") : "");
     }
   }

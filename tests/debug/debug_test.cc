@@ -177,6 +177,27 @@ TEST_P(Debug, PrintsInNestedLoopsInOrder) {
               ElementsAre("row 0", "  0", "  1", "end 1", "row 1", "  2", "  3", "end 6"));
 }
 
+// What is printed is read before it is written over.
+TEST_P(Debug, PrintsOfMemoryThatIsUsedAgain) {
+  const auto fn = compile(
+      [](Tensor x) {
+        const Tensor y = x.at({1}).set(7);
+        debug_print("{}", x);
+        debug_print("{}", y);
+        return y;
+      },
+      {.donate = {0}});
+  (void)fn(zeros({3}, s32)).to_vector<int>();
+  EXPECT_THAT(lines_.take(), ElementsAre("[0 0 0]", "[0 7 0]"));
+  const auto step = [](Tensor h, Tensor i) {
+    const Tensor next = h.at({i}).set(i + 1);
+    debug_print("{} {}", h, next);
+    return std::pair(next, None{});
+  };
+  (void)scan(step, zeros({2}, s32), arange(2)).first.to_vector<int>();
+  EXPECT_THAT(lines_.take(), ElementsAre("[0 0] [1 0]", "[1 0] [1 2]"));
+}
+
 TEST_P(Debug, ATextMayBeAnything) {
   const auto fn = compile([](Tensor x) {
     debug_print("ordered = true, lanes = 3}} \"{}\" \\ \n\t\u00e9 %s, masked = true", x);
