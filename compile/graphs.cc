@@ -345,8 +345,8 @@ CompiledProgram Graphs::compiled_for(Graph& graph, Device& device, SourceLocatio
                         graph.compiled.back().device().name()));
   }
   const Clock::time_point start = Clock::now();
-  CompiledProgram compiled =
-      graph.program.compile(device, {}, at).with({.donate = options_.donate}, at);
+  CompiledProgram compiled = graph.program.compile(device, {.check_nans = options_.check_nans}, at)
+                                 .with({.donate = options_.donate}, at);
   graph.compiled.push_back(compiled);
   const std::lock_guard stats_lock(mutex_);
   ++stats_.compiles;

@@ -28,6 +28,10 @@ struct FunctionOptions {
   // Traces again at each call, and throws Error where `fn` has become another function: where what
   // it reads has changed. For tests and debugging; HEDDLE_CHECK_COMPILED=1 does so for all.
   bool check = false;
+  // Calls outside of traces look at every float that an operation gives, and the first NaN is the
+  // run's error: which operation, which step of which loop, which line. Slow; off, it costs
+  // nothing.
+  bool check_nans = false;
   base::Int max_graphs = 32;  // a call that would make one more is an Error
 };
 

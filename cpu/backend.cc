@@ -18,12 +18,14 @@
 #include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/stored.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/runtime/disk_cache.h"
 #include "heddle/runtime/host_backend.h"
 #include "heddle/runtime/interpreter.h"
 #include "heddle/transform/dump.h"
 #include "heddle/transform/pass.h"
+#include "heddle/transform/state_thread.h"
 
 namespace heddle::cpu {
 namespace {
@@ -61,8 +63,13 @@ struct Lowered {
   LoweredProgram program;
 };
 
-StatusOr<Lowered> lowered(const hlo::Module& module) {
-  hlo::Module expanded;
+StatusOr<Lowered> lowered(const hlo::Module& given) {
+  hlo::Module ordered, expanded;
+  const bool shows_something = hlo::has_debug_calls(given);
+  if (shows_something) {
+    HEDDLE_ASSIGN_OR_RETURN(ordered, transform::with_debug_calls_in_order(given));
+  }
+  const hlo::Module& module = shows_something ? ordered : given;
   const bool expands = transform::has_lapack(module, is_expanded) && !has_large_matrix(module);
   if (expands) {
     HEDDLE_ASSIGN_OR_RETURN(expanded, transform::expand_lapack(module, is_expanded));

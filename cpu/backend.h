@@ -3,8 +3,8 @@
 // A module is lowered to a plan (cpu/plan/plan.h): a loop of HLO is a loop of the machine, values
 // of one element stand in registers, arrays in one block of memory whose places are fixed when it
 // is compiled. What a plan does not hold (sort, fft, decompositions, small floats, complex numbers)
-// is called as a kernel, from inside of the loops around it. Programs with effects, dynamic sizes
-// or several devices run on the evaluator. See docs/cpu.md.
+// is called as a kernel, from inside of the loops around it. Programs with effects (but for
+// hlo/debug_calls.h), dynamic sizes or several devices run on the evaluator. See docs/cpu.md.
 #pragma once
 
 #include <cstdint>

@@ -17,6 +17,7 @@ struct FfiError {
 namespace heddle::pjrt {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -112,6 +113,38 @@ TEST_F(HostCalls, AreAskedOfEachPluginAnew) {
   EXPECT_THAT(base::message_of(compile()), HasSubstr("does not know it afterwards"));
   start_with(0);
   EXPECT_EQ(compile(), Status());
+}
+
+TEST_F(HostCalls, OfDebuggingAreRefusedWhereThePluginCannotMakeThem) {
+  const auto compiled = [&](const std::string& target) {
+    return backend_
+        ->compile(module_of(base::cat("ENTRY main { x = f32[2] parameter(0) d = u32[] "
+                                      "custom-call(x), custom_call_target=\"",
+                                      target,
+                                      "\", custom_call_has_side_effect=true, "
+                                      "backend_config={text = \"{}\"} ROOT y = f32[2] copy(x) }")),
+                  {}, device())
+        .status();
+  };
+  start({});
+  const Status status = compiled("heddle.print");
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_THAT(base::message_of(status),
+              AllOf(HasSubstr(": debug_print: platform mock cannot call functions of this process"),
+                    HasSubstr("; run the program on cpu, or leave it out on this device")));
+  EXPECT_THAT(base::message_of(compiled("heddle.report")),
+              HasSubstr(": debug_check or check_nans"));
+  EXPECT_THAT(base::message_of(compiled("heddle.progress")), HasSubstr(": progress: "));
+  start_with(0);
+  EXPECT_EQ(compiled("heddle.print"), Status());
+  EXPECT_THAT(called_, StartsWith("heddle_host_call_"));
+  runtime::Device& mesh = *runtime::mesh_device(std::vector{&device(0), &device(1)}).value();
+  const auto program = mesh.backend().compile(
+      module_of("ENTRY main { x = f32[2] parameter(0), sharding={replicated} d = u32[] "
+                "custom-call(x), custom_call_target=\"heddle.print\", "
+                "custom_call_has_side_effect=true ROOT y = f32[2] copy(x) }"),
+      {}, mesh);
+  EXPECT_THAT(base::message_of(program.status()), HasSubstr("are for one device"));
 }
 
 // As on one device: programs of several have the handler's call, and not the function's own, which

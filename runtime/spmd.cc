@@ -5,6 +5,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/base/span.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/runtime/internal/admission.h"
 #include "heddle/runtime/internal/memory.h"
@@ -185,6 +186,11 @@ StatusOr<std::shared_ptr<SpmdExecutable>> compile_spmd_uncounted(const hlo::Modu
     return base::unimplemented(
         "compile ", module.name, ": backend ", backend.name(),
         " has programs of one device only; use a PJRT plugin or the interpreter");
+  }
+  if (hlo::has_debug_calls(module)) {
+    return base::unimplemented("compile ", module.name,
+                               ": debug_print, debug_check, check_nans and progress are for one "
+                               "device, since each of several would show a part; leave them out");
   }
   return within_memory([&] { return several->compile_for_grid(module, options, grid); }, "compile ",
                        module.name, ":");

@@ -25,7 +25,8 @@ bool same_sharding(const std::shared_ptr<const hlo::Sharding>& a,
 
 bool same_options(const ScanOptions& a, const ScanOptions& b) {
   return a.reverse == b.reverse && a.unroll == b.unroll && a.axis == b.axis &&
-         a.checkpoint == b.checkpoint && a.parallel_backward == b.parallel_backward;
+         a.checkpoint == b.checkpoint && a.parallel_backward == b.parallel_backward &&
+         a.progress == b.progress;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/hlo/literal.h"
+#include "heddle/scan/progress.h"
 #include "heddle/scan/ready_scans.h"
 #include "heddle/scan/trace_body.h"
 #include "heddle/trace/public_call.h"
@@ -44,7 +45,10 @@ Shape without_axis(const Shape& shape, int64_t axis) {
 struct Setting {
   int64_t length = 0;
   std::vector<int64_t> axes;  // of each x
-  std::vector<Shape> slices;  // types of the body's x; without xs, of a counter
+  std::vector<Shape> slices;  // types of the body's x; of a counter first, where it has one
+  bool has_counter = false;   // without xs, or to show how far it is
+  std::string progress = {};
+  bool is_reverse = false;
 };
 
 // Without xs the HLO op would not know its length: an unused iota tells it, and the lowering
@@ -61,9 +65,12 @@ class Resolver {
     Setting setting;
     setting.axes = resolve_axes();
     setting.length = resolve_length(setting.axes);
+    setting.progress = options_.progress;
+    setting.is_reverse = options_.reverse;
+    setting.has_counter = xs_.leaves.empty() || !setting.progress.empty();
+    if (setting.has_counter) setting.slices.push_back(without_axis(counter_of(setting.length), 0));
     for (size_t i = 0; i < xs_.leaves.size(); ++i)
       setting.slices.push_back(without_axis(xs_.leaves[i].shape(), setting.axes[i]));
-    if (xs_.leaves.empty()) setting.slices.push_back(without_axis(counter_of(setting.length), 0));
     return setting;
   }
 
@@ -147,13 +154,13 @@ Tensor axis_first(const Tensor& x, int64_t axis, SourceLocation at) {
 // What the HLO op scans. It has one axis, which is also that of its outputs: leaves with another
 // axis are turned first.
 std::vector<Tensor> scanned(const Setting& setting, const Argument& xs, SourceLocation at) {
-  if (xs.leaves.empty()) {
-    return {emit({.opcode = Opcode::kIota,
-                  .attrs = hlo::IotaAttrs{.iota_dimension = 0},
-                  .declared = counter_of(setting.length),
-                  .at = at})};
-  }
   std::vector<Tensor> out;
+  if (setting.has_counter) {
+    out.push_back(emit({.opcode = Opcode::kIota,
+                        .attrs = hlo::IotaAttrs{.iota_dimension = 0},
+                        .declared = counter_of(setting.length),
+                        .at = at}));
+  }
   for (size_t i = 0; i < xs.leaves.size(); ++i)
     out.push_back(axis_first(xs.leaves[i], setting.axes[i], at));
   return out;
@@ -166,9 +173,13 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
   std::vector<Shape> parameters = setting.slices;
   parameters.insert(parameters.end(), carry.begin(), carry.end());
   const Parts parts = parts_of(what);
-  bool counted = xs.leaves.empty();
   auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
-    std::vector<Tensor> results = step.run(counted ? leaves.subspan(1) : leaves, specs);
+    std::vector<Tensor> results = step.run(setting.has_counter ? leaves.subspan(1) : leaves, specs);
+    if (!setting.progress.empty()) {
+      const Tensor& i = leaves[0];
+      progress(setting.is_reverse ? setting.length - 1 - i : i, setting.length, setting.progress,
+               at);
+    }
     std::ptrdiff_t carries = static_cast<std::ptrdiff_t>(leaf_count(specs[0]));
     std::span<const Tensor> all(results);
     auto require = [&](std::string_view name, std::span<const Tensor> leaves, size_t part) {
@@ -185,11 +196,15 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
     check_carry(what, parts.carry, init, body.results[0], std::span(body.result_shapes).subspan(ys),
                 at);
   };
+  const std::string shown =
+      setting.progress.empty()
+          ? ""
+          : base::cat("|", setting.progress, "|", setting.length, setting.is_reverse ? "r" : "");
   Callable flat{step.identity, step.types, run, step.name};
   return body_for({.what = what,
                    .kind = &kScanBody,
                    .callable = flat,
-                   .structure = base::cat(init.structure, "|", xs.structure),
+                   .structure = base::cat(init.structure, "|", xs.structure, shown),
                    .parameters = std::move(parameters),
                    .at = at,
                    .returns_captures = true,

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -74,6 +75,7 @@ struct ScanOptions {
   // Its reverse derivative takes all steps at once: in log2(length) rounds, by products of the
   // Jacobians: n^3 operations a step for carries of n numbers, at most 64. With .checkpoint: not.
   base::Flag parallel_backward = false;
+  std::string progress = {};  // shown under this name while it runs (scan/progress.h); "": nothing
 };
 
 namespace scan_internal {

@@ -5,28 +5,13 @@
 //   std::cout << to_string(x);                              // ready f32[2,2]: no byte moves
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
-#include "heddle/base/flag.h"
-#include "heddle/base/int.h"
 #include "heddle/base/source_location.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal_text.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {
-
-// The names and defaults of numpy.set_printoptions.
-struct PrintOptions {
-  // Digits after the point, at most. Unset: 8 in arrays, and in a scalar those that tell it from
-  // its neighbours.
-  std::optional<base::Int> precision = {};
-  base::Int threshold = 1000;   // arrays of more elements are shortened with ...
-  base::Int edge_items = 3;     // so many are left at both ends of each axis
-  base::Int line_width = 75;    // columns before a row goes on in the next line
-  base::Flag suppress = false;  // small numbers do not lead to 1.e-05 for all: they may print as 0.
-};
 
 // The value as numpy's str() prints it: nested brackets, columns of one width, the fewest digits
 // that tell each element from its neighbours in its dtype, True and False. Of what numpy has not,

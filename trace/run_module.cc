@@ -12,6 +12,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
 #include "heddle/transform/canonical.h"
+#include "heddle/transform/expand_checks.h"
 #include "heddle/transform/lower.h"
 
 namespace heddle::trace_internal {
@@ -61,7 +62,12 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, 
   // Not under the lock: two threads that miss at once lower twice, and the program cache compiles
   // once.
   count(&Counters::lowerings);
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, transform::lower(traced));
+  hlo::Module checked;
+  const bool has_checks = options.check_nans || transform::has_checks(traced);
+  if (has_checks) {
+    HEDDLE_ASSIGN_OR_RETURN(checked, transform::expand_checks(traced, options.check_nans));
+  }
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, transform::lower(has_checks ? checked : traced));
   HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
                           runtime::compile_cached(lowered, device, options));
   decltype(Cache::programs)::Dropped dropped;
@@ -143,6 +149,7 @@ std::vector<Tensor> run_at_once(Executable& executable, std::span<const BufferPt
   } catch (const Error& error) {
     const Status& status = error.status();
     std::string text = base::message_of(status);
+    if (text.starts_with("debug_check: ")) throw;  // its line is part of the program
     const std::string place = base::cat(" [", status.location(), "]");
     if (!status.location().empty() && text.ends_with(place))
       text.resize(text.size() - place.size());

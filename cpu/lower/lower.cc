@@ -8,6 +8,7 @@
 #include "heddle/cpu/plan/interleave.h"
 #include "heddle/cpu/plan/share.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/debug_calls.h"
 
 namespace heddle::cpu {
 namespace {
@@ -20,7 +21,8 @@ bool holds_arrays_alone(const Shape& shape) {
   return shape.is_array() && !shape.is_dynamic();
 }
 
-// What a kernel of one instruction cannot know: other devices, the host, and the order of effects.
+// What a kernel of one instruction cannot know: other devices, the host, and the order of effects;
+// debug calls come in order already.
 Status check(const hlo::Module& module) {
   for (const hlo::Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions) {
@@ -29,7 +31,7 @@ Status check(const hlo::Module& module) {
           instruction.opcode == Opcode::kCall || instruction.opcode == Opcode::kScan ||
           instruction.opcode == Opcode::kPartitionId || instruction.opcode == Opcode::kReplicaId;
       const bool has_order =
-          instruction.opcode == Opcode::kCustomCall &&
+          instruction.opcode == Opcode::kCustomCall && !hlo::is_debug_call(instruction) &&
           instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_has_side_effect;
       if (!has_effect && !is_call && !has_order && holds_arrays_alone(instruction.shape)) continue;
       return base::unimplemented("cpu: ", to_string(instruction.opcode), " of ", module.name,

@@ -7,6 +7,7 @@
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/debug_calls.h"
 
 namespace heddle::cpu {
 namespace {
@@ -89,6 +90,14 @@ bool is_small_system(const Instruction& instruction) {
   const bool is_solve = instruction.opcode == Opcode::kTriangularSolve;
   const bool left = !is_solve || instruction.attrs.get<hlo::TriangularSolveAttrs>().left_side;
   return shape.dimension(shape.rank() - (left ? 2 : 1)) <= kMaxFactorRows;
+}
+
+// It is wanted though nobody reads its result.
+bool shows_something(const hlo::Module& module, const Instruction& instruction) {
+  return hlo::is_debug_call(instruction) ||
+         std::ranges::any_of(instruction.called, [&](hlo::ComputationId id) {
+           return hlo::has_debug_calls(module, id);
+         });
 }
 
 }  // namespace
@@ -257,8 +266,9 @@ void Region::find_uses() {
   is_result_.resize(leaves_.size());
   is_live_[computation_->root.value] = true;
   for (size_t i = count; i-- > 0;) {
-    if (!is_live_[i]) continue;
     const Instruction& instruction = computation_->instructions[i];
+    if (!is_live_[i] && !shows_something(*module_, instruction)) continue;
+    is_live_[i] = true;
     for (size_t k = 0; k < instruction.operands.size(); ++k) {
       is_live_[instruction.operands[k].value] = true;
       if (is_alias(instruction)) continue;
@@ -447,7 +457,9 @@ void Region::order_steps() {
   for (size_t i = 0; i < count; ++i) {
     const Instruction& instruction = computation_->instructions[i];
     if (!is_live_[i] || is_alias(instruction) || instruction.opcode == Opcode::kParameter) continue;
-    if (leaves_of_[i].empty() || is_lazy(leaf(InstructionId(i)))) continue;
+    const bool gives_nothing = leaves_of_[i].empty();
+    if (gives_nothing ? !shows_something(*module_, instruction) : is_lazy(leaf(InstructionId(i))))
+      continue;
     done[i] = false;
     std::vector<bool> seen(leaves_.size());
     collect(InstructionId(i), InstructionId(i), seen);

@@ -7,10 +7,12 @@
 
 #include "heddle/hlo/blocks.h"
 #include "heddle/hlo/custom_derivative.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/internal/custom_calls.h"
 #include "heddle/hlo/linalg/internal/lapack.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/ops/complex_math.h"
+#include "heddle/hlo/ops/debug_calls.h"
 #include "heddle/hlo/ops/permute.h"
 #include "heddle/hlo/ops/topk.h"
 
@@ -324,10 +326,14 @@ constexpr Builtin kBuiltins[] = {
     {"annotate_device_placement", identity},
     {"cpu_csr_sparse_dense_ffi", sparse_times_dense},
     {"dce_sink", nothing},
+    {kCheckCall, check_call},
     {kCustomJvp, function_itself},
     {kElementwiseCall, function_itself},
     {kCustomVjp, function_itself},
     {kLinearSolve, function_itself},
+    {kPrintCall, print_call},
+    {kProgressCall, progress_call},
+    {kReportCall, report_call},
     {kRoot, function_itself},
     {"shape_assertion", shape_assertion},
     {"xla.sdy.FuncResultSharding", identity},

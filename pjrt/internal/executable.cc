@@ -5,6 +5,7 @@
 #include "absl/container/inlined_vector.h"
 #include "heddle/base/arithmetic.h"
 #include "heddle/base/counters.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/internal/types.h"
 
@@ -190,6 +191,18 @@ void Loaded::append_cost(runtime::ProgramCost& cost) const {
   });
 }
 
+namespace {
+
+bool shows_lines(const hlo::Module& module) {
+  return std::ranges::any_of(module.computations, [](const hlo::Computation& computation) {
+    return std::ranges::any_of(computation.instructions, [](const hlo::Instruction& each) {
+      return hlo::is_debug_call(each) && !hlo::is_debug_call(each, hlo::kReportCall);
+    });
+  });
+}
+
+}  // namespace
+
 PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& device,
                                std::shared_ptr<const Client> client,
                                std::shared_ptr<const Loaded> loaded, Compile compile,
@@ -199,7 +212,8 @@ PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& devic
       programs_(std::move(loaded), std::move(compile)),
       program_hash_(program_hash),
       how_(how),
-      types_(std::make_shared<const std::vector<Shape>>(result_shapes())) {
+      types_(std::make_shared<const std::vector<Shape>>(result_shapes())),
+      shows_lines_(shows_lines(module)) {
   if (!programs_.plain()->was_compiled()) mark_from_disk();
   for (const Shape& shape : *types_) sizes_.push_back(shape.byte_size());
   bytes_in_flight_ =
@@ -238,6 +252,8 @@ Status PjrtExecutable::run_into(std::span<const BufferPtr> arguments, std::span<
     HEDDLE_RETURN_IF_ERROR(status);
   }
   std::ranges::move(made, results.begin());
+  // What the next run prints comes after what this one does. An error is told by the results.
+  if (shows_lines_ && !results.empty()) (void)results[0]->await();
   return {};
 }
 

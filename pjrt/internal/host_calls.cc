@@ -9,6 +9,7 @@
 #include "heddle/base/strings.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/custom_call.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/pjrt/abi/ffi.h"
@@ -18,6 +19,7 @@
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/runtime/throttle.h"
 #include "heddle/transform/rebuilder.h"
+#include "heddle/transform/state_thread.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -353,6 +355,24 @@ bool can_call_back(const Client& client) {
          reinterpret_cast<const abi::FfiExtension*>(extension)->register_handler != nullptr;
 }
 
+Status refuse_debug_calls(const hlo::Module& module, const Client& client) {
+  for (const hlo::Computation& computation : module.computations) {
+    for (const Instruction& instruction : computation.instructions) {
+      if (!hlo::is_debug_call(instruction)) continue;
+      const std::string_view what =
+          hlo::is_debug_call(instruction, hlo::kPrintCall)      ? "debug_print"
+          : hlo::is_debug_call(instruction, hlo::kProgressCall) ? "progress"
+                                                                : "debug_check or check_nans";
+      return base::unimplemented(
+          "compile ", module.name, ": ", what, ": platform ", client.platform(),
+          " cannot call functions of this process, and a step that waits for the host would cost "
+          "more than the loop; run the program on cpu, or leave it out on this device",
+          instruction.at.known() ? base::cat(" [", instruction.at, "]") : "");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 bool has_host_calls(const hlo::Module& module) {
@@ -367,9 +387,14 @@ bool has_host_calls(const hlo::Module& module) {
   return false;
 }
 
-StatusOr<hlo::Module> with_host_calls(const hlo::Module& module,
+StatusOr<hlo::Module> with_host_calls(const hlo::Module& given,
                                       const std::shared_ptr<const Client>& client) {
-  if (!has_host_calls(module) || !can_call_back(*client)) return module;
+  if (!has_host_calls(given)) return given;
+  if (!can_call_back(*client)) {
+    HEDDLE_RETURN_IF_ERROR(refuse_debug_calls(given, *client));
+    return given;
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const hlo::Module module, transform::with_debug_calls_in_order(given));
   HEDDLE_ASSIGN_OR_RETURN(const std::string handler, handlers().name_for(client));
   const std::vector<std::string> targets = hlo::custom_call_targets();
   transform::ModuleRebuilder into(module);

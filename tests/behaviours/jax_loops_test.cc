@@ -397,6 +397,24 @@ TEST(Jax, N146_ForwardedYIsAbsentFromTheLoweredLoop) {
   EXPECT_EQ(occurrences(text, "dynamic-update-slice("), 0u) << text;
 }
 
+TEST(Jax, N147_OrderedDebugPrintSurvivesValueAndGradOfScan) {
+  std::string printed;
+  const DebugSink before = set_debug_sink([&](std::string_view lines) { printed += lines; });
+  const auto loss = [](Tensor x) {
+    const auto step = [](Tensor h, Tensor i) {
+      debug_print("before {}", i);
+      h = sin(h);
+      debug_print("after {}", i);
+      return std::pair(h, None{});
+    };
+    return scan(step, x, arange(3)).first;
+  };
+  const auto [value, gradient] = value_and_grad(loss)(scalar(1.0f));
+  EXPECT_GT(gradient.item<float>(), 0);
+  set_debug_sink(before);
+  EXPECT_EQ(printed, "before 0\nafter 0\nbefore 1\nafter 1\nbefore 2\nafter 2\n");
+}
+
 // K. associative_scan.
 
 TEST(Jax, N170_SumAlongAnyAxis) {

@@ -8,6 +8,7 @@ using In = const Inputs&;
 
 constexpr Unrecorded kUnrecorded[] = {
     {"trace/devices.h", "devices by name"},
+    {"set_debug_sink", "where lines go"},
     {"trace/error.h", "errors"},
     {"trace/exchange.h", "host memory of tensors"},
     {"trace/files.h", "arrays in files"},
@@ -153,6 +154,21 @@ std::vector<FunctionSample> creation() {
       {"custom_call",
        [](In i) {
          return custom_call("target", {i.x}, {Shape(i.t, {3, 2})});
+       }},
+      {"debug_print",
+       [](In i) {
+         debug_print("{}", i.x);
+         return Tensors{i.x};
+       }},
+      {"debug_check",
+       [](In i) {
+         debug_check(i.x);
+         return Tensors{i.x};
+       }},
+      {"progress",
+       [](In i) {
+         progress(i.position, 3);
+         return Tensors{i.x};
        }},
   };
 }

@@ -11,6 +11,7 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/batching.h"
 #include "heddle/hlo/custom_derivative.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/hlo/op.h"
 #include "heddle/tests/laws/function_samples.h"
@@ -93,8 +94,8 @@ void collect(const hlo::Module& module, hlo::ComputationId id, Recorded& out,
     if (std::ranges::find(out.opcodes, i.opcode) == out.opcodes.end())
       out.opcodes.push_back(i.opcode);
     const hlo::Slot<hlo::JvpFn> slot = hlo::derivative_of(i).jvp;
-    const bool is_known = slot || is_named || hlo::has_own_derivative(i) || is_region(i.opcode) ||
-                          is_plumbing(i.opcode);
+    const bool is_known = slot || is_named || hlo::is_debug_call(i) || hlo::has_own_derivative(i) ||
+                          is_region(i.opcode) || is_plumbing(i.opcode);
     if (!is_known && out.no_derivative.empty()) out.no_derivative = slot.reason();
     bool per_element = i.opcode != Opcode::kWhile && i.opcode != Opcode::kConditional &&
                        i.opcode != Opcode::kCall && i.opcode != Opcode::kScan;

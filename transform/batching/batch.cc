@@ -1,12 +1,14 @@
 #include "heddle/transform/batch.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <numeric>
 
 #include "heddle/base/span.h"
 #include "heddle/hlo/custom_derivative.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/op.h"
 #include "heddle/transform/batching/internal/batcher.h"
 #include "heddle/transform/dump.h"
@@ -45,19 +47,20 @@ bool is_dynamic(const Shape& shape) {
 
 }  // namespace
 
-bool Batcher::has_while(ComputationId id) {
-  const auto known = has_while_.find(id);
-  if (known != has_while_.end()) return known->second;
+bool Batcher::minds_active(ComputationId id) {
+  const auto known = minds_active_.find(id);
+  if (known != minds_active_.end()) return known->second;
   const Computation computation = source_.at(id);
   const bool has = std::ranges::any_of(computation.instructions,
-                                       [&](const Instruction& each) { return may_not_end(each); });
-  has_while_.emplace(id, has);
+                                       [&](const Instruction& each) { return minds_active(each); });
+  minds_active_.emplace(id, has);
   return has;
 }
 
-bool Batcher::may_not_end(const Instruction& instruction) {
-  return instruction.opcode == Opcode::kWhile ||
-         std::ranges::any_of(instruction.called, [&](ComputationId id) { return has_while(id); });
+bool Batcher::minds_active(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kWhile || hlo::is_debug_call(instruction) ||
+         std::ranges::any_of(instruction.called,
+                             [&](ComputationId id) { return minds_active(id); });
 }
 
 bool Batcher::is_together(const Instruction& instruction) {
@@ -228,7 +231,7 @@ Value Batcher::stopped_where_not(Graph& graph, const Value& p, const Value& x) c
 
 StatusOr<AllLanes> Batcher::of_call(Graph& graph, const Instruction& call, const AllLanes& operands,
                                     const Value& active) {
-  const bool has_active = active && has_while(call.called[0]);
+  const bool has_active = active && minds_active(call.called[0]);
   Values given;
   for (const Lanes& each : operands) given.push_back(each.x);
   if (has_active) given.push_back(active);
@@ -295,6 +298,59 @@ StatusOr<AllLanes> Batcher::of_custom_derivative(Graph& graph, const Instruction
   return out;
 }
 
+StatusOr<AllLanes> Batcher::of_debug_call(Graph& graph, const Instruction& call,
+                                          const AllLanes& operands, const Value& active) {
+  Instruction now = call;
+  std::string& config = now.extras.mutate().backend_config;
+  Values given;
+  if (hlo::is_debug_call(call, hlo::kPrintCall)) {
+    // The lanes of an inner vmap and these are one dimension.
+    const auto entry = [&](std::string_view name) { return hlo::dictionary_entry(config, name); };
+    int64_t lanes = 0;
+    const std::string_view text = entry("lanes");
+    std::from_chars(text.data(), text.data() + text.size(), lanes);
+    const bool is_masked = entry("masked") == "true";
+    if ((lanes != 0 && operands.empty()) || (is_masked && lanes == 0))
+      return without_form(call, "it has no operand for its lanes");
+    for (const Lanes& each : operands) {
+      const Shape shape = each.x.shape();
+      const int64_t d = each.is_batched ? 1 : 0;
+      if (lanes != 0 && (shape.rank() <= d || shape.dimension(d) != lanes))
+        return without_form(call, "it has other lanes than its operands");
+    }
+    const auto flat = [&](const Value& x) {
+      if (lanes == 0) return x;
+      hlo::Dims sizes = x.sizes();
+      sizes[1] *= sizes[0];
+      sizes.erase(sizes.begin());
+      return hlo::reshape(x, sizes);
+    };
+    for (const Lanes& each : operands) given.push_back(flat(full(each)));
+    if (active) {
+      const Value mask = lanes == 0 ? active : flat(hlo::broadcast(active, {size_, lanes}, {0}));
+      if (is_masked)
+        given.back() = given.back() & mask;
+      else
+        given.push_back(mask);
+    }
+    const bool has_mask = is_masked || active;
+    config = base::cat("{text = ", entry("text"), ", at = ", entry("at"),
+                       ", lanes = ", std::max<int64_t>(lanes, 1) * size_,
+                       has_mask ? ", masked = true}" : "}");
+  } else {
+    // A check sees all lanes at once, zeros for those that do not mind. A bar shows the lane that
+    // is ahead.
+    for (const Lanes& each : operands) {
+      Value x = each.x;
+      if (active) x = chosen(active, full(each), graph.zeros(full(each).shape()));
+      if (hlo::is_debug_call(call, hlo::kProgressCall) && (active || each.is_batched))
+        x = hlo::reduce(x, Opcode::kMaximum, 0, {0});
+      given.push_back(x);
+    }
+  }
+  return AllLanes{{copied(graph, now, given, {})}};
+}
+
 StatusOr<AllLanes> Batcher::batched(Graph& graph, const Computation& computation,
                                     const Instruction& instruction, const AllLanes& operands,
                                     const Value& active) {
@@ -317,7 +373,11 @@ StatusOr<AllLanes> Batcher::batched(Graph& graph, const Computation& computation
       return out;
     }
     case Opcode::kCustomCall: {
-      const auto may_wait = [&](hlo::ComputationId id) { return active && has_while(id); };
+      if (hlo::is_debug_call(instruction)) {
+        if (size_ == 0) return AllLanes{{graph.number(u32, 0)}};
+        return of_debug_call(graph, instruction, operands, active);
+      }
+      const auto may_wait = [&](hlo::ComputationId id) { return active && minds_active(id); };
       if (hlo::has_own_derivative(instruction) && size_ > 0 &&
           std::ranges::none_of(instruction.called, may_wait))
         return of_custom_derivative(graph, instruction, operands);
@@ -356,7 +416,7 @@ StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
       values[i] = part(operands, first_leaf(tuple, index), leaf_count(instruction.shape));
     } else if (!together_.empty() && hlo::together_along(instruction) == together_) {
       values[i] = {together(graph, instruction, operands)};
-    } else if (is_any_batched(operands) || (active && may_not_end(instruction)) ||
+    } else if (is_any_batched(operands) || (active && minds_active(instruction)) ||
                is_together(instruction)) {
       HEDDLE_ASSIGN_OR_RETURN(values[i],
                               batched(graph, computation, instruction, operands, active));

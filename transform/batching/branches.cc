@@ -23,7 +23,7 @@ class BranchesBatch {
       const auto first = operands.begin() + static_cast<std::ptrdiff_t>(next);
       branches_.push_back({batcher.at(conditional.called[i]),
                            {first, first + static_cast<std::ptrdiff_t>(count)},
-                           active && batcher.has_while(conditional.called[i])});
+                           active && batcher.minds_active(conditional.called[i])});
       next += count;
     }
   }

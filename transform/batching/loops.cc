@@ -50,7 +50,7 @@ class ScanBatch {
         parts_(scan_parts(caller, scan, body_)),
         inputs_(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(parts_.inputs)),
         carries_(operands.begin() + static_cast<std::ptrdiff_t>(parts_.inputs), operands.end()) {
-    if (active && batcher.has_while(scan.called[0])) active_ = active;
+    if (active && batcher.minds_active(scan.called[0])) active_ = active;
     for (Lanes& each : inputs_) {
       if (each.is_batched) each.x = swapped(each.x, parts_.dimension);
     }

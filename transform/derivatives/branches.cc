@@ -132,7 +132,7 @@ class BranchesJvp {
       const Values parameters = parameters_of(graph, operands.back());
       PartCopy copy(graph, both);
       for (size_t i = 0; i < parameters.size(); ++i) copy.give(both.parameters[i], parameters[i]);
-      ids.push_back(std::move(graph).finish(copy.want(returned_values(both))));
+      ids.push_back(std::move(graph).finish(copy.want_with_effects(returned_values(both))));
     }
     const Values all = choose(operands, ids);
     return results(all, {all.begin() + static_cast<std::ptrdiff_t>(dy_.size()), all.end()});
@@ -186,7 +186,7 @@ class BranchesJvp {
       std::vector<InstructionId> wanted = returned_values(both);
       wanted.resize(dy_.size());
       for (const auto& [id, slot] : branch.kept) wanted.push_back(id);
-      const Values made = copy.want(wanted);
+      const Values made = copy.want_with_effects(wanted);
       Values all(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(dy_.size()));
       all.resize(dy_.size() + slots_.size());
       for (size_t i = 0; i < branch.kept.size(); ++i)

@@ -191,7 +191,7 @@ StatusOr<Values> transpose_of_pullback(Source& source, Graph& graph, const Instr
   for (size_t i = 0; i < ct.size(); ++i) give(residuals + i, ct[i]);
   for (size_t i = 0; i < captures; ++i) give(residuals + ct.size() + i, operands[residuals + i]);
   Values out(residuals + captures);
-  for (const Value& each : copy.want(returned_values(backward))) {
+  for (const Value& each : copy.want_with_effects(returned_values(backward))) {
     if (hlo::has_tangent(each.shape())) out.push_back(each);
   }
   if (out.size() != residuals + captures + tangents) return malformed_call(call);

@@ -90,7 +90,7 @@ StatusOr<Module> jvp(const Module& module, const std::vector<bool>& of) {
   Graph graph(writer, computation.name);
   PartCopy copy(graph, computation);
   for (InstructionId id : computation.parameters) copy.give(id, graph.append(computation.at(id)));
-  const Values made = copy.want(returned_values(computation));
+  const Values made = copy.want_with_effects(returned_values(computation));
   Values all(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(both.results.size()));
   size_t next = both.results.size();
   for (size_t i = 0; i < both.results.size(); ++i)
@@ -154,7 +154,7 @@ ComputationId known_part(Writer& writer, const Computation& both, size_t paramet
   PartCopy part(graph, both);
   for (size_t i = 0; i < parameters; ++i)
     part.give(both.parameters[i], graph.append(both.at(both.parameters[i])));
-  return std::move(graph).finish(part.want(wanted));
+  return std::move(graph).finish(part.want_with_effects(wanted));
 }
 
 // (residuals.., dx..) -> dy.., zeros where a result has no tangent.

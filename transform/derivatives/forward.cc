@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/custom_derivative.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/internal/scan_parts.h"
@@ -201,9 +202,10 @@ Duals Forward::cut(Graph& graph, const Instruction& call, const std::vector<Shap
   } else {
     std::vector<InstructionId> wanted = values;
     wanted.insert(wanted.end(), saved.begin(), saved.end());
-    const auto made = graph.op_of_many(
-        Opcode::kCall, x, hlo::CallAttrs{},
-        {part_of(both, std::span(both.parameters).first(operands.size()), wanted)});
+    const auto made =
+        graph.op_of_many(Opcode::kCall, x, hlo::CallAttrs{},
+                         {part_of(both, std::span(both.parameters).first(operands.size()), wanted,
+                                  PartKind::kWithEffects)});
     for (size_t i = 0; i < results.size(); ++i) out.push_back({made[i]});
     x.insert(x.end(), made.begin() + static_cast<std::ptrdiff_t>(results.size()), made.end());
   }
@@ -212,8 +214,8 @@ Duals Forward::cut(Graph& graph, const Instruction& call, const std::vector<Shap
   given.insert(given.begin() + static_cast<std::ptrdiff_t>(operands.size()), saved.begin(),
                saved.end());
   x.insert(x.end(), dx.begin(), dx.end());
-  const Values made =
-      graph.op_of_many(Opcode::kCall, x, hlo::CallAttrs{}, {part_of(both, given, tangents)});
+  const Values made = graph.op_of_many(Opcode::kCall, x, hlo::CallAttrs{},
+                                       {part_of(both, given, tangents, PartKind::kAgain)});
   size_t next = 0;
   for (size_t i = 0; i < out.size(); ++i) {
     if (results[i].dx) out[i].dx = made[next++];
@@ -224,11 +226,13 @@ Duals Forward::cut(Graph& graph, const Instruction& call, const std::vector<Shap
 // A computation from some values of another, its parameters, to others.
 hlo::ComputationId Forward::part_of(const Computation& computation,
                                     std::span<const InstructionId> given,
-                                    std::span<const InstructionId> wanted) {
+                                    std::span<const InstructionId> wanted, PartKind kind) {
   Graph graph(source_.into(), computation.name);
   PartCopy copy(graph, computation);
   for (InstructionId id : given) copy.give(id, graph.parameter(computation.at(id).shape));
-  return std::move(graph).finish(copy.want(wanted));
+  if (kind == PartKind::kWithEffects)
+    return std::move(graph).finish(copy.want_with_effects(wanted));
+  return without_debug_calls(source_.into(), std::move(graph).finish(copy.want(wanted)));
 }
 
 StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
@@ -258,6 +262,7 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
       return out;
     }
     case Opcode::kCustomCall:
+      if (hlo::is_debug_call(instruction)) return plain(graph, instruction, shapes, operands);
       if (hlo::has_own_derivative(instruction))
         return jvp_of_custom(*this, graph, instruction, shapes, operands);
       return by_rule(graph, instruction, shapes, operands);

@@ -276,7 +276,7 @@ class ScanJvp {
     const size_t outputs = results.size();
     const auto carry = first + static_cast<std::ptrdiff_t>(first_carry_result());
     results.insert(results.end(), carry, carry + static_cast<std::ptrdiff_t>(parts_.carries));
-    const ComputationId id = std::move(body).finish(step.want(results));
+    const ComputationId id = std::move(body).finish(step.want_with_effects(results));
     const Values all =
         flattened(graph_, scan_of(graph_, scan_, primals(inputs_), primals(carries_), id));
     for (size_t at : place) stacked_values_.push_back(all[at]);

@@ -4,6 +4,8 @@
 #include <unordered_map>
 
 #include "heddle/base/located_status.h"
+#include "heddle/hlo/attributes.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/op.h"
 #include "heddle/transform/effects.h"
 
@@ -85,7 +87,24 @@ std::vector<ComputationId> Source::called(const std::vector<ComputationId>& ids)
 }
 
 Values PartCopy::want(std::span<const InstructionId> ids) {
-  std::vector<bool> needed(from_.instructions.size());
+  return copy(ids, std::vector<bool>(from_.instructions.size()));
+}
+
+Values PartCopy::want_with_effects(std::span<const InstructionId> ids) {
+  const Effects effects(to_.writer().module());
+  std::vector<bool> needed(from_.instructions.size()), is_there(needed.size());
+  for (size_t i = 0; i < needed.size(); ++i) {
+    const Instruction& instruction = from_.instructions[i];
+    is_there[i] = bool(values_[i]) ||
+                  (instruction.opcode != Opcode::kParameter &&
+                   std::ranges::all_of(instruction.operands,
+                                       [&](InstructionId id) { return bool(is_there[id.value]); }));
+    needed[i] = is_there[i] && values_[i].is_absent() && effects.of(instruction);
+  }
+  return copy(ids, std::move(needed));
+}
+
+Values PartCopy::copy(std::span<const InstructionId> ids, std::vector<bool> needed) {
   for (InstructionId id : ids) needed[id.value] = true;
   for (size_t i = needed.size(); i-- > 0;) {
     if (!needed[i] || values_[i]) continue;
@@ -101,6 +120,20 @@ Values PartCopy::want(std::span<const InstructionId> ids) {
   Values out;
   for (InstructionId id : ids) out.push_back(values_[id.value]);
   return out;
+}
+
+ComputationId without_debug_calls(Writer& writer, ComputationId id) {
+  if (!hlo::has_debug_calls(writer.module(), id)) return id;
+  hlo::Computation quiet = writer.module().at(id);
+  for (Instruction& instruction : quiet.instructions) {
+    if (hlo::is_debug_call(instruction)) {
+      instruction = {.opcode = Opcode::kConstant,
+                     .shape = instruction.shape,
+                     .attrs = hlo::ConstantAttrs{.literal = Literal(instruction.shape)}};
+    }
+    for (ComputationId& called : instruction.called) called = without_debug_calls(writer, called);
+  }
+  return writer.add(std::move(quiet));
 }
 
 namespace {

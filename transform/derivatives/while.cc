@@ -22,19 +22,24 @@ class WhileJvp {
         state_(operands) {}
 
   StatusOr<Duals> run() {
-    Duals plain = forward_.plain(graph_, loop_, {loop_.shape}, state_);
-    if (const Status why = reason_in(state_); !why.ok()) return poisoned(std::move(plain), why);
+    // Written where it is wanted: a loop with an effect is run though nobody reads it.
+    const auto plain = [&] { return forward_.plain(graph_, loop_, {loop_.shape}, state_); };
+    if (const Status why = reason_in(state_); !why.ok()) return poisoned(plain(), why);
     const std::optional<int64_t> most = greatest_trip_count(loop_);
     if (forward_.mode_ == Mode::kApart && most) return as_scan(*most);
     HEDDLE_RETURN_IF_ERROR(write_body());
-    if (!poison_.ok()) return poisoned(std::move(plain), poison_);
+    if (!poison_.ok()) return poisoned(plain(), poison_);
     HEDDLE_RETURN_IF_ERROR(write_condition());
+    if (forward_.mode_ == Mode::kApart) {  // the loop without tangents shows what there is to see
+      body_id_ = without_debug_calls(forward_.source_.into(), body_id_);
+      condition_id_ = without_debug_calls(forward_.source_.into(), condition_id_);
+    }
     Values start = tuple_of(state_);
     Value made = graph_.op(Opcode::kWhile, {graph_.tuple(start)}, {}, {body_id_, condition_id_});
     if (most) made = graph_.with_frontend_attributes(made, {{kMaxSteps, base::cat(*most)}});
     const Values all = flattened(graph_, made);
     // Apart, the values are those of the loop without tangents.
-    Duals out = forward_.mode_ == Mode::kApart ? plain : Duals(plain.size());
+    Duals out = forward_.mode_ == Mode::kApart ? plain() : Duals(state_.size());
     size_t next = state_.size();
     for (size_t i = 0; i < out.size(); ++i) {
       if (forward_.mode_ == Mode::kTogether) out[i].x = all[i];

@@ -37,8 +37,9 @@ class Batcher {
   [[nodiscard]] hlo::Computation at(hlo::ComputationId id) const { return source_.at(id); }
   Writer& into() { return source_.into(); }
   [[nodiscard]] int64_t size() const { return size_; }
-  // Whether a while is anywhere in it.
-  bool has_while(hlo::ComputationId id);
+  // Whether anything in it does as much for lanes that do not want it as for one that does: a
+  // while, or a debug call.
+  bool minds_active(hlo::ComputationId id);
   // The type of one leaf, and the leaf with one value a lane.
   [[nodiscard]] Shape type_of(const Shape& lane, bool is_batched) const;
   [[nodiscard]] Value full(const Lanes& lanes) const;
@@ -50,8 +51,7 @@ class Batcher {
   [[nodiscard]] Value chosen(const Value& p, const Value& x, const Value& y) const;
 
  private:
-  // Where no lane wants it, as much as where one does.
-  bool may_not_end(const hlo::Instruction& instruction);
+  bool minds_active(const hlo::Instruction& instruction);
   // Whether lanes do it together, or something inside.
   bool is_together(const hlo::Instruction& instruction);
   Value reduced(Graph& graph, const Value& x, const hlo::Instruction& all_reduce);
@@ -68,6 +68,10 @@ class Batcher {
   StatusOr<AllLanes> of_call(Graph& graph, const hlo::Instruction& call, const AllLanes& operands,
                              const Value& active);
 
+  // What a program shows of itself: lines for the lanes that want it.
+  StatusOr<AllLanes> of_debug_call(Graph& graph, const hlo::Instruction& call,
+                                   const AllLanes& operands, const Value& active);
+
   // Of a function with a derivative of its own: all of it, for lanes that differ in everything.
   StatusOr<AllLanes> of_custom_derivative(Graph& graph, const hlo::Instruction& call,
                                           const AllLanes& operands);
@@ -82,7 +86,7 @@ class Batcher {
   int64_t size_;
   std::string_view together_;
   std::map<std::tuple<hlo::ComputationId, std::vector<bool>, bool>, Called> calls_;
-  std::map<hlo::ComputationId, bool> has_while_, has_together_;
+  std::map<hlo::ComputationId, bool> minds_active_, has_together_;
 };
 
 // Rules of regions. Operands are leaves, those of all operands one after another.

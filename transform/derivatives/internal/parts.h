@@ -63,12 +63,21 @@ class PartCopy {
   void give(hlo::InstructionId id, const Value& value) { values_[id.value] = value; }
   // The values, copied where they are not given.
   Values want(std::span<const hlo::InstructionId> ids);
+  // And what has an effect (transform/effects.h), where that needs none of the parameters that were
+  // not given: of the parts that a computation is cut into, the one that is run for its effects.
+  Values want_with_effects(std::span<const hlo::InstructionId> ids);
 
  private:
+  Values copy(std::span<const hlo::InstructionId> ids, std::vector<bool> needed);
+
   Graph& to_;
   const hlo::Computation& from_;
   Values values_;
 };
+
+// The computation without its debug calls (hlo/debug_calls.h), for a part that computes again what
+// another part computes too: itself where it has none.
+hlo::ComputationId without_debug_calls(Writer& writer, hlo::ComputationId id);
 
 // The computation, a part of the module that is written, with equal values once: what a rule writes
 // may be there already, and is kept once then.

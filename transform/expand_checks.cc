@@ -1,0 +1,230 @@
+#include "heddle/transform/expand_checks.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "heddle/base/strings.h"
+#include "heddle/hlo/attributes.h"
+#include "heddle/hlo/debug_calls.h"
+#include "heddle/transform/derivatives/internal/parts.h"
+#include "heddle/transform/state_thread.h"
+
+namespace heddle::transform {
+
+using hlo::Computation;
+using hlo::ComputationId;
+using hlo::Dims;
+using hlo::Instruction;
+using hlo::Opcode;
+
+namespace {
+
+bool is_float(const Shape& shape) {
+  return shape.is_array() && !shape.is_dynamic() &&
+         (is_floating(shape.dtype()) || is_complex(shape.dtype())) && shape.element_count() > 0;
+}
+
+bool has_float(const Shape& shape) {
+  return shape.is_tuple() ? std::ranges::any_of(shape.elements(), has_float) : is_float(shape);
+}
+
+// What makes no value of its own, or is written as it is.
+bool only_moves(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kCopy:
+    case Opcode::kOptBarrier:
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kTranspose:
+    case Opcode::kSlice:
+    case Opcode::kReverse:
+    case Opcode::kConcatenate:
+    case Opcode::kDynamicSlice:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kGather:
+    case Opcode::kPad: return true;
+    default: return false;
+  }
+}
+
+// Which values elements of are chosen from, and nothing else: where(x > 0, log(x), 0) may well have
+// NaN in the elements that nobody takes. What is chosen is checked in their place.
+std::vector<bool> chosen_from(const Computation& computation) {
+  std::vector<bool> out(computation.instructions.size(), true);
+  out[computation.root.value] = false;
+  for (size_t i = out.size(); i-- > 0;) {
+    const Instruction& user = computation.instructions[i];
+    const bool hands_on =
+        out[i] && (has_trait(user.opcode, hlo::kElementwise) || only_moves(user.opcode));
+    for (size_t k = 0; k < user.operands.size(); ++k) {
+      const bool chooses = user.opcode == Opcode::kSelect && k > 0;
+      if (!chooses && !hands_on) out[user.operands[k].value] = false;
+    }
+  }
+  return out;
+}
+
+int64_t loop_depth(const hlo::Module& module) {
+  std::vector<int64_t> depth(module.computations.size());  // callees stand before their callers
+  for (size_t c = 0; c < depth.size(); ++c) {
+    for (const Instruction& instruction : module.computations[c].instructions) {
+      const bool loops =
+          instruction.opcode == Opcode::kWhile || instruction.opcode == Opcode::kScan;
+      for (ComputationId id : instruction.called)
+        depth[c] = std::max(depth[c], depth[id.value] + (loops ? 1 : 0));
+    }
+  }
+  return depth[module.entry.value];
+}
+
+std::string place_of(const Instruction& instruction) {
+  if (instruction.at.known()) return to_string(instruction.at);
+  const hlo::Metadata& metadata = instruction.extras->metadata;
+  if (metadata.source_file.empty()) return "";
+  return base::cat(metadata.source_file, ":", metadata.source_line);
+}
+
+Dims all_dimensions(const Value& x) {
+  Dims out(static_cast<size_t>(x.rank()));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+Value any(const Value& p) {
+  return p.rank() == 0 ? p : hlo::reduce(p, Opcode::kOr, 0, all_dimensions(p));
+}
+
+// The state: record s32[2 + loops] as heddle.report reads it, and s32[loops], the steps that the
+// loops around are in, the innermost first; -1 where there are no more.
+class Checks final : public StateThread {
+ public:
+  Checks(int64_t loops, bool all) : loops_(std::max<int64_t>(loops, 1)), all_(all) {}
+
+  bool takes_part(const Computation& computation, const Instruction& instruction) const override {
+    if (hlo::is_debug_call(instruction, hlo::kCheckCall)) return true;
+    if (!all_ || only_moves(instruction.opcode) || !has_float(instruction.shape)) return false;
+    auto found = chosen_from_.find(&computation);
+    if (found == chosen_from_.end())
+      found = chosen_from_.emplace(&computation, chosen_from(computation)).first;
+    const auto at = static_cast<size_t>(&instruction - computation.instructions.data());
+    return !found->second[at];
+  }
+
+  Values start(Graph& graph) const override {
+    std::vector<int64_t> none(static_cast<size_t>(loops_), -1);
+    const Value steps = graph.integers(none);
+    none.insert(none.begin(), {0, 0});
+    return {graph.integers(none), steps};
+  }
+
+  Value write(Graph& graph, const Instruction& instruction, const Values& operands,
+              std::vector<ComputationId> called, Values& state) override {
+    if (hlo::is_debug_call(instruction, hlo::kCheckCall)) {
+      const int64_t number = note(instruction, {});
+      if (!operands.empty()) check(graph, operands[0], number, /*infinities=*/true, state);
+      return graph.number(u32, 0);
+    }
+    const Value made = copied(graph, instruction, operands, std::move(called));
+    const int64_t number = note(instruction, to_string(instruction.opcode));
+    for (const Value& leaf : flattened(graph, made))
+      check(graph, leaf, number, /*infinities=*/false, state);
+    return made;
+  }
+
+  Values entered(Graph& graph, const Values& state) const override {
+    const Value zero = graph.integers({0});
+    if (loops_ == 1) return {state[0], zero};
+    return {state[0], hlo::concatenate({zero, slice(state[1], 0, 0, loops_ - 1)}, 0)};
+  }
+  Values stepped(Graph& graph, const Values& state) const override {
+    std::vector<int64_t> one(static_cast<size_t>(loops_));
+    one[0] = 1;
+    return {state[0], state[1] + graph.integers(one)};
+  }
+  Values left(Graph&, const Values& before, const Values& after) const override {
+    return {after[0], before[1]};
+  }
+  Value goes_on(Graph&, const Value& condition, const Values& state) const override {
+    return condition & is_fine(state[0]);
+  }
+
+  void finish(Graph& graph, const Values& state) override {
+    hlo::CustomCallAttrs attrs;
+    attrs.custom_call_target = hlo::kReportCall;
+    attrs.custom_call_has_side_effect = true;
+    attrs.api_version = hlo::ApiVersion::kTypedFfi;
+    Instruction report{.opcode = Opcode::kCustomCall,
+                       .shape = Shape::scalar(u32),
+                       .operands = {state[0].id()},
+                       .attrs = std::move(attrs)};
+    report.extras.mutate().backend_config = base::cat("{", sites_, "}");
+    graph.append(std::move(report));
+  }
+
+ private:
+  // The number of a check, from 1. `opcode`: of the instruction, where it is no debug_check.
+  int64_t note(const Instruction& instruction, std::string_view opcode) {
+    const int64_t number = ++count_;
+    const std::string& config = instruction.extras->backend_config;
+    std::string name = "\"?\"", at = "\"\"";
+    if (!opcode.empty()) {
+      name = hlo::quoted_text(base::cat("check_nans: the result of ", opcode,
+                                        instruction.name.empty() ? "" : " ", instruction.name));
+      at = hlo::quoted_text(place_of(instruction));
+    } else if (const auto text = hlo::dictionary_entry(config, "name"); text.size() > 1) {
+      name = base::cat("\"debug_check: ", text.substr(1));
+      if (const auto place = hlo::dictionary_entry(config, "at"); !place.empty()) at = place;
+    }
+    base::append(sites_, sites_.empty() ? "" : ", ", "name", number, " = ", name, ", at", number,
+                 " = ", at);
+    return number;
+  }
+
+  static Value is_fine(const Value& record) {
+    return hlo::reshape(slice(record, 0, 0, 1), {}) == 0.0;
+  }
+
+  void check(Graph& graph, const Value& given, int64_t number, bool infinities,
+             Values& state) const {
+    if (!is_float(given.shape())) return;
+    const bool is_small = is_floating(given.dtype()) && bit_width(given.dtype()) <= 8;
+    const Value x = is_small ? hlo::convert(given, f32) : given;
+    const Value re = hlo::real(x), im = hlo::imag(x);
+    const Value is_nan = any(is_complex(x.dtype()) ? (re != re) | (im != im) : x != x);
+    const Value bad = infinities ? any(!hlo::is_finite(x)) : is_nan;
+    const Value kind = hlo::select(is_nan, graph.number(s32, 1), graph.number(s32, 2));
+    const Value found =
+        hlo::concatenate({graph.integers({number}), hlo::reshape(kind, {1}), state[1]}, 0);
+    const Value is_first = hlo::broadcast(bad & is_fine(state[0]), state[0].sizes(), {});
+    state[0] = hlo::select(is_first, found, state[0]);
+  }
+
+  const int64_t loops_;
+  const bool all_;
+  int64_t count_ = 0;
+  std::string sites_;
+  mutable std::map<const Computation*, std::vector<bool>> chosen_from_;
+};
+
+}  // namespace
+
+bool has_checks(const hlo::Module& module) {
+  return std::ranges::any_of(module.computations, [](const Computation& computation) {
+    return std::ranges::any_of(computation.instructions, [](const Instruction& each) {
+      return hlo::is_debug_call(each, hlo::kCheckCall);
+    });
+  });
+}
+
+StatusOr<hlo::Module> expand_checks(const hlo::Module& module, bool all) {
+  Checks checks(loop_depth(module), all);
+  return with_state(module, checks);
+}
+
+}  // namespace heddle::transform
