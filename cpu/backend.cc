@@ -8,6 +8,7 @@
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/inspect.h"
 #include "heddle/cpu/jit/jit.h"
+#include "heddle/cpu/kernels/direct.h"
 #include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/random_bits.h"
@@ -138,7 +139,9 @@ class CpuBackend final : public runtime::HostBackend {
       : HostBackend("cpu", "host processor",
                     {.asynchronous = options.asynchronous, .devices = options.devices}),
         options_(options),
-        evaluator_(runtime::make_evaluator_programs()) {}
+        evaluator_(runtime::make_evaluator_programs()) {
+    if (may_be_stored(options)) use_direct_kernels(direct_kernels());
+  }
 
   std::string version() const override {
     if (const Status status = find_code_generator(); !status.ok())
