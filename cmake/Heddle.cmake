@@ -229,10 +229,14 @@ function(heddle_jit)
       "-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512")
     set_source_files_properties(${kernels}/matmul_avx2.cc ${kernels}/fft_avx2.cc PROPERTIES COMPILE_OPTIONS
       "-mavx2;-mfma")
+    set_source_files_properties(${kernels}/direct_avx2.cc PROPERTIES COMPILE_OPTIONS
+      "-O3;-mavx2;-fno-math-errno;-fno-trapping-math")
   else()
     set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/matmul_avx2.cc ${kernels}/fft_avx512.cc
-      ${kernels}/fft_avx2.cc PROPERTIES HEADER_FILE_ONLY ON)
+      ${kernels}/fft_avx2.cc ${kernels}/direct_avx2.cc PROPERTIES HEADER_FILE_ONLY ON)
   endif()
+  set_source_files_properties(${kernels}/direct_generic.cc PROPERTIES COMPILE_OPTIONS
+    "-O3;-fno-math-errno;-fno-trapping-math")
   find_package(LLVM 19.1 QUIET CONFIG)
   heddle_build_digest()
   if(NOT LLVM_FOUND)

@@ -267,7 +267,8 @@ GraphPtr Graphs::find(const Call& call) {
   if (GraphPtr known = find_known(call)) {
     if (options_.check || checks_all()) check_unchanged(*known, call);
     const std::lock_guard lock(mutex_);
-    return latest_ = std::move(known);
+    if (latest_ != known) latest_ = known;
+    return known;
   }
   const std::lock_guard lock(trace_mutex());
   if (GraphPtr known = find_known(call)) return known;  // another thread traced it

@@ -8,6 +8,7 @@
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/inspect.h"
 #include "heddle/cpu/jit/jit.h"
+#include "heddle/cpu/kernels/direct.h"
 #include "heddle/cpu/loop_clock.h"
 #include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/lower.h"
@@ -144,7 +145,9 @@ class CpuBackend final : public runtime::HostBackend {
       : HostBackend("cpu", "host processor",
                     {.asynchronous = options.asynchronous, .devices = options.devices}),
         options_(options),
-        evaluator_(runtime::make_evaluator_programs()) {}
+        evaluator_(runtime::make_evaluator_programs()) {
+    if (may_be_stored(options)) use_direct_kernels(direct_kernels());
+  }
 
   std::string version() const override {
     if (const Status status = find_code_generator(); !status.ok())
@@ -207,12 +210,10 @@ std::unique_ptr<runtime::Backend> make_cpu(const CpuOptions& options) {
 StatusOr<Stages> stages_of(const hlo::Module& module) {
   HEDDLE_ASSIGN_OR_RETURN(const Lowered lower, lowered(module));
   Stages stages{.plan = to_text(lower.program.plan), .llvm = {}, .assembly = {}};
-  HEDDLE_ASSIGN_OR_RETURN(
-      JitResult result,
-      compile_plan({.plan = &lower.program.plan,
-                    .call_kernel = call_kernel,
-                    .share_loop = share_loop,
-                    .wants_text = true}));
+  HEDDLE_ASSIGN_OR_RETURN(JitResult result, compile_plan({.plan = &lower.program.plan,
+                                                          .call_kernel = call_kernel,
+                                                          .share_loop = share_loop,
+                                                          .wants_text = true}));
   stages.llvm = std::move(result.ir);
   stages.assembly = std::move(result.assembly);
   return stages;

@@ -108,6 +108,17 @@ class NativeProgram final : public HostProgram {
     }
   }
 
+  bool runs_in_place() const override { return true; }
+
+  Status run_in_place(std::span<const void* const> arguments, std::span<void* const> results,
+                      const StopToken& stop) const override {
+    try {
+      return call(arguments.data(), results.data(), stop);
+    } catch (const std::bad_alloc&) {
+      return no_memory();
+    }
+  }
+
   std::optional<int64_t> scratch_bytes() const override { return parts_.arena_bytes; }
   std::optional<double> flops() const override { return parts_.cost.flops; }
   std::optional<double> bytes_accessed() const override { return parts_.cost.bytes; }
@@ -143,6 +154,24 @@ class NativeProgram final : public HostProgram {
     return origin.file.empty() ? status : with_location(status, place_of(origin));
   }
 
+  // The code only reads the arguments.
+  Status call(const void* const* arguments, void* const* results, const StopToken& stop) const {
+    RunContext context{&parts_, {}};
+    const auto enter = [&](void* arena) {
+      return entry_(&context, arena, const_cast<void* const*>(arguments), results,
+                    constants_.data(), stop.stop_possible() ? stop.flag() : &kNever);
+    };
+    int64_t code = 0;
+    if (parts_.arena_bytes == 0) {
+      code = enter(nullptr);
+    } else {
+      Literal arena = arenas_.take();
+      code = enter(arena.mutable_bytes());
+      arenas_.give_back(std::move(arena));
+    }
+    return code == 0 ? Status() : error_of(Exit::of(code), context);
+  }
+
   StatusOr<std::vector<Literal>> run_code(std::vector<Literal> leaves,
                                           const StopToken& stop) const {
     Pointers arguments(leaves.size()), places(result_shapes_.size());
@@ -157,20 +186,7 @@ class NativeProgram final : public HostProgram {
       if (!results[i].is_valid()) results[i] = Literal::uninitialised(result_shapes_[i]);
       places.data()[i] = results[i].mutable_bytes();
     }
-    RunContext context{&parts_, {}};
-    const auto call = [&](void* arena) {
-      return entry_(&context, arena, arguments.data(), places.data(), constants_.data(),
-                    stop.stop_possible() ? stop.flag() : &kNever);
-    };
-    int64_t code = 0;
-    if (parts_.arena_bytes == 0) {
-      code = call(nullptr);
-    } else {
-      Literal arena = arenas_.take();
-      code = call(arena.mutable_bytes());
-      arenas_.give_back(std::move(arena));
-    }
-    if (code != 0) return error_of(Exit::of(code), context);
+    HEDDLE_RETURN_IF_ERROR(call(arguments.data(), places.data(), stop));
     for (const auto& [argument, result] : parts_.taken) {  // the memory may have another shape
       const auto i = static_cast<size_t>(result);
       if (!same_type(results[i].shape(), result_shapes_[i]))

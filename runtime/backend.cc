@@ -259,7 +259,10 @@ StatusOr<Literal> Backend::share_with_host(Buffer& /*buffer*/) {
 }
 
 Backend::~Backend() {
-  for (const auto& device : devices_) device->backend_.store(nullptr, std::memory_order_release);
+  for (const auto& device : devices_) {
+    device->set_direct_kernels(nullptr);
+    device->backend_.store(nullptr, std::memory_order_release);
+  }
 }
 
 Device& Backend::add_device(std::string kind) {

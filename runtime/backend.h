@@ -38,6 +38,7 @@ class Backend;
 class Buffer;
 class Device;
 class Download;
+struct DirectKernels;  // heddle/runtime/direct.h
 struct StridedArray;
 struct UploadOptions;
 using BufferPtr = std::shared_ptr<Buffer>;
@@ -73,6 +74,15 @@ class Device : public std::enable_shared_from_this<Device> {
   // What may be in flight, and what is: runtime/throttle.h.
   [[nodiscard]] Throttle& throttle() const { return *throttle_; }
 
+  // For Heddle's own code: runtime/direct.h. Null: none, or the backend is gone.
+  [[nodiscard]] const DirectKernels* direct_kernels() const {
+    return direct_kernels_.load(std::memory_order_acquire);
+  }
+  // Of static storage. Only for a device whose buffers lie in host memory, as HostBackend's.
+  void set_direct_kernels(const DirectKernels* kernels) {
+    direct_kernels_.store(kernels, std::memory_order_release);
+  }
+
  private:
   friend class Backend;
   friend class Buffer;
@@ -88,6 +98,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::shared_ptr<Throttle> throttle_;
   std::atomic<int64_t> live_bytes_{0};
   std::atomic<int64_t> peak_bytes_{0};
+  std::atomic<const DirectKernels*> direct_kernels_{nullptr};
 };
 
 // An array on a device, or on its way there. Never a tuple. All of it may be called from any
@@ -99,6 +110,7 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
 
   [[nodiscard]] const Shape& shape() const { return *shape_; }
+  [[nodiscard]] const std::shared_ptr<const Shape>& shape_ptr() const { return shape_; }
   [[nodiscard]] Device& device() const { return *device_; }
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }
 

@@ -23,6 +23,27 @@ struct Argument {
   [[nodiscard]] StatusOr<Literal> value() const { return donated ? slot->take() : slot->share(); }
 };
 using Arguments = absl::InlinedVector<Argument, 8>;
+
+// The bytes of arguments for one run.
+class ReadArguments {
+ public:
+  explicit ReadArguments(size_t count) : bytes_(count), slots_(count) {}
+  ~ReadArguments() {
+    for (const std::shared_ptr<Slot>& slot : slots_) {
+      if (slot != nullptr) slot->end_use();
+    }
+  }
+  ReadArguments(const ReadArguments&) = delete;
+  ReadArguments& operator=(const ReadArguments&) = delete;
+  [[nodiscard]] bool read(size_t i, LiteralBuffer& buffer) {
+    return (bytes_[i] = buffer.bytes_for_run(slots_[i])) != nullptr;
+  }
+  [[nodiscard]] std::span<const void* const> bytes() const { return bytes_; }
+
+ private:
+  absl::InlinedVector<const void*, 8> bytes_;
+  absl::InlinedVector<std::shared_ptr<Slot>, 8> slots_;
+};
 using Slots = std::vector<std::shared_ptr<Slot>>;
 
 // The values of the arguments, waiting for them. An argument that carries an error passes it on;
@@ -80,6 +101,10 @@ class HostExecutable final : public Executable {
   StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> buffers,
                                        const ExecuteOptions& options) override {
     HEDDLE_ASSIGN_OR_RETURN(Throttle::Ticket ticket, admit(result_bytes_, options));
+    if (queue_ == nullptr && options.donate.empty() && result_bytes_ <= kMostInPlace &&
+        program_->runs_in_place()) {
+      if (auto results = run_in_place(buffers, options.stop)) return *std::move(results);
+    }
     Arguments arguments(buffers.size());
     HEDDLE_RETURN_IF_ERROR(take(buffers, options, arguments));
     if (queue_ == nullptr) return run_now(arguments, options.stop);
@@ -87,6 +112,38 @@ class HostExecutable final : public Executable {
   }
 
  private:
+  // Of results that memory is there for: what a greater run lacks, the program says.
+  static constexpr int64_t kMostInPlace = int64_t{1} << 20;
+
+  // Nothing where an argument's value is not there.
+  std::optional<StatusOr<std::vector<BufferPtr>>> run_in_place(std::span<const BufferPtr> buffers,
+                                                               const StopToken& stop) const {
+    ReadArguments arguments(buffers.size());
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (!arguments.read(i, on_host(buffers[i]))) return std::nullopt;
+    }
+    absl::InlinedVector<Literal, 2> values(results_.size());
+    absl::InlinedVector<void*, 8> places(results_.size());
+    std::vector<BufferPtr> results(results_.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      const Result& result = results_[i];
+      if (result.bytes <= LiteralBuffer::kFewBytes) {
+        auto few = std::make_shared<LiteralBuffer>(device(), result.shape, result.bytes);
+        places[i] = few->few();
+        results[i] = std::move(few);
+      } else {
+        values[i] = Literal::uninitialised(*result.shape);
+        places[i] = values[i].mutable_bytes();
+      }
+    }
+    HEDDLE_RETURN_IF_ERROR(program_->run_in_place(arguments.bytes(), places, stop));
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i] == nullptr)
+        results[i] = result_buffer(i, std::make_shared<Slot>(std::move(values[i])));
+    }
+    return results;
+  }
+
   Status take(std::span<const BufferPtr> buffers, const ExecuteOptions& options,
               Arguments& arguments) const {
     bool all_there = true;
@@ -168,6 +225,12 @@ class HostExecutable final : public Executable {
 
 }  // namespace
 
+Status HostProgram::run_in_place(std::span<const void* const> /*arguments*/,
+                                 std::span<void* const> /*results*/,
+                                 const StopToken& /*stop*/) const {
+  return base::unimplemented("run: of bytes to bytes");
+}
+
 HostBackend::HostBackend(std::string name, const std::string& device_kind,
                          const HostOptions& options)
     : Backend(std::move(name)) {
@@ -179,6 +242,11 @@ HostBackend::HostBackend(std::string name, const std::string& device_kind,
 }
 
 HostBackend::~HostBackend() = default;
+
+void HostBackend::use_direct_kernels(const DirectKernels& kernels) {
+  if (!queues_.empty()) return;
+  for (const auto& device : devices()) device->set_direct_kernels(&kernels);
+}
 
 StatusOr<std::shared_ptr<Executable>> HostBackend::compile_module(const hlo::Module& module,
                                                                   const CompileOptions& options,

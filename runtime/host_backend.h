@@ -28,6 +28,12 @@ class HostProgram {
   // errors: Cancelled where `stop` asks for it
   [[nodiscard]] virtual StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
                                                            const StopToken& stop) const = 0;
+  // The same of bytes to bytes, none of which lies in another's, where runs_in_place(). Argument i
+  // is only read.
+  [[nodiscard]] virtual bool runs_in_place() const { return false; }
+  [[nodiscard]] virtual Status run_in_place(std::span<const void* const> arguments,
+                                            std::span<void* const> results,
+                                            const StopToken& stop) const;
   // It came from the disk cache.
   [[nodiscard]] virtual bool is_from_disk() const { return false; }
   // What a run holds beside arguments and results, where that is known before.
@@ -48,6 +54,9 @@ class HostBackend : public Backend, public SpmdBackend {
 
  protected:
   HostBackend(std::string name, const std::string& device_kind, const HostOptions& options);
+  // For a maker: runs of small elementwise ops need no program then (runtime/direct.h). Ignored
+  // where runs are asynchronous: an operand may be pending. `kernels` is of static storage.
+  void use_direct_kernels(const DirectKernels& kernels);
 
   // errors: as Backend::compile()
   [[nodiscard]] virtual StatusOr<std::shared_ptr<const HostProgram>> prepare(

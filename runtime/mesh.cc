@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <typeinfo>
 
 #include "heddle/base/strings.h"
 #include "heddle/runtime/internal/mesh_executable.h"
@@ -136,8 +137,8 @@ void ShardedBuffer::release() {
 ShardedBuffer* as_sharded(Buffer& buffer) { return dynamic_cast<ShardedBuffer*>(&buffer); }
 
 const hlo::Sharding* sharding_of(const Buffer& buffer) {
-  const auto* sharded = dynamic_cast<const ShardedBuffer*>(&buffer);
-  return sharded == nullptr ? nullptr : &sharded->sharding();
+  if (typeid(buffer) != typeid(ShardedBuffer)) return nullptr;  // which is final
+  return &static_cast<const ShardedBuffer&>(buffer).sharding();
 }
 
 StatusOr<BufferPtr> to_devices(Device& mesh, const Literal& literal, const hlo::Sharding& sharding,

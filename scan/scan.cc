@@ -304,11 +304,15 @@ class AtOnce {
  private:
   // The shardings of the arguments, for ReadyKey.
   [[nodiscard]] std::vector<std::shared_ptr<const hlo::Sharding>> shardings() const {
+    const auto all = {&init_.leaves, &xs_.leaves, &body_->captures};
+    const auto has_sharding = [](const Tensor& leaf) { return leaf.node()->sharding != nullptr; };
     std::vector<std::shared_ptr<const hlo::Sharding>> out;
-    for (const std::vector<Tensor>* leaves : {&init_.leaves, &xs_.leaves, &body_->captures}) {
+    if (std::ranges::none_of(
+            all, [&](const auto* leaves) { return std::ranges::any_of(*leaves, has_sharding); }))
+      return out;
+    for (const std::vector<Tensor>* leaves : all) {
       for (const Tensor& leaf : *leaves) out.push_back(leaf.node()->sharding);
     }
-    if (std::ranges::none_of(out, [](const auto& s) { return s != nullptr; })) out.clear();
     return out;
   }
 

@@ -269,13 +269,37 @@ void check_passed_once(const std::vector<int>& donate, const std::vector<BufferP
   }
 }
 
+// The buffers of arguments and captures that are as they have to be; false, at the first mistake,
+// which others have words for.
+bool take_buffers(const Program& program, const Device& device, std::span<const Tensor> arguments,
+                  SourceLocation at, std::vector<BufferPtr>& buffers) {
+  const std::vector<SignatureLeaf>& want = program.signature(at).arguments;
+  const std::vector<Tensor>& captures = program.captures();
+  if (arguments.size() != want.size()) return false;
+  buffers.reserve(arguments.size() + captures.size());
+  const auto take = [&](const Tensor& tensor, const Shape& type) {
+    if (!tensor.is_valid()) return false;
+    const trace_internal::Node& node = *tensor.node();
+    if (node.scope || !node.buffer || &node.buffer->device() != &device) return false;
+    if (!same_type(node.shape, type) || node.buffer->is_deleted()) return false;
+    buffers.push_back(node.buffer);
+    return true;
+  };
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (!take(arguments[i], want[i].shape)) return false;
+  }
+  return std::ranges::all_of(
+      captures, [&](const Tensor& capture) { return take(capture, capture.shape(at)); });
+}
+
 }  // namespace
 
 std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> arguments,
                                          SourceLocation at) const {
   const State& now = state("run", at);
-  const std::vector<Tensor> all = now.program.operands(arguments, at);
-  const std::vector<BufferPtr> buffers = trace_internal::buffers_of(all, "run", at);
+  std::vector<BufferPtr> buffers;
+  if (!take_buffers(now.program, now.executable->device(), arguments, at, buffers))
+    buffers = trace_internal::buffers_of(now.program.operands(arguments, at), "run", at);
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Device& there = buffers[i]->device();
     if (&there == &now.executable->device()) continue;
@@ -290,7 +314,7 @@ std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> arguments,
     for (size_t i = 0; i < donate.size(); ++i) {
       const auto given = static_cast<size_t>(donate[i]);
       if (!buffers[given]->is_deleted()) continue;
-      trace_internal::set_remark(*all[given].node(),
+      trace_internal::set_remark(*arguments[given].node(),
                                  std::make_shared<const trace_internal::Remark>(
                                      trace_internal::Remark{{}, now.donated_as[i], at}));
     }

@@ -3,6 +3,7 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
+#include "heddle/trace/eager.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
@@ -16,11 +17,13 @@ using trace_internal::PublicCall;
 using trace_internal::user_name;
 
 Tensor unary(Opcode opcode, const Operand& x) {
+  if (Tensor made = trace_internal::eager_unary(opcode, x); made.is_valid()) return made;
   const PublicCall call(user_name(opcode), x.at());
   return emit({.opcode = opcode, .operands = {as_tensor(x)}});
 }
 
 Tensor binary(Opcode opcode, const Operand& x, const Operand& y) {
+  if (Tensor made = trace_internal::eager_binary(opcode, x, y); made.is_valid()) return made;
   return one_program(user_name(opcode), x.at(), [&] {
     OperandPair pair = unify(x, y);
     return emit({.opcode = opcode, .operands = {std::move(pair.a), std::move(pair.b)}});
@@ -61,6 +64,7 @@ void refuse_chain(const Operand& x, const Operand& y) {
 }
 
 Tensor compare(hlo::ComparisonDirection direction, const Operand& x, const Operand& y) {
+  if (Tensor made = trace_internal::eager_comparison(direction, x, y); made.is_valid()) return made;
   const PublicCall call(name_of(direction), x.at());
   const bool is_equality =
       direction == hlo::ComparisonDirection::kEq || direction == hlo::ComparisonDirection::kNe;

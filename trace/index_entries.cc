@@ -5,6 +5,7 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
+#include "heddle/trace/eager.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/positions.h"
@@ -305,6 +306,10 @@ Tensor take_at(Operand operand, const std::vector<IndexEntry>& entries) {
 }
 
 Tensor Tensor::operator[](const IndexEntry& entry) const {
+  if (const int64_t* position = std::get_if<int64_t>(&entry.value())) {
+    Tensor row = trace_internal::eager_row(*this, *position, entry.at());
+    if (row.is_valid()) return row;
+  }
   return trace_internal::picked(trace_internal::kSubscript, *this, {entry}, entry.at());
 }
 

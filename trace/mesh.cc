@@ -213,7 +213,8 @@ Tensor placeholder(const base::Ints& shape, DType dtype, const PlaceholderOption
   const trace_internal::PublicCall call("placeholder", at);
   Tensor plain = placeholder(std::move(shape), dtype, at);
   if (!options.sharding.has_value()) return plain;
-  auto node = std::make_shared<trace_internal::Node>(*plain.node());
+  auto node = std::make_shared<trace_internal::Node>(plain.node()->shape, plain.node()->where);
+  node->id = plain.id();
   node->sharding =
       std::make_shared<const hlo::Sharding>(options.sharding->to_hlo(node->shape.rank(), at));
   return Tensor(std::move(node));

@@ -51,13 +51,22 @@ struct Remark {
 // Immutable: which value a tensor is never changes. Traced: scope and instruction. Concrete:
 // buffer. Placeholder: neither.
 struct Node {
-  Shape shape;
+  Node() : shape(own_shape) {}
+  Node(Shape type, SourceLocation at) : own_shape(std::move(type)), shape(own_shape), where(at) {}
+  // Of a concrete value, whose type is that of its buffer.
+  Node(runtime::BufferPtr value, SourceLocation at)
+      : shape(value->shape()), where(at), id(next_value_id()), buffer(std::move(value)) {}
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const Shape own_shape;
+  const Shape& shape;  // its own, or the buffer's
   SourceLocation where;
   ValueId id = 0;
   std::shared_ptr<Scope> scope;
   hlo::InstructionId instruction;
   runtime::BufferPtr buffer;
-  std::optional<Literal> number;  // that a recorder captured; nothing else has it
+  std::unique_ptr<const Literal> number;  // that a recorder captured; nothing else has it
   std::shared_ptr<const hlo::Sharding> sharding;
   mutable bool has_remark = false;
   mutable std::shared_ptr<const Remark> remark;  // of a concrete value; set_remark, remark_of

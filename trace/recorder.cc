@@ -116,9 +116,7 @@ const Shape& Recorder::shape(hlo::InstructionId id) const {
 }
 
 Tensor Recorder::wrap(hlo::InstructionId id, SourceLocation at) const {
-  auto node = std::make_shared<Node>();
-  node->shape = shape(id);
-  node->where = at;
+  auto node = std::make_shared<Node>(shape(id), at);
   node->scope = scope_;
   node->instruction = id;
   return Tensor(std::move(node));

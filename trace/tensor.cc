@@ -129,22 +129,16 @@ std::optional<Number> number_behind(const Tensor& tensor) {
 }
 
 Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at) {
-  auto node = std::make_shared<Node>();
-  node->shape = buffer->shape();
-  node->where = at;
-  node->id = next_value_id();
-  if (const hlo::Sharding* sharding = runtime::sharding_of(*buffer))
-    node->sharding = std::make_shared<const hlo::Sharding>(*sharding);
-  node->buffer = std::move(buffer);
+  const hlo::Sharding* sharding = runtime::sharding_of(*buffer);
+  auto node = std::make_shared<Node>(std::move(buffer), at);
+  if (sharding) node->sharding = std::make_shared<const hlo::Sharding>(*sharding);
   return Tensor(std::move(node));
 }
 
 Tensor captured_number(Literal literal, SourceLocation at) {
-  auto node = std::make_shared<Node>();
-  node->shape = literal.shape();
-  node->where = at;
+  auto node = std::make_shared<Node>(literal.shape(), at);
   node->id = next_value_id();
-  node->number = std::move(literal);
+  node->number = std::make_unique<const Literal>(std::move(literal));
   return Tensor(std::move(node));
 }
 
@@ -361,9 +355,7 @@ std::string to_string(const Tensor& tensor) {
 Tensor placeholder(const Shape& shape, SourceLocation at) {
   const PublicCall call("placeholder", at);
   throw_if_error(base::annotate(check_shape(shape), "placeholder: "), at);
-  auto node = std::make_shared<Node>();
-  node->shape = shape;
-  node->where = at;
+  auto node = std::make_shared<Node>(shape, at);
   node->id = next_value_id();
   return Tensor(std::move(node));
 }

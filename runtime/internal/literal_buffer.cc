@@ -1,6 +1,7 @@
 #include "heddle/runtime/internal/literal_buffer.h"
 
 #include <cstring>
+#include <thread>
 
 namespace heddle::runtime {
 
@@ -52,19 +53,34 @@ Status Slot::copy_to(void* data) {
   return error_;
 }
 
+const std::byte* Slot::bytes() const {
+  if (!is_ready() || !error_.ok() || !value_.shape().is_array()) return nullptr;
+  return value_.bytes();
+}
+
+// Under the lock.
 std::shared_ptr<Slot> LiteralBuffer::slot() const {
-  std::scoped_lock lock(mutex_);
-  return slot_;
+  if (slot_ != nullptr || is_released_) return slot_;
+  Literal value = Literal::uninitialised(shape());
+  std::memcpy(value.mutable_bytes(), direct_.load(std::memory_order_relaxed),
+              static_cast<size_t>(size_bytes()));
+  return slot_ = std::make_shared<Slot>(std::move(value));
 }
 
 ValueState LiteralBuffer::state() const {
+  if (direct_.load(std::memory_order_acquire) != nullptr) return ValueState::kReady;
   std::scoped_lock lock(mutex_);
-  if (slot_ == nullptr) return ValueState::kDonated;
+  if (is_released_) return ValueState::kDonated;
   return slot_->is_ready() ? ValueState::kReady : ValueState::kPending;
 }
 
 Status LiteralBuffer::await() {
-  std::shared_ptr<Slot> waited = slot();
+  if (direct_.load(std::memory_order_acquire) != nullptr) return {};
+  std::shared_ptr<Slot> waited;
+  {
+    std::scoped_lock lock(mutex_);
+    waited = slot();
+  }
   if (waited == nullptr) return deleted_error("await", shape());
   return waited->await();
 }
@@ -74,14 +90,30 @@ void LiteralBuffer::release() {
   {
     std::scoped_lock lock(mutex_);
     dropped = std::move(slot_);
+    is_released_ = true;
+    direct_.store(nullptr, std::memory_order_seq_cst);
   }
+  while (pins_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
   forget_bytes();
 }
 
 std::shared_ptr<Slot> LiteralBuffer::use() {
   std::scoped_lock lock(mutex_);
-  if (slot_ != nullptr) slot_->add_user();
-  return slot_;
+  std::shared_ptr<Slot> used = slot();
+  if (used != nullptr) used->add_user();
+  return used;
+}
+
+const std::byte* LiteralBuffer::bytes_for_run(std::shared_ptr<Slot>& slot) {
+  if (is_few_) return direct_.load(std::memory_order_acquire);
+  slot = use();
+  if (slot == nullptr) return nullptr;
+  const std::byte* bytes = slot->bytes();
+  if (bytes == nullptr) {
+    slot->end_use();
+    slot = nullptr;
+  }
+  return bytes;
 }
 
 }  // namespace heddle::runtime

@@ -3,8 +3,12 @@
 //
 // The buffer and the runs that use it share a Slot. A donated buffer lets go of its slot at once,
 // while the value may still be on its way to it: the run that took the slot will find it there.
+//
+// A value of a few bytes lies in the buffer itself, and gets a slot when one is asked for: most
+// results of small ops are read by the next op alone.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -33,6 +37,9 @@ class Slot {
   [[nodiscard]] StatusOr<Literal> share();
   [[nodiscard]] StatusOr<Literal> take();
   [[nodiscard]] Status copy_to(void* data);
+  // The value's bytes, for a user until its end_use(), and for the buffer until it is released;
+  // null where there is no value, or not yet.
+  [[nodiscard]] const std::byte* bytes() const;
 
  private:
   std::unique_lock<std::mutex> wait();
@@ -41,18 +48,31 @@ class Slot {
   std::condition_variable changed_;
   std::atomic<bool> ready_{false};
   std::atomic<int> users_{0};
-  Status error_;
+  Status error_;  // does not change once it is ready, nor does the value but by take()
   Literal value_;
 };
 
 class LiteralBuffer final : public Buffer {
  public:
   LiteralBuffer(Device& device, Shape shape, int64_t held_bytes, std::shared_ptr<Slot> slot)
-      : Buffer(device, std::move(shape), held_bytes), slot_(std::move(slot)) {}
+      : Buffer(device, std::move(shape), held_bytes),
+        slot_(std::move(slot)),
+        direct_(slot_->bytes()) {}
   // Of a shape that many buffers share, with its size.
   LiteralBuffer(Device& device, std::shared_ptr<const Shape> shape, int64_t size_bytes,
                 std::shared_ptr<Slot> slot)
-      : Buffer(device, std::move(shape), size_bytes, size_bytes), slot_(std::move(slot)) {}
+      : Buffer(device, std::move(shape), size_bytes, size_bytes),
+        slot_(std::move(slot)),
+        direct_(slot_->bytes()) {}
+  // Of a value of at most kFewBytes, which its maker writes to few() before another thread has it.
+  LiteralBuffer(Device& device, std::shared_ptr<const Shape> shape, int64_t size_bytes)
+      : Buffer(device, std::move(shape), size_bytes, size_bytes), is_few_(true), direct_(few()) {}
+
+  static constexpr int64_t kFewBytes = 64;
+  [[nodiscard]] std::byte* few() {
+    const auto address = reinterpret_cast<uintptr_t>(few_.data());
+    return few_.data() + (kAlignment - address % kAlignment) % kAlignment;
+  }
 
   [[nodiscard]] ValueState state() const override;
   [[nodiscard]] Status await() override;
@@ -61,11 +81,35 @@ class LiteralBuffer final : public Buffer {
   // Returns the slot with one user more; null where the buffer is deleted.
   [[nodiscard]] std::shared_ptr<Slot> use();
 
+  // For a short read by the caller's thread: the bytes, which stay until unpin(), and null, with
+  // nothing to unpin, where the value is not there. release() waits for it.
+  [[nodiscard]] const std::byte* pin() {
+    if (is_few_) return direct_.load(std::memory_order_acquire);  // as long as the buffer
+    pins_.fetch_add(1, std::memory_order_seq_cst);
+    const std::byte* bytes = direct_.load(std::memory_order_seq_cst);
+    if (bytes == nullptr) unpin();
+    return bytes;
+  }
+  void unpin() {
+    if (!is_few_) pins_.fetch_sub(1, std::memory_order_release);
+  }
+  // For a run that may be long: as pin(), and `slot` is what keeps the bytes, whose use the caller
+  // has to end; null where the buffer does.
+  [[nodiscard]] const std::byte* bytes_for_run(std::shared_ptr<Slot>& slot);
+
  private:
+  static constexpr size_t kAlignment = 64;  // as that of literals
+
   [[nodiscard]] std::shared_ptr<Slot> slot() const;
 
   mutable std::mutex mutex_;
-  std::shared_ptr<Slot> slot_;  // null: deleted
+  mutable std::shared_ptr<Slot> slot_;  // null: deleted, or few bytes that nobody asked for yet
+  const bool is_few_ = false;
+  bool is_released_ = false;
+  std::atomic<int> pins_{0};
+  std::atomic<const std::byte*> direct_;  // null: pending, failed or deleted
+  // Last, and not initialised. Not aligned by its type: memory of greater alignment comes slowly.
+  std::array<std::byte, kFewBytes + kAlignment - alignof(std::max_align_t)> few_;
 };
 
 }  // namespace heddle::runtime

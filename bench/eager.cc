@@ -1,0 +1,97 @@
+// What runs at once, outside of a trace: an op, an index, a loop. The figures that eager dispatch
+// has to meet are in docs/performance.md.
+#include <benchmark/benchmark.h>
+
+#include <utility>
+
+#include "heddle/heddle.h"
+
+namespace {
+
+using namespace heddle;
+
+// One item is one op; each needs the result of the one before.
+constexpr int64_t kChain = 1000;
+
+void BM_AddChain(benchmark::State& state) {
+  const Tensor y = ones({state.range(0)});
+  for (auto _ : state) {
+    Tensor x = y;
+    for (int64_t i = 0; i < kChain; ++i) x = x + y;
+    benchmark::DoNotOptimize(x);
+  }
+  state.SetItemsProcessed(state.iterations() * kChain);
+}
+BENCHMARK(BM_AddChain)->Arg(4)->Arg(4096);
+
+void BM_TimesNewNumber(benchmark::State& state) {
+  const Tensor x = ones({4});
+  double number = 1;
+  for (auto _ : state) benchmark::DoNotOptimize(x * (number += 1e-6));
+}
+BENCHMARK(BM_TimesNewNumber);
+
+void BM_NewIndex(benchmark::State& state) {
+  const Tensor b = ones({1024, 4});
+  int64_t i = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(b[i++ % 1024]);
+}
+BENCHMARK(BM_NewIndex);
+
+void BM_Comparison(benchmark::State& state) {
+  const Tensor x = ones({4}), y = zeros({4});
+  for (auto _ : state) benchmark::DoNotOptimize(x < y);
+}
+BENCHMARK(BM_Comparison);
+
+// An op that has no direct kernel: the cached program.
+void BM_TanhOf4(benchmark::State& state) {
+  const Tensor x = ones({4});
+  for (auto _ : state) benchmark::DoNotOptimize(tanh(x));
+}
+BENCHMARK(BM_TanhOf4);
+
+void BM_CompiledFunction(benchmark::State& state) {
+  const Tensor x = ones({4}), y = ones({4});
+  const auto add = compile([](const Tensor& a, const Tensor& b) { return a + b; });
+  for (auto _ : state) benchmark::DoNotOptimize(add(x, y));
+}
+BENCHMARK(BM_CompiledFunction);
+
+void BM_CompiledProgram(benchmark::State& state) {
+  const Tensor x = ones({4}), y = ones({4});
+  const auto add = trace([](const Tensor& a, const Tensor& b) { return a + b; }, x, y).compile();
+  for (auto _ : state) benchmark::DoNotOptimize(add(x, y));
+}
+BENCHMARK(BM_CompiledProgram);
+
+// The run alone, without a Tensor.
+void BM_Executable(benchmark::State& state) {
+  const Tensor x = ones({4}), y = ones({4});
+  const auto add = trace([](const Tensor& a, const Tensor& b) { return a + b; }, x, y).compile();
+  Device& device = default_device();
+  const auto upload = [&] { return runtime::to_device(device, Literal(Shape(f32, {4}))).value(); };
+  const std::vector<runtime::BufferPtr> arguments{upload(), upload()};
+  for (auto _ : state) benchmark::DoNotOptimize(add.executable()->execute(arguments));
+}
+BENCHMARK(BM_Executable);
+
+void BM_ScanOf10(benchmark::State& state) {
+  const Tensor init = scalar(0.0f), xs = ones({10});
+  const auto step = [](Tensor c, Tensor x) { return std::pair(c + x, None{}); };
+  for (auto _ : state) benchmark::DoNotOptimize(scan(step, init, xs));
+}
+BENCHMARK(BM_ScanOf10);
+
+void BM_Cond(benchmark::State& state) {
+  const Tensor x = scalar(0.5f), which = x < 1.0f;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(cond(
+        which, [](Tensor c) { return c + 1.0f; }, [](Tensor c) { return c; }, x));
+  }
+}
+BENCHMARK(BM_Cond);
+
+}  // namespace
+
+BENCHMARK_MAIN();

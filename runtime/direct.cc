@@ -1,0 +1,167 @@
+#include "heddle/runtime/direct.h"
+
+#include <array>
+#include <cstring>
+#include <new>
+#include <optional>
+
+#include "heddle/base/counters.h"
+#include "heddle/runtime/internal/literal_buffer.h"
+
+namespace heddle::runtime {
+namespace {
+
+std::optional<size_t> type_number(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return 0;
+    case DType::kF64: return 1;
+    case DType::kS32: return 2;
+    case DType::kS64: return 3;
+    default: return std::nullopt;
+  }
+}
+
+// Plain arrays whose bytes the host reads.
+bool is_small(const Buffer& buffer) {
+  const Shape& shape = buffer.shape();
+  return buffer.size_bytes() <= kMostDirectBytes && !shape.is_dynamic() && !shape.has_layout();
+}
+
+// The bytes of an operand, while this lives.
+class Pinned {
+ public:
+  explicit Pinned(const DirectOperand& operand)
+      : buffer_(static_cast<LiteralBuffer*>(operand.buffer)),  // of a device that has kernels
+        bytes_(buffer_ ? buffer_->pin() : operand.number) {}
+  ~Pinned() {
+    if (buffer_ != nullptr && bytes_ != nullptr) buffer_->unpin();
+  }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  [[nodiscard]] const void* bytes() const { return bytes_; }
+
+ private:
+  LiteralBuffer* buffer_;
+  const void* bytes_;
+};
+
+using ShapePtr = std::shared_ptr<const Shape>;
+
+// The types of results that are not their operand's own: few, so that most calls make none.
+enum class Derived : uint8_t { kTruths, kRow };
+struct DerivedShapes {
+  struct Entry {
+    ShapePtr from, to;
+    Derived which = Derived::kTruths;
+  };
+  std::array<Entry, 8> entries;
+};
+
+// Of this thread; null when its variables are being destroyed.
+DerivedShapes* derived_shapes() {
+  thread_local bool is_gone = false;  // has no destructor, so that it may be read at any time
+  struct Owner {
+    DerivedShapes shapes;
+    ~Owner() { is_gone = true; }
+  };
+  if (is_gone) return nullptr;
+  thread_local Owner owner;
+  return &owner.shapes;
+}
+
+ShapePtr make_derived(const Shape& from, Derived which) {
+  if (which == Derived::kTruths) return std::make_shared<const Shape>(from.with_dtype(pred));
+  const auto& sizes = from.dimensions();
+  return std::make_shared<const Shape>(
+      from.with_dimensions(std::vector<int64_t>(sizes.begin() + 1, sizes.end())));
+}
+
+ShapePtr derived(const ShapePtr& from, Derived which) {
+  DerivedShapes* known = derived_shapes();
+  if (known == nullptr) return make_derived(*from, which);
+  const size_t place = (reinterpret_cast<uintptr_t>(from.get()) / 32 + static_cast<size_t>(which)) %
+                       known->entries.size();
+  DerivedShapes::Entry& entry = known->entries[place];
+  if (entry.from != from || entry.which != which) entry = {from, make_derived(*from, which), which};
+  return entry.to;
+}
+
+// write(bytes) makes the value.
+template <class Write>
+BufferPtr result(Device& device, ShapePtr shape, int64_t size_bytes, const Write& write) {
+  try {
+    if (size_bytes <= LiteralBuffer::kFewBytes) {
+      auto buffer = std::make_shared<LiteralBuffer>(device, std::move(shape), size_bytes);
+      write(buffer->few());
+      return buffer;
+    }
+    Literal value = Literal::uninitialised(*shape);
+    write(value.mutable_bytes());
+    return std::make_shared<LiteralBuffer>(device, std::move(shape), size_bytes,
+                                           std::make_shared<Slot>(std::move(value)));
+  } catch (const std::bad_alloc&) {
+    return nullptr;  // a program says what memory it lacks
+  }
+}
+
+}  // namespace
+
+BufferPtr run_direct(DirectOp op, DirectOperand x, DirectOperand y) {
+  Buffer* whole = x.buffer != nullptr ? x.buffer : y.buffer;
+  if (whole == nullptr) return nullptr;
+  DirectForm form = DirectForm::kArrays;
+  if (x.buffer == nullptr || y.buffer == nullptr) {
+    if (!is_unary(op))
+      form = x.buffer == nullptr ? DirectForm::kFirstIsOne : DirectForm::kSecondIsOne;
+  } else if (!same_type(x.buffer->shape(), y.buffer->shape())) {
+    const Shape &of_x = x.buffer->shape(), &of_y = y.buffer->shape();
+    if (of_x.dtype() != of_y.dtype() || (of_x.rank() > 0 && of_y.rank() > 0)) return nullptr;
+    form = of_x.rank() == 0 ? DirectForm::kFirstIsOne : DirectForm::kSecondIsOne;
+    whole = of_x.rank() == 0 ? y.buffer : x.buffer;
+  }
+  Device& device = whole->device();
+  const DirectKernels* kernels = device.direct_kernels();
+  const Shape& shape = whole->shape();
+  const std::optional<size_t> type = type_number(shape.dtype());
+  if (kernels == nullptr || !type || !is_small(*whole)) return nullptr;
+  if (x.buffer && y.buffer &&
+      (&x.buffer->device() != &y.buffer->device() || x.buffer->shape().has_layout() ||
+       y.buffer->shape().has_layout()))
+    return nullptr;
+  const DirectKernel kernel =
+      kernels->table[static_cast<size_t>(op)][*type][static_cast<size_t>(form)];
+  if (kernel == nullptr) return nullptr;
+  const Pinned first(x), second(y);
+  if (first.bytes() == nullptr || (!is_unary(op) && second.bytes() == nullptr)) return nullptr;
+  const int64_t count = shape.element_count();
+  const bool gives_truths = is_comparison(op);
+  BufferPtr made = result(
+      device, gives_truths ? derived(whole->shape_ptr(), Derived::kTruths) : whole->shape_ptr(),
+      gives_truths ? count : whole->size_bytes(),
+      [&](void* out) { kernel(first.bytes(), second.bytes(), out, count); });
+  if (made == nullptr) return nullptr;
+  heddle::count(&Counters::executions);
+  if (x.number != nullptr || y.number != nullptr) heddle::count(&Counters::number_operands);
+  return made;
+}
+
+BufferPtr copy_row(Buffer& x, int64_t position) {
+  const Shape& shape = x.shape();
+  if (x.device().direct_kernels() == nullptr || shape.is_dynamic() || shape.has_layout())
+    return nullptr;
+  if (shape.rank() == 0 || position < 0 || position >= shape.dimension(0)) return nullptr;
+  const int64_t row_bytes = x.size_bytes() / shape.dimension(0);
+  if (row_bytes > kMostDirectBytes) return nullptr;
+  const Pinned whole({&x});
+  if (whole.bytes() == nullptr) return nullptr;
+  const auto* from = static_cast<const std::byte*>(whole.bytes()) + position * row_bytes;
+  BufferPtr made =
+      result(x.device(), derived(x.shape_ptr(), Derived::kRow), row_bytes,
+             [&](void* out) { std::memcpy(out, from, static_cast<size_t>(row_bytes)); });
+  if (made == nullptr) return nullptr;
+  heddle::count(&Counters::executions);
+  heddle::count(&Counters::number_operands);
+  return made;
+}
+
+}  // namespace heddle::runtime
