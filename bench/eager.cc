@@ -2,6 +2,8 @@
 // has to meet are in docs/performance.md.
 #include <benchmark/benchmark.h>
 
+#include <atomic>
+#include <thread>
 #include <utility>
 
 #include "heddle/heddle.h"
@@ -23,6 +25,17 @@ void BM_AddChain(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kChain);
 }
 BENCHMARK(BM_AddChain)->Arg(4)->Arg(4096);
+
+// Beside another thread, which makes all counts of references atomic.
+void BM_AddChainBesideAThread(benchmark::State& state) {
+  std::atomic<bool> is_done = false;
+  std::thread other([&] { is_done.wait(false); });
+  BM_AddChain(state);
+  is_done = true;
+  is_done.notify_one();
+  other.join();
+}
+BENCHMARK(BM_AddChainBesideAThread)->Arg(4);
 
 void BM_TimesNewNumber(benchmark::State& state) {
   const Tensor x = ones({4});

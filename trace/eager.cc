@@ -114,6 +114,7 @@ struct Key {
   std::optional<hlo::ComparisonDirection> direction;
   size_t operands;
   const runtime::Buffer* first;
+  SourceLocation at;  // where it is made; no part of the key
 
   [[nodiscard]] size_t hash() const {
     base::Hasher hasher;
@@ -160,6 +161,7 @@ StatusOr<hlo::Module> module_of(const Key& key) {
   hlo::Module module;
   module.name = user_name(key.opcode);
   hlo::ComputationBuilder builder(module);
+  builder.set_location(PublicCall::line_or(key.at));
   std::vector<hlo::InstructionId> operands;
   for (size_t i = 0; i < key.operands; ++i)
     operands.push_back(builder.parameter(key.first->shape()));
@@ -213,7 +215,7 @@ Tensor run_program(Opcode opcode, std::optional<hlo::ComparisonDirection> direct
                  !same_type(first->shape, second->shape)))
     return {};
   const auto executable =
-      program_of({opcode, direction, size_t{1} + (second != nullptr), first->buffer.get()});
+      program_of({opcode, direction, size_t{1} + (second != nullptr), first->buffer.get(), x.at()});
   if (executable == nullptr) return {};
   const runtime::BufferPtr arguments[] = {first->buffer, second ? second->buffer : nullptr};
   auto results = executable->execute(std::span(arguments, second ? 2 : 1));
