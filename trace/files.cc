@@ -350,13 +350,6 @@ std::unique_ptr<StoredArrays> open_arrays(const std::string& path, const LoadReq
   return std::make_unique<StoredNpz>(path, at);
 }
 
-// A tensor of `like` that has no array in the file may stay as it is.
-bool has_own_value(const LoadRequest& request, size_t leaf) {
-  if (request.like == nullptr) return false;
-  const Tensor& like = (*request.like)[leaf];
-  return like.is_valid() && !like.is_placeholder() && !like.is_donated();
-}
-
 // Whether a part of the name is a number, as PyTorch names the items of a list.
 bool is_dotted(std::string_view name) {
   while (!name.empty()) {
@@ -382,7 +375,7 @@ std::string repair_of(const LoadRequest& request, const std::vector<std::string>
   const std::string type = like != nullptr && like->is_valid()
                                ? base::cat(", and must have ", to_string(like->shape()))
                                : std::string();
-  const std::string_view repair = request.is_safetensors && has_own_value(request, leaf)
+  const std::string_view repair = request.is_safetensors && like != nullptr
                                       ? "; load with {.strict = false} to keep the tree's own"
                                       : "; save it too, or load a tree without it";
   throw Error(
@@ -422,10 +415,9 @@ std::vector<Tensor> load_leaves(const std::string& path, const LoadRequest& requ
     check_names(op, names, spec, at);
     std::map<std::string_view, size_t> places;
     for (size_t i = 0; i < there.size(); ++i) places.emplace(there[i], i);
-    for (size_t i = 0; i < names.size(); ++i) {
-      const bool may_stay = !request.options.strict && has_own_value(request, i);
-      if (!places.contains(names[i]) && !may_stay)
-        throw_missing(path, request, i, names[i], there, at);
+    const bool may_stay = !request.options.strict && request.like != nullptr;
+    for (size_t i = 0; i < names.size() && !may_stay; ++i) {
+      if (!places.contains(names[i])) throw_missing(path, request, i, names[i], there, at);
     }
     if (request.options.strict) refuse_what_is_left(path, request, names, there, at);
     std::vector<Tensor> leaves;

@@ -58,7 +58,8 @@ struct SafetensorsOptions {
 
 struct LoadOptions {
   // An array that the tree has no place for is an error, and one that is not there. Else the first
-  // is left alone, and a tensor of `like` that has a value stays as it is where it has no array.
+  // is left alone, and a tensor of `like` without an array stays as it is: so a tree is loaded from
+  // several files, one after the other.
   base::Flag strict = true;
   base::Flag dotted = false;  // names are as SafetensorsOptions::dotted writes them
   // Tensors use the pages of the file where they are, as lend() does: a byte is read when it is
