@@ -14,7 +14,6 @@ struct Counters {
   int64_t traces = 0;  // times a user's function ran on placeholders
   // loops and branches that found their computation in the combine cache
   int64_t combine_hits = 0;
-  int64_t program_hits = 0;  // modules whose compiled program was found as they were traced
   int64_t lowerings = 0;   // traced modules lowered to plain HLO
   int64_t compiles = 0;    // modules that a backend compiled; none that a disk cache held
   int64_t executions = 0;  // runs of an executable
@@ -26,8 +25,6 @@ struct Counters {
   int64_t throttle_waits = 0;  // launches and uploads that waited for room on their device
   // C++ numbers, of at most 64 bytes each, that were arguments of a run; no uploads
   int64_t number_operands = 0;
-  int64_t array_blocks = 0;         // blocks of 4 MiB and more that arrays asked the system for
-  int64_t array_blocks_reused = 0;  // and those of arrays that were gone
   // programs that the disk cache held, did not hold, and held in a form that was not taken
   int64_t disk_hits = 0;
   int64_t disk_misses = 0;
@@ -36,7 +33,6 @@ struct Counters {
   int64_t disk_written_bytes = 0;  // of programs for the next process
   static constexpr auto kFields = fields(
       field("traces", &Counters::traces), field("combine_hits", &Counters::combine_hits),
-      field("program_hits", &Counters::program_hits),
       field("lowerings", &Counters::lowerings), field("compiles", &Counters::compiles),
       field("executions", &Counters::executions), field("uploads", &Counters::uploads),
       field("upload_bytes", &Counters::upload_bytes), field("downloads", &Counters::downloads),
@@ -44,8 +40,6 @@ struct Counters {
       field("aliased_bytes", &Counters::aliased_bytes),
       field("throttle_waits", &Counters::throttle_waits),
       field("number_operands", &Counters::number_operands),
-      field("array_blocks", &Counters::array_blocks),
-      field("array_blocks_reused", &Counters::array_blocks_reused),
       field("disk_hits", &Counters::disk_hits), field("disk_misses", &Counters::disk_misses),
       field("disk_refused", &Counters::disk_refused),
       field("disk_read_bytes", &Counters::disk_read_bytes),

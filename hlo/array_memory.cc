@@ -8,8 +8,6 @@
 #include <new>
 #include <vector>
 
-#include "heddle/base/counters.h"
-
 namespace heddle {
 namespace {
 
@@ -93,18 +91,13 @@ void use_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes)
 }
 
 void* allocate_large(size_t bytes) {
-  if (void* block = waiting().take(bytes)) {
-    count(&Counters::array_blocks_reused);
-    return block;
-  }
+  if (void* block = waiting().take(bytes)) return block;
   void* block = std::malloc(bytes);
   if (block == nullptr) {
     waiting().clear();
     block = std::malloc(bytes);
   }
-  if (block == nullptr) return nullptr;
-  count(&Counters::array_blocks);
-  use_huge_pages(block, bytes);
+  if (block != nullptr) use_huge_pages(block, bytes);
   return block;
 }
 

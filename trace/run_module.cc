@@ -54,10 +54,7 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, 
       return key.device == device.serial() && key.options == options &&
              hlo::equal(key.canonical, canonical);
     });
-    if (found) {
-      count(&Counters::program_hits);
-      return *found;
-    }
+    if (found) return *found;
   }
   // Not under the lock: two threads that miss at once lower twice, and the program cache compiles
   // once.
