@@ -20,8 +20,8 @@ Tensor basis_of(std::string_view what, const Tensor& x, SourceLocation at) {
     trace_internal::refuse("x is ", x.shape(), ", which has no derivative; cast it to floats");
   if (is_complex(x.dtype()))
     trace_internal::refuse("x is ", x.shape(),
-                           "; must be real: of complex numbers a Jacobian is "
-                           "one by the real parts and one by the imaginary parts");
+                           "; must be real: write the function of real(x) and imag(x), and "
+                           "take the Jacobian by each");
   const int64_t n = x.shape().element_count();
   return reshape(eye(n, n, 0, x.dtype()), joined({n}, x.shape().dimensions()));
 }

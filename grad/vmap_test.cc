@@ -386,6 +386,14 @@ TEST(VmapAxis, GoesWithDerivativesAndLoops) {
   const std::vector<double> want = values(grad(total)(x));
   EXPECT_THAT(want, ElementsAre(2 * (7 + 3), 2 * (8 + 3), 2 * (8 + 7)));
   EXPECT_EQ(values(vmap(grad(loss), {.axis_name = "i"})(x)), want);
+  auto extremes = [](Tensor x) { return pmax(x * x, "i") * 3.0 - pmin(x, "i") * x; };
+  auto of_all = [&](Tensor v) { return sum(vmap(extremes, {.axis_name = "i"})(v)); };
+  auto plain = [](Tensor v) { return max(v * v) * 9.0 - min(v) * sum(v); };
+  for (const Tensor& v : {x, array<double>({-2, 2, 1}), array<double>({1, 1, 1})}) {
+    EXPECT_EQ(values(grad(of_all)(v)), values(grad(plain)(v)));
+    expect_same(jvp(of_all, std::tuple(v), std::tuple(x)).second,
+                jvp(plain, std::tuple(v), std::tuple(x)).second);
+  }
   auto counted = [](Tensor x) {
     auto step = [](Tensor h, None) { return std::pair(h + psum(h, "i"), None{}); };
     return scan(step, x, None{}, {.length = 2}).first;

@@ -73,7 +73,7 @@ struct ScanOptions {
   Axes axis = 0;               // of xs; ys are stacked along axis 0
   std::optional<Checkpoint> checkpoint = {};  // of its reverse derivative; unset: all is kept
   // Its reverse derivative takes all steps at once: in log2(length) rounds, by products of the
-  // Jacobians: n^3 operations a step for carries of n numbers, at most 64. With .checkpoint: not.
+  // Jacobians: n^3 operations a step for carries of n numbers, at most 64. Not with .checkpoint.
   base::Flag parallel_backward = false;
   std::string progress = {};  // shown under this name while it runs (scan/progress.h); "": nothing
 };

@@ -2,8 +2,8 @@
 // stand in the function that shard_map() runs (trace/shard_map.h), also in loops inside of it.
 //
 // `axes` names mesh axes: the devices whose other coordinates are equal are a group. The words are
-// those of jax.lax. All take the axis_name of a vmap around too (grad/vmap.h): then the examples are
-// the group.
+// those of jax.lax. All take the axis_name of a vmap around too (grad/vmap.h): then the examples
+// are the group.
 #pragma once
 
 #include <cstdint>
@@ -94,8 +94,8 @@ int64_t axis_size(const MeshAxes& axes, SourceLocation at = SourceLocation::here
 
 namespace trace_internal {
 
-// The devices of a mesh of these sizes in groups: those of a group differ along these axes alone, of
-// which the last changes fastest in it.
+// The devices of a mesh of these sizes in groups: those of a group differ along these axes alone,
+// of which the last changes fastest in it.
 std::vector<std::vector<int64_t>> device_groups(const std::vector<int64_t>& sizes,
                                                 const std::vector<size_t>& along);
 

@@ -63,8 +63,9 @@ StatusOr<Linearized> linearize(const hlo::Module& module, const std::vector<bool
 
 // The transpose of a module that is linear in these of its parameters: (the other parameters.., a
 // cotangent of each result) -> a cotangent of each parameter that it is linear in.
-// errors: InvalidArgument that names the op that is not linear, or adds or puts beside what does not
-// depend on these parameters and is not 0, and its line; Unimplemented for ops without a transpose
+// errors: InvalidArgument that names the op that is not linear, or adds or puts beside what does
+// not depend on these parameters and is not 0, and its line; Unimplemented for ops without a
+// transpose
 StatusOr<hlo::Module> transpose(const hlo::Module& module, const std::vector<bool>& linear);
 // The same, linear from number `known` on: for the pushforward of linearize(), which is known to be
 // linear.

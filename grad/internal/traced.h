@@ -42,8 +42,8 @@ std::vector<Shape> types_of(std::span<const Tensor> leaves);
 void require_alike(const FlatFunction& fn, std::string_view what, std::span<const Shape> have,
                    const std::vector<Shape>& want, const std::vector<std::string>& paths);
 
-// Throws an error of a transform of the function. Equal traces are one, with the lines of the first:
-// the error is made again with this one's lines.
+// Throws an error of a transform of the function. Equal traces are one, with the lines of the
+// first: the error is made again with this one's lines.
 [[noreturn]] void throw_in_own_lines(const FlatFunction& fn, const std::vector<Shape>& types,
                                      std::span<const Tensor> like, const Status& status,
                                      base::FunctionRef<Status(const Fragment&)> make_again);

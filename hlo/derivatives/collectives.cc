@@ -27,7 +27,24 @@ Status check_one(size_t operands) {
 
 Status check_sum(const Computation& combiner) {
   if (op_of(combiner) == Opcode::kAdd) return {};
-  return base::unimplemented("of what is done together sums alone have derivatives");
+  return base::unimplemented(
+      "of what is combined by a function, sums, the greatest and the least have derivatives");
+}
+
+// The greatest or the least: of equal ones each has its share, as in maximum().
+Values of_extremes(const JvpArgs& d, const Values& tangents) {
+  Instruction sum = d.of;
+  const auto added = [&](const Value& x) {
+    sum.shape = x.shape();
+    sum.called = {d.graph.writer().combiner(Opcode::kAdd, x.dtype())};
+    return same_of(d.graph, sum, {x})[0];
+  };
+  Values out;
+  for (size_t i = 0; i < tangents.size(); ++i) {
+    const Value is_it = convert(d.x[i] == d.y[i], d.x[i].dtype());
+    out.push_back(added(is_it * tangents[i]) / added(is_it));
+  }
+  return out;
 }
 
 // Of the operand's type, by another collective of the same devices or lanes.
@@ -42,9 +59,12 @@ Value collective(const TransposeArgs& t, Opcode opcode, Attrs attrs,
 }  // namespace
 
 StatusOr<Values> jvp_together(const JvpArgs& d) {
-  if (!d.of.called.empty()) HEDDLE_RETURN_IF_ERROR(check_sum(d.called()));
   Values tangents;
   for (size_t i = 0; i < d.x.size(); ++i) tangents.push_back(d.full_dx(i));
+  if (d.of.called.empty()) return same_of(d.graph, d.of, tangents);
+  const std::optional<Opcode> op = op_of(d.called());
+  if (op == Opcode::kMaximum || op == Opcode::kMinimum) return of_extremes(d, tangents);
+  HEDDLE_RETURN_IF_ERROR(check_sum(d.called()));
   return same_of(d.graph, d.of, tangents);
 }
 

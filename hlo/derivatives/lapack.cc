@@ -338,7 +338,8 @@ StatusOr<Values> det_jvp(const JvpArgs& d) {
   Value before = sign;  // the sign times the product of all but the last
   for (int64_t i = 0; i + 1 < n; ++i)
     before = before * reshape(slice(on, last, i, 1), before.sizes());
-  // U x = y det A, where the last row of U is its own inverse of `before`.
+  // The last row of adj(U) needs no division by the last pivot: it is the product of the others,
+  // `before`. So U x = y det A is solved with that row scaled by `before` and a pivot of 1.
   const Value whole = d.y[0];
   const Value y = solve(packed, rows_in_order(da, order_of(pivots, n)),
                         {.left_side = true, .lower = true, .unit_diagonal = true});

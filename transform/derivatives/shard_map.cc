@@ -1,6 +1,6 @@
-// The transposes of where a shard_map begins and ends. The loss is the sum of what all devices give:
-// the cotangent of an array that several devices have a copy of is the sum of theirs, and of a
-// result that all of them give, each has its share.
+// The transposes of where a shard_map begins and ends. The loss is the sum of what all devices
+// give: the cotangent of an array that several devices have a copy of is the sum of theirs, and of
+// a result that all of them give, each has its share.
 #include <charconv>
 
 #include "heddle/hlo/custom_derivative.h"
