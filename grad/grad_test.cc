@@ -417,5 +417,41 @@ TEST(Grad, OfAFunctionThatReadsAnOuterTrace) {
   EXPECT_EQ(runs, 3);
 }
 
+TEST(Reduce, ByAnyAssociativeFunctionHasDerivatives) {
+  // (a, b), (c, d) -> the map x -> a x + b and then x -> c x + d.
+  const auto both = [](Tensor x, Tensor y) {
+    const auto then = [](std::span<const Tensor> v) {
+      return std::vector<Tensor>{v[0] * v[2], v[1] * v[2] + v[3]};
+    };
+    const std::vector<Tensor> all = reduce({x, y}, {scalar(1.0), scalar(0.0)}, then, {1});
+    const Tensor &a = all[0], &b = all[1];
+    return sum(a * a) + sum(sin(b));
+  };
+  const auto plain = [](Tensor x, Tensor y) {
+    Tensor a = ones({2}, f64), b = zeros({2}, f64);
+    for (int64_t i = 0; i < x.shape().dimension(1); ++i) {
+      const Tensor c = x[{Slice(), i}];
+      a = a * c;
+      b = b * c + y[{Slice(), i}];
+    }
+    return sum(a * a) + sum(sin(b));
+  };
+  for (const int64_t n : {0, 1, 2, 3, 7}) {
+    const Tensor x = some({2, n}), y = some({2, n}, 1);
+    const auto of_both = argnums<0, 1>;
+    const auto got = grad(both, of_both)(x, y), want = grad(plain, of_both)(x, y);
+    EXPECT_THAT(values(std::get<0>(got)), Pointwise(DoubleNear(1e-12), values(std::get<0>(want))));
+    EXPECT_THAT(values(std::get<1>(got)), Pointwise(DoubleNear(1e-12), values(std::get<1>(want))));
+  }
+  check_grads(both, std::tuple(some({2, 5}), some({2, 5}, 1)));
+  const auto norm = [](Tensor x) {
+    const auto hypot = [](const Tensor& a, const Tensor& b) { return sqrt(a * a + b * b); };
+    return sum(reduce(x, 0.0, hypot, {0, 2}));
+  };
+  const Tensor x = some({3, 2, 2});
+  const Tensor want = x / sqrt(sum(x * x, {.axes = {0, 2}, .keep_dims = true}));
+  EXPECT_THAT(values(grad(norm)(x)), Pointwise(DoubleNear(1e-12), values(want)));
+}
+
 }  // namespace
 }  // namespace heddle

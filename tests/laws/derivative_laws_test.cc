@@ -79,7 +79,6 @@ bool is_refused(const Sample& sample, Opcode opcode) {
   const auto has = [&](std::string_view text) {
     return sample.line.find(text) != std::string::npos;
   };
-  if (opcode == Opcode::kReduce) return has("to_apply=second") || has("to_apply=swap_in");
   if (opcode == Opcode::kScatter) return has("to_apply=swap_in");
   if (opcode == Opcode::kClamp) return has("clamp(c128");
   if (opcode == Opcode::kDot) return has("dot(c128") && has("-> f32");

@@ -47,6 +47,7 @@ class Forward {
   friend class WhileJvp;
   friend class CustomRule;
   friend class ImplicitRule;
+  friend class ReduceJvp;
 
   // What an instruction gives, without tangents.
   Duals plain(Graph& graph, const hlo::Instruction& instruction, const std::vector<Shape>& shapes,
@@ -81,6 +82,10 @@ StatusOr<Duals> jvp_of_conditional(Forward& forward, Graph& graph, const hlo::Co
 // Of a function with a custom_jvp or custom_vjp.
 StatusOr<Duals> jvp_of_custom(Forward& forward, Graph& graph, const hlo::Instruction& call,
                               const std::vector<Shape>& shapes, const Duals& operands);
+
+// Of a reduction by any associative function. errors: of what the function does
+StatusOr<Duals> jvp_of_reduce(Forward& forward, Graph& graph, const hlo::Instruction& reduce,
+                              const Duals& operands);
 
 // Of a custom_linear_solve or a custom_root.
 StatusOr<Duals> jvp_of_implicit(Forward& forward, Graph& graph, const hlo::Instruction& call,

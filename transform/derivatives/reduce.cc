@@ -1,0 +1,130 @@
+// Forward mode of a reduction by any associative function: neighbours are combined, in log2(n)
+// rounds, and the start with what they give.
+#include <algorithm>
+#include <numeric>
+
+#include "heddle/transform/batching/internal/batcher.h"
+#include "heddle/transform/derivatives/internal/forward.h"
+
+namespace heddle::transform {
+
+using hlo::Computation;
+using hlo::Dims;
+using hlo::Instruction;
+
+class ReduceJvp {
+ public:
+  ReduceJvp(Forward& forward, Graph& graph, const Instruction& reduce, const Duals& operands)
+      : forward_(forward),
+        graph_(graph),
+        function_(forward.source_.at(reduce.called[0])),
+        dimensions_(reduce.attrs.get<hlo::DimensionsAttrs>().dimensions),
+        operands_(operands) {}
+
+  // The results' values and tangents.
+  StatusOr<Duals> run() {
+    const size_t arrays = operands_.size() / 2;
+    Duals rows, start;  // [n, m] each, and [m]
+    for (size_t i = 0; i < arrays; ++i) {
+      rows.push_back(as_rows(operands_[i]));
+      start.push_back(as_start(operands_[arrays + i], rows[0].x.size(1)));
+    }
+    if (rows[0].x.size(0) > 0) {
+      while (rows[0].x.size(0) > 1) {
+        HEDDLE_ASSIGN_OR_RETURN(rows, halved(rows));
+      }
+      HEDDLE_ASSIGN_OR_RETURN(start, combined(start, flat(rows)));
+    }
+    for (Dual& each : start) each = mapped(each, [&](const Value& x) { return reshape(x, kept_); });
+    return start;
+  }
+
+ private:
+  template <class Fn>
+  static Dual mapped(const Dual& dual, const Fn& fn) {
+    return {fn(dual.x), dual.dx ? fn(dual.dx) : Value()};
+  }
+  static Duals flat(const Duals& rows) {
+    Duals out;
+    for (const Dual& each : rows)
+      out.push_back(
+          mapped(each, [](const Value& x) { return reshape(x, {x.shape().element_count()}); }));
+    return out;
+  }
+
+  // The dimensions that go, as one, and those that stay.
+  Dual as_rows(const Dual& dual) {
+    const Dims sizes = dual.x.sizes();
+    Dims order = dimensions_;
+    std::ranges::sort(order);
+    int64_t n = 1, m = 1;
+    for (int64_t d : order) n *= sizes[static_cast<size_t>(d)];
+    kept_.clear();
+    for (int64_t d = 0; d < dual.x.rank(); ++d) {
+      if (std::ranges::find(dimensions_, d) != dimensions_.end()) continue;
+      order.push_back(d);
+      kept_.push_back(sizes[static_cast<size_t>(d)]);
+      m *= kept_.back();
+    }
+    return mapped(dual, [&](const Value& x) { return reshape(transpose(x, order), {n, m}); });
+  }
+  static Dual as_start(const Dual& dual, int64_t m) {
+    return mapped(dual, [&](const Value& x) { return broadcast(x, {m}, {}); });
+  }
+
+  StatusOr<Duals> halved(const Duals& rows) {
+    const int64_t n = rows[0].x.size(0), m = rows[0].x.size(1), pairs = n / 2;
+    const auto every_second = [&](int64_t first) {
+      Duals out;
+      for (const Dual& each : rows)
+        out.push_back(mapped(each, [&](const Value& x) {
+          return reshape(slice(x, {{.start = first, .limit = 2 * pairs, .stride = 2},
+                                   {.start = 0, .limit = m, .stride = 1}}),
+                         {pairs * m});
+        }));
+      return out;
+    };
+    HEDDLE_ASSIGN_OR_RETURN(Duals made, combined(every_second(0), every_second(1)));
+    for (size_t i = 0; i < made.size(); ++i) {
+      made[i] = mapped(made[i], [&](const Value& x) { return reshape(x, {pairs, m}); });
+      if (n == 2 * pairs) continue;
+      const Dual last = mapped(rows[i], [&](const Value& x) { return slice(x, 0, n - 1, 1); });
+      const bool has_tangent = made[i].dx || last.dx;
+      made[i] = {hlo::concatenate({made[i].x, last.x}, 0),
+                 has_tangent
+                     ? hlo::concatenate({or_zeros(graph_, made[i]), or_zeros(graph_, last)}, 0)
+                     : Value()};
+    }
+    return made;
+  }
+
+  // The function of numbers, for all of these [count].
+  StatusOr<Duals> combined(const Duals& a, const Duals& b) {
+    Graph inside(forward_.source_.into(), function_.name + ".rows");
+    Batcher batcher(forward_.source_, a[0].x.size(0), "");
+    AllLanes given;
+    Duals parameters = a;
+    parameters.insert(parameters.end(), b.begin(), b.end());
+    for (const Dual& each : parameters) given.push_back({inside.parameter(each.x.shape()), true});
+    HEDDLE_ASSIGN_OR_RETURN(const AllLanes made, batcher.run(inside, function_, given, Value()));
+    Values results;
+    for (const Lanes& each : made) results.push_back(batcher.full(each));
+    const hlo::ComputationId rows = std::move(inside).finish(results);
+    Source written(forward_.source_.into());
+    return Forward(written, forward_.mode_).run(graph_, written.at(rows), parameters);
+  }
+
+  Forward& forward_;
+  Graph& graph_;
+  Computation function_;
+  Dims dimensions_;
+  const Duals& operands_;
+  Dims kept_;  // sizes of the results
+};
+
+StatusOr<Duals> jvp_of_reduce(Forward& forward, Graph& graph, const Instruction& reduce,
+                              const Duals& operands) {
+  return ReduceJvp(forward, graph, reduce, operands).run();
+}
+
+}  // namespace heddle::transform
