@@ -45,16 +45,18 @@ OutputSource source_of(size_t output, const ScanPlan& plan, const Computation& b
 }
 
 StatusOr<int64_t> unroll_of(const Instruction& scan, int64_t length) {
-  const std::string_view value = hlo::frontend_attribute(scan, kUnrollAttribute);
-  if (value.empty()) return 1;
-  if (value == "full") return length;
-  int64_t steps = -1;
-  auto result = std::from_chars(value.data(), value.data() + value.size(), steps);
-  if (result.ec != std::errc() || result.ptr != value.data() + value.size() || steps < 0) {
-    return base::invalid_argument("scan: frontend attribute ", kUnrollAttribute, " is \"", value,
-                                  "\"; must be a number of steps, or 0 for all");
+  for (const auto& [key, value] : scan.extras->frontend_attributes) {
+    if (key != kUnrollAttribute) continue;
+    if (value == "full") return length;
+    int64_t steps = -1;
+    auto result = std::from_chars(value.data(), value.data() + value.size(), steps);
+    if (result.ec != std::errc() || result.ptr != value.data() + value.size() || steps < 0) {
+      return base::invalid_argument("scan: frontend attribute ", kUnrollAttribute, " is \"", value,
+                                    "\"; must be a number of steps, or 0 for all");
+    }
+    return steps == 0 ? length : steps;
   }
-  return steps == 0 ? length : steps;
+  return 1;
 }
 
 // A loop of one pass, or of none, is no loop.
