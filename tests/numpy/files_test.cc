@@ -14,20 +14,7 @@
 namespace heddle::numpy_test {
 namespace {
 
-struct File {
-  std::string name;
-  Literal array;
-  std::string bytes;
-};
-
-std::vector<File> files() {
-  std::vector<File> out;
-  for (const std::string& line : lines_of("tests/numpy/files.txt")) {
-    const std::vector<std::string> f = split(line, ";");
-    out.push_back({f[0], literal_of(shape_of(f[1], f[2]), f[3]), bytes_of(f[4])});
-  }
-  return out;
-}
+std::vector<File> files() { return files_of("tests/numpy/files.txt"); }
 
 StatusOr<Literal> read(const std::string& bytes, bool is_archive) {
   if (!is_archive) return hlo::read_npy(bytes);
@@ -57,8 +44,8 @@ TEST(NumpyFiles, AreWrittenAsNumpyWritesThem) {
   }
 }
 
-constexpr std::string_view kWords[] = {"(", ")", "9999999999", "-1", "True", ",",
-                                       "'", "'<V2'", "'|O'", "[", "{", "}"};
+constexpr std::string_view kWords[] = {"(", ")",     "9999999999", "-1", "True", ",",
+                                       "'", "'<V2'", "'|O'",       "[",  "{",    "}"};
 
 TEST(NumpyFiles, ThatAreDamagedAreAnErrorOrAnArray) {
   const std::vector<File> all = files();

@@ -1,4 +1,4 @@
-// What make_reference.py wrote.
+// What make_reference.py and make_safetensors.py wrote.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,6 +52,22 @@ inline Literal literal_of(const Shape& shape, std::string_view hex) {
   if (hex.empty()) return out;
   EXPECT_EQ(static_cast<int64_t>(bytes.size()), out.byte_size());
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(out.mutable_bytes()));
+  return out;
+}
+
+// A file that another package wrote, and the array in it.
+struct File {
+  std::string name;
+  Literal array;
+  std::string bytes;
+};
+// Of lines "name;dtype;sizes;the array's bytes;the file's bytes".
+inline std::vector<File> files_of(const std::string& path) {
+  std::vector<File> out;
+  for (const std::string& line : lines_of(path)) {
+    const std::vector<std::string> f = split(line, ";");
+    out.push_back({f[0], literal_of(shape_of(f[1], f[2]), f[3]), bytes_of(f[4])});
+  }
   return out;
 }
 

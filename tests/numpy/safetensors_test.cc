@@ -29,20 +29,7 @@ using hlo::SafetensorsFile;
 using testing::ElementsAre;
 using testing::Pair;
 
-struct File {
-  std::string name;
-  Literal array;
-  std::string bytes;
-};
-
-std::vector<File> files() {
-  std::vector<File> out;
-  for (const std::string& line : lines_of("tests/numpy/safetensors.txt")) {
-    const std::vector<std::string> f = split(line, ";");
-    out.push_back({f[0], literal_of(shape_of(f[1], f[2]), f[3]), bytes_of(f[4])});
-  }
-  return out;
-}
+std::vector<File> files() { return files_of("tests/numpy/safetensors.txt"); }
 
 std::vector<std::string> names_in(const SafetensorsFile& file) {
   std::vector<std::string> out;
