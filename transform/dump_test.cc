@@ -14,6 +14,7 @@
 #include "heddle/hlo/text.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/lower.h"
+#include "heddle/transform/support_test.h"
 
 namespace heddle::transform {
 namespace {
@@ -23,19 +24,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr char kScan[] = R"(HloModule sums
-f {
-  x = f32[] parameter(0)
-  h = f32[] parameter(1)
-  n = f32[] add(x, h)
-  ROOT t = (f32[], f32[]) tuple(n, n)
-}
-ENTRY main {
-  xs = f32[5] parameter(0)
-  h = f32[] parameter(1)
-  ROOT s = (f32[5], f32[]) scan(xs, h), dimensions={0}, num_carries=1, to_apply=f
-})";
 
 // With HEDDLE_DUMP as a folder of the test's own.
 class Dumps : public ::testing::Test {

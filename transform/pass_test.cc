@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "heddle/hlo/text.h"
+#include "heddle/transform/support_test.h"
 
 namespace heddle::transform {
 namespace {
@@ -11,19 +12,6 @@ namespace {
 using ::testing::ElementsAre;
 
 hlo::Module parsed(std::string_view text) { return *hlo::parse_text(text); }
-
-const char kScan[] = R"(
-f {
-  x = f32[] parameter(0)
-  h = f32[] parameter(1)
-  n = f32[] add(x, h)
-  ROOT t = (f32[], f32[]) tuple(n, n)
-}
-ENTRY main {
-  xs = f32[5] parameter(0)
-  h = f32[] parameter(1)
-  ROOT s = (f32[5], f32[]) scan(xs, h), dimensions={0}, num_carries=1, to_apply=f
-})";
 
 std::vector<std::string> names_of(std::string_view list) {
   const std::vector<Pass> passes = *parse_pipeline(list);

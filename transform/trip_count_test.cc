@@ -4,6 +4,7 @@
 
 #include "heddle/hlo/text.h"
 #include "heddle/transform/pass.h"
+#include "heddle/transform/support_test.h"
 
 namespace heddle::transform {
 namespace {
@@ -44,18 +45,7 @@ TEST(TripCount, IsNoneWhereTheNumberIsNoCount) {
 
 // Every loop that lowering writes says how often it runs.
 TEST(TripCount, StandsOnTheLoopsOfLoweredScans) {
-  const hlo::Module scan = *hlo::parse_text(R"(
-f {
-  x = f32[] parameter(0)
-  h = f32[] parameter(1)
-  n = f32[] add(x, h)
-  ROOT t = (f32[], f32[]) tuple(n, n)
-}
-ENTRY main {
-  xs = f32[5] parameter(0)
-  h = f32[] parameter(1)
-  ROOT s = (f32[5], f32[]) scan(xs, h), dimensions={0}, num_carries=1, to_apply=f
-})");
+  const hlo::Module scan = *hlo::parse_text(kScan);
   const hlo::Module lowered = *lower_scan(scan);
   int loops = 0;
   for (const hlo::Instruction& instruction : lowered.entry_computation().instructions) {
