@@ -20,11 +20,6 @@ bool is_debug_call(const Instruction& instruction) {
          target == kReportCall;
 }
 
-bool is_debug_call(const Instruction& instruction, std::string_view target) {
-  return instruction.opcode == Opcode::kCustomCall &&
-         instruction.attrs.get<CustomCallAttrs>().custom_call_target == target;
-}
-
 bool has_debug_calls(const Module& module) {
   return std::ranges::any_of(module.computations, [](const Computation& computation) {
     return std::ranges::any_of(computation.instructions,

@@ -30,7 +30,6 @@ inline constexpr std::string_view kProgressCall = "heddle.progress";
 inline constexpr std::string_view kReportCall = "heddle.report";
 
 bool is_debug_call(const Instruction& instruction);
-bool is_debug_call(const Instruction& instruction, std::string_view target);
 // Whether one is in the module; in a computation, or in what it calls.
 bool has_debug_calls(const Module& module);
 bool has_debug_calls(const Module& module, ComputationId computation);

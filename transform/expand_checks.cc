@@ -7,6 +7,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/transform/derivatives/internal/parts.h"
 #include "heddle/transform/state_thread.h"
@@ -107,7 +108,7 @@ class Checks final : public StateThread {
   Checks(int64_t loops, bool all) : loops_(std::max<int64_t>(loops, 1)), all_(all) {}
 
   bool takes_part(const Computation& computation, const Instruction& instruction) const override {
-    if (hlo::is_debug_call(instruction, hlo::kCheckCall)) return true;
+    if (hlo::is_custom(instruction, hlo::kCheckCall)) return true;
     if (!all_ || only_moves(instruction.opcode) || !has_float(instruction.shape)) return false;
     auto found = chosen_from_.find(&computation);
     if (found == chosen_from_.end())
@@ -125,7 +126,7 @@ class Checks final : public StateThread {
 
   Value write(Graph& graph, const Instruction& instruction, const Values& operands,
               std::vector<ComputationId> called, Values& state) override {
-    if (hlo::is_debug_call(instruction, hlo::kCheckCall)) {
+    if (hlo::is_custom(instruction, hlo::kCheckCall)) {
       const int64_t number = note(instruction, {});
       if (!operands.empty()) check(graph, operands[0], number, /*infinities=*/true, state);
       return graph.number(u32, 0);
@@ -217,7 +218,7 @@ class Checks final : public StateThread {
 bool has_checks(const hlo::Module& module) {
   return std::ranges::any_of(module.computations, [](const Computation& computation) {
     return std::ranges::any_of(computation.instructions, [](const Instruction& each) {
-      return hlo::is_debug_call(each, hlo::kCheckCall);
+      return hlo::is_custom(each, hlo::kCheckCall);
     });
   });
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "heddle/base/strings.h"
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/internal/shardy_mesh.h"
@@ -21,11 +22,6 @@ using hlo::Opcode;
 using hlo::Sharding;
 
 constexpr std::string_view kMeshes = "xla.sdy.meshes";
-
-bool is_call_of(const Instruction& instruction, std::string_view target) {
-  return instruction.opcode == Opcode::kCustomCall &&
-         instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target == target;
-}
 
 const Sharding* sharding_of(const Instruction& instruction) {
   const auto& sharding = instruction.extras->sharding;
@@ -90,8 +86,8 @@ class Writer {
     };
     for (const Computation& computation : from_.computations) {
       for (const Instruction& instruction : computation.instructions) {
-        const bool counts =
-            is_call_of(instruction, "Sharding") || is_call_of(instruction, "SPMDShardToFullShape");
+        const bool counts = hlo::is_custom(instruction, "Sharding") ||
+                            hlo::is_custom(instruction, "SPMDShardToFullShape");
         if (counts && !is_manual(instruction))
           HEDDLE_RETURN_IF_ERROR(add(sharding_of(instruction), instruction.shape));
       }
@@ -148,7 +144,7 @@ class Writer {
       const InstructionId id(i);
       const Instruction& instruction = computation.at(id);
       if (is_map(computation, instruction)) maps[id].whole.resize(result_count(instruction));
-      if (!is_call_of(instruction, "SPMDShardToFullShape")) continue;
+      if (!hlo::is_custom(instruction, "SPMDShardToFullShape")) continue;
       const auto made = made_by(computation, instruction);
       if (!made || !maps.contains(made->call)) return lost(instruction);
       InstructionId& whole = maps[made->call].whole[made->result];
@@ -170,7 +166,7 @@ class Writer {
   static bool is_map(const Computation& computation, const Instruction& call) {
     return call.opcode == Opcode::kCall && !call.operands.empty() &&
            std::ranges::all_of(call.operands, [&](InstructionId operand) {
-             return is_call_of(computation.at(operand), "SPMDFullToShardShape");
+             return hlo::is_custom(computation.at(operand), "SPMDFullToShardShape");
            });
   }
 
@@ -181,7 +177,7 @@ class Writer {
   // Of a ShardToFull: through the {manual} mark and the tuple of results.
   static std::optional<Made> made_by(const Computation& computation, const Instruction& whole) {
     InstructionId from = whole.operands[0];
-    if (is_call_of(computation.at(from), "Sharding")) from = computation.at(from).operands[0];
+    if (hlo::is_custom(computation.at(from), "Sharding")) from = computation.at(from).operands[0];
     if (computation.at(from).opcode == Opcode::kCall) return Made{from, 0};
     if (computation.at(from).opcode != Opcode::kGetTupleElement) return std::nullopt;
     const auto index = computation.at(from).attrs.get<hlo::TupleIndexAttrs>().index;
@@ -191,18 +187,18 @@ class Writer {
   Status write(Rebuilder& to, InstructionId i, ComputationId id, const Maps& maps) {
     const Instruction& old = to.old(i);
     if (const auto map = maps.find(i); map != maps.end()) return write_map(to, i, map->second);
-    if (is_call_of(old, "SPMDShardToFullShape")) return {};  // written with its call
-    if (is_call_of(old, "SPMDFullToShardShape")) {
+    if (hlo::is_custom(old, "SPMDShardToFullShape")) return {};  // written with its call
+    if (hlo::is_custom(old, "SPMDFullToShardShape")) {
       to.replace(i, to[old.operands[0]]);  // read by its call alone, which comes
       return only_maps_read(to.from(), i);
     }
-    if (is_call_of(old, "Sharding") && is_manual(old)) {
+    if (hlo::is_custom(old, "Sharding") && is_manual(old)) {
       to.replace(i, to[old.operands[0]]);
       return {};
     }
     Instruction& now = to.builder().mutable_at(to.copy(i));
     const bool is_parameter = old.opcode == Opcode::kParameter && id == from_.entry;
-    const bool is_mark = is_call_of(old, "Sharding");
+    const bool is_mark = hlo::is_custom(old, "Sharding");
     if (!is_parameter && !is_mark) {
       if (now.extras->sharding.has_value()) now.extras.mutate().sharding.reset();
       return {};

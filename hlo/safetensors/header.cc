@@ -208,18 +208,4 @@ StatusOr<SafetensorsHeader> parse_safetensors_header(std::string_view json) {
   return Parser(json).run();
 }
 
-void append_json(std::string& out, std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  out.push_back('"');
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out.push_back('\\');
-    if (c >= 0 && c < ' ') {
-      base::append(out, "\\u00", kDigits[static_cast<size_t>(c) >> 4], kDigits[c & 15]);
-    } else {
-      out.push_back(c);
-    }
-  }
-  out.push_back('"');
-}
-
 }  // namespace heddle::hlo

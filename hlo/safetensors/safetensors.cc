@@ -8,6 +8,7 @@
 #include <set>
 
 #include "heddle/base/bytes.h"
+#include "heddle/base/json.h"
 #include "heddle/base/strings.h"
 #include "heddle/base/utf8.h"
 #include "heddle/hlo/safetensors/internal/header.h"
@@ -141,9 +142,9 @@ void append_metadata(const SafetensorsMetadata& metadata, std::string& out) {
   out += "\"__metadata__\":{";
   for (bool is_first = true; const auto& [key, value] : metadata) {
     if (!std::exchange(is_first, false)) out.push_back(',');
-    append_json(out, key);
+    out += base::json_text(key);
     out.push_back(':');
-    append_json(out, value);
+    out += base::json_text(value);
   }
   out += "},";
 }
@@ -228,7 +229,7 @@ StatusOr<SafetensorsLayout> lay_out_safetensors(std::span<const SafetensorsType>
     end += size;
     if (end > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
       return bad("the arrays take more bytes than a file can have");
-    append_json(json, arrays[i].name);
+    json += base::json_text(arrays[i].name);
     base::append(json, ":{\"dtype\":\"", types[i]->name, "\",\"shape\":[",
                  base::join(arrays[i].shape.dimensions(), ","), "],\"data_offsets\":[", begin, ",",
                  end, "]},");

@@ -5,6 +5,7 @@
 #include "absl/container/inlined_vector.h"
 #include "heddle/base/arithmetic.h"
 #include "heddle/base/counters.h"
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/internal/types.h"
@@ -196,7 +197,7 @@ namespace {
 bool shows_lines(const hlo::Module& module) {
   return std::ranges::any_of(module.computations, [](const hlo::Computation& computation) {
     return std::ranges::any_of(computation.instructions, [](const hlo::Instruction& each) {
-      return hlo::is_debug_call(each) && !hlo::is_debug_call(each, hlo::kReportCall);
+      return hlo::is_debug_call(each) && !hlo::is_custom(each, hlo::kReportCall);
     });
   });
 }

@@ -9,6 +9,7 @@
 #include "heddle/base/strings.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/custom_call.h"
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/wire.h"
@@ -359,10 +360,10 @@ Status refuse_debug_calls(const hlo::Module& module, const Client& client) {
   for (const hlo::Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions) {
       if (!hlo::is_debug_call(instruction)) continue;
-      const std::string_view what =
-          hlo::is_debug_call(instruction, hlo::kPrintCall)      ? "debug_print"
-          : hlo::is_debug_call(instruction, hlo::kProgressCall) ? "progress"
-                                                                : "debug_check or check_nans";
+      const std::string_view what = hlo::is_custom(instruction, hlo::kPrintCall) ? "debug_print"
+                                    : hlo::is_custom(instruction, hlo::kProgressCall)
+                                        ? "progress"
+                                        : "debug_check or check_nans";
       return base::unimplemented(
           "compile ", module.name, ": ", what, ": platform ", client.platform(),
           " cannot call functions of this process, and a step that waits for the host would cost "

@@ -303,7 +303,7 @@ StatusOr<AllLanes> Batcher::of_debug_call(Graph& graph, const Instruction& call,
   Instruction now = call;
   std::string& config = now.extras.mutate().backend_config;
   Values given;
-  if (hlo::is_debug_call(call, hlo::kPrintCall)) {
+  if (hlo::is_custom(call, hlo::kPrintCall)) {
     // The lanes of an inner vmap and these are one dimension.
     const auto entry = [&](std::string_view name) { return hlo::dictionary_entry(config, name); };
     int64_t lanes = 0;
@@ -343,7 +343,7 @@ StatusOr<AllLanes> Batcher::of_debug_call(Graph& graph, const Instruction& call,
     for (const Lanes& each : operands) {
       Value x = each.x;
       if (active) x = chosen(active, full(each), graph.zeros(full(each).shape()));
-      if (hlo::is_debug_call(call, hlo::kProgressCall) && (active || each.is_batched))
+      if (hlo::is_custom(call, hlo::kProgressCall) && (active || each.is_batched))
         x = hlo::reduce(x, Opcode::kMaximum, 0, {0});
       given.push_back(x);
     }

@@ -27,7 +27,4 @@ struct SafetensorsHeader {
 // errors: InvalidArgument, in words that go on after "the header "; nothing is said of sizes
 StatusOr<SafetensorsHeader> parse_safetensors_header(std::string_view json);
 
-// The text as a JSON string, of valid UTF-8.
-void append_json(std::string& out, std::string_view text);
-
 }  // namespace heddle::hlo
