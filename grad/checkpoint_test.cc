@@ -7,8 +7,8 @@
 
 #include "heddle/grad/support_test.h"
 #include "heddle/grad/vmap.h"
+#include "heddle/numpy/math.h"
 #include "heddle/trace/contractions.h"
-#include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/program.h"
 

@@ -9,18 +9,17 @@
 #include "heddle/base/counters.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/grad/support_test.h"
+#include "heddle/numpy/aliases.h"
+#include "heddle/numpy/math.h"
+#include "heddle/numpy/sequences.h"
+#include "heddle/numpy/sorting.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
-#include "heddle/scan/running.h"
-#include "heddle/trace/aliases.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/exchange.h"
-#include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
-#include "heddle/trace/ordering.h"
 #include "heddle/trace/program.h"
-#include "heddle/trace/sequences.h"
 
 namespace heddle {
 namespace {

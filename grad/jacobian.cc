@@ -1,6 +1,6 @@
 #include "heddle/grad/jacobian.h"
 
-#include "heddle/trace/matrices.h"
+#include "heddle/numpy/matrices.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "heddle/trace/aliases.h"
+#include "heddle/numpy/aliases.h"
+#include "heddle/numpy/sequences.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/sequences.h"
 #include "heddle/trace/support_test.h"
 #include "heddle/trace/tree.h"
 

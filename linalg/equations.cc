@@ -6,11 +6,11 @@
 #include "heddle/linalg/solving.h"
 #include "heddle/linalg/spectra.h"
 #include "heddle/linalg/structured.h"
+#include "heddle/numpy/index_grids.h"
+#include "heddle/numpy/vectors.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/grids.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/vectors.h"
 
 namespace heddle::linalg {
 namespace {

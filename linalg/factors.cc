@@ -4,11 +4,11 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/linalg/internal/matrices.h"
+#include "heddle/numpy/math.h"
+#include "heddle/numpy/sorting.h"
 #include "heddle/scan/loops.h"
-#include "heddle/trace/formulas.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/selecting.h"
 
 namespace heddle::linalg {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "heddle/linalg/internal/testing.h"
 #include "heddle/linalg/spectra.h"
-#include "heddle/trace/selecting.h"
+#include "heddle/numpy/sorting.h"
 
 namespace heddle::linalg {
 namespace {

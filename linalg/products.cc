@@ -7,9 +7,9 @@
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/linalg/solving.h"
 #include "heddle/linalg/spectra.h"
+#include "heddle/numpy/matrices.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
-#include "heddle/trace/matrices.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::linalg {

@@ -13,9 +13,9 @@
 #include "heddle/linalg/internal/testing.h"
 #include "heddle/linalg/solving.h"
 #include "heddle/linalg/spectra.h"
+#include "heddle/numpy/matrices.h"
+#include "heddle/numpy/sorting.h"
 #include "heddle/trace/indexing.h"
-#include "heddle/trace/matrices.h"
-#include "heddle/trace/selecting.h"
 
 namespace heddle::linalg {
 namespace {

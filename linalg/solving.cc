@@ -6,8 +6,8 @@
 #include "heddle/linalg/factors.h"
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/linalg/spectra.h"
+#include "heddle/numpy/matrices.h"
 #include "heddle/trace/extremes.h"
-#include "heddle/trace/matrices.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::linalg {

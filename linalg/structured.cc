@@ -2,14 +2,14 @@
 
 #include <bit>
 
-#include "heddle/trace/arranging.h"
+#include "heddle/numpy/manipulation.h"
+#include "heddle/numpy/math.h"
+#include "heddle/numpy/matrices.h"
+#include "heddle/numpy/vectors.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
-#include "heddle/trace/matrices.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/vectors.h"
 
 namespace heddle::linalg {
 namespace {

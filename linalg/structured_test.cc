@@ -10,10 +10,10 @@
 #include "heddle/linalg/functions.h"
 #include "heddle/linalg/internal/testing.h"
 #include "heddle/linalg/solving.h"
+#include "heddle/numpy/matrices.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/indexing.h"
-#include "heddle/trace/matrices.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::linalg {

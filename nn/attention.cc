@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "heddle/nn/internal/formula.h"
+#include "heddle/numpy/float_limits.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
-#include "heddle/trace/floats.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "heddle/numpy/sorting.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
@@ -9,7 +10,6 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/reductions.h"
-#include "heddle/trace/selecting.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle::optim_internal {

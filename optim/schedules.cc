@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "heddle/numpy/sorting.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/selecting.h"
 
 namespace heddle::optim {
 namespace {

@@ -1,9 +1,9 @@
 #include <numeric>
 
+#include "heddle/numpy/searching.h"
 #include "heddle/random/discrete.h"
 #include "heddle/random/internal/sampling.h"
 #include "heddle/scan/associative.h"
-#include "heddle/scan/searching.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/public_call.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heddle/numpy/sorting.h"
 #include "heddle/random/internal/sampling.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/selecting.h"
 
 namespace heddle::random {
 namespace {

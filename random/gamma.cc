@@ -5,12 +5,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "heddle/numpy/float_limits.h"
 #include "heddle/random/continuous.h"
 #include "heddle/random/internal/sampling.h"
 #include "heddle/scan/loops.h"
 #include "heddle/scan/own_rule.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/floats.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {

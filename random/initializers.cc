@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "heddle/numpy/float_limits.h"
 #include "heddle/random/multivariate.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/floats.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {

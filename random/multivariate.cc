@@ -4,13 +4,13 @@
 
 #include "heddle/linalg/factors.h"
 #include "heddle/linalg/spectra.h"
+#include "heddle/numpy/matrices.h"
 #include "heddle/random/continuous.h"
 #include "heddle/random/discrete.h"
 #include "heddle/random/internal/sampling.h"
 #include "heddle/scan/associative.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
-#include "heddle/trace/matrices.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "heddle/numpy/float_limits.h"
 #include "heddle/scan/scan.h"
 #include "heddle/special/bessel.h"
 #include "heddle/special/gamma.h"
@@ -11,7 +12,6 @@
 #include "heddle/special/normal.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/floats.h"
 
 namespace heddle {
 namespace {

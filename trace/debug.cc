@@ -12,7 +12,6 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
-#include "heddle/trace/numbers.h"
 #include "heddle/trace/printing.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"

@@ -10,8 +10,6 @@
 
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/floats.h"
-#include "heddle/trace/formulas.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
@@ -75,11 +73,6 @@ TEST(Operand, IntegersAreNotDividedByNumbersWithAPoint) {
               StartsWith("at.divide: operands are s32"));
   EXPECT_THAT((x / 2).to_vector<int>(), ElementsAre(0, 0, 1, 1));
   EXPECT_THAT((x * 2.0).to_vector<int>(), ElementsAre(0, 2, 4, 6));
-  EXPECT_THAT(true_divide(x, 2).to_vector<float>(), ElementsAre(0, 0.5, 1, 1.5));
-  EXPECT_THAT(true_divide(x, 2.5).dtype(), f32);
-  EXPECT_EQ(true_divide(x.astype(s64), x.astype(s64)).dtype(), f64);
-  EXPECT_THAT(true_divide(ones({2}, f16), 4).to_vector<float>(), ElementsAre(0.25, 0.25));
-  EXPECT_EQ(true_divide(7, 2).item<float>(), 3.5);
 }
 
 TEST(Operand, TheWiderDtypeIsWhatToCastTo) {
@@ -127,14 +120,6 @@ TEST(Operand, LogicalFunctionsTakeNumbersForTheirTruth) {
   EXPECT_THAT((~x).to_vector<int>(), ElementsAre(-2, -3, -1));
 }
 
-// jax: jnp.remainder(-7, 3) is 2, jax.lax.rem(-7, 3) is -1.
-TEST(Operand, RemainderIsPythonsAndRemIsC) {
-  const Tensor x = array({7, -7});
-  EXPECT_THAT(remainder(x, 3).to_vector<int>(), ElementsAre(1, 2));
-  EXPECT_THAT(rem(x, 3).to_vector<int>(), ElementsAre(1, -1));
-  EXPECT_THAT((x % 3).to_vector<int>(), ElementsAre(1, -1));
-}
-
 TEST(Operand, ShapesInBracesAreNoPlaces) {
   EXPECT_EQ(array<float>({}, {0, 3}).shape(), Shape(f32, {0, 3}));
   EXPECT_EQ(array<float>({5}, {}).shape(), Shape(f32, {}));
@@ -167,17 +152,6 @@ TEST(Operand, WhatPeopleTypeIsThere) {
   EXPECT_EQ(append(x, x, 1).shape(), Shape(s32, {2, 4}));
   EXPECT_THAT(x.at(0).set(1).to_vector<int>(), ElementsAre(1, 1, 2, 4));
   EXPECT_THAT(x.at(x > 3).set(0).to_vector<int>(), ElementsAre(3, 0, 2, 0));
-}
-
-// jax.numpy.iinfo.
-TEST(Operand, LimitsOfIntegers) {
-  EXPECT_EQ(integer_limits(s8).least, -128);
-  EXPECT_EQ(integer_limits(s64).least, INT64_MIN);
-  EXPECT_EQ(integer_limits(u64).greatest, UINT64_MAX);
-  EXPECT_EQ(integer_limits(u4).greatest, 15u);
-  EXPECT_EQ(integer_limits(s16).bits, 16);
-  EXPECT_THAT(error_of([] { integer_limits(f32); }),
-              StartsWith("integer_limits: dtype is f32; it must be of integers"));
 }
 
 // jax: one_hot of uint8 [1, 200] and 300 classes has one 1 a row.

@@ -4,14 +4,14 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/derivative.h"
+#include "heddle/numpy/float_limits.h"
+#include "heddle/numpy/math.h"
+#include "heddle/numpy/sorting.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/custom_call.h"
-#include "heddle/trace/floats.h"
-#include "heddle/trace/formulas.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/selecting.h"
 
 namespace heddle::linalg_internal {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "heddle/base/function_ref.h"
+#include "heddle/numpy/float_limits.h"
 #include "heddle/random/internal/threefry.h"
-#include "heddle/trace/floats.h"
 
 namespace heddle::random::random_internal {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "heddle/base/function_ref.h"
+#include "heddle/numpy/float_limits.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/floats.h"
 
 namespace heddle::special_internal {
 

@@ -11,6 +11,7 @@
 
 #include "heddle/grad/grad.h"
 #include "heddle/grad/vmap.h"
+#include "heddle/numpy/sequences.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/scan/function.h"
@@ -23,7 +24,6 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/mesh.h"
 #include "heddle/trace/reductions.h"
-#include "heddle/trace/sequences.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

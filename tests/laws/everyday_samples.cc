@@ -1,5 +1,4 @@
-// Of those headers of trace/ whose functions are made of others: formulas.h, statistics.h and the
-// like.
+// Of numpy/.
 #include "heddle/tests/laws/function_samples.h"
 
 namespace heddle::laws {

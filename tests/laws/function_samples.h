@@ -45,7 +45,7 @@ struct FunctionSample {
   bool typed = true;  // whether a dtype is tried: that of an operand, or asked for
 };
 std::vector<FunctionSample> core_samples();       // of trace/ and scan/
-std::vector<FunctionSample> everyday_samples();   // of trace/, those made of others
+std::vector<FunctionSample> everyday_samples();   // of numpy/
 std::vector<FunctionSample> catalogue_samples();  // of linalg/, special/, random/ and nn/
 
 // Public functions, or whole headers, that record no operation of their own, and why.

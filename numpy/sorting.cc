@@ -1,0 +1,202 @@
+#include "heddle/numpy/sorting.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heddle/trace/axes.h"
+#include "heddle/trace/comparing.h"
+#include "heddle/trace/dtypes.h"
+#include "heddle/trace/elementwise.h"
+#include "heddle/trace/expr.h"
+#include "heddle/trace/positions.h"
+#include "heddle/trace/public_call.h"
+#include "heddle/trace/recorder.h"
+
+namespace heddle {
+namespace {
+
+using trace_internal::axis_of;
+using trace_internal::comes_before;
+using trace_internal::Expr;
+using trace_internal::is_level;
+using trace_internal::one_program;
+using trace_internal::PublicCall;
+
+// x and the indices, stretched to each other's sizes in all axes but one.
+struct Aligned {
+  Tensor x, indices;
+};
+Aligned aligned(const Tensor& x, const Tensor& indices, int64_t axis) {
+  auto without = [&](const Tensor& t) {
+    Dimensions sizes = t.shape().dimensions();
+    sizes[static_cast<size_t>(axis)] = 1;
+    return Shape(t.dtype(), sizes);
+  };
+  const std::optional<Dimensions> both = common_dimensions(without(x), without(indices));
+  if (!both)
+    trace_internal::refuse("indices are ", indices.shape(), " and x ", x.shape(),
+                           "; the sizes of all axes but ", axis, " must be equal or 1");
+  const Dimensions& common = *both;
+  auto stretched = [&](const Tensor& t) {
+    Dimensions sizes = common;
+    sizes[static_cast<size_t>(axis)] = t.dim(axis);
+    return broadcast_to(t, sizes);
+  };
+  return {stretched(x), stretched(indices)};
+}
+
+// All axes but one are batches: each row of x is read at its own row of positions.
+Tensor gather_rows(const Tensor& x, const Tensor& positions, int64_t axis) {
+  GatherDims dims{.offset_dims = {},
+                  .collapsed_slice_dims = {axis},
+                  .start_index_map = {axis},
+                  .index_vector_dim = x.rank()};
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (i == axis) continue;
+    dims.operand_batching_dims.push_back(i);
+    dims.start_indices_batching_dims.push_back(i);
+  }
+  return gather(x, positions, dims, Dimensions(static_cast<size_t>(x.rank()), 1));
+}
+
+void check(const Tensor& x, const Tensor& indices, int64_t axis) {
+  if (!is_integer(indices.dtype()))
+    trace_internal::refuse("indices are ", indices.shape(),
+                           "; they must be integers, cast them with astype(s32)");
+  if (indices.rank() != x.rank())
+    trace_internal::refuse("indices are ", indices.shape(), "; x is ", x.shape(),
+                           ", they must have its rank, or use take");
+  if (x.dim(axis) == 0 && indices.size() > 0)
+    trace_internal::refuse("axis ", axis, " of ", x.shape(),
+                           " has size 0; there is nothing to take");
+}
+
+// By the last key, then by those before it. t: a0, b0, a1, b1, ..
+Tensor by_keys(std::span<const Tensor> t, size_t keys) {
+  Expr out(comes_before(t[0], t[1], false));
+  for (size_t i = 1; i < keys; ++i) {
+    const Tensor &a = t[2 * i], &b = t[2 * i + 1];
+    out = Expr(comes_before(a, b, false)) | (Expr(is_level(a, b)) & out);
+  }
+  return out.tensor();
+}
+
+void require_position(const Tensor& x, int64_t k, int64_t axis) {
+  const int64_t size = x.dim(axis_of(x.shape(), axis));
+  if (k >= -size && k < size) return;
+  trace_internal::refuse("k is ", k, "; axis ", axis, " of ", x.shape(), " has size ", size,
+                         ", k must be in ", -size, " .. ", size - 1);
+}
+
+}  // namespace
+
+Tensor take_along_axis(Operand operand, Operand which, base::Int axis, IndexMode mode) {
+  const PublicCall call("take_along_axis", operand.at());
+  Tensor x = as_tensor(operand);
+  Tensor indices = as_tensor(which);
+  int64_t along = axis_of(x.shape(), axis);
+  check(x, indices, along);
+  return trace_internal::one_program("take_along_axis", [&] {
+    Aligned a = aligned(x, indices, along);
+    int64_t size = x.dim(along);
+    if (size == 0) return zeros(a.indices.shape().dimensions(), x.dtype());
+    Expr position(bit_width(indices.dtype()) < 32 ? a.indices.astype(s32) : a.indices);
+    if (is_signed(position.dtype())) position = where(position < 0, position + size, position);
+    Tensor taken = gather_rows(a.x, position.tensor(), along);
+    if (mode == IndexMode::kClip) return taken;
+    Expr inside = (position >= 0) & (position < size);
+    Expr out(taken);
+    bool has_nan = is_floating(taken.dtype()) || is_complex(taken.dtype());
+    return where(inside, out, has_nan ? out.like(NAN) : out.like(0)).tensor();
+  });
+}
+
+TopK top_k(Operand operand, base::Int k, base::Int axis) {
+  const PublicCall call("top_k", operand.at());
+  Tensor x = as_tensor(operand);
+  int64_t along = axis_of(x.shape(), axis);
+  if (k < 0 || k > x.dim(along))
+    trace_internal::refuse("k is ", k, "; axis ", axis, " of ", x.shape(), " has size ",
+                           x.dim(along), ", k must be in 0 .. that");
+  auto before = [](std::span<const Tensor> t) {
+    const Expr a(t[0]), b(t[1]);
+    const Expr greater_one = a > b;
+    if (!is_floating(a.dtype())) return greater_one.tensor();
+    return (greater_one | (is_nan(a) & ~is_nan(b))).tensor();
+  };
+  std::vector<Tensor> out = trace_internal::in_program("top_k", [&] {
+    Tensor position = iota(s32, x.shape().dimensions(), along);
+    std::vector<Tensor> sorted = sort_by({x, position}, before, along, true);
+    for (Tensor& t : sorted) t = slice_in_dim(t, 0, k, 1, along);
+    return sorted;
+  });
+  return {out[0], out[1]};
+}
+
+Tensor lexsort(const std::vector<Tensor>& keys, base::Int axis, SourceLocation at) {
+  const PublicCall call("lexsort", at);
+  if (keys.empty()) trace_internal::refuse("has no keys; give at least one");
+  for (const Tensor& key : keys) {
+    if (key.shape().dimensions() == keys[0].shape().dimensions()) continue;
+    trace_internal::refuse("keys are ", keys[0].shape(), " and ", key.shape(),
+                           "; they must have one shape");
+  }
+  const int64_t along = axis_of(keys[0].shape(), axis);
+  return one_program("lexsort", [&] {
+    std::vector<Tensor> operands = keys;
+    operands.push_back(iota(s32, keys[0].shape().dimensions(), along));
+    auto before = [&](std::span<const Tensor> t) { return by_keys(t, keys.size()); };
+    return sort_by(operands, before, along, true).back();
+  });
+}
+
+Tensor partition(Operand x, base::Int k, base::Int axis) {
+  const PublicCall call("partition", x.at());
+  require_position(as_tensor(x), k, axis);
+  return one_program("partition", [&] { return sort(x, axis); });
+}
+
+Tensor argpartition(Operand x, base::Int k, base::Int axis) {
+  const PublicCall call("argpartition", x.at());
+  require_position(as_tensor(x), k, axis);
+  return one_program("argpartition", [&] { return argsort(x, axis); });
+}
+
+Tensor sort_complex(Operand operand, base::Int axis) {
+  const PublicCall call("sort_complex", operand.at());
+  Tensor x = as_tensor(operand);
+  if (!is_complex(x.dtype()))
+    trace_internal::refuse("x is ", x.shape(), "; it must be of complex numbers, use sort");
+  const int64_t along = axis_of(x.shape(), axis);
+  return one_program("sort_complex", [&] { return sort(x, along); });
+}
+
+Tensor put_along_axis(Operand operand, Operand which, Operand values, base::Int axis) {
+  const PublicCall call("put_along_axis", operand.at());
+  Tensor x = as_tensor(operand), indices = as_tensor(which);
+  const int64_t along = axis_of(x.shape(), axis);
+  trace_internal::require_integers(indices);
+  Dimensions expected = x.shape().dimensions();
+  if (indices.rank() == x.rank()) expected[static_cast<size_t>(along)] = indices.dim(along);
+  if (indices.shape().dimensions() != expected)
+    trace_internal::refuse("indices are ", indices.shape(), "; x is ", x.shape(),
+                           ", they must have its sizes but for axis ", axis);
+  return one_program("put_along_axis", [&] {
+    Tensor update = trace_internal::like("value", values, x.dtype());
+    Tensor place = trace_internal::from_start(trace_internal::widened(indices), x.dim(along));
+    ScatterDims dims{.update_window_dims = {},
+                     .inserted_window_dims = {along},
+                     .scatter_dims_to_operand_dims = {along},
+                     .index_vector_dim = x.rank()};
+    for (int64_t i = 0; i < x.rank(); ++i) {
+      if (i == along) continue;
+      dims.input_batching_dims.push_back(i);
+      dims.scatter_indices_batching_dims.push_back(i);
+    }
+    Tensor spread = trace_internal::stretched(update, indices.shape().dimensions());
+    return scatter(x, place, spread, dims,
+                   [](const Tensor&, const Tensor& value) { return value; });
+  });
+}
+
+}  // namespace heddle

@@ -1,0 +1,62 @@
+#include "heddle/numpy/sorting.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "heddle/trace/creation.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/shaping.h"
+
+namespace heddle {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(TakeAlongAxis, PicksRowByRow) {
+  Tensor x = reshape(arange(12), {3, 4});
+  Tensor columns = array<int>({{0, 3}, {-1, 1}, {2, 2}});
+  EXPECT_THAT(take_along_axis(x, columns, 1).to_vector<int>(), ElementsAre(0, 3, 7, 5, 10, 10));
+  Tensor rows = array<int>({{2, 0, 1, -1}});
+  EXPECT_THAT(take_along_axis(x, rows, 0).to_vector<int>(), ElementsAre(8, 1, 6, 11));
+}
+
+TEST(TakeAlongAxis, OtherAxesBroadcast) {
+  Tensor x = reshape(arange(12), {3, 4});
+  EXPECT_THAT(take_along_axis(x, array<int>({{1, 0}}), 1).to_vector<int>(),
+              ElementsAre(1, 0, 5, 4, 9, 8));
+  EXPECT_THAT(
+      take_along_axis(reshape(arange(4), {1, 4}), array<int>({{1}, {2}}), 1).to_vector<int>(),
+      ElementsAre(1, 2));
+}
+
+TEST(TakeAlongAxis, OutOfRangeIsClampedOrFilled) {
+  Tensor x = array<float>({1, 2, 3});
+  Tensor far = array<int>({5, -9});
+  EXPECT_THAT(take_along_axis(x, far, 0).to_vector<float>(), ElementsAre(3, 1));
+  std::vector<float> filled = take_along_axis(x, far, 0, IndexMode::kFill).to_vector<float>();
+  EXPECT_TRUE(std::isnan(filled[0]) && std::isnan(filled[1]));
+  EXPECT_THROW(take_along_axis(x, array<int>({{1}}), 0), Error);
+  EXPECT_THROW(take_along_axis(x, x, 0), Error);
+}
+
+// What argsort gives, taken along its axis, is what sort gives.
+TEST(TakeAlongAxis, InvertsArgsort) {
+  Tensor x = array<float>({{3, 1, 2}, {0, 5, -1}});
+  for (int64_t axis : {0, 1})
+    EXPECT_EQ(take_along_axis(x, argsort(x, axis), axis).to_vector<float>(),
+              sort(x, axis).to_vector<float>());
+}
+
+TEST(TopK, GreatestFirstAndTheFirstOfEquals) {
+  TopK out = top_k(array<float>({{1, 4, 4, 2}, {NAN, 7, 9, 0}}), 2);
+  EXPECT_THAT(out.indices.to_vector<int>(), ElementsAre(1, 2, 0, 2));
+  EXPECT_EQ(out.values.to_vector<float>()[3], 9);
+  EXPECT_THAT(top_k(array<int>({{1, 5}, {3, 2}}), 1, 0).values.to_vector<int>(), ElementsAre(3, 5));
+  EXPECT_EQ(top_k(arange(3), 0).values.size(), 0);
+  EXPECT_THROW(top_k(arange(3), 4), Error);
+}
+
+}  // namespace
+}  // namespace heddle
