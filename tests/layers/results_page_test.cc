@@ -83,7 +83,7 @@ std::string results_page() {
       "f = linalg::svd(a)` has `f.u`, and `auto [u, s, vh] = linalg::svd(a)`\ntakes it apart, in "
       "the order of the table. Made from the headers: `./dev docs` writes this page.\n\n"
       "| function | field | what it is |\n|---|---|---|\n";
-  for (const char* folder : {"trace", "scan", "linalg", "special", "random", "nn"}) {
+  for (const char* folder : {"trace", "scan", "numpy", "linalg", "special", "random", "nn"}) {
     std::vector<fs::path> headers;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder))
       if (entry.path().extension() == ".h") headers.push_back(entry.path());
