@@ -89,9 +89,13 @@ class Reader {
     piece_.inputs.push_back(id);
   }
 
-  void touch(BufferId buffer) {
-    add(buffer.valid() ? static_cast<int64_t>(buffer.value) : -1);
-    if (buffer.valid()) buffers_.insert(buffer);
+  // Buffers in one place are one.
+  void touch(BufferId id) {
+    if (!id.valid()) return add(-1);
+    const BufferInfo& buffer = plan_.buffers[id.value];
+    add(static_cast<int64_t>(buffer.kind));
+    add(buffer.index);
+    buffers_.insert(id);
   }
   void type(const Node& node) {
     add(static_cast<int64_t>(node.op));
@@ -112,8 +116,7 @@ uint64_t hash_of(const Plan& plan, const Node& node) {
   uint64_t hash = 0;
   for (const int64_t word :
        {static_cast<int64_t>(node.op), static_cast<int64_t>(node.type.scalar),
-        static_cast<int64_t>(node.type.lanes), static_cast<int64_t>(node.buffer.value),
-        static_cast<int64_t>(node.buffer2.value), static_cast<int64_t>(node.arg_count),
+        static_cast<int64_t>(node.type.lanes), static_cast<int64_t>(node.arg_count),
         node.block_count == 0 ? 0 : code_size(plan, node)})
     hash = (hash ^ static_cast<uint64_t>(word)) * 0x9e3779b97f4a7c15 + (hash >> 29);
   return hash;
