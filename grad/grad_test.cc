@@ -453,5 +453,53 @@ TEST(Reduce, ByAnyAssociativeFunctionHasDerivatives) {
   EXPECT_THAT(values(grad(norm)(x)), Pointwise(DoubleNear(1e-12), values(want)));
 }
 
+// Two updates of place 1, one of place 3, none of the others, and one outside: written out.
+TEST(AtMultiply, HasTheDerivativesOfItsProducts) {
+  const Tensor places = array({1, 3, 1, 9}), w = numbers({1, -2, 3, 5});
+  const auto scattered = [&](Tensor x, Tensor u) {
+    return sum(w * sin(x.at({places}).multiply(u)));
+  };
+  const auto written = [&](Tensor x, Tensor u) {
+    const Tensor all = concat({reshape(x[0], {1}), reshape(x[1] * u[0] * u[2], {1}),
+                               reshape(x[2], {1}), reshape(x[3] * u[1], {1})});
+    return sum(w * sin(all));
+  };
+  const Tensor x = numbers({0.5, 2, -1, 0.7});
+  for (const Tensor& u : {numbers({1.5, -0.3, 0.8, 7}), numbers({0, 0, 0, 0}),
+                          numbers({0, 2, 3, NAN}), numbers({0.5, 1, 2, INFINITY})}) {
+    const auto [dx, du] = grad(scattered, argnums<0, 1>)(x, u);
+    const auto [wanted_x, wanted_u] = grad(written, argnums<0, 1>)(x, u);
+    EXPECT_THAT(values(dx), Pointwise(DoubleNear(1e-14), values(wanted_x)));
+    EXPECT_THAT(values(du), Pointwise(DoubleNear(1e-14), values(wanted_u)));
+    const auto second = [&](const auto& f) {
+      return hessian([&](Tensor v) { return f(x, v); })(u);
+    };
+    EXPECT_THAT(values(second(scattered)), Pointwise(DoubleNear(1e-13), values(second(written))));
+  }
+}
+
+TEST(AtDivide, HasTheDerivativesOfItsQuotients) {
+  const Tensor places = array({0, 0, 1}), x = numbers({3, -2}), u = numbers({1.5, -0.4, 0.8});
+  const auto scattered = [&](Tensor v, Tensor by) {
+    return sum(square(v.at({places}).divide(by)));
+  };
+  const auto written = [&](Tensor v, Tensor by) {
+    return square(v[0] / by[0] / by[1]) + square(v[1] / by[2]);
+  };
+  const auto [dx, du] = grad(scattered, argnums<0, 1>)(x, u);
+  const auto [wanted_x, wanted_u] = grad(written, argnums<0, 1>)(x, u);
+  EXPECT_THAT(values(dx), Pointwise(DoubleNear(1e-11), values(wanted_x)));
+  EXPECT_THAT(values(du), Pointwise(DoubleNear(1e-11), values(wanted_u)));
+}
+
+TEST(AtMultiply, OfRowsThatAreTakenTwice) {
+  const Tensor rows = array({2, 0, 2}), x = some({3, 4}), u = some({3, 4});
+  const auto scattered = [&](Tensor by) { return sum(square(x.at({rows}).multiply(by))); };
+  const auto written = [&](Tensor by) {
+    return sum(square(stack({x[0] * by[1], x[1], x[2] * by[0] * by[2]})));
+  };
+  EXPECT_THAT(values(grad(scattered)(u)), Pointwise(DoubleNear(1e-12), values(grad(written)(u))));
+}
+
 }  // namespace
 }  // namespace heddle
