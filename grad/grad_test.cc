@@ -21,6 +21,7 @@
 #include "heddle/trace/ordering.h"
 #include "heddle/trace/program.h"
 #include "heddle/trace/sequences.h"
+#include "heddle/trace/windows.h"
 
 namespace heddle {
 namespace {
@@ -451,6 +452,29 @@ TEST(Reduce, ByAnyAssociativeFunctionHasDerivatives) {
   const Tensor x = some({3, 2, 2});
   const Tensor want = x / sqrt(sum(x * x, {.axes = {0, 2}, .keep_dims = true}));
   EXPECT_THAT(values(grad(norm)(x)), Pointwise(DoubleNear(1e-12), values(want)));
+}
+
+// x y + x + y, in windows of two rows and three columns with places between and zeros around.
+TEST(ReduceWindow, ByAnyAssociativeFunctionHasDerivatives) {
+  const auto combine = [](const Tensor& x, const Tensor& y) { return x * y + x + y; };
+  const Windows windows{.sizes = {2, 3}, .strides = {1, 2}, .padding = {{0, 1}, {1, 1}}};
+  const auto f = [&](Tensor x) { return sum(sin(reduce_window(x, 0.0, combine, windows))); };
+  // 1 + x y + x + y = (1 + x) (1 + y)
+  const auto by_products = [&](Tensor x) {
+    const Tensor inside = pad(x + 1.0, 1.0, {{0, 1}, {1, 1}});
+    Tensor all = zeros({}, f64);
+    for (int64_t i = 0; i + 2 <= inside.dim(0); ++i) {
+      for (int64_t j = 0; j + 3 <= inside.dim(1); j += 2)
+        all = all + sin(prod(inside[{Slice{i, i + 2}, Slice{j, j + 3}}]) - 1.0);
+    }
+    return all;
+  };
+  const Tensor x = some({4, 5});
+  EXPECT_NEAR(value(f(x)), value(by_products(x)), 1e-13);
+  EXPECT_THAT(values(grad(f)(x)), Pointwise(DoubleNear(1e-12), values(grad(by_products)(x))));
+  EXPECT_THAT(values(hessian(f)(x)), Pointwise(DoubleNear(1e-11), values(hessian(by_products)(x))));
+  EXPECT_EQ(grad(f)(zeros({0, 5}, f64)).shape(), Shape(f64, {0, 5}));
+  check_grads([&](Tensor v) { return reduce_window(v, 0.0, combine, windows); }, std::tuple(x));
 }
 
 // Two updates of place 1, one of place 3, none of the others, and one outside: written out.
