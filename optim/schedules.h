@@ -38,7 +38,7 @@ Schedule piecewise_constant(double start, std::vector<std::pair<int64_t, double>
 // What an optimizer takes for its learning rate: a number, a scalar tensor, or a schedule.
 class Rate {
  public:
-  // implicit: {.learning_rate = 1e-3}; or a tensor that is an argument of the step, of a float dtype
+  // implicit: {.learning_rate = 1e-3}; or a tensor of a float dtype, an argument of the step
   Rate(double value, SourceLocation at = SourceLocation::here());
   Rate(const Tensor& value, SourceLocation at = SourceLocation::here());
   template <class Fn>

@@ -122,8 +122,8 @@ uint64_t hash_of(const Plan& plan, const Node& node) {
   return hash;
 }
 
-// Where the piece ends that begins at `first`: of the places that it may end, before the node of the
-// least hash, which is the same one in each turn of what repeats.
+// Where the piece ends that begins at `first`: of the places that it may end, before the node of
+// the least hash, which is the same one in each turn of what repeats.
 size_t end_of(const Plan& plan, std::span<const NodeId> nodes, size_t first, int64_t size) {
   size_t end = nodes.size();
   uint64_t least = 0;

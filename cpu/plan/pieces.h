@@ -30,9 +30,9 @@ bool is_literal(const Node& node);
 // How many instructions a block becomes, with the blocks inside of it: an estimate.
 int64_t code_size(const Plan& plan, BlockId block);
 
-// Pieces of `size` instructions, up to a quarter more and up to one node more. A control node stands
-// in one piece with its results. Where nodes repeat, pieces begin at the same node of each turn, so
-// that their forms are equal.
+// Pieces of `size` instructions, up to a quarter more and up to one node more. A control node
+// stands in one piece with its results. Where nodes repeat, pieces begin at the same node of each
+// turn, so that their forms are equal.
 Pieces cut(const Plan& plan, BlockId block, int64_t size);
 
 }  // namespace heddle::cpu

@@ -122,8 +122,8 @@ Value shifted(const Value& x, int64_t places, double fill) {
   return pad(x, x.number(fill), {{.low = places, .high = -places}});
 }
 
-// Of the factors at sorted places, the product of those of its place that stand before it, or behind
-// it where the step is -1.
+// Of the factors at sorted places, the product of those of its place that stand before it, or
+// behind it where the step is -1.
 Value product_beside(const Value& factors, const Value& places, int64_t step) {
   const auto neighbours = [&](const Value& x, int64_t distance) {
     const Value is_same = places == shifted(places, step * distance, -1);
