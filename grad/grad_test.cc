@@ -20,6 +20,7 @@
 #include "heddle/trace/exchange.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/program.h"
+#include "heddle/trace/windows.h"
 
 namespace heddle {
 namespace {
@@ -450,6 +451,77 @@ TEST(Reduce, ByAnyAssociativeFunctionHasDerivatives) {
   const Tensor x = some({3, 2, 2});
   const Tensor want = x / sqrt(sum(x * x, {.axes = {0, 2}, .keep_dims = true}));
   EXPECT_THAT(values(grad(norm)(x)), Pointwise(DoubleNear(1e-12), values(want)));
+}
+
+// x y + x + y, in windows of two rows and three columns with places between and zeros around.
+TEST(ReduceWindow, ByAnyAssociativeFunctionHasDerivatives) {
+  const auto combine = [](const Tensor& x, const Tensor& y) { return x * y + x + y; };
+  const Windows windows{.sizes = {2, 3}, .strides = {1, 2}, .padding = {{0, 1}, {1, 1}}};
+  const auto f = [&](Tensor x) { return sum(sin(reduce_window(x, 0.0, combine, windows))); };
+  // 1 + x y + x + y = (1 + x) (1 + y)
+  const auto by_products = [&](Tensor x) {
+    const Tensor inside = pad(x + 1.0, 1.0, {{0, 1}, {1, 1}});
+    Tensor all = zeros({}, f64);
+    for (int64_t i = 0; i + 2 <= inside.dim(0); ++i) {
+      for (int64_t j = 0; j + 3 <= inside.dim(1); j += 2)
+        all = all + sin(prod(inside[{Slice{i, i + 2}, Slice{j, j + 3}}]) - 1.0);
+    }
+    return all;
+  };
+  const Tensor x = some({4, 5});
+  EXPECT_NEAR(value(f(x)), value(by_products(x)), 1e-13);
+  EXPECT_THAT(values(grad(f)(x)), Pointwise(DoubleNear(1e-12), values(grad(by_products)(x))));
+  EXPECT_THAT(values(hessian(f)(x)), Pointwise(DoubleNear(1e-11), values(hessian(by_products)(x))));
+  EXPECT_EQ(grad(f)(zeros({0, 5}, f64)).shape(), Shape(f64, {0, 5}));
+  check_grads([&](Tensor v) { return reduce_window(v, 0.0, combine, windows); }, std::tuple(x));
+}
+
+// Two updates of place 1, one of place 3, none of the others, and one outside: written out.
+TEST(AtMultiply, HasTheDerivativesOfItsProducts) {
+  const Tensor places = array({1, 3, 1, 9}), w = numbers({1, -2, 3, 5});
+  const auto scattered = [&](Tensor x, Tensor u) {
+    return sum(w * sin(x.at({places}).multiply(u)));
+  };
+  const auto written = [&](Tensor x, Tensor u) {
+    const Tensor all = concat({reshape(x[0], {1}), reshape(x[1] * u[0] * u[2], {1}),
+                               reshape(x[2], {1}), reshape(x[3] * u[1], {1})});
+    return sum(w * sin(all));
+  };
+  const Tensor x = numbers({0.5, 2, -1, 0.7});
+  for (const Tensor& u : {numbers({1.5, -0.3, 0.8, 7}), numbers({0, 0, 0, 0}),
+                          numbers({0, 2, 3, NAN}), numbers({0.5, 1, 2, INFINITY})}) {
+    const auto [dx, du] = grad(scattered, argnums<0, 1>)(x, u);
+    const auto [wanted_x, wanted_u] = grad(written, argnums<0, 1>)(x, u);
+    EXPECT_THAT(values(dx), Pointwise(DoubleNear(1e-14), values(wanted_x)));
+    EXPECT_THAT(values(du), Pointwise(DoubleNear(1e-14), values(wanted_u)));
+    const auto second = [&](const auto& f) {
+      return hessian([&](Tensor v) { return f(x, v); })(u);
+    };
+    EXPECT_THAT(values(second(scattered)), Pointwise(DoubleNear(1e-13), values(second(written))));
+  }
+}
+
+TEST(AtDivide, HasTheDerivativesOfItsQuotients) {
+  const Tensor places = array({0, 0, 1}), x = numbers({3, -2}), u = numbers({1.5, -0.4, 0.8});
+  const auto scattered = [&](Tensor v, Tensor by) {
+    return sum(square(v.at({places}).divide(by)));
+  };
+  const auto written = [&](Tensor v, Tensor by) {
+    return square(v[0] / by[0] / by[1]) + square(v[1] / by[2]);
+  };
+  const auto [dx, du] = grad(scattered, argnums<0, 1>)(x, u);
+  const auto [wanted_x, wanted_u] = grad(written, argnums<0, 1>)(x, u);
+  EXPECT_THAT(values(dx), Pointwise(DoubleNear(1e-11), values(wanted_x)));
+  EXPECT_THAT(values(du), Pointwise(DoubleNear(1e-11), values(wanted_u)));
+}
+
+TEST(AtMultiply, OfRowsThatAreTakenTwice) {
+  const Tensor rows = array({2, 0, 2}), x = some({3, 4}), u = some({3, 4});
+  const auto scattered = [&](Tensor by) { return sum(square(x.at({rows}).multiply(by))); };
+  const auto written = [&](Tensor by) {
+    return sum(square(stack({x[0] * by[1], x[1], x[2] * by[0] * by[2]})));
+  };
+  EXPECT_THAT(values(grad(scattered)(u)), Pointwise(DoubleNear(1e-12), values(grad(written)(u))));
 }
 
 }  // namespace

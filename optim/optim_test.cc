@@ -14,12 +14,15 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/program.h"
+#include "heddle/trace/program_lines_test.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
 
+using testing::AllOf;
+using testing::ContainsRegex;
 using testing::DoubleNear;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -127,17 +130,21 @@ TEST(Optim, TheRateMayBeATensorOrASchedule) {
       start(), scalar(0.0));
   expect_as(program(start(), scalar(0.1)), 1,
             [] { return [](double p, double g, int) { return p - 0.1 * g; }; });
-  EXPECT_THAT(error_of([] { (void)optim::sgd({.learning_rate = ones({2})}); }),
-              HasSubstr("the learning rate is f32[2]; it must be a scalar of a floating dtype"));
+  EXPECT_THAT(
+      error_of([] { (void)optim::sgd({.learning_rate = ones({2})}); }),
+      ContainsRegex("the learning rate is f32\\[2\\]; it must be a scalar of a floating dtype "
+                    "\\[optim_test.cc:[0-9]+\\]"));
 }
 
 TEST(Optim, GradientsThatAreNotLikeTheParametersAreErrors) {
   const auto adam = optim::adam({.learning_rate = 0.1});
   const Params p = start();
-  EXPECT_THAT(error_of([&] {
-                (void)adam.update({p.w, zeros({2}, f64)}, adam.init(p), p);
-              }),
-              StartsWith("optim::adam: gradients.b is f64[2]; the parameter is f64[2,2]"));
+  EXPECT_THAT(
+      error_of([&] {
+        (void)adam.update({p.w, zeros({2}, f64)}, adam.init(p), p);
+      }),
+      ContainsRegex("^optim::adam: gradients.b is f64\\[2\\]; the parameter is f64\\[2,2\\] "
+                    "\\[optim_test.cc:[0-9]+\\]$"));
   using Leaves = std::vector<Tensor>;
   const Leaves one{p.w}, two{p.w, p.w};
   EXPECT_THAT(error_of([&] { (void)adam.update(two, adam.init(one), one); }),
@@ -145,6 +152,17 @@ TEST(Optim, GradientsThatAreNotLikeTheParametersAreErrors) {
   const Leaves whole{ones({2}, s32)};
   EXPECT_THAT(error_of([&] { (void)adam.update(whole, adam.init(whole), whole); }),
               HasSubstr("params[0] is s32[2]; parameters have a floating dtype"));
+}
+
+TEST(Optim, RecordsTheLineOfTheUser) {
+  const auto schedule = optim::warmup_cosine(1, 4, 12);
+  const auto step = [&](const Params& p, const optim::AdamState<Params>& state, const Params& g) {
+    return optim::adamw({.learning_rate = schedule})
+        .update(optim::clip_by_global_norm(g, 1), state, p);
+  };
+  const Params p = start();
+  const Program program = trace(step, p, optim::adam({.learning_rate = 1}).init(p), p);
+  EXPECT_THAT(lines_outside("optim_test.cc", program), testing::IsEmpty());
 }
 
 TEST(Optim, Clipping) {
@@ -158,7 +176,8 @@ TEST(Optim, Clipping) {
   const Params nothing{zeros({3}, f64), zeros({2, 2}, f64)};
   EXPECT_EQ(doubles(optim::clip_by_global_norm(nothing, 1).w), std::vector<double>(3, 0));
   EXPECT_THAT(error_of([&] { (void)optim::clip_by_global_norm(p, 0); }),
-              StartsWith("optim::clip_by_global_norm: greatest_norm is 0; it must be"));
+              AllOf(StartsWith("optim::clip_by_global_norm: greatest_norm is 0; it must be"),
+                    HasSubstr("[optim_test.cc:")));
 }
 
 void expect_rates(const optim::Schedule& schedule, std::map<int, double> at) {

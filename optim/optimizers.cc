@@ -4,11 +4,12 @@
 
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/reductions.h"
 
 namespace heddle::optim_internal {
 namespace {
+
+using trace_internal::refuse;
 
 // 1 - decay^updates in `dtype`, without cancellation.
 Tensor filled(double decay, const Tensor& updates, DType dtype) {
@@ -22,32 +23,20 @@ Tensor mixed(double decay, const Tensor& old, const Tensor& fresh) {
   return decay * old + (1 - decay) * fresh;
 }
 
-void require_positive(std::string_view op, std::string_view what, double value) {
-  if (value > 0) return;
-  throw Error(base::invalid_argument("optim::", op, ": ", what, " is ", value,
-                                     "; it must be greater than 0"),
-              {});
+void require_positive(std::string_view what, double value) {
+  if (!(value > 0)) refuse(what, " is ", value, "; it must be greater than 0");
 }
 
 }  // namespace
 
 Leaves Update::check(std::string_view what, Leaves leaves) const {
-  if (leaves.size() != params_.size()) {
-    throw Error(base::invalid_argument(op_, ": the ", what, " have ", leaves.size(),
-                                       " leaves; the parameters have ", params_.size()),
-                {});
-  }
+  if (leaves.size() != params_.size())
+    refuse("the ", what, " have ", leaves.size(), " leaves; the parameters have ", params_.size());
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Shape &have = leaves[i].shape(), &want = params_[i].shape();
-    if (!is_floating(want.dtype())) {
-      throw Error(base::invalid_argument(op_, ": params", paths_[i], " is ", to_string(want),
-                                         "; parameters have a floating dtype"),
-                  {});
-    }
-    if (same_type(have, want)) continue;
-    throw Error(base::invalid_argument(op_, ": ", what, paths_[i], " is ", to_string(have),
-                                       "; the parameter is ", to_string(want)),
-                {});
+    if (!is_floating(want.dtype()))
+      refuse("params", paths_[i], " is ", want, "; parameters have a floating dtype");
+    if (!same_type(have, want)) refuse(what, paths_[i], " is ", have, "; the parameter is ", want);
   }
   return leaves;
 }
@@ -111,7 +100,7 @@ Tensor norm_of(const Leaves& leaves) {
 }
 
 Leaves clipped(const Leaves& leaves, double greatest_norm) {
-  require_positive("clip_by_global_norm", "greatest_norm", greatest_norm);
+  require_positive("greatest_norm", greatest_norm);
   const Tensor norm = norm_of(leaves);
   const Tensor factor = greatest_norm / maximum(norm, greatest_norm);
   Leaves out;
@@ -120,7 +109,7 @@ Leaves clipped(const Leaves& leaves, double greatest_norm) {
 }
 
 Leaves bounded(const Leaves& leaves, double bound) {
-  require_positive("clip_by_value", "bound", bound);
+  require_positive("bound", bound);
   Leaves out;
   for (const Tensor& leaf : leaves) out.push_back(minimum(maximum(leaf, -bound), bound));
   return out;

@@ -21,7 +21,9 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/source_location.h"
 #include "heddle/optim/schedules.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::optim {
@@ -81,13 +83,14 @@ struct LionOptions {
 namespace heddle::optim_internal {
 
 using Leaves = std::vector<Tensor>;
+using trace_internal::PublicCall;
 
 // A tree as it is updated: checks that another tree is like it.
 class Update {
  public:
-  // `path`: of each leaf, for errors
-  Update(std::string_view op, Leaves params, std::vector<std::string> paths)
-      : op_(op), params_(std::move(params)), paths_(std::move(paths)) {}
+  // `paths`: of each leaf, for errors
+  Update(Leaves params, std::vector<std::string> paths)
+      : params_(std::move(params)), paths_(std::move(paths)) {}
   // errors: throws Error where they are not like the parameters
   Leaves check(std::string_view what, Leaves leaves) const;
 
@@ -101,7 +104,6 @@ class Update {
   [[nodiscard]] const Leaves& params() const { return params_; }
 
  private:
-  std::string_view op_;
   Leaves params_;
   std::vector<std::string> paths_;
 };
@@ -119,8 +121,8 @@ P tree_of(const TreeSpec& spec, const Leaves& leaves) {
   return unflatten<P>(spec, rest);
 }
 template <Tree P>
-Update update_of(std::string_view op, const P& params) {
-  return Update(op, flatten(params), leaf_paths(tree_spec(params)));
+Update update_of(const P& params) {
+  return Update(flatten(params), leaf_paths(tree_spec(params)));
 }
 template <Tree P>
 P zeros_like_tree(const P& params) {
@@ -141,8 +143,10 @@ struct Sgd {
   }
   template <Tree P>
   [[nodiscard]] std::pair<P, SgdState<P>> update(const P& grads, const SgdState<P>& state,
-                                                 const P& params) const {
-    auto update = optim_internal::update_of("optim::sgd", params);
+                                                 const P& params,
+                                                 SourceLocation at = SourceLocation::here()) const {
+    const optim_internal::PublicCall call("optim::sgd", at);
+    auto update = optim_internal::update_of(params);
     update.sgd(options, state.step, update.check("gradients", flatten(grads)));
     return {optim_internal::tree_of<P>(tree_spec(params), update.params()),
             {optim_internal::next_step(state.step)}};
@@ -154,13 +158,17 @@ struct Momentum {
   MomentumOptions options;
 
   template <Tree P>
-  [[nodiscard]] MomentumState<P> init(const P& params) const {
+  [[nodiscard]] MomentumState<P> init(const P& params,
+                                      SourceLocation at = SourceLocation::here()) const {
+    const optim_internal::PublicCall call("optim::momentum", at);
     return {optim_internal::first_step(), optim_internal::zeros_like_tree(params)};
   }
   template <Tree P>
-  [[nodiscard]] std::pair<P, MomentumState<P>> update(const P& grads, const MomentumState<P>& state,
-                                                      const P& params) const {
-    auto update = optim_internal::update_of("optim::momentum", params);
+  [[nodiscard]] std::pair<P, MomentumState<P>> update(
+      const P& grads, const MomentumState<P>& state, const P& params,
+      SourceLocation at = SourceLocation::here()) const {
+    const optim_internal::PublicCall call("optim::momentum", at);
+    auto update = optim_internal::update_of(params);
     auto velocity = update.check("velocity", flatten(state.velocity));
     update.momentum(options, state.step, update.check("gradients", flatten(grads)), velocity);
     const TreeSpec spec = tree_spec(params);
@@ -174,14 +182,18 @@ struct Adam {
   AdamOptions options;
 
   template <Tree P>
-  [[nodiscard]] AdamState<P> init(const P& params) const {
+  [[nodiscard]] AdamState<P> init(const P& params,
+                                  SourceLocation at = SourceLocation::here()) const {
+    const optim_internal::PublicCall call("optim::adam", at);
     return {optim_internal::first_step(), optim_internal::zeros_like_tree(params),
             optim_internal::zeros_like_tree(params)};
   }
   template <Tree P>
-  [[nodiscard]] std::pair<P, AdamState<P>> update(const P& grads, const AdamState<P>& state,
-                                                  const P& params) const {
-    auto update = optim_internal::update_of("optim::adam", params);
+  [[nodiscard]] std::pair<P, AdamState<P>> update(
+      const P& grads, const AdamState<P>& state, const P& params,
+      SourceLocation at = SourceLocation::here()) const {
+    const optim_internal::PublicCall call("optim::adam", at);
+    auto update = optim_internal::update_of(params);
     auto mean = update.check("mean", flatten(state.mean));
     auto square = update.check("square", flatten(state.square));
     update.adam(options, state.step, update.check("gradients", flatten(grads)), mean, square);
@@ -197,13 +209,17 @@ struct Lion {
   LionOptions options;
 
   template <Tree P>
-  [[nodiscard]] LionState<P> init(const P& params) const {
+  [[nodiscard]] LionState<P> init(const P& params,
+                                  SourceLocation at = SourceLocation::here()) const {
+    const optim_internal::PublicCall call("optim::lion", at);
     return {optim_internal::first_step(), optim_internal::zeros_like_tree(params)};
   }
   template <Tree P>
-  [[nodiscard]] std::pair<P, LionState<P>> update(const P& grads, const LionState<P>& state,
-                                                  const P& params) const {
-    auto update = optim_internal::update_of("optim::lion", params);
+  [[nodiscard]] std::pair<P, LionState<P>> update(
+      const P& grads, const LionState<P>& state, const P& params,
+      SourceLocation at = SourceLocation::here()) const {
+    const optim_internal::PublicCall call("optim::lion", at);
+    auto update = optim_internal::update_of(params);
     auto mean = update.check("mean", flatten(state.mean));
     update.lion(options, state.step, update.check("gradients", flatten(grads)), mean);
     const TreeSpec spec = tree_spec(params);
@@ -229,19 +245,23 @@ inline Lion lion(LionOptions options) { return {std::move(options)}; }
 
 // The root of the sum of the squares of all elements, in f32, or f64 where a leaf is.
 template <Tree P>
-Tensor global_norm(const P& tree) {
+Tensor global_norm(const P& tree, SourceLocation at = SourceLocation::here()) {
+  const optim_internal::PublicCall call("optim::global_norm", at);
   return optim_internal::norm_of(flatten(tree));
 }
 // The tree times min(1, greatest_norm / global_norm(tree)).
 // errors: Error where greatest_norm is not greater than 0
 template <Tree P>
-P clip_by_global_norm(const P& grads, double greatest_norm) {
+P clip_by_global_norm(const P& grads, double greatest_norm,
+                      SourceLocation at = SourceLocation::here()) {
+  const optim_internal::PublicCall call("optim::clip_by_global_norm", at);
   return optim_internal::tree_of<P>(tree_spec(grads),
                                     optim_internal::clipped(flatten(grads), greatest_norm));
 }
 // Each element brought to -bound .. bound. errors: Error where bound is not greater than 0
 template <Tree P>
-P clip_by_value(const P& grads, double bound) {
+P clip_by_value(const P& grads, double bound, SourceLocation at = SourceLocation::here()) {
+  const optim_internal::PublicCall call("optim::clip_by_value", at);
   return optim_internal::tree_of<P>(tree_spec(grads),
                                     optim_internal::bounded(flatten(grads), bound));
 }

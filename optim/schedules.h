@@ -16,25 +16,31 @@ namespace heddle::optim {
 
 using Schedule = std::function<Tensor(const Tensor& step)>;
 
-Schedule constant(double value);
+Schedule constant(double value, SourceLocation at = SourceLocation::here());
 // From `start` to `end` in `steps` steps, and `end` from then on. errors: steps < 1
-Schedule linear(double start, double end, base::Int steps);
+Schedule linear(double start, double end, base::Int steps,
+                SourceLocation at = SourceLocation::here());
 // start * rate^(step / steps), with the whole part of step / steps alone where `staircase`.
 // errors: steps < 1, rate <= 0
-Schedule exponential_decay(double start, base::Int steps, double rate, bool staircase = false);
+Schedule exponential_decay(double start, base::Int steps, double rate, bool staircase = false,
+                           SourceLocation at = SourceLocation::here());
 // start * ((1 - alpha) (1 + cos(pi min(step, steps) / steps)) / 2 + alpha). errors: steps < 1
-Schedule cosine_decay(double start, base::Int steps, double alpha = 0);
+Schedule cosine_decay(double start, base::Int steps, double alpha = 0,
+                      SourceLocation at = SourceLocation::here());
 // From 0 to `peak` in `warmup` steps, linearly, then to `end` by a half cosine at step `steps`.
 // errors: warmup < 0, steps <= warmup
-Schedule warmup_cosine(double peak, base::Int warmup, base::Int steps, double end = 0);
+Schedule warmup_cosine(double peak, base::Int warmup, base::Int steps, double end = 0,
+                       SourceLocation at = SourceLocation::here());
 // `start`, multiplied by each scale whose step has been reached: {{1000, 0.1}, {2000, 0.1}}.
-Schedule piecewise_constant(double start, std::vector<std::pair<int64_t, double>> scales);
+Schedule piecewise_constant(double start, std::vector<std::pair<int64_t, double>> scales,
+                            SourceLocation at = SourceLocation::here());
 
 // What an optimizer takes for its learning rate: a number, a scalar tensor, or a schedule.
 class Rate {
  public:
-  Rate(double value);         // implicit: {.learning_rate = 1e-3}
-  Rate(const Tensor& value);  // implicit: one that is an argument of the step, of a float dtype
+  // implicit: {.learning_rate = 1e-3}; or a tensor of a float dtype, an argument of the step
+  Rate(double value, SourceLocation at = SourceLocation::here());
+  Rate(const Tensor& value, SourceLocation at = SourceLocation::here());
   template <class Fn>
   requires std::is_invocable_r_v<Tensor, const Fn&, const Tensor&> Rate(Fn schedule)
       : at_(std::move(schedule)) {}  // implicit: {.learning_rate = optim::linear(..)}

@@ -83,6 +83,25 @@ TEST_F(JitTest, ALongLoopEndsWhereItIsAskedTo) {
   EXPECT_EQ(to_string(plan_.origins[plan_.at(exit.node).origin]), "negate.1 [train.cc:41]");
 }
 
+// One function for all turns but the first ones: code does not grow with their number.
+TEST_F(JitTest, WhatRepeatsIsCompiledOnce) {
+  const auto bytes = [&](int turns) {
+    Plan plan;
+    PlanBuilder b(plan);
+    const BufferId in = b.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 16});
+    const BufferId out = b.buffer({.kind = BufferInfo::Kind::kResult, .bytes = 16});
+    NodeId sum = b.load(in, kOne, b.index(0));
+    for (int k = 0; k < turns; ++k) {
+      const NodeId term = b.unary(Op::kSqrt, b.load(in, kOne, b.index(1)));
+      for (int i = 0; i < 4; ++i) sum = b.binary(Op::kMul, b.binary(Op::kAdd, sum, term), term);
+      b.store(out, b.index(0), sum);
+    }
+    const JitResult result = compile_plan({.plan = &plan}).value();
+    return result.image ? result.image->executed_bytes : 0;
+  };
+  EXPECT_LT(bytes(8000), 4 * bytes(800));
+}
+
 TEST_F(JitTest, CodeAndTextSayWhatTheyAreOf) {
   negate(b_.index(0), b_.index(0));
   const JitResult result =

@@ -1,7 +1,8 @@
 #include "heddle/cpu/plan/pieces.h"
 
-#include <algorithm>
 #include <set>
+#include <tuple>
+#include <unordered_map>
 
 namespace heddle::cpu {
 namespace {
@@ -26,36 +27,123 @@ int64_t code_size(const Plan& plan, const Node& node) {
   return size;
 }
 
-// What nodes use, with those in their blocks.
-struct Uses {
-  std::set<NodeId> inside, used;
-  std::set<BufferId> buffers;
+// Reads a piece's nodes, with those in their blocks. Values are named by their order of first use.
+class Reader {
+ public:
+  Reader(const Plan& plan, Piece& piece) : plan_(plan), piece_(piece) {
+    read(piece.nodes);
+    piece.buffers.assign(buffers_.begin(), buffers_.end());
+  }
 
-  void add(const Plan& plan, std::span<const NodeId> nodes) {
-    inside.insert(nodes.begin(), nodes.end());
+ private:
+  void read(std::span<const NodeId> nodes) {
     for (NodeId id : nodes) {
-      const Node& node = plan.at(id);
-      used.insert(plan.args_of(node).begin(), plan.args_of(node).end());
-      for (BufferId buffer : {node.buffer, node.buffer2}) {
-        if (buffer.valid()) buffers.insert(buffer);
-      }
-      if (node.op == Op::kKernel) {
-        const auto& more = plan.kernels[static_cast<size_t>(node.imm)].buffers;
-        buffers.insert(more.begin(), more.end());
-      }
-      for (BlockId block : plan.blocks_of(node)) {
-        const Block& inner = plan.at(block);
-        inside.insert(inner.parameters.begin(), inner.parameters.end());
-        used.insert(inner.yields.begin(), inner.yields.end());
-        add(plan, inner.nodes);
-      }
+      read(plan_.at(id));
+      number(id);
     }
   }
+
+  void read(const Node& node) {
+    type(node);
+    touch(node.buffer);
+    touch(node.buffer2);
+    add(node.checks_stop ? 1 + static_cast<int64_t>(node.origin) : 0);  // whose name is told
+    add(node.op == Op::kShuffle ? -1 : node.imm);
+    if (node.op == Op::kShuffle) {
+      for (const LaneSource& lane : plan_.shuffles[static_cast<size_t>(node.imm)]) {
+        add(lane.operand);
+        add(lane.lane);
+      }
+    }
+    if (node.op == Op::kKernel) {
+      for (BufferId buffer : plan_.kernels[static_cast<size_t>(node.imm)].buffers) touch(buffer);
+    }
+    use_all(plan_.args_of(node));
+    add(node.block_count);
+    for (BlockId id : plan_.blocks_of(node)) {
+      const Block& block = plan_.at(id);
+      for (NodeId parameter : block.parameters) number(parameter);
+      add(static_cast<int64_t>(block.parameters.size()));
+      add(static_cast<int64_t>(block.nodes.size()));
+      read(block.nodes);
+      use_all(block.yields);
+    }
+    if (!node.shared.valid()) return add(-1);
+    const SharedLoop& shared = plan_.shared_loops[node.shared.value];
+    add(shared.chunk);
+    use_all(shared.captured);
+    for (BufferId buffer : shared.buffers) touch(buffer);
+  }
+
+  void use_all(std::span<const NodeId> ids) {
+    add(static_cast<int64_t>(ids.size()));
+    for (NodeId id : ids) use(id);
+  }
+  // An input is told with what made it: products join sums (ops.def).
+  void use(NodeId id) {
+    if (const auto known = numbers_.find(id); known != numbers_.end()) return add(known->second);
+    add(-1);
+    type(plan_.at(id));
+    if (is_literal(plan_.at(id))) return add(plan_.at(id).imm);
+    number(id);
+    piece_.inputs.push_back(id);
+  }
+
+  // Buffers in one place are one.
+  void touch(BufferId id) {
+    if (!id.valid()) return add(-1);
+    const BufferInfo& buffer = plan_.buffers[id.value];
+    add(static_cast<int64_t>(buffer.kind));
+    add(buffer.index);
+    buffers_.insert(id);
+  }
+  void type(const Node& node) {
+    add(static_cast<int64_t>(node.op));
+    add(static_cast<int64_t>(node.type.scalar));
+    add(node.type.lanes);
+  }
+  void number(NodeId id) { numbers_.emplace(id, static_cast<int64_t>(numbers_.size())); }
+  void add(int64_t word) { piece_.form.push_back(word); }
+
+  const Plan& plan_;
+  Piece& piece_;
+  std::unordered_map<NodeId, int64_t> numbers_;
+  std::set<BufferId> buffers_;
 };
 
-bool is_literal(const Node& node) { return node.op == Op::kConstant || node.op == Op::kLanes; }
+// Of what a node is, not of its place.
+uint64_t hash_of(const Plan& plan, const Node& node) {
+  uint64_t hash = 0;
+  for (const int64_t word :
+       {static_cast<int64_t>(node.op), static_cast<int64_t>(node.type.scalar),
+        static_cast<int64_t>(node.type.lanes), static_cast<int64_t>(node.arg_count),
+        node.block_count == 0 ? 0 : code_size(plan, node)})
+    hash = (hash ^ static_cast<uint64_t>(word)) * 0x9e3779b97f4a7c15 + (hash >> 29);
+  return hash;
+}
+
+// Where the piece ends that begins at `first`: of the places that it may end, before the node of
+// the least hash, which is the same one in each turn of what repeats.
+size_t end_of(const Plan& plan, std::span<const NodeId> nodes, size_t first, int64_t size) {
+  size_t end = nodes.size();
+  uint64_t least = 0;
+  int64_t sum = 0;
+  for (size_t last = first; last < nodes.size(); ++last) {
+    const Node& node = plan.at(nodes[last]);
+    if (sum >= size && node.op != Op::kResult) {
+      const bool is_first = end == nodes.size();
+      if (!is_first && sum > size + size / 4) break;
+      const uint64_t hash = hash_of(plan, node);
+      if (is_first || hash < least) std::tie(end, least) = std::tuple(last, hash);
+    }
+    sum += code_size(plan, node);
+  }
+  return end;
+}
 
 }  // namespace
+
+bool is_literal(const Node& node) { return node.op == Op::kConstant || node.op == Op::kLanes; }
 
 int64_t code_size(const Plan& plan, BlockId block) {
   int64_t size = 0;
@@ -68,22 +156,12 @@ Pieces cut(const Plan& plan, BlockId block, int64_t size) {
   Pieces out;
   std::set<NodeId> kept(plan.at(block).yields.begin(), plan.at(block).yields.end());
   for (size_t first = 0; first < nodes.size();) {
-    size_t last = first;
-    for (int64_t sum = 0; last < nodes.size(); ++last) {
-      if (sum >= size && plan.at(nodes[last]).op != Op::kResult) break;
-      sum += code_size(plan, plan.at(nodes[last]));
-    }
-    Piece piece{
-        .nodes = std::span(nodes).subspan(first, last - first), .inputs = {}, .buffers = {}};
-    Uses uses;
-    uses.add(plan, piece.nodes);
-    for (NodeId id : uses.used) {
-      if (!uses.inside.contains(id) && !is_literal(plan.at(id))) piece.inputs.push_back(id);
-    }
+    const size_t end = end_of(plan, nodes, first, size);
+    Piece& piece = out.pieces.emplace_back();
+    piece.nodes = std::span(nodes).subspan(first, end - first);
+    Reader(plan, piece);
     kept.insert(piece.inputs.begin(), piece.inputs.end());
-    piece.buffers.assign(uses.buffers.begin(), uses.buffers.end());
-    out.pieces.push_back(std::move(piece));
-    first = last;
+    first = end;
   }
   for (NodeId id : nodes) {
     if (kept.contains(id) && !is_literal(plan.at(id))) out.kept.push_back(id);

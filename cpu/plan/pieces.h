@@ -12,8 +12,10 @@ namespace heddle::cpu {
 // Nodes of a block that follow each other.
 struct Piece {
   std::span<const NodeId> nodes;
-  std::vector<NodeId> inputs;     // values from before it that it uses
+  std::vector<NodeId> inputs;     // values from before it that it uses, in the order of first use
   std::vector<BufferId> buffers;  // that it reads and writes
+  // What it does with its inputs: pieces whose forms are equal are the same code.
+  std::vector<int64_t> form;
 };
 
 struct Pieces {
@@ -22,11 +24,15 @@ struct Pieces {
   std::vector<NodeId> kept;
 };
 
+// Whether a node is known without its place in the program.
+bool is_literal(const Node& node);
+
 // How many instructions a block becomes, with the blocks inside of it: an estimate.
 int64_t code_size(const Plan& plan, BlockId block);
 
-// Pieces of `size` instructions and up to one node more. A control node stands in one piece with
-// its results.
+// Pieces of `size` instructions, up to a quarter more and up to one node more. A control node
+// stands in one piece with its results. Where nodes repeat, pieces begin at the same node of each
+// turn, so that their forms are equal.
 Pieces cut(const Plan& plan, BlockId block, int64_t size);
 
 }  // namespace heddle::cpu

@@ -1,5 +1,6 @@
 #include "heddle/cpu/plan/pieces.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "heddle/cpu/plan/builder.h"
@@ -31,7 +32,7 @@ TEST_F(PiecesTest, ValuesThatAnotherPieceUsesAreKept) {
   EXPECT_TRUE(pieces.pieces[0].inputs.empty());
   EXPECT_EQ(pieces.pieces[0].buffers, std::vector{buffer_});
   EXPECT_EQ(pieces.pieces[1].buffers, std::vector{result_});
-  EXPECT_EQ(pieces.kept, pieces.pieces[1].inputs);
+  EXPECT_THAT(pieces.kept, testing::UnorderedElementsAreArray(pieces.pieces[1].inputs));
   ASSERT_EQ(pieces.kept.size(), 2u);  // the last product and `second`; constants are no inputs
   EXPECT_EQ(pieces.kept[0], second);
 }
@@ -50,6 +51,42 @@ TEST_F(PiecesTest, ALoopStandsInOnePieceWithItsResults) {
   EXPECT_EQ(pieces.pieces[1].inputs, std::vector{start[0]});
   EXPECT_EQ(pieces.pieces[1].nodes.back(), last);
   EXPECT_EQ(pieces.pieces[2].inputs, std::vector{last});
+}
+
+// Seven nodes a turn, of which one is rare, and pieces of ten.
+TEST_F(PiecesTest, PiecesOfWhatRepeatsHaveOneForm) {
+  NodeId sum = load(0);
+  for (int turn = 0; turn < 100; ++turn) {
+    const NodeId term = builder_.unary(Op::kSqrt, load(1));
+    for (int i = 0; i < 4; ++i) sum = builder_.binary(Op::kAdd, sum, term);
+    builder_.store(result_, builder_.index(0), sum);
+  }
+  const Pieces pieces = cut(plan_, plan_.entry, 28);
+  ASSERT_GT(pieces.pieces.size(), 15u);
+  for (size_t i = 3; i + 2 < pieces.pieces.size(); ++i) {
+    EXPECT_EQ(pieces.pieces[i].form, pieces.pieces[2].form) << i;
+    EXPECT_EQ(pieces.pieces[i].inputs.size(), pieces.pieces[2].inputs.size());
+  }
+}
+
+TEST_F(PiecesTest, FormsSayWhatNodesDo) {
+  const NodeId x = load(0), y = load(1), product = builder_.binary(Op::kMul, x, y);
+  const auto form = [&](const std::vector<NodeId>& made) {
+    Pieces pieces = cut(plan_, plan_.entry, 1);
+    for (const Piece& piece : pieces.pieces) {
+      if (piece.nodes.back() == made.back()) return piece.form;
+    }
+    return std::vector<int64_t>();
+  };
+  const auto difference = form({builder_.binary(Op::kSub, x, y)});
+  EXPECT_FALSE(difference.empty());
+  EXPECT_EQ(form({builder_.binary(Op::kSub, y, x)}), difference);  // of two inputs
+  EXPECT_NE(form({builder_.binary(Op::kSub, x, x)}), difference);
+  EXPECT_NE(form({builder_.binary(Op::kDiv, x, y)}), difference);
+  // A sum of a product may be rounded once.
+  EXPECT_NE(form({builder_.binary(Op::kSub, product, y)}), difference);
+  EXPECT_NE(form({load(2)}), form({load(3)}));
+  EXPECT_EQ(form({load(2)}), form({load(2)}));
 }
 
 TEST_F(PiecesTest, WideVectorsCountAsSeveral) {

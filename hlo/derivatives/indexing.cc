@@ -117,16 +117,58 @@ bool is_second(const Computation& computation) {
   return root->opcode == Opcode::kParameter && root->attrs.get<ParameterAttrs>().number == 1;
 }
 
-// x u for distinct indices.
-Value multiplied(const JvpArgs& d) {
+// A vector moved by some places toward its end, or its beginning, with what comes in.
+Value shifted(const Value& x, int64_t places, double fill) {
+  return pad(x, x.number(fill), {{.low = places, .high = -places}});
+}
+
+// Of the factors at sorted places, the product of those of its place that stand before it, or
+// behind it where the step is -1.
+Value product_beside(const Value& factors, const Value& places, int64_t step) {
+  const auto neighbours = [&](const Value& x, int64_t distance) {
+    const Value is_same = places == shifted(places, step * distance, -1);
+    return select(is_same, shifted(x, step * distance, 1), x.number(1));
+  };
+  Value product = factors;
+  for (int64_t distance = 1; distance < factors.size(0); distance *= 2)
+    product = product * neighbours(product, distance);
+  return neighbours(product, 1);
+}
+
+// Of each factor the product of the others that go to its place. Those that stand by a place are
+// found by sorting.
+Value product_of_others(const Value& factors, const JvpArgs& d) {
+  Graph& graph = d.graph;
+  const auto& attrs = d.attrs<ScatterAttrs>();
+  const Value &x = d.x[0], &indices = d.x[1];
+  const int64_t count = factors.shape().element_count();
+  const Value numbers = reshape(graph.iota({x.shape().element_count()}, 0, s64) + 1.0, x.sizes());
+  const Value read = gather(numbers, indices, gather_of(attrs, x.rank(), factors.shape()));
+  const Value places = reshape(where_inside(read, indices, attrs, x.sizes()), {count});
+  const Value order = graph.iota({count}, 0, s64);
+  const Values sorted = sort({places, order}, 0, ComparisonDirection::kLt);
+  // What is outside goes nowhere.
+  const Value there =
+      select(sorted[0] == 0.0, factors.number(1), take(reshape(factors, {count}), sorted[1]));
+  const Value product = product_beside(there, sorted[0], 1) * product_beside(there, sorted[0], -1);
+  const Value back = sort({sorted[1], order}, 0, ComparisonDirection::kLt)[1];
+  return reshape(take(product, back), factors.sizes());
+}
+
+// x times the updates, or divided by them.
+Value multiplied(const JvpArgs& d, Opcode combine) {
   const auto& attrs = d.attrs<ScatterAttrs>();
   const Value &x = d.x[0], &indices = d.x[1], &updates = d.x[2];
-  const Value of_x =
-      d.dx[0] ? scatter(Opcode::kMultiply, d.dx[0], indices, updates, attrs) : Value();
+  const Value of_x = d.dx[0] ? scatter(combine, d.dx[0], indices, updates, attrs) : Value();
   if (d.dx[2].is_absent()) return of_x;
-  const Value before = gather(x, indices, gather_of(attrs, x.rank(), updates.shape()));
+  const bool divides = combine == Opcode::kDivide;
+  const Value factors = divides ? 1.0 / updates : updates;
+  const Value change = divides ? -(d.dx[2] * factors * factors) : d.dx[2];
+  const Value read = gather(x, indices, gather_of(attrs, x.rank(), updates.shape()));
+  Value before = where_inside(read, indices, attrs, x.sizes());
+  if (!attrs.unique_indices) before = before * product_of_others(factors, d);
   return add(of_x,
-             scatter(Opcode::kAdd, d.graph.zeros(x.shape()), indices, d.dx[2] * before, attrs));
+             scatter(Opcode::kAdd, d.graph.zeros(x.shape()), indices, change * before, attrs));
 }
 
 // The greatest or least of x and the updates of a place: those that it is have equal shares of it.
@@ -153,13 +195,11 @@ StatusOr<Values> jvp_scatter(const JvpArgs& d) {
   if (is_second(d.called())) return Values{replaced(d)};
   const std::optional<Opcode> combine = op_of(d.called());
   if (combine == Opcode::kAdd) return Values{d.again({d.full_dx(0), d.x[1], d.full_dx(2)})};
-  if (combine == Opcode::kMultiply && d.attrs<ScatterAttrs>().unique_indices)
-    return Values{multiplied(d)};
+  if (combine == Opcode::kMultiply || combine == Opcode::kDivide)
+    return Values{multiplied(d, *combine)};
   if (combine == Opcode::kMaximum || combine == Opcode::kMinimum) return Values{extreme(d)};
   return base::unimplemented(
-      combine == Opcode::kMultiply
-          ? "it multiplies, and does not say that its indices are unique (scatter's unique_indices)"
-          : "its function is no sum, replacement, maximum or minimum");
+      "its function is no sum, product, quotient, replacement, maximum or minimum");
 }
 
 StatusOr<Values> transpose_gather(const TransposeArgs& t) {
@@ -174,8 +214,8 @@ StatusOr<Values> transpose_scatter(const TransposeArgs& t) {
   const auto& attrs = t.attrs<ScatterAttrs>();
   const Value& ct = t.ct[0];
   const std::optional<Opcode> combine = op_of(t.called());
-  if (combine == Opcode::kMultiply && !t.is_linear(2))
-    return Values{scatter(Opcode::kMultiply, ct, t.x[1], t.x[2], attrs), Value(), Value()};
+  if ((combine == Opcode::kMultiply || combine == Opcode::kDivide) && !t.is_linear(2))
+    return Values{scatter(*combine, ct, t.x[1], t.x[2], attrs), Value(), Value()};
   if (combine != Opcode::kAdd) return base::internal_error("scatter is not a sum");
   Values out(3);
   if (t.is_linear(0)) out[0] = ct;

@@ -266,10 +266,12 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
       if (hlo::has_own_derivative(instruction))
         return jvp_of_custom(*this, graph, instruction, shapes, operands);
       return by_rule(graph, instruction, shapes, operands);
-    case Opcode::kReduce: {
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow: {
       HEDDLE_ASSIGN_OR_RETURN(Duals out, by_rule(graph, instruction, shapes, operands));
       if (reason_in(out).ok() || !reason_in(operands).ok()) return out;
-      HEDDLE_ASSIGN_OR_RETURN(const Duals made, jvp_of_reduce(*this, graph, instruction, operands));
+      const auto jvp = instruction.opcode == Opcode::kReduce ? jvp_of_reduce : jvp_of_reduce_window;
+      HEDDLE_ASSIGN_OR_RETURN(const Duals made, jvp(*this, graph, instruction, operands));
       if (const Status why = reason_in(made); !why.ok()) return poisoned(std::move(out), why);
       for (size_t i = 0; i < out.size(); ++i) out[i] = {out[i].x, made[i].dx};
       return out;

@@ -1,5 +1,5 @@
-// Forward mode of a reduction by any associative function: neighbours are combined, in log2(n)
-// rounds, and the start with what they give.
+// Forward mode of reductions by any associative function, of whole dimensions and of windows:
+// neighbours are combined, in log2(n) rounds, and the start with what they give.
 #include <algorithm>
 #include <numeric>
 
@@ -14,11 +14,12 @@ using hlo::Instruction;
 
 class ReduceJvp {
  public:
-  ReduceJvp(Forward& forward, Graph& graph, const Instruction& reduce, const Duals& operands)
+  ReduceJvp(Forward& forward, Graph& graph, hlo::ComputationId function, const Dims& dimensions,
+            const Duals& operands)
       : forward_(forward),
         graph_(graph),
-        function_(forward.source_.at(reduce.called[0])),
-        dimensions_(reduce.attrs.get<hlo::DimensionsAttrs>().dimensions),
+        function_(forward.source_.at(function)),
+        dimensions_(dimensions),
         operands_(operands) {}
 
   // The results' values and tangents.
@@ -124,7 +125,69 @@ class ReduceJvp {
 
 StatusOr<Duals> jvp_of_reduce(Forward& forward, Graph& graph, const Instruction& reduce,
                               const Duals& operands) {
-  return ReduceJvp(forward, graph, reduce, operands).run();
+  return ReduceJvp(forward, graph, reduce.called[0],
+                   reduce.attrs.get<hlo::DimensionsAttrs>().dimensions, operands)
+      .run();
+}
+
+namespace {
+
+// x at positions along a dimension: [.., n, ..] for n of them.
+Value at_positions(const Value& x, int64_t dimension, const Value& positions) {
+  hlo::GatherAttrs attrs{.collapsed_slice_dims = {dimension},
+                         .start_index_map = {dimension},
+                         .index_vector_dim = 1,
+                         .slice_sizes = x.sizes()};
+  attrs.slice_sizes[static_cast<size_t>(dimension)] = 1;
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    if (d != dimension) attrs.offset_dims.push_back(d);
+  }
+  return hlo::gather(x, positions, attrs);
+}
+
+// The windows of an array: [window.., places..]. What is outside is `fill`.
+Value windows_of(const Value& x, const Value& fill, const hlo::Window& window, const Dims& places) {
+  std::vector<hlo::PadDimension> around;
+  for (const hlo::WindowDimension& each : window.dimensions)
+    around.push_back({each.padding_low, each.padding_high, each.base_dilation - 1});
+  Value out = hlo::pad(x, fill, around);
+  Dims sizes, first, second;
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    const auto i = static_cast<size_t>(d);
+    const hlo::WindowDimension& each = window.dimensions[i];
+    const Dims both{each.size, places[i]};
+    Value within = out.graph().iota(both, 0);
+    if (each.window_reversal) within = within.number(static_cast<double>(each.size - 1)) - within;
+    const Value from = out.graph().iota(both, 1) * static_cast<double>(each.stride);
+    const Value positions = within * static_cast<double>(each.window_dilation) + from;
+    out = at_positions(out, d, reshape(positions, {each.size * places[i]}));
+    sizes.insert(sizes.end(), both.begin(), both.end());
+    first.push_back(2 * d);
+    second.push_back(2 * d + 1);
+  }
+  first.insert(first.end(), second.begin(), second.end());
+  return transpose(reshape(out, sizes), first);
+}
+
+}  // namespace
+
+StatusOr<Duals> jvp_of_reduce_window(Forward& forward, Graph& graph, const Instruction& reduce,
+                                     const Duals& operands) {
+  const hlo::Window& window = reduce.attrs.get<hlo::WindowAttrs>().window;
+  const Shape& result = reduce.shape.is_tuple() ? reduce.shape.element(0) : reduce.shape;
+  const size_t arrays = operands.size() / 2;
+  Duals rows = operands;
+  for (size_t i = 0; i < arrays; ++i) {
+    const Dual &x = operands[i], &start = operands[arrays + i];
+    const auto windows = [&](const Value& of, const Value& fill) {
+      return windows_of(of, fill, window, result.dimensions());
+    };
+    rows[i] = {windows(x.x, start.x),
+               x.dx || start.dx ? windows(or_zeros(graph, x), or_zeros(graph, start)) : Value()};
+  }
+  Dims dimensions(window.dimensions.size());
+  std::iota(dimensions.begin(), dimensions.end(), 0);
+  return ReduceJvp(forward, graph, reduce.called[0], dimensions, rows).run();
 }
 
 }  // namespace heddle::transform

@@ -1,12 +1,13 @@
 #include "heddle/cpu/jit/llvm/internal/emit.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
 #include <tuple>
 
-#include "heddle/cpu/jit/llvm/internal/arithmetic.h"
 #include "heddle/cpu/jit/llvm/internal/lines.h"
+#include "heddle/cpu/jit/llvm/internal/memory.h"
 #include "heddle/cpu/plan/pieces.h"
 #include "llvm/IR/MDBuilder.h"
 
@@ -21,14 +22,13 @@ constexpr int64_t kPieceSize = 500;
 constexpr int64_t kSlotAlignment = 64;  // bytes: of the widest vectors
 
 // Writes one plan.
-class Emitter : ArithmeticEmitter {
+class Emitter : MemoryEmitter {
  public:
   Emitter(const JitRequest& request, const std::string& target_features, llvm::Module& module)
-      : ArithmeticEmitter(*request.plan, module),
+      : MemoryEmitter(*request.plan, module),
         request_(request),
         target_features_(target_features),
-        lines_(module),
-        buffers_(plan_.buffers.size()) {}
+        lines_(module) {}
 
   void run() {
     llvm::Type* pointer = b_.getPtrTy();
@@ -127,43 +127,54 @@ class Emitter : ArithmeticEmitter {
     llvm::Type* type = nullptr;
     int64_t offset = 0;
   };
-  llvm::Value* address_of(const Slot& slot) {
-    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), tables_[1],
-                                         static_cast<uint64_t>(slot.offset));
+  using Slots = std::map<NodeId, Slot>;
+  llvm::Value* at_offset(llvm::Value* base, int64_t offset) {
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset));
   }
-  void keep(NodeId id, std::map<NodeId, Slot>& slots) {
-    Slot& slot = slots[id];
-    slot.type = value(id)->getType();
-    slot.offset = arena_bytes_;
-    const auto bytes =
-        static_cast<int64_t>(module_.getDataLayout().getTypeAllocSize(slot.type).getFixedValue());
-    arena_bytes_ += (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
-    b_.CreateAlignedStore(value(id), address_of(slot), llvm::Align(kSlotAlignment));
+  llvm::Value* kept(llvm::Type* type, llvm::Value* address) {
+    return b_.CreateAlignedLoad(type, address, llvm::Align(kSlotAlignment));
   }
   llvm::Value* kept(const Slot& slot) {
-    return b_.CreateAlignedLoad(slot.type, address_of(slot), llvm::Align(kSlotAlignment));
+    return kept(slot.type, at_offset(tables_[1], slot.offset));
+  }
+  // `base` is the address of what lies at `first`.
+  void keep(NodeId id, Slots& slots, llvm::Value* base, int64_t first) {
+    llvm::Type* type = value(id)->getType();
+    slots[id] = {type, arena_bytes_};
+    b_.CreateAlignedStore(value(id), at_offset(base, arena_bytes_ - first),
+                          llvm::Align(kSlotAlignment));
+    const auto bytes =
+        static_cast<int64_t>(module_.getDataLayout().getTypeAllocSize(type).getFixedValue());
+    arena_bytes_ += (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
   }
 
-  // Each piece becomes a function of its own.
+  // Each piece becomes a function of its own, or a call of an equal one's.
   void emit_pieces(BlockId block) {
     const Pieces pieces = cut(plan_, block, kPieceSize);
     const std::set<NodeId> wanted(pieces.kept.begin(), pieces.kept.end());
     const std::set<NodeId> own(plan_.at(block).nodes.begin(), plan_.at(block).nodes.end());
-    std::map<NodeId, Slot> slots;
+    Slots slots;
     std::map<NodeId, llvm::Value*> outer;
+    std::map<const Piece*, int, ByForm> times;
+    std::map<const Piece*, std::vector<EqualPieces>, ByForm> known;
     for (const Piece& piece : pieces.pieces) {
+      ++times[&piece];
       for (NodeId id : piece.inputs) {
         if (own.contains(id) || slots.contains(id) || llvm::isa<llvm::Constant>(value(id)))
           continue;
         outer[id] = value(id);
-        keep(id, slots);
+        keep(id, slots, tables_[1], 0);
       }
     }
     for (const Piece& piece : pieces.pieces) {
-      const auto [function, may_fail] = function_of(piece, wanted, slots);
       b_.SetCurrentDebugLocation(line_of(plan_.at(piece.nodes[0])));
-      llvm::Value* code = b_.CreateCall(function, {tables_.begin(), tables_.end()});
-      if (may_fail) leave_with(b_.CreateICmpNE(code, b_.getInt64(0)), code);
+      // What fails is told by the instruction that the code was made for, and so are its lines.
+      if (times[&piece] > 1 && !request_.checks_bounds && !lines_.are_wanted()) {
+        call_equal(piece, wanted, slots, known[&piece]);
+      } else {
+        const auto [function, may_fail] = function_of(piece, wanted, slots, /*is_shared=*/false);
+        call(function, {tables_.begin(), tables_.end()}, may_fail);
+      }
     }
     for (const auto& [id, was] : outer) values_[id.value] = was;
     for (NodeId id : plan_.at(block).yields) {
@@ -172,28 +183,108 @@ class Emitter : ArithmeticEmitter {
     }
   }
 
+  struct ByForm {
+    bool operator()(const Piece* a, const Piece* b) const { return a->form < b->form; }
+  };
+
+  // One function for pieces of one form. It finds inputs by a table of their offsets, and writes
+  // what it hands on behind the address that it is given.
+  struct EqualPieces {
+    llvm::Function* function = nullptr;
+    bool may_fail = false;
+    std::vector<llvm::Value*> constants;  // by input: what it is, null where it is not known
+    std::vector<size_t> places;           // of the nodes whose values others use
+    std::vector<llvm::Value*> results;    // of these: what is known already, or null
+    std::vector<Slot> slots;              // of the others; offsets from the first one
+    int64_t bytes = 0;                    // of all slots
+  };
+
+  void call_equal(const Piece& piece, const std::set<NodeId>& wanted, Slots& slots,
+                  std::vector<EqualPieces>& known) {
+    EqualPieces made;
+    std::vector<llvm::Constant*> offsets;
+    for (NodeId id : piece.inputs) {
+      const auto slot = slots.find(id);
+      made.constants.push_back(slot == slots.end() ? value(id) : nullptr);
+      offsets.push_back(
+          b_.getInt64(slot == slots.end() ? 0 : static_cast<uint64_t>(slot->second.offset)));
+    }
+    for (size_t i = 0; i < piece.nodes.size(); ++i) {
+      if (wanted.contains(piece.nodes[i])) made.places.push_back(i);
+    }
+    const int64_t first = arena_bytes_;
+    auto same = std::ranges::find_if(known, [&](const EqualPieces& each) {
+      return each.constants == made.constants && each.places == made.places;
+    });
+    if (same == known.end()) {
+      std::tie(made.function, made.may_fail) = function_of(piece, wanted, slots, true);
+      made.bytes = arena_bytes_ - first;
+      for (size_t i : made.places) {
+        const auto slot = slots.find(piece.nodes[i]);
+        const bool is_kept = slot != slots.end();
+        made.results.push_back(is_kept ? nullptr : value(piece.nodes[i]));
+        made.slots.push_back(is_kept ? Slot{slot->second.type, slot->second.offset - first}
+                                     : Slot());
+      }
+      same = known.insert(known.end(), std::move(made));
+    } else {
+      for (NodeId id : piece.nodes) {
+        if (is_literal(plan_.at(id))) values_[id.value] = arithmetic(plan_.at(id));
+      }
+      for (size_t k = 0; k < same->places.size(); ++k) {
+        const NodeId id = piece.nodes[same->places[k]];
+        const Slot& slot = same->slots[k];
+        values_[id.value] = same->results[k];
+        if (slot.type != nullptr) slots[id] = {slot.type, first + slot.offset};
+      }
+      arena_bytes_ += same->bytes;
+    }
+    std::vector<llvm::Value*> args(tables_.begin(), tables_.end());
+    args.push_back(table_of(offsets));
+    args.push_back(at_offset(tables_[1], first));
+    call(same->function, args, same->may_fail);
+  }
+
+  llvm::Value* table_of(llvm::ArrayRef<llvm::Constant*> numbers) {
+    auto* type = llvm::ArrayType::get(b_.getInt64Ty(), numbers.size());
+    return new llvm::GlobalVariable(module_, type, /*isConstant=*/true,
+                                    llvm::GlobalValue::InternalLinkage,
+                                    llvm::ConstantArray::get(type, numbers), "offsets");
+  }
+
+  void call(llvm::Function* function, llvm::ArrayRef<llvm::Value*> args, bool may_fail) {
+    llvm::Value* code = b_.CreateCall(function, args);
+    if (may_fail) leave_with(b_.CreateICmpNE(code, b_.getInt64(0)), code);
+  }
+
+  // returns: the function, and whether it may return something else than 0
   std::pair<llvm::Function*, bool> function_of(const Piece& piece, const std::set<NodeId>& wanted,
-                                               std::map<NodeId, Slot>& slots) {
+                                               Slots& slots, bool is_shared) {
     const llvm::IRBuilderBase::InsertPointGuard back(b_);
     const auto buffers = buffers_;
     const auto tables = tables_;
     const auto outer = std::tuple(function_, entry_, failed_, exit_);
-    function_ =
-        new_function(b_.getInt64Ty(), std::vector<llvm::Type*>(tables_.size(), b_.getPtrTy()),
-                     llvm::Function::InternalLinkage, "piece");
+    const size_t parameters = tables_.size() + (is_shared ? 2 : 0);
+    function_ = new_function(b_.getInt64Ty(), std::vector<llvm::Type*>(parameters, b_.getPtrTy()),
+                             llvm::Function::InternalLinkage, "piece");
     const Lines::Inside lines(lines_, *function_);
     b_.SetCurrentDebugLocation(line_of(plan_.at(piece.nodes[0])));
     for (unsigned i = 0; i < tables_.size(); ++i) tables_[i] = function_->getArg(i);
     begin_exits();
     for (BufferId buffer : piece.buffers)
       buffers_[buffer.value] = base_of(plan_.buffers[buffer.value]);
-    for (NodeId id : piece.inputs) {
-      if (const auto slot = slots.find(id); slot != slots.end())
-        values_[id.value] = kept(slot->second);
+    llvm::Value* offsets = is_shared ? function_->getArg(tables_.size()) : nullptr;
+    for (size_t i = 0; i < piece.inputs.size(); ++i) {
+      const auto slot = slots.find(piece.inputs[i]);
+      if (slot == slots.end()) continue;
+      values_[piece.inputs[i].value] =
+          is_shared ? kept(slot->second.type, input_address(offsets, i)) : kept(slot->second);
     }
+    llvm::Value* base = is_shared ? function_->getArg(tables_.size() + 1) : tables_[1];
+    const int64_t first = is_shared ? arena_bytes_ : 0;
     emit(piece.nodes, [&](NodeId id) {
       if (wanted.contains(id) && value(id) && !llvm::isa<llvm::Constant>(value(id)))
-        keep(id, slots);
+        keep(id, slots, base, first);
     });
     const bool may_fail = end_exits();
     llvm::Function* function = function_;
@@ -203,83 +294,10 @@ class Emitter : ArithmeticEmitter {
     return {function, may_fail};
   }
 
-  // Memory; all else is arithmetic.
-  llvm::Value* emit_node(const Node& node) {
-    const auto args = plan_.args_of(node);
-    const auto x = [&](size_t i) { return value(args[i]); };
-    switch (node.op) {
-      case Op::kLoad: {
-        llvm::Value* raw = b_.CreateAlignedLoad(stored(node.type), address(node, x(0)),
-                                                llvm::Align(element_bytes(node.type)));
-        return from_memory(node.type, raw);
-      }
-      case Op::kGather: return gather(node, x(0));
-      case Op::kStore: {
-        llvm::Value* raw = x(1);
-        const Type t = plan_.at(args[1]).type;
-        if (t.scalar == Scalar::kPred) raw = b_.CreateZExt(raw, stored(t));
-        b_.CreateAlignedStore(raw, address_of(node.buffer, t, x(0)), llvm::Align(element_bytes(t)));
-        return nullptr;
-      }
-      case Op::kScatter: scatter(node, x(0), x(1)); return nullptr;
-      case Op::kCopy:
-        if (plan_.buffers[node.buffer.value].kind == BufferInfo::Kind::kResult &&
-            plan_.buffers[node.buffer2.value].kind == BufferInfo::Kind::kArgument) {
-          copy_unless_same(node);
-          return nullptr;
-        }
-        b_.CreateMemCpy(buffers_[node.buffer.value], llvm::MaybeAlign(1),
-                        buffers_[node.buffer2.value], llvm::MaybeAlign(1),
-                        static_cast<uint64_t>(node.imm));
-        return nullptr;
-      default: return arithmetic(node);
-    }
-  }
-
-  static uint64_t element_bytes(Type type) { return static_cast<uint64_t>(bytes_of(type.scalar)); }
-
-  llvm::Value* address_of(BufferId buffer, Type element, llvm::Value* index) {
-    return b_.CreateInBoundsGEP(stored({element.scalar, 1}), buffers_[buffer.value], index);
-  }
-  llvm::Value* address(const Node& node, llvm::Value* index) {
-    return address_of(node.buffer, node.type, index);
-  }
-  llvm::Value* from_memory(Type type, llvm::Value* raw) {
-    if (type.scalar != Scalar::kPred) return raw;
-    return b_.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
-  }
-
-  llvm::Value* gather(const Node& node, llvm::Value* index) {
-    llvm::Value* out = llvm::PoisonValue::get(stored(node.type));
-    for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
-      llvm::Value* at = b_.CreateExtractElement(index, static_cast<uint64_t>(lane));
-      llvm::Value* one = b_.CreateAlignedLoad(stored({node.type.scalar, 1}), address(node, at),
-                                              llvm::Align(element_bytes(node.type)));
-      out = b_.CreateInsertElement(out, one, static_cast<uint64_t>(lane));
-    }
-    return from_memory(node.type, out);
-  }
-
-  // A result may have taken the argument's memory.
-  void copy_unless_same(const Node& node) {
-    llvm::Value *to = buffers_[node.buffer.value], *from = buffers_[node.buffer2.value];
-    llvm::BasicBlock* copy = llvm::BasicBlock::Create(context_, "copy", function_);
-    llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
-    b_.CreateCondBr(b_.CreateICmpEQ(to, from), next, copy);
-    b_.SetInsertPoint(copy);
-    b_.CreateMemCpy(to, llvm::MaybeAlign(1), from, llvm::MaybeAlign(1),
-                    static_cast<uint64_t>(node.imm));
-    b_.CreateBr(next);
-    b_.SetInsertPoint(next);
-  }
-
-  void scatter(const Node& node, llvm::Value* index, llvm::Value* value) {
-    if (node.type.scalar == Scalar::kPred) value = b_.CreateZExt(value, stored(node.type));
-    for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
-      llvm::Value* at = b_.CreateExtractElement(index, static_cast<uint64_t>(lane));
-      b_.CreateAlignedStore(b_.CreateExtractElement(value, static_cast<uint64_t>(lane)),
-                            address(node, at), llvm::Align(element_bytes(node.type)));
-    }
+  llvm::Value* input_address(llvm::Value* offsets, size_t i) {
+    llvm::Value* offset =
+        b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), offsets, i));
+    return b_.CreateInBoundsGEP(b_.getInt8Ty(), tables_[1], offset);
   }
 
   // Ends the run where `condition` is true.
@@ -513,14 +531,12 @@ class Emitter : ArithmeticEmitter {
   const std::string& target_features_;
   Lines lines_;
   std::array<llvm::Value*, 6> tables_{};  // what an Entry is given
-  llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   llvm::BasicBlock* failed_ = nullptr;  // of the program's function: parts end by themselves
   llvm::PHINode* exit_ = nullptr;       // in failed_: the code of the Exit
   bool is_part_ = false;                // of a loop that threads share
   int loops_ = 0;                       // around the place where code is written
   int64_t arena_bytes_ = (plan_.arena_bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
-  std::vector<llvm::Value*> buffers_;   // by buffer
   std::map<uint32_t, std::vector<llvm::Value*>> results_;  // by control node
 };
 

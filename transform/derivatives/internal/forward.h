@@ -86,6 +86,8 @@ StatusOr<Duals> jvp_of_custom(Forward& forward, Graph& graph, const hlo::Instruc
 // Of a reduction by any associative function. errors: of what the function does
 StatusOr<Duals> jvp_of_reduce(Forward& forward, Graph& graph, const hlo::Instruction& reduce,
                               const Duals& operands);
+StatusOr<Duals> jvp_of_reduce_window(Forward& forward, Graph& graph, const hlo::Instruction& reduce,
+                                     const Duals& operands);
 
 // Of a custom_linear_solve or a custom_root.
 StatusOr<Duals> jvp_of_implicit(Forward& forward, Graph& graph, const hlo::Instruction& call,
