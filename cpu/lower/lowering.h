@@ -173,6 +173,14 @@ class RegionLowering {
   // ---- reductions.cc
   void emit_reduce(hlo::InstructionId id);
   NodeId reduce_along_lanes(hlo::InstructionId id, Op fold, std::span<const NodeId> kept);
+  // By lane; and what did not fill a vector, folded, where there is such.
+  struct SlabFold {
+    NodeId lanes, rest;
+  };
+  SlabFold fold_slab(hlo::InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
+                     int64_t count, Memo* shared = nullptr);
+  bool has_short_rows(hlo::InstructionId id);
+  void reduce_short_rows(hlo::InstructionId id, Op fold, BufferId to);
   NodeId reduce_slab(hlo::InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
                      int64_t count);
   NodeId reduce_chunks(hlo::InstructionId id, Op fold, int64_t size, int64_t chunk);

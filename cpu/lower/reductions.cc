@@ -1,5 +1,7 @@
 // Reductions as loops.
 #include <algorithm>
+#include <bit>
+#include <functional>
 
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
@@ -15,6 +17,8 @@ namespace {
 constexpr int64_t kAccumulators = 4;  // that hide the latency of a reduction's operation
 constexpr int64_t kChunk = 16384;     // elements of a scalar's reduction that are folded together
 constexpr int64_t kFewestChunks = 4;
+constexpr int64_t kShortRow = 4;     // vectors of a row that is folded together with its neighbours
+constexpr int64_t kBlockBytes = 16;  // within which lanes change places for the least
 
 struct ReducedDims {
   std::vector<int64_t> kept;
@@ -44,9 +48,10 @@ std::vector<int64_t> outer_dimensions(const ReducedDims& dims, int64_t lane) {
 }  // namespace
 
 // The fold of a slab of one result's elements, without the initial value: `count` from `first` on,
-// along the first reduced dimension. Lanes lie along the last one.
-NodeId RegionLowering::reduce_slab(InstructionId id, Op fold, std::span<const NodeId> kept,
-                                   NodeId first, int64_t count) {
+// along the first reduced dimension. Lanes lie along the last one, and are folded at the end.
+RegionLowering::SlabFold RegionLowering::fold_slab(InstructionId id, Op fold,
+                                                   std::span<const NodeId> kept, NodeId first,
+                                                   int64_t count, Memo* shared) {
   const Instruction& reduce = at(id);
   const Shape& from = at(reduce.operands[0]).shape;
   const ReducedDims dims =
@@ -72,7 +77,8 @@ NodeId RegionLowering::reduce_slab(InstructionId id, Op fold, std::span<const No
     for (size_t i = 0; i < outer.size(); ++i)
       set(outer[i], {i == 0 ? b().add(at_outer[i], first) : at_outer[i]});
     set(lane, {outer.empty() ? b().add(from_lane, first) : from_lane, 1});
-    Memo memo;
+    Memo own;
+    Memo& memo = shared != nullptr ? *shared : own;
     return b().splat(operand_element(reduce.operands[0], place, memo), static_cast<int32_t>(lanes));
   };
   std::vector<NodeId> sums(
@@ -100,8 +106,14 @@ NodeId RegionLowering::reduce_slab(InstructionId id, Op fold, std::span<const No
   });
   NodeId sum = sums[0];
   for (int64_t i = 1; i < several; ++i) sum = b().binary(fold, sum, sums[static_cast<size_t>(i)]);
-  sum = b().reduce_lanes(fold, sum);
-  return has_rest ? b().binary(fold, sum, sums.back()) : sum;
+  return {sum, has_rest ? sums.back() : NodeId()};
+}
+
+NodeId RegionLowering::reduce_slab(InstructionId id, Op fold, std::span<const NodeId> kept,
+                                   NodeId first, int64_t count) {
+  const SlabFold made = fold_slab(id, fold, kept, first, count);
+  const NodeId sum = b().reduce_lanes(fold, made.lanes);
+  return made.rest.valid() ? b().binary(fold, sum, made.rest) : sum;
 }
 
 NodeId RegionLowering::reduce_along_lanes(InstructionId id, Op fold, std::span<const NodeId> kept) {
@@ -121,6 +133,145 @@ NodeId RegionLowering::reduce_along_lanes(InstructionId id, Op fold, std::span<c
   }
   Memo memo;
   return b().binary(fold, operand_element(reduce.operands[1], {}, memo), sum);
+}
+
+namespace {
+
+// As many vectors as they have lanes, each folded to one lane of the result, in less than half of
+// the operations that they take one by one. Lanes are joined in reduce_lanes's order: with those
+// half a vector away, then a quarter.
+class FoldedTogether {
+ public:
+  FoldedTogether(PlanBuilder& builder, Op fold, Type type)
+      : b_(builder),
+        fold_(fold),
+        lanes_(type.lanes),
+        block_(std::max<int64_t>(kBlockBytes / bytes_of(type.scalar), 1)) {}
+
+  // vector_at(i): the one that becomes lane i
+  NodeId run(const std::function<NodeId(int64_t)>& vector_at) {
+    // Which vector ends in which lane is seen by letting their numbers take the same way.
+    const Tree numbered = tree(0, lanes_, [](int64_t) { return NodeId(); });
+    std::vector<int64_t> lane_of(static_cast<size_t>(lanes_));
+    for (size_t lane = 0; lane < lane_of.size(); ++lane)
+      lane_of[static_cast<size_t>(numbered.vectors[lane])] = static_cast<int64_t>(lane);
+    return tree(0, lanes_, [&](int64_t i) { return vector_at(lane_of[static_cast<size_t>(i)]); })
+        .node;
+  }
+
+ private:
+  // By lane: which vector it is of, and which of the parts that are not yet joined.
+  struct Tree {
+    NodeId node;
+    std::vector<int64_t> vectors, parts;
+  };
+
+  template <class Leaf>
+  Tree tree(int64_t first, int64_t count, const Leaf& leaf) {
+    if (count == 1) {
+      Tree one{leaf(first), std::vector<int64_t>(static_cast<size_t>(lanes_), first), {}};
+      for (int64_t lane = 0; lane < lanes_; ++lane) one.parts.push_back(lane);
+      return one;
+    }
+    const Tree a = tree(first, count / 2, leaf), b = tree(first + count / 2, count / 2, leaf);
+    return joined(a, b, lanes_ / count);
+  }
+
+  // Part p of each with part p + half.
+  Tree joined(const Tree& a, const Tree& b, int64_t half) {
+    Tree out;
+    std::vector<LaneSource> low, high;
+    const int64_t block = half >= block_ ? lanes_ : block_;
+    for (int64_t start = 0; start < lanes_; start += block) {
+      for (uint32_t operand : {0u, 1u}) {
+        const Tree& from = operand == 0 ? a : b;
+        for (int64_t lane = start; lane < start + block; ++lane) {
+          const auto i = static_cast<size_t>(lane);
+          if (from.parts[i] >= half) continue;
+          out.vectors.push_back(from.vectors[i]);
+          out.parts.push_back(from.parts[i]);
+          low.push_back({operand, static_cast<uint32_t>(lane)});
+          for (size_t other = 0; other < from.parts.size(); ++other) {
+            if (from.vectors[other] == from.vectors[i] && from.parts[other] == from.parts[i] + half)
+              high.push_back({operand, static_cast<uint32_t>(other)});
+          }
+        }
+      }
+    }
+    if (a.node.valid()) {
+      const NodeId both[] = {a.node, b.node};
+      out.node = b_.binary(fold_, b_.shuffle(both, low), b_.shuffle(both, high));
+    }
+    return out;
+  }
+
+  PlanBuilder& b_;
+  Op fold_;
+  int64_t lanes_;
+  int64_t block_;  // lanes
+};
+
+}  // namespace
+
+// Whether rows are short enough that most of their time would go to folding their lanes.
+bool RegionLowering::has_short_rows(InstructionId id) {
+  const Instruction& reduce = at(id);
+  const Shape& from = at(reduce.operands[0]).shape;
+  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
+  const int64_t row = from.element_count() / reduce.shape.element_count();
+  const int64_t length = from.dimension(lane_dimension(from.dimensions()));
+  return scalar_type(reduce.shape) != Scalar::kPred && lanes > 1 &&
+         std::has_single_bit(static_cast<uint64_t>(lanes)) && length % lanes == 0 &&
+         row / lanes <= kShortRow && reduce.shape.dimensions().back() >= lanes;
+}
+
+// Results that lie side by side, a vector of them at a time.
+void RegionLowering::reduce_short_rows(InstructionId id, Op fold, BufferId to) {
+  const Instruction& reduce = at(id);
+  const Shape& from = at(reduce.operands[0]).shape;
+  const ReducedDims dims =
+      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
+  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
+  const int64_t lane = lane_dimension(from.dimensions());
+  const std::vector<int64_t> outer = outer_dimensions(dims, lane);
+  const int64_t size = from.dimension(outer.empty() ? lane : outer[0]);
+  const std::vector<int64_t> kept_sizes(reduce.shape.dimensions().begin(),
+                                        reduce.shape.dimensions().end());
+  const bool is_flat =
+      std::ranges::all_of(outer, [&](int64_t d) { return from.dimension(d) == 1; });
+  const int64_t last = kept_sizes.back(), together = last / lanes * lanes;
+  std::vector<NodeId> kept;
+  for_each_nest(b(), std::span(kept_sizes).first(kept_sizes.size() - 1), kept, [&] {
+    const auto write = [&](NodeId at_last, int64_t width, NodeId value) {
+      Place place{.coordinates = {}, .lanes = static_cast<int32_t>(width)};
+      for (NodeId node : kept) place.coordinates.push_back({node});
+      place.coordinates.push_back({at_last, width > 1 ? 1 : 0});
+      store_at(to, reduce.shape, place, value);
+    };
+    auto block = b().begin_for_each(b().index(0), b().index(together), lanes);
+    const NodeId begin = block.parameters[0];
+    const Type type{scalar_type(reduce.shape), static_cast<int32_t>(lanes)};
+    // Where rows are no loops, what all rows use is read once.
+    Memo memo;
+    const NodeId sums = FoldedTogether(b(), fold, type).run([&](int64_t i) {
+      kept.push_back(b().add(begin, i));
+      const NodeId vector =
+          fold_slab(id, fold, kept, b().index(0), size, is_flat ? &memo : nullptr).lanes;
+      kept.pop_back();
+      return vector;
+    });
+    Memo of_start;
+    const NodeId start = operand_element(reduce.operands[1], {}, of_start);
+    write(begin, lanes, b().binary(fold, start, sums));
+    b().end_for({});
+    if (together == last) return;
+    auto rest = b().begin_for_each(b().index(together), b().index(last), 1);
+    kept.push_back(rest.parameters[0]);
+    const NodeId value = reduce_along_lanes(id, fold, kept);
+    kept.pop_back();
+    write(rest.parameters[0], 1, value);
+    b().end_for({});
+  });
 }
 
 // All elements, in slabs whose folds stand in memory at first: what the slabs are depends on the
@@ -221,6 +372,8 @@ void RegionLowering::emit_reduce(InstructionId id) {
     reduce_across(id, to);
   } else if (to.empty()) {
     bind(leaves[0], Value::of(reduce_along_lanes(id, *fold, {})));
+  } else if (has_short_rows(id)) {
+    reduce_short_rows(id, *fold, to[0]);
   } else {
     std::vector<NodeId> kept;
     for_each_nest(b(), reduce.shape.dimensions(), kept, [&] {

@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kLong = 100;     // operations: a processor looks some 300 ahead
 constexpr size_t kTooLong = 400;  // two of them would be slow to compile
+constexpr size_t kWide = 8;       // operations beside each other, which wait for none of a turn
 
 class Interleaving {
  public:
@@ -27,10 +28,26 @@ class Interleaving {
     if (from.op != Op::kConstant || to.op != Op::kConstant) return false;
     if ((to.imm - from.imm) % (2 * loop.imm) != 0) return false;
     if (body.nodes.size() < kLong || body.nodes.size() > kTooLong) return false;
+    if (longest_chain(body) * kWide < body.nodes.size()) return false;
     return std::ranges::none_of(body.nodes, [&](NodeId id) {
       const Node& node = plan_.at(id);
       return node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kMath;
     });
+  }
+
+  // Of operations that each need the one before.
+  [[nodiscard]] size_t longest_chain(const Block& body) const {
+    std::map<NodeId, size_t> length;
+    size_t longest = 0;
+    for (NodeId id : body.nodes) {
+      size_t before = 0;
+      for (NodeId arg : plan_.args_of(plan_.at(id))) {
+        const auto found = length.find(arg);
+        if (found != length.end()) before = std::max(before, found->second);
+      }
+      longest = std::max(longest, length[id] = before + 1);
+    }
+    return longest;
   }
 
   NodeId add(const Node& node) {

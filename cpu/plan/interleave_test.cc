@@ -43,6 +43,21 @@ TEST(Interleave, ALongTurnIsDoneWithTheNextOne) {
   EXPECT_EQ(count(plan, Op::kStore), 2);
 }
 
+// A turn of many short chains needs no other turn beside it.
+TEST(Interleave, AWideTurnStaysAlone) {
+  Plan plan;
+  PlanBuilder b(plan);
+  const BufferId from = b.buffer({.bytes = 1 << 20}), to = b.buffer({.bytes = 1 << 20});
+  const NodeId at = b.begin_for_each(b.index(0), b.index(32 * 256), 256).parameters[0];
+  for (int i = 0; i < 16; ++i) {
+    const NodeId x = b.load(from, kWide, b.add(at, 16 * i));
+    b.store(to, b.add(at, 16 * i), b.mul(b.mul(b.mul(b.mul(x, x), x), x), x));
+  }
+  b.end_for({});
+  interleave_turns(plan);
+  EXPECT_EQ(loop_of(plan).imm, 256);
+}
+
 // Each copy reads what the copies before it gave.
 TEST(Interleave, TheTwoTurnsAreApart) {
   const Plan plan = chain(150, 10);
