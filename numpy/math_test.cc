@@ -255,14 +255,14 @@ TEST(Formulas, TellComplexNumbersApart) {
 TEST(Formulas, RefuseWhatTheyHaveNoMeaningFor) {
   EXPECT_THAT(
       error_of([] { log2(array<int>({1})); }),
-      AllOf(HasSubstr("log2: x is s32[1]; it must be of floats"), HasSubstr("formulas_test.cc:")));
+      AllOf(HasSubstr("log2: x is s32[1]; it must be of floats"), HasSubstr("math_test.cc:")));
   EXPECT_THAT(
       error_of([] { hypot(ones({2}), ones({3})); }),
-      AllOf(HasSubstr("hypot: operands are f32[2] and f32[3]"), HasSubstr("formulas_test.cc:")));
+      AllOf(HasSubstr("hypot: operands are f32[2] and f32[3]"), HasSubstr("math_test.cc:")));
   EXPECT_THAT(error_of([] { nan_to_num(ones({1}, f8e5m2)); }),
-              AllOf(HasSubstr("nan_to_num: x is f8e5m2"), HasSubstr("formulas_test.cc:")));
+              AllOf(HasSubstr("nan_to_num: x is f8e5m2"), HasSubstr("math_test.cc:")));
   EXPECT_THAT(error_of([] { float_limits(s32); }),
-              AllOf(HasSubstr("float_limits: dtype is s32"), HasSubstr("formulas_test.cc:")));
+              AllOf(HasSubstr("float_limits: dtype is s32"), HasSubstr("math_test.cc:")));
 }
 
 TEST(TrueDivide, IntegersBecomeFloats) {

@@ -35,7 +35,7 @@ struct UniqueResult {
 UniqueResult unique(Operand x, base::Int size, std::optional<Operand> fill = {});
 
 // Sets. Results have `size` places too: the elements, different ones and ascending, and `fill` in
-// the places left over; greater elements that have no place are dropped. NaN are elements of no set.
+// the places left over; greater elements that have no place are dropped. NaN belong to no set.
 // errors: also where operands have other dtypes or none with an order
 
 // pred, x's shape: whether each element of x is one of `elements`. cost: a sort of these, and a
