@@ -134,7 +134,7 @@ class StoredTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!find_code_generator().ok()) GTEST_SKIP() << "no LLVM";
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) && !defined(__aarch64__)
     GTEST_SKIP() << "no images of code on this machine";
 #endif
     std::string name = fs::temp_directory_path() / "heddle_stored_XXXXXX";

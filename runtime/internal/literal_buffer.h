@@ -32,7 +32,7 @@ class Slot {
   // A user is a run or a download that was started and has not read yet. While there are others,
   // take() leaves the value in place.
   void add_user() { users_.fetch_add(1, std::memory_order_relaxed); }
-  void end_use() { users_.fetch_sub(1, std::memory_order_relaxed); }
+  void end_use() { users_.fetch_sub(1, std::memory_order_release); }
   // These wait for the value, and end the use.
   [[nodiscard]] StatusOr<Literal> share();
   [[nodiscard]] StatusOr<Literal> take();
