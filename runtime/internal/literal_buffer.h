@@ -108,8 +108,10 @@ class LiteralBuffer final : public Buffer {
   bool is_released_ = false;
   std::atomic<int> pins_{0};
   std::atomic<const std::byte*> direct_;  // null: pending, failed or deleted
-  // Last, and not initialised. Not aligned by its type: memory of greater alignment comes slowly.
-  std::array<std::byte, kFewBytes + kAlignment - alignof(std::max_align_t)> few_;
+  // Last, and not initialised. Not aligned to kAlignment: memory of greater alignment than any new
+  // gives comes slowly.
+  alignas(std::max_align_t)
+      std::array<std::byte, kFewBytes + kAlignment - alignof(std::max_align_t)> few_;
 };
 
 }  // namespace heddle::runtime
