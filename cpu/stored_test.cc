@@ -354,11 +354,17 @@ TEST(StoredChild, RunsAllPrograms) {
       << results;
 }
 
+// What starts a program of another machine than this one: `./dev cross` sets it.
+std::string emulator() {
+  const char* command = std::getenv("HEDDLE_TEST_EMULATOR");
+  return command != nullptr ? command : "";
+}
+
 TEST_F(StoredTest, ASecondProcessCompilesNothing) {
   const auto in_a_process = [&](const std::string& out) {
     const std::string command =
         base::cat("HEDDLE_CACHE=1 HEDDLE_CACHE_DIR='", (folder_ / "shared").string(),
-                  "' HEDDLE_TEST_STORED_OUT='", (folder_ / out).string(), "' '",
+                  "' HEDDLE_TEST_STORED_OUT='", (folder_ / out).string(), "' ", emulator(), " '",
                   fs::read_symlink("/proc/self/exe").string(),
                   "' --gtest_filter=StoredChild.RunsAllPrograms > /dev/null");
     return std::system(command.c_str());
