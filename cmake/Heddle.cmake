@@ -58,6 +58,21 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+# Where the machine has a fused multiply-add, as 64-bit Arm does, compilers make one of x * y + z by themselves. What the ops
+# compute is rounded as written; kernels may fuse.
+include(CheckCXXSourceCompiles)
+check_cxx_source_compiles("
+  #if !defined(__FMA__) && !defined(__aarch64__) && !defined(__FP_FAST_FMA)
+  #error none
+  #endif
+  int main() {}" HEDDLE_COMPILER_FUSES)
+set(HEDDLE_ROUND_AS_WRITTEN)
+set(HEDDLE_MAY_FUSE)
+if(HEDDLE_COMPILER_FUSES)
+  set(HEDDLE_ROUND_AS_WRITTEN -ffp-contract=off)
+  set(HEDDLE_MAY_FUSE -ffp-contract=fast)
+endif()
+
 # "heddle/hlo/shape.h" is found in the tree as it is after install.
 file(MAKE_DIRECTORY ${HEDDLE_INCLUDE_DIR})
 file(CREATE_LINK ${PROJECT_SOURCE_DIR} ${HEDDLE_INCLUDE_DIR}/heddle SYMBOLIC)
@@ -65,7 +80,7 @@ file(CREATE_LINK ${PROJECT_SOURCE_DIR} ${HEDDLE_INCLUDE_DIR}/heddle SYMBOLIC)
 function(heddle_compile_options target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers ${HEDDLE_ROUND_AS_WRITTEN})
   if(HEDDLE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -226,9 +241,9 @@ function(heddle_jit)
   set(kernels ${PROJECT_SOURCE_DIR}/cpu/kernels)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/fft_avx512.cc PROPERTIES COMPILE_OPTIONS
-      "-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512")
+      "-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512;${HEDDLE_MAY_FUSE}")
     set_source_files_properties(${kernels}/matmul_avx2.cc ${kernels}/fft_avx2.cc PROPERTIES COMPILE_OPTIONS
-      "-mavx2;-mfma")
+      "-mavx2;-mfma;${HEDDLE_MAY_FUSE}")
     set_source_files_properties(${kernels}/direct_avx2.cc PROPERTIES COMPILE_OPTIONS
       "-O3;-mavx2;-fno-math-errno;-fno-trapping-math")
   else()
@@ -237,6 +252,8 @@ function(heddle_jit)
   endif()
   set_source_files_properties(${kernels}/direct_generic.cc PROPERTIES COMPILE_OPTIONS
     "-O3;-fno-math-errno;-fno-trapping-math")
+  set_source_files_properties(${kernels}/matmul_generic.cc ${kernels}/fft_generic.cc PROPERTIES COMPILE_OPTIONS
+    "${HEDDLE_MAY_FUSE}")
   find_package(LLVM 19.1 QUIET CONFIG)
   heddle_build_digest()
   if(NOT LLVM_FOUND)
@@ -270,7 +287,7 @@ function(heddle_build_digest)
   set(llvm)
   if(LLVM_FOUND)
     string(APPEND compiled_by " LLVM ${LLVM_PACKAGE_VERSION}")
-    set(llvm ${LLVM_LIBRARY_DIRS}/libLLVM.so.19.1)
+    string(REPLACE "${CMAKE_SYSROOT}/" "/" llvm "${LLVM_LIBRARY_DIRS}/libLLVM.so.19.1")  # where it is when it runs
   endif()
   set(script ${PROJECT_SOURCE_DIR}/cmake/BuildDigest.cmake)
   set(out ${HEDDLE_GENERATED_DIR}/build_digest.cc)

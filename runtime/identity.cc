@@ -4,6 +4,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 #include "heddle/base/bytes.h"
@@ -63,6 +65,10 @@ std::string processor_identity() {
     if (leaf == 0x80000001U) b = 0;
     for (const uint32_t word : {a, b, c, d}) add(word);
   }
+#elif defined(__aarch64__)
+  text = "aarch64";
+  for (const unsigned long which : {AT_HWCAP, AT_HWCAP2})
+    base::append_number(getauxval(which), text);
 #endif
   return text;
 }

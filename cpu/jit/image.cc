@@ -66,7 +66,7 @@ StatusOr<std::vector<const void*>> addresses_of(const std::vector<std::string>& 
 }  // namespace
 
 StatusOr<std::unique_ptr<Code>> load_code(const CodeImage& image, std::span<const Import> imports) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
   HEDDLE_RETURN_IF_ERROR(check(image));
   if (sysconf(_SC_PAGESIZE) != CodeImage::kPage) return invalid("pages have another size here");
   HEDDLE_ASSIGN_OR_RETURN(const auto addresses, addresses_of(image.imports, imports));
@@ -88,13 +88,14 @@ StatusOr<std::unique_ptr<Code>> load_code(const CodeImage& image, std::span<cons
     }
     std::memcpy(begin + slot.at, &address, sizeof address);
   }
+  __builtin___clear_cache(begin, begin + executed);  // Arm fetches instructions past the data cache
   if (mprotect(begin, executed, PROT_READ | PROT_EXEC) != 0 ||
       (executed < size && mprotect(begin + executed, size - executed, PROT_READ) != 0))
     return base::internal_error("cpu: this process may not run machine code of its own");
   return code;
 #else
   (void)image, (void)imports;
-  return invalid("this machine is no x86-64");
+  return invalid("this machine is neither x86-64 nor 64-bit Arm");
 #endif
 }
 

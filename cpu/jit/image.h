@@ -1,5 +1,5 @@
 // CodeImage: machine code as bytes that run wherever they are loaded: in this process, or in
-// another that reads them from a file. x86-64 alone.
+// another that reads them from a file. On x86-64 and 64-bit Arm, with pages of 4 KiB.
 #pragma once
 
 #include <cstdint>

@@ -76,7 +76,7 @@ struct CodeRange {
 struct JitResult {
   std::unique_ptr<Code> code;
   // What `code` was loaded from; nothing where LLVM loaded it itself, as on machines other than
-  // x86-64.
+  // x86-64 and 64-bit Arm.
   std::optional<CodeImage> image;
   std::string error;        // empty: none
   std::string build;        // of the library: its kBuildDigest (cpu/build_digest.h)

@@ -23,7 +23,7 @@ bool has(Isa isa) {
   return isa == Isa::kGeneric;
 }
 
-const MatmulTables* tables_of(Isa isa) {
+const MatmulTables* tables_of([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa == Isa::kAvx512) return &kMatmulAvx512;
   if (isa == Isa::kAvx2) return &kMatmulAvx2;

@@ -23,6 +23,8 @@ constexpr std::chrono::milliseconds kShortestRest{10}, kLongestRest{320};
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");  // `yield` returns at once on most processors
 #endif
 }
 

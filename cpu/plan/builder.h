@@ -22,6 +22,13 @@
 
 namespace heddle::cpu {
 
+// Every 64-bit Arm rounds x * y + z once, and converts floats of 16 bits.
+#if defined(__aarch64__)
+inline constexpr bool kIsArm64 = true;
+#else
+inline constexpr bool kIsArm64 = false;
+#endif
+
 inline constexpr Type kIndex = {Scalar::kI64, 1};
 
 class PlanBuilder {
@@ -133,9 +140,9 @@ class PlanBuilder {
     bool outer_;
   };
   // The machine rounds x * y + z once.
-  [[nodiscard]] bool has_fma() const { return plan_.vector_bytes >= 32; }
+  [[nodiscard]] bool has_fma() const { return kIsArm64 || plan_.vector_bytes >= 32; }
   // The machine converts floats of 16 bits.
-  [[nodiscard]] bool has_half() const { return plan_.vector_bytes >= 32; }
+  [[nodiscard]] bool has_half() const { return kIsArm64 || plan_.vector_bytes >= 32; }
 
   // Nodes that are made while it lives are made for this instruction, by its number in
   // Plan::origins.

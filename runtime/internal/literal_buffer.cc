@@ -36,7 +36,7 @@ StatusOr<Literal> Slot::share() {
 
 StatusOr<Literal> Slot::take() {
   auto lock = wait();
-  const bool others = users_.fetch_sub(1, std::memory_order_relaxed) > 1;
+  const bool others = users_.fetch_sub(1, std::memory_order_acq_rel) > 1;
   if (!error_.ok()) return error_;
   if (others) return value_;
   return std::move(value_);

@@ -32,7 +32,7 @@ class Slot {
   // A user is a run or a download that was started and has not read yet. While there are others,
   // take() leaves the value in place.
   void add_user() { users_.fetch_add(1, std::memory_order_relaxed); }
-  void end_use() { users_.fetch_sub(1, std::memory_order_relaxed); }
+  void end_use() { users_.fetch_sub(1, std::memory_order_release); }
   // These wait for the value, and end the use.
   [[nodiscard]] StatusOr<Literal> share();
   [[nodiscard]] StatusOr<Literal> take();
@@ -108,8 +108,10 @@ class LiteralBuffer final : public Buffer {
   bool is_released_ = false;
   std::atomic<int> pins_{0};
   std::atomic<const std::byte*> direct_;  // null: pending, failed or deleted
-  // Last, and not initialised. Not aligned by its type: memory of greater alignment comes slowly.
-  std::array<std::byte, kFewBytes + kAlignment - alignof(std::max_align_t)> few_;
+  // Last, and not initialised. Not aligned to kAlignment: memory of greater alignment than any new
+  // gives comes slowly.
+  alignas(std::max_align_t)
+      std::array<std::byte, kFewBytes + kAlignment - alignof(std::max_align_t)> few_;
 };
 
 }  // namespace heddle::runtime

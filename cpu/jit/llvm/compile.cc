@@ -139,6 +139,8 @@ void compile(const JitRequest& request, JitResult& result) {
   if (!machine) return void(result.error = text_of(machine.takeError()));
 #if defined(__x86_64__)
   machine->setCPU("x86-64");
+#elif defined(__aarch64__)
+  machine->setCPU("generic");
 #endif
   machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;

@@ -1,12 +1,15 @@
-// A linker for what the code generator makes: one object of position-independent code for x86-64.
-// The image has, in this order, code, a jump for each function that is called by its name, and on
-// pages of their own constants and slots of addresses.
+// A linker for what the code generator makes: one object of position-independent code for x86-64 or
+// 64-bit Arm. The image has, in this order, code, a jump for each function that is called by its
+// name, and on pages of their own constants and slots of addresses.
 #include "heddle/cpu/jit/llvm/internal/link.h"
+
+#include <unistd.h>
 
 #include <cstring>
 #include <map>
 #include <utility>
 
+#include "heddle/cpu/jit/aarch64.h"
 #include "llvm/Object/ELFObjectFile.h"
 
 namespace heddle::cpu {
@@ -20,8 +23,6 @@ using llvm::object::RelocationRef;
 using llvm::object::SectionRef;
 using llvm::object::SymbolRef;
 
-constexpr int64_t kJumpBytes = 8;
-
 int64_t rounded_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 
 // A value, or nothing and the error forgotten: what cannot be read is not linked.
@@ -34,7 +35,8 @@ std::optional<T> known(llvm::Expected<T> value) {
 
 class Linker {
  public:
-  explicit Linker(const ELFObjectFileBase& object) : object_(object) {}
+  explicit Linker(const ELFObjectFileBase& object)
+      : object_(object), is_arm_(object.getArch() == llvm::Triple::aarch64) {}
 
   bool run(llvm::StringRef entry) {
     if (!place_sections() || !read_symbols(entry)) return false;
@@ -71,10 +73,10 @@ class Linker {
       ((flags & elf::SHF_EXECINSTR) != 0 ? executed : read).push_back(section);
     }
     if (!append(executed)) return false;
-    jumps_ = rounded_up(static_cast<int64_t>(image_.bytes.size()), kJumpBytes);
+    jumps_ = rounded_up(static_cast<int64_t>(image_.bytes.size()), jump_bytes_);
     int64_t functions = 0;
     for (const SymbolRef symbol : object_.symbols()) functions += is_import(symbol);
-    image_.executed_bytes = rounded_up(jumps_ + functions * kJumpBytes, CodeImage::kPage);
+    image_.executed_bytes = rounded_up(jumps_ + functions * jump_bytes_, CodeImage::kPage);
     image_.bytes.resize(static_cast<size_t>(image_.executed_bytes));
     return append(read);
   }
@@ -145,20 +147,36 @@ class Linker {
     return found->second = at;
   }
 
-  // jmp *slot(%rip)
   std::optional<int64_t> jump_to(int64_t import) {
     const auto [found, is_new] = jump_of_.emplace(import, 0);
     if (!is_new) return found->second;
-    const int64_t at = jumps_ + static_cast<int64_t>(jump_of_.size() - 1) * kJumpBytes;
-    image_.bytes[static_cast<size_t>(at)] = '\xff';
-    image_.bytes[static_cast<size_t>(at + 1)] = '\x25';
-    if (!write_distance(at + 2, slot_of(import, 0) - 4)) return std::nullopt;
+    const int64_t at = jumps_ + static_cast<int64_t>(jump_of_.size() - 1) * jump_bytes_;
+    const int64_t slot = slot_of(import, 0);
+    if (is_arm_) {
+      write(at, aarch64::kJumpBySlot);
+      if (!fill(at, aarch64::with_page(word(at), at, slot)) ||
+          !fill(at + 4, aarch64::with_offset(word(at + 4), slot, 3)))
+        return std::nullopt;
+    } else {  // jmp *slot(%rip)
+      image_.bytes[static_cast<size_t>(at)] = '\xff';
+      image_.bytes[static_cast<size_t>(at + 1)] = '\x25';
+      if (!write_distance(at + 2, slot - 4)) return std::nullopt;
+    }
     return found->second = at;
   }
 
   template <class T>
-  void write(int64_t at, T value) {
+  void write(int64_t at, const T& value) {
     std::memcpy(image_.bytes.data() + at, &value, sizeof value);
+  }
+  [[nodiscard]] uint32_t word(int64_t at) const {
+    uint32_t bits = 0;
+    std::memcpy(&bits, image_.bytes.data() + at, sizeof bits);
+    return bits;
+  }
+  bool fill(int64_t at, std::optional<uint32_t> instruction) {
+    if (instruction) write(at, *instruction);
+    return instruction.has_value();
   }
   bool write_distance(int64_t at, int64_t to) {
     const int64_t distance = to - at;
@@ -174,29 +192,72 @@ class Linker {
     const int64_t at = section + static_cast<int64_t>(relocation.getOffset());
     const auto address = address_of(*symbol);
     if (!address && !is_import(*symbol)) return false;
-    switch (relocation.getType()) {
-      case elf::R_X86_64_PC32: return address && write_distance(at, *address + *addend);
+    const auto target = [&] { return address ? address : jump_to(import_of(*symbol)); };
+    const auto slot = [&] {
+      return address ? slot_of(-1, *address) : slot_of(import_of(*symbol), 0);
+    };
+    return is_arm_ ? relocate_arm(relocation.getType(), at, address, *addend, target, slot)
+                   : relocate_x86(relocation.getType(), at, address, *addend, target, slot);
+  }
+
+  // `address`: of the symbol, where the image has it. `target`: of it, or of a jump to it; `slot`:
+  // of a slot that holds its address.
+  bool relocate_x86(uint64_t type, int64_t at, std::optional<int64_t> address, int64_t addend,
+                    auto target, auto slot) {
+    switch (type) {
+      case elf::R_X86_64_PC32: return address && write_distance(at, *address + addend);
       case elf::R_X86_64_PLT32: {
-        const auto target = address ? address : jump_to(import_of(*symbol));
-        return target && write_distance(at, *target + *addend);
+        const std::optional<int64_t> to = target();
+        return to && write_distance(at, *to + addend);
       }
       case elf::R_X86_64_GOTPCREL:
       case elf::R_X86_64_GOTPCRELX:
-      case elf::R_X86_64_REX_GOTPCRELX: {
-        const int64_t slot = address ? slot_of(-1, *address) : slot_of(import_of(*symbol), 0);
-        return write_distance(at, slot + *addend);
-      }
-      case elf::R_X86_64_64: {
-        if (!address || at < image_.executed_bytes || at % 8 != 0) return false;
-        write(at, *address + *addend);
-        image_.slots.push_back({at, -1});
-        return true;
-      }
+      case elf::R_X86_64_REX_GOTPCRELX: return write_distance(at, slot() + addend);
+      case elf::R_X86_64_64: return address && write_address(at, *address + addend);
       default: return false;
     }
   }
 
+  bool relocate_arm(uint64_t type, int64_t at, std::optional<int64_t> address, int64_t addend,
+                    auto target, auto slot) {
+    const auto offset = [&](int shift) {
+      return address && fill(at, aarch64::with_offset(word(at), *address + addend, shift));
+    };
+    switch (type) {
+      case elf::R_AARCH64_CALL26:
+      case elf::R_AARCH64_JUMP26: {
+        const std::optional<int64_t> to = target();
+        return to && fill(at, aarch64::with_branch(word(at), at, *to + addend));
+      }
+      case elf::R_AARCH64_ADR_PREL_PG_HI21:
+        return address && fill(at, aarch64::with_page(word(at), at, *address + addend));
+      case elf::R_AARCH64_ADD_ABS_LO12_NC:
+      case elf::R_AARCH64_LDST8_ABS_LO12_NC: return offset(0);
+      case elf::R_AARCH64_LDST16_ABS_LO12_NC: return offset(1);
+      case elf::R_AARCH64_LDST32_ABS_LO12_NC: return offset(2);
+      case elf::R_AARCH64_LDST64_ABS_LO12_NC: return offset(3);
+      case elf::R_AARCH64_LDST128_ABS_LO12_NC: return offset(4);
+      case elf::R_AARCH64_ADR_GOT_PAGE:
+        return addend == 0 && fill(at, aarch64::with_page(word(at), at, slot()));
+      case elf::R_AARCH64_LD64_GOT_LO12_NC:
+        return addend == 0 && fill(at, aarch64::with_offset(word(at), slot(), 3));
+      case elf::R_AARCH64_PREL32: return address && write_distance(at, *address + addend);
+      case elf::R_AARCH64_ABS64: return address && write_address(at, *address + addend);
+      default: return false;
+    }
+  }
+
+  // An address that is read, and filled in where the image is loaded.
+  bool write_address(int64_t at, int64_t address) {
+    if (at < image_.executed_bytes || at % 8 != 0) return false;
+    write(at, address);
+    image_.slots.push_back({at, -1});
+    return true;
+  }
+
   const ELFObjectFileBase& object_;
+  const bool is_arm_;
+  const int64_t jump_bytes_ = is_arm_ ? sizeof aarch64::kJumpBySlot : 8;
   CodeImage image_;
   std::map<uint64_t, int64_t> places_;  // of sections, by number
   int64_t jumps_ = 0;                   // where the jumps begin
@@ -212,7 +273,9 @@ std::optional<CodeImage> link_image(llvm::MemoryBufferRef object, llvm::StringRe
   const auto file = known(llvm::object::ObjectFile::createObjectFile(object));
   if (!file) return std::nullopt;
   const auto* elf_file = llvm::dyn_cast<llvm::object::ELF64LEObjectFile>(file->get());
-  if (elf_file == nullptr || elf_file->getArch() != llvm::Triple::x86_64) return std::nullopt;
+  if (elf_file == nullptr || sysconf(_SC_PAGESIZE) != CodeImage::kPage) return std::nullopt;
+  const auto machine = elf_file->getArch();
+  if (machine != llvm::Triple::x86_64 && machine != llvm::Triple::aarch64) return std::nullopt;
   Linker linker(*elf_file);
   if (!linker.run(entry)) return std::nullopt;
   return linker.take();
