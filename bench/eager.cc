@@ -26,6 +26,30 @@ void BM_AddChain(benchmark::State& state) {
 }
 BENCHMARK(BM_AddChain)->Arg(4)->Arg(4096);
 
+// The same, where the variable's own memory may be written over.
+void BM_AddToVariable(benchmark::State& state) {
+  const Tensor y = ones({state.range(0)});
+  for (auto _ : state) {
+    Tensor x = y + y;
+    for (int64_t i = 0; i < kChain; ++i) x += y;
+    benchmark::DoNotOptimize(x);
+  }
+  state.SetItemsProcessed(state.iterations() * kChain);
+}
+BENCHMARK(BM_AddToVariable)->Arg(4)->Arg(4096);
+
+// a * x + b: the product is a temporary. Two ops a step.
+void BM_MultiplyAdd(benchmark::State& state) {
+  const Tensor a = ones({state.range(0)}), b = zeros({state.range(0)});
+  for (auto _ : state) {
+    Tensor x = b;
+    for (int64_t i = 0; i < kChain; ++i) x = x * a + b;
+    benchmark::DoNotOptimize(x);
+  }
+  state.SetItemsProcessed(state.iterations() * kChain);
+}
+BENCHMARK(BM_MultiplyAdd)->Arg(4)->Arg(4096);
+
 // One item is one op on arrays that programs and not direct kernels compute: what their memory
 // costs shows.
 void BM_AddArrays(benchmark::State& state) {

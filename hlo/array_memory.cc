@@ -196,8 +196,11 @@ class Memory {
             .peak_bytes = peak_.load(kOrder),
             .cached_bytes = cached_.load(kOrder),
             .allocations = allocations_.load(kOrder),
-            .cache_hits = hits_.load(kOrder)};
+            .cache_hits = hits_.load(kOrder),
+            .in_place = in_place_.load(kOrder)};
   }
+
+  void count_in_place() { in_place_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
   static constexpr size_t kShards = 8;
@@ -255,7 +258,7 @@ class Memory {
   std::array<Shard, kShards> shards_;
   std::atomic<int64_t> capacity_;
   std::atomic<int64_t> cached_{0};
-  std::atomic<int64_t> live_{0}, peak_{0}, allocations_{0}, hits_{0};
+  std::atomic<int64_t> live_{0}, peak_{0}, allocations_{0}, hits_{0}, in_place_{0};
 };
 
 }  // namespace
@@ -274,6 +277,8 @@ int64_t memory_cache_capacity() { return Memory::instance().capacity(); }
 void set_memory_cache_capacity(int64_t bytes) {
   Memory::instance().set_capacity(std::max<int64_t>(bytes, 0));
 }
+
+void count_in_place() { Memory::instance().count_in_place(); }
 
 void* allocate_block(size_t bytes) { return Memory::instance().allocate(bytes); }
 

@@ -21,11 +21,13 @@ struct ArrayMemory {
   int64_t cached_bytes = 0;  // of freed blocks that wait for the next use
   int64_t allocations = 0;   // blocks that were asked for
   int64_t cache_hits = 0;    // those of them that had waited
+  int64_t in_place = 0;      // results of eager ops in the memory of an operand that died
   static constexpr auto kFields = fields(field("live_bytes", &ArrayMemory::live_bytes),
                                          field("peak_bytes", &ArrayMemory::peak_bytes),
                                          field("cached_bytes", &ArrayMemory::cached_bytes),
                                          field("allocations", &ArrayMemory::allocations),
-                                         field("cache_hits", &ArrayMemory::cache_hits));
+                                         field("cache_hits", &ArrayMemory::cache_hits),
+                                         field("in_place", &ArrayMemory::in_place));
 };
 
 // Returns what holds now. Safe from any thread.
@@ -44,5 +46,6 @@ void set_memory_cache_capacity(int64_t bytes);
 void* allocate_block(size_t bytes);
 // `bytes`: as it was allocated.
 void free_block(void* block, size_t bytes) noexcept;
+void count_in_place();
 
 }  // namespace heddle
