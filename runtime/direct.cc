@@ -153,10 +153,11 @@ BufferPtr run_direct(DirectOp op, DirectOperand x, DirectOperand y) {
   if (first.bytes() == nullptr || (!is_unary(op) && second.bytes() == nullptr)) return nullptr;
   const int64_t count = whole->shape().element_count();
   const bool gives_truths = is_comparison(op);
-  BufferPtr made = result(
-      whole->device(), gives_truths ? derived(whole->shape_ptr(), Derived::kTruths) : whole->shape_ptr(),
-      gives_truths ? count : whole->size_bytes(),
-      [&, run = kernel](void* out) { run(first.bytes(), second.bytes(), out, count); });
+  BufferPtr made =
+      result(whole->device(),
+             gives_truths ? derived(whole->shape_ptr(), Derived::kTruths) : whole->shape_ptr(),
+             gives_truths ? count : whole->size_bytes(),
+             [&, run = kernel](void* out) { run(first.bytes(), second.bytes(), out, count); });
   if (made != nullptr) count_run(x, y);
   return made;
 }

@@ -271,7 +271,7 @@ Tensor index_of(const Operand& index, size_t branches, SourceLocation at) {
   return clip({wide, at}, {0, at}, {last, at}).astype(s32, at);
 }
 
-// What chooses, where nothing is traced and it is a scalar of the dtype that has a value: what needs
+// What chooses, where nothing is traced and it is a scalar of the dtype that has a value: it needs
 // no check, and no step before the conditional. Else null.
 const Tensor* array_that_chooses(const Operand& operand, DType dtype) {
   if (trace_internal::Recorder::current() != nullptr || !operand.is_tensor()) return nullptr;

@@ -21,7 +21,7 @@ class Operand {
  public:
   Operand(const Tensor& tensor, SourceLocation at = SourceLocation::here())
       : value_(&tensor), at_(at) {}
-  // Nobody reads the tensor again: an elementwise op leaves it empty, and may write into its memory.
+  // Nobody reads the tensor again: an elementwise op empties it, and may write into its memory.
   Operand(Tensor&& tensor, SourceLocation at = SourceLocation::here())
       : value_(&tensor), at_(at), is_dying_(true) {}
   template <class T>

@@ -69,8 +69,8 @@ class Recorder {
   // kWithStarts: those that x[..] is given as well.
   enum class Numbers : uint8_t { kConstants, kMayBecomeOperands, kWithStarts };
 
-  // `expected`: what is likely to be recorded; it outlives the recorder. `is_named`: what is the name of a
-  // Function of the user's. Numbers inside of a trace whose own are constants are constants too.
+  // `expected`: what is likely to be recorded, kept by the caller. `is_named`: what is the name of
+  // a user's Function. Numbers inside of a trace whose own are constants are constants too.
   Recorder(std::string_view what, SourceLocation at, const Expected& expected = {},
            bool is_named = false, Numbers numbers = Numbers::kConstants);
   ~Recorder();

@@ -27,7 +27,7 @@ using Fragment = std::shared_ptr<const hlo::Module>;
 struct Recording {
   hlo::Computation computation;  // in the order of recording, with its root
   std::vector<std::pair<Fragment, hlo::ComputationId>> imports;  // in the order of their first call
-  size_t captures = 0;  // parameters that are captured values
+  size_t captures = 0;                           // parameters that are captured values
   std::vector<hlo::InstructionId> numbers = {};  // those of them that are C++ numbers
 
   [[nodiscard]] const Fragment& import(hlo::ComputationId id) const;
