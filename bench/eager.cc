@@ -26,6 +26,55 @@ void BM_AddChain(benchmark::State& state) {
 }
 BENCHMARK(BM_AddChain)->Arg(4)->Arg(4096);
 
+// The same, where the variable's own memory may be written over.
+void BM_AddToVariable(benchmark::State& state) {
+  const Tensor y = ones({state.range(0)});
+  for (auto _ : state) {
+    Tensor x = y + y;
+    for (int64_t i = 0; i < kChain; ++i) x += y;
+    benchmark::DoNotOptimize(x);
+  }
+  state.SetItemsProcessed(state.iterations() * kChain);
+}
+BENCHMARK(BM_AddToVariable)->Arg(4)->Arg(4096);
+
+// a * x + b: the product is a temporary. Two ops a step.
+void BM_MultiplyAdd(benchmark::State& state) {
+  const Tensor a = ones({state.range(0)}), b = zeros({state.range(0)});
+  for (auto _ : state) {
+    Tensor x = b;
+    for (int64_t i = 0; i < kChain; ++i) x = x * a + b;
+    benchmark::DoNotOptimize(x);
+  }
+  state.SetItemsProcessed(state.iterations() * kChain);
+}
+BENCHMARK(BM_MultiplyAdd)->Arg(4)->Arg(4096);
+
+// One item is one op on arrays that programs and not direct kernels compute: what their memory
+// costs shows.
+void BM_AddArrays(benchmark::State& state) {
+  const Tensor y = ones({state.range(0)});
+  Tensor x = y;
+  for (auto _ : state) x = x + y;
+  benchmark::DoNotOptimize(x);
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_AddArrays)->Arg(4096)->Arg(1 << 16)->Arg(1 << 18)->Arg(1 << 20)->Arg(1 << 22);
+
+// Seven arrays of unlike sizes are alive at once, as in a step of training.
+void BM_AddArraysOfManySizes(benchmark::State& state) {
+  std::vector<Tensor> ys, xs;
+  for (int64_t i = 1; i <= 7; ++i) ys.push_back(ones({state.range(0) * i / 4}));
+  for (auto _ : state) {
+    xs.clear();
+    for (const Tensor& y : ys) xs.push_back(y + y);
+    for (size_t i = 0; i < ys.size(); ++i) xs[i] = xs[i] * ys[i] + ys[i];
+  }
+  benchmark::DoNotOptimize(xs);
+  state.SetItemsProcessed(state.iterations() * 21);
+}
+BENCHMARK(BM_AddArraysOfManySizes)->Arg(4096)->Arg(1 << 17)->Arg(1 << 19);
+
 // Beside another thread, which makes all counts of references atomic.
 void BM_AddChainBesideAThread(benchmark::State& state) {
   std::atomic<bool> is_done = false;

@@ -210,6 +210,7 @@ class [[nodiscard]] CompiledFunction {
       return trace_internal::Refused();
     } else {
       std::vector<Tensor> leaves;
+      leaves.reserve(sizeof...(Args));
       (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
       const auto has_structure = [&](const std::vector<TreeSpec>& specs) {
         [[maybe_unused]] size_t i = 0;

@@ -229,9 +229,12 @@ GraphPtr Graphs::latest(std::string_view op, SourceLocation at) const {
               at);
 }
 
-GraphPtr Graphs::find_known(const Call& call) const {
+GraphPtr Graphs::find_known(const Call& call, bool* is_latest) const {
   const std::lock_guard lock(mutex_);
-  if (latest_ != nullptr && latest_->is_for_good && fits(*latest_, call)) return latest_;
+  if (latest_ != nullptr && latest_->is_for_good && fits(*latest_, call)) {
+    if (is_latest != nullptr) *is_latest = true;
+    return latest_;
+  }
   const auto found =
       std::ranges::find_if(graphs_, [&](const GraphPtr& graph) { return fits(*graph, call); });
   return found == graphs_.end() ? nullptr : *found;
@@ -264,10 +267,12 @@ void Graphs::tell_miss(std::string text) {
 }
 
 GraphPtr Graphs::find(const Call& call) {
-  if (GraphPtr known = find_known(call)) {
+  bool is_latest = false;
+  if (GraphPtr known = find_known(call, &is_latest)) {
     if (options_.check || checks_all()) check_unchanged(*known, call);
+    if (is_latest) return known;
     const std::lock_guard lock(mutex_);
-    if (latest_ != known) latest_ = known;
+    latest_ = known;
     return known;
   }
   const std::lock_guard lock(trace_mutex());

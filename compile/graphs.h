@@ -98,7 +98,8 @@ class Graphs {
   [[nodiscard]] GraphPtr latest(std::string_view op, SourceLocation at) const;
 
  private:
-  [[nodiscard]] GraphPtr find_known(const Call& call) const;
+  // `is_latest`: set where it is the graph that was called last.
+  [[nodiscard]] GraphPtr find_known(const Call& call, bool* is_latest = nullptr) const;
   [[nodiscard]] std::string why(const Call& call) const;
   GraphPtr trace(const Call& call);
   void check_unchanged(const Graph& graph, const Call& call) const;

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "heddle/hlo/blocks.h"
-#include "heddle/hlo/internal/array_memory.h"
+#include "heddle/hlo/array_memory.h"
 
 namespace heddle {
 

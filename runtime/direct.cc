@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "heddle/base/counters.h"
+#include "heddle/hlo/array_memory.h"
 #include "heddle/runtime/internal/literal_buffer.h"
 
 namespace heddle::runtime {
@@ -106,43 +107,74 @@ BufferPtr result(Device& device, ShapePtr shape, int64_t size_bytes, const Write
 
 }  // namespace
 
-BufferPtr run_direct(DirectOp op, DirectOperand x, DirectOperand y) {
+namespace {
+
+// The kernel of op(x, y), and the operand of the result's shape.
+struct Choice {
+  DirectKernel kernel = nullptr;  // null: none
+  Buffer* whole = nullptr;
+};
+
+Choice choose(DirectOp op, const DirectOperand& x, const DirectOperand& y) {
   Buffer* whole = x.buffer != nullptr ? x.buffer : y.buffer;
-  if (whole == nullptr) return nullptr;
+  if (whole == nullptr) return {};
   DirectForm form = DirectForm::kArrays;
   if (x.buffer == nullptr || y.buffer == nullptr) {
     if (!is_unary(op))
       form = x.buffer == nullptr ? DirectForm::kFirstIsOne : DirectForm::kSecondIsOne;
   } else if (!same_type(x.buffer->shape(), y.buffer->shape())) {
     const Shape &of_x = x.buffer->shape(), &of_y = y.buffer->shape();
-    if (of_x.dtype() != of_y.dtype() || (of_x.rank() > 0 && of_y.rank() > 0)) return nullptr;
+    if (of_x.dtype() != of_y.dtype() || (of_x.rank() > 0 && of_y.rank() > 0)) return {};
     form = of_x.rank() == 0 ? DirectForm::kFirstIsOne : DirectForm::kSecondIsOne;
     whole = of_x.rank() == 0 ? y.buffer : x.buffer;
   }
-  Device& device = whole->device();
-  const DirectKernels* kernels = device.direct_kernels();
+  const DirectKernels* kernels = whole->device().direct_kernels();
   const Shape& shape = whole->shape();
   const std::optional<size_t> type = type_number(shape.dtype());
-  if (kernels == nullptr || !type || !is_small(*whole)) return nullptr;
+  if (kernels == nullptr || !type || !is_small(*whole)) return {};
   if (x.buffer && y.buffer &&
       (&x.buffer->device() != &y.buffer->device() || x.buffer->shape().has_layout() ||
        y.buffer->shape().has_layout()))
-    return nullptr;
-  const DirectKernel kernel =
-      kernels->table[static_cast<size_t>(op)][*type][static_cast<size_t>(form)];
+    return {};
+  return {kernels->table[static_cast<size_t>(op)][*type][static_cast<size_t>(form)], whole};
+}
+
+void count_run(const DirectOperand& x, const DirectOperand& y) {
+  heddle::count(&Counters::executions);
+  if (x.number != nullptr || y.number != nullptr) heddle::count(&Counters::number_operands);
+}
+
+}  // namespace
+
+BufferPtr run_direct(DirectOp op, DirectOperand x, DirectOperand y) {
+  const auto [kernel, whole] = choose(op, x, y);
   if (kernel == nullptr) return nullptr;
   const Pinned first(x), second(y);
   if (first.bytes() == nullptr || (!is_unary(op) && second.bytes() == nullptr)) return nullptr;
-  const int64_t count = shape.element_count();
+  const int64_t count = whole->shape().element_count();
   const bool gives_truths = is_comparison(op);
-  BufferPtr made = result(
-      device, gives_truths ? derived(whole->shape_ptr(), Derived::kTruths) : whole->shape_ptr(),
-      gives_truths ? count : whole->size_bytes(),
-      [&](void* out) { kernel(first.bytes(), second.bytes(), out, count); });
-  if (made == nullptr) return nullptr;
-  heddle::count(&Counters::executions);
-  if (x.number != nullptr || y.number != nullptr) heddle::count(&Counters::number_operands);
+  BufferPtr made =
+      result(whole->device(),
+             gives_truths ? derived(whole->shape_ptr(), Derived::kTruths) : whole->shape_ptr(),
+             gives_truths ? count : whole->size_bytes(),
+             [&, run = kernel](void* out) { run(first.bytes(), second.bytes(), out, count); });
+  if (made != nullptr) count_run(x, y);
   return made;
+}
+
+bool run_direct_into(DirectOp op, DirectOperand x, DirectOperand y, Buffer& into) {
+  if (is_comparison(op)) return false;
+  const auto [kernel, whole] = choose(op, x, y);
+  if (kernel == nullptr || (whole != &into && !same_type(whole->shape(), into.shape())))
+    return false;
+  std::byte* out = static_cast<LiteralBuffer&>(into).own_bytes();
+  if (out == nullptr) return false;
+  const Pinned first(x), second(y);
+  if (first.bytes() == nullptr || (!is_unary(op) && second.bytes() == nullptr)) return false;
+  kernel(first.bytes(), second.bytes(), out, whole->shape().element_count());
+  count_run(x, y);
+  count_in_place();
+  return true;
 }
 
 BufferPtr copy_row(Buffer& x, int64_t position) {

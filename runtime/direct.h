@@ -1,10 +1,10 @@
 // Direct kernels: one elementwise operation on small arrays, without a program. Where nothing is
 // traced an add of four floats is a call of a function, and no compiler is asked for it. Private to
 // Heddle; trace/eager.h is what ops use.
-//
 // A backend whose buffers lie in host memory, and whose runs are done when they return, may give
 // its devices a table of them (HostBackend::use_direct_kernels). A kernel's results are those of
-// the backend's own programs, bit for bit but for the payload of a NaN.
+// the backend's own programs, bit for bit but for the payload of a NaN. `out` may be x or y itself,
+// where its elements are of the same size.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,12 @@ struct DirectOperand {
 //
 // returns  null where this cannot be done directly: a program can, or says what is wrong
 [[nodiscard]] BufferPtr run_direct(DirectOp op, DirectOperand x, DirectOperand y);
+
+// The same, written over `into`, an operand that nobody reads again.
+//
+// returns  false, and nothing is written, where run_direct() has to be asked: also where something
+//          else may see the memory of `into`, as a view of it or a run that has not ended
+[[nodiscard]] bool run_direct_into(DirectOp op, DirectOperand x, DirectOperand y, Buffer& into);
 
 // x[position], for a position from 0 to the size of axis 0, counted likewise.
 // returns  null where this cannot be done directly

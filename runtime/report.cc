@@ -77,7 +77,11 @@ void write_report(const std::string& path) {
 }  // namespace
 
 Report report() {
-  Report now{.counters = counters(), .timers = timers(), .program_cache = {}, .devices = {}};
+  Report now{.counters = counters(),
+             .timers = timers(),
+             .program_cache = {},
+             .array_memory = array_memory(),
+             .devices = {}};
   const runtime::ProgramCache& cache = runtime::program_cache();
   now.program_cache = {static_cast<int64_t>(cache.size()), static_cast<int64_t>(cache.capacity())};
   for (const runtime::Backend* backend : runtime::used_backends())
@@ -94,6 +98,7 @@ std::string to_string(const Report& report) {
   }
   base::append(out, "program cache: ", report.program_cache.programs, " of at most ",
                report.program_cache.capacity, " programs\n");
+  base::append(out, "array memory: ", fields_text(report.array_memory), "\n");
   for (const DeviceReport& device : report.devices)
     base::append(out, "device ", device.name, ": ", fields_text(device), "\n");
   return out;
@@ -114,6 +119,7 @@ std::string to_json(const Report& report) {
     base::append(devices, devices.empty() ? "" : ",\n    ", fields_json(device));
   return base::cat("{\n  \"counters\": ", fields_json(report.counters), ",\n  \"timers\": {\n    ",
                    timers, "},\n  \"program_cache\": ", fields_json(report.program_cache),
+                   ",\n  \"array_memory\": ", fields_json(report.array_memory),
                    ",\n  \"devices\": [", devices, "]\n}\n");
 }
 

@@ -14,6 +14,7 @@
 #include "heddle/base/counters.h"
 #include "heddle/base/fields.h"
 #include "heddle/base/timers.h"
+#include "heddle/hlo/array_memory.h"
 
 namespace heddle {
 
@@ -47,6 +48,7 @@ struct Report {
   Counters counters;
   std::vector<Timer> timers;
   CacheReport program_cache;
+  ArrayMemory array_memory;
   std::vector<DeviceReport> devices;
 };
 
@@ -57,7 +59,7 @@ struct Report {
 [[nodiscard]] std::string to_string(const Report& report);
 std::ostream& operator<<(std::ostream& out, const Report& report);
 
-// One object: counters, timers, program_cache, devices.
+// One object: counters, timers, program_cache, array_memory, devices.
 [[nodiscard]] std::string to_json(const Report& report);
 
 namespace runtime {

@@ -83,6 +83,7 @@ TEST(Reports, HaveCountersTimersCachesAndDevices) {
   EXPECT_THAT(text, HasSubstr("time of compile: "));
   EXPECT_THAT(text, HasSubstr("device interpreter:0: "));
   EXPECT_THAT(text, HasSubstr("\nprogram cache: "));
+  EXPECT_THAT(text, HasSubstr("\narray memory: "));
   EXPECT_THAT(to_string(Report()), Not(HasSubstr("disk_refused")));  // it is 0
 }
 
@@ -91,11 +92,14 @@ TEST(Reports, AsJsonHaveAllOfTheirFields) {
   made.counters.traces = 3;
   made.timers = {{"trace", 1, 20, 10}};
   made.program_cache = {2, 1024};
+  made.array_memory.cache_hits = 5;
   made.devices.push_back({.name = "odd \"name\"", .live_bytes = 7});
   const std::string json = to_json(made);
   EXPECT_THAT(json, HasSubstr("\"counters\": {\"traces\": 3, "));
   EXPECT_THAT(json, HasSubstr("\"trace\": {\"count\": 1, \"total_ns\": 20, \"own_ns\": 10}"));
   EXPECT_THAT(json, HasSubstr("\"program_cache\": {\"programs\": 2, \"capacity\": 1024}"));
+  EXPECT_THAT(json, HasSubstr("\"array_memory\": {\"live_bytes\": 0, "));
+  EXPECT_THAT(json, HasSubstr("\"cache_hits\": 5, "));
   EXPECT_THAT(json, HasSubstr("{\"name\": \"odd \\\"name\\\"\", \"live_bytes\": 7, "));
 }
 

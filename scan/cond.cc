@@ -1,11 +1,13 @@
 #include "heddle/scan/cond.h"
 
+#include <algorithm>
 #include <array>
 
 #include "heddle/scan/trace_body.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/run_module.h"
 
 namespace heddle::scan_internal {
 namespace {
@@ -18,6 +20,22 @@ using trace_internal::PublicCall;
 // places of their own. A Function has one body wherever it stands.
 constexpr std::array<char, 64> kBranch{};
 
+// The program of a conditional that ran outside a trace. It takes what chooses, the operands, and
+// what each branch captures. With the types of the branches' parameters these say all types.
+struct ReadyConditional {
+  std::vector<trace_internal::Fragment> branches;
+  size_t operands;
+  Shape chooser;
+  uint64_t device;  // serial number
+  std::weak_ptr<runtime::Executable> executable;
+  uint64_t hash;              // of the program there
+  mutable uint32_t hits = 0;  // of this thread, which alone has the entry
+};
+using ReadyConditionals = trace_internal::LastOfPlace<ReadyConditional>;
+
+// What chooses, as HLO's index.
+using ToIndex = base::FunctionRef<Tensor(const Tensor&)>;
+
 // The branches of one conditional, traced, and made to agree.
 class Branches {
  public:
@@ -27,8 +45,8 @@ class Branches {
     shapes_ = shapes_of(operands.leaves, what, at);
   }
 
-  void add(const Callable& callable, std::string name) {
-    const std::string result = base::cat("result of ", name);
+  // `result`: what errors call its result, "result of NAME".
+  void add(const Callable& callable, std::string_view result) {
     const size_t kind = callable.identity.known() ? 0 : bodies_.size() % kBranch.size();
     BodyPtr body = body_for({.what = what_,
                              .kind = &kBranch[kind],
@@ -39,20 +57,51 @@ class Branches {
                              .init = operands_.leaves,
                              .result = result},
                             [](const Body&) {});
-    bodies_.push_back(body);
-    names_.push_back(std::move(name));
+    bodies_.push_back(std::move(body));
     if (bodies_.size() > 1) check_agree(bodies_.size() - 1);
+  }
+  void add_both(const Callable& on_true, const Callable& on_false) {
+    bodies_.reserve(2);
+    add(on_true, "result of on_true");
+    add(on_false, "result of on_false");
+  }
+  void add_all(std::span<const Callable> callables) {
+    bodies_.reserve(callables.size());
+    for (size_t i = 0; i < callables.size(); ++i)
+      add(callables[i], base::cat("result of branch ", i));
   }
 
   [[nodiscard]] const TreeSpec& result() const { return bodies_[0]->results[0]; }
 
+  // Outside of a trace: the program is made once for the bodies, and found again by them.
+  std::vector<Tensor> run_at_once(const Tensor& chooser, ToIndex to_index) const {
+    std::vector<runtime::BufferPtr> buffers;
+    buffers.reserve(1 + operands_.leaves.size() + bodies_.size());
+    trace_internal::append_buffers({&chooser, 1}, buffers, what_, at_);
+    runtime::Device* device =
+        &trace_internal::append_buffers(operands_.leaves, buffers, what_, at_);
+    for (const BodyPtr& body : bodies_) {
+      if (!body->captures.empty())
+        device = &trace_internal::append_buffers(body->captures, buffers, what_, at_);
+    }
+    return trace_internal::run_at_once(*executable_on(*device, chooser, to_index), buffers, at_);
+  }
+
+  std::vector<Tensor> emit_conditional(const Tensor& index) const {
+    std::vector<std::span<const Tensor>> captures;
+    for (const BodyPtr& body : bodies_) captures.emplace_back(body->captures);
+    return emit_conditional(index, operands_.leaves, captures);
+  }
+
   // HLO's conditional: each branch takes one tuple, of the operands and of what it captures.
-  std::vector<Tensor> emit_conditional(const Tensor& index) {
+  std::vector<Tensor> emit_conditional(const Tensor& index, std::span<const Tensor> leaves,
+                                       std::span<const std::span<const Tensor>> captures) const {
     std::vector<Tensor> operands{index};
     std::vector<trace_internal::Fragment> called;
-    for (const BodyPtr& body : bodies_) {
-      std::vector<Tensor> values = operands_.leaves;
-      values.insert(values.end(), body->captures.begin(), body->captures.end());
+    for (size_t branch = 0; branch < bodies_.size(); ++branch) {
+      const BodyPtr& body = bodies_[branch];
+      std::vector<Tensor> values(leaves.begin(), leaves.end());
+      values.insert(values.end(), captures[branch].begin(), captures[branch].end());
       std::vector<size_t> pick(values.size());
       for (size_t i = 0; i < pick.size(); ++i) pick[i] = i;
       called.push_back(on_tuple(body->fragment, shapes_of(values, what_, at_), pick, {}, false));
@@ -77,14 +126,89 @@ class Branches {
   }
 
  private:
+  using ExecutablePtr = std::shared_ptr<runtime::Executable>;
+
+  [[nodiscard]] ExecutablePtr executable_on(runtime::Device& device, const Tensor& chooser,
+                                            ToIndex to_index) const {
+    ReadyConditionals* table = is_plain(chooser) ? ReadyConditionals::of_thread() : nullptr;
+    const uint64_t place = trace_internal::place_of(bodies_.front()->fragment.get(),
+                                                    bodies_.back()->fragment.get(), {});
+    const auto last = table ? table->all_at(place) : nullptr;
+    if (last && fits(*last->front(), device, chooser)) {
+      const ReadyConditional& ready = *last->front();
+      if (ExecutablePtr executable = ready.executable.lock()) {
+        constexpr uint32_t kRefresh = 64;  // the cache of programs lets go of what is not used
+        if (++ready.hits % kRefresh == 0) trace_internal::used_again(ready.hash, executable);
+        return executable;
+      }
+    }
+    uint64_t hash = 0;
+    ExecutablePtr executable = make(device, chooser, to_index, &hash);
+    if (table) {
+      ReadyConditional ready{
+          {}, operands_.leaves.size(), chooser.shape(), device.serial(), executable, hash};
+      for (const BodyPtr& body : bodies_) ready.branches.push_back(body->fragment);
+      table->keep(place, std::move(ready));
+    }
+    return executable;
+  }
+
+  // Shardings are part of a program, and of no key here.
+  [[nodiscard]] bool is_plain(const Tensor& chooser) const {
+    const auto has_none = [](const Tensor& leaf) { return leaf.node()->sharding == nullptr; };
+    return has_none(chooser) && std::ranges::all_of(operands_.leaves, has_none) &&
+           std::ranges::all_of(bodies_, [&](const BodyPtr& body) {
+             return std::ranges::all_of(body->captures, has_none);
+           });
+  }
+
+  [[nodiscard]] bool fits(const ReadyConditional& ready, const runtime::Device& device,
+                          const Tensor& chooser) const {
+    return ready.device == device.serial() && ready.operands == operands_.leaves.size() &&
+           ready.chooser == chooser.shape() &&
+           std::ranges::equal(
+               ready.branches, bodies_, {}, {},
+               [](const BodyPtr& body) -> const auto& { return body->fragment; });
+  }
+
+  // Traced on parameters of its own: two values that are one tensor now may be two the next time.
+  [[nodiscard]] ExecutablePtr make(runtime::Device& device, const Tensor& chooser, ToIndex to_index,
+                                   uint64_t* hash) const {
+    trace_internal::Recorder recorder(what_, at_);
+    const auto parameter = [&](const Tensor& like) {
+      return recorder.parameter(like.shape(), at_, like.node()->number ? nullptr : &like);
+    };
+    const auto parameters = [&](const std::vector<Tensor>& leaves) {
+      std::vector<Tensor> all;
+      for (const Tensor& leaf : leaves) all.push_back(parameter(leaf));
+      return all;
+    };
+    const Tensor chosen = parameter(chooser);
+    const std::vector<Tensor> leaves = parameters(operands_.leaves);
+    std::vector<std::vector<Tensor>> captures;
+    for (const BodyPtr& body : bodies_) captures.push_back(parameters(body->captures));
+    const std::vector<std::span<const Tensor>> spans(captures.begin(), captures.end());
+    const std::vector<Tensor> results = emit_conditional(to_index(chosen), leaves, spans);
+    const trace_internal::Traced traced = recorder.finish(results, what_, at_);
+    return value_or_throw(trace_internal::executable_for(traced.module, device, {}, hash), at_);
+  }
+
+  [[nodiscard]] std::string name_of(size_t branch) const {
+    if (what_ == "cond") return branch == 0 ? "on_true" : "on_false";
+    return base::cat("branch ", branch);
+  }
+
   void check_agree(size_t i) const {
     const Body& a = *bodies_[0];
     const Body& b = *bodies_[i];
+    if (a.results[0] == b.results[0] &&
+        std::ranges::equal(a.result_shapes, b.result_shapes, same_type))
+      return;
     if (a.results[0] != b.results[0]) {
       throw Error(trace_internal::invalid_argument(
                       what_, ": result",
-                      first_difference(a.results[0], b.results[0], base::cat(" in ", names_[0]),
-                                       base::cat(" in ", names_[i])),
+                      first_difference(a.results[0], b.results[0], base::cat(" in ", name_of(0)),
+                                       base::cat(" in ", name_of(i))),
                       "; branches must return one structure"),
                   at_);
     }
@@ -94,8 +218,8 @@ class Branches {
       const Shape& y = b.result_shapes[leaf];
       if (same_type(x, y)) continue;
       throw Error(trace_internal::invalid_argument(
-                      what_, ": result", paths[leaf], " is ", x, " in ", names_[0], " and ", y,
-                      " in ", names_[i],
+                      what_, ": result", paths[leaf], " is ", x, " in ", name_of(0), " and ", y,
+                      " in ", name_of(i),
                       x.dtype() != y.dtype()
                           ? "; cast one with astype"
                           : "; branches must return equal shapes, reshape or broadcast one"),
@@ -108,7 +232,6 @@ class Branches {
   SourceLocation at_;
   std::vector<Shape> shapes_;
   std::vector<BodyPtr> bodies_;
-  std::vector<std::string> names_;
 };
 
 // What chooses, of which errors speak by `name`.
@@ -148,16 +271,30 @@ Tensor index_of(const Operand& index, size_t branches, SourceLocation at) {
   return clip({wide, at}, {0, at}, {last, at}).astype(s32, at);
 }
 
+// What chooses, where nothing is traced and it is a scalar of the dtype that has a value: it needs
+// no check, and no step before the conditional. Else null.
+const Tensor* array_that_chooses(const Operand& operand, DType dtype) {
+  if (trace_internal::Recorder::current() != nullptr || !operand.is_tensor()) return nullptr;
+  const Tensor& value = operand.tensor();
+  if (!value.is_valid() || value.node()->buffer == nullptr) return nullptr;
+  return value.node()->shape.is_scalar(dtype) ? &value : nullptr;
+}
+
 }  // namespace
 
 std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const Callable& on_false,
                              const Argument& operands, TreeSpec* result, SourceLocation at) {
   const PublicCall call("cond", at, PublicCall::Runs::kUsersFunction);
+  if (const Tensor* value = array_that_chooses(predicate, pred)) {
+    Branches branches("cond", operands, at);
+    branches.add_both(on_true, on_false);
+    *result = branches.result();
+    return branches.run_at_once(*value, [](const Tensor& chosen) { return chosen; });
+  }
   return trace_internal::in_program("cond", at, [&] {
     Tensor index = predicate_of(predicate, at);
     Branches branches("cond", operands, at);
-    branches.add(on_true, "on_true");
-    branches.add(on_false, "on_false");
+    branches.add_both(on_true, on_false);
     *result = branches.result();
     return branches.emit_conditional(index);
   });
@@ -170,11 +307,18 @@ std::vector<Tensor> run_switch(Operand index, std::span<const Callable> callable
     throw Error(
         trace_internal::invalid_argument("switch_case", ": has no branches; give at least one"),
         at);
+  if (const Tensor* value = array_that_chooses(index, s32); value && callables.size() > 1) {
+    Branches branches("switch_case", operands, at);
+    branches.add_all(callables);
+    *result = branches.result();
+    return branches.run_at_once(*value, [&](const Tensor& chosen) {
+      return index_of({chosen, at}, callables.size(), at);
+    });
+  }
   return trace_internal::in_program("switch_case", at, [&] {
     Tensor chosen = index_of(index, callables.size(), at);
     Branches branches("switch_case", operands, at);
-    for (size_t i = 0; i < callables.size(); ++i)
-      branches.add(callables[i], base::cat("branch ", i));
+    branches.add_all(callables);
     *result = branches.result();
     return callables.size() == 1 ? branches.emit_only() : branches.emit_conditional(chosen);
   });

@@ -8,9 +8,20 @@
 namespace heddle::scan_internal {
 namespace {
 
+// What a query asks for, by value.
+struct Key {
+  Fragment body;
+  size_t carries;
+  size_t xs;
+  int64_t length;
+  ScanOptions options;
+  uint64_t device;
+  std::vector<std::shared_ptr<const hlo::Sharding>> shardings;
+};
+
 struct ReadyCache {
   std::mutex mutex;
-  LruMap<ReadyKey, ReadyPtr> entries{kMaxReadyScans};
+  LruMap<Key, ReadyPtr> entries{kMaxReadyScans};
 };
 
 ReadyCache& cache() {
@@ -29,35 +40,39 @@ bool same_options(const ScanOptions& a, const ScanOptions& b) {
          a.progress == b.progress;
 }
 
-}  // namespace
-
-uint64_t ReadyKey::hash() const {
-  base::Hasher hasher;
-  hasher.add_word(reinterpret_cast<uint64_t>(body.get()));
-  hasher.add_word(static_cast<uint64_t>(length));
-  hasher.add_word(device);
-  return possibly_forced(hasher.digest().low);
+uint64_t hash_of(const ReadyQuery& query) {
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+  uint64_t word = reinterpret_cast<uint64_t>(query.body.get());
+  for (const uint64_t part : {static_cast<uint64_t>(query.length), query.device})
+    word = (word ^ part ^ (word >> 32)) * kOdd;
+  return possibly_forced(word);
 }
 
-bool operator==(const ReadyKey& a, const ReadyKey& b) {
+bool asks_for(const ReadyQuery& a, const Key& b) {
   return a.body == b.body && a.carries == b.carries && a.xs == b.xs && a.length == b.length &&
          a.device == b.device && same_options(a.options, b.options) &&
          std::ranges::equal(a.shardings, b.shardings, same_sharding);
 }
 
-ReadyPtr find_ready_scan(const ReadyKey& key) {
-  const uint64_t hash = key.hash();
+}  // namespace
+
+ReadyPtr find_ready_scan(const ReadyQuery& query) {
+  const uint64_t hash = hash_of(query);
   std::lock_guard lock(cache().mutex);
-  ReadyPtr* found = cache().entries.find(hash, [&](const ReadyKey& other) { return key == other; });
+  ReadyPtr* found =
+      cache().entries.find(hash, [&](const Key& key) { return asks_for(query, key); });
   return found ? *found : nullptr;
 }
 
-void keep_ready_scan(ReadyKey key, ReadyPtr made) {
-  const uint64_t hash = key.hash();
+void keep_ready_scan(const ReadyQuery& query, ReadyPtr made) {
+  const uint64_t hash = hash_of(query);
   decltype(ReadyCache::entries)::Dropped dropped;
   std::lock_guard lock(cache().mutex);
-  if (cache().entries.find(hash, [&](const ReadyKey& other) { return key == other; })) return;
-  cache().entries.insert(hash, std::move(key), std::move(made), dropped);
+  if (cache().entries.find(hash, [&](const Key& key) { return asks_for(query, key); })) return;
+  cache().entries.insert(hash,
+                         {query.body, query.carries, query.xs, query.length, query.options,
+                          query.device, query.shardings},
+                         std::move(made), dropped);
 }
 
 void set_ready_scan_capacity(size_t entries) {

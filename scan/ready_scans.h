@@ -22,22 +22,20 @@ struct Ready {
 using ReadyPtr = std::shared_ptr<const Ready>;
 
 // With the types of the body's parameters these say the types of init, xs and the captures.
-struct ReadyKey {
-  Fragment body;
+struct ReadyQuery {
+  const Fragment& body;
   size_t carries = 0;  // leaves of init
   size_t xs = 0;       // leaves of xs; 0: the body has a counter
   int64_t length = 0;
-  ScanOptions options;
+  const ScanOptions& options;
   uint64_t device = 0;  // serial number
   // The shardings of init, of xs and of the body's captures. Empty where none has one.
   std::vector<std::shared_ptr<const hlo::Sharding>> shardings = {};
-  [[nodiscard]] uint64_t hash() const;
-  friend bool operator==(const ReadyKey& a, const ReadyKey& b);
 };
 
 // Returns the entry, or null.
-ReadyPtr find_ready_scan(const ReadyKey& key);
-void keep_ready_scan(ReadyKey key, ReadyPtr made);
+ReadyPtr find_ready_scan(const ReadyQuery& query);
+void keep_ready_scan(const ReadyQuery& query, ReadyPtr made);
 
 // Programs hold code: at most this many, or the capacity of the combine cache where that is less.
 inline constexpr size_t kMaxReadyScans = 1024;

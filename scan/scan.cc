@@ -36,6 +36,7 @@ Parts parts_of(std::string_view what) {
 }
 
 Shape without_axis(const Shape& shape, int64_t axis) {
+  if (shape.rank() == 1) return Shape::scalar(shape.dtype());
   std::vector<int64_t> dimensions = shape.dimensions();
   dimensions.erase(dimensions.begin() + axis);
   return {shape.dtype(), std::move(dimensions)};
@@ -68,9 +69,10 @@ class Resolver {
     setting.progress = options_.progress;
     setting.is_reverse = options_.reverse;
     setting.has_counter = xs_.leaves.empty() || !setting.progress.empty();
+    setting.slices.reserve(xs_.leaves.size() + setting.has_counter);
     if (setting.has_counter) setting.slices.push_back(without_axis(counter_of(setting.length), 0));
     for (size_t i = 0; i < xs_.leaves.size(); ++i)
-      setting.slices.push_back(without_axis(xs_.leaves[i].shape(), setting.axes[i]));
+      setting.slices.push_back(without_axis(xs_.leaves[i].node()->shape, setting.axes[i]));
     return setting;
   }
 
@@ -106,6 +108,7 @@ class Resolver {
            " leaves, give one each");
     }
     std::vector<int64_t> axes;
+    axes.reserve(xs_.leaves.size());
     for (size_t i = 0; i < xs_.leaves.size(); ++i) {
       const Shape& shape = trace_internal::node_of(xs_.leaves[i], what_, at_).shape;
       int64_t axis = options_.axis.each[options_.axis.all ? 0 : i];
@@ -120,9 +123,9 @@ class Resolver {
 
   [[nodiscard]] int64_t resolve_length(const std::vector<int64_t>& axes) const {
     if (axes.empty()) return *options_.length;
-    int64_t length = xs_.leaves[0].shape().dimension(axes[0]);
+    int64_t length = xs_.leaves[0].node()->shape.dimension(axes[0]);
     for (size_t i = 0; i < axes.size(); ++i) {
-      int64_t size = xs_.leaves[i].shape().dimension(axes[i]);
+      int64_t size = xs_.leaves[i].node()->shape.dimension(axes[i]);
       if (size != length)
         fail("leaves of ", parts_of(what_).xs, " differ in length: ", path(0), " has ", length,
              " and ", path(i), " has ", size, "; cut or pad them to one length");
@@ -169,9 +172,11 @@ std::vector<Tensor> scanned(const Setting& setting, const Argument& xs, SourceLo
 // The body as HLO wants it: (slices.., carries..) -> (ys.., carries..).
 BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& init,
                   const Argument& xs, const Setting& setting, SourceLocation at) {
-  std::vector<Shape> carry = shapes_of(init.leaves, what, at);
-  std::vector<Shape> parameters = setting.slices;
-  parameters.insert(parameters.end(), carry.begin(), carry.end());
+  std::vector<Shape> parameters;
+  parameters.reserve(setting.slices.size() + init.leaves.size());
+  parameters.insert(parameters.end(), setting.slices.begin(), setting.slices.end());
+  for (const Tensor& leaf : init.leaves)
+    parameters.push_back(trace_internal::node_of(leaf, what, at).shape);
   const Parts parts = parts_of(what);
   auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
     std::vector<Tensor> results = step.run(setting.has_counter ? leaves.subspan(1) : leaves, specs);
@@ -196,16 +201,19 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
     check_carry(what, parts.carry, init, body.results[0], std::span(body.result_shapes).subspan(ys),
                 at);
   };
-  const std::string shown =
-      setting.progress.empty()
-          ? ""
-          : base::cat("|", setting.progress, "|", setting.length, setting.is_reverse ? "r" : "");
+  std::string structure;  // which a promise alone is kept by
+  if (step.identity.known()) {
+    structure = base::cat(init.structure, "|", xs.structure);
+    if (!setting.progress.empty())
+      base::append(structure, "|", setting.progress, "|", setting.length,
+                   setting.is_reverse ? "r" : "");
+  }
   Callable flat{step.identity, step.types, run, step.name};
   return body_for({.what = what,
                    .kind = &kScanBody,
                    .callable = flat,
-                   .structure = base::cat(init.structure, "|", xs.structure, shown),
-                   .parameters = std::move(parameters),
+                   .structure = std::move(structure),
+                   .parameters = parameters,
                    .at = at,
                    .returns_captures = true,
                    .init = init.leaves},
@@ -279,17 +287,17 @@ class AtOnce {
   ScanResult run() {
     const size_t arguments = buffers_.size();
     runtime::Device& device = trace_internal::append_buffers(body_->captures, buffers_, what_, at_);
-    ReadyKey key{.body = body_->fragment,
-                 .carries = init_.leaves.size(),
-                 .xs = xs_.leaves.size(),
-                 .length = setting_.length,
-                 .options = options_,
-                 .device = device.serial(),
-                 .shardings = shardings()};
-    ReadyPtr ready = find_ready_scan(key);
+    const ReadyQuery query{.body = body_->fragment,
+                           .carries = init_.leaves.size(),
+                           .xs = xs_.leaves.size(),
+                           .length = setting_.length,
+                           .options = options_,
+                           .device = device.serial(),
+                           .shardings = shardings()};
+    ReadyPtr ready = find_ready_scan(query);
     if (!ready) {
       ready = make(device);
-      keep_ready_scan(std::move(key), ready);
+      keep_ready_scan(query, ready);
     }
     if (!ready->captures_in_order) {
       const std::vector<runtime::BufferPtr> captures(buffers_.begin() + arguments, buffers_.end());
@@ -297,8 +305,12 @@ class AtOnce {
         buffers_[arguments + i] = captures[ready->captures[i]];
     }
     std::vector<Tensor> all = trace_internal::run_at_once(*ready->executable, buffers_, at_);
-    auto carry = all.begin() + static_cast<std::ptrdiff_t>(leaf_count(body_->results[1]));
-    return {{carry, all.end()}, {all.begin(), carry}, body_->results[1]};
+    const size_t ys = leaf_count(body_->results[1]);
+    if (ys == 0) return {std::move(all), {}, body_->results[1]};
+    const auto carry = all.begin() + static_cast<std::ptrdiff_t>(ys);
+    return {{std::move_iterator(carry), std::move_iterator(all.end())},
+            {std::move_iterator(all.begin()), std::move_iterator(carry)},
+            body_->results[1]};
   }
 
  private:

@@ -130,8 +130,12 @@ auto scan_valid(std::string_view what, const User& user, Fn& fn, const C& init, 
     X x = unflatten<X>(xs_spec(), leaves);
     C carry = unflatten<C>(init_spec(), leaves);
     auto [next, y] = fn(std::move(carry), std::move(x));
-    specs = {tree_spec(next), tree_spec(y)};
-    std::vector<Tensor> out = flatten(next);
+    specs.reserve(2);
+    specs.push_back(tree_spec(next));
+    specs.push_back(tree_spec(y));
+    std::vector<Tensor> out;
+    out.reserve(2);
+    for_each_leaf(next, [&](const Tensor& leaf) { out.push_back(leaf); });
     for_each_leaf(y, [&](const Tensor& leaf) { out.push_back(leaf); });
     return out;
   };

@@ -6,6 +6,7 @@
 #include "heddle/base/counters.h"
 #include "heddle/base/span.h"
 #include "heddle/hlo/builder.h"
+#include "heddle/trace/lazy_numbers.h"
 #include "heddle/trace/op_names.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/public_call.h"
@@ -36,8 +37,8 @@ std::vector<Tensor> results_of(const BodyRequest& request, Recorder& recorder, B
     parameters.push_back(recorder.parameter(shape, request.at));
   const std::string_view loop = request.what.substr(0, request.what.find(' '));
   const size_t first = parameters.size() - request.init.size();
-  for (size_t i = 0; i < request.init.size(); ++i)
-    trace_internal::keep_number(parameters[first + i], request.init[i], loop);
+  const trace_internal::LazyNumbers numbers(std::span<const Tensor>(parameters).subspan(first),
+                                            request.init, loop);
   const auto run = [&] { return request.callable.run(parameters, body.results); };
   std::vector<Tensor> results =
       request.callable.is_own ? run() : trace_internal::as_users_code(run);
@@ -89,7 +90,7 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   const uint64_t place = trace_internal::place_of(request.kind, request.callable.types,
                                                   trace_internal::PublicCall::line_or(request.at));
   Recordings* recordings = Recordings::of_thread();
-  const auto last = recordings ? recordings->all_at(place) : Recordings::Entries();
+  const auto last = recordings ? recordings->all_at(place) : nullptr;
   // A named Function promises that it need not be traced again: then numbers are part of it.
   const bool are_constants = request.callable.identity.known();
   Recorder recorder(
@@ -102,7 +103,7 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
     recorder.take_numbers();
   } else if (is_expected) {
     count(&Counters::combine_hits);
-    const Made& made = last[recorder.which_was_expected()]->made;
+    const Made& made = (*last)[recorder.which_was_expected()]->made;
     for (size_t i : made.captures) body->captures.push_back(recorder.captures()[i]);
     body->fragment = made.fragment;
     return body;
@@ -121,8 +122,11 @@ BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check
   const Callable& callable = request.callable;
   if (!callable.identity.known()) return traced_body(request, check);
   trace_internal::append_surroundings(request.structure);
-  BodyKey key{callable.identity, request.kind, callable.types, request.structure,
-              request.parameters};
+  BodyKey key{callable.identity,
+              request.kind,
+              callable.types,
+              request.structure,
+              {request.parameters.begin(), request.parameters.end()}};
   if (BodyPtr found = find_body(key)) {
     count(&Counters::combine_hits);
     return found;
@@ -160,6 +164,10 @@ std::string described(const std::optional<TreeSpec>& part, const std::string& pa
 void check_carry(std::string_view what, std::string_view name, const Argument& in,
                  const TreeSpec& out, std::span<const Shape> out_shapes, SourceLocation at) {
   const TreeSpec entering = in.spec();
+  const auto type_of = [&](const Tensor& leaf) -> const Shape& {
+    return trace_internal::node_of(leaf, what, at).shape;
+  };
+  if (entering == out && std::ranges::equal(in.leaves, out_shapes, same_type, type_of)) return;
   const std::vector<Shape> in_shapes = shapes_of(in.leaves, what, at);
   if (entering != out) {
     const auto words = [&](const TreeDifference& d) {
@@ -176,7 +184,6 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
             "; return the structure that ", name, " started with"),
         at);
   }
-  if (std::ranges::equal(in_shapes, out_shapes, same_type)) return;
   std::vector<std::string> paths = leaf_paths(entering);
   std::string wrong, repair;
   for (size_t i = 0; i < paths.size(); ++i) {

@@ -14,7 +14,7 @@ struct BodyRequest {
   const void* kind;       // tag: bodies of different kinds are different even for one callable
   const Callable& callable;
   std::string structure;  // of the argument trees, and whatever else the trace depends on
-  std::vector<Shape> parameters;
+  std::span<const Shape> parameters;
   SourceLocation at;
   bool returns_captures = false;      // the root is a tuple of the results and then the captures
   std::span<const Tensor> init = {};  // behind the last parameters: C++ numbers among them are told

@@ -1,6 +1,7 @@
 #include "heddle/trace/eager.h"
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -92,6 +93,32 @@ Tensor concrete(runtime::BufferPtr buffer, SourceLocation at) {
   return Tensor(std::make_shared<Node>(std::move(buffer), PublicCall::line_or(at)));
 }
 
+// The node of a concrete value that the operand alone refers to, and its reader reads no more.
+Node* own_node(const Operand& operand) {
+  if (!operand.is_dying()) return nullptr;
+  const std::shared_ptr<const Node>& shared = operand.tensor().node();
+  if (shared == nullptr || shared.use_count() != 1) return nullptr;
+#ifdef __SANITIZE_THREAD__
+  const auto fence = shared;  // as in Literal::is_unique()
+#else
+  std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+  auto& node = const_cast<Node&>(*shared);  // each is made as one that may change
+  const bool is_plain =
+      node.scope == nullptr && node.number == nullptr && !node.has_remark && !node.sharding;
+  return is_plain && node.buffer.use_count() == 1 ? &node : nullptr;
+}
+
+// The result in an operand's own memory; a tensor without a value where it has to have another.
+Tensor run_in_place(DirectOp op, DirectOperand a, DirectOperand b, const Operand& operand,
+                    SourceLocation at) {
+  Node* node = own_node(operand);
+  if (node == nullptr || !runtime::run_direct_into(op, a, b, *node->buffer)) return {};
+  node->id = next_value_id();  // another value
+  node->where = PublicCall::line_or(at);
+  return std::move(const_cast<Tensor&>(operand.tensor()));
+}
+
 Tensor run_direct(DirectOp op, const Operand& x, const Operand& y) {
   runtime::Buffer *const first = buffer_of(x), *const second = buffer_of(y);
   const runtime::Buffer* array = first != nullptr ? first : second;
@@ -103,6 +130,8 @@ Tensor run_direct(DirectOp op, const Operand& x, const Operand& y) {
     if (other.is_tensor() || !number.set(other, array->shape().dtype())) return {};
     (first == nullptr ? a : b).number = number.bytes();
   }
+  if (Tensor made = run_in_place(op, a, b, x, x.at()); made.is_valid()) return made;
+  if (Tensor made = run_in_place(op, a, b, y, x.at()); made.is_valid()) return made;
   return concrete(runtime::run_direct(op, a, b), x.at());
 }
 
@@ -228,6 +257,7 @@ Tensor eager_unary(Opcode opcode, const Operand& x) {
   if (const std::optional<DirectOp> op = direct_op(opcode)) {
     runtime::Buffer* const buffer = buffer_of(x);
     if (buffer == nullptr || Recorder::current() != nullptr) return {};
+    if (Tensor made = run_in_place(*op, {buffer}, {}, x, x.at()); made.is_valid()) return made;
     if (Tensor made = concrete(runtime::run_direct(*op, {buffer}, {}), x.at()); made.is_valid())
       return made;
   }

@@ -16,18 +16,46 @@ using trace_internal::one_program;
 using trace_internal::PublicCall;
 using trace_internal::user_name;
 
+// What a function was given as an rvalue is empty afterwards, whether its memory was used or not.
+void drop_if_dying(const Operand& x) {
+  if (x.is_dying()) [[maybe_unused]]
+    const Tensor gone = std::move(const_cast<Tensor&>(x.tensor()));
+}
+
 Tensor unary(Opcode opcode, const Operand& x) {
-  if (Tensor made = trace_internal::eager_unary(opcode, x); made.is_valid()) return made;
-  const PublicCall call(user_name(opcode), x.at());
-  return emit({.opcode = opcode, .operands = {as_tensor(x)}});
+  Tensor made = trace_internal::eager_unary(opcode, x);
+  if (!made.is_valid()) {
+    const PublicCall call(user_name(opcode), x.at());
+    made = emit({.opcode = opcode, .operands = {as_tensor(x)}});
+  }
+  drop_if_dying(x);
+  return made;
+}
+
+// In a trace, of tensors that need nothing to agree: as the way of binary() records it, in fewer
+// steps. A tensor without a value where they do.
+Tensor record_alike(Opcode opcode, const Operand& x, const Operand& y) {
+  trace_internal::Recorder* recorder = trace_internal::Recorder::current();
+  if (recorder == nullptr || !x.is_tensor() || !y.is_tensor()) return {};
+  const Tensor &a = x.tensor(), &b = y.tensor();
+  if (!a.is_valid() || !b.is_valid()) return {};
+  const Shape &of_a = a.node()->shape, &of_b = b.node()->shape;
+  if (of_a.dtype() != of_b.dtype() || of_a.dimensions() != of_b.dimensions()) return {};
+  return recorder->record_plain(opcode, {&a, &b}, x.at());
 }
 
 Tensor binary(Opcode opcode, const Operand& x, const Operand& y) {
-  if (Tensor made = trace_internal::eager_binary(opcode, x, y); made.is_valid()) return made;
-  return one_program(user_name(opcode), x.at(), [&] {
-    OperandPair pair = unify(x, y);
-    return emit({.opcode = opcode, .operands = {std::move(pair.a), std::move(pair.b)}});
-  });
+  Tensor made = record_alike(opcode, x, y);
+  if (!made.is_valid()) made = trace_internal::eager_binary(opcode, x, y);
+  if (!made.is_valid()) {
+    made = one_program(user_name(opcode), x.at(), [&] {
+      OperandPair pair = unify(x, y);
+      return emit({.opcode = opcode, .operands = {std::move(pair.a), std::move(pair.b)}});
+    });
+  }
+  drop_if_dying(x);
+  drop_if_dying(y);
+  return made;
 }
 
 bool is_whole(DType dtype) { return dtype == pred || is_integer(dtype); }
@@ -87,6 +115,12 @@ void refuse_point(const Operand& x, const Operand& y) {
                          std::get<double>(number.number()),
                          "; integers are divided toward zero: write an integer for that, or "
                          "use true_divide");
+}
+
+Tensor divided(const Operand& x, const Operand& y) {
+  const PublicCall call("divide", x.at());
+  refuse_point(x, y);
+  return binary(Opcode::kDivide, x, y);
 }
 
 // pred: whether it is true, or not 0.
@@ -187,11 +221,7 @@ Tensor is_nan(Operand x) {
 Tensor add(Operand x, Operand y) { return binary(Opcode::kAdd, x, y); }
 Tensor subtract(Operand x, Operand y) { return binary(Opcode::kSubtract, x, y); }
 Tensor multiply(Operand x, Operand y) { return binary(Opcode::kMultiply, x, y); }
-Tensor divide(Operand x, Operand y) {
-  const PublicCall call("divide", x.at());
-  refuse_point(x, y);
-  return binary(Opcode::kDivide, x, y);
-}
+Tensor divide(Operand x, Operand y) { return divided(x, y); }
 Tensor rem(Operand x, Operand y) { return binary(Opcode::kRemainder, x, y); }
 Tensor power(Operand x, Operand y) { return binary(Opcode::kPower, x, y); }
 Tensor maximum(Operand x, Operand y) { return binary(Opcode::kMaximum, x, y); }
@@ -222,10 +252,10 @@ Tensor greater_equal(Operand x, Operand y) { return compare(hlo::ComparisonDirec
 Tensor less(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kLt, x, y); }
 Tensor less_equal(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kLe, x, y); }
 
-Tensor operator+(Operand x, Operand y) { return add(x, y); }
-Tensor operator-(Operand x, Operand y) { return subtract(x, y); }
-Tensor operator*(Operand x, Operand y) { return multiply(x, y); }
-Tensor operator/(Operand x, Operand y) { return divide(x, y); }
+Tensor operator+(Operand x, Operand y) { return binary(Opcode::kAdd, x, y); }
+Tensor operator-(Operand x, Operand y) { return binary(Opcode::kSubtract, x, y); }
+Tensor operator*(Operand x, Operand y) { return binary(Opcode::kMultiply, x, y); }
+Tensor operator/(Operand x, Operand y) { return divided(x, y); }
 Tensor operator%(Operand x, Operand y) { return rem(x, y); }
 Tensor operator&(Operand x, Operand y) { return bitwise_and(x, y); }
 Tensor operator|(Operand x, Operand y) { return bitwise_or(x, y); }
@@ -237,8 +267,10 @@ Tensor operator>>(Operand x, Operand y) {
   return is_signed(typed.dtype()) ? shift_right_arithmetic(x, y) : shift_right_logical(x, y);
 }
 
-#define HEDDLE_COMPOUND(symbol) \
-  Tensor& Tensor::operator symbol##=(Operand y)& { return *this = Operand(*this, y.at()) symbol y; }
+#define HEDDLE_COMPOUND(symbol)                                \
+  Tensor& Tensor::operator symbol##=(Operand y)& {             \
+    return *this = Operand(std::move(*this), y.at()) symbol y; \
+  }
 HEDDLE_COMPOUND(+)
 HEDDLE_COMPOUND(-)
 HEDDLE_COMPOUND(*)
@@ -257,7 +289,7 @@ Tensor operator>(Operand x, Operand y) { return greater(x, y); }
 Tensor operator>=(Operand x, Operand y) { return greater_equal(x, y); }
 Tensor operator<(Operand x, Operand y) { return less(x, y); }
 Tensor operator<=(Operand x, Operand y) { return less_equal(x, y); }
-Tensor operator-(Operand x) { return negative(x); }
+Tensor operator-(Operand x) { return unary(Opcode::kNegate, x); }
 Tensor operator~(Operand x) { return bitwise_not(x); }
 
 Tensor where(Operand condition, Operand x, Operand y) {

@@ -21,6 +21,9 @@ class Operand {
  public:
   Operand(const Tensor& tensor, SourceLocation at = SourceLocation::here())
       : value_(&tensor), at_(at) {}
+  // Nobody reads the tensor again: an elementwise op empties it, and may write into its memory.
+  Operand(Tensor&& tensor, SourceLocation at = SourceLocation::here())
+      : value_(&tensor), at_(at), is_dying_(true) {}
   template <class T>
   requires std::is_arithmetic_v<T> Operand(T number, SourceLocation at = SourceLocation::here())
       : at_(at) {
@@ -49,6 +52,8 @@ class Operand {
   using Number = std::variant<const Tensor*, bool, int64_t, uint64_t, double, ComplexValue>;
   [[nodiscard]] const Number& number() const { return value_; }
   [[nodiscard]] SourceLocation at() const { return at_; }
+  // A copy may be used beside this one, so that its tensor is not dying.
+  [[nodiscard]] bool is_dying() const { return is_dying_.value; }
   // The same operand, of another line of the program.
   [[nodiscard]] Operand of_line(SourceLocation at) const {
     Operand other = *this;
@@ -57,8 +62,20 @@ class Operand {
   }
 
  private:
+  // True of the operand that the caller made alone.
+  struct OfThisOne {
+    OfThisOne(bool is_so = false) : value(is_so) {}
+    OfThisOne(const OfThisOne&) {}
+    OfThisOne& operator=(const OfThisOne&) {
+      value = false;
+      return *this;
+    }
+    bool value = false;
+  };
+
   Number value_;
   SourceLocation at_;
+  OfThisOne is_dying_;
 };
 
 namespace trace_internal {

@@ -8,6 +8,7 @@
 #include "heddle/base/span.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/lazy_numbers.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/run_module.h"
 #include "heddle/transform/canonical.h"
@@ -90,18 +91,18 @@ void sort_captures(hlo::Computation& entry, std::vector<Tensor>& captures, bool 
 
 Recorder* Recorder::current() { return current_recorder; }
 
-Recorder::Recorder(std::string_view what, SourceLocation at, Expected expected, bool is_named,
-                   Numbers numbers)
+Recorder::Recorder(std::string_view what, SourceLocation at, const Expected& expected,
+                   bool is_named, Numbers numbers)
     : scope_(std::make_shared<Scope>()),
-      replay_(std::move(expected)),
+      replay_(expected),
       outer_(current_recorder),
-      builder_(module_),
       numbers_policy_(outer_ ? std::min(numbers, outer_->numbers_policy_) : numbers) {
   scope_->what = what;
   scope_->where = at;
   scope_->is_named = is_named;
   scope_->serial = next_serial();
   scope_->recorder = this;
+  if (expected[0] != nullptr) parameters_.reserve(expected[0]->computation.parameters.size());
   current_recorder = this;
 }
 
@@ -109,10 +110,6 @@ Recorder::~Recorder() {
   scope_->finished = true;
   scope_->recorder = nullptr;
   current_recorder = outer_;
-}
-
-const Shape& Recorder::shape(hlo::InstructionId id) const {
-  return replay_.is_on() ? replay_.at(id).shape : builder_.shape(id);
 }
 
 Tensor Recorder::wrap(hlo::InstructionId id, SourceLocation at) const {
@@ -133,8 +130,8 @@ void Recorder::leave_replay(Numbers other) {
   captures_.clear();
   replay_.stop([&](hlo::Instruction instruction, std::span<const Fragment> called, bool is_other) {
     if (is_other && other == Numbers::kMayBecomeOperands) {
-      captures_.push_back(captured_number(
-          instruction.attrs.get<hlo::ConstantAttrs>().literal, instruction.at));
+      captures_.push_back(
+          captured_number(instruction.attrs.get<hlo::ConstantAttrs>().literal, instruction.at));
       instruction.opcode = hlo::Opcode::kParameter;
     } else if (instruction.opcode == hlo::Opcode::kParameter) {
       const auto number = static_cast<size_t>(instruction.attrs.get<hlo::ParameterAttrs>().number);
@@ -144,8 +141,8 @@ void Recorder::leave_replay(Numbers other) {
     if (is_parameter)
       instruction.attrs = hlo::ParameterAttrs{.number = static_cast<int64_t>(parameters.size())};
     for (size_t i = 0; i < called.size(); ++i) instruction.called[i] = import(called[i]);
-    builder_.set_location(instruction.at);
-    const hlo::InstructionId id = builder_.append(std::move(instruction));
+    building().builder.set_location(instruction.at);
+    const hlo::InstructionId id = building().builder.append(std::move(instruction));
     if (!is_parameter) return;
     if (parameters.size() >= arguments && captures_.back().node()->number) numbers_.push_back(id);
     parameters.push_back(id);
@@ -167,8 +164,8 @@ Tensor Recorder::number(Literal literal, SourceLocation at) {
   if (replay_.is_on()) id = replay_.match_operand(literal.shape(), at);
   if (!id.valid()) {
     leave_replay();
-    id = builder_.parameter(literal.shape());
-    builder_.mutable_at(id).at = at;
+    id = building().builder.parameter(literal.shape());
+    building().builder.mutable_at(id).at = at;
   }
   return take(id, std::move(literal), at);
 }
@@ -188,10 +185,11 @@ hlo::InstructionId Recorder::add_parameter(const Shape& shape, const hlo::Shardi
   if (replay_.is_on()) id = replay_.match_parameter(shape, sharding, at);
   if (!id.valid()) {
     leave_replay();
-    id = builder_.parameter(shape);
-    builder_.mutable_at(id).at = at;
+    id = building().builder.parameter(shape);
+    building().builder.mutable_at(id).at = at;
     if (sharding)
-      builder_.mutable_at(id).extras.mutate().sharding = base::Box<hlo::Sharding>(*sharding);
+      building().builder.mutable_at(id).extras.mutate().sharding =
+          base::Box<hlo::Sharding>(*sharding);
   }
   parameters_.push_back(id);
   return id;
@@ -234,6 +232,7 @@ std::optional<Number> Recorder::number_behind(hlo::InstructionId id) const {
   const DType dtype = shape(id).dtype();
   const size_t arguments = parameters_.size() - captures_.size();
   std::optional<Number> found;
+  LazyNumbers::settle(*scope_);
   std::vector<bool> seen(id.value + size_t{1});
   std::vector<hlo::InstructionId> next{id};
   while (!next.empty()) {
@@ -241,7 +240,7 @@ std::optional<Number> Recorder::number_behind(hlo::InstructionId id) const {
     next.pop_back();
     if (seen[now.value]) continue;
     seen[now.value] = true;
-    const hlo::Instruction& instruction = replay_.is_on() ? replay_.at(now) : builder_.at(now);
+    const hlo::Instruction& instruction = this->instruction(now);
     const auto noted =
         std::ranges::find(scope_->numbers, now, &std::pair<hlo::InstructionId, Number>::first);
     if (noted != scope_->numbers.end()) {
@@ -268,10 +267,10 @@ std::optional<Number> Recorder::number_behind(hlo::InstructionId id) const {
 }
 
 hlo::ComputationId Recorder::import(const Fragment& fragment) {
-  auto [found, is_new] = imported_.try_emplace(fragment.get());
+  auto [found, is_new] = building().imported.try_emplace(fragment.get());
   if (is_new) {
-    found->second = transform::import(module_, *fragment);
-    imports_.emplace_back(fragment, found->second);
+    found->second = transform::import(building().module, *fragment);
+    building().imports.emplace_back(fragment, found->second);
   }
   return found->second;
 }
@@ -281,13 +280,13 @@ StatusOr<hlo::InstructionId> Recorder::append(const Step& step) {
     if (hlo::InstructionId id = replay_.match(step); id.valid()) return id;
     leave_replay();
   }
-  builder_.set_location(step.at);
+  building().builder.set_location(step.at);
   std::vector<hlo::ComputationId> called;
   for (const Fragment& fragment : step.called) called.push_back(import(fragment));
-  HEDDLE_ASSIGN_OR_RETURN(
-      hlo::InstructionId id,
-      builder_.add(step.opcode, step.operands, step.attrs, std::move(called), step.declared));
-  auto extras = [&]() -> auto& { return builder_.mutable_at(id).extras.mutate(); };
+  HEDDLE_ASSIGN_OR_RETURN(hlo::InstructionId id,
+                          building().builder.add(step.opcode, step.operands, step.attrs,
+                                                 std::move(called), step.declared));
+  auto extras = [&]() -> auto& { return building().builder.mutable_at(id).extras.mutate(); };
   if (!step.frontend_attributes.empty()) extras().frontend_attributes = step.frontend_attributes;
   if (!step.backend_config.empty()) extras().backend_config = step.backend_config;
   if (step.sharding) extras().sharding = base::Box<hlo::Sharding>(*step.sharding);
@@ -308,10 +307,9 @@ Step plain_step(hlo::Opcode opcode, std::span<const hlo::InstructionId> operands
 }  // namespace
 
 hlo::InstructionId Recorder::add(const Operation& operation) {
-  constexpr size_t kFew = 4;
-  hlo::InstructionId few[kFew];
-  std::vector<hlo::InstructionId> many(operation.operands.size() > kFew ? operation.operands.size()
-                                                                        : 0);
+  hlo::InstructionId few[kFewOperands];
+  std::vector<hlo::InstructionId> many(
+      operation.operands.size() > kFewOperands ? operation.operands.size() : 0);
   std::span<hlo::InstructionId> operands =
       many.empty() ? std::span(few, operation.operands.size()) : std::span(many);
   const std::string_view op = PublicCall::function_or(user_name(operation.opcode));
@@ -328,6 +326,22 @@ hlo::InstructionId Recorder::add(const Operation& operation) {
               operation.backend_config, operation.sharding.get(), at});
   if (!id.ok()) throw Error(in_user_words(id.status(), operation.opcode, operation.operands), at);
   return *id;
+}
+
+Tensor Recorder::record_plain(hlo::Opcode opcode, std::initializer_list<const Tensor*> operands,
+                              SourceLocation given) {
+  const std::string_view op = PublicCall::function_or(user_name(opcode));
+  const SourceLocation at = PublicCall::line_or(given);
+  hlo::InstructionId ids[kFewOperands];
+  size_t count = 0;
+  for (const Tensor* operand : operands) ids[count++] = use(*operand, op, at);
+  auto id = append(plain_step(opcode, std::span(ids, count), kNoAttrs, at));
+  if (!id.ok()) {
+    std::vector<Tensor> all;
+    for (const Tensor* operand : operands) all.push_back(*operand);
+    throw Error(in_user_words(id.status(), opcode, all), at);
+  }
+  return wrap(*id, at);
 }
 
 Tensor Recorder::record_one(const Operation& operation) {
@@ -357,8 +371,8 @@ Tensor Recorder::constant(Literal literal, SourceLocation given) {
       return replay_.is_operand(id) ? take(id, std::move(literal), at) : wrap(id, at);
     leave_replay();
   }
-  builder_.set_location(at);
-  return wrap(builder_.constant(std::move(literal)), at);
+  building().builder.set_location(at);
+  return wrap(building().builder.constant(std::move(literal)), at);
 }
 
 std::vector<Tensor> Recorder::paste(const Fragment& fragment, std::span<const Tensor> operands,
@@ -379,7 +393,7 @@ std::vector<Tensor> Recorder::paste(const Fragment& fragment, std::span<const Te
       for (hlo::InstructionId& id : instruction.extras.mutate().control_predecessors)
         id = now[id.value];
     }
-    now[i] = builder_.append(std::move(instruction));
+    now[i] = building().builder.append(std::move(instruction));
   }
   std::vector<Tensor> results;
   for (hlo::InstructionId id : body.at(body.root).operands)
@@ -419,12 +433,13 @@ Traced Recorder::finish_as_recorded(std::span<const Tensor> results, std::string
   leave_replay();
   hand_numbers_out();
   hlo::InstructionId root =
-      kind == Root::kBare ? ids[0] : value_or_throw(builder_.add(hlo::Opcode::kTuple, ids), at);
-  hlo::Computation computation = std::move(builder_).finish(root);
+      kind == Root::kBare ? ids[0]
+                          : value_or_throw(building().builder.add(hlo::Opcode::kTuple, ids), at);
+  hlo::Computation computation = std::move(building().builder).finish(root);
   computation.name = scope_->what;
-  module_.name = scope_->what;
-  module_.entry = module_.add(std::move(computation));
-  return {std::move(module_), std::move(captures_)};
+  building().module.name = scope_->what;
+  building().module.entry = building().module.add(std::move(computation));
+  return {std::move(building().module), std::move(captures_)};
 }
 
 bool Recorder::ends_as_expected(std::span<const Tensor> results, std::string_view what,
@@ -440,7 +455,7 @@ bool Recorder::ends_as_expected(std::span<const Tensor> results, std::string_vie
 std::optional<Recording> Recorder::recording_of(const Traced& traced) {
   const hlo::Computation& entry = traced.module.entry_computation();
   if (has_pasted_ || entry.instructions.size() > kMaxRecording) return std::nullopt;
-  return Recording{entry, std::move(imports_), traced.captures.size(), numbers_};
+  return Recording{entry, std::move(building().imports), traced.captures.size(), numbers_};
 }
 
 void count_trace() {
@@ -471,21 +486,21 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation given,
   const SourceLocation at = PublicCall::line_or(given);
   const uint64_t place = place_of(what.data(), nullptr, at);
   Programs* programs = Programs::of_thread();
-  const auto last = programs ? programs->all_at(place) : Programs::Entries();
+  const auto last = programs ? programs->all_at(place) : nullptr;
   std::shared_ptr<runtime::Executable> executable;
   std::vector<runtime::BufferPtr> buffers;
   Traced traced;
   std::optional<Recording> recording;
   {
     const bool is_subscript = what == kSubscript;
-    Recorder recorder(is_subscript ? "index" : what, at, expected_of(last), false,
-                      is_subscript ? Recorder::Numbers::kWithStarts
-                                   : Recorder::Numbers::kMayBecomeOperands);
+    Recorder recorder(
+        is_subscript ? "index" : what, at, expected_of(last), false,
+        is_subscript ? Recorder::Numbers::kWithStarts : Recorder::Numbers::kMayBecomeOperands);
     const std::vector<Tensor> results = fn();
     if (recorder.ends_as_expected(results, what, at)) {
       runtime::Device& device = append_buffers(recorder.captures(), buffers, what, at);
       if (!recorder.has_other_numbers())
-        executable = still_fits(last[recorder.which_was_expected()]->made, device);
+        executable = still_fits((*last)[recorder.which_was_expected()]->made, device);
       else
         recorder.take_numbers();
     }

@@ -7,6 +7,7 @@
 // it cannot belong to (an error that says so). Nothing here takes a lock.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -68,9 +69,9 @@ class Recorder {
   // kWithStarts: those that x[..] is given as well.
   enum class Numbers : uint8_t { kConstants, kMayBecomeOperands, kWithStarts };
 
-  // `expected`: what is likely to be recorded. `is_named`: what is the name of a
-  // Function of the user's. Numbers inside of a trace whose own are constants are constants too.
-  Recorder(std::string_view what, SourceLocation at, Expected expected = {},
+  // `expected`: what is likely to be recorded, kept by the caller. `is_named`: what is the name of
+  // a user's Function. Numbers inside of a trace whose own are constants are constants too.
+  Recorder(std::string_view what, SourceLocation at, const Expected& expected = {},
            bool is_named = false, Numbers numbers = Numbers::kConstants);
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -88,6 +89,10 @@ class Recorder {
   std::vector<Tensor> record(
       const Operation& operation);  // one tensor per element of a tuple result
   Tensor record_one(const Operation& operation);
+  // record_one() of an operation that has operands and nothing else, at most kFewOperands.
+  static constexpr size_t kFewOperands = 4;
+  Tensor record_plain(hlo::Opcode opcode, std::initializer_list<const Tensor*> operands,
+                      SourceLocation at);
   Tensor constant(Literal literal, SourceLocation at);
   // Records what `fragment`, whose root is a tuple, does to the operands: its instructions instead
   // of a call. Returns its results.
@@ -128,6 +133,20 @@ class Recorder {
   hlo::InstructionId add_parameter(const Shape& shape, const hlo::Sharding* sharding,
                                    SourceLocation at);
   hlo::InstructionId add(const Operation& operation);
+  // What is built where the trace is not the expected one.
+  struct Building {
+    hlo::Module module;
+    hlo::ComputationBuilder builder{module};
+    std::unordered_map<const hlo::Module*, hlo::ComputationId> imported;
+    std::vector<std::pair<Fragment, hlo::ComputationId>> imports;  // keeps their keys alive
+  };
+  Building& building() {
+    if (!building_) building_ = std::make_unique<Building>();
+    return *building_;
+  }
+  [[nodiscard]] const hlo::Instruction& instruction(hlo::InstructionId id) const {
+    return replay_.is_on() ? replay_.at(id) : building_->builder.at(id);
+  }
   StatusOr<hlo::InstructionId> append(const Step& step);
   hlo::ComputationId import(const Fragment& fragment);
   void leave_replay(Numbers other = Numbers::kConstants);
@@ -137,14 +156,13 @@ class Recorder {
   std::vector<hlo::InstructionId> root_operands(std::span<const Tensor> results,
                                                 std::string_view what, SourceLocation at,
                                                 Root kind);
-  [[nodiscard]] const Shape& shape(hlo::InstructionId id) const;
+  [[nodiscard]] const Shape& shape(hlo::InstructionId id) const { return instruction(id).shape; }
   Tensor wrap(hlo::InstructionId id, SourceLocation at) const;
 
   std::shared_ptr<Scope> scope_;
   Replay replay_;
   Recorder* outer_;
-  hlo::Module module_;
-  hlo::ComputationBuilder builder_;
+  std::unique_ptr<Building> building_;  // null as long as nothing is built
   std::vector<Tensor> captures_;
   std::unordered_map<uint64_t, hlo::InstructionId> capture_of_;  // by value id
   std::unordered_map<const Node*, hlo::InstructionId>
@@ -153,8 +171,6 @@ class Recorder {
   bool has_pasted_ = false;
   Numbers numbers_policy_;
   std::vector<hlo::InstructionId> numbers_;  // parameters that are C++ numbers
-  std::unordered_map<const hlo::Module*, hlo::ComputationId> imported_;
-  std::vector<std::pair<Fragment, hlo::ComputationId>> imports_;  // keeps their keys alive
 };
 
 // Counts one trace, where the function that is about to run on placeholders is the user's.

@@ -76,7 +76,7 @@ bool Replay::switch_over() {
   for (size_t i = which_ + 1; i < all_.size() && all_[i]; ++i) {
     if (!begins_alike(*all_[i])) continue;
     which_ = i;
-    expected_ = all_[i].get();
+    expected_ = all_[i];
     for (Given& given : given_)
       given.is_other = !(at(given.id).attrs.get<hlo::ConstantAttrs>().literal == given.value);
     return true;
@@ -100,8 +100,8 @@ bool Replay::matches(const Step& step) const {
   const bool same = have.opcode == step.opcode &&
                     std::ranges::equal(have.operands, step.operands) &&
                     have.called.size() == step.called.size() && same_place(have.at, step.at) &&
-                    (!step.declared || *step.declared == have.shape) &&
-                    have.attrs == step.attrs && same_extras(have, step);
+                    (!step.declared || *step.declared == have.shape) && have.attrs == step.attrs &&
+                    same_extras(have, step);
   if (!same) return false;
   for (size_t i = 0; i < step.called.size(); ++i) {
     if (expected_->import(have.called[i]) != step.called[i]) return false;

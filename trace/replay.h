@@ -27,17 +27,17 @@ using Fragment = std::shared_ptr<const hlo::Module>;
 struct Recording {
   hlo::Computation computation;  // in the order of recording, with its root
   std::vector<std::pair<Fragment, hlo::ComputationId>> imports;  // in the order of their first call
-  size_t captures = 0;  // parameters that are captured values
+  size_t captures = 0;                           // parameters that are captured values
   std::vector<hlo::InstructionId> numbers = {};  // those of them that are C++ numbers
 
   [[nodiscard]] const Fragment& import(hlo::ComputationId id) const;
   [[nodiscard]] bool is_number(size_t instruction) const;
 };
-using RecordingPtr = std::shared_ptr<const Recording>;
 
 // The last traces at one place, newest first and null behind them: x[i][j] is two traces in a line.
+// Whoever expects them keeps them.
 inline constexpr size_t kMostExpected = 4;
-using Expected = std::array<RecordingPtr, kMostExpected>;
+using Expected = std::array<const Recording*, kMostExpected>;
 
 // One instruction that is about to be recorded.
 struct Step {
@@ -56,8 +56,9 @@ struct Step {
 // beginning to the end of the last of them that agrees.
 class Replay {
  public:
-  explicit Replay(Expected expected)
-      : all_(std::move(expected)), expected_(all_[0].get()) {}
+  explicit Replay(const Expected& expected) : all_(expected), expected_(all_[0]) {
+    if (expected_ != nullptr) parameters_.reserve(expected_->computation.parameters.size());
+  }
 
   [[nodiscard]] bool is_on() const { return expected_ != nullptr; }
   // The place among the expected ones of that which is followed.
@@ -165,18 +166,23 @@ class LastOfPlace {
  public:
   using EntryPtr = std::shared_ptr<const Entry>;
   using Entries = std::array<EntryPtr, kEntries>;
+  using EntriesPtr = std::shared_ptr<const Entries>;
 
-  // The last entries of a place, newest first and null behind them.
-  [[nodiscard]] Entries all_at(uint64_t place) {
+  // The last entries of a place, newest first and null behind them; null where there is none.
+  [[nodiscard]] EntriesPtr all_at(uint64_t place) {
     Slot& slot = slots_[place % kSlots];
     if (slot.epoch != recordings_epoch()) slot = {};
-    return slot.place == place ? slot.entries : Entries();
+    return slot.place == place ? slot.entries : nullptr;
   }
-  [[nodiscard]] EntryPtr at(uint64_t place) { return all_at(place)[0]; }
+  [[nodiscard]] EntryPtr at(uint64_t place) {
+    const EntriesPtr all = all_at(place);
+    return all ? (*all)[0] : nullptr;
+  }
   void keep(uint64_t place, Entry entry) {
-    Entries entries = all_at(place);
-    std::ranges::move_backward(entries.begin(), entries.end() - 1, entries.end());
-    entries[0] = std::make_shared<const Entry>(std::move(entry));
+    const EntriesPtr before = all_at(place);
+    auto entries = std::make_shared<Entries>();
+    if (before) std::ranges::copy(before->begin(), before->end() - 1, entries->begin() + 1);
+    (*entries)[0] = std::make_shared<const Entry>(std::move(entry));
     slots_[place % kSlots] = {std::move(entries), place, recordings_epoch()};
   }
 
@@ -195,7 +201,7 @@ class LastOfPlace {
 
  private:
   struct Slot {
-    Entries entries;
+    EntriesPtr entries;
     uint64_t place = 0;
     uint64_t epoch = 0;
   };
@@ -212,11 +218,12 @@ struct Recorded {
 template <class Made>
 using Recordings = LastOfPlace<Recorded<Made>, kMostExpected>;
 
-template <class Made>
-Expected expected_of(const std::array<std::shared_ptr<const Recorded<Made>>, kMostExpected>& last) {
-  Expected expected;
-  for (size_t i = 0; i < last.size() && last[i]; ++i)
-    expected[i] = RecordingPtr(last[i], &last[i]->recording);
+// `last`: Recordings<Made>::EntriesPtr, which has to outlive what expects them.
+template <class EntriesPtr>
+Expected expected_of(const EntriesPtr& last) {
+  Expected expected{};
+  for (size_t i = 0; last && i < last->size() && (*last)[i]; ++i)
+    expected[i] = &(*last)[i]->recording;
   return expected;
 }
 

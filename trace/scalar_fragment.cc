@@ -15,7 +15,7 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
   using Fragments = Recordings<Fragment>;
   const uint64_t place = place_of(what.data(), nullptr, PublicCall::line_or(at));
   Fragments* fragments = Fragments::of_thread();
-  const auto last = fragments ? fragments->all_at(place) : Fragments::Entries();
+  const auto last = fragments ? fragments->all_at(place) : nullptr;
   Recorder recorder(what, at, expected_of(last));
   recorder.set_given_to(PublicCall::function_or(what));
   std::vector<Tensor> parameters;
@@ -24,7 +24,7 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
   for (const Tensor& result : results) require_result(result);
   const Recorder::Root root = results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple;
   if (recorder.ends_as_expected(results, what, at, root))
-    return last[recorder.which_was_expected()]->made;
+    return (*last)[recorder.which_was_expected()]->made;
   Traced traced = recorder.finish_as_recorded(results, what, at, root);
   std::optional<Recording> recording = recorder.recording_of(traced);
   if (!traced.captures.empty()) {

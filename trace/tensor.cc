@@ -11,6 +11,7 @@
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/lazy_numbers.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
@@ -106,6 +107,7 @@ std::optional<Number> number_of(const Node& node) {
     const std::shared_ptr<const Remark> remark = remark_of(node);
     return remark ? remark->number : std::nullopt;
   }
+  LazyNumbers::settle(*node.scope);
   for (const auto& [instruction, number] : node.scope->numbers) {
     if (instruction == node.instruction) return number;
   }
@@ -119,6 +121,28 @@ void keep_number(const Tensor& parameter, const Tensor& from, std::string_view o
   if (!number) return;
   if (number->of.empty()) number->of = of;
   (void)with_number(parameter, *number);
+}
+
+namespace {
+
+thread_local constinit LazyNumbers* lazy_numbers = nullptr;
+
+}  // namespace
+
+LazyNumbers::LazyNumbers(std::span<const Tensor> parameters, std::span<const Tensor> from,
+                         std::string_view of)
+    : parameters_(parameters), from_(from), of_(of), outer_(lazy_numbers) {
+  lazy_numbers = this;
+}
+LazyNumbers::~LazyNumbers() { lazy_numbers = outer_; }
+
+void LazyNumbers::settle(const Scope& scope) {
+  for (LazyNumbers* each = lazy_numbers; each != nullptr; each = each->outer_) {
+    if (each->from_.empty() || each->parameters_[0].node()->scope.get() != &scope) continue;
+    const std::span<const Tensor> from =
+        std::exchange(each->from_, {});  // keep_number() comes here
+    for (size_t i = 0; i < from.size(); ++i) keep_number(each->parameters_[i], from[i], each->of_);
+  }
 }
 
 std::optional<Number> number_behind(const Tensor& tensor) {

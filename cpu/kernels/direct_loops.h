@@ -118,19 +118,30 @@ inline T apply(T x) {
 
 enum Form { kArrays, kSecondIsOne, kFirstIsOne };  // as DirectForm
 
+// Of the loop below: its results may lie where an operand does, element by element, and nowhere
+// else beside it.
+#if defined(__clang__)
+#define HEDDLE_ELEMENTS _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define HEDDLE_ELEMENTS _Pragma("GCC ivdep")
+#endif
+
 template <DirectOp op, class T, Form form>
 void two(const void* first, const void* second, void* result, int64_t count) {
   using Out = decltype(apply<op>(T{}, T{}));
   const T* x = static_cast<const T*>(first);
   const T* y = static_cast<const T*>(second);
-  Out* __restrict out = static_cast<Out*>(result);
+  Out* out = static_cast<Out*>(result);
   if constexpr (form == kArrays) {
+    HEDDLE_ELEMENTS
     for (int64_t i = 0; i < count; ++i) out[i] = apply<op>(x[i], y[i]);
   } else if constexpr (form == kSecondIsOne) {
     const T one = *y;
+    HEDDLE_ELEMENTS
     for (int64_t i = 0; i < count; ++i) out[i] = apply<op>(x[i], one);
   } else {
     const T one = *x;
+    HEDDLE_ELEMENTS
     for (int64_t i = 0; i < count; ++i) out[i] = apply<op>(one, y[i]);
   }
 }
@@ -138,9 +149,12 @@ void two(const void* first, const void* second, void* result, int64_t count) {
 template <DirectOp op, class T>
 void one(const void* first, const void* /*second*/, void* result, int64_t count) {
   const T* x = static_cast<const T*>(first);
-  T* __restrict out = static_cast<T*>(result);
+  T* out = static_cast<T*>(result);
+  HEDDLE_ELEMENTS
   for (int64_t i = 0; i < count; ++i) out[i] = apply<op>(x[i]);
 }
+
+#undef HEDDLE_ELEMENTS
 
 // Division and roots of integers are programs'.
 template <DirectOp op, class T>

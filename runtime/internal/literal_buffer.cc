@@ -58,6 +58,19 @@ const std::byte* Slot::bytes() const {
   return value_.bytes();
 }
 
+std::byte* Slot::own_bytes() {
+  if (bytes() == nullptr || users_.load(std::memory_order_acquire) != 0 || !value_.is_unique())
+    return nullptr;
+  return value_.mutable_bytes();
+}
+
+std::byte* LiteralBuffer::own_bytes() {
+  const std::scoped_lock lock(mutex_);
+  if (is_released_) return nullptr;
+  if (is_few_) return slot_ == nullptr ? few() : nullptr;  // else the slot has a copy
+  return slot_ != nullptr && slot_.use_count() == 1 ? slot_->own_bytes() : nullptr;
+}
+
 // Under the lock.
 std::shared_ptr<Slot> LiteralBuffer::slot() const {
   if (slot_ != nullptr || is_released_) return slot_;

@@ -40,6 +40,8 @@ class Slot {
   // The value's bytes, for a user until its end_use(), and for the buffer until it is released;
   // null where there is no value, or not yet.
   [[nodiscard]] const std::byte* bytes() const;
+  // The same, to be written over; null where a user or another literal reads them.
+  [[nodiscard]] std::byte* own_bytes();
 
  private:
   std::unique_lock<std::mutex> wait();
@@ -93,6 +95,9 @@ class LiteralBuffer final : public Buffer {
   void unpin() {
     if (!is_few_) pins_.fetch_sub(1, std::memory_order_release);
   }
+  // For the only owner of the buffer: the bytes, to be written over; null where something else may
+  // read them, as a view or a run that was started.
+  [[nodiscard]] std::byte* own_bytes();
   // For a run that may be long: as pin(), and `slot` is what keeps the bytes, whose use the caller
   // has to end; null where the buffer does.
   [[nodiscard]] const std::byte* bytes_for_run(std::shared_ptr<Slot>& slot);

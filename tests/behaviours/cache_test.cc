@@ -464,5 +464,65 @@ TEST(CombineCache, ThreadsTraceAndScanAtOnce) {
   for (size_t t = 0; t < results.size(); ++t) EXPECT_EQ(results[t], 4 * static_cast<float>(t) + 3);
 }
 
+// ----- conditionals that run at once, whose programs are found by their branches
+
+TEST(EagerConditionals, AreCompiledOnceAndStillRunTheirLambdas) {
+  const Tensor x = array<float>({1, 2}), yes = scalar(1.0f) < 2.0f, no = scalar(2.0f) < 1.0f;
+  float number = 10;
+  bool subtracts = false;
+  const auto run = [&](const Tensor& which, const Tensor& added) {
+    return cond(
+               which, [&](Tensor c) { return subtracts ? c - added : c + added; },
+               [&](Tensor c) { return c * number; }, x)
+        .to_vector<float>();
+  };
+  const Tensor one = ones({2}), two = one + one;
+  using Floats = std::vector<float>;
+  EXPECT_EQ(run(yes, one), (Floats{2, 3}));
+  EXPECT_EQ(effects_of([&] {
+              EXPECT_EQ(run(no, one), (Floats{10, 20}));
+              EXPECT_EQ(run(yes, two), (Floats{3, 4})) << "another tensor is captured";
+              EXPECT_EQ(run(yes, x), (Floats{2, 4})) << "the operand is captured too";
+            }).compiles,
+            0);
+  number = 20;
+  EXPECT_EQ(run(no, one), (Floats{20, 40}));
+  number = 30;
+  expect_zero_compiles([&] { EXPECT_EQ(run(no, one), (Floats{30, 60})); });
+  subtracts = true;
+  EXPECT_EQ(run(yes, one), (Floats{0, 1}));
+  subtracts = false;
+  expect_zero_compiles([&] { EXPECT_EQ(run(yes, one), (Floats{2, 3})); });
+}
+
+TEST(EagerConditionals, OfOneBodyDifferByWhatIsAnOperand) {
+  const Tensor yes = scalar(1.0f) < 2.0f, a = scalar(3.0f), b = scalar(5.0f);
+  for (int i = 0; i < 3; ++i) {
+    const Tensor captured = cond(
+        yes, [&](Tensor c) { return c - b; }, [&](Tensor c) { return c + b; }, a);
+    const Tensor given = cond(
+        yes, [](Tensor c, Tensor d) { return c - d; }, [](Tensor c, Tensor d) { return c + d; }, a,
+        b);
+    EXPECT_EQ(captured.item<float>(), -2);
+    EXPECT_EQ(given.item<float>(), -2);
+  }
+}
+
+TEST(EagerConditionals, ClampTheIndexOfASwitch) {
+  const auto run = [](const Tensor& index) {
+    return switch_case(
+               index,
+               std::tuple([](Tensor c) { return c + 1.0f; }, [](Tensor c) { return c * 2.0f; },
+                          [](Tensor c) { return c - 1.0f; }),
+               scalar(10.0f))
+        .item<float>();
+  };
+  for (const int32_t index : {-5, 0, 1, 2, 7, 1}) {
+    const float wanted = index <= 0 ? 11 : index == 1 ? 20 : 9;
+    EXPECT_EQ(run(scalar<int32_t>(index)), wanted) << index;
+    EXPECT_EQ(run(scalar<int64_t>(index)), wanted) << index << " of s64";
+  }
+}
+
 }  // namespace
 }  // namespace heddle
