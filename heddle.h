@@ -89,6 +89,7 @@
 #include "heddle/trace/program.h"
 #include "heddle/trace/quantiles.h"
 #include "heddle/trace/reductions.h"
+#include "heddle/trace/rows.h"
 #include "heddle/trace/selecting.h"
 #include "heddle/trace/sequences.h"
 #include "heddle/trace/shaping.h"
