@@ -57,8 +57,8 @@ struct PartsOf {
   std::string whose;               // "the program 'step'"
   std::string_view captures = {};  // why what it captures is none; empty: it captures nothing
 };
-// The numbers of the leaves. errors: throws Error for an argument that there is none of, a part that
-// is none, with those there are, or a leaf that is named twice
+// The numbers of the leaves. errors: throws Error for an argument that there is none of, a part
+// that is none, with those there are, or a leaf that is named twice
 std::vector<int> leaves_of(const std::vector<Donated>& parts, const PartsOf& of, SourceLocation at);
 
 }  // namespace trace_internal

@@ -23,8 +23,8 @@ struct PaddedProgram {
 PaddedProgram trace_padded(const Call& call, const Buckets& buckets, const std::string& name,
                            const std::string& label);
 
-// Where results differ by more than rounding: "result[0] at 3 is 0.25, and 0.36 without padding". ""
-// where they do not. Reads both.
+// Where results differ by more than rounding: "result[0] at 3 is 0.25, and 0.36 without padding".
+// "" where they do not. Reads both.
 std::string padding_shows(const Signature& signature, const std::vector<Tensor>& padded,
                           const std::vector<Tensor>& without);
 

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <set>
 
 #include "heddle/base/strings.h"
 #include "heddle/compile/compile.h"
+#include "heddle/hlo/module.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/tests/laws/function_samples.h"
 
@@ -61,11 +63,21 @@ std::string difference(const std::vector<Tensor>& have, const std::vector<Tensor
   return "";
 }
 
+bool reads_any(const hlo::Computation& computation, const std::vector<int>& parameters) {
+  return std::ranges::any_of(parameters, [&](int number) {
+    const hlo::InstructionId id = computation.parameters[static_cast<size_t>(number)];
+    return std::ranges::any_of(computation.instructions, [&](const hlo::Instruction& each) {
+      return each.opcode != hlo::Opcode::kTuple && std::ranges::count(each.operands, id) > 0;
+    });
+  });
+}
+
 TEST(BucketOfEveryFunction, IsRightOrAnError) {
   const runtime::DefaultDevice device(*runtime::find_device("interpreter:0").value());
   int right = 0;
   std::set<std::string_view> names;
   for (const FunctionSample& sample : samples()) {
+    if (sample.name.starts_with("debug_")) continue;  // it prints
     const auto call = [&](const std::vector<Tensor>& inputs) {
       return sample.call(Inputs::of(f32, inputs));
     };
@@ -84,6 +96,7 @@ TEST(BucketOfEveryFunction, IsRightOrAnError) {
         EXPECT_EQ(difference(padded(inputs), want), "")
             << sample.name << " with rows in " << bucket.arguments[0].path().value() << "\n"
             << padded.program().hlo_text();
+        if (!reads_any(padded.program().module().entry_computation(), rows)) continue;
         ++right;
         names.insert(sample.name);
       } catch (const Error&) {
@@ -91,8 +104,8 @@ TEST(BucketOfEveryFunction, IsRightOrAnError) {
       }
     }
   }
-  EXPECT_GT(right, 1000);
-  EXPECT_GT(names.size(), 300u);
+  EXPECT_GT(right, 300) << "calls that read rows and keep them apart";
+  EXPECT_GT(names.size(), 150u);
 }
 
 }  // namespace
