@@ -3,7 +3,7 @@
 // as slow for all of them; results must be equal. One JSON line a way goes to stdout;
 // bench/eager_peers.py runs this beside libtorch and MLX.
 //
-//   bench_models [seconds a way]
+//   bench_models [seconds a way [model [way]]]
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -225,6 +225,12 @@ Tensor cell(const Tensor& h, const Tensor& x, const Tensor& w, const Tensor& u) 
 
 using Clock = std::chrono::steady_clock;
 
+// What to time, and how long; empty: all of them.
+struct Options {
+  double seconds = 1;
+  std::string model = {}, way = {};
+};
+
 struct Way {
   std::string name;
   std::function<std::vector<double>()> run;  // once; what it found
@@ -246,7 +252,11 @@ bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
 
 // Prints a line a way: the least and the median time of `units`.
 bool take_turns(const char* model, double units, const char* unit, std::vector<Way> ways,
-                double seconds) {
+                const Options& options) {
+  if (!options.model.empty() && options.model != model) return true;
+  if (!options.way.empty())
+    std::erase_if(ways, [&](const Way& way) { return way.name != options.way; });
+  if (ways.empty()) return true;
   const std::vector<double> want = ways.back().run();  // and what is compiled is
   bool is_right = true;
   for (Way& way : ways) {
@@ -255,8 +265,8 @@ bool take_turns(const char* model, double units, const char* unit, std::vector<W
     is_right = false;
   }
   const Clock::time_point end =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                         std::chrono::duration<double>(seconds * static_cast<double>(ways.size())));
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                         options.seconds * static_cast<double>(ways.size())));
   for (int round = 0; round < 5 || Clock::now() < end; ++round) {
     for (Way& way : ways) {
       const Clock::time_point begin = Clock::now();
@@ -280,7 +290,7 @@ bool take_turns(const char* model, double units, const char* unit, std::vector<W
   return is_right;
 }
 
-bool time_decoder(double seconds) {
+bool time_decoder(const Options& options) {
   const Decoder decoder = make_decoder();
   const auto compiled = compile(next_token, {.name = "next_token"});
   const auto raw = trace(next_token, decoder, start()).compile();
@@ -297,10 +307,10 @@ bool time_decoder(double seconds) {
                      {"eager", way([&](const Reading& at) { return next_token(decoder, at); })},
                      {"compiled", way([&](const Reading& at) { return compiled(decoder, at); })},
                      {"raw program", way([&](const Reading& at) { return raw(decoder, at); })}},
-                    seconds);
+                    options);
 }
 
-bool time_resnet(double seconds) {
+bool time_resnet(const Options& options) {
   Random random;
   const ResNet net = make_resnet();
   const Tensor images = random({8, 32, 32, 3}, 1);
@@ -325,10 +335,10 @@ bool time_resnet(double seconds) {
                     {{"eager", [&] { return found(step(net, images, labels)); }},
                      {"compiled", [&] { return found(compiled(net, images, labels)); }},
                      {"raw program", [&] { return found(raw(net, images, labels)); }}},
-                    seconds);
+                    options);
 }
 
-bool time_small(double seconds) {
+bool time_small(const Options& options) {
   Random random;
   const Dense p{random({64, 128}, 0.1), zeros({128}), random({128, 10}, 0.1), zeros({10})};
   const Tensor x = random({32, 64}, 1), y = random({32, 10}, 1);
@@ -343,7 +353,7 @@ bool time_small(double seconds) {
   const auto compiled = compile(dense);
   bool is_right =
       take_turns("dense forward", kRuns, "step",
-                 {{"eager", forward_way(dense)}, {"compiled", forward_way(compiled)}}, seconds);
+                 {{"eager", forward_way(dense)}, {"compiled", forward_way(compiled)}}, options);
   const auto training_way = [&](auto f) {
     return [&p, &x, &y, f] {
       Trained at{Tensor(), p};
@@ -354,7 +364,7 @@ bool time_small(double seconds) {
   const auto compiled_step = compile(trained);
   is_right &= take_turns(
       "dense training", kRuns, "step",
-      {{"eager", training_way(trained)}, {"compiled", training_way(compiled_step)}}, seconds);
+      {{"eager", training_way(trained)}, {"compiled", training_way(compiled_step)}}, options);
   const Tensor w = random({16, 16}, 0.2), u = random({16, 16}, 0.2), at = random({1, 16}, 1);
   constexpr int kCells = 10'000;
   const auto loop = [&](auto f) {
@@ -366,17 +376,20 @@ bool time_small(double seconds) {
   };
   const auto compiled_cell = compile(cell);
   is_right &= take_turns("rnn cell", kCells, "step",
-                         {{"eager", loop(cell)}, {"compiled", loop(compiled_cell)}}, seconds);
+                         {{"eager", loop(cell)}, {"compiled", loop(compiled_cell)}}, options);
   const auto dots = [&](const Tensor& h, const Tensor&, const Tensor& a, const Tensor&) {
     return matmul(h, a);
   };
-  return take_turns("rnn dot", kCells, "step", {{"eager", loop(dots)}}, seconds) && is_right;
+  return take_turns("rnn dot", kCells, "step", {{"eager", loop(dots)}}, options) && is_right;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const double seconds = count > 1 ? std::atof(arguments[1]) : 1;
-  const bool small = time_small(seconds), decoder = time_decoder(seconds);
-  return time_resnet(seconds) && small && decoder ? 0 : 1;
+  Options options;
+  if (count > 1) options.seconds = std::atof(arguments[1]);
+  if (count > 2) options.model = arguments[2];
+  if (count > 3) options.way = arguments[3];
+  const bool small = time_small(options), decoder = time_decoder(options);
+  return time_resnet(options) && small && decoder ? 0 : 1;
 }
