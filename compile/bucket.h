@@ -32,8 +32,8 @@ struct Bucket {
   // The elements of rows that are added, as numbers; or the caller's last row once more.
   double fill = 0;
   bool repeat_last = false;
-  // fn mixes rows without asking which are the caller's, and the padding is right for that: a sum
-  // over rows of zeros. Otherwise that is an Error.
+  // fn mixes rows without a mask, and the padding is right for that: a sum over rows of zeros.
+  // Otherwise that is an Error.
   bool may_mix_rows = false;
 };
 

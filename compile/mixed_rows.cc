@@ -62,12 +62,13 @@ class Step {
     return false;
   }
   // Rows are known in arrays alone; of tuples, where they are used.
-  [[nodiscard]] bool has_rows() const {
+  [[nodiscard]] bool takes_rows() const {
     for (size_t i = 0; i < operands(); ++i) {
       if (operand(i).follows()) return true;
     }
-    return result().follows();
+    return false;
   }
+  [[nodiscard]] bool has_rows() const { return takes_rows() || result().follows(); }
   [[nodiscard]] bool has_equal_attributes() const { return here.attrs == other.attrs; }
   [[nodiscard]] const Computation& in() const { return in_; }
 };
@@ -310,9 +311,32 @@ bool are_alike(const Instruction& here, const Instruction& other) {
          (!here.shape.is_array() || here.shape.rank() == other.shape.rank());
 }
 
+// By instruction: whether it follows from the last argument.
+std::vector<bool> follows_last_argument(const Computation& in) {
+  std::vector<bool> follows(in.instructions.size());
+  for (size_t i = 0; i < in.instructions.size(); ++i) {
+    follows[i] = i == in.parameters.back().value ||
+                 std::ranges::any_of(in.instructions[i].operands,
+                                     [&](InstructionId id) { return follows[id.value]; });
+  }
+  return follows;
+}
+
 class Finder {
  public:
   explicit Finder(const TwoTraces& traces) : traces_(traces) {}
+
+  // Inside of loops and branches nothing is found.
+  [[nodiscard]] std::string unmasked_in(const Computation& here, const Computation& other) const {
+    const std::vector<bool> is_masked = follows_last_argument(here);
+    for (size_t i = 0; i < std::min(here.instructions.size(), other.instructions.size()); ++i) {
+      if (!are_alike(here.instructions[i], other.instructions[i])) return "";
+      const Step step(here, other, i);
+      if (is_masked[i] || !step.takes_rows() || keeps_rows(step)) continue;
+      return base::cat(place(step.here), " goes over the rows, and what it takes has no mask");
+    }
+    return "";
+  }
 
   [[nodiscard]] std::string in(const Computation& here, const Computation& other) const {
     for (size_t i = 0; i < std::min(here.instructions.size(), other.instructions.size()); ++i) {
@@ -380,6 +404,11 @@ std::string mixed_rows(const TwoTraces& traces) {
   if (here.size() != other.size())
     return base::cat("it computes something else for ", traces.other_rows, " rows");
   return "";
+}
+
+std::string unmasked_rows(const TwoTraces& traces) {
+  return Finder(traces).unmasked_in(traces.module.entry_computation(),
+                                    traces.other.entry_computation());
 }
 
 }  // namespace heddle::compile_internal

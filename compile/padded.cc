@@ -94,8 +94,9 @@ PaddedProgram trace_padded(const Call& call, const Buckets& buckets, const std::
   const Program beside = trace_beside(call, buckets.beside(call.rows.size), name, label);
   const TwoTraces both{traced.program.module(), beside.module(), call.rows.size,
                        buckets.beside(call.rows.size)};
-  if (!traced.asks && !buckets.options().may_mix_rows) {
-    if (const std::string mixed = mixed_rows(both); !mixed.empty())
+  if (!buckets.options().may_mix_rows) {
+    const std::string mixed = traced.asks ? unmasked_rows(both) : mixed_rows(both);
+    if (!mixed.empty())
       throw Error(base::invalid_argument(
                       label, ": its rows are padded to a bucket of ", both.rows, ", and ", mixed,
                       "; ask row_mask(x) or valid_rows(x) which rows are the caller's, or, where "

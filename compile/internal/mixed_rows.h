@@ -23,6 +23,9 @@ struct TwoTraces {
 // "reduce f32[] at loss.cc:12 goes over the rows". "" where there is none. Errs to the safe side:
 // an operation that it does not know mixes rows.
 std::string mixed_rows(const TwoTraces& traces);
+// The same of a program that is told how many rows are the caller's, by its last argument, and may
+// mix what follows from that: the first place that does not, where rows come together all the same.
+std::string unmasked_rows(const TwoTraces& traces);
 
 enum class RowsOf : uint8_t {
   kNone,     // its type does not follow the rows

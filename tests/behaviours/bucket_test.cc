@@ -344,6 +344,14 @@ TEST(BucketMixes, WhatKeepsRowsIsNone) {
   });
 }
 
+// To ask once is no promise for the rest.
+TEST(BucketMixes, WithoutAMaskAreErrorsBesideThoseWithOne) {
+  const auto two = [](const Tensor& x) { return std::pair(masked_mean(x), mean(x)); };
+  EXPECT_THAT(error_with_bucket(two),
+              HasSubstr(" goes over the rows, and what it takes has no mask; ask row_mask(x) or "));
+  EXPECT_EQ(error_with_bucket(two, {.may_mix_rows = true}), "no error");
+}
+
 TEST(BucketMixes, MayBeAllowed) {
   EXPECT_EQ(error_with_bucket([](const Tensor& x) { return sum(x); }, {.may_mix_rows = true}),
             "no error");
