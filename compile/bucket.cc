@@ -176,6 +176,13 @@ int64_t Buckets::beside(int64_t size) const {
              : 2 * size;
 }
 
+void Buckets::check_fill(DType dtype, const std::string& path, SourceLocation at) const {
+  if (!is_integer(dtype) && dtype != pred) return;
+  if (Literal::scalar(dtype, options_.fill).to_double(0) == options_.fill) return;
+  refuse(at, label_, ": bucket.fill is ", options_.fill, ", which is no ", to_string(dtype), " of ",
+         path, "; give it one, or repeat_last");
+}
+
 Tensor Buckets::pad(const Tensor& x, int64_t rows, const std::string& path,
                     SourceLocation at) const {
   const runtime::BufferPtr buffer = trace_internal::buffer_of(x, "call", at, path);

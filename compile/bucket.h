@@ -65,6 +65,8 @@ class Buckets {
   // Another one, near: what differs between the two follows the rows.
   [[nodiscard]] int64_t beside(int64_t size) const;
 
+  // errors: Error where fill is no element of such a tensor
+  void check_fill(DType dtype, const std::string& path, SourceLocation at) const;
   // x with so many rows, and back. errors: Error of the run that should have made x
   [[nodiscard]] Tensor pad(const Tensor& x, int64_t rows, const std::string& path,
                            SourceLocation at) const;

@@ -359,13 +359,14 @@ GraphPtr Graphs::trace(const Call& call) {
   {
     const std::lock_guard lock(mutex_);
     if (graphs_.size() >= static_cast<size_t>(int64_t{options_.max_graphs})) {
-      throw Error(
-          base::resource_exhausted(
-              label(), ": this call needs a graph more, and max_graphs is ",
-              int64_t{options_.max_graphs}, ": ", reason,
-              "; pad what varies to a few sizes, as .bucket does, pass a Static that varies "
-              "as a Tensor, or give compile a greater max_graphs"),
-          call.at);
+      throw Error(base::resource_exhausted(
+                      label(), ": this call needs a graph more, and max_graphs is ",
+                      int64_t{options_.max_graphs}, ": ", reason,
+                      buckets_.are_used() ? "; give its bucket fewer sizes"
+                                          : "; pad what varies to a few sizes, as .bucket does",
+                      ", pass a Static that varies as a Tensor, or give compile a greater "
+                      "max_graphs"),
+                  call.at);
     }
   }
   const Clock::time_point start = Clock::now();

@@ -38,14 +38,13 @@ Traced trace_for(const Call& call, int64_t size, const std::string& name) {
   return {std::move(program), asks};
 }
 
-Program trace_beside(const Call& call, int64_t size, const std::string& name,
-                     const std::string& label) {
+// The same, and an error says what it was traced for.
+template <class... Parts>
+Traced trace_for(const Call& call, int64_t size, const std::string& name, const Parts&... context) {
   try {
-    return trace_for(call, size, name).program;
+    return trace_for(call, size, name);
   } catch (const Error& e) {
-    throw Error(base::annotate(e.status(), label, ": traced for ", size, " rows beside ",
-                               call.rows.size, ", which tells what follows the rows: "),
-                call.at);
+    throw Error(base::annotate(e.status(), context...), e.where());
   }
 }
 
@@ -90,10 +89,16 @@ Program trace_once(const Call& call, const std::string& name) {
 
 PaddedProgram trace_padded(const Call& call, const Buckets& buckets, const std::string& name,
                            const std::string& label) {
-  Traced traced = trace_for(call, call.rows.size, name);
-  const Program beside = trace_beside(call, buckets.beside(call.rows.size), name, label);
-  const TwoTraces both{traced.program.module(), beside.module(), call.rows.size,
-                       buckets.beside(call.rows.size)};
+  const int64_t size = call.rows.size, other = buckets.beside(size);
+  for (size_t i = 0; i < call.leaves.size(); ++i) {
+    if (call.rows.leaves->have[i])
+      buckets.check_fill(call.leaves[i].dtype(), call.rows.leaves->paths[i], call.at);
+  }
+  Traced traced = trace_for(call, size, name, label, ": traced for a bucket of ", size, " rows: ");
+  const Program beside = trace_for(call, other, name, label, ": traced for ", other,
+                                   " rows beside ", size, ", which tells what follows the rows: ")
+                             .program;
+  const TwoTraces both{traced.program.module(), beside.module(), size, other};
   if (!buckets.options().may_mix_rows) {
     const std::string mixed = traced.asks ? unmasked_rows(both) : mixed_rows(both);
     if (!mixed.empty())

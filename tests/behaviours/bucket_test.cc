@@ -371,6 +371,38 @@ TEST(BucketErrors, OfTheOtherTrace) {
       StartsWith("f: traced for 16 rows beside 8, which tells what follows the rows: add: "));
 }
 
+TEST(BucketErrors, OfTheTrace) {
+  const auto f = compile([](const Tensor& x, const Tensor& y) { return x + y; },
+                         {.name = "f", .bucket = {.arguments = {0}}});
+  EXPECT_THAT(error_of([&] { (void)f(rows(3), rows(3)); }),
+              StartsWith("f: traced for a bucket of 8 rows: add: operands are f32[8,2] and "
+                         "f32[3,2]; "));
+}
+
+TEST(BucketErrors, OfFills) {
+  const auto error = [](double fill, const Tensor& x) {
+    const auto f = compile([](const Tensor& t) { return t; },
+                           {.name = "f", .bucket = {.arguments = {0}, .fill = fill}});
+    return error_of([&] { (void)f(x); });
+  };
+  EXPECT_THAT(error(-1, array({uint8_t{1}})),
+              StartsWith("f: bucket.fill is -1, which is no u8 of arg0; give it one, or "
+                         "repeat_last ["));
+  EXPECT_THAT(error(0.5, array({1, 2})), HasSubstr("is 0.5, which is no s32 of arg0"));
+  EXPECT_THAT(error(2, array({true})), HasSubstr("is 2, which is no pred of arg0"));
+  EXPECT_EQ(error(0.1, rows(2).astype(bf16)), "no error") << "rounded, as numbers are";
+}
+
+TEST(BucketErrors, OfTooManyGraphs) {
+  const auto f = compile([](const Tensor& x) { return x + 1; },
+                         {.name = "f", .max_graphs = 1, .bucket = {.arguments = {0}}});
+  (void)f(rows(3));
+  EXPECT_THAT(error_of([&] { (void)f(rows(9)); }),
+              StartsWith("f: this call needs a graph more, and max_graphs is 1: arg0 is f32[9,2] "
+                         "padded to f32[16,2]; in graph 1 it is f32[8,2]; give its bucket fewer "
+                         "sizes, pass a Static"));
+}
+
 TEST(BucketErrors, OfArguments) {
   const auto f = compile([](const Tensor& x, const Tensor& y) { return std::pair(x, y); },
                          {.name = "f", .bucket = {.arguments = {0, 1}, .largest = 64}});
@@ -423,8 +455,8 @@ TEST(BucketErrors, OfOptions) {
 
 TEST(RowMask, NeedsTheRowsOfTheBucket) {
   EXPECT_THAT(error_with_bucket([](const Tensor& x) { return where(row_mask(ones({3})), 1.0, x); }),
-              StartsWith("row_mask: x is f32[3], and the bucket has 8 rows; give it a tensor with "
-                         "all of them ["));
+              StartsWith("f: traced for a bucket of 8 rows: row_mask: x is f32[3], and the bucket "
+                         "has 8 rows; give it a tensor with all of them [bucket_test.cc:"));
   EXPECT_THAT(error_of([] { (void)valid_rows(scalar(1.0f)); }),
               StartsWith("valid_rows: x is f32[]; the rows are its first axis, and it has none ["));
   EXPECT_EQ(row_mask(ones({3, 2})).shape(), Shape(pred, {3, 1}));
