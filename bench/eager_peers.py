@@ -47,17 +47,17 @@ def libraries(folder):
     return sorted({str(path.parent) for path in folder.rglob("lib*.so*")})
 
 
-def built(folder, name, flags):
+def built(folder, build, name, flags):
     """The program bench/peers/NAME.cc."""
     program = folder / name
     libs = libraries(folder / "wheels" / name)
-    subprocess.run(["g++", "-O2", *flags, str(ROOT / f"bench/peers/{name}.cc"), "-o", str(program),
+    subprocess.run(["g++", "-O2", *flags, f"-I{build}/include", str(ROOT / f"bench/peers/{name}.cc"), "-o", str(program),
                     *[f"-L{lib}" for lib in libs], *(["-l:libtorch_cpu.so", "-lc10"] if name == "torch" else ["-lmlx"]),
                     *[f"-Wl,-rpath,{lib}" for lib in libs], "-Wl,--allow-shlib-undefined"], check=True)
     return program
 
 
-def torch(folder, version):
+def torch(folder, build, version):
     wheels = folder / "wheels/torch"
     if not (wheels / "torch").exists():
         fetch(wheels, f"torch=={version}")
@@ -67,14 +67,14 @@ def torch(folder, version):
         if cuda:
             fetch(wheels, *cuda)
     include = wheels / "torch/include"
-    return built(folder, "torch", ["-std=c++17", f"-I{include}", f"-I{include}/torch/csrc/api/include"])
+    return built(folder, build, "torch", ["-std=c++17", f"-I{include}", f"-I{include}/torch/csrc/api/include"])
 
 
-def mlx(folder):
+def mlx(folder, build):
     wheels = folder / "wheels/mlx"
     if not (wheels / "mlx").exists():
         fetch(wheels, "mlx", *(["mlx-cpu"] if platform.system() == "Linux" else ["mlx-metal"]))
-    return built(folder, "mlx", ["-std=c++20", f"-I{wheels}/mlx/include"])
+    return built(folder, build, "mlx", ["-std=c++20", f"-I{wheels}/mlx/include"])
 
 
 def lines_of(command, environment):
@@ -144,9 +144,9 @@ def main():
     arguments = parser.parse_args()
     about = record.about()
     is_loaded = os.getloadavg()[0] > 0.5 * len(os.sched_getaffinity(0))
-    peers = {"torch": torch(arguments.folder, arguments.torch)}
+    peers = {"torch": torch(arguments.folder, arguments.build, arguments.torch)}
     try:
-        peers["mlx"] = mlx(arguments.folder)
+        peers["mlx"] = mlx(arguments.folder, arguments.build)
     except subprocess.CalledProcessError as error:
         print(f"no MLX here: {error}", file=sys.stderr)
     best = measured(arguments, peers, is_loaded)

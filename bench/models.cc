@@ -9,12 +9,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "heddle/bench/peers/timing.h"
 #include "heddle/heddle.h"
 
 namespace {
@@ -223,7 +223,7 @@ Tensor cell(const Tensor& h, const Tensor& x, const Tensor& w, const Tensor& u) 
 
 // ----- ways, in turns
 
-using Clock = std::chrono::steady_clock;
+using peers::Clock;
 
 // What to time, and how long; empty: all of them.
 struct Options {
@@ -234,15 +234,8 @@ struct Options {
 struct Way {
   std::string name;
   std::function<std::vector<double>()> run;  // once; what it found
-  std::vector<double> seconds = {}, processor_seconds = {};
+  peers::Times times = {};
 };
-
-// What all threads used: on a machine that others use too, time that is comparable.
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
   return std::ranges::equal(a, b, [](double x, double y) {
@@ -268,25 +261,9 @@ bool take_turns(const char* model, double units, const char* unit, std::vector<W
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
                          options.seconds * static_cast<double>(ways.size())));
   for (int round = 0; round < 5 || Clock::now() < end; ++round) {
-    for (Way& way : ways) {
-      const Clock::time_point begin = Clock::now();
-      const double used = processor_seconds();
-      (void)way.run();
-      way.processor_seconds.push_back(processor_seconds() - used);
-      way.seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
-    }
+    for (Way& way : ways) peers::time_once(way.times, [&] { (void)way.run(); });
   }
-  for (Way& way : ways) {
-    std::ranges::sort(way.seconds);
-    std::ranges::sort(way.processor_seconds);
-    std::printf(
-        "{\"model\": \"%s\", \"way\": \"%s\", \"unit\": \"%s\", \"ns_min\": %.1f, "
-        "\"ns_median\": %.1f, \"cpu_ns_min\": %.1f, \"runs\": %zu}\n",
-        model, way.name.c_str(), unit, 1e9 * way.seconds.front() / units,
-        1e9 * way.seconds[way.seconds.size() / 2] / units,
-        1e9 * way.processor_seconds.front() / units, way.seconds.size());
-  }
-  std::fflush(stdout);
+  for (const Way& way : ways) peers::print(way.name.c_str(), model, unit, units, way.times);
   return is_right;
 }
 

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "timing.h"
+#include "heddle/bench/peers/timing.h"
 
 namespace {
 

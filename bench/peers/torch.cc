@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "timing.h"
+#include "heddle/bench/peers/timing.h"
 
 namespace {
 
