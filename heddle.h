@@ -88,6 +88,7 @@
 #include "heddle/trace/printing.h"
 #include "heddle/trace/program.h"
 #include "heddle/trace/reductions.h"
+#include "heddle/trace/rows.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/shard_map.h"
 #include "heddle/trace/static.h"

@@ -59,6 +59,13 @@ def records(lines, about):
     return found.values()
 
 
+def about():
+    """When, what and where a figure is of."""
+    return {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "commit": git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain") else ""),
+            "cpu": processor()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", nargs="*", help="folders; all of ../shared/peers/programs where none is named")
@@ -67,14 +74,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=11)
     arguments = parser.parse_args()
     programs = arguments.program or sorted(map(str, (ROOT / "../shared/peers/programs").resolve().iterdir()))
-    about = {"date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-             "commit": git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain") else ""),
-             "cpu": processor()}
     folder = ROOT / "bench/history"
     folder.mkdir(exist_ok=True)
-    name = re.sub(r"[^a-z0-9]+", "-", about["cpu"].lower()).strip("-") + ".jsonl"
+    taken = about()
+    name = re.sub(r"[^a-z0-9]+", "-", taken["cpu"].lower()).strip("-") + ".jsonl"
     with (folder / name).open("a") as out:
-        for record in records(measured(arguments, programs), about):
+        for record in records(measured(arguments, programs), taken):
             out.write(json.dumps(record) + "\n")
 
 

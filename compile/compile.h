@@ -133,7 +133,8 @@ class [[nodiscard]] CompiledFunction {
   }
 
   // The program for such arguments, traced if it is new: lower(x).hlo_text(),
-  // lower(x).compile().cost(). Placeholders do as arguments.
+  // lower(x).compile().cost(). Placeholders do as arguments. With a bucket it takes padded ones,
+  // and the number of rows, an s32, after them.
   template <class... Args>
   requires(!(std::is_same_v<Args, SourceLocation> || ...))  //
       TypedProgram<typename decltype(trace_internal::returned_by<const Fn, Args...>())::type,
@@ -217,13 +218,12 @@ class [[nodiscard]] CompiledFunction {
         return specs.size() == sizeof...(Args) && (heddle::has_structure(args, specs[i++]) && ...);
       };
       const auto structure = [&] { return std::vector<TreeSpec>{tree_spec(args)...}; };
-      const auto trace = [&] {
+      const auto run = [&](std::span<const Tensor> traced, TreeSpec& out) {
         const compile_internal::Named named(self.fn, self.graphs.options().name);
-        return trace_internal::trace_of<Args...>(trace_internal::Traceable<Args...>(named, at),
-                                                 args...);
+        return trace_internal::Traceable<Args...>(named, at)(structure(), traced, out);
       };
       return use(self.graphs, Call{trace_internal::type_tag<std::tuple<Args...>>(), leaves,
-                                   has_structure, structure, trace, at});
+                                   has_structure, structure, run, at});
     }
   }
 
@@ -234,7 +234,7 @@ class [[nodiscard]] CompiledFunction {
 // It is traced when it is called.
 //
 // options  .name in HLO, errors and explanations; .donate, arguments by number or path; .device,
-//          "pjrt:cuda:1"; .max_graphs
+//          "pjrt:cuda:1"; .max_graphs; .bucket for sizes that vary (compile/bucket.h)
 // errors   Error where fn is a null pointer or an empty std::function
 template <class Fn>
 requires(!std::is_convertible_v<Fn, Tensor>)  //

@@ -7,12 +7,15 @@
 
 #include "heddle/base/settings.h"
 #include "heddle/compile/compile.h"
+#include "heddle/compile/internal/padded.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/runtime/registry.h"
+#include "heddle/runtime/transfer.h"
 #include "heddle/trace/mesh.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/rows.h"
 #include "heddle/trace/surroundings.h"
 
 namespace heddle::compile_internal {
@@ -82,22 +85,46 @@ bool have_same_types(std::span<const Tensor> a, std::span<const Tensor> b) {
   });
 }
 
+bool has_rows(const Call& call, size_t leaf) {
+  return call.rows.leaves != nullptr && call.rows.leaves->have[leaf];
+}
+// The type that a leaf is run with.
+Shape padded(const Call& call, size_t leaf) {
+  const Shape& shape = call.leaves[leaf].shape();
+  return has_rows(call, leaf) ? of_rows(shape, call.rows.size) : shape;
+}
+bool has_type(const Call& call, size_t leaf, const Shape& type) {
+  const Shape& shape = call.leaves[leaf].shape();
+  if (!has_rows(call, leaf)) return same_type(shape, type);
+  if (shape.dtype() != type.dtype() || type.rank() == 0 || call.rows.size != type.dimension(0))
+    return false;
+  return std::ranges::equal(std::span(shape.dimensions()).subspan(1),
+                            std::span(type.dimensions()).subspan(1));
+}
+
 bool fits(const Graph& graph, const Call& call) {
   const std::vector<SignatureLeaf>& leaves = graph.program.signature().arguments;
   if (graph.surroundings != surroundings()) return false;
-  if (graph.types != call.types || leaves.size() != call.leaves.size()) return false;
-  for (size_t i = 0; i < leaves.size(); ++i) {
+  if (graph.types != call.types || graph.shardings.size() != call.leaves.size()) return false;
+  if ((graph.rows.leaves == nullptr) != (call.rows.leaves == nullptr)) return false;
+  for (size_t i = 0; i < call.leaves.size(); ++i) {
     const Tensor& leaf = call.leaves[i];
-    if (!leaf.is_valid() || !same_type(leaf.shape(), leaves[i].shape)) return false;
+    if (!leaf.is_valid() || !has_type(call, i, leaves[i].shape)) return false;
     if (!is_same(leaf.node()->sharding, graph.shardings[i])) return false;
   }
-  return call.has_structure(graph.program.argument_specs());
+  return call.has_structure(graph.structure);
 }
 
 // ----- why a call has no graph
 
 std::string sharding_text(const ShardingPtr& sharding) {
   return sharding ? to_string(*sharding) : "no sharding";
+}
+
+// "f32[11,4] padded to f32[16,4]"
+std::string type_text(const Call& call, size_t leaf) {
+  const std::string own = to_string(call.leaves[leaf].shape());
+  return has_rows(call, leaf) ? base::cat(own, " padded to ", to_string(padded(call, leaf))) : own;
 }
 
 // How a call differs from a graph.
@@ -118,7 +145,7 @@ std::string named_or_none(const std::string& surroundings) {
 Difference difference(const Graph& graph, const Call& call) {
   constexpr int64_t kOtherStructure = int64_t{1} << 32;
   const std::vector<TreeSpec> have = call.structure();
-  const std::vector<TreeSpec>& want = graph.program.argument_specs();
+  const std::vector<TreeSpec>& want = graph.structure;
   if (have.size() != want.size()) {
     return {2 * kOtherStructure,
             base::cat("it has ", have.size(), have.size() == 1 ? " argument" : " arguments"),
@@ -137,18 +164,23 @@ Difference difference(const Graph& graph, const Call& call) {
     return found;
   }
   const std::vector<SignatureLeaf>& leaves = graph.program.signature().arguments;
-  for (size_t i = 0; i < leaves.size(); ++i) {
+  for (size_t i = 0; i < call.leaves.size(); ++i) {
     const Tensor& leaf = call.leaves[i];
     if (!leaf.is_valid()) continue;
     const ShardingPtr& sharding = leaf.node()->sharding;
-    const bool has_type = same_type(leaf.shape(), leaves[i].shape);
-    if (has_type && is_same(sharding, graph.shardings[i])) continue;
+    const bool fits_type = has_type(call, i, leaves[i].shape);
+    if (fits_type && is_same(sharding, graph.shardings[i])) continue;
     if (found.size++ > 0) continue;
-    found.what = base::cat(leaves[i].path, has_type ? " has " : " is ",
-                           has_type ? sharding_text(sharding) : to_string(leaf.shape()));
-    found.was = has_type ? base::cat("it has ", sharding_text(graph.shardings[i]))
-                         : base::cat("it is ", to_string(leaves[i].shape));
+    found.what = base::cat(leaves[i].path, fits_type ? " has " : " is ",
+                           fits_type ? sharding_text(sharding) : type_text(call, i));
+    found.was = fits_type ? base::cat("it has ", sharding_text(graph.shardings[i]))
+                          : base::cat("it is ", to_string(leaves[i].shape));
   }
+  const bool is_padded = call.rows.leaves != nullptr, was_padded = graph.rows.leaves != nullptr;
+  if (found.size == 0 && is_padded != was_padded)
+    return {1,
+            is_padded ? "its rows are padded" : "it is called inside of a trace, without padding",
+            was_padded ? "they are padded" : "they are not"};
   if (found.size == 0 && graph.surroundings != surroundings())
     return {1, base::cat("it is called inside of ", named_or_none(surroundings())),
             base::cat("it was inside of ", named_or_none(graph.surroundings))};
@@ -197,7 +229,7 @@ std::string change(const Program& was, const Program& is) {
 }  // namespace
 
 Graphs::Graphs(FunctionOptions options, SourceLocation made_at)
-    : options_(std::move(options)), made_at_(made_at) {
+    : options_(std::move(options)), made_at_(made_at), buckets_(options_.bucket, label(), made_at) {
   if (options_.max_graphs < 1) {
     throw Error(base::invalid_argument("compile: max_graphs is ", int64_t{options_.max_graphs},
                                        "; it must be at least 1"),
@@ -213,6 +245,8 @@ FunctionStats Graphs::stats() const {
   const std::lock_guard lock(mutex_);
   FunctionStats stats = stats_;
   stats.calls = calls_;
+  stats.rows = rows_;
+  stats.padded_rows = padded_rows_;
   return stats;
 }
 
@@ -229,6 +263,34 @@ GraphPtr Graphs::latest(std::string_view op, SourceLocation at) const {
               at);
 }
 
+std::shared_ptr<const RowLeaves> Graphs::row_leaves(const Call& call) const {
+  const auto is_it = [&](const auto& known) {
+    return known.types == call.types && call.has_structure(known.structure);
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(row_plans_, is_it);
+    if (found != row_plans_.end()) return found->leaves;
+  }
+  std::vector<TreeSpec> structure = call.structure();
+  auto leaves =
+      std::make_shared<const RowLeaves>(buckets_.leaves_of(structure, options_.donate, call.at));
+  const std::lock_guard lock(mutex_);
+  // Structures come without end where a list grows at each call: graphs of them are an Error soon.
+  if (row_plans_.size() < static_cast<size_t>(int64_t{options_.max_graphs}))
+    row_plans_.push_back({call.types, std::move(structure), leaves});
+  return leaves;
+}
+
+Call Graphs::with_rows(const Call& call) const {
+  if (!buckets_.are_used() || trace_internal::Recorder::current() != nullptr) return call;
+  Call with = call;
+  with.rows.leaves = row_leaves(call);
+  with.rows.count = buckets_.rows_of(*with.rows.leaves, call.leaves, call.at);
+  with.rows.size = buckets_.size_for(with.rows.count, call.at);
+  return with;
+}
+
 GraphPtr Graphs::find_known(const Call& call, bool* is_latest) const {
   const std::lock_guard lock(mutex_);
   if (latest_ != nullptr && latest_->is_for_good && fits(*latest_, call)) {
@@ -240,7 +302,8 @@ GraphPtr Graphs::find_known(const Call& call, bool* is_latest) const {
   return found == graphs_.end() ? nullptr : *found;
 }
 
-std::string Graphs::explain(const Call& call) const {
+std::string Graphs::explain(const Call& asked) const {
+  const Call call = with_rows(asked);
   return find_known(call) != nullptr ? "" : base::cat(label(), ": ", why(call));
 }
 
@@ -266,10 +329,13 @@ void Graphs::tell_miss(std::string text) {
   last_miss_ = std::move(text);
 }
 
-GraphPtr Graphs::find(const Call& call) {
+GraphPtr Graphs::find(const Call& asked) {
+  const Call call = with_rows(asked);
+  const bool checks = options_.check || checks_all();
   bool is_latest = false;
   if (GraphPtr known = find_known(call, &is_latest)) {
-    if (options_.check || checks_all()) check_unchanged(*known, call);
+    if (checks) check_unchanged(*known, call);
+    if (checks) check_padding(*known, call);
     if (is_latest) return known;
     const std::lock_guard lock(mutex_);
     latest_ = known;
@@ -277,7 +343,9 @@ GraphPtr Graphs::find(const Call& call) {
   }
   const std::lock_guard lock(trace_mutex());
   if (GraphPtr known = find_known(call)) return known;  // another thread traced it
-  return trace(call);
+  GraphPtr made = trace(call);
+  if (checks) check_padding(*made, call);
+  return made;
 }
 
 GraphPtr Graphs::trace(const Call& call) {
@@ -299,17 +367,26 @@ GraphPtr Graphs::trace(const Call& call) {
       throw Error(base::resource_exhausted(
                       label(), ": this call needs a graph more, and max_graphs is ",
                       int64_t{options_.max_graphs}, ": ", reason,
-                      "; pad what varies to a few sizes, pass a Static that varies as a Tensor, or "
-                      "give compile a greater max_graphs"),
+                      buckets_.are_used() ? "; give its bucket fewer sizes"
+                                          : "; pad what varies to a few sizes, as .bucket does",
+                      ", pass a Static that varies as a Tensor, or give compile a greater "
+                      "max_graphs"),
                   call.at);
     }
   }
   const Clock::time_point start = Clock::now();
   auto graph = [&] {
     const Traces running(this, call);
-    return std::make_shared<Graph>(call.trace());
+    if (call.rows.leaves == nullptr)
+      return std::make_shared<Graph>(trace_once(call, options_.name));
+    PaddedProgram traced = trace_padded(call, buckets_, options_.name, label());
+    auto made = std::make_shared<Graph>(std::move(traced.program));
+    made->cut = std::move(traced.cut);
+    return made;
   }();
   graph->types = call.types;
+  graph->structure = call.structure();
+  graph->rows = call.rows;
   graph->surroundings = surroundings();
   graph->traced_at = call.at;
   for (const Tensor& leaf : call.leaves) graph->shardings.push_back(leaf.node()->sharding);
@@ -321,7 +398,8 @@ GraphPtr Graphs::trace(const Call& call) {
       base::cat(label(), ": graph ", graph->number, " for the call at ", call.at, ": ", reason));
   const std::lock_guard lock(mutex_);
   stats_.trace_seconds += seconds_since(start);
-  graph->is_for_good = std::ranges::none_of(graph->program.captures(), &Tensor::is_traced);
+  graph->is_for_good = trace_internal::RowScope::current() == nullptr &&
+                       std::ranges::none_of(graph->program.captures(), &Tensor::is_traced);
   if (graph->is_for_good) graphs_.push_back(graph);
   return latest_ = std::move(graph);
 }
@@ -330,13 +408,42 @@ void Graphs::check_unchanged(const Graph& graph, const Call& call) const {
   const std::lock_guard lock(trace_mutex());
   const std::string changed = [&] {
     const Traces running(this, call);
-    return change(graph.program, call.trace());
+    return change(graph.program, trace_once(call, options_.name));
   }();
   if (changed.empty()) return;
   throw Error(base::failed_precondition(
                   label(), ": it is another function than when graph ", graph.number,
                   " was traced at ", graph.traced_at, ": ", changed,
                   "; what a compiled function reads must not change: pass it as an argument"),
+              call.at);
+}
+
+void Graphs::check_padding(Graph& graph, const Call& call) const {
+  if (graph.rows.leaves == nullptr || call.rows.count == call.rows.size) return;
+  const auto has_value = [](const Tensor& leaf) { return leaf.node()->buffer != nullptr; };
+  if (!std::ranges::all_of(call.leaves, has_value)) return;  // for lower(placeholders)
+  if (graph.is_padding_checked) return;
+  Call exact = call;
+  exact.rows = {};
+  const Program program = [&] {
+    const std::lock_guard lock(trace_mutex());
+    const Traces running(this, exact);
+    return trace_once(exact, options_.name);
+  }();
+  const std::vector<Tensor> without = program.run(call.leaves, call.at);
+  const auto run = [&](const std::vector<Tensor>& padded) {
+    return graph.program.run(padded, call.at);
+  };
+  const std::vector<Tensor> with =
+      run_padded(graph, call.leaves[graph.rows.leaves->first].node()->buffer->device(), call.leaves,
+                 run, call.at);
+  const std::string shows = padding_shows(graph.program.signature(), with, without);
+  graph.is_padding_checked = shows.empty();
+  if (shows.empty()) return;
+  throw Error(base::failed_precondition(label(), ": of ", call.rows.count, " rows padded to ",
+                                        call.rows.size, ", ", shows,
+                                        "; use row_mask(x) and valid_rows(x) where rows come "
+                                        "together"),
               call.at);
 }
 
@@ -378,7 +485,35 @@ std::vector<Tensor> Graphs::run(Graph& graph, std::span<const Tensor> leaves, So
              : captured != captures.end() ? &captured->node()->buffer->device()
                                           : value_or_throw(runtime::find_default_device(), at);
   }
-  return compiled_for(graph, *device, at).run(leaves, at);
+  if (graph.rows.leaves == nullptr) return compiled_for(graph, *device, at).run(leaves, at);
+  const int64_t count = leaves[graph.rows.leaves->first].shape().dimension(0);
+  rows_.fetch_add(count, std::memory_order_relaxed);
+  padded_rows_.fetch_add(graph.rows.size - count, std::memory_order_relaxed);
+  return run_padded(
+      graph, *device, leaves,
+      [&](const std::vector<Tensor>& padded) {
+        return compiled_for(graph, *device, at).run(padded, at);
+      },
+      at);
+}
+
+std::vector<Tensor> Graphs::run_padded(
+    const Graph& graph, Device& device, std::span<const Tensor> leaves,
+    base::FunctionRef<std::vector<Tensor>(const std::vector<Tensor>&)> run,
+    SourceLocation at) const {
+  const RowLeaves& with = *graph.rows.leaves;
+  const int64_t size = graph.rows.size, count = leaves[with.first].shape().dimension(0);
+  std::vector<Tensor> arguments(leaves.begin(), leaves.end());
+  for (size_t i = 0; i < leaves.size() && count < size; ++i) {
+    if (with.have[i]) arguments[i] = buckets_.pad(leaves[i], size, with.paths[i], at);
+  }
+  arguments.push_back(trace_internal::tensor_of(
+      value_or_throw(runtime::number_to_device(device, Literal::scalar(s32, count)), at), at));
+  std::vector<Tensor> results = run(arguments);
+  for (size_t i = 0; i < results.size() && count < size; ++i) {
+    if (graph.cut[i]) results[i] = Buckets::cut(results[i], count, at);
+  }
+  return results;
 }
 
 }  // namespace heddle::compile_internal
@@ -394,9 +529,13 @@ std::string to_string(const FunctionStats& stats) {
     std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
     return std::string(text);
   };
-  return base::cat(count(stats.calls, "call"), ", ", count(stats.graphs, "graph"), " traced in ",
-                   milliseconds(stats.trace_seconds), ", ", count(stats.compiles, "compile"),
-                   " in ", milliseconds(stats.compile_seconds));
+  return base::cat(
+      count(stats.calls, "call"), ", ", count(stats.graphs, "graph"), " traced in ",
+      milliseconds(stats.trace_seconds), ", ", count(stats.compiles, "compile"), " in ",
+      milliseconds(stats.compile_seconds),
+      stats.rows + stats.padded_rows == 0
+          ? ""
+          : base::cat(", ", count(stats.rows, "row"), " and ", stats.padded_rows, " of padding"));
 }
 
 std::ostream& operator<<(std::ostream& out, const FunctionStats& stats) {

@@ -15,6 +15,7 @@
 #include "heddle/base/function_ref.h"
 #include "heddle/base/int.h"
 #include "heddle/base/source_location.h"
+#include "heddle/compile/bucket.h"
 #include "heddle/trace/compiled_program.h"
 #include "heddle/trace/program.h"
 
@@ -26,13 +27,18 @@ struct FunctionOptions {
   std::vector<Donated> donate = {};  // what each run may take the memory of, as RunOptions
   std::optional<std::string> device = {};  // unset: that of the arguments
   // Traces again at each call, and throws Error where `fn` has become another function: where what
-  // it reads has changed. For tests and debugging; HEDDLE_CHECK_COMPILED=1 does so for all.
+  // it reads has changed. With a bucket, the first call of each graph that is padded runs without
+  // padding too, and is an Error where the results differ. For tests and debugging;
+  // HEDDLE_CHECK_COMPILED=1 does so for all.
   bool check = false;
   // Calls outside of traces look at every float that an operation gives, and the first NaN is the
   // run's error: which operation, which step of which loop, which line. Slow; off, it costs
   // nothing.
   bool check_nans = false;
   base::Int max_graphs = 32;  // a call that would make one more is an Error
+  // Arguments whose sizes along axis 0 vary freely are padded to a few sizes; off unless it has
+  // arguments.
+  Bucket bucket = {};
 };
 
 // What a compiled function has done since it was made. Seconds are wall time.
@@ -42,11 +48,20 @@ struct FunctionStats {
   int64_t compiles = 0;  // of a graph for a device; an equal program may have been there already
   double trace_seconds = 0;
   double compile_seconds = 0;
+  int64_t rows = 0;         // with a bucket: of the arguments of all calls
+  int64_t padded_rows = 0;  // that were added to them
 };
 
 }  // namespace heddle
 
 namespace heddle::compile_internal {
+
+// The rows of a call, where it has a bucket.
+struct RowsOfCall {
+  std::shared_ptr<const RowLeaves> leaves = {};  // null: it has none
+  int64_t count = 0;
+  int64_t size = 0;  // that they are padded to
+};
 
 // One call, as its template sees it; asked for what a hit does not need only on a miss.
 struct Call {
@@ -54,8 +69,10 @@ struct Call {
   std::span<const Tensor> leaves;
   base::FunctionRef<bool(const std::vector<TreeSpec>&)> has_structure;
   base::FunctionRef<std::vector<TreeSpec>()> structure;
-  base::FunctionRef<Program()> trace;
+  // Runs the function on traced leaves: those of the results, and their structure.
+  base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> run;
   SourceLocation at;
+  RowsOfCall rows = {};
 };
 
 // What one set of arguments was traced to.
@@ -63,12 +80,16 @@ struct Graph {
   explicit Graph(Program traced) : program(std::move(traced)) {}
 
   int64_t number = 0;  // from 1
-  Program program;
+  Program program;     // with a bucket its last argument is the number of rows
   const void* types = nullptr;
+  std::vector<TreeSpec> structure = {};  // of the arguments
+  RowsOfCall rows = {};                  // of the call that it was traced for
+  std::vector<bool> cut = {};            // results that have rows
   std::string surroundings = {};  // shard_map and named vmaps that it was traced in
   std::vector<std::shared_ptr<const hlo::Sharding>> shardings = {};  // of the leaves
   SourceLocation traced_at = {};
   bool is_for_good = true;  // else it captures values of the trace that it was made in
+  std::atomic<bool> is_padding_checked = false;
   std::mutex mutex = {};    // guards the rest
   std::vector<CompiledProgram> compiled = {};  // one for each device
 };
@@ -98,18 +119,35 @@ class Graphs {
   [[nodiscard]] GraphPtr latest(std::string_view op, SourceLocation at) const;
 
  private:
+  // The same with its rows, where a bucket is meant. Inside of a trace none is: sizes are known.
+  [[nodiscard]] Call with_rows(const Call& call) const;
+  [[nodiscard]] std::shared_ptr<const RowLeaves> row_leaves(const Call& call) const;
   // `is_latest`: set where it is the graph that was called last.
   [[nodiscard]] GraphPtr find_known(const Call& call, bool* is_latest = nullptr) const;
   [[nodiscard]] std::string why(const Call& call) const;
   GraphPtr trace(const Call& call);
   void check_unchanged(const Graph& graph, const Call& call) const;
+  void check_padding(Graph& graph, const Call& call) const;
   CompiledProgram compiled_for(Graph& graph, Device& device, SourceLocation at);
+  // Calls run(arguments of the program) and cuts what it gives.
+  std::vector<Tensor> run_padded(
+      const Graph& graph, Device& device, std::span<const Tensor> leaves,
+      base::FunctionRef<std::vector<Tensor>(const std::vector<Tensor>&)> run,
+      SourceLocation at) const;
   void tell_miss(std::string text);
 
   FunctionOptions options_;
   SourceLocation made_at_;
-  std::atomic<int64_t> calls_ = 0;
+  Buckets buckets_;
+  std::atomic<int64_t> calls_ = 0, rows_ = 0, padded_rows_ = 0;
   mutable std::mutex mutex_;  // guards what follows
+  // By the types and the structure of the arguments.
+  struct RowPlan {
+    const void* types;
+    std::vector<TreeSpec> structure;
+    std::shared_ptr<const RowLeaves> leaves;
+  };
+  mutable std::vector<RowPlan> row_plans_;
   std::vector<GraphPtr> graphs_;
   GraphPtr latest_;
   FunctionStats stats_;

@@ -12,6 +12,7 @@
 #include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/rows.h"
 #include "heddle/trace/scalar_fragment.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/surroundings.h"
@@ -82,6 +83,7 @@ void append_surroundings(std::string& structure) {
   if (const auto* scope = ManualScope::current())
     base::append(structure, to_string(scope->mesh()), " ", base::join(scope->axes(), ","));
   base::append(structure, LaneScope::all_around());
+  RowScope::append(structure);
 }
 
 ManualScope::ManualScope(const Mesh& mesh, const std::vector<std::string>& axes)

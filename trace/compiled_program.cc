@@ -131,14 +131,15 @@ const std::shared_ptr<runtime::Executable>& CompiledProgram::executable(SourceLo
 
 namespace {
 
-// Reads what is donated: as leaves of the signature's arguments.
-class Donations {
- public:
-  Donations(const Program& program, SourceLocation at)
-      : signature_(program.signature(at)), specs_(program.argument_specs(at)), at_(at) {}
+using trace_internal::PartsOf;
 
-  std::vector<int> leaves_of(const std::vector<Donated>& donate) {
-    for (const Donated& item : donate) {
+// Reads parts of arguments: as leaves.
+class Parts {
+ public:
+  Parts(const PartsOf& of, SourceLocation at) : of_(of), at_(at) {}
+
+  std::vector<int> leaves_of(const std::vector<Donated>& parts) {
+    for (const Donated& item : parts) {
       const std::vector<int> found = item.path() ? of_path(*item.path()) : of_argument(item);
       for (int leaf : found) add(leaf);
     }
@@ -148,8 +149,7 @@ class Donations {
  private:
   void add(int leaf) {
     if (std::ranges::count(leaves_, leaf) > 0) {
-      throw Error(base::invalid_argument("with: donates ",
-                                         signature_.arguments[static_cast<size_t>(leaf)].path,
+      throw Error(base::invalid_argument(of_.does, of_.leaves[static_cast<size_t>(leaf)].path,
                                          " twice; name it once"),
                   at_);
     }
@@ -157,21 +157,17 @@ class Donations {
   }
 
   [[nodiscard]] std::vector<int> of_argument(const Donated& item) const {
-    const int arguments = static_cast<int>(specs_.size());
+    const int arguments = static_cast<int>(of_.specs.size());
     if (item.argument() < 0 || item.argument() >= arguments) {
-      throw Error(base::invalid_argument("with: donates argument ", item.argument(), "; ",
-                                         program_named(signature_.name), " has ", arguments,
-                                         ", counted from 0",
-                                         signature_.captures.empty()
-                                             ? ""
-                                             : ", and what it captures cannot be donated: pass it"),
+      throw Error(base::invalid_argument(of_.does, "argument ", item.argument(), "; ", of_.whose,
+                                         " has ", arguments, ", counted from 0", of_.captures),
                   at_);
     }
     const auto argument = static_cast<size_t>(item.argument());
     int first = 0;
-    for (size_t i = 0; i < argument; ++i) first += static_cast<int>(leaf_count(specs_[i]));
+    for (size_t i = 0; i < argument; ++i) first += static_cast<int>(leaf_count(of_.specs[i]));
     std::vector<int> leaves;
-    for (size_t i = 0; i < leaf_count(specs_[argument]); ++i)
+    for (size_t i = 0; i < leaf_count(of_.specs[argument]); ++i)
       leaves.push_back(first + static_cast<int>(i));
     return leaves;
   }
@@ -190,14 +186,14 @@ class Donations {
   [[nodiscard]] std::vector<int> of_path(const std::string& path) const {
     std::vector<int> whole, part;
     std::string first;  // argument that has the part
-    for (size_t i = 0; i < signature_.arguments.size(); ++i) {
-      const std::string_view leaf = signature_.arguments[i].path;
+    for (size_t i = 0; i < of_.leaves.size(); ++i) {
+      const std::string_view leaf = of_.leaves[i].path;
       if (is_within(leaf, path)) whole.push_back(static_cast<int>(i));
       const size_t begin = behind_argument(leaf);
       if (begin == leaf.size() || !is_within(leaf.substr(begin), path)) continue;
       const std::string argument(leaf.substr(0, leaf.find_first_of(".[")));
       if (!part.empty() && argument != first && whole.empty()) {
-        throw Error(base::invalid_argument("with: donates \"", path, "\", which is in ", first,
+        throw Error(base::invalid_argument(of_.does, "\"", path, "\", which is in ", first,
                                            " and in ", argument, "; write \"", first,
                                            leaf[begin - 1] == '.' ? "." : "", path, "\""),
                     at_);
@@ -207,43 +203,48 @@ class Donations {
     }
     if (!whole.empty()) return whole;
     if (!part.empty()) return part;
-    throw Error(
-        base::invalid_argument(
-            "with: donates \"", path, "\"; ", program_named(signature_.name),
-            " has no such argument, it has ", known(),
-            signature_.captures.empty() ? "" : ", and what it captures cannot be donated: pass it"),
-        at_);
+    throw Error(base::invalid_argument(of_.does, "\"", path, "\"; ", of_.whose,
+                                       " has no such argument, it has ", known(), of_.captures),
+                at_);
   }
 
   // The paths that there are.
   [[nodiscard]] std::string known() const {
     constexpr size_t kMost = 20;
     std::vector<std::string> paths;
-    for (const SignatureLeaf& leaf : signature_.arguments) {
+    for (const SignatureLeaf& leaf : of_.leaves) {
       if (paths.size() == kMost) break;
       paths.push_back(leaf.path);
     }
-    const size_t more = signature_.arguments.size() - paths.size();
+    const size_t more = of_.leaves.size() - paths.size();
     return paths.empty() ? "none"
                          : base::cat(base::join(paths, ", "),
                                      more > 0 ? base::cat(" and ", more, " more") : "");
   }
 
-  const Signature& signature_;
-  const std::vector<TreeSpec>& specs_;
+  const PartsOf& of_;
   SourceLocation at_;
   std::vector<int> leaves_;
 };
 
 }  // namespace
 
+std::vector<int> trace_internal::leaves_of(const std::vector<Donated>& parts, const PartsOf& of,
+                                           SourceLocation at) {
+  return Parts(of, at).leaves_of(parts);
+}
+
 CompiledProgram CompiledProgram::with(const RunOptions& options, SourceLocation at) const {
   State next = state("with", at);
-  next.run_options = {.donate = Donations(next.program, at).leaves_of(options.donate),
+  const Signature& signature = next.program.signature(at);
+  const trace_internal::PartsOf of{
+      signature.arguments, next.program.argument_specs(at), "with: donates ",
+      program_named(signature.name),
+      signature.captures.empty() ? "" : ", and what it captures cannot be donated: pass it"};
+  next.run_options = {.donate = trace_internal::leaves_of(options.donate, of, at),
                       .only_if_room = options.only_if_room,
                       .stop = options.stop};
   next.donated_as.clear();
-  const Signature& signature = next.program.signature(at);
   for (int leaf : next.run_options.donate) {
     next.donated_as.push_back(std::make_shared<const std::string>(
         base::cat(signature.arguments[static_cast<size_t>(leaf)].path, " of ",

@@ -47,6 +47,22 @@ class Donated {
   std::optional<std::string> path_;
 };
 
+namespace trace_internal {
+
+// The arguments that Donated is read for, and what errors say of them.
+struct PartsOf {
+  const std::vector<SignatureLeaf>& leaves;
+  const std::vector<TreeSpec>& specs;
+  std::string_view does;           // "with: donates "
+  std::string whose;               // "the program 'step'"
+  std::string_view captures = {};  // why what it captures is none; empty: it captures nothing
+};
+// The numbers of the leaves. errors: throws Error for an argument that there is none of, a part
+// that is none, with those there are, or a leaf that is named twice
+std::vector<int> leaves_of(const std::vector<Donated>& parts, const PartsOf& of, SourceLocation at);
+
+}  // namespace trace_internal
+
 struct RunOptions {
   std::vector<Donated> donate = {};
   // Unavailable instead of a wait, where the device has as much in flight as it may

@@ -143,6 +143,8 @@ std::vector<FunctionSample> creation() {
       {"linspace", [](In i) { return Tensors{linspace(0, 1, 3, i.t)}; }},
       {"eye", [](In i) { return Tensors{eye(3, {}, 0, i.t)}; }},
       {"one_hot", [](In i) { return Tensors{one_hot(i.rows, 3, i.t)}; }},
+      {"row_mask", [](In i) { return Tensors{row_mask(i.x)}; }},
+      {"valid_rows", [](In i) { return Tensors{valid_rows(i.x)}; }},
       {"tril", [](In i) { return Tensors{tril(i.x)}; }},
       {"triu", [](In i) { return Tensors{triu(i.x)}; }},
       {"array",

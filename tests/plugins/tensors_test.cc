@@ -56,6 +56,27 @@ std::string error_of(const std::function<void()>& fn) {
   return "no error";
 }
 
+// Memory of a plugin is none of the host's: a new size compiles a pad and a cut, and not fn.
+TEST_F(TensorsOnXla, ABucketPadsAndCutsByPrograms) {
+  const auto f = compile(
+      [](const Tensor& x) {
+        return std::pair(x * 2, sum(where(row_mask(x), x, 0)) / valid_rows(x).astype(f32));
+      },
+      {.bucket = {.arguments = {0}, .repeat_last = true}});
+  const auto runs = [&](int64_t rows) {
+    const Tensor x = arange(rows).astype(f32) + 1.0;
+    const auto [twice, mean_of_rows] = f(x);
+    EXPECT_EQ(twice.to_vector<float>(), (x * 2).to_vector<float>());
+    EXPECT_FLOAT_EQ(mean_of_rows.item<float>(), static_cast<float>(rows + 1) / 2);
+  };
+  for (int64_t rows : {3, 5, 8, 11}) runs(rows);
+  EXPECT_EQ(f.stats().compiles, 2);
+  const Tensor x = ones({5});
+  EXPECT_EQ(effects_of([&] { (void)f(x); }).compiles, 0) << "its pad and its cut are there";
+  expect_zero_bytes_up([&] { (void)f(x); });
+  EXPECT_EQ(effects_of([&] { (void)f(ones({6})); }).compiles, 3) << "ones, a pad and a cut";
+}
+
 Program maximum_of_two() {
   return trace([](Tensor a, Tensor b) { return maximum(a, b); }, placeholder({4}, f32),
                placeholder({4}, f32));

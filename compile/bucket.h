@@ -1,0 +1,84 @@
+// Bucket: the option of compile(fn, {.bucket = ..}) for arguments of many sizes. Arguments are
+// padded along axis 0 to one of a few sizes, so that fn is compiled for these alone.
+//
+//   auto score = compile(fn, {.bucket = {.arguments = {1}}});
+//   Tensor out = score(w, x);   // x: f32[11,4] is run as f32[16,4]; out: f32[11]
+//
+// fn must keep rows apart, or ask which of them are the caller's (trace/rows.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heddle/base/int.h"
+#include "heddle/base/source_location.h"
+#include "heddle/trace/compiled_program.h"
+#include "heddle/trace/tensor.h"
+#include "heddle/trace/tree.h"
+
+namespace heddle {
+
+struct Bucket {
+  // What has rows along axis 0, the same number in all: arguments by number, all leaves of each, or
+  // parts by path, as .donate has them. None: there are no buckets.
+  std::vector<Donated> arguments = {};
+  // The sizes that rows are padded to are the smallest, its double, and so on up to the largest.
+  base::Int smallest = 8;
+  std::optional<base::Int> largest = {};  // unset: there is none; a call with more is an Error
+  std::vector<int64_t> sizes = {};        // in their place; ascending
+  // The elements of rows that are added, as numbers; or the caller's last row once more.
+  double fill = 0;
+  bool repeat_last = false;
+  // fn mixes rows without a mask, and the padding is right for that: a sum over rows of zeros.
+  // Otherwise that is an Error.
+  bool may_mix_rows = false;
+};
+
+namespace compile_internal {
+
+// The leaves of a call that have rows.
+struct RowLeaves {
+  std::vector<bool> have;  // by leaf
+  std::vector<std::string> paths;
+  size_t first = 0;
+};
+
+// What Bucket says, checked.
+class Buckets {
+ public:
+  // `label`: what errors call the function. errors: Error for sizes that are none
+  Buckets(Bucket options, std::string label, SourceLocation at);
+
+  [[nodiscard]] bool are_used() const { return !options_.arguments.empty(); }
+  [[nodiscard]] const Bucket& options() const { return options_; }
+  // errors: Error for an argument that there is none of, or that is donated too
+  [[nodiscard]] RowLeaves leaves_of(const std::vector<TreeSpec>& structure,
+                                    const std::vector<Donated>& donate, SourceLocation at) const;
+  // How many rows these have. errors: Error naming the leaf that has none, or another number
+  [[nodiscard]] int64_t rows_of(const RowLeaves& rows, std::span<const Tensor> leaves,
+                                SourceLocation at) const;
+  // The size that so many rows are padded to. errors: Error where they are more than the largest
+  [[nodiscard]] int64_t size_for(int64_t rows, SourceLocation at) const;
+  // Another one, near: what differs between the two follows the rows.
+  [[nodiscard]] int64_t beside(int64_t size) const;
+
+  // errors: Error where fill is no element of such a tensor
+  void check_fill(DType dtype, const std::string& path, SourceLocation at) const;
+  // x with so many rows, and back. errors: Error of the run that should have made x
+  [[nodiscard]] Tensor pad(const Tensor& x, int64_t rows, const std::string& path,
+                           SourceLocation at) const;
+  [[nodiscard]] static Tensor cut(const Tensor& x, int64_t rows, SourceLocation at);
+
+ private:
+  Bucket options_;
+  std::string label_;
+};
+
+// The type of x with so many rows.
+Shape of_rows(const Shape& shape, int64_t rows);
+
+}  // namespace compile_internal
+}  // namespace heddle

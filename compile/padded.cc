@@ -1,0 +1,128 @@
+#include "heddle/compile/internal/padded.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heddle/base/strings.h"
+#include "heddle/compile/internal/mixed_rows.h"
+#include "heddle/hlo/module.h"
+#include "heddle/trace/rows.h"
+
+namespace heddle::compile_internal {
+namespace {
+
+struct Traced {
+  Program program;
+  bool asks;  // which rows are the caller's
+};
+
+Traced trace_for(const Call& call, int64_t size, const std::string& name) {
+  std::vector<TreeSpec> structure = call.structure();
+  structure.emplace_back();  // the number of rows
+  std::vector<Tensor> leaves(call.leaves.begin(), call.leaves.end());
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (call.rows.leaves->have[i])
+      leaves[i] = placeholder(of_rows(leaves[i].shape(), size), call.at);
+  }
+  leaves.push_back(placeholder(Shape(s32, {}), call.at));
+  bool asks = false;
+  Program program = trace_internal::make_program(
+      name, std::move(structure), leaves,
+      [&](std::span<const Tensor> traced, TreeSpec& out) {
+        trace_internal::RowScope scope(size, traced.back());
+        std::vector<Tensor> results = call.run(traced.first(traced.size() - 1), out);
+        asks = scope.was_asked();
+        return results;
+      },
+      call.at);
+  return {std::move(program), asks};
+}
+
+// The same, and an error says what it was traced for.
+template <class... Parts>
+Traced trace_for(const Call& call, int64_t size, const std::string& name, const Parts&... context) {
+  try {
+    return trace_for(call, size, name);
+  } catch (const Error& e) {
+    throw Error(base::annotate(e.status(), context...), e.where());
+  }
+}
+
+// What sums of other lengths may differ by, beside the largest element.
+double rounding(DType dtype) {
+  switch (dtype) {
+    case f64:
+    case c128: return 1e-9;
+    case f32:
+    case c64: return 1e-4;
+    default: return is_integer(dtype) || dtype == pred ? 0 : 2e-2;
+  }
+}
+
+}  // namespace
+
+std::string padding_shows(const Signature& signature, const std::vector<Tensor>& padded,
+                          const std::vector<Tensor>& without) {
+  for (size_t i = 0; i < padded.size(); ++i) {
+    const Literal have = padded[i].to_literal(), want = without[i].to_literal();
+    double largest = 0;
+    for (int64_t j = 0; j < want.element_count(); ++j) {
+      if (std::isfinite(want.to_double(j)))
+        largest = std::max(largest, std::abs(want.to_double(j)));
+    }
+    for (int64_t j = 0; j < want.element_count(); ++j) {
+      const double a = have.to_double(j), b = want.to_double(j);
+      if (a == b || (std::isnan(a) && std::isnan(b)) ||
+          std::abs(a - b) <= rounding(want.shape().dtype()) * largest)
+        continue;
+      return base::cat(signature.results[i].path, " at ", j, " is ", a, ", and ", b,
+                       " without padding");
+    }
+  }
+  return "";
+}
+
+Program trace_once(const Call& call, const std::string& name) {
+  if (call.rows.leaves != nullptr) return trace_for(call, call.rows.size, name).program;
+  return trace_internal::make_program(name, call.structure(), call.leaves, call.run, call.at);
+}
+
+PaddedProgram trace_padded(const Call& call, const Buckets& buckets, const std::string& name,
+                           const std::string& label) {
+  const int64_t size = call.rows.size, other = buckets.beside(size);
+  for (size_t i = 0; i < call.leaves.size(); ++i) {
+    if (call.rows.leaves->have[i])
+      buckets.check_fill(call.leaves[i].dtype(), call.rows.leaves->paths[i], call.at);
+  }
+  Traced traced = trace_for(call, size, name, label, ": traced for a bucket of ", size, " rows: ");
+  const Program beside = trace_for(call, other, name, label, ": traced for ", other,
+                                   " rows beside ", size, ", which tells what follows the rows: ")
+                             .program;
+  const TwoTraces both{traced.program.module(), beside.module(), size, other};
+  if (!buckets.options().may_mix_rows) {
+    const std::string mixed = traced.asks ? unmasked_rows(both) : mixed_rows(both);
+    if (!mixed.empty())
+      throw Error(base::invalid_argument(
+                      label, ": its rows are padded to a bucket of ", both.rows, ", and ", mixed,
+                      "; ask row_mask(x) or valid_rows(x) which rows are the caller's, or, where "
+                      "the padding is right for that, set bucket.may_mix_rows"),
+                  call.at);
+  }
+  std::vector<bool> cut;
+  const auto &results = traced.program.signature().results, &others = beside.signature().results;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const RowsOf rows =
+        i < others.size() ? rows_of(results[i].shape, others[i].shape, both) : RowsOf::kOther;
+    if (rows == RowsOf::kOther)
+      throw Error(base::invalid_argument(
+                      label, ": ", results[i].path, " is ", to_string(results[i].shape),
+                      " in the bucket of ", both.rows, " rows and ",
+                      i < others.size() ? to_string(others[i].shape) : "nothing", " in that of ",
+                      both.other_rows, "; a result has the rows as axis 0, or nothing of them"),
+                  call.at);
+    cut.push_back(rows == RowsOf::kLeading);
+  }
+  return {std::move(traced.program), std::move(cut)};
+}
+
+}  // namespace heddle::compile_internal
