@@ -2,11 +2,34 @@
 
 #include <map>
 
+#include "heddle/hlo/custom_derivative.h"
+#include "heddle/hlo/debug_calls.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/transform/canonical.h"
 
 namespace heddle::trace_internal {
+namespace {
+
+// Nothing would be shown or checked, and silently: backends run such functions in any order, and
+// drop what gives no result.
+void refuse_debug_calls(std::string_view what, const hlo::Module& function) {
+  for (const hlo::Computation& computation : function.computations) {
+    for (const hlo::Instruction& instruction : computation.instructions) {
+      if (!hlo::is_debug_call(instruction)) continue;
+      const std::string_view name = hlo::is_custom(instruction, hlo::kPrintCall)   ? "debug_print"
+                                    : hlo::is_custom(instruction, hlo::kCheckCall) ? "debug_check"
+                                                                                   : "progress";
+      throw Error(base::invalid_argument(name, ": stands in the function of ",
+                                         PublicCall::function_or(what),
+                                         ", which runs on single elements in any order; look at "
+                                         "what goes in and comes out instead"),
+                  instruction.at);
+    }
+  }
+}
+
+}  // namespace
 
 Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
                          base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
@@ -33,6 +56,7 @@ Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
                     "; a function of single elements may use its arguments and C++ numbers only"),
                 at);
   }
+  refuse_debug_calls(what, traced.module);
   traced = in_canonical_order(std::move(traced), false);
   auto fragment = std::make_shared<const hlo::Module>(std::move(traced.module));
   if (recording && fragments) fragments->keep(place, {*std::move(recording), fragment});

@@ -19,6 +19,15 @@ namespace heddle::pjrt {
 [[nodiscard]] hlo::Module expand_complex_bits(const hlo::Module& module);
 [[nodiscard]] bool has_complex_bits(const hlo::Module& module);
 
+// expand-complex-converts: a complex number converted to pred is a comparison with 0, to an integer
+// a conversion of its real part.
+[[nodiscard]] hlo::Module expand_complex_converts(const hlo::Module& module);
+[[nodiscard]] bool has_complex_converts(const hlo::Module& module);
+
+// expand-powers: powers of integers whose exponents may be above 63 become products of powers.
+[[nodiscard]] hlo::Module expand_powers(const hlo::Module& module);
+[[nodiscard]] bool has_misread_powers(const hlo::Module& module);
+
 // expand-counts: constants {0, 1, 2, ..} of floats of 8 bits and less become iota, and {-0, 1, 2,
 // ..} of floats what XLA does not take for one.
 [[nodiscard]] hlo::Module expand_counts(const hlo::Module& module);

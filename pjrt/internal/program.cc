@@ -176,6 +176,8 @@ StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
   if (has_opcode(out, Opcode::kMulhi)) out = expand_mulhi(out);
   if (has_opcode(out, Opcode::kRaggedDot)) out = expand_ragged_dot(out);
   if (has_complex_bits(out)) out = expand_complex_bits(out);
+  if (has_complex_converts(out)) out = expand_complex_converts(out);
+  if (has_misread_powers(out)) out = expand_powers(out);
   if (has_counts(out)) out = expand_counts(out);
   if (has_unknown_functions(out)) out = expand_functions(out);
   if (has_misread_starts(out)) out = expand_reduce_starts(out);

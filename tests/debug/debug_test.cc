@@ -460,6 +460,32 @@ TEST(DebugMistakes, AreToldOnTheirLine) {
               StartsWith("progress: total is -1; it must be 0 or more"));
 }
 
+// They would show nothing: such a function has no place in the order of effects.
+TEST(DebugMistakes, InFunctionsOfSingleElementsAreErrors) {
+  const Tensor x = array<float>({3, 1, 2});
+  const auto prints = [](const Tensor& a, const Tensor& b) {
+    debug_print("a {}", a);
+    return a + b;
+  };
+  const auto checks = [](const Tensor& a, const Tensor& b) {
+    debug_check(a, "a");
+    return a + b;
+  };
+  const auto compares = [](std::span<const Tensor> v) {
+    progress(scalar(1), 3);
+    return v[0] < v[1];
+  };
+  for (int i = 0; i < 2; ++i) {  // also where the last trace is known
+    EXPECT_THAT(error_of([&] { reduce(x, 0.0f, prints, {0}); }),
+                AllOf(StartsWith("debug_print: stands in the function of reduce, which runs on"),
+                      HasSubstr("[debug_test.cc:")));
+    EXPECT_THAT(error_of([&] { reduce_window(x, 0.0f, checks, {.sizes = 2}); }),
+                StartsWith("debug_check: stands in the function of reduce_window, which"));
+    EXPECT_THAT(error_of([&] { sort_by(std::vector<Tensor>{x}, compares, 0); }),
+                StartsWith("progress: stands in the function of sort_by, which"));
+  }
+}
+
 TEST(DebugSinks, AThrowingOneAndOneThatPrintsDoNoHarm) {
   int calls = 0;
   const DebugSink before = set_debug_sink([&](std::string_view lines) {

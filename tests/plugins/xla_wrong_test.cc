@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "heddle/hlo/evaluate.h"
@@ -44,6 +45,13 @@ void expect_of_both(const std::string& program, const std::vector<Literal>& argu
   EXPECT_EQ(on_xla(program, arguments), want) << program << what;
 }
 
+// x^y modulo 2^32.
+uint32_t power_of(uint32_t x, int y) {
+  uint32_t power = 1;
+  for (int i = 0; i < y; ++i) power *= x;
+  return power;
+}
+
 const std::vector<Literal>& starts(int32_t inner, int32_t outer) {
   static std::vector<Literal> out;
   out = {Literal::scalar(s32, int64_t{inner}), Literal::scalar(s32, int64_t{outer})};
@@ -55,6 +63,31 @@ constexpr char kSliceOfSlice[] =
     "parameter(1) "
     "a = s32[3] dynamic-slice(x, i), dynamic_slice_sizes={3} "
     "ROOT b = s32[2] dynamic-slice(a, j), dynamic_slice_sizes={2} }";
+
+TEST(XlaIsWrong, AboutComplexNumbersAsOthersUnlessTheyAreParted) {
+  using Complex = std::complex<float>;
+  const std::vector<Complex> values = {{0, 1}, {-2, 0}, {INFINITY, 0}, {300, 0}, {0, 0}, {NAN, 0}};
+  const Literal z = Literal::from<Complex>(Shape(c64, {6}), values);
+  const auto converted = [](const std::string& type) {
+    return "ENTRY main { z = c64[6] parameter(0) ROOT r = " + type + "[6] convert(z) }";
+  };
+  const Literal truths =
+      Literal::from<bool>(Shape(pred, {6}), {true, true, true, true, false, true});
+  expect_of_both(converted("pred"), {z}, truths);
+  for (const char* type : {"u8", "s8", "s32", "s64", "u32"})
+    expect_of_both(converted(type), {z}, evaluated(converted(type), {z}), type);
+}
+
+TEST(XlaIsWrong, AboutPowersOfIntegersUnlessExponentsAreCut) {
+  const std::vector<int32_t> x = {0, 2, 3, -3, 1, -1, 7, -1, 2, 0},
+                             y = {64, 64, 65, 127, 4096, 65537, 0, -3, -1, 0};
+  expect_of_both(
+      "ENTRY main { x = s32[10] parameter(0) y = s32[10] parameter(1) "
+      "ROOT r = s32[10] power(x, y) }",
+      {s32s(x), s32s(y)},
+      s32s({0, 0, static_cast<int32_t>(power_of(3, 65)),
+            static_cast<int32_t>(power_of(static_cast<uint32_t>(-3), 127)), 1, -1, 1, -1, 0, 1}));
+}
 
 // Written for plugins so that XLA is right too.
 TEST(XlaIsWrong, AboutSlicesOfSlicesUnlessTheirStartsAreClamped) {
