@@ -40,6 +40,24 @@ constexpr char kSum[] = R"(HloModule sum
 
 hlo::Module parsed(const char* text) { return hlo::parse_text(text).value(); }
 
+// What a destructor of a static compiles after main runs on the evaluator: LLVM's own have run.
+TEST(CpuAtExit, ProgramsAreEvaluated) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // from the start: LLVM is not yet there
+  const auto compile_twice = [] {
+    static const std::unique_ptr<runtime::Backend> backend = make_cpu();
+    static const auto run = [](const char* text) {
+      return backend->compile(parsed(text), {}, *backend->devices()[0]).ok();
+    };
+    std::atexit([] {
+      const bool is_compiled = run("HloModule m ENTRY main { x = f32[9] parameter(0) "
+                                   "ROOT y = f32[9] tanh(x) }");
+      std::fputs(is_compiled ? "it has a program" : "it has none", stderr);
+    });
+    std::exit(run(kSum) ? 0 : 1);
+  };
+  EXPECT_EXIT(compile_twice(), testing::ExitedWithCode(0), "it has a program");
+}
+
 class CpuTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 
@@ -12,6 +13,13 @@ namespace {
 
 constexpr const char* kLibrary = "libheddle_cpu_jit.so";
 constexpr const char* kLlvm = "libLLVM.so.19.1";
+
+// LLVM's own statics end before those that were made before it was loaded, whose destructors may
+// still compile.
+constinit std::atomic<bool> llvm_has_ended = false;
+void note_end_of_llvm() {
+  std::atexit([] { llvm_has_ended = true; });
+}
 
 struct Library {
   JitCompile compile = nullptr;
@@ -30,8 +38,10 @@ Library load() {
     void* compile = library ? dlsym(library, kJitCompileSymbol) : nullptr;
     void* layout = library ? dlsym(library, kJitLayoutSymbol) : nullptr;
     if (compile && layout) {
-      if (reinterpret_cast<JitLayout>(layout)() == jit_layout())
+      if (reinterpret_cast<JitLayout>(layout)() == jit_layout()) {
+        note_end_of_llvm();
         return {reinterpret_cast<JitCompile>(compile), {}};
+      }
       error = base::cat(path, " is of another build of Heddle");
       continue;
     }
@@ -49,6 +59,7 @@ const Library& library() {
 }  // namespace
 
 Status find_code_generator() {
+  if (llvm_has_ended) return base::not_found("cpu: the process ends, and LLVM has ended already");
   if (library().compile != nullptr) return {};
   return base::not_found("cpu: the code generator could not be loaded: ", library().error,
                          "; install LLVM 19 (llvm-19-dev) and build again");
@@ -61,6 +72,8 @@ StatusOr<JitResult> compile_plan(const JitRequest& request) {
   whole.imports = imports;
   JitResult result;
   library().compile(whole, result);
+  static const bool is_noted = (note_end_of_llvm(), true);  // it makes statics when it is used
+  (void)is_noted;
   if (!result.error.empty()) return base::internal_error("cpu: ", result.error);
   if (result.image.has_value()) {
     HEDDLE_ASSIGN_OR_RETURN(result.code, load_code(*result.image, imports));
