@@ -40,6 +40,8 @@ std::string unfinished_name(const fs::path& target) {
 
 StatusOr<MappedFile> MappedFile::open(const std::string& path) {
   if (path.empty()) return invalid_argument("the path is empty; give a file a name");
+  if (path.find('\0') != path.npos)
+    return invalid_argument("the path has a zero byte, which would end it; leave it out");
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     if (errno == ENOENT) return not_found(path, ": there is no such file");
@@ -65,6 +67,8 @@ MappedFile::~MappedFile() {
 
 StatusOr<NewFile> NewFile::create(const std::string& path) {
   if (path.empty()) return invalid_argument("the path is empty; give the file a name");
+  if (path.find('\0') != path.npos)
+    return invalid_argument("the path has a zero byte, which would end it; leave it out");
   std::error_code error;
   fs::path target = path;
   if (fs::is_symlink(fs::symlink_status(target, error))) target = fs::canonical(target, error);

@@ -72,6 +72,8 @@ TEST_F(UsersFiles, KeepPermissionsAndLinks) {
 
 TEST_F(UsersFiles, SayWhyTheyCannotBeReadOrWritten) {
   EXPECT_EQ(read(""), "the path is empty; give a file a name");
+  EXPECT_EQ(read(std::string("a\0b", 3)),
+            "the path has a zero byte, which would end it; leave it out");
   EXPECT_EQ(read("no_such"), "no_such: there is no such file");
   EXPECT_THAT(read(folder_), EndsWith(": is no regular file"));
   EXPECT_THAT(read(path("a/b")), EndsWith(": there is no such file"));

@@ -1,6 +1,7 @@
 #include "heddle/tools/program.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -57,6 +58,8 @@ StatusOr<Program> read_case_of(const std::string& path, const std::string& name)
 }  // namespace
 
 StatusOr<std::string> read_file(const std::string& path) {
+  if (std::filesystem::is_directory(path))
+    return base::invalid_argument(path, ": is a folder; name a file in it");
   std::ifstream in(path, std::ios::binary);
   if (!in) return base::not_found(path, ": cannot be read");
   return std::string(std::istreambuf_iterator<char>(in), {});

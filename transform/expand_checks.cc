@@ -56,9 +56,9 @@ bool only_moves(Opcode opcode) {
 
 // Which values elements of are chosen from, and nothing else: where(x > 0, log(x), 0) may well have
 // NaN in the elements that nobody takes. What is chosen is checked in their place.
-std::vector<bool> chosen_from(const Computation& computation) {
+std::vector<bool> chosen_from(const Computation& computation, bool is_root_chosen_from) {
   std::vector<bool> out(computation.instructions.size(), true);
-  out[computation.root.value] = false;
+  out[computation.root.value] = is_root_chosen_from;
   for (size_t i = out.size(); i-- > 0;) {
     const Instruction& user = computation.instructions[i];
     const bool hands_on =
@@ -66,6 +66,26 @@ std::vector<bool> chosen_from(const Computation& computation) {
     for (size_t k = 0; k < user.operands.size(); ++k) {
       const bool chooses = user.opcode == Opcode::kSelect && k > 0;
       if (!chooses && !hands_on) out[user.operands[k].value] = false;
+    }
+  }
+  return out;
+}
+
+// By computation. What a call gives may be chosen from too: of a branch that some lanes take, of a
+// step that some lanes have left.
+std::vector<std::vector<bool>> chosen_from(const hlo::Module& module) {
+  const size_t count = module.computations.size();
+  std::vector<std::vector<bool>> out(count);
+  std::vector<bool> is_called(count), is_all_chosen(count, true);
+  for (size_t c = count; c-- > 0;) {  // callees stand before their callers
+    const Computation& computation = module.computations[c];
+    out[c] = chosen_from(computation, is_called[c] && is_all_chosen[c]);
+    for (size_t i = 0; i < computation.instructions.size(); ++i) {
+      const Instruction& instruction = computation.instructions[i];
+      for (ComputationId id : instruction.called) {
+        is_called[id.value] = true;
+        if (instruction.opcode != Opcode::kCall || !out[c][i]) is_all_chosen[id.value] = false;
+      }
     }
   }
   return out;
@@ -105,16 +125,19 @@ Value any(const Value& p) {
 // loops around are in, the innermost first; -1 where there are no more.
 class Checks final : public StateThread {
  public:
-  Checks(int64_t loops, bool all) : loops_(std::max<int64_t>(loops, 1)), all_(all) {}
+  Checks(const hlo::Module& module, bool all)
+      : loops_(std::max<int64_t>(loop_depth(module), 1)), all_(all) {
+    if (!all) return;
+    std::vector<std::vector<bool>> chosen = chosen_from(module);
+    for (size_t c = 0; c < chosen.size(); ++c)
+      chosen_from_.emplace(&module.computations[c], std::move(chosen[c]));
+  }
 
   bool takes_part(const Computation& computation, const Instruction& instruction) const override {
     if (hlo::is_custom(instruction, hlo::kCheckCall)) return true;
     if (!all_ || only_moves(instruction.opcode) || !has_float(instruction.shape)) return false;
-    auto found = chosen_from_.find(&computation);
-    if (found == chosen_from_.end())
-      found = chosen_from_.emplace(&computation, chosen_from(computation)).first;
     const auto at = static_cast<size_t>(&instruction - computation.instructions.data());
-    return !found->second[at];
+    return !chosen_from_.at(&computation)[at];
   }
 
   Values start(Graph& graph) const override {
@@ -210,7 +233,7 @@ class Checks final : public StateThread {
   const bool all_;
   int64_t count_ = 0;
   std::string sites_;
-  mutable std::map<const Computation*, std::vector<bool>> chosen_from_;
+  std::map<const Computation*, std::vector<bool>> chosen_from_;  // for all
 };
 
 }  // namespace
@@ -224,7 +247,7 @@ bool has_checks(const hlo::Module& module) {
 }
 
 StatusOr<hlo::Module> expand_checks(const hlo::Module& module, bool all) {
-  Checks checks(loop_depth(module), all);
+  Checks checks(module, all);
   return with_state(module, checks);
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::FloatNear;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
@@ -123,6 +124,28 @@ TEST_P(Checks, CheckNansNamesTheFirstOperation) {
                     .wait();
               }),
               HasSubstr("check_nans: the result of "));
+}
+
+// Lanes that take the other branch, or have left the loop, are computed and not taken.
+TEST_P(Checks, CheckNansLeavesLanesThatAreNotTaken) {
+  const auto branch = [](const Tensor& x) {
+    return cond(x > 0, [](const Tensor& y) { return log(y); },
+                [](const Tensor& y) { return y; }, x);
+  };
+  const auto loop = [](const Tensor& x) {
+    return while_loop([](const Tensor& y) { return y > 0.5; },
+                      [](const Tensor& y) { return sqrt(y) - 0.6; }, x);
+  };
+  const Tensor x = array<float>({1, -3, 2});
+  const auto all_branches = compile([&](const Tensor& v) { return vmap(branch)(v); },
+                                    {.check_nans = true});
+  EXPECT_THAT(all_branches(x).to_vector<float>(), ElementsAre(0, -3, FloatNear(0.6931472f, 1e-6f)));
+  const auto all_loops = compile([&](const Tensor& v) { return vmap(loop)(v); },
+                                 {.check_nans = true});
+  EXPECT_EQ(all_loops(x).to_vector<float>()[1], -3);
+  // What a lane takes is checked.
+  EXPECT_THAT(error_of([&] { all_branches(array<float>({1, NAN, 2})).wait(); }),
+              HasSubstr("is not a number"));
 }
 
 TEST_P(Checks, WithoutChecksTheProgramIsTheSame) {
