@@ -237,21 +237,20 @@ class [[nodiscard]] CompiledFunction {
 //          "pjrt:cuda:1"; .max_graphs; .bucket for sizes that vary (compile/bucket.h)
 // errors   Error where fn is a null pointer or an empty std::function
 template <class Fn>
-requires(!std::is_convertible_v<Fn, Tensor>)  //
+requires(!std::is_convertible_v<Fn, Tensor> && !trace_internal::TakesOperands<Fn>)  //
     CompiledFunction<std::decay_t<Fn>> compile(Fn&& fn, FunctionOptions options = {},
                                                SourceLocation at = SourceLocation::here()) {
   trace_internal::require_function("compile", "function", fn, at);
   return CompiledFunction<std::decay_t<Fn>>(std::forward<Fn>(fn), std::move(options), at);
 }
 // A function of Heddle's by its name: compile(exp), compile(maximum).
-inline auto compile(Tensor (*fn)(Operand), FunctionOptions options = {},
+inline auto compile(trace_internal::ByName<Operand> fn, FunctionOptions options = {},
                     SourceLocation at = SourceLocation::here()) {
-  return CompiledFunction<trace_internal::ByName<Operand>>({fn, at}, std::move(options), at);
+  return CompiledFunction<trace_internal::ByName<Operand>>(fn, std::move(options), at);
 }
-inline auto compile(Tensor (*fn)(Operand, Operand), FunctionOptions options = {},
+inline auto compile(trace_internal::ByName<Operand, Operand> fn, FunctionOptions options = {},
                     SourceLocation at = SourceLocation::here()) {
-  return CompiledFunction<trace_internal::ByName<Operand, Operand>>({fn, at}, std::move(options),
-                                                                    at);
+  return CompiledFunction<trace_internal::ByName<Operand, Operand>>(fn, std::move(options), at);
 }
 
 }  // namespace heddle

@@ -298,15 +298,16 @@ class Pushforward {
 //         integers, or the op that has no derivative and its line
 // cost    a few times the operations of fn; a loop is one loop forward and one back
 template <class Fn>
-auto grad(Fn&& fn, SourceLocation at = SourceLocation::here()) {
+requires(!trace_internal::TakesOperands<Fn>)  //
+    auto grad(Fn&& fn, SourceLocation at = SourceLocation::here()) {
   return grad_internal::gradient_of<false>(std::forward<Fn>(fn), argnums<0>, at);
 }
 template <class Fn, size_t... I>
 auto grad(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocation::here()) {
   return grad_internal::gradient_of<false>(std::forward<Fn>(fn), by, at);
 }
-inline auto grad(Tensor (*fn)(Operand), SourceLocation at = SourceLocation::here()) {
-  return grad(trace_internal::ByName<Operand>(fn, at), at);
+inline auto grad(trace_internal::ByName<Operand> fn, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::gradient_of<false>(fn, argnums<0>, at);
 }
 
 // The same that gives std::pair(what fn returns, gradient).

@@ -135,16 +135,18 @@ class Vmap {
 //          of examples; the op that has no batched form and its line
 // cost     that of one program on larger arrays; values that all examples share are computed once
 template <class Fn>
-auto vmap(Fn&& fn, const VmapOptions& options = {}, SourceLocation at = SourceLocation::here()) {
+requires(!trace_internal::TakesOperands<Fn>)  //
+    auto vmap(Fn&& fn, const VmapOptions& options = {},
+              SourceLocation at = SourceLocation::here()) {
   return grad_internal::Vmap<std::decay_t<Fn>>(std::forward<Fn>(fn), options, at);
 }
-inline auto vmap(Tensor (*fn)(Operand), const VmapOptions& options = {},
+inline auto vmap(trace_internal::ByName<Operand> fn, const VmapOptions& options = {},
                  SourceLocation at = SourceLocation::here()) {
-  return vmap(trace_internal::ByName<Operand>(fn, at), options, at);
+  return grad_internal::Vmap<trace_internal::ByName<Operand>>(fn, options, at);
 }
-inline auto vmap(Tensor (*fn)(Operand, Operand), const VmapOptions& options = {},
+inline auto vmap(trace_internal::ByName<Operand, Operand> fn, const VmapOptions& options = {},
                  SourceLocation at = SourceLocation::here()) {
-  return vmap(trace_internal::ByName<Operand, Operand>(fn, at), options, at);
+  return grad_internal::Vmap<trace_internal::ByName<Operand, Operand>>(fn, options, at);
 }
 
 }  // namespace heddle

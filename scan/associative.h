@@ -67,8 +67,9 @@ constexpr bool is_combination() {
 // returns   a tree like `elements`; fewer than 2 elements come back as they are
 // errors    Error naming the path where sizes differ or fn changes a type or the structure
 template <class Fn, class E>
-E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& options = {},
-                   SourceLocation at = SourceLocation::here()) {
+requires(!trace_internal::TakesOperands<Fn>) E
+    associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& options = {},
+                     SourceLocation at = SourceLocation::here()) {
   if constexpr (scan_internal::is_combination<Fn, E>()) {
     trace_internal::require_function("associative_scan", "function", fn, at);
     auto spec = [&] { return tree_spec(elements); };
@@ -90,10 +91,11 @@ E associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& opt
 }
 
 // The same with a function of Heddle's by its name: associative_scan(maximum, x).
-inline Tensor associative_scan(Tensor (*fn)(Operand, Operand), const Tensor& elements,
+inline Tensor associative_scan(trace_internal::ByName<Operand, Operand> fn, const Tensor& elements,
                                const AssociativeScanOptions& options = {},
                                SourceLocation at = SourceLocation::here()) {
-  return associative_scan(trace_internal::ByName<Operand, Operand>(fn, at), elements, options, at);
+  return associative_scan<const trace_internal::ByName<Operand, Operand>&>(fn, elements, options,
+                                                                           at);
 }
 
 // Inclusive running results along an axis. The dtype stays; pred is counted in s32 by sums and

@@ -178,30 +178,35 @@ auto switch_on(Operand index, const std::vector<Fn>& branches, const Operands&..
 // errors     Error naming the path and both types where the branches differ; what the predicate is,
 // where it is no scalar
 template <class OnTrue, class OnFalse, class... Operands>
-auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false, const Operands&... operands) {
+requires(!trace_internal::TakesOperands<OnTrue> && !trace_internal::TakesOperands<OnFalse>)  //
+    auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false,
+              const Operands&... operands) {
   return scan_internal::cond_on(predicate, on_true, on_false,
                                 scan_internal::as_tree(operands, predicate.at())...);
 }
 
 // The same with functions of Heddle's by their names: cond(p, exp, log, x), cond(p, fmod, atan2, x,
 // y), and with one of them beside a callable.
-inline Tensor cond(Operand predicate, Tensor (*on_true)(Operand), Tensor (*on_false)(Operand),
-                   const Tensor& x) {
-  return cond(predicate, trace_internal::ByName<Operand>(on_true, predicate.at()),
-              trace_internal::ByName<Operand>(on_false, predicate.at()), x);
+inline Tensor cond(Operand predicate, trace_internal::ByName<Operand> on_true,
+                   trace_internal::ByName<Operand> on_false, const Tensor& x) {
+  return cond<>(predicate, on_true, on_false, x);
 }
-inline Tensor cond(Operand predicate, Tensor (*on_true)(Operand, Operand),
-                   Tensor (*on_false)(Operand, Operand), const Tensor& x, const Tensor& y) {
-  return cond(predicate, trace_internal::ByName<Operand, Operand>(on_true, predicate.at()),
-              trace_internal::ByName<Operand, Operand>(on_false, predicate.at()), x, y);
+inline Tensor cond(Operand predicate, trace_internal::ByName<Operand, Operand> on_true,
+                   trace_internal::ByName<Operand, Operand> on_false, const Tensor& x,
+                   const Tensor& y) {
+  return cond<>(predicate, on_true, on_false, x, y);
 }
 template <class OnFalse>
-auto cond(Operand predicate, Tensor (*on_true)(Operand), OnFalse&& on_false, const Tensor& x) {
-  return cond(predicate, trace_internal::ByName<Operand>(on_true, predicate.at()), on_false, x);
+requires(!trace_internal::TakesOperands<OnFalse>)  //
+    auto cond(Operand predicate, trace_internal::ByName<Operand> on_true, OnFalse&& on_false,
+              const Tensor& x) {
+  return cond<trace_internal::ByName<Operand>&>(predicate, on_true, on_false, x);
 }
 template <class OnTrue>
-auto cond(Operand predicate, OnTrue&& on_true, Tensor (*on_false)(Operand), const Tensor& x) {
-  return cond(predicate, on_true, trace_internal::ByName<Operand>(on_false, predicate.at()), x);
+requires(!trace_internal::TakesOperands<OnTrue>)  //
+    auto cond(Operand predicate, OnTrue&& on_true, trace_internal::ByName<Operand> on_false,
+              const Tensor& x) {
+  return cond<OnTrue&, trace_internal::ByName<Operand>&>(predicate, on_true, on_false, x);
 }
 
 // `branches[index](operands..)`; an index outside 0 .. n-1 is clamped. One branch is called without
@@ -222,11 +227,10 @@ auto switch_case(Operand index, const std::vector<Fn>& branches, const Operands&
 }
 
 // The same with functions of Heddle's by their names: switch_case(i, {exp, log}, x).
-inline Tensor switch_case(Operand index, std::initializer_list<Tensor (*)(Operand)> branches,
+inline Tensor switch_case(Operand index,
+                          std::initializer_list<trace_internal::ByName<Operand>> branches,
                           const Tensor& x) {
-  std::vector<trace_internal::ByName<Operand>> named;
-  for (auto fn : branches) named.emplace_back(fn, index.at());
-  return switch_case(index, named, x);
+  return switch_case(index, std::vector<trace_internal::ByName<Operand>>(branches), x);
 }
 
 }  // namespace heddle

@@ -5,6 +5,7 @@
 // structure, so that nothing is lowered or compiled again.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -98,10 +99,15 @@ class Function {
 };
 
 // Wraps a function of Heddle's, given by its name: Function("exp", exp).
-Function(std::string, Tensor (*)(Operand), SourceLocation = {})
+Function(std::string, trace_internal::ByName<Operand>, SourceLocation = {})
     ->Function<trace_internal::ByName<Operand>>;
-Function(std::string, Tensor (*)(Operand, Operand), SourceLocation = {})
+Function(std::string, trace_internal::ByName<Operand, Operand>, SourceLocation = {})
     ->Function<trace_internal::ByName<Operand, Operand>>;
+template <std::same_as<Operand> X>
+Function(std::string, Tensor (*)(X), SourceLocation = {}) -> Function<trace_internal::ByName<X>>;
+template <std::same_as<Operand> X, std::same_as<Operand> Y>
+Function(std::string, Tensor (*)(X, Y), SourceLocation = {})
+    -> Function<trace_internal::ByName<X, Y>>;
 
 namespace scan_internal {
 

@@ -99,8 +99,9 @@ constexpr bool is_condition() {
 // errors     Error naming the path in the carry and both types; or what the condition returned
 //            instead of pred[]; or a max_steps below 0
 template <class Condition, class Body, class C>
-auto while_loop(Condition&& condition, Body&& body, const C& init, const WhileOptions& options,
-                SourceLocation at = SourceLocation::here()) {
+requires(!trace_internal::TakesOperands<Body>)  //
+    auto while_loop(Condition&& condition, Body&& body, const C& init, const WhileOptions& options,
+                    SourceLocation at = SourceLocation::here()) {
   using namespace scan_internal;
   const auto& start = as_tree(init, at);
   using Carry = std::remove_cvref_t<decltype(start)>;
@@ -127,17 +128,18 @@ auto while_loop(Condition&& condition, Body&& body, const C& init, const WhileOp
   }
 }
 template <class Condition, class Body, class C>
-auto while_loop(Condition&& condition, Body&& body, const C& init,
-                SourceLocation at = SourceLocation::here()) {
+requires(!trace_internal::TakesOperands<Body>)  //
+    auto while_loop(Condition&& condition, Body&& body, const C& init,
+                    SourceLocation at = SourceLocation::here()) {
   return while_loop(std::forward<Condition>(condition), std::forward<Body>(body), init,
                     WhileOptions(), at);
 }
 // The same with a function of Heddle's by its name as the body: while_loop(is_small, exp, x).
 template <class Condition, class C>
-auto while_loop(Condition&& condition, Tensor (*body)(Operand), const C& init,
+auto while_loop(Condition&& condition, trace_internal::ByName<Operand> body, const C& init,
                 const WhileOptions& options = {}, SourceLocation at = SourceLocation::here()) {
-  return while_loop(std::forward<Condition>(condition), trace_internal::ByName<Operand>(body, at),
-                    init, options, at);
+  return while_loop<Condition, trace_internal::ByName<Operand>&, C>(
+      std::forward<Condition>(condition), body, init, options, at);
 }
 
 // value = body(i, value) for i from low up to, not including, high; high <= low gives init.

@@ -302,14 +302,15 @@ concept NoOptions = !std::is_same_v<T, ScanOptions>;
 // fn of each element along the leading axis of xs, one after the other; results are stacked. Of
 // several xs, all of one size: fn(x, y, ..) of an element of each.
 template <class Fn, class X>
-auto map(Fn&& fn, const X& xs, const ScanOptions& options = {},
-         SourceLocation at = SourceLocation::here()) {
+requires(!trace_internal::TakesOperands<Fn>)  //
+    auto map(Fn&& fn, const X& xs, const ScanOptions& options = {},
+             SourceLocation at = SourceLocation::here()) {
   return scan_internal::map_trees(fn, options, at, xs);
 }
 template <class Fn, class X, class Y>
-requires scan_internal::NoOptions<Y>  //
-auto map(Fn&& fn, const X& xs, const Y& ys, const ScanOptions& options = {},
-         SourceLocation at = SourceLocation::here()) {
+requires scan_internal::NoOptions<Y> &&(!trace_internal::TakesOperands<Fn>)  //
+    auto map(Fn&& fn, const X& xs, const Y& ys, const ScanOptions& options = {},
+             SourceLocation at = SourceLocation::here()) {
   return scan_internal::map_trees(fn, options, at, xs, ys);
 }
 template <class Fn, class X, class Y, class Z>
@@ -320,13 +321,13 @@ auto map(Fn&& fn, const X& xs, const Y& ys, const Z& zs, const ScanOptions& opti
 }
 
 // The same with a function of Heddle's by its name: map(exp, x), map(maximum, x, y).
-inline Tensor map(Tensor (*fn)(Operand), const Tensor& xs, const ScanOptions& options = {},
-                  SourceLocation at = SourceLocation::here()) {
-  return map(trace_internal::ByName<Operand>(fn, at), xs, options, at);
-}
-inline Tensor map(Tensor (*fn)(Operand, Operand), const Tensor& xs, const Tensor& ys,
+inline Tensor map(trace_internal::ByName<Operand> fn, const Tensor& xs,
                   const ScanOptions& options = {}, SourceLocation at = SourceLocation::here()) {
-  return map(trace_internal::ByName<Operand, Operand>(fn, at), xs, ys, options, at);
+  return scan_internal::map_trees(fn, options, at, xs);
+}
+inline Tensor map(trace_internal::ByName<Operand, Operand> fn, const Tensor& xs, const Tensor& ys,
+                  const ScanOptions& options = {}, SourceLocation at = SourceLocation::here()) {
+  return scan_internal::map_trees(fn, options, at, xs, ys);
 }
 
 // A stack of equal layers as one scan: x = fn(layer, x) for each layer in turn; the layer is traced

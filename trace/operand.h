@@ -80,8 +80,15 @@ class Operand {
 
 namespace trace_internal {
 
+// A function of Heddle's, which templates for users' functions leave to ByName.
+template <class Fn>
+concept TakesOperands = std::is_same_v < std::decay_t<Fn>,
+        Tensor(*)
+(Operand) > || std::is_same_v<std::decay_t<Fn>, Tensor (*)(Operand, Operand)>;
+
 // A function of Heddle's by its name, as one of Tensors. C's math has an exp as well: no template
-// could take it, and a Tensor (*)(Operand) can. Errors in it have the line where it was named.
+// could take it, and this can. Nor does it take a generic lambda, as a Tensor (*)(Operand) would by
+// asking what it does with an Operand. Errors in it have the line where it was named.
 template <class... Operands>
 class ByName {
  public:

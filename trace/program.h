@@ -311,12 +311,13 @@ auto trace(Fn&& fn, SourceLocation at = SourceLocation::here()) {
   return trace_internal::typed_trace(fn, at);
 }
 template <class Fn, class A>
-requires trace_internal::NoDiagonal<Fn, A>  //
-auto trace(Fn&& fn, const A& a, SourceLocation at = SourceLocation::here()) {
+requires trace_internal::NoDiagonal<Fn, A> &&(!trace_internal::TakesOperands<Fn>)  //
+    auto trace(Fn&& fn, const A& a, SourceLocation at = SourceLocation::here()) {
   return trace_internal::typed_trace(fn, at, a);
 }
 template <class Fn, class A, class B>
-auto trace(Fn&& fn, const A& a, const B& b, SourceLocation at = SourceLocation::here()) {
+requires(!trace_internal::TakesOperands<Fn>)  //
+    auto trace(Fn&& fn, const A& a, const B& b, SourceLocation at = SourceLocation::here()) {
   return trace_internal::typed_trace(fn, at, a, b);
 }
 template <class Fn, class A, class B, class C>
@@ -350,15 +351,13 @@ auto trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E& e, 
   return trace_internal::typed_trace(fn, at, a, b, c, d, e, f, g, h);
 }
 // A function of Heddle's by its name: trace(exp, x), trace(fmod, x, y).
-inline auto trace(Tensor (*fn)(Operand), const Tensor& x,
+inline auto trace(trace_internal::ByName<Operand> fn, const Tensor& x,
                   SourceLocation at = SourceLocation::here()) {
-  const trace_internal::ByName<Operand> named(fn, at);
-  return trace_internal::typed_trace(named, at, x);
+  return trace_internal::typed_trace(fn, at, x);
 }
-inline auto trace(Tensor (*fn)(Operand, Operand), const Tensor& x, const Tensor& y,
+inline auto trace(trace_internal::ByName<Operand, Operand> fn, const Tensor& x, const Tensor& y,
                   SourceLocation at = SourceLocation::here()) {
-  const trace_internal::ByName<Operand, Operand> named(fn, at);
-  return trace_internal::typed_trace(named, at, x, y);
+  return trace_internal::typed_trace(fn, at, x, y);
 }
 // With more than 8 arguments: nothing could stand behind a list of any length, so the callable
 // knows the line, and what comes out knows no types.
@@ -374,11 +373,13 @@ auto try_trace(Fn&& fn, SourceLocation at = SourceLocation::here()) {
   return trace_internal::try_typed_trace(fn, at);
 }
 template <class Fn, class A>
-auto try_trace(Fn&& fn, const A& a, SourceLocation at = SourceLocation::here()) {
+requires(!trace_internal::TakesOperands<Fn>)  //
+    auto try_trace(Fn&& fn, const A& a, SourceLocation at = SourceLocation::here()) {
   return trace_internal::try_typed_trace(fn, at, a);
 }
 template <class Fn, class A, class B>
-auto try_trace(Fn&& fn, const A& a, const B& b, SourceLocation at = SourceLocation::here()) {
+requires(!trace_internal::TakesOperands<Fn>)  //
+    auto try_trace(Fn&& fn, const A& a, const B& b, SourceLocation at = SourceLocation::here()) {
   return trace_internal::try_typed_trace(fn, at, a, b);
 }
 template <class Fn, class A, class B, class C>
@@ -411,15 +412,13 @@ auto try_trace(Fn&& fn, const A& a, const B& b, const C& c, const D& d, const E&
                const G& g, const H& h, SourceLocation at = SourceLocation::here()) {
   return trace_internal::try_typed_trace(fn, at, a, b, c, d, e, f, g, h);
 }
-inline auto try_trace(Tensor (*fn)(Operand), const Tensor& x,
+inline auto try_trace(trace_internal::ByName<Operand> fn, const Tensor& x,
                       SourceLocation at = SourceLocation::here()) {
-  const trace_internal::ByName<Operand> named(fn, at);
-  return trace_internal::try_typed_trace(named, at, x);
+  return trace_internal::try_typed_trace(fn, at, x);
 }
-inline auto try_trace(Tensor (*fn)(Operand, Operand), const Tensor& x, const Tensor& y,
+inline auto try_trace(trace_internal::ByName<Operand, Operand> fn, const Tensor& x, const Tensor& y,
                       SourceLocation at = SourceLocation::here()) {
-  const trace_internal::ByName<Operand, Operand> named(fn, at);
-  return trace_internal::try_typed_trace(named, at, x, y);
+  return trace_internal::try_typed_trace(fn, at, x, y);
 }
 template <class... Args>
 requires(sizeof...(Args) >

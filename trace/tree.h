@@ -379,11 +379,12 @@ T map_leaves(Fn& fn, SourceLocation at, const T& tree, const Ts&... more) {
 //
 // errors  Error (InvalidArgument) that names the path where the trees differ in structure
 template <class Fn, class T>
-T tree_map(Fn&& fn, const T& tree, SourceLocation at = SourceLocation::here()) {
+requires(!trace_internal::TakesOperands<Fn>) T
+    tree_map(Fn&& fn, const T& tree, SourceLocation at = SourceLocation::here()) {
   return tree_internal::map_leaves(fn, at, tree);
 }
 template <class Fn, class T, class B>
-requires(!std::is_same_v<B, SourceLocation>) T
+requires(!std::is_same_v<B, SourceLocation> && !trace_internal::TakesOperands<Fn>) T
     tree_map(Fn&& fn, const T& tree, const B& b, SourceLocation at = SourceLocation::here()) {
   return tree_internal::map_leaves(fn, at, tree, b);
 }
@@ -402,15 +403,14 @@ requires(!std::is_same_v<D, SourceLocation>) T
 
 // The same with a function of Heddle's by its name: tree_map(exp, tree), tree_map(fmod, a, b).
 template <class T>
-T tree_map(Tensor (*fn)(Operand), const T& tree, SourceLocation at = SourceLocation::here()) {
-  const trace_internal::ByName<Operand> named(fn, at);
-  return tree_internal::map_leaves(named, at, tree);
+T tree_map(trace_internal::ByName<Operand> fn, const T& tree,
+           SourceLocation at = SourceLocation::here()) {
+  return tree_internal::map_leaves(fn, at, tree);
 }
 template <class T, class B>
-T tree_map(Tensor (*fn)(Operand, Operand), const T& tree, const B& b,
+T tree_map(trace_internal::ByName<Operand, Operand> fn, const T& tree, const B& b,
            SourceLocation at = SourceLocation::here()) {
-  const trace_internal::ByName<Operand, Operand> named(fn, at);
-  return tree_internal::map_leaves(named, at, tree, b);
+  return tree_internal::map_leaves(fn, at, tree, b);
 }
 
 }  // namespace heddle
