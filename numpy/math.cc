@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "heddle/numpy/float_limits.h"
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
@@ -11,30 +12,12 @@
 namespace heddle {
 namespace {
 
+using numpy_internal::of_floats;
+using numpy_internal::of_two;
 using trace_internal::Expr;
 using trace_internal::floating;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
-
-// A formula of one operand of floats.
-template <class Fn>
-Tensor formula(std::string_view op, const Operand& x, Fn&& fn) {
-  const PublicCall call(op, x.at());
-  Expr value = floating("x", x);
-  return one_program(op, [&] { return fn(value).tensor(); });
-}
-
-// A formula of two operands, broadcast against each other; `floats` refuses others.
-template <class Fn>
-Tensor formula(std::string_view op, const Operand& x, const Operand& y, bool floats, Fn&& fn) {
-  const PublicCall call(op, x.at());
-  return one_program(op, [&] {
-    OperandPair pair = unify(x, y);
-    Expr a(pair.a), b(pair.b);
-    if (floats) floating("x", a.operand());
-    return fn(a, b).tensor();
-  });
-}
 
 Expr is_inf_of(const Expr& x) { return ~is_finite(x) & ~is_nan(x); }
 
@@ -89,36 +72,36 @@ void require_real_numbers(const Expr& x) {
 }  // namespace
 
 Tensor log2(Operand x) {
-  return formula("log2", x, [](const Expr& v) { return log(v) / std::numbers::ln2; });
+  return of_floats("log2", x, [](const Expr& v) { return log(v) / std::numbers::ln2; });
 }
 
 Tensor log10(Operand x) {
-  return formula("log10", x, [](const Expr& v) { return log(v) / std::numbers::ln10; });
+  return of_floats("log10", x, [](const Expr& v) { return log(v) / std::numbers::ln10; });
 }
 
 Tensor exp2(Operand x) {
-  return formula("exp2", x, [](const Expr& v) { return power(2, v); });
+  return of_floats("exp2", x, [](const Expr& v) { return power(2, v); });
 }
 
 Tensor trunc(Operand x) {
   const PublicCall call("trunc", x.at());
   if (is_whole(x)) return as_tensor(x);
-  return formula("trunc", x, [](const Expr& v) { return where(v < 0, ceil(v), floor(v)); });
+  return of_floats("trunc", x, [](const Expr& v) { return where(v < 0, ceil(v), floor(v)); });
 }
 
 Tensor deg2rad(Operand x) {
-  return formula("deg2rad", x, [](const Expr& v) { return v * (std::numbers::pi / 180); });
+  return of_floats("deg2rad", x, [](const Expr& v) { return v * (std::numbers::pi / 180); });
 }
 
 Tensor rad2deg(Operand x) {
-  return formula("rad2deg", x, [](const Expr& v) { return v * (180 / std::numbers::pi); });
+  return of_floats("rad2deg", x, [](const Expr& v) { return v * (180 / std::numbers::pi); });
 }
 
 Tensor is_inf(Operand operand) {
   const PublicCall call("is_inf", operand.at());
   const Expr x(as_tensor(operand));
   if (is_whole(operand)) return full(x.dimensions(), false, pred);
-  if (!is_complex(x.dtype())) return formula("is_inf", operand, is_inf_of);
+  if (!is_complex(x.dtype())) return of_floats("is_inf", operand, is_inf_of);
   // Beside a NaN too.
   return one_program("is_inf", [&] {
     const Expr re = Expr(real(x.operand())), im = Expr(imag(x.operand()));
@@ -126,10 +109,10 @@ Tensor is_inf(Operand operand) {
   });
 }
 
-Tensor signbit(Operand x) { return formula("signbit", x, signbit_of); }
+Tensor signbit(Operand x) { return of_floats("signbit", x, signbit_of); }
 
 Tensor hypot(Operand x, Operand y) {
-  return formula("hypot", x, y, /*floats=*/true, [](const Expr& a, const Expr& b) {
+  return of_floats("hypot", x, y, [](const Expr& a, const Expr& b) {
     Expr high = maximum(abs(a), abs(b));
     Expr low = minimum(abs(a), abs(b));
     Expr ratio = low / where(high == 0, 1, high);
@@ -138,7 +121,7 @@ Tensor hypot(Operand x, Operand y) {
 }
 
 Tensor logaddexp(Operand x, Operand y) {
-  return formula("logaddexp", x, y, /*floats=*/true, [](const Expr& a, const Expr& b) {
+  return of_floats("logaddexp", x, y, [](const Expr& a, const Expr& b) {
     Expr apart = a - b;  // NaN of equal infinities
     // At a = b both parts have the slopes of a > b.
     return where(is_nan(apart), a + b, where(apart >= 0, a, b) + log1p(exp(-abs(apart))));
@@ -146,13 +129,13 @@ Tensor logaddexp(Operand x, Operand y) {
 }
 
 Tensor copysign(Operand x, Operand y) {
-  return formula("copysign", x, y, /*floats=*/true, [](const Expr& a, const Expr& b) {
+  return of_floats("copysign", x, y, [](const Expr& a, const Expr& b) {
     return where(signbit_of(a) == signbit_of(b), a, -a);
   });
 }
 
 Tensor mod(Operand x, Operand y) {
-  return formula("mod", x, y, /*floats=*/false, [](const Expr& a, const Expr& b) {
+  return of_two("mod", x, y, [](const Expr& a, const Expr& b) {
     require_real_numbers(a);
     return mod_of(a, b);
   });
@@ -185,7 +168,7 @@ Tensor true_divide(Operand x, Operand y) {
 }
 
 Tensor floor_divide(Operand x, Operand y) {
-  return formula("floor_divide", x, y, /*floats=*/false, [](const Expr& a, const Expr& b) {
+  return of_two("floor_divide", x, y, [](const Expr& a, const Expr& b) {
     require_real_numbers(a);
     return is_floating(a.dtype()) ? floor_divide_floats(a, b) : floor_divide_integers(a, b);
   });
@@ -203,7 +186,7 @@ Tensor angle(Operand operand) {
   const PublicCall call("angle", operand.at());
   Expr x(as_tensor(operand));
   if (!is_complex(x.dtype()))
-    return formula("angle", operand, [](const Expr& v) {
+    return of_floats("angle", operand, [](const Expr& v) {
       return where(is_nan(v), v, where(signbit_of(v), v.like(std::numbers::pi), v.like(0)));
     });
   return one_program("angle", [&] { return atan2(imag(x.operand()), real(x.operand())); });
@@ -230,7 +213,7 @@ Tensor nan_to_num(Operand x, double nan) {
       const Tensor re = nan_to_num(real(x), nan), im = nan_to_num(imag(x), nan);
       return complex(re, im);
     });
-  return formula("nan_to_num", x, [&](const Expr& v) {
+  return of_floats("nan_to_num", x, [&](const Expr& v) {
     trace_internal::require_ieee_float("x", v.dtype());
     const double largest = float_limits(v.dtype()).largest;
     Expr finite = minimum(maximum(v, -largest), largest);
@@ -239,7 +222,7 @@ Tensor nan_to_num(Operand x, double nan) {
 }
 
 Tensor is_close(Operand x, Operand y, const Tolerance& within) {
-  return formula("is_close", x, y, /*floats=*/false, [&](const Expr& given, const Expr& to) {
+  return of_two("is_close", x, y, [&](const Expr& given, const Expr& to) {
     const Expr a = in_floats(given), b = in_floats(to);
     Expr near = abs(a - b) <= within.absolute + within.relative * abs(b);
     Expr close = (a == b) | (is_finite(a) & is_finite(b) & near);

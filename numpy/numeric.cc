@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "heddle/numpy/float_limits.h"
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/math.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/axes.h"
@@ -12,31 +13,13 @@
 namespace heddle {
 namespace {
 
+using numpy_internal::of_floats;
 using trace_internal::axis_of;
 using trace_internal::Expr;
 using trace_internal::floating;
 using trace_internal::in_program;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
-
-template <class Fn>
-Tensor of_floats(std::string_view op, const Operand& x, Fn&& fn) {
-  const PublicCall call(op, x.at());
-  Expr value = floating("x", x);
-  return one_program(op, [&] { return fn(value).tensor(); });
-}
-
-// A formula of two floats, broadcast against each other.
-template <class Fn>
-Tensor of_floats(std::string_view op, const Operand& x, const Operand& y, Fn&& fn) {
-  const PublicCall call(op, x.at());
-  return one_program(op, [&] {
-    OperandPair pair = unify(x, y);
-    Expr a(pair.a), b(pair.b);
-    floating("x", a.operand());
-    return fn(a, b).tensor();
-  });
-}
 
 Expr truncated(const Expr& x) { return where(x < 0, ceil(x), floor(x)); }
 // |x| with the sign of y.

@@ -72,8 +72,8 @@ StatusOr<JitResult> compile_plan(const JitRequest& request) {
   whole.imports = imports;
   JitResult result;
   library().compile(whole, result);
-  static const bool is_noted = (note_end_of_llvm(), true);  // it makes statics when it is used
-  (void)is_noted;
+  static std::once_flag first;  // use makes statics of LLVM's too
+  std::call_once(first, note_end_of_llvm);
   if (!result.error.empty()) return base::internal_error("cpu: ", result.error);
   if (result.image.has_value()) {
     HEDDLE_ASSIGN_OR_RETURN(result.code, load_code(*result.image, imports));

@@ -27,11 +27,7 @@ hlo::InstructionId written(hlo::ComputationBuilder& to, const hlo::Instruction& 
     const DType part = complex == c64 ? f32 : f64;
     return emit.op(Opcode::kConvert, shape, {emit.op(Opcode::kReal, shape.with_dtype(part), {x})});
   }
-  const hlo::InstructionId zero =
-      emit.op(Opcode::kConstant, Shape(complex, {}), {},
-              hlo::ConstantAttrs{.literal = Literal(Shape(complex, {}))});
-  const hlo::InstructionId zeros =
-      emit.op(Opcode::kBroadcast, shape.with_dtype(complex), {zero}, hlo::DimensionsAttrs{});
+  const hlo::InstructionId zeros = emit.zeros(shape.with_dtype(complex));
   return emit.op(Opcode::kCompare, shape, {x, zeros},
                  hlo::CompareAttrs{.direction = hlo::ComparisonDirection::kNe});
 }

@@ -39,10 +39,8 @@ InstructionId written(hlo::ComputationBuilder& to, const hlo::Instruction& now) 
     return emit.op(opcode, shape, {x, y});
   };
   const auto all = [&](int64_t number) {
-    const InstructionId one =
-        emit.op(Opcode::kConstant, Shape::scalar(shape.dtype()), {},
-                hlo::ConstantAttrs{.literal = Literal::scalar(shape.dtype(), number)});
-    return emit.op(Opcode::kBroadcast, shape, {one}, hlo::DimensionsAttrs());
+    return emit.op(Opcode::kBroadcast, shape, {emit.scalar(shape.dtype(), number)},
+                   hlo::DimensionsAttrs());
   };
   InstructionId base = now.operands[0], rest = now.operands[1];
   const InstructionId mask = all((1 << kBits) - 1), bits = all(kBits), half = all(1 << (kBits - 1));
@@ -56,7 +54,7 @@ InstructionId written(hlo::ComputationBuilder& to, const hlo::Instruction& now) 
   }
   if (!is_signed(shape.dtype())) return power;
   const InstructionId is_negative =
-      emit.op(Opcode::kCompare, shape.with_dtype(pred), {now.operands[1], all(0)},
+      emit.op(Opcode::kCompare, shape.with_dtype(pred), {now.operands[1], emit.zeros(shape)},
               hlo::CompareAttrs{.direction = hlo::ComparisonDirection::kLt});
   const InstructionId inverse = op(Opcode::kPower, now.operands[0], now.operands[1]);
   return emit.op(Opcode::kSelect, shape, {is_negative, inverse, power});

@@ -1,0 +1,64 @@
+// Reductions of rows of a few vectors, which are folded together with their neighbours.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "heddle/base/strings.h"
+#include "heddle/hlo/text.h"
+#include "heddle/tests/cpu/support.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+// ROOT: x, of a shape, folded by an op along dimensions.
+std::string folded(const std::string& type, const std::string& shape, const std::string& op,
+                   const std::string& start, const std::string& kept, const std::string& along) {
+  return cat("HloModule m\nf { a = ", type, "[] parameter(0)\n  b = ", type,
+             "[] parameter(1)\n  ROOT c = ", type, "[] ", op,
+             "(a, b) }\nENTRY main {\n  x = ", type, shape, " parameter(0)\n  s = ", type,
+             "[] constant(", start, ")\n  y = ", type, shape, " multiply(x, x)\n  ROOT r = ", type,
+             kept, " reduce(y, s), dimensions={", along, "}, to_apply=f }\n");
+}
+
+TEST(CpuShortRows, OfEachLengthAndNumber) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  // Rows of one to four vectors and more, with a rest or without; rows of some blocks and a rest.
+  for (const char* type : {"f32", "f64", "s32", "u8"}) {
+    for (const int length : {2, 4, 8, 16, 17, 32, 48, 64, 80}) {
+      for (const int rows : {1, 3, 8, 16, 19, 35}) {
+        expect_as_evaluated(
+            folded(type, cat("[", rows, ",", length, "]"), "add", "0", cat("[", rows, "]"), "1"),
+            {.share = 1e-6});
+      }
+    }
+  }
+}
+
+TEST(CpuShortRows, ByEachFunctionAndSeveralDimensions) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const auto& [op, start] : {std::pair("maximum", "-inf"), std::pair("minimum", "inf"),
+                                  std::pair("multiply", "1"), std::pair("add", "5")}) {
+    expect_as_evaluated(folded("f32", "[37,16]", op, start, "[37]", "1"), {.share = 1e-6});
+    expect_as_evaluated(folded("f32", "[3,35,32]", op, start, "[3,35]", "2"), {.share = 1e-6});
+    expect_as_evaluated(folded("f32", "[2,33,16]", op, start, "[33]", "0,2"), {.share = 1e-6});
+  }
+  for (const char* op : {"and", "or", "xor"})
+    expect_as_evaluated(folded("s32", "[37,16]", op, "0", "[37]", "1"));
+}
+
+// Rows of a block and those behind the last one are folded in one order.
+TEST(CpuShortRows, EqualRowsHaveEqualSums) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const hlo::Module module =
+      hlo::parse_text(folded("f32", "[35,16]", "add", "0", "[35]", "1")).value();
+  Literal x(Shape(f32, {35, 16}));
+  for (int64_t i = 0; i < 35 * 16; ++i)
+    x.mutable_values<float>()[static_cast<size_t>(i)] = 1.0f / static_cast<float>(i % 16 + 3);
+  const Literal sums = OnCpu(module).run({x});
+  for (int64_t row = 1; row < 35; ++row) EXPECT_EQ(sums.to_double(row), sums.to_double(0)) << row;
+}
+
+}  // namespace
+}  // namespace heddle::cpu
