@@ -35,8 +35,26 @@ std::optional<int64_t> read_number(std::string_view text) {
   return value;
 }
 
+constexpr std::string_view kTrace = row(Setting::kTrace).name,
+                           kPlugins = row(Setting::kPlugins).name;
+
+// NAME:PATH,NAME:PATH
+bool are_plugins(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const size_t colon = item.find(':');
+    if (colon == 0 || colon == item.npos || colon + 1 == item.size()) return false;
+  }
+  return true;
+}
+
 // What is wrong with a value: "it must be ..".
 std::string_view wanted(const Row& row, std::string_view value) {
+  if (row.name == kTrace && value == "-")
+    return "it must be the path of a file; ./- is one of that name";
+  if (row.name == kPlugins && !are_plugins(value))
+    return "it must be NAME:PATH, with commas between several";
   switch (row.type) {
     case Type::kFlag: return read_flag(value) ? "" : "it must be 1 or 0, on or off";
     case Type::kNumber: return read_number(value) ? "" : "it must be a number, 0 or more";
@@ -106,7 +124,9 @@ struct Value {
 };
 Value value_of(const Row& row) {
   std::string set = base::environment_variable(row.name.data());
-  if (!set.empty() && wanted(row, set).empty()) return {std::move(set), true};
+  // Plugins are read as far as they can be, and errors of those that are asked for have words.
+  const bool is_used = row.name == kPlugins || wanted(row, set).empty();
+  if (!set.empty() && is_used) return {std::move(set), true};
   return {std::string(row.fallback), false};
 }
 
@@ -159,8 +179,11 @@ std::vector<std::string> setting_problems() {
         name.size() < variable.size() ? variable.substr(name.size() + 1) : "";
     const std::string_view must = value.empty() ? "" : wanted(*row, value);
     if (!must.empty())
-      problems.push_back(base::cat(name, " is ", quoted(value), "; ", must, "; it counts as ",
-                                   row->fallback));
+      problems.push_back(base::cat(name, " is ", quoted(value), "; ", must, "; ",
+                                   row->name == kPlugins   ? "what is behind that is not read"
+                                   : row->fallback.empty() ? "it counts as not set"
+                                                           : "it counts as ",
+                                   row->name == kPlugins ? "" : row->fallback));
   }
   return problems;
 }

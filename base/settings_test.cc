@@ -58,6 +58,30 @@ TEST(Settings, AnEmptyOrMalformedValueIsTheDefault) {
                                               "or off; it counts as 1"));
 }
 
+TEST(Settings, TextsThatAreNoneAreTold) {
+  const auto has = [](const std::string& text) {
+    const std::vector<std::string> all = setting_problems();
+    return std::ranges::find(all, text) != all.end();
+  };
+  {
+    const Variable trace("HEDDLE_TRACE", "-");
+    const Variable plugins("HEDDLE_PLUGINS", "a:/b.so,x");
+    EXPECT_EQ(setting<Setting::kTrace>(), "");
+    EXPECT_TRUE(
+        has("HEDDLE_TRACE is \"-\"; it must be the path of a file; ./- is one of that name; "
+            "it counts as not set"));
+    EXPECT_TRUE(
+        has("HEDDLE_PLUGINS is \"a:/b.so,x\"; it must be NAME:PATH, with commas between "
+            "several; what is behind that is not read"));
+  }
+  const Variable trace("HEDDLE_TRACE", "./-");
+  const Variable plugins("HEDDLE_PLUGINS", "a:/b.so,c:/d:e.so");
+  EXPECT_EQ(setting<Setting::kTrace>(), "./-");
+  EXPECT_EQ(setting<Setting::kPlugins>(), "a:/b.so,c:/d:e.so");
+  for (const std::string& problem : setting_problems())
+    EXPECT_FALSE(problem.starts_with("HEDDLE_P"));
+}
+
 TEST(Settings, AMisspeltNameIsToldWithTheNearest) {
   const Variable swapped("HEDDLE_CAHCE", "0"), longer("HEDDLE_PLUGIN_PATHS", ""),
       other("HEDDLE_COLOUR", "red"), tests("HEDDLE_TEST_ANYTHING", "1"),

@@ -1,5 +1,6 @@
 #include "heddle/base/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -61,6 +62,27 @@ bool has_control_characters(std::string_view text) {
     if (byte == 0xc2 && next >= 0x80 && next < 0xa0) return true;  // U+0080 to U+009F
   }
   return false;
+}
+
+std::string printable(std::string_view text) {
+  if (is_valid_utf8(text) && !has_control_characters(text)) return std::string(text);
+  std::string out;
+  for (size_t i = 0, length = 0; i < text.size(); i += length) {
+    length = std::max<size_t>(character_at(text, i), 1);
+    const std::string_view character = text.substr(i, length);
+    if (is_valid_utf8(character) && !has_control_characters(character)) {
+      out.append(character);
+    } else if (character == "\n" || character == "\t") {
+      out.append(character == "\n" ? "\\n" : "\\t");
+    } else {
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      for (const char c : character) {
+        const auto byte = static_cast<unsigned char>(c);
+        out.append({'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]});
+      }
+    }
+  }
+  return out;
 }
 
 }  // namespace heddle::base

@@ -15,4 +15,7 @@ std::string valid_utf8(std::string text);
 // messages show.
 bool has_control_characters(std::string_view text);
 
+// The text, with \\n, \\t or \\x1b for each of those, and for each byte that is of no character.
+std::string printable(std::string_view text);
+
 }  // namespace heddle::base

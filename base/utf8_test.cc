@@ -22,5 +22,11 @@ TEST(Utf8, KnowsWhatATerminalWouldObey) {
   EXPECT_FALSE(has_control_characters("cut off \xc2"));
 }
 
+TEST(Utf8, ShowsWhatCannotBeShown) {
+  EXPECT_EQ(printable("a na\u00efve 'name'"), "a na\u00efve 'name'");
+  EXPECT_EQ(printable("a\nb\tc\x1b[2J\xff"), "a\\nb\\tc\\x1b[2J\\xff");
+  EXPECT_EQ(printable("\u009b2J\u00ef"), "\\xc2\\x9b2J\u00ef");
+}
+
 }  // namespace
 }  // namespace heddle::base

@@ -145,6 +145,19 @@ void BM_ScanOf10(benchmark::State& state) {
 }
 BENCHMARK(BM_ScanOf10);
 
+// The work of it: the run of its program alone.
+void BM_RunOfScanOf10(benchmark::State& state) {
+  const auto step = [](Tensor c, Tensor x) { return std::pair(c + x, None{}); };
+  const auto all = [&](const Tensor& init, const Tensor& xs) { return scan(step, init, xs).first; };
+  const auto program = trace(all, scalar(0.0f), ones({10})).compile();
+  Device& device = default_device();
+  const std::vector<runtime::BufferPtr> arguments{
+      runtime::to_device(device, Literal(Shape(f32, {}))).value(),
+      runtime::to_device(device, Literal(Shape(f32, {10}))).value()};
+  for (auto _ : state) benchmark::DoNotOptimize(program.executable()->execute(arguments));
+}
+BENCHMARK(BM_RunOfScanOf10);
+
 void BM_Cond(benchmark::State& state) {
   const Tensor x = scalar(0.5f), which = x < 1.0f;
   for (auto _ : state) {

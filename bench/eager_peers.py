@@ -23,10 +23,11 @@ import record
 ROOT = record.ROOT
 OURS = {"BM_AddChain/4": ("add of 4", 1000), "BM_AddChain/4096": ("add of 4096", 1000),
         "BM_TimesNewNumber": ("x * new number", 1), "BM_NewIndex": ("b[new index]", 1),
-        "BM_ScanOf10": ("scan of 10", 1), "BM_Cond": ("cond", 1)}
+        "BM_ScanOf10": ("scan of 10", 1), "BM_RunOfScanOf10": ("scan of 10, its run", 1), "BM_Cond": ("cond", 1)}
 ROWS = {"add of 4": "`x + y` of 4 floats, a chain of 1,000", "add of 4096": "the same of 4,096 floats",
         "x * new number": "`x * number`, a new number each time", "b[new index]": "`b[i]`, a new index each time",
         "b[new index], copied": "the same, and libtorch copies as we do", "scan of 10": "`scan` of 10 steps",
+        "scan of 10, its run": "the run of its program alone",
         "cond": "`cond`", "dense forward": "two dense layers, 32 x 64", "dense training": "a training step of them",
         "rnn dot": "a dot of 1 x 16 and 16 x 16", "rnn cell": "a step of a cell with two such dots",
         "decoder": "a token of a decoder, 2 layers, 300 steps", "resnet18 step": "a training step of a ResNet-18, 8 x 32 x 32"}

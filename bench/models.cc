@@ -60,8 +60,9 @@ Tensor attended(const Layer& layer, const Tensor& x, const Tensor& position, Cac
   const Tensor q = reshape(matmul(x, layer.wq), {kHeads, kHead});
   const Tensor k = reshape(matmul(x, layer.wk), {1, kHeads, kHead});
   const Tensor v = reshape(matmul(x, layer.wv), {1, kHeads, kHead});
-  cache.keys = dynamic_update_slice(cache.keys, k, {position, 0, 0});
-  cache.values = dynamic_update_slice(cache.values, v, {position, 0, 0});
+  // In place, where nobody else holds the cache.
+  cache.keys = dynamic_update_slice(std::move(cache.keys), k, {position, 0, 0});
+  cache.values = dynamic_update_slice(std::move(cache.values), v, {position, 0, 0});
   const Tensor scores = einsum("hd,thd->ht", q, cache.keys) / std::sqrt(double{kHead});
   const Tensor weights = softmax(where(arange(kSteps) <= position, scores, -1e30), -1);
   return matmul(reshape(einsum("ht,thd->hd", weights, cache.values), {kWidth}), layer.wo);
@@ -112,11 +113,11 @@ Reading start() {
 }
 
 // The tokens of 300 steps.
-std::vector<int> read_with(const std::function<Reading(const Reading&)>& step) {
+std::vector<int> read_with(const std::function<Reading(Reading)>& step) {
   std::vector<Tensor> tokens;
   Reading at = start();
   for (int64_t i = 0; i < kSteps; ++i) {
-    at = step(at);
+    at = step(std::move(at));
     tokens.push_back(at.token);
   }
   return stack(tokens).to_vector<int>();
@@ -271,6 +272,7 @@ bool time_decoder(const Options& options) {
   const Decoder decoder = make_decoder();
   const auto compiled = compile(next_token, {.name = "next_token"});
   const auto raw = trace(next_token, decoder, start()).compile();
+  const auto donating = raw.with({.donate = {"arg1.caches"}});
   const auto way = [](auto step) {
     return [step] {
       const std::vector<int> tokens = read_with(step);
@@ -282,7 +284,11 @@ bool time_decoder(const Options& options) {
                         return trace(next_token, decoder, at)(decoder, at);
                       })},
                      {"eager", way([&](const Reading& at) { return next_token(decoder, at); })},
+                     {"eager, cache given away",
+                      way([&](Reading at) { return next_token(decoder, std::move(at)); })},
                      {"compiled", way([&](const Reading& at) { return compiled(decoder, at); })},
+                     {"raw program, cache given away",
+                      way([&](const Reading& at) { return donating(decoder, at); })},
                      {"raw program", way([&](const Reading& at) { return raw(decoder, at); })}},
                     options);
 }

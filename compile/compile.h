@@ -34,6 +34,7 @@
 #include "heddle/trace/identity.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/program.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/static.h"
 
 namespace heddle {
@@ -120,7 +121,9 @@ class [[nodiscard]] CompiledFunction {
   }
   // With more arguments: call_at(SourceLocation::here(), ..).
   template <class... Args>
-  auto call_at(SourceLocation at, const Args&... args) const {
+  auto call_at(SourceLocation given, const Args&... args) const {
+    const SourceLocation at = trace_internal::PublicCall::users_line(
+        given, shared_ != nullptr ? shared_->graphs.made_at() : given);
     return with_call(
         at, "call",
         [&](Graphs& graphs, const Call& call) {

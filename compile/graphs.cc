@@ -6,17 +6,20 @@
 #include <limits>
 
 #include "heddle/base/settings.h"
+#include "heddle/base/utf8.h"
 #include "heddle/compile/compile.h"
+#include "heddle/compile/internal/explain.h"
+#include "heddle/compile/internal/matching.h"
 #include "heddle/compile/internal/padded.h"
-#include "heddle/hlo/module.h"
-#include "heddle/hlo/tiles.h"
+#include "heddle/compile/internal/turn.h"
+#include "heddle/hlo/attributes.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
-#include "heddle/trace/mesh.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/rows.h"
-#include "heddle/trace/surroundings.h"
+#include "heddle/transform/derivatives.h"
+#include "heddle/transform/expand_checks.h"
 
 namespace heddle::compile_internal {
 namespace {
@@ -36,196 +39,6 @@ bool logs_misses() {
   return kLogs;
 }
 
-// One thread traces at a time: two functions that call each other, traced on two threads with a
-// lock each, would wait for each other.
-std::recursive_mutex& trace_mutex() {
-  static auto& mutex = *new std::recursive_mutex;
-  return mutex;
-}
-
-// The shard_map and the named vmaps around: sizes of their axes are part of what is traced.
-std::string surroundings() {
-  std::string text;
-  trace_internal::append_surroundings(text);
-  return text;
-}
-
-// What the thread that holds trace_mutex() is tracing, outermost first.
-struct Tracing {
-  const Graphs* graphs;
-  const Call* call;
-  std::vector<TreeSpec> structure;
-  std::string surroundings;
-};
-std::vector<Tracing>& tracing() {
-  static auto& all = *new std::vector<Tracing>;
-  return all;
-}
-
-class Traces {
- public:
-  Traces(const Graphs* graphs, const Call& call) {
-    tracing().push_back({graphs, &call, call.structure(), surroundings()});
-  }
-  ~Traces() { tracing().pop_back(); }
-  Traces(const Traces&) = delete;
-  Traces& operator=(const Traces&) = delete;
-};
-
-using ShardingPtr = std::shared_ptr<const hlo::Sharding>;
-
-bool is_same(const ShardingPtr& a, const ShardingPtr& b) {
-  return a == b || (a != nullptr && b != nullptr && *a == *b);
-}
-
-bool have_same_types(std::span<const Tensor> a, std::span<const Tensor> b) {
-  return std::ranges::equal(a, b, [](const Tensor& x, const Tensor& y) {
-    return x.is_valid() && y.is_valid() && same_type(x.shape(), y.shape()) &&
-           is_same(x.node()->sharding, y.node()->sharding);
-  });
-}
-
-bool has_rows(const Call& call, size_t leaf) {
-  return call.rows.leaves != nullptr && call.rows.leaves->have[leaf];
-}
-// The type that a leaf is run with.
-Shape padded(const Call& call, size_t leaf) {
-  const Shape& shape = call.leaves[leaf].shape();
-  return has_rows(call, leaf) ? of_rows(shape, call.rows.size) : shape;
-}
-bool has_type(const Call& call, size_t leaf, const Shape& type) {
-  const Shape& shape = call.leaves[leaf].shape();
-  if (!has_rows(call, leaf)) return same_type(shape, type);
-  if (shape.dtype() != type.dtype() || type.rank() == 0 || call.rows.size != type.dimension(0))
-    return false;
-  return std::ranges::equal(std::span(shape.dimensions()).subspan(1),
-                            std::span(type.dimensions()).subspan(1));
-}
-
-bool fits(const Graph& graph, const Call& call) {
-  const std::vector<SignatureLeaf>& leaves = graph.program.signature().arguments;
-  if (graph.surroundings != surroundings()) return false;
-  if (graph.types != call.types || graph.shardings.size() != call.leaves.size()) return false;
-  if ((graph.rows.leaves == nullptr) != (call.rows.leaves == nullptr)) return false;
-  for (size_t i = 0; i < call.leaves.size(); ++i) {
-    const Tensor& leaf = call.leaves[i];
-    if (!leaf.is_valid() || !has_type(call, i, leaves[i].shape)) return false;
-    if (!is_same(leaf.node()->sharding, graph.shardings[i])) return false;
-  }
-  return call.has_structure(graph.structure);
-}
-
-// ----- why a call has no graph
-
-std::string sharding_text(const ShardingPtr& sharding) {
-  return sharding ? to_string(*sharding) : "no sharding";
-}
-
-// "f32[11,4] padded to f32[16,4]"
-std::string type_text(const Call& call, size_t leaf) {
-  const std::string own = to_string(call.leaves[leaf].shape());
-  return has_rows(call, leaf) ? base::cat(own, " padded to ", to_string(padded(call, leaf))) : own;
-}
-
-// How a call differs from a graph.
-struct Difference {
-  int64_t size = 0;  // leaves, or more where the structure is another
-  std::string what;  // "arg0.h is f32[4]"
-  std::string was;   // "it is f32[3]"
-};
-
-std::string described(const std::optional<TreeSpec>& spec) {
-  return spec ? describe(*spec) : "missing";
-}
-
-std::string named_or_none(const std::string& surroundings) {
-  return surroundings.empty() ? "no shard_map or named vmap" : surroundings;
-}
-
-Difference difference(const Graph& graph, const Call& call) {
-  constexpr int64_t kOtherStructure = int64_t{1} << 32;
-  const std::vector<TreeSpec> have = call.structure();
-  const std::vector<TreeSpec>& want = graph.structure;
-  if (have.size() != want.size()) {
-    return {2 * kOtherStructure,
-            base::cat("it has ", have.size(), have.size() == 1 ? " argument" : " arguments"),
-            base::cat("it has ", want.size())};
-  }
-  Difference found;
-  for (size_t i = 0; i < have.size(); ++i) {
-    if (have[i] == want[i]) continue;
-    if (found.size++ > 0) continue;
-    const TreeDifference first = tree_difference(have[i], want[i]);
-    found.what = base::cat("arg", i, first.path, " is ", described(first.first));
-    found.was = base::cat("it is ", described(first.second));
-  }
-  if (found.size > 0) {
-    found.size += kOtherStructure;
-    return found;
-  }
-  const std::vector<SignatureLeaf>& leaves = graph.program.signature().arguments;
-  for (size_t i = 0; i < call.leaves.size(); ++i) {
-    const Tensor& leaf = call.leaves[i];
-    if (!leaf.is_valid()) continue;
-    const ShardingPtr& sharding = leaf.node()->sharding;
-    const bool fits_type = has_type(call, i, leaves[i].shape);
-    if (fits_type && is_same(sharding, graph.shardings[i])) continue;
-    if (found.size++ > 0) continue;
-    found.what = base::cat(leaves[i].path, fits_type ? " has " : " is ",
-                           fits_type ? sharding_text(sharding) : type_text(call, i));
-    found.was = fits_type ? base::cat("it has ", sharding_text(graph.shardings[i]))
-                          : base::cat("it is ", to_string(leaves[i].shape));
-  }
-  const bool is_padded = call.rows.leaves != nullptr, was_padded = graph.rows.leaves != nullptr;
-  if (found.size == 0 && is_padded != was_padded)
-    return {1,
-            is_padded ? "its rows are padded" : "it is called inside of a trace, without padding",
-            was_padded ? "they are padded" : "they are not"};
-  if (found.size == 0 && graph.surroundings != surroundings())
-    return {1, base::cat("it is called inside of ", named_or_none(surroundings())),
-            base::cat("it was inside of ", named_or_none(graph.surroundings))};
-  if (found.size == 0)
-    found = {1, "its arguments have other C++ types of equal structure", "they have others"};
-  else if (found.size > 1)
-    base::append(found.what, ", and ", found.size - 1,
-                 found.size > 2 ? " more differ" : " differs");
-  return found;
-}
-
-// ----- what has changed behind a function's back
-
-std::string capture_text(const Tensor& tensor) {
-  return base::cat("#", tensor.id(), " ", to_string(tensor.shape()));
-}
-
-// "" where the two programs are the same.
-std::string change(const Program& was, const Program& is) {
-  const std::vector<Tensor>&before = was.captures(), &now = is.captures();
-  for (size_t i = 0; i < std::min(before.size(), now.size()); ++i) {
-    if (before[i].is_traced() || before[i].id() == now[i].id()) continue;
-    return base::cat("it captures ", capture_text(now[i]), ", and captured ",
-                     capture_text(before[i]));
-  }
-  if (before.size() != now.size())
-    return base::cat("it captures ", now.size(), " tensors, and captured ", before.size());
-  if (hlo::equal(was.module(), is.module())) return "";
-  const auto& old_code = was.module().entry_computation().instructions;
-  const auto& new_code = is.module().entry_computation().instructions;
-  for (size_t i = 0; i < std::min(old_code.size(), new_code.size()); ++i) {
-    const hlo::Instruction &a = old_code[i], &b = new_code[i];
-    if (a.opcode != b.opcode || !same_type(a.shape, b.shape)) {
-      return base::cat("it computes ", to_string(b.opcode), " ", to_string(b.shape),
-                       ", and computed ", to_string(a.opcode), " ", to_string(a.shape),
-                       b.at.known() ? base::cat(", at ", to_string(b.at)) : "");
-    }
-    if (!hlo::equal(a, b)) {
-      return base::cat("a number or an attribute of ", to_string(b.opcode), " ", to_string(b.shape),
-                       " is another", b.at.known() ? base::cat(", at ", to_string(b.at)) : "");
-    }
-  }
-  return base::cat("it computes ", new_code.size(), " operations, and computed ", old_code.size());
-}
-
 }  // namespace
 
 Graphs::Graphs(FunctionOptions options, SourceLocation made_at)
@@ -238,7 +51,8 @@ Graphs::Graphs(FunctionOptions options, SourceLocation made_at)
 }
 
 std::string Graphs::label() const {
-  return options_.name.empty() ? base::cat("the function compiled at ", made_at_) : options_.name;
+  return options_.name.empty() ? base::cat("the function compiled at ", made_at_)
+                               : base::printable(options_.name);
 }
 
 FunctionStats Graphs::stats() const {
@@ -310,6 +124,10 @@ std::string Graphs::explain(const Call& asked) const {
 // "arg0.h is f32[4]; in graph 1, the nearest, it is f32[3]"
 std::string Graphs::why(const Call& call) const {
   const std::lock_guard lock(mutex_);
+  if (latest_ != nullptr && !latest_->is_for_good && fits(*latest_, call)) {
+    return base::cat("graph ", latest_->number,
+                     ", the last one, is not used again: ", latest_->captures_traced);
+  }
   if (graphs_.empty()) return "it is the first call";
   Difference least{std::numeric_limits<int64_t>::max(), {}, {}};
   const Graph* nearest = nullptr;
@@ -319,8 +137,8 @@ std::string Graphs::why(const Call& call) const {
     least = std::move(found);
     nearest = graph.get();
   }
-  return base::cat(least.what, "; in graph ", nearest->number,
-                   graphs_.size() > 1 ? ", the nearest, " : " ", least.was);
+  return base::printable(base::cat(least.what, "; in graph ", nearest->number,
+                                   graphs_.size() > 1 ? ", the nearest, " : " ", least.was));
 }
 
 void Graphs::tell_miss(std::string text) {
@@ -341,25 +159,17 @@ GraphPtr Graphs::find(const Call& asked) {
     latest_ = known;
     return known;
   }
-  const std::lock_guard lock(trace_mutex());
-  if (GraphPtr known = find_known(call)) return known;  // another thread traced it
-  GraphPtr made = trace(call);
-  if (checks) check_padding(*made, call);
-  return made;
+  for (;;) {
+    const Turn turn(this, call, Turn::Of::kGraph);
+    if (GraphPtr known = find_known(call)) return known;  // another thread traced it
+    if (!turn.is_mine()) continue;
+    GraphPtr made = trace(call);
+    if (checks) check_padding(*made, call);
+    return made;
+  }
 }
 
 GraphPtr Graphs::trace(const Call& call) {
-  for (const Tracing& outer : tracing()) {
-    if (outer.graphs != this || outer.call->types != call.types ||
-        outer.surroundings != surroundings() || !have_same_types(outer.call->leaves, call.leaves) ||
-        !call.has_structure(outer.structure))
-      continue;
-    throw Error(base::failed_precondition(
-                    label(),
-                    ": calls itself, with arguments of the same types; nothing would end "
-                    "that: use while_loop or scan"),
-                call.at);
-  }
   const std::string reason = why(call);
   {
     const std::lock_guard lock(mutex_);
@@ -376,7 +186,6 @@ GraphPtr Graphs::trace(const Call& call) {
   }
   const Clock::time_point start = Clock::now();
   auto graph = [&] {
-    const Traces running(this, call);
     if (call.rows.leaves == nullptr)
       return std::make_shared<Graph>(trace_once(call, options_.name));
     PaddedProgram traced = trace_padded(call, buckets_, options_.name, label());
@@ -384,30 +193,42 @@ GraphPtr Graphs::trace(const Call& call) {
     made->cut = std::move(traced.cut);
     return made;
   }();
+  // Now, under the name of compile: a run would say it of CompiledProgram::with.
+  const Signature& signature = graph->program.signature();
+  (void)trace_internal::leaves_of(
+      options_.donate,
+      {signature.arguments, graph->program.argument_specs(), "compile: donates ", label(),
+       signature.captures.empty() ? "" : ", and what it captures cannot be donated: pass it"},
+      call.at);
   graph->types = call.types;
   graph->structure = call.structure();
   graph->rows = call.rows;
   graph->surroundings = surroundings();
   graph->traced_at = call.at;
   for (const Tensor& leaf : call.leaves) graph->shardings.push_back(leaf.node()->sharding);
+  graph->captures_traced = trace_internal::RowScope::current() == nullptr
+                               ? traced_capture(graph->program)
+                               : "it was traced for the rows of the bucket around it";
+  graph->is_for_good = graph->captures_traced.empty();
   {
-    const std::lock_guard lock(mutex_);  // a call inside of fn may have made graphs of it
+    // A call inside of fn may have made graphs of it, and so may another thread.
+    const std::lock_guard lock(mutex_);
+    const auto is_it = [&](const GraphPtr& known) { return fits(*known, call); };
+    if (const auto known = std::ranges::find_if(graphs_, is_it); known != graphs_.end())
+      return latest_ = *known;
     graph->number = ++stats_.graphs;
+    stats_.trace_seconds += seconds_since(start);
+    if (graph->is_for_good) graphs_.push_back(graph);
+    latest_ = graph;
   }
   tell_miss(
       base::cat(label(), ": graph ", graph->number, " for the call at ", call.at, ": ", reason));
-  const std::lock_guard lock(mutex_);
-  stats_.trace_seconds += seconds_since(start);
-  graph->is_for_good = trace_internal::RowScope::current() == nullptr &&
-                       std::ranges::none_of(graph->program.captures(), &Tensor::is_traced);
-  if (graph->is_for_good) graphs_.push_back(graph);
-  return latest_ = std::move(graph);
+  return graph;
 }
 
 void Graphs::check_unchanged(const Graph& graph, const Call& call) const {
-  const std::lock_guard lock(trace_mutex());
   const std::string changed = [&] {
-    const Traces running(this, call);
+    const Turn running(this, call, Turn::Of::kCheck);
     return change(graph.program, trace_once(call, options_.name));
   }();
   if (changed.empty()) return;
@@ -426,8 +247,7 @@ void Graphs::check_padding(Graph& graph, const Call& call) const {
   Call exact = call;
   exact.rows = {};
   const Program program = [&] {
-    const std::lock_guard lock(trace_mutex());
-    const Traces running(this, exact);
+    const Turn running(this, exact, Turn::Of::kCheck);
     return trace_once(exact, options_.name);
   }();
   const std::vector<Tensor> without = program.run(call.leaves, call.at);
@@ -467,10 +287,39 @@ CompiledProgram Graphs::compiled_for(Graph& graph, Device& device, SourceLocatio
   return compiled;
 }
 
+std::vector<Tensor> Graphs::record(Graph& graph, std::span<const Tensor> leaves,
+                                   SourceLocation at) const {
+  if (!options_.check_nans && !options_.device) return graph.program.run(leaves, at);
+  const auto program = std::make_shared<const Program>(graph.program);
+  std::shared_ptr<const hlo::Module> module(program, &program->module());  // which it keeps
+  if (options_.check_nans) {
+    const std::lock_guard lock(graph.mutex);
+    if (graph.checked == nullptr) {
+      graph.checked = std::make_shared<const hlo::Module>(
+          value_or_throw(transform::with_nan_checks(graph.program.module()), at));
+    }
+    module = graph.checked;
+  }
+  std::vector<Tensor> operands(leaves.begin(), leaves.end());
+  const std::vector<Tensor>& captures = graph.program.captures();
+  operands.insert(operands.end(), captures.begin(), captures.end());
+  hlo::FrontendAttributes attributes;
+  if (options_.device) {
+    const Device& device = *value_or_throw(runtime::find_device(*options_.device), at);
+    attributes.emplace_back(transform::kDeviceAttribute, device.name());
+  }
+  return trace_internal::emit_many({.opcode = hlo::Opcode::kCall,
+                                    .operands = std::move(operands),
+                                    .attrs = hlo::CallAttrs{},
+                                    .called = {std::move(module)},
+                                    .at = at,
+                                    .frontend_attributes = std::move(attributes)});
+}
+
 std::vector<Tensor> Graphs::run(Graph& graph, std::span<const Tensor> leaves, SourceLocation at) {
   calls_.fetch_add(1, std::memory_order_relaxed);
   const trace_internal::PublicCall running("call", at);
-  if (trace_internal::Recorder::current() != nullptr) return graph.program.run(leaves, at);
+  if (trace_internal::Recorder::current() != nullptr) return record(graph, leaves, at);
   Device* device = nullptr;
   if (options_.device) {
     device = value_or_throw(runtime::find_device(*options_.device), at);

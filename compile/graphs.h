@@ -25,15 +25,16 @@ namespace heddle {
 struct FunctionOptions {
   std::string name = {};             // of the computation in HLO, of errors and of explanations
   std::vector<Donated> donate = {};  // what each run may take the memory of, as RunOptions
-  std::optional<std::string> device = {};  // unset: that of the arguments
+  // Unset: that of the arguments. Inside of a trace it must be where the whole runs.
+  std::optional<std::string> device = {};
   // Traces again at each call, and throws Error where `fn` has become another function: where what
   // it reads has changed. With a bucket, the first call of each graph that is padded runs without
   // padding too, and is an Error where the results differ. For tests and debugging;
   // HEDDLE_CHECK_COMPILED=1 does so for all.
   bool check = false;
-  // Calls outside of traces look at every float that an operation gives, and the first NaN is the
-  // run's error: which operation, which step of which loop, which line. Slow; off, it costs
-  // nothing.
+  // Every float that an operation gives is looked at, and the first NaN is the run's error: which
+  // operation, which step of which loop, which line. Inside of a trace those of this function, and
+  // not what derivatives add. Slow; off, it costs nothing.
   bool check_nans = false;
   base::Int max_graphs = 32;  // a call that would make one more is an Error
   // Arguments whose sizes along axis 0 vary freely are padded to a few sizes; off unless it has
@@ -85,18 +86,21 @@ struct Graph {
   std::vector<TreeSpec> structure = {};  // of the arguments
   RowsOfCall rows = {};                  // of the call that it was traced for
   std::vector<bool> cut = {};            // results that have rows
-  std::string surroundings = {};  // shard_map and named vmaps that it was traced in
+  std::string surroundings = {};         // shard_map and named vmaps that it was traced in
   std::vector<std::shared_ptr<const hlo::Sharding>> shardings = {};  // of the leaves
   SourceLocation traced_at = {};
-  bool is_for_good = true;  // else it captures values of the trace that it was made in
+  bool is_for_good = true;           // else it captures values of the trace that it was made in
+  std::string captures_traced = {};  // then which, in words
   std::atomic<bool> is_padding_checked = false;
-  std::mutex mutex = {};    // guards the rest
-  std::vector<CompiledProgram> compiled = {};  // one for each device
+  std::mutex mutex = {};                            // guards the rest
+  std::vector<CompiledProgram> compiled = {};       // one for each device
+  std::shared_ptr<const hlo::Module> checked = {};  // for traces, where NaNs are checked
 };
 using GraphPtr = std::shared_ptr<Graph>;
 
 // Safe from any thread. A function is traced once for each set of arguments, however many threads
-// call it; calls of graphs that there are never wait for that.
+// call it; calls of graphs that there are never wait for that. No lock is held while it is traced,
+// so that it may take the user's own; for other arguments it may run on another thread meanwhile.
 class Graphs {
  public:
   Graphs(FunctionOptions options, SourceLocation made_at);
@@ -129,6 +133,8 @@ class Graphs {
   void check_unchanged(const Graph& graph, const Call& call) const;
   void check_padding(Graph& graph, const Call& call) const;
   CompiledProgram compiled_for(Graph& graph, Device& device, SourceLocation at);
+  // The call in the running trace, with what the options ask of it.
+  std::vector<Tensor> record(Graph& graph, std::span<const Tensor> leaves, SourceLocation at) const;
   // Calls run(arguments of the program) and cuts what it gives.
   std::vector<Tensor> run_padded(
       const Graph& graph, Device& device, std::span<const Tensor> leaves,

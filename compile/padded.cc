@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 #include "heddle/base/strings.h"
 #include "heddle/compile/internal/mixed_rows.h"
@@ -59,24 +60,35 @@ double rounding(DType dtype) {
   }
 }
 
+// A number; of complex numbers the real and imaginary parts in turn.
+double part(const Literal& of, int64_t j) {
+  const auto either = [j](const auto& z) -> double { return j % 2 == 0 ? z.real() : z.imag(); };
+  const auto at = static_cast<size_t>(j / 2);
+  switch (of.shape().dtype()) {
+    case c64: return either(of.values<std::complex<float>>()[at]);
+    case c128: return either(of.values<std::complex<double>>()[at]);
+    default: return of.to_double(j);
+  }
+}
+
 }  // namespace
 
 std::string padding_shows(const Signature& signature, const std::vector<Tensor>& padded,
                           const std::vector<Tensor>& without) {
   for (size_t i = 0; i < padded.size(); ++i) {
     const Literal have = padded[i].to_literal(), want = without[i].to_literal();
+    const int64_t parts = is_complex(want.shape().dtype()) ? 2 : 1;
     double largest = 0;
-    for (int64_t j = 0; j < want.element_count(); ++j) {
-      if (std::isfinite(want.to_double(j)))
-        largest = std::max(largest, std::abs(want.to_double(j)));
+    for (int64_t j = 0; j < parts * want.element_count(); ++j) {
+      if (std::isfinite(part(want, j))) largest = std::max(largest, std::abs(part(want, j)));
     }
-    for (int64_t j = 0; j < want.element_count(); ++j) {
-      const double a = have.to_double(j), b = want.to_double(j);
+    for (int64_t j = 0; j < parts * want.element_count(); ++j) {
+      const double a = part(have, j), b = part(want, j);
       if (a == b || (std::isnan(a) && std::isnan(b)) ||
           std::abs(a - b) <= rounding(want.shape().dtype()) * largest)
         continue;
-      return base::cat(signature.results[i].path, " at ", j, " is ", a, ", and ", b,
-                       " without padding");
+      return base::cat(j % parts == 0 ? "" : "the imaginary part of ", signature.results[i].path,
+                       " at ", j / parts, " is ", a, ", and ", b, " without padding");
     }
   }
   return "";

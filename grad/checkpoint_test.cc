@@ -190,6 +190,30 @@ TEST(ParallelBackward, GivesWhatTheLoopGives) {
   }
 }
 
+// A step that is linear over the real numbers alone, as conj and abs are.
+TEST(ParallelBackward, OfComplexCarries) {
+  const auto loss = [](bool parallel) {
+    return [parallel](Tensor z, Tensor w) {
+      const auto one = [&](Tensor c, None) {
+        const Tensor turned = conj(c) * w + exp(c * 0.1) / complex(abs(c) + 1.0, scalar(0.5));
+        return std::pair(turned, real(c));
+      };
+      const auto [end, path] = scan(one, z, None{}, {.length = 5, .parallel_backward = parallel});
+      return sum(abs(end)) + sum(path * path);
+    };
+  };
+  const Tensor z = complex(some({3}), some({3}, 1)), w = complex(some({3}, 2), some({3}, 3));
+  const auto got = grad(loss(true), argnums<0, 1>)(z, w);
+  const auto want = grad(loss(false), argnums<0, 1>)(z, w);
+  const auto near = [](const Tensor& a, const Tensor& b) {
+    EXPECT_THAT(values(real(a)), Pointwise(DoubleNear(1e-12), values(real(b))));
+    EXPECT_THAT(values(imag(a)), Pointwise(DoubleNear(1e-12), values(imag(b))));
+  };
+  near(std::get<0>(got), std::get<0>(want));
+  near(std::get<1>(got), std::get<1>(want));
+  check_grads(loss(true), std::tuple(z, w));
+}
+
 TEST(ParallelBackward, HasNoLoopBackAndSaysWhereItDoesNotFit) {
   const auto loss = [](Tensor a, Tensor x) {
     const auto one = [&](Tensor h, Tensor x) { return std::pair(a * h + x, None{}); };

@@ -64,14 +64,17 @@ Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
   trace_internal::append_surroundings(key.structure);
   if (const scan_internal::BodyPtr found = scan_internal::find_body(key)) {
     count(&Counters::combine_hits);
-    return {found->fragment, found->results[0], found->result_shapes, found->captures};
+    return {found->fragment, found->results[0], found->result_shapes(), found->captures};
   }
   Trace out = traced_now(fn, shapes, like);
   // A value of the trace around this one is another at each call.
   if (std::ranges::none_of(out.captures, &Tensor::is_traced)) {
     scan_internal::keep_body(std::move(key),
                              std::make_shared<scan_internal::Body>(scan_internal::Body{
-                                 out.module, out.captures, {out.spec}, out.results}));
+                                 out.module,
+                                 out.captures,
+                                 {out.spec},
+                                 std::make_shared<const std::vector<Shape>>(out.results)}));
   }
   return out;
 }

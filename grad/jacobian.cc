@@ -1,6 +1,7 @@
 #include "heddle/grad/jacobian.h"
 
 #include "heddle/numpy/matrices.h"
+#include "heddle/trace/on_device_of.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
 
@@ -23,6 +24,7 @@ Tensor basis_of(std::string_view what, const Tensor& x, SourceLocation at) {
                            "; must be real: write the function of real(x) and imag(x), and "
                            "take the Jacobian by each");
   const int64_t n = x.shape().element_count();
+  const trace_internal::OnDeviceOf device(x);
   return reshape(eye(n, n, 0, x.dtype()), joined({n}, x.shape().dimensions()));
 }
 

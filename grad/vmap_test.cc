@@ -260,6 +260,33 @@ TEST(Vmap, TheSizeAloneSaysHowManyExamples) {
               ElementsAre(0, 1, 2, 3));
 }
 
+// All examples take part in a psum of a branch or of a step, also those that do not want it.
+TEST(VmapAxis, DerivativesInBranchesAndLoopsThatExamplesLeave) {
+  const Tensor x = array<double>({1.0, 2.5});
+  const auto of_branch = [](Tensor x) {
+    const auto one = [](Tensor h) {
+      return cond(
+          h > 2.0, [&] { return psum(h, "i"); }, [&] { return zeros_like(h); });
+    };
+    return sum(vmap(one, {.axis_name = "i"})(x));
+  };
+  EXPECT_THAT(grad(of_branch)(x).to_vector<double>(), ElementsAre(1.0, 1.0));
+  EXPECT_THAT(jacfwd(of_branch)(x).to_vector<double>(), ElementsAre(1.0, 1.0));
+  const auto of_loop = [](Tensor x) {
+    const auto one = [](Tensor h) {
+      return while_loop([](Tensor v) { return v < 3.0; }, [](Tensor v) { return v + psum(v, "i"); },
+                        h, {.max_steps = 9});
+    };
+    return vmap(one, {.axis_name = "i"})(x);
+  };
+  const Tensor y = array<double>({1.0, 3.5});
+  EXPECT_THAT(
+      jvp(of_loop, std::tuple(y), std::tuple(array<double>({0.0, 1.0}))).second.to_vector<double>(),
+      ElementsAre(1.0, 1.0));
+  EXPECT_THAT(grad([&](Tensor x) { return sum(of_loop(x)); })(y).to_vector<double>(),
+              ElementsAre(2.0, 2.0));
+}
+
 TEST(VmapAxis, ExamplesAreTakenTogetherByName) {
   auto centred = [](Tensor x) { return x - pmean(x, "batch"); };
   const Tensor x = array<double>({1, 2, 6});

@@ -58,7 +58,9 @@ std::string line_of(std::string_view name, const Bar& bar, int64_t total, Clock:
     base::append(out, "[", std::string(full, '#'), std::string(kWidth - full, '.'), "] ");
   }
   base::append(out, "step ", static_cast<int64_t>(std::min(done, 9e18)));
-  if (total > 0) {
+  if (total > 0 && done > all) {
+    base::append(out, ", past the ", total, " that it was to take");
+  } else if (total > 0) {
     base::append(out, " of ", total, " (",
                  static_cast<int64_t>(100 * std::clamp(done / all, 0.0, 1.0)), "%)");
   }

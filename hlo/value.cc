@@ -107,6 +107,7 @@ Value Graph::iota(const Dims& sizes, int64_t along, DType dtype) {
 }
 
 Value Graph::full(const Shape& shape, double value) {
+  if (shape.is_token()) return op(Opcode::kAfterAll, {});  // no constant is a token
   return broadcast(number(shape.dtype(), value), shape.dimensions(), {});
 }
 

@@ -115,7 +115,8 @@ Expr cond_by_values(const Expr& a, bool greatest_first) {
   const Expr s = svdvals(a.operand());
   const Expr greatest = max(s.operand(), {.axes = {-1}});
   const Expr least = min(s.operand(), {.axes = {-1}});
-  return greatest_first ? greatest / least : least / greatest;
+  const Expr &over = greatest_first ? greatest : least, &under = greatest_first ? least : greatest;
+  return where(under == 0, INFINITY, over / where(under == 0, 1, under));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "heddle/nn/internal/formula.h"
 #include "heddle/special/normal.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/known_program.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/shaping.h"
 
@@ -17,12 +18,18 @@ using nn_internal::formula;
 using nn_internal::wide_of;
 using trace_internal::axis_of;
 using trace_internal::Expr;
+using trace_internal::known_program;
+using trace_internal::KnownOptions;
 using trace_internal::PublicCall;
 
 // An activation: a formula of one operand of floats.
 template <class Fn>
 Tensor activation(std::string_view op, const Operand& x, Fn&& fn) {
   const PublicCall call(op, x.at());
+  if constexpr (std::is_empty_v<std::remove_cvref_t<Fn>>) {  // its name says all
+    const auto of = [&](std::span<const Tensor> xs) { return fn(floating("x", xs[0])).tensor(); };
+    if (Tensor made = known_program(op, KnownOptions(), {x}, of); made.is_valid()) return made;
+  }
   Expr value = floating("x", x);
   return formula(op, [&] { return fn(value); });
 }

@@ -7,6 +7,7 @@
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
+#include "heddle/trace/on_device_of.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {
@@ -50,7 +51,7 @@ Expr floor_divide_integers(const Expr& x, const Expr& y) {
 // As CPython's float_divmod: exactly a multiple of y is divided, so that what is rounded is next to
 // an integer, and 1 is taken off where the remainder's sign is not that of y.
 Expr floor_divide_floats(const Expr& x, const Expr& y) {
-  Expr rest = x % y;
+  Expr rest = x % where(y == 0, 1, y);
   Expr whole = where(y == 0, x, x - rest) / y;
   whole = where((rest != 0) & (sign(y) != sign(rest)), whole - 1, whole);
   return round(whole.operand());
@@ -122,9 +123,10 @@ Tensor hypot(Operand x, Operand y) {
 
 Tensor logaddexp(Operand x, Operand y) {
   return of_floats("logaddexp", x, y, [](const Expr& a, const Expr& b) {
-    Expr apart = a - b;  // NaN of equal infinities
+    const Expr are_infinite = (a == b) & ~is_finite(a);  // whose difference would be NaN
+    Expr apart = where(are_infinite, 0, a - b);
     // At a = b both parts have the slopes of a > b.
-    return where(is_nan(apart), a + b, where(apart >= 0, a, b) + log1p(exp(-abs(apart))));
+    return where(are_infinite, a + b, where(apart >= 0, a, b) + log1p(exp(-abs(apart))));
   });
 }
 
@@ -194,6 +196,7 @@ Tensor angle(Operand operand) {
 
 Tensor iscomplex(Operand operand) {
   const PublicCall call("iscomplex", operand.at());
+  const trace_internal::OnDeviceOf device(operand);
   const Tensor x = as_tensor(operand);
   return one_program("iscomplex", [&] {
     if (!is_complex(x.dtype())) return full(x.shape().dimensions(), false, pred);
@@ -202,6 +205,7 @@ Tensor iscomplex(Operand operand) {
 }
 
 Tensor isreal(Operand operand) {
+  const trace_internal::OnDeviceOf device(operand);
   return one_program("isreal", operand.at(), [&] { return logical_not(iscomplex(operand)); });
 }
 
@@ -224,8 +228,10 @@ Tensor nan_to_num(Operand x, double nan) {
 Tensor is_close(Operand x, Operand y, const Tolerance& within) {
   return of_two("is_close", x, y, [&](const Expr& given, const Expr& to) {
     const Expr a = in_floats(given), b = in_floats(to);
-    Expr near = abs(a - b) <= within.absolute + within.relative * abs(b);
-    Expr close = (a == b) | (is_finite(a) & is_finite(b) & near);
+    const Expr are_finite = is_finite(a) & is_finite(b);
+    const Expr apart = where(are_finite, a - b, 0), size = where(are_finite, b, 0);
+    Expr near = abs(apart) <= within.absolute + within.relative * abs(size);
+    Expr close = (a == b) | (are_finite & near);
     return within.equal_nan ? close | (is_nan(a) & is_nan(b)) : close;
   });
 }

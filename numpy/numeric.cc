@@ -8,6 +8,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
 #include "heddle/trace/expr.h"
+#include "heddle/trace/on_device_of.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {
@@ -129,13 +130,16 @@ Tensor heaviside(Operand x, Operand at_zero) {
 
 Tensor logaddexp2(Operand x, Operand y) {
   return of_floats("logaddexp2", x, y, [](const Expr& a, const Expr& b) {
-    Expr apart = a - b;  // NaN of equal infinities
+    // Infinities apart, whose differences would be NaN.
+    const Expr are_equal = (a == b) & is_finite(a), are_infinite = (a == b) & ~is_finite(a);
+    Expr apart = where(are_infinite, 0, a - b);
     Expr more = log1p(power(2, -abs(apart))) / std::numbers::ln2;
     // At a = b both parts have the slopes of a > b. The sum is exact there, and what that adds has
     // none: a bitcast stops it.
     Expr value = where(apart >= 0, a, b) + more;
-    Expr rounding = bitcast_convert((a + 1 - value).operand(), value.dtype());
-    return where(is_nan(apart), a + b, where(a == b, value + rounding, value));
+    Expr off = where(are_equal, a, 0) + 1 - where(are_equal, value, 0);
+    Expr rounding = bitcast_convert(off.operand(), value.dtype());
+    return where(are_infinite, a + b, where(are_equal, value + rounding, value));
   });
 }
 
@@ -254,6 +258,7 @@ Tensor choose(Operand which, const std::vector<Tensor>& choices) {
 
 Tensor array_equal(Operand left, Operand right, base::Flag equal_nan) {
   const PublicCall call("array_equal", left.at());
+  const trace_internal::OnDeviceOf device(left, right);
   Tensor x = as_tensor(left), y = as_tensor(right);
   return one_program("array_equal", [&] {
     if (x.shape().dimensions() != y.shape().dimensions()) return full({}, false, pred);

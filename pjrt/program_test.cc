@@ -133,5 +133,26 @@ ENTRY e {
   }
 }
 
+// What comes from another framework; our derivatives keep arrays of all parts.
+TEST(ManualRegions, APartThatACallGivesIsRefused) {
+  const auto module = hlo::parse_text(R"(HloModule parts
+part {
+  x = f32[4] parameter(0)
+  cut = f32[4] custom-call(x), custom_call_target="Sharding", sharding={devices=[2]<=[2]}
+  ROOT own = f32[2] custom-call(cut), custom_call_target="SPMDFullToShardShape", sharding={manual}
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  ROOT r = f32[2] call(x), to_apply=part
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const auto made = with_own_constants(*module);
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(std::string(made.status().message()),
+              ::testing::StartsWith("compile parts: a loop, a branch or a call gives what a "
+                                    "shard_map in it computes, of which XLA's partitioner dies; "
+                                    "put it into the shard_map"));
+}
+
 }  // namespace
 }  // namespace heddle::pjrt

@@ -37,7 +37,8 @@ Expr triangular_of(const Request& r, const Expr& left, const Expr& mode, const E
   Expr u = uniform_of(r);
   Expr rising = left + sqrt(u * (right - left) * (mode - left));
   Expr falling = right - sqrt((1.0 - u) * (right - left) * (right - mode));
-  return where(u < (mode - left) / (right - left), rising, falling);
+  const Expr width = right - left;
+  return where(u < (mode - left) / where(width == 0, 1, width), rising, falling);
 }
 
 Expr wald_of(const Request& r, const Expr& mean) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/pool.h"
 #include "heddle/hlo/array_memory.h"
 #include "heddle/runtime/internal/literal_buffer.h"
 
@@ -92,14 +93,14 @@ template <class Write>
 BufferPtr result(Device& device, ShapePtr shape, int64_t size_bytes, const Write& write) {
   try {
     if (size_bytes <= LiteralBuffer::kFewBytes) {
-      auto buffer = std::make_shared<LiteralBuffer>(device, std::move(shape), size_bytes);
+      auto buffer = base::make_pooled<LiteralBuffer>(device, std::move(shape), size_bytes);
       write(buffer->few());
       return buffer;
     }
     Literal value = Literal::uninitialised(*shape);
     write(value.mutable_bytes());
-    return std::make_shared<LiteralBuffer>(device, std::move(shape), size_bytes,
-                                           std::make_shared<Slot>(std::move(value)));
+    return base::make_pooled<LiteralBuffer>(device, std::move(shape), size_bytes,
+                                            base::make_pooled<Slot>(std::move(value)));
   } catch (const std::bad_alloc&) {
     return nullptr;  // a program says what memory it lacks
   }
@@ -176,6 +177,8 @@ bool run_direct_into(DirectOp op, DirectOperand x, DirectOperand y, Buffer& into
   count_in_place();
   return true;
 }
+
+const void* address_of(Buffer& buffer) { return Pinned({&buffer}).bytes(); }
 
 BufferPtr copy_row(Buffer& x, int64_t position) {
   const Shape& shape = x.shape();

@@ -73,6 +73,9 @@ struct DirectOperand {
 //          else may see the memory of `into`, as a view of it or a run that has not ended
 [[nodiscard]] bool run_direct_into(DirectOp op, DirectOperand x, DirectOperand y, Buffer& into);
 
+// Where the bytes of a buffer lie, for a comparison; of a device that has kernels. Null: nowhere.
+[[nodiscard]] const void* address_of(Buffer& buffer);
+
 // x[position], for a position from 0 to the size of axis 0, counted likewise.
 // returns  null where this cannot be done directly
 [[nodiscard]] BufferPtr copy_row(Buffer& x, int64_t position);

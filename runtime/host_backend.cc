@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
+#include "heddle/base/pool.h"
 #include "heddle/base/strings.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/runtime/host_memory.h"
@@ -70,8 +71,8 @@ void fill(const Slots& slots, StatusOr<std::vector<Literal>> results) {
 
 BufferPtr make_buffer(Device& device, Literal value, int64_t held_bytes) {
   Shape shape = value.shape();
-  return std::make_shared<LiteralBuffer>(device, std::move(shape), held_bytes,
-                                         std::make_shared<Slot>(std::move(value)));
+  return base::make_pooled<LiteralBuffer>(device, std::move(shape), held_bytes,
+                                          base::make_pooled<Slot>(std::move(value)));
 }
 
 class HostExecutable final : public Executable {
@@ -100,15 +101,23 @@ class HostExecutable final : public Executable {
  protected:
   StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> buffers,
                                        const ExecuteOptions& options) override {
+    std::vector<BufferPtr> results(results_.size());
+    HEDDLE_RETURN_IF_ERROR(run_into(buffers, results, options));
+    return results;
+  }
+
+  Status run_into(std::span<const BufferPtr> buffers, std::span<BufferPtr> results,
+                  const ExecuteOptions& options) override {
     HEDDLE_ASSIGN_OR_RETURN(Throttle::Ticket ticket, admit(result_bytes_, options));
     if (queue_ == nullptr && options.donate.empty() && result_bytes_ <= kMostInPlace &&
         program_->runs_in_place()) {
-      if (auto results = run_in_place(buffers, options.stop)) return *std::move(results);
+      if (auto status = run_in_place(buffers, results, options.stop)) return *std::move(status);
     }
     Arguments arguments(buffers.size());
     HEDDLE_RETURN_IF_ERROR(take(buffers, options, arguments));
-    if (queue_ == nullptr) return run_now(arguments, options.stop);
-    return run_later(std::move(arguments), std::move(ticket), options.stop);
+    if (queue_ == nullptr) return run_now(arguments, results, options.stop);
+    run_later(std::move(arguments), results, std::move(ticket), options.stop);
+    return {};
   }
 
  private:
@@ -116,19 +125,19 @@ class HostExecutable final : public Executable {
   static constexpr int64_t kMostInPlace = int64_t{1} << 20;
 
   // Nothing where an argument's value is not there.
-  std::optional<StatusOr<std::vector<BufferPtr>>> run_in_place(std::span<const BufferPtr> buffers,
-                                                               const StopToken& stop) const {
+  std::optional<Status> run_in_place(std::span<const BufferPtr> buffers, std::span<BufferPtr> into,
+                                     const StopToken& stop) const {
     ReadArguments arguments(buffers.size());
     for (size_t i = 0; i < buffers.size(); ++i) {
       if (!arguments.read(i, on_host(buffers[i]))) return std::nullopt;
     }
     absl::InlinedVector<Literal, 2> values(results_.size());
     absl::InlinedVector<void*, 8> places(results_.size());
-    std::vector<BufferPtr> results(results_.size());
+    absl::InlinedVector<BufferPtr, 4> results(results_.size());
     for (size_t i = 0; i < results.size(); ++i) {
       const Result& result = results_[i];
       if (result.bytes <= LiteralBuffer::kFewBytes) {
-        auto few = std::make_shared<LiteralBuffer>(device(), result.shape, result.bytes);
+        auto few = base::make_pooled<LiteralBuffer>(device(), result.shape, result.bytes);
         places[i] = few->few();
         results[i] = std::move(few);
       } else {
@@ -138,10 +147,11 @@ class HostExecutable final : public Executable {
     }
     HEDDLE_RETURN_IF_ERROR(program_->run_in_place(arguments.bytes(), places, stop));
     for (size_t i = 0; i < results.size(); ++i) {
-      if (results[i] == nullptr)
-        results[i] = result_buffer(i, std::make_shared<Slot>(std::move(values[i])));
+      into[i] = results[i] != nullptr
+                    ? std::move(results[i])
+                    : result_buffer(i, base::make_pooled<Slot>(std::move(values[i])));
     }
-    return results;
+    return Status();
   }
 
   Status take(std::span<const BufferPtr> buffers, const ExecuteOptions& options,
@@ -177,24 +187,21 @@ class HostExecutable final : public Executable {
     return error;
   }
 
-  StatusOr<std::vector<BufferPtr>> run_now(const Arguments& arguments,
-                                           const StopToken& stop) const {
+  Status run_now(const Arguments& arguments, std::span<BufferPtr> into,
+                 const StopToken& stop) const {
     HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> values, values_of(arguments));
     HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> results, program_->run(std::move(values), stop));
-    std::vector<BufferPtr> buffers;
-    buffers.reserve(results.size());
-    for (Literal& leaf : results)
-      buffers.push_back(result_buffer(buffers.size(), std::make_shared<Slot>(std::move(leaf))));
-    return buffers;
+    for (size_t i = 0; i < results.size(); ++i)
+      into[i] = result_buffer(i, base::make_pooled<Slot>(std::move(results[i])));
+    return {};
   }
 
-  StatusOr<std::vector<BufferPtr>> run_later(Arguments arguments, Throttle::Ticket ticket,
-                                             const StopToken& stop) const {
+  void run_later(Arguments arguments, std::span<BufferPtr> into, Throttle::Ticket ticket,
+                 const StopToken& stop) const {
     Slots slots(result_shapes().size());
-    std::vector<BufferPtr> buffers(slots.size());
     for (size_t i = 0; i < slots.size(); ++i) {
-      slots[i] = std::make_shared<Slot>();
-      buffers[i] = result_buffer(i, slots[i]);
+      slots[i] = base::make_pooled<Slot>();
+      into[i] = result_buffer(i, slots[i]);
     }
     // In a pointer, since the queue's functions are copyable.
     auto held = std::make_shared<Throttle::Ticket>(std::move(ticket));
@@ -205,12 +212,11 @@ class HostExecutable final : public Executable {
       fill(slots, values.ok() ? program->run(*std::move(values), stop)
                               : StatusOr<std::vector<Literal>>(values.status()));
     });
-    return buffers;
   }
 
   BufferPtr result_buffer(size_t number, std::shared_ptr<Slot> slot) const {
     const Result& result = results_[number];
-    return std::make_shared<LiteralBuffer>(device(), result.shape, result.bytes, std::move(slot));
+    return base::make_pooled<LiteralBuffer>(device(), result.shape, result.bytes, std::move(slot));
   }
 
   std::shared_ptr<const HostProgram> program_;  // shared with runs that outlive this executable
@@ -274,9 +280,15 @@ Status HostBackend::check_options(const hlo::Module& module, const CompileOption
 
 StatusOr<BufferPtr> HostBackend::copy_to_device(Device& device, const void* data,
                                                 const Shape& shape) {
+  const auto bytes = static_cast<size_t>(shape.byte_size());
+  if (shape.byte_size() <= LiteralBuffer::kFewBytes) {
+    auto few = base::make_pooled<LiteralBuffer>(device, std::make_shared<const Shape>(shape),
+                                                shape.byte_size());
+    if (bytes > 0) std::memcpy(few->few(), data, bytes);
+    return few;
+  }
   Literal value = Literal::uninitialised(shape);
-  if (shape.byte_size() > 0)
-    std::memcpy(value.mutable_bytes(), data, static_cast<size_t>(shape.byte_size()));
+  std::memcpy(value.mutable_bytes(), data, bytes);
   return make_buffer(device, std::move(value), shape.byte_size());
 }
 

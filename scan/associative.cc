@@ -83,7 +83,7 @@ class AssociativeScan {
           at_);
     std::vector<std::string> paths = leaf_paths(in);
     for (size_t i = 0; i < paths.size(); ++i) {
-      const Shape& after = body.result_shapes[i];
+      const Shape& after = body.result_shapes()[i];
       if (same_type(before[i], after)) continue;
       throw Error(
           trace_internal::invalid_argument(

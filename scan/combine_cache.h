@@ -42,7 +42,9 @@ struct Body {
   Fragment fragment;
   std::vector<Tensor> captures;
   std::vector<TreeSpec> results;     // structures of what the callable returned
-  std::vector<Shape> result_shapes;  // of its leaves, captures left out
+  std::shared_ptr<const std::vector<Shape>> leaf_shapes;
+  // Of the leaves of its results, captures left out.
+  [[nodiscard]] const std::vector<Shape>& result_shapes() const { return *leaf_shapes; }
 };
 using BodyPtr = std::shared_ptr<const Body>;
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/container/inlined_vector.h"
 #include "heddle/scan/trace_body.h"
+#include "heddle/scan/until.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
@@ -42,7 +44,7 @@ class Branches {
   Branches(std::string_view what, const Argument& operands, SourceLocation at)
       : what_(what), operands_(operands), at_(at) {
     trace_internal::require_values(what, "operands", operands.leaves, operands.spec, at);
-    shapes_ = shapes_of(operands.leaves, what, at);
+    for (const Tensor& leaf : operands.leaves) shapes_.push_back(leaf.node()->shape);
   }
 
   // `result`: what errors call its result, "result of NAME".
@@ -52,7 +54,7 @@ class Branches {
                              .kind = &kBranch[kind],
                              .callable = callable,
                              .structure = operands_.structure,
-                             .parameters = shapes_,
+                             .parameters = {shapes_.data(), shapes_.size()},
                              .at = at_,
                              .init = operands_.leaves,
                              .result = result},
@@ -77,14 +79,10 @@ class Branches {
   std::vector<Tensor> run_at_once(const Tensor& chooser, ToIndex to_index) const {
     std::vector<runtime::BufferPtr> buffers;
     buffers.reserve(1 + operands_.leaves.size() + bodies_.size());
-    trace_internal::append_buffers({&chooser, 1}, buffers, what_, at_);
-    runtime::Device* device =
-        &trace_internal::append_buffers(operands_.leaves, buffers, what_, at_);
-    for (const BodyPtr& body : bodies_) {
-      if (!body->captures.empty())
-        device = &trace_internal::append_buffers(body->captures, buffers, what_, at_);
-    }
-    return trace_internal::run_at_once(*executable_on(*device, chooser, to_index), buffers, at_);
+    absl::InlinedVector<std::span<const Tensor>, 6> lists{{&chooser, 1}, operands_.leaves};
+    for (const BodyPtr& body : bodies_) lists.emplace_back(body->captures);
+    runtime::Device& device = trace_internal::append_buffers(lists, buffers, what_, at_);
+    return trace_internal::run_at_once(*executable_on(device, chooser, to_index), buffers, at_);
   }
 
   std::vector<Tensor> emit_conditional(const Tensor& index) const {
@@ -202,7 +200,7 @@ class Branches {
     const Body& a = *bodies_[0];
     const Body& b = *bodies_[i];
     if (a.results[0] == b.results[0] &&
-        std::ranges::equal(a.result_shapes, b.result_shapes, same_type))
+        std::ranges::equal(a.result_shapes(), b.result_shapes(), same_type))
       return;
     if (a.results[0] != b.results[0]) {
       throw Error(trace_internal::invalid_argument(
@@ -214,8 +212,8 @@ class Branches {
     }
     std::vector<std::string> paths = leaf_paths(a.results[0]);
     for (size_t leaf = 0; leaf < paths.size(); ++leaf) {
-      const Shape& x = a.result_shapes[leaf];
-      const Shape& y = b.result_shapes[leaf];
+      const Shape& x = a.result_shapes()[leaf];
+      const Shape& y = b.result_shapes()[leaf];
       if (same_type(x, y)) continue;
       throw Error(trace_internal::invalid_argument(
                       what_, ": result", paths[leaf], " is ", x, " in ", name_of(0), " and ", y,
@@ -230,8 +228,8 @@ class Branches {
   std::string_view what_;
   const Argument& operands_;
   SourceLocation at_;
-  std::vector<Shape> shapes_;
-  std::vector<BodyPtr> bodies_;
+  absl::InlinedVector<Shape, 2> shapes_;
+  absl::InlinedVector<BodyPtr, 2> bodies_;
 };
 
 // What chooses, of which errors speak by `name`.
@@ -243,16 +241,19 @@ Tensor chooser(std::string_view what, std::string_view name, const Operand& oper
   return as_tensor(operand);
 }
 
+void require_predicate(std::string_view what, std::string_view name, const Shape& shape,
+                       std::string_view repair, SourceLocation at) {
+  if (shape.is_scalar() && !is_complex(shape.dtype())) return;
+  throw Error(trace_internal::invalid_argument(
+                  what, ": ", name, " is ", shape,
+                  "; it must be pred[], or a real scalar, which is compared with zero; ", repair),
+              at);
+}
+
 Tensor predicate_of(const Operand& predicate, SourceLocation at) {
   Tensor value = chooser("cond", "predicate", predicate);
   const Shape& shape = value.shape();
-  if (!shape.is_scalar() || is_complex(shape.dtype())) {
-    throw Error(trace_internal::invalid_argument(
-                    "cond", ": predicate is ", shape,
-                    "; it must be pred[], or a real scalar, which is compared with "
-                    "zero; for elements use where()"),
-                at);
-  }
+  require_predicate("cond", "predicate", shape, "for elements use where()", at);
   return shape.dtype() == pred ? value : not_equal({value, at}, {0, at});
 }
 
@@ -281,6 +282,13 @@ const Tensor* array_that_chooses(const Operand& operand, DType dtype) {
 }
 
 }  // namespace
+
+Tensor is_not_yet(const Tensor& until, SourceLocation at) {
+  const PublicCall call("scan_until", at);
+  const Tensor value = chooser("scan_until", "what until returns", {until, at});
+  require_predicate("scan_until", "what until returns", value.shape(), "use all() or any()", at);
+  return value.dtype() == pred ? logical_not({value, at}) : equal({value, at}, {0, at});
+}
 
 std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const Callable& on_false,
                              const Argument& operands, TreeSpec* result, SourceLocation at) {

@@ -24,8 +24,9 @@ std::vector<Tensor> run_switch(Operand index, std::span<const Callable> branches
 template <class Fn, class Operands>
 auto flat_branch(Fn& fn, const Operands& operands) {
   return [&fn, &operands](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
-    auto result = std::apply(fn, unflatten<Operands>(tree_spec(operands), leaves));
-    specs = {tree_spec(result)};
+    auto result = std::apply(fn, tree_internal::unflatten_like(operands, leaves));
+    specs.clear();
+    specs.push_back(tree_spec(result));
     return flatten(result);
   };
 }

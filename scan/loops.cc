@@ -93,7 +93,7 @@ std::vector<Tensor> record_while(const Callable& condition, const Callable& body
                            .at = at,
                            .init = init.leaves,
                            .result = "condition's result"},
-                          [&](const Body& b) { check_condition(b.result_shapes[0], at); });
+                          [&](const Body& b) { check_condition(b.result_shapes()[0], at); });
   BodyPtr step =
       body_for({.what = "while_loop body",
                 .kind = &kBody,
@@ -104,7 +104,7 @@ std::vector<Tensor> record_while(const Callable& condition, const Callable& body
                 .init = init.leaves,
                 .result = "carry"},
                [&](const Body& b) {
-                 check_carry("while_loop", "carry", init, b.results[0], b.result_shapes, at);
+                 check_carry("while_loop", "carry", init, b.results[0], b.result_shapes(), at);
                });
   return emit_while(*test, *step, init, at, std::move(attributes));
 }

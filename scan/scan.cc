@@ -198,8 +198,8 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
   };
   auto check = [&](const Body& body) {
     size_t ys = leaf_count(body.results[1]);
-    check_carry(what, parts.carry, init, body.results[0], std::span(body.result_shapes).subspan(ys),
-                at);
+    check_carry(what, parts.carry, init, body.results[0],
+                std::span(body.result_shapes()).subspan(ys), at);
   };
   std::string structure;  // which a promise alone is kept by
   if (step.identity.known()) {
@@ -286,7 +286,9 @@ class AtOnce {
 
   ScanResult run() {
     const size_t arguments = buffers_.size();
-    runtime::Device& device = trace_internal::append_buffers(body_->captures, buffers_, what_, at_);
+    const std::span<const Tensor> lists[] = {init_.leaves, xs_.leaves, body_->captures};
+    buffers_.clear();
+    runtime::Device& device = trace_internal::append_buffers(lists, buffers_, what_, at_);
     const ReadyQuery query{.body = body_->fragment,
                            .carries = init_.leaves.size(),
                            .xs = xs_.leaves.size(),

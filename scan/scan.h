@@ -127,8 +127,8 @@ auto scan_valid(std::string_view what, const User& user, Fn& fn, const C& init, 
   auto init_spec = [&] { return tree_spec(init); };
   auto xs_spec = [&] { return tree_spec(xs); };
   auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
-    X x = unflatten<X>(xs_spec(), leaves);
-    C carry = unflatten<C>(init_spec(), leaves);
+    X x = tree_internal::unflatten_like(xs, leaves);
+    C carry = tree_internal::unflatten_like(init, leaves);
     auto [next, y] = fn(std::move(carry), std::move(x));
     specs.reserve(2);
     specs.push_back(tree_spec(next));
@@ -144,7 +144,7 @@ auto scan_valid(std::string_view what, const User& user, Fn& fn, const C& init, 
                {flatten(xs), structure_of(xs), xs_spec}, options, at);
   std::span<const Tensor> carry(result.carry);
   std::span<const Tensor> ys(result.ys);
-  C last = unflatten<C>(init_spec(), carry);
+  C last = tree_internal::unflatten_like(init, carry);
   return std::pair<C, Y>(std::move(last), unflatten<Y>(result.ys_spec, ys));
 }
 

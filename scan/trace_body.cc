@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/container/inlined_vector.h"
 #include "heddle/base/counters.h"
+#include "heddle/base/pool.h"
 #include "heddle/base/span.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/trace/lazy_numbers.h"
@@ -25,28 +27,27 @@ namespace {
 struct Made {
   Fragment fragment;
   std::vector<size_t> captures;
+  std::shared_ptr<const std::vector<Shape>> leaf_shapes;  // as Body's
 };
 
 using Recordings = trace_internal::Recordings<Made>;
 
 // The user's function, run on placeholders. errors: Error where its result has no value
 std::vector<Tensor> results_of(const BodyRequest& request, Recorder& recorder, Body& body) {
-  std::vector<Tensor> parameters;
-  parameters.reserve(request.parameters.size());
+  absl::InlinedVector<Tensor, 4> all;
   for (const Shape& shape : request.parameters)
-    parameters.push_back(recorder.parameter(shape, request.at));
+    all.push_back(recorder.parameter(shape, request.at));
+  const std::span<const Tensor> parameters(all.data(), all.size());
   const std::string_view loop = request.what.substr(0, request.what.find(' '));
   const size_t first = parameters.size() - request.init.size();
-  const trace_internal::LazyNumbers numbers(std::span<const Tensor>(parameters).subspan(first),
-                                            request.init, loop);
+  const trace_internal::LazyNumbers numbers(parameters.subspan(first), request.init, loop);
   const auto run = [&] { return request.callable.run(parameters, body.results); };
   std::vector<Tensor> results =
-      request.callable.is_own ? run() : trace_internal::as_users_code(run);
+      request.callable.is_own ? run() : trace_internal::as_users_code(run, request.at);
   if (!request.result.empty()) {
     trace_internal::require_values(
         loop, request.result, results, [&] { return body.results[0]; }, request.at);
   }
-  body.result_shapes = shapes_of(results, request.what, request.at);
   return results;
 }
 
@@ -86,7 +87,7 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   const base::Span span(base::Activity::kBody, request.what, request.at);
   using Root = Recorder::Root;
   const Root root = request.returns_captures ? Root::kWithCaptures : Root::kTuple;
-  auto body = std::make_shared<Body>();
+  auto body = base::make_pooled<Body>();
   const uint64_t place = trace_internal::place_of(request.kind, request.callable.types,
                                                   trace_internal::PublicCall::line_or(request.at));
   Recordings* recordings = Recordings::of_thread();
@@ -95,22 +96,29 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   const bool are_constants = request.callable.identity.known();
   Recorder recorder(
       request.what, request.at, trace_internal::expected_of(last), false,
-      are_constants ? Recorder::Numbers::kConstants : Recorder::Numbers::kMayBecomeOperands);
+      are_constants ? Recorder::Numbers::kConstants : Recorder::Numbers::kMayBecomeOperands, last);
   const std::vector<Tensor> results = results_of(request, recorder, *body);
-  check(*body);
   const bool is_expected = recorder.ends_as_expected(results, request.what, request.at, root);
-  if (is_expected && recorder.has_other_numbers()) {
-    recorder.take_numbers();
-  } else if (is_expected) {
-    count(&Counters::combine_hits);
+  if (is_expected) {
     const Made& made = (*last)[recorder.which_was_expected()]->made;
-    for (size_t i : made.captures) body->captures.push_back(recorder.captures()[i]);
-    body->fragment = made.fragment;
-    return body;
+    body->leaf_shapes = made.leaf_shapes;
+    check(*body);
+    if (!recorder.has_other_numbers()) {
+      count(&Counters::combine_hits);
+      for (size_t i : made.captures) body->captures.push_back(recorder.captures()[i]);
+      body->fragment = made.fragment;
+      return body;
+    }
+    recorder.take_numbers();
+  } else {
+    body->leaf_shapes =
+        std::make_shared<const std::vector<Shape>>(shapes_of(results, request.what, request.at));
+    check(*body);
   }
   Traced recorded = recorder.finish_as_recorded(results, request.what, request.at, root);
   std::optional<trace_internal::Recording> recording = recorder.recording_of(recorded);
   Made made = made_of(request, std::move(recorded), *body);
+  made.leaf_shapes = body->leaf_shapes;
   body->fragment = made.fragment;
   if (recording && recordings) recordings->keep(place, {*std::move(recording), std::move(made)});
   return body;

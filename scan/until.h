@@ -1,6 +1,7 @@
 // scan_until: a scan that may end before its xs do.
 #pragma once
 
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -23,6 +24,9 @@ struct ScanUntilResult {
 };
 
 namespace scan_internal {
+
+// pred[]: false where what `until` gave is true.
+Tensor is_not_yet(const Tensor& until, SourceLocation at);
 
 template <class Until, class C>
 constexpr bool is_until() {
@@ -65,22 +69,23 @@ auto scan_until(Fn&& fn, Until&& until, const C& init, const X& xs = {},
     trace_internal::require_function("scan_until", "until", until, at);
     using State = std::pair<Carry, Tensor>;
     const auto step = [&](State now, X x) {
-      const auto stay = [&] {
-        // Of what the step would give, only types are read: nothing of it is computed.
-        const auto like = fn(now.first, x).second;
-        const trace_internal::PublicCall own("scan_until", at);
-        return std::pair(now, tree_map([](const Tensor& y) { return zeros_like(y); }, like));
-      };
+      std::optional<Y> made;  // of its tensors, of another branch, only shapes are read
       const auto go_on = [&] {
         auto [next, y] = fn(now.first, x);
         const trace_internal::PublicCall own("scan_until", at);
+        made = y;
         return std::pair(State(next, now.second + 1), y);
       };
-      return cond({until(now.first), at}, stay, go_on);
+      const auto stay = [&] {
+        const trace_internal::PublicCall own("scan_until", at);
+        return std::pair(now, tree_map([](const Tensor& y) { return zeros_like(y); }, *made));
+      };
+      // cond traces its first branch first.
+      return cond({is_not_yet(until(now.first), at), at}, go_on, stay);
     };
     const State first = [&] {
       const trace_internal::PublicCall own("scan_until", at);
-      return State(start, zeros({}, s32));
+      return State(start, as_tree(0, at));
     }();
     auto [last, ys] = scan_trees("scan_until", step, step, first, xs, options, at);
     return ScanUntilResult<Carry, Y>{last.first, ys, last.second};

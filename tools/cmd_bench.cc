@@ -8,6 +8,7 @@
 #include "heddle/tools/bench/bench.h"
 #include "heddle/tools/command.h"
 #include "heddle/tools/interrupt.h"
+#include "heddle/tools/numbers.h"
 
 namespace heddle::tools {
 namespace {
@@ -54,17 +55,16 @@ void add_bench_command(CLI::App& app, int& code) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->capture_default_str();
-  command->add_option("--threads", *threads, "cores that the process may use")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--threads", *threads, "cores that the process may use")->check(at_least(1));
   command->add_option("--json", options->json, "write a line a program and backend to this file");
   command
       ->add_option(
           "--seconds", options->times.seconds,
           "time that each backend gets with a program; no turn begins after ten times that")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   command->add_option("--rounds", options->times.rounds, "turns that each backend gets at least")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
   command->callback([options, threads, &code] {
     leave_disk_cache();

@@ -6,6 +6,7 @@
 #include "CLI/CLI.hpp"
 #include "heddle/runtime/disk_cache.h"
 #include "heddle/tools/command.h"
+#include "heddle/tools/numbers.h"
 
 namespace heddle::tools {
 namespace {
@@ -108,7 +109,7 @@ void add_cache_command(CLI::App& app, int& code) {
   prunes
       ->add_option("--bytes", *most_bytes,
                    "what may be left; else the cache's capacity, $HEDDLE_CACHE_BYTES")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   prunes->callback([most_bytes, &code] { code = report(prune(*most_bytes)); });
   command->add_subcommand("clear", "Removes all of them")->callback([&code] {
     code = report(prune(0));

@@ -16,6 +16,7 @@
 #include "heddle/tools/conformance/backend.h"
 #include "heddle/tools/conformance/known.h"
 #include "heddle/tools/conformance/run.h"
+#include "heddle/tools/numbers.h"
 #include "heddle/tools/program.h"
 
 namespace heddle::tools {
@@ -236,12 +237,12 @@ void add_conformance_command(CLI::App& app, int& code) {
       ->capture_default_str();
   command->add_option("--draws", options->draws, "with --against: sets of new inputs a case")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(at_least(1));
   command
       ->add_option("--silence", options->silence_s,
                    "with --against: stop a case after so many seconds")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_flag("--round-trips", options->round_trips,
                     "instead of running, check that text and proto give the same module back");
   command->callback([options, &code] {

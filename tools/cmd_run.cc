@@ -16,6 +16,7 @@
 #include "heddle/runtime/transfer.h"
 #include "heddle/tools/command.h"
 #include "heddle/tools/interrupt.h"
+#include "heddle/tools/numbers.h"
 #include "heddle/tools/program.h"
 
 namespace heddle::tools {
@@ -163,7 +164,7 @@ void add_run_command(CLI::App& app, int& code) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--output-dir", options->output_dir, "existing folder for result0.npy, ..");
   command->add_option("--repeat", options->repeat, "runs to time")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->capture_default_str();
   command->callback([options, &code] { code = report(run(*options)); });
 }

@@ -148,5 +148,14 @@ TEST(DevicePut, SaysWhatCannotMove) {
   EXPECT_EQ(device_put(x, device_of(x)).id(), x.id());
 }
 
+TEST(Arrays, IntegersThatAreNotHeldAreNamedToTheLastDigit) {
+  const Tensor x = array<uint64_t>({18446744073709551615u}),
+               y = array<int64_t>({-9007199254740993});
+  EXPECT_THAT(error_of([&] { (void)x.to_vector<int64_t>(); }),
+              HasSubstr("element 0 of the operand, u64[1], is 18446744073709551615, which no s64"));
+  EXPECT_THAT(error_of([&] { (void)y.to_vector<int>(); }),
+              HasSubstr("is -9007199254740993, which"));
+}
+
 }  // namespace
 }  // namespace heddle

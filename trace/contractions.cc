@@ -5,6 +5,7 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
+#include "heddle/trace/known_program.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
@@ -14,6 +15,8 @@ namespace {
 
 using hlo::Opcode;
 using trace_internal::axes_of;
+using trace_internal::known_program;
+using trace_internal::KnownOptions;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
@@ -98,11 +101,22 @@ Tensor matmul_matrices(const Tensor& a, const Tensor& b, std::optional<DType> re
 
 Tensor dot_general(Operand lhs, Operand rhs, const DotAxes& axes, std::optional<DType> result) {
   const PublicCall call("dot_general", lhs.at());
+  const auto of = [&](std::span<const Tensor> xs) {
+    return dot_general(xs[0], xs[1], axes, result);
+  };
+  const KnownOptions options(axes.lhs_contracting, axes.rhs_contracting, axes.lhs_batch,
+                             axes.rhs_batch, result);
+  if (Tensor made = known_program("dot_general", options, {lhs, rhs}, of); made.is_valid())
+    return made;
   return dot_of("dot_general", as_tensor(lhs), as_tensor(rhs), axes, result, lhs.at());
 }
 
 Tensor matmul(Operand left, Operand right, std::optional<DType> result) {
   const PublicCall call("matmul", left.at());
+  const auto of = [&](std::span<const Tensor> xs) { return matmul(xs[0], xs[1], result); };
+  if (Tensor made = known_program("matmul", KnownOptions(result), {left, right}, of);
+      made.is_valid())
+    return made;
   SourceLocation at = left.at();
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);

@@ -4,9 +4,12 @@
 #include <cmath>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/literal.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/known_program.h"
+#include "heddle/trace/on_device_of.h"
 #include "heddle/trace/positions.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
@@ -16,6 +19,9 @@ namespace {
 
 using hlo::Opcode;
 using trace_internal::emit;
+using trace_internal::KnownOptions;
+using trace_internal::OnDeviceOf;
+using trace_internal::known_program;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
@@ -43,6 +49,13 @@ void check_count(bool countable, Number start, Number stop, Number step) {
   if (countable) return;
   trace_internal::refuse("start is ", start, ", stop ", stop, " and step ", step,
                          "; there must be fewer than 2^63 values between");
+}
+
+// errors: Error where an integer dtype does not hold the first or last value of arange
+void require_held(std::string_view which, double value, DType dtype) {
+  if (!is_integer(dtype) || Literal::scalar(dtype, value).to_double(0) == value) return;
+  trace_internal::refuse("the ", which, " value is ", value, ", which no ", dtype,
+                         " holds; give arange another dtype or other bounds");
 }
 
 Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
@@ -77,6 +90,7 @@ Tensor filled(std::string_view op, const Dimensions& shape, const Operand& value
 
 Tensor full(const base::Ints& shape, Operand value, std::optional<DType> given) {
   const PublicCall call("full", value.at());
+  const OnDeviceOf device(value);
   const DType dtype = given.value_or(value.is_tensor() ? as_tensor(value).dtype() : f32);
   return filled("full", shape, value, dtype, "give full another dtype or another number");
 }
@@ -92,16 +106,19 @@ Tensor ones(const base::Ints& shape, DType dtype, SourceLocation at) {
 
 Tensor full_like(Operand x, Operand value, std::optional<DType> dtype) {
   const PublicCall call("full_like", x.at());
+  const OnDeviceOf device(x);
   const Shape like = as_tensor(x).shape();
   return filled("full_like", like.dimensions(), value, dtype.value_or(like.dtype()));
 }
 Tensor zeros_like(Operand x, std::optional<DType> dtype) {
   const PublicCall call("zeros_like", x.at());
+  const OnDeviceOf device(x);
   const Shape like = as_tensor(x).shape();
   return filled("zeros_like", like.dimensions(), 0, dtype.value_or(like.dtype()));
 }
 Tensor ones_like(Operand x, std::optional<DType> dtype) {
   const PublicCall call("ones_like", x.at());
+  const OnDeviceOf device(x);
   const Shape like = as_tensor(x).shape();
   return filled("ones_like", like.dimensions(), 1, dtype.value_or(like.dtype()));
 }
@@ -128,6 +145,12 @@ Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation
   const uint64_t count = none ? 0 : (span - 1) / stride + 1;
   check_count(count <= INT64_MAX, start, stop, step);
   bool fits = start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN && stop <= INT32_MAX;
+  const auto of = [&, step](std::span<const Tensor>) {
+    return arange_integers(start, stop, step, at);
+  };
+  if (Tensor made = known_program("arange", KnownOptions(start, stop, step), {}, of);
+      made.is_valid())
+    return made;
   // The values fit where start and stop do; a step that does not goes around, as they then do.
   if (fits) step = static_cast<int32_t>(step);
   return one_program("arange", [&] {
@@ -143,6 +166,10 @@ Tensor arange(double start, double stop, double step, DType dtype, SourceLocatio
     trace_internal::refuse("step is ", step, "; it must be a number other than 0");
   double count = std::ceil((stop - start) / step);
   check_count(count < 0x1p63, start, stop, step);  // not of NaN either
+  if (count > 0) {
+    require_held("first", start, dtype);
+    require_held("last", start + (count - 1) * step, dtype);
+  }
   return one_program("arange", [&] {
     Tensor out = iota(dtype, {count > 0 ? static_cast<int64_t>(count) : 0}, 0);
     if (step != 1) out = multiply(out, step);

@@ -72,7 +72,8 @@ Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation
 // start, start + step, .. below stop (numpy's count: ceil((stop - start) / step)). Integers give
 // s32, or s64 where start and stop do not fit; floating-point numbers f32, or the dtype that is
 // given.
-// errors: Error for a step of 0 and a count that is not finite
+// errors: Error for a step of 0, a count that is not finite, and an integer dtype that does not
+// hold the first or the last value
 template <std::integral Stop>
 Tensor arange(Stop stop, SourceLocation at = SourceLocation::here()) {
   return arange_integers(0, base::Int(stop), 1, at);

@@ -121,5 +121,19 @@ TEST(Creation, RangesOfFloatsHaveACount) {
               HasSubstr("arange: step is nan; it must be a number other than 0"));
 }
 
+// numpy 2 refuses too; in silence they would go around.
+TEST(Creation, ArangeRefusesValuesThatTheDtypeDoesNotHold) {
+  EXPECT_EQ(arange(256, u8).to_vector<int>().back(), 255);
+  EXPECT_EQ(arange(-128, 128, s8).to_vector<int>().back(), 127);
+  EXPECT_EQ(arange(0, 0, u8).size(), 0);
+  EXPECT_THAT(
+      error_of([] { (void)arange(300, u8); }),
+      AllOf(HasSubstr("arange: the last value is 299, which no u8 holds; give arange another "
+                      "dtype or other bounds"),
+            HasSubstr(here())));
+  EXPECT_THAT(error_of([] { (void)arange(-1, 3, u32); }),
+              HasSubstr("arange: the first value is -1, which no u32 holds"));
+}
+
 }  // namespace
 }  // namespace heddle

@@ -5,10 +5,12 @@
 // to Heddle's op functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/opcode.h"
+#include "heddle/runtime/backend.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -19,5 +21,24 @@ Tensor eager_binary(hlo::Opcode opcode, const Operand& x, const Operand& y);
 Tensor eager_comparison(hlo::ComparisonDirection direction, const Operand& x, const Operand& y);
 // x[position], a negative one counted from the end.
 Tensor eager_row(const Tensor& x, int64_t position, SourceLocation at);
+
+// The buffer of a concrete value; null for all else. It may be donated.
+runtime::Buffer* concrete_buffer(const Operand& operand);
+// The node of a concrete value that the operand alone refers to, and its reader reads no more.
+Node* own_node(const Operand& operand);
+// What a function was given as an rvalue is empty afterwards, whether its memory was used or not.
+void drop_if_dying(const Operand& x);
+
+// A C++ number as one element, where the dtype plainly holds it: constant_like() knows the rest.
+class Element {
+ public:
+  [[nodiscard]] bool set(const Operand& operand, DType dtype);
+  [[nodiscard]] const void* bytes() const { return bytes_; }
+
+ private:
+  template <class T>
+  bool put(T value);
+  alignas(8) std::byte bytes_[8];
+};
 
 }  // namespace heddle::trace_internal

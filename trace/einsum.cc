@@ -11,6 +11,7 @@
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
+#include "heddle/trace/known_program.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
@@ -18,6 +19,8 @@
 namespace heddle {
 namespace {
 
+using trace_internal::known_program;
+using trace_internal::KnownOptions;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
@@ -254,12 +257,18 @@ class Einsum {
 
 Tensor einsum(std::string_view spec, Operand a) {
   const PublicCall call("einsum", a.at());
+  const auto of = [&](std::span<const Tensor> xs) { return einsum(spec, xs[0]); };
+  if (Tensor made = known_program("einsum", KnownOptions(spec), {a}, of); made.is_valid())
+    return made;
   Tensor x = as_tensor(a);
   return one_program("einsum", [&] { return Einsum(spec, a.at()).run({x}); });
 }
 
 Tensor einsum(std::string_view spec, Operand a, Operand b) {
   const PublicCall call("einsum", a.at());
+  const auto of = [&](std::span<const Tensor> xs) { return einsum(spec, xs[0], xs[1]); };
+  if (Tensor made = known_program("einsum", KnownOptions(spec), {a, b}, of); made.is_valid())
+    return made;
   Tensor x = as_tensor(a);
   Tensor y = as_tensor(b);
   return one_program("einsum", [&] { return Einsum(spec, a.at()).run({x, y}); });

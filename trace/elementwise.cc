@@ -4,6 +4,8 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/eager.h"
+#include "heddle/trace/known_program.h"
+#include "heddle/trace/on_device_of.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
@@ -11,16 +13,13 @@ namespace heddle {
 namespace {
 
 using hlo::Opcode;
+using trace_internal::drop_if_dying;
 using trace_internal::emit;
+using trace_internal::known_program;
+using trace_internal::KnownOptions;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 using trace_internal::user_name;
-
-// What a function was given as an rvalue is empty afterwards, whether its memory was used or not.
-void drop_if_dying(const Operand& x) {
-  if (x.is_dying()) [[maybe_unused]]
-    const Tensor gone = std::move(const_cast<Tensor&>(x.tensor()));
-}
 
 Tensor unary(Opcode opcode, const Operand& x) {
   Tensor made = trace_internal::eager_unary(opcode, x);
@@ -32,11 +31,26 @@ Tensor unary(Opcode opcode, const Operand& x) {
   return made;
 }
 
+// The same of a scalar and a number, which is as in the trace that came before.
+Tensor record_beside_number(trace_internal::Recorder& recorder, Opcode opcode, const Operand& x,
+                            const Operand& y) {
+  const Operand &array = x.is_tensor() ? x : y, &number = x.is_tensor() ? y : x;
+  if (!array.is_tensor() || !array.tensor().is_valid()) return {};
+  const Shape& shape = array.tensor().node()->shape;
+  trace_internal::Element element;
+  if (!shape.is_scalar() || !element.set(number, shape.dtype())) return {};
+  const Tensor same = recorder.expected_number(element.bytes(), shape.dtype(), x.at());
+  if (!same.is_valid()) return {};
+  const Tensor &a = x.is_tensor() ? x.tensor() : same, &b = x.is_tensor() ? same : y.tensor();
+  return recorder.record_plain(opcode, {&a, &b}, x.at());
+}
+
 // In a trace, of tensors that need nothing to agree: as the way of binary() records it, in fewer
 // steps. A tensor without a value where they do.
 Tensor record_alike(Opcode opcode, const Operand& x, const Operand& y) {
   trace_internal::Recorder* recorder = trace_internal::Recorder::current();
-  if (recorder == nullptr || !x.is_tensor() || !y.is_tensor()) return {};
+  if (recorder == nullptr) return {};
+  if (!x.is_tensor() || !y.is_tensor()) return record_beside_number(*recorder, opcode, x, y);
   const Tensor &a = x.tensor(), &b = y.tensor();
   if (!a.is_valid() || !b.is_valid()) return {};
   const Shape &of_a = a.node()->shape, &of_b = b.node()->shape;
@@ -294,6 +308,16 @@ Tensor operator~(Operand x) { return bitwise_not(x); }
 
 Tensor where(Operand condition, Operand x, Operand y) {
   const PublicCall call("where", condition.at());
+  const auto of = [](std::span<const Tensor> xs) { return where(xs[0], xs[1], xs[2]); };
+  const auto dtype_beside = [](const Operand& other) {
+    const bool has_dtype = other.is_tensor() && other.tensor().is_valid();
+    return has_dtype ? other.tensor().dtype() : DType::kInvalid;
+  };
+  if (Tensor made = known_program("where", KnownOptions(),
+                                  {condition, {x, dtype_beside(y)}, {y, dtype_beside(x)}}, of);
+      made.is_valid())
+    return made;
+  const trace_internal::OnDeviceOf device(condition, x, y);
   Tensor chosen = as_tensor(condition);
   if (chosen.dtype() != pred) {
     trace_internal::refuse("condition is ", to_string(chosen.shape()),

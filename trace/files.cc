@@ -7,6 +7,7 @@
 
 #include "heddle/base/files.h"
 #include "heddle/base/strings.h"
+#include "heddle/base/utf8.h"
 #include "heddle/hlo/numpy/npy.h"
 #include "heddle/hlo/numpy/npz.h"
 #include "heddle/hlo/safetensors/safetensors.h"
@@ -220,6 +221,25 @@ class StoredSafetensors : public StoredArrays {
   hlo::SafetensorsFile file_;
 };
 
+// A key of a map of trees is read up to the first '.' or '[': {"a.b": {"c": x}} would come back as
+// {"a": {"b.c": x}}.
+void check_keys(std::string_view op, const TreeSpec& spec, const std::string& path,
+                SourceLocation at) {
+  using Kind = TreeSpec::Kind;
+  for (size_t i = 0; i < spec.children.size(); ++i) {
+    const TreeSpec& child = spec.children[i];
+    const std::string own = path + path_of_child(spec, i);
+    if (spec.kind == Kind::kMap && child.kind != Kind::kLeaf && child.kind != Kind::kMissing &&
+        spec.keys[i].find_first_of(".[") != std::string::npos) {
+      throw Error(
+          base::invalid_argument(op, ": x", base::printable(own), " has a key with a '.' or '[', ",
+                                 "which a file has between the parts of a path; rename it"),
+          at);
+    }
+    check_keys(op, child, own, at);
+  }
+}
+
 // Each leaf has a name, and a name of its own.
 void check_names(std::string_view op, const std::vector<std::string>& names, const TreeSpec& spec,
                  SourceLocation at) {
@@ -231,6 +251,7 @@ void check_names(std::string_view op, const std::vector<std::string>& names, con
                                          "' in the file, as another has; rename a key"),
                   at);
   }
+  check_keys(op, spec, "", at);
 }
 
 }  // namespace

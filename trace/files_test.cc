@@ -246,5 +246,36 @@ TEST_F(Files, InATraceTheyAreConstants) {
   EXPECT_THAT(p.hlo_text(), HasSubstr("constant({1, 2})"));
 }
 
+// Keys of maps of tensors may be anything; those of maps of trees would come back as others.
+TEST_F(Files, KeysComeBackOrAreRefused) {
+  const Tensor x = ones({2});
+  using Flat = std::map<std::string, Tensor>;
+  for (const char* key : {"", "a/b", "../x", "a[0]", "a.b", "a.npy", ".", "[", "\u00fc"}) {
+    save_npz(path("keys.npz"), Flat{{key, x}, {"z", x}});
+    const Flat back = load_npz<Flat>(path("keys.npz"));
+    EXPECT_EQ(back.size(), 2u) << key;
+    EXPECT_TRUE(back.contains(key)) << key;
+  }
+  using Trees = std::map<std::string, Flat>;
+  for (const char* key : {"", "a/b", "/", "\u00fc"}) {
+    save_npz(path("keys.npz"), Trees{{key, {{"w.1", x}}}});
+    const Trees back = load_npz<Trees>(path("keys.npz"));
+    ASSERT_TRUE(back.contains(key)) << key;
+    EXPECT_TRUE(back.at(key).contains("w.1")) << key;
+  }
+  for (const std::string key : {"a.b", "a[0]", "..", "."}) {
+    EXPECT_THAT(error_of([&] {
+                  save_npz(path("keys.npz"), Trees{{key, {{"c", x}}}});
+                }),
+                HasSubstr("save_npz: x['" + key +
+                          "'] has a key with a '.' or '[', which a file has "
+                          "between the parts of a path; rename it"));
+    EXPECT_THAT(error_of([&] {
+                  save_safetensors(path("keys.st"), Trees{{key, {{"c", x}}}});
+                }),
+                HasSubstr("save_safetensors: x['" + key + "'] has a key with"));
+  }
+}
+
 }  // namespace
 }  // namespace heddle

@@ -215,6 +215,7 @@ Dimensions Indexing::block_shape() const {
 }
 
 Tensor Indexing::positions() const {
+  check_positions();
   DType dtype = x_.size() > INT32_MAX ? s64 : s32;
   Tensor flat = reshape({iota(dtype, {x_.size()}, 0), at_}, x_.shape().dimensions());
   return Indexing(flat, {flat, entries_, apart_}, at_).get();

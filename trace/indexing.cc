@@ -7,6 +7,7 @@
 #include "heddle/trace/comparing.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/known_program.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/positions.h"
 #include "heddle/trace/public_call.h"
@@ -23,6 +24,8 @@ using trace_internal::axis_of;
 using trace_internal::comes_before;
 using trace_internal::emit;
 using trace_internal::from_start;
+using trace_internal::known_program;
+using trace_internal::KnownOptions;
 using trace_internal::nothing_to_take;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
@@ -57,6 +60,10 @@ Tensor take(Operand operand, Operand which, base::Int axis, IndexMode mode) {
     shape.insert(shape.begin() + along, inserted.begin(), inserted.end());
     return zeros(shape, x.dtype());
   }
+  const auto of = [&](std::span<const Tensor> xs) { return take(xs[0], xs[1], axis, mode); };
+  if (Tensor made = known_program("take", KnownOptions(along, mode), {operand, which}, of);
+      made.is_valid())
+    return made;
   return one_program("take", [&] {
     Tensor positions = from_start(widened(indices), size);
     GatherDims dims{.offset_dims = {},

@@ -10,6 +10,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/program.h"
 #include "heddle/trace/shaping.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
@@ -54,6 +55,22 @@ TEST(Indexing, PositionOutsideNamesAxisAndSize) {
     EXPECT_THAT(e.what(),
                 HasSubstr("x[..]: position 4 is outside axis 1 of s32[3,4], which has size 4"));
     EXPECT_THAT(e.what(), HasSubstr("indexing_test.cc:"));
+  }
+}
+
+TEST(Indexing, UpdatesOutsideNameTheTypeOfTheTensor) {
+  const Tensor x = zeros({3, 4}, f64);
+  for (const auto& update :
+       {+[](const At& at) { return at.set(1); }, +[](const At& at) { return at.add(1); }}) {
+    EXPECT_THAT(error_of([&] {
+                  (void)update(x.at({3, Slice{0, 2}}));
+                }),
+                HasSubstr(": position 3 is outside axis 0 of f64[3,4], which has size 3"));
+    EXPECT_THAT(error_of([&] { (void)update(x.at({3})); }), HasSubstr("axis 0 of f64[3,4]"));
+    EXPECT_THAT(error_of([&] {
+                  (void)update(x.at({Slice{0, 2}, -5}));
+                }),
+                HasSubstr(": position -5 is outside axis 1 of f64[3,4]"));
   }
 }
 

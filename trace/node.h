@@ -39,6 +39,7 @@ struct Scope {
   bool is_named = false;  // `what` is the name of a Function of the user's
   std::string_view given_to = {};  // the public function that calls it on scalars; static storage
   std::vector<std::pair<hlo::InstructionId, Number>> numbers;  // of its instructions
+  std::shared_ptr<const void> expected;  // the recordings whose shapes its nodes refer to
 };
 
 // What errors say of a concrete value, where there is anything to say.
@@ -56,11 +57,14 @@ struct Node {
   // Of a concrete value, whose type is that of its buffer.
   Node(runtime::BufferPtr value, SourceLocation at)
       : shape(value->shape()), where(at), id(next_value_id()), buffer(std::move(value)) {}
+  // Of a trace; `kept` is its shape and lives as long as the scope.
+  Node(const Shape& kept, SourceLocation at, std::shared_ptr<Scope> of, hlo::InstructionId number)
+      : shape(kept), where(at), scope(std::move(of)), instruction(number) {}
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
   const Shape own_shape;
-  const Shape& shape;  // its own, or the buffer's
+  const Shape& shape;  // its own, the buffer's, or that of what is expected of a trace
   SourceLocation where;
   ValueId id = 0;
   std::shared_ptr<Scope> scope;

@@ -8,6 +8,10 @@
 #include <utility>
 
 #include "heddle/hlo/literal.h"
+#include "heddle/trace/eager.h"
+#include "heddle/trace/known_program.h"
+#include "heddle/trace/node.h"
+#include "heddle/trace/on_device_of.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
@@ -159,6 +163,13 @@ std::optional<double> number_value(const Operand& operand) {
 }
 
 Tensor constant_like(const Operand& number, DType dtype, std::string_view repair) {
+  if (trace_internal::Recorder* recorder = trace_internal::Recorder::current()) {
+    trace_internal::Element element;
+    if (element.set(number, dtype)) {
+      Tensor same = recorder->expected_number(element.bytes(), dtype, number.at());
+      if (same.is_valid()) return same;
+    }
+  }
   const trace_internal::PublicCall call("constant_like", number.at());
   if (!can_hold(dtype, number)) {
     const bool is_rounded = !is_integer(dtype) && dtype != pred && is_whole_number(number) &&
@@ -168,7 +179,12 @@ Tensor constant_like(const Operand& number, DType dtype, std::string_view repair
         " holds; ", is_rounded ? "write it as a floating-point number to have it rounded, or " : "",
         repair.empty() ? "cast the tensor with astype, or use another number" : repair);
   }
-  return trace_internal::emit_constant(literal_of(number, dtype));
+  Literal literal = literal_of(number, dtype);
+  if (trace_internal::Recorder::current() != nullptr || is_complex(dtype))
+    return trace_internal::emit_constant(std::move(literal));
+  // It goes where the tensors beside it are.
+  const trace_internal::Number noted{literal.to_double(0), dtype, number.at()};
+  return trace_internal::with_number(trace_internal::emit_constant(std::move(literal)), noted);
 }
 
 Tensor as_tensor(const Operand& operand) {
@@ -263,6 +279,12 @@ Tensor broadcast_to(const Tensor& x, const base::Ints& dimensions, SourceLocatio
                            base::join(dimensions, ","),
                            "]: sizes must be equal or 1, counted from the last axis");
   }
+  const auto of = [&](std::span<const Tensor> xs) { return broadcast_to(xs[0], dimensions); };
+  const Operand operand(x, at);
+  if (Tensor made = trace_internal::known_program(
+          "broadcast_to", trace_internal::KnownOptions(dimensions), {operand}, of);
+      made.is_valid())
+    return made;
   size_t missing = dimensions.size() - static_cast<size_t>(from.rank());
   for (size_t i = 0; i < static_cast<size_t>(from.rank()); ++i) {
     if (from.dimensions()[i] != dimensions[i + missing]) continue;
@@ -307,6 +329,7 @@ Tensor constant_beside(const Operand& number, const Operand& other, DType dtype)
 
 OperandPair unify(const Operand& a, const Operand& b) {
   const trace_internal::PublicCall call("unify", a.at());
+  const trace_internal::OnDeviceOf device(a, b);
   auto node = [&](const Operand& x) -> const Shape& {
     return trace_internal::node_of(x.tensor()).shape;
   };

@@ -26,7 +26,7 @@ class PublicCall {
   PublicCall(std::string_view function, SourceLocation at, Runs runs = Runs::kOwnCode)
       : before_(now) {
     if (now.function == function) return;  // the same call, on its way down
-    if (now.function.empty()) now = {function, at, false};
+    if (now.function.empty()) now = {function, users_line(at), false};
     now.is_own = now.is_own || runs == Runs::kOwnCode;
   }
   ~PublicCall() { now = before_; }
@@ -36,7 +36,10 @@ class PublicCall {
   // While one of these lives: a function of the user's runs, and what it calls are outermost
   // functions (nothing changes where the function is Heddle's own); a function that is given
   // functions runs its own; what is recorded has no line, since all callers share the computation.
-  static PublicCall users_code() { return PublicCall(now.is_own ? now : State{}); }
+  static PublicCall users_code(SourceLocation at = {}) {
+    const SourceLocation caller = now.function.empty() ? at : now.at;
+    return PublicCall(now.is_own ? now : State{.caller = caller.known() ? caller : now.caller});
+  }
   static PublicCall own_code() { return PublicCall({now.function, now.at, true}); }
   static PublicCall shared_code() { return PublicCall({now.function, {}, now.is_own}); }
 
@@ -44,7 +47,13 @@ class PublicCall {
   static std::string_view function_or(std::string_view function) {
     return now.function.empty() ? function : now.function;
   }
-  static SourceLocation line_or(SourceLocation at) { return now.function.empty() ? at : now.at; }
+  static SourceLocation line_or(SourceLocation at) {
+    return now.function.empty() ? users_line(at) : now.at;
+  }
+  // A function that is given to another one is called on a line of Heddle's headers, or of the
+  // standard library's: then the line of the call that it was given to, `otherwise` where there is
+  // none. Any other line is the user's, and stays.
+  static SourceLocation users_line(SourceLocation at, SourceLocation otherwise = {});
   // Whether what runs on placeholders is Heddle's own (the step of cumsum, the condition of gcd),
   // and no function of the user's.
   static bool is_own() { return now.is_own; }
@@ -54,6 +63,7 @@ class PublicCall {
     std::string_view function = {};  // empty: none
     SourceLocation at = {};
     bool is_own = false;
+    SourceLocation caller = {};  // of the user's code that runs
   };
   static constinit thread_local State now;
 
@@ -62,10 +72,10 @@ class PublicCall {
   State before_;
 };
 
-// Calls `fn`, which the user gave.
+// Calls `fn`, which the user gave; on the line `at`, where no public function runs.
 template <class Fn>
-auto as_users_code(Fn&& fn) {
-  const PublicCall user = PublicCall::users_code();
+auto as_users_code(Fn&& fn, SourceLocation at = {}) {
+  const PublicCall user = PublicCall::users_code(at);
   return fn();
 }
 

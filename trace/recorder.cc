@@ -5,6 +5,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/base/located_status.h"
+#include "heddle/base/pool.h"
 #include "heddle/base/span.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/trace/error.h"
@@ -92,8 +93,8 @@ void sort_captures(hlo::Computation& entry, std::vector<Tensor>& captures, bool 
 Recorder* Recorder::current() { return current_recorder; }
 
 Recorder::Recorder(std::string_view what, SourceLocation at, const Expected& expected,
-                   bool is_named, Numbers numbers)
-    : scope_(std::make_shared<Scope>()),
+                   bool is_named, Numbers numbers, std::shared_ptr<const void> keeper)
+    : scope_(base::make_pooled<Scope>()),
       replay_(expected),
       outer_(current_recorder),
       numbers_policy_(outer_ ? std::min(numbers, outer_->numbers_policy_) : numbers) {
@@ -102,7 +103,7 @@ Recorder::Recorder(std::string_view what, SourceLocation at, const Expected& exp
   scope_->is_named = is_named;
   scope_->serial = next_serial();
   scope_->recorder = this;
-  if (expected[0] != nullptr) parameters_.reserve(expected[0]->computation.parameters.size());
+  scope_->expected = std::move(keeper);
   current_recorder = this;
 }
 
@@ -113,7 +114,9 @@ Recorder::~Recorder() {
 }
 
 Tensor Recorder::wrap(hlo::InstructionId id, SourceLocation at) const {
-  auto node = std::make_shared<Node>(shape(id), at);
+  if (replay_.is_on() && scope_->expected)
+    return Tensor(base::make_pooled<Node>(shape(id), at, scope_, id));
+  auto node = base::make_pooled<Node>(shape(id), at);
   node->scope = scope_;
   node->instruction = id;
   return Tensor(std::move(node));
@@ -125,7 +128,7 @@ void Recorder::leave_replay(Numbers other) {
   if (!replay_.is_on()) return;
   const size_t arguments = parameters_.size() - captures_.size();
   const std::vector<Tensor> before = std::move(captures_);
-  std::vector<hlo::InstructionId> parameters;
+  Ids parameters;
   numbers_.clear();
   captures_.clear();
   replay_.stop([&](hlo::Instruction instruction, std::span<const Fragment> called, bool is_other) {
@@ -199,7 +202,9 @@ Tensor Recorder::parameter(const Shape& shape, SourceLocation at, const Tensor* 
   const Node* node = like ? like->node().get() : nullptr;
   SourceLocation where = node && node->where.known() ? node->where : PublicCall::line_or(at);
   hlo::InstructionId id = add_parameter(shape, node ? node->sharding.get() : nullptr, where);
-  if (like && like->is_placeholder()) capture_of_.try_emplace(node->id, id);
+  if (like && like->is_placeholder()) {
+    if (hlo::InstructionId& known = capture_of_.at(key_of(*node)); !known.valid()) known = id;
+  }
   return wrap(id, where);
 }
 
@@ -209,19 +214,31 @@ hlo::InstructionId Recorder::capture(const Tensor& tensor, const Node& node) {
   return id;
 }
 
+hlo::InstructionId Recorder::captured(const Tensor& tensor, const Node& node) {
+  const uint64_t key = key_of(node);
+  if (const hlo::InstructionId known = capture_of_.at(key); known.valid()) return known;
+  return capture_of_.at(key) = capture(tensor, node);
+}
+
+hlo::InstructionId& Recorder::CaptureTable::at(uint64_t key) {
+  for (size_t i = 0; i < few_.size(); ++i) {
+    if (few_[i].key == key) return few_.data()[i].parameter;
+  }
+  if (few_.size() < kFew) {
+    few_.push_back({key, {}});
+    return few_.data()[few_.size() - 1].parameter;
+  }
+  if (!many_) many_ = std::make_unique<std::unordered_map<uint64_t, hlo::InstructionId>>();
+  return (*many_)[key];
+}
+
 hlo::InstructionId Recorder::use(const Tensor& tensor, std::string_view op, SourceLocation at) {
   const Node& node = node_of(tensor, op, at);
   if (node.scope == scope_) return node.instruction;
-  if (!node.scope) {
-    auto [found, is_new] = capture_of_.try_emplace(node.id);
-    if (is_new) found->second = capture(tensor, node);
-    return found->second;
-  }
+  if (!node.scope) return captured(tensor, node);
   for (Recorder* outer = outer_; outer != nullptr; outer = outer->outer_) {
     if (outer->scope_ != node.scope) continue;
-    auto [found, is_new] = capture_of_traced_.try_emplace(&node);
-    if (is_new) found->second = capture(tensor, node);
-    return found->second;
+    return captured(tensor, node);
   }
   throw_foreign(node, op, at);
 }
@@ -375,6 +392,13 @@ Tensor Recorder::constant(Literal literal, SourceLocation given) {
   return wrap(building().builder.constant(std::move(literal)), at);
 }
 
+Tensor Recorder::expected_number(const void* bytes, DType dtype, SourceLocation given) {
+  if (!replay_.is_on()) return {};
+  const SourceLocation at = PublicCall::line_or(given);
+  const hlo::InstructionId id = replay_.match_same_number(bytes, dtype, at);
+  return id.valid() ? wrap(id, at) : Tensor();
+}
+
 std::vector<Tensor> Recorder::paste(const Fragment& fragment, std::span<const Tensor> operands,
                                     SourceLocation at) {
   leave_replay();
@@ -414,22 +438,19 @@ Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, 
                             kind == Root::kWithCaptures);
 }
 
-std::vector<hlo::InstructionId> Recorder::root_operands(std::span<const Tensor> results,
-                                                        std::string_view what, SourceLocation at,
-                                                        Root kind) {
-  std::vector<hlo::InstructionId> ids;
-  ids.reserve(results.size() + captures_.size());
+Recorder::Ids Recorder::root_operands(std::span<const Tensor> results, std::string_view what,
+                                      SourceLocation at, Root kind) {
+  Ids ids;
   for (const Tensor& result : results) ids.push_back(use(result, what, at));
-  if (kind == Root::kWithCaptures) {
-    ids.insert(ids.end(), parameters_.end() - static_cast<std::ptrdiff_t>(captures_.size()),
-               parameters_.end());
-  }
+  const size_t handed_on = kind == Root::kWithCaptures ? captures_.size() : 0;
+  for (size_t i = parameters_.size() - handed_on; i < parameters_.size(); ++i)
+    ids.push_back(parameters_[i]);
   return ids;
 }
 
 Traced Recorder::finish_as_recorded(std::span<const Tensor> results, std::string_view what,
                                     SourceLocation at, Root kind) {
-  const std::vector<hlo::InstructionId> ids = root_operands(results, what, at, kind);
+  const Ids ids = root_operands(results, what, at, kind);
   leave_replay();
   hand_numbers_out();
   hlo::InstructionId root =
@@ -445,7 +466,7 @@ Traced Recorder::finish_as_recorded(std::span<const Tensor> results, std::string
 bool Recorder::ends_as_expected(std::span<const Tensor> results, std::string_view what,
                                 SourceLocation at, Root kind) {
   if (!replay_.is_on()) return false;
-  const std::vector<hlo::InstructionId> ids = root_operands(results, what, at, kind);
+  const Ids ids = root_operands(results, what, at, kind);
   if (!replay_.is_on() || !replay_.ends_with(ids, kind == Root::kBare, captures_.size()))
     return false;
   if (!has_other_numbers()) hand_numbers_out();
@@ -455,7 +476,10 @@ bool Recorder::ends_as_expected(std::span<const Tensor> results, std::string_vie
 std::optional<Recording> Recorder::recording_of(const Traced& traced) {
   const hlo::Computation& entry = traced.module.entry_computation();
   if (has_pasted_ || entry.instructions.size() > kMaxRecording) return std::nullopt;
-  return Recording{entry, std::move(building().imports), traced.captures.size(), numbers_};
+  return Recording{entry,
+                   std::move(building().imports),
+                   traced.captures.size(),
+                   {numbers_.begin(), numbers_.end()}};
 }
 
 void count_trace() {
@@ -469,6 +493,7 @@ struct Made {
   std::weak_ptr<runtime::Executable> executable;
   uint64_t hash = 0;    // of the program there
   uint64_t device = 0;  // serial number
+  mutable uint32_t hits = 0;  // of this thread, which alone has the entry
 };
 using Programs = Recordings<Made>;
 
@@ -476,7 +501,8 @@ using Programs = Recordings<Made>;
 std::shared_ptr<runtime::Executable> still_fits(const Made& made, const runtime::Device& device) {
   if (device.serial() != made.device) return nullptr;
   std::shared_ptr<runtime::Executable> executable = made.executable.lock();
-  if (executable) used_again(made.hash, executable);
+  constexpr uint32_t kRefresh = 64;  // the cache of programs lets go of what is not used
+  if (executable && ++made.hits % kRefresh == 0) used_again(made.hash, executable);
   return executable;
 }
 
@@ -495,7 +521,8 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation given,
     const bool is_subscript = what == kSubscript;
     Recorder recorder(
         is_subscript ? "index" : what, at, expected_of(last), false,
-        is_subscript ? Recorder::Numbers::kWithStarts : Recorder::Numbers::kMayBecomeOperands);
+        is_subscript ? Recorder::Numbers::kWithStarts : Recorder::Numbers::kMayBecomeOperands,
+        last);
     const std::vector<Tensor> results = fn();
     if (recorder.ends_as_expected(results, what, at)) {
       runtime::Device& device = append_buffers(recorder.captures(), buffers, what, at);
@@ -559,7 +586,7 @@ Traced trace_flat(std::string what, std::span<const Shape> shapes,
     arguments.push_back(recorder.parameter(shapes[i], at, i < like.size() ? &like[i] : nullptr));
     if (i < like.size()) keep_number(arguments.back(), like[i], {});
   }
-  std::vector<Tensor> results = as_users_code([&] { return fn(arguments); });
+  std::vector<Tensor> results = as_users_code([&] { return fn(arguments); }, at);
   return recorder.finish(results, what, at);
 }
 

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "heddle/base/few.h"
 #include "heddle/base/function_ref.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/trace/node.h"
@@ -69,10 +70,11 @@ class Recorder {
   // kWithStarts: those that x[..] is given as well.
   enum class Numbers : uint8_t { kConstants, kMayBecomeOperands, kWithStarts };
 
-  // `expected`: what is likely to be recorded, kept by the caller. `is_named`: what is the name of
-  // a user's Function. Numbers inside of a trace whose own are constants are constants too.
+  // `expected`: what is likely to be recorded, which `keeper` keeps. `is_named`: what is the name
+  // of a user's Function. Numbers inside of a trace whose own are constants are constants too.
   Recorder(std::string_view what, SourceLocation at, const Expected& expected = {},
-           bool is_named = false, Numbers numbers = Numbers::kConstants);
+           bool is_named = false, Numbers numbers = Numbers::kConstants,
+           std::shared_ptr<const void> keeper = nullptr);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -94,6 +96,8 @@ class Recorder {
   Tensor record_plain(hlo::Opcode opcode, std::initializer_list<const Tensor*> operands,
                       SourceLocation at);
   Tensor constant(Literal literal, SourceLocation at);
+  // constant() of a scalar, where it is the expected one; else a tensor without a value.
+  Tensor expected_number(const void* bytes, DType dtype, SourceLocation at);
   // Records what `fragment`, whose root is a tuple, does to the operands: its instructions instead
   // of a call. Returns its results.
   std::vector<Tensor> paste(const Fragment& fragment, std::span<const Tensor> operands,
@@ -130,6 +134,7 @@ class Recorder {
  private:
   hlo::InstructionId use(const Tensor& tensor, std::string_view op, SourceLocation at);
   hlo::InstructionId capture(const Tensor& tensor, const Node& node);
+  hlo::InstructionId captured(const Tensor& tensor, const Node& node);  // once
   hlo::InstructionId add_parameter(const Shape& shape, const hlo::Sharding* sharding,
                                    SourceLocation at);
   hlo::InstructionId add(const Operation& operation);
@@ -153,9 +158,9 @@ class Recorder {
   Tensor number(Literal literal, SourceLocation at);
   Tensor take(hlo::InstructionId number, Literal literal, SourceLocation at);
   void hand_numbers_out();
-  std::vector<hlo::InstructionId> root_operands(std::span<const Tensor> results,
-                                                std::string_view what, SourceLocation at,
-                                                Root kind);
+  using Ids = base::Few<hlo::InstructionId, 8>;
+  Ids root_operands(std::span<const Tensor> results, std::string_view what, SourceLocation at,
+                    Root kind);
   [[nodiscard]] const Shape& shape(hlo::InstructionId id) const { return instruction(id).shape; }
   Tensor wrap(hlo::InstructionId id, SourceLocation at) const;
 
@@ -164,13 +169,30 @@ class Recorder {
   Recorder* outer_;
   std::unique_ptr<Building> building_;  // null as long as nothing is built
   std::vector<Tensor> captures_;
-  std::unordered_map<uint64_t, hlo::InstructionId> capture_of_;  // by value id
-  std::unordered_map<const Node*, hlo::InstructionId>
-      capture_of_traced_;  // by node, kept alive in captures_
-  std::vector<hlo::InstructionId> parameters_;
+  // The parameters of captured values, by the value's id or, of a traced one, by its node, which
+  // captures_ keeps alive.
+  class CaptureTable {
+   public:
+    // The parameter of `key`, which is none where it is new.
+    hlo::InstructionId& at(uint64_t key);
+
+   private:
+    struct Entry {
+      uint64_t key;
+      hlo::InstructionId parameter;
+    };
+    static constexpr size_t kFew = 8;
+    base::Few<Entry, kFew> few_;
+    std::unique_ptr<std::unordered_map<uint64_t, hlo::InstructionId>> many_;  // beyond kFew
+  };
+  static uint64_t key_of(const Node& node) {
+    return node.scope ? reinterpret_cast<uint64_t>(&node) | 1 : node.id << 1;
+  }
+  CaptureTable capture_of_;
+  Ids parameters_;
   bool has_pasted_ = false;
   Numbers numbers_policy_;
-  std::vector<hlo::InstructionId> numbers_;  // parameters that are C++ numbers
+  Ids numbers_;  // parameters that are C++ numbers
 };
 
 // Counts one trace, where the function that is about to run on placeholders is the user's.

@@ -11,6 +11,7 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/extremes.h"
+#include "heddle/trace/known_program.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
@@ -28,6 +29,8 @@ using trace_internal::emit;
 using trace_internal::emit_constant;
 using trace_internal::Expr;
 using trace_internal::extreme;
+using trace_internal::known_program;
+using trace_internal::KnownOptions;
 using trace_internal::max_or_least;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
@@ -51,6 +54,12 @@ Tensor reduce_by(std::string_view name, Opcode opcode, const Operand& operand, L
   Tensor x = as_tensor(operand);
   std::vector<int64_t> axes = reduced_axes(x.shape(), over);
   if (axes.empty() && x.rank() > 0) return x;
+  const auto of = [&](std::span<const Tensor> xs) {
+    return reduce_by(name, opcode, xs[0], identity, over);
+  };
+  if (Tensor made = known_program(name, KnownOptions(axes, bool{over.keep_dims}), {operand}, of);
+      made.is_valid())
+    return made;
   return one_program(name, [&] {
     Tensor out = emit({.opcode = Opcode::kReduce,
                        .operands = {x, emit_constant(std::move(identity))},
@@ -106,6 +115,12 @@ Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool ke
   if (x.shape().dimension(along) == 0)
     trace_internal::refuse("axis ", axis, " of ", x.shape(),
                            " has size 0; there is no position to give");
+  const auto of = [&](std::span<const Tensor> xs) {
+    return arg_extreme(name, xs[0], axis, keep_dims, greatest);
+  };
+  if (Tensor made = known_program(name, KnownOptions(along, keep_dims), {operand}, of);
+      made.is_valid())
+    return made;
   return one_program(name, [&] {
     Tensor position = iota(s32, x.shape().dimensions(), along);
     Tensor worst = emit_constant(extreme(x.dtype(), greatest));
@@ -179,6 +194,9 @@ Tensor mean(Operand x, const Reduction& over) {
   const PublicCall call("mean", x.at());
   require_inexact(x);
   double count = static_cast<double>(reduced_count(x, over));
+  const auto of = [&](std::span<const Tensor> xs) { return mean(xs[0], over); };
+  const KnownOptions options(reduced_axes(as_tensor(x).shape(), over), bool{over.keep_dims});
+  if (Tensor made = known_program("mean", options, {x}, of); made.is_valid()) return made;
   return one_program("mean", [&] {
     const Tensor given = as_tensor(x), wide = wide_for_sums(given);
     return divide(sum(wide, over), count).astype(given.dtype());
@@ -242,11 +260,13 @@ Tensor below_greatest(std::string_view op, const Operand& x, int64_t axis, Fn&& 
   require_floats(x);
   const Tensor t = as_tensor(x);
   const int64_t along = axis_of(t.shape(), axis);
-  return one_program(op, [&] {
-    const Expr value(t);
+  const auto of = [&](std::span<const Tensor> xs) {
+    const Expr value(xs[0]);
     const Reduction over{.axes = {along}, .keep_dims = true};
     return fn(value - Expr(stopped(max_or_least(value.operand(), over))), over).tensor();
-  });
+  };
+  if (Tensor made = known_program(op, KnownOptions(along), {x}, of); made.is_valid()) return made;
+  return one_program(op, [&] { return of(std::span(&t, 1)); });
 }
 
 }  // namespace
@@ -288,10 +308,11 @@ namespace {
 
 Tensor flat_extreme(std::string_view op, const Operand& x, bool greatest) {
   const PublicCall call(op, x.at());
-  return one_program(op, [&] {
-    const Tensor flat = ravel(x);
-    return arg_extreme(op, flat, 0, /*keep_dims=*/false, greatest);
-  });
+  const auto of = [&](std::span<const Tensor> xs) {
+    return arg_extreme(op, ravel(xs[0]), 0, /*keep_dims=*/false, greatest);
+  };
+  if (Tensor made = known_program(op, KnownOptions(), {x}, of); made.is_valid()) return made;
+  return one_program(op, [&] { return of(std::vector<Tensor>{as_tensor(x)}); });
 }
 
 void require_init(const Tensor& x, const Tensor& init) {
@@ -334,8 +355,9 @@ std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tens
   });
 }
 
-std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
-                           CombineFn fn, const base::Ints& axes, SourceLocation at) {
+std::vector<Tensor> trace_internal::reduce_lists(const std::vector<Tensor>& xs,
+                                                 const std::vector<Tensor>& inits, CombineFn fn,
+                                                 const base::Ints& axes, SourceLocation at) {
   const PublicCall call("reduce", at, PublicCall::Runs::kUsersFunction);
   trace_internal::require_function("reduce", "function", fn, at);
   if (xs.size() > 1) {
@@ -350,10 +372,9 @@ std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tens
 }
 
 std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
-                           Tensor (*fn)(Operand, Operand), const base::Ints& axes,
+                           trace_internal::ByName<Operand, Operand> fn, const base::Ints& axes,
                            SourceLocation at) {
-  const trace_internal::ByName named(fn, at);
-  return reduce(xs, inits, CombineFn(named), axes, at);
+  return trace_internal::reduce_lists(xs, inits, fn, axes, at);
 }
 
 Tensor trace_internal::reduce_one(const Tensor& x, const Operand& init, CombineFn fn,
@@ -362,7 +383,7 @@ Tensor trace_internal::reduce_one(const Tensor& x, const Operand& init, CombineF
   require_function("reduce", "function", fn, init.at());
   const Tensor start =
       init.is_tensor() ? init.tensor() : constant_like(init, node_of(x).shape.dtype());
-  return reduce({x}, {start}, fn, axes, init.at())[0];
+  return reduce_lists({x}, {start}, fn, axes, init.at())[0];
 }
 
 }  // namespace heddle

@@ -190,26 +190,35 @@ std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tens
                            SourceLocation at = SourceLocation::here());
 
 using CombineFn = base::FunctionRef<Tensor(const Tensor&, const Tensor&)>;
-// HLO's reduce of one operand, by a function (a, b).
-std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
-                           CombineFn fn, const base::Ints& axes,
-                           SourceLocation at = SourceLocation::here());
-// HLO's reduce of one operand, by one of Heddle's functions.
-std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
-                           Tensor (*fn)(Operand, Operand), const base::Ints& axes,
-                           SourceLocation at = SourceLocation::here());
 namespace trace_internal {
 Tensor reduce_one(const Tensor& x, const Operand& init, CombineFn fn, const base::Ints& axes);
+std::vector<Tensor> reduce_lists(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+                                 CombineFn fn, const base::Ints& axes, SourceLocation at);
+// Of two Tensors, and none of Heddle's own; a generic lambda too.
+template <class Fn>
+concept CombinesTwo =
+    !TakesOperands<Fn> && std::is_invocable_r_v<Tensor, Fn&, const Tensor&, const Tensor&>;
 }  // namespace trace_internal
+// HLO's reduce of one operand, by a function (a, b).
+template <trace_internal::CombinesTwo Fn>
+std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits, Fn&& fn,
+                           const base::Ints& axes, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::reduce_lists(xs, inits, fn, axes, at);
+}
+// HLO's reduce of one operand, by one of Heddle's functions.
+std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
+                           trace_internal::ByName<Operand, Operand> fn, const base::Ints& axes,
+                           SourceLocation at = SourceLocation::here());
 // HLO's reduce of x, by a function (a, b); a template, so that {x} is a list.
-template <std::same_as<Tensor> X>
-Tensor reduce(const X& x, Operand init, CombineFn fn, const base::Ints& axes) {
+template <std::same_as<Tensor> X, trace_internal::CombinesTwo Fn>
+Tensor reduce(const X& x, Operand init, Fn&& fn, const base::Ints& axes) {
   return trace_internal::reduce_one(x, init, fn, axes);
 }
 // HLO's reduce of x, by one of Heddle's functions: reduce(x, 0.0f, maximum, {0}).
 template <std::same_as<Tensor> X>
-Tensor reduce(const X& x, Operand init, Tensor (*fn)(Operand, Operand), const base::Ints& axes) {
-  return reduce(x, init, trace_internal::ByName(fn, init.at()), axes);
+Tensor reduce(const X& x, Operand init, trace_internal::ByName<Operand, Operand> fn,
+              const base::Ints& axes) {
+  return trace_internal::reduce_one(x, init, fn, axes);
 }
 template <std::same_as<Tensor> X>
 Tensor reduce(const X&, Operand, ScalarFn, const base::Ints&) {

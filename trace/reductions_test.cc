@@ -36,6 +36,10 @@ TEST(Reductions, ReduceTakesAFunctionOfTwoAndOnesByName) {
   EXPECT_EQ(
       reduce({x}, {ones({})}, [](Tensor a, Tensor b) { return a * b; }, {0, 1})[0].item<float>(),
       720);
+  const auto least = [](auto a, auto b) { return minimum(a, b); };  // generic
+  EXPECT_THAT(reduce(x, 9.0f, least, {0}).to_vector<float>(), ElementsAre(1, 2, 3));
+  EXPECT_EQ(reduce({x}, {full({}, 9)}, least, {0, 1})[0].item<float>(), 1);
+  EXPECT_EQ(reduce(x, 0.0f, [](auto a, auto b) { return a + b; }, {0, 1}).item<float>(), 21);
   Tensor (*none)(Operand, Operand) = nullptr;
   EXPECT_THAT(error_of([&] { reduce(x, 0, none, {0}); }),
               AllOf(StartsWith("reduce: the function is a null pointer"), HasSubstr(here())));
@@ -131,10 +135,9 @@ TEST(Reductions, VariancesOfTooFew) {
 }
 
 TEST(Reductions, RecordTheLineOfTheUser) {
-  const Program program =
-      trace([](Tensor x,
-               Tensor i) { return std::tuple(argmax(x, 0), take(x, i), x.at({i}).max(1.0)); },
-            placeholder({4}, f32), placeholder({4}, s32));
+  const Program program = trace(
+      [](Tensor x, Tensor i) { return std::tuple(argmax(x, 0), take(x, i), x.at({i}).max(1.0)); },
+      placeholder({4}, f32), placeholder({4}, s32));
   EXPECT_THAT(lines_outside("reductions_test.cc", program), testing::IsEmpty());
 }
 

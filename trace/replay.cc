@@ -1,6 +1,7 @@
 #include "heddle/trace/replay.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "heddle/hlo/literal.h"
 
@@ -72,7 +73,16 @@ bool Replay::begins_alike(const Recording& other) const {
   return true;
 }
 
+void Replay::list_same() {
+  if (same_.empty()) return;
+  for (const hlo::InstructionId id : same_)
+    given_.push_back({id, at(id).attrs.get<hlo::ConstantAttrs>().literal, false});
+  same_.clear();
+  std::ranges::sort(given_, {}, [](const Given& given) { return given.id.value; });
+}
+
 bool Replay::switch_over() {
+  list_same();
   for (size_t i = which_ + 1; i < all_.size() && all_[i]; ++i) {
     if (!begins_alike(*all_[i])) continue;
     which_ = i;
@@ -136,6 +146,19 @@ hlo::InstructionId Replay::match_number(const Literal& number, SourceLocation at
   if (id.valid() && is_operand) parameters_.push_back(at);
   if (id.valid() && !is_operand && may_differ && is_number(number))
     given_.push_back({id, number, is_other});
+  return id;
+}
+
+hlo::InstructionId Replay::match_same_number(const void* bytes, DType dtype, SourceLocation at) {
+  const hlo::Instruction* have = next();
+  if (have == nullptr || have->opcode != hlo::Opcode::kConstant || !have->shape.is_scalar(dtype) ||
+      !same_place(have->at, at))
+    return {};
+  const Literal& literal = have->attrs.get<hlo::ConstantAttrs>().literal;
+  const auto size = static_cast<size_t>(storage_bytes(dtype));
+  if (literal.is_elided() || std::memcmp(literal.bytes(), bytes, size) != 0) return {};
+  const hlo::InstructionId id(matched_++);
+  same_.push_back(id);
   return id;
 }
 

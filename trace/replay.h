@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/few.h"
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/module.h"
 
@@ -56,9 +57,7 @@ struct Step {
 // beginning to the end of the last of them that agrees.
 class Replay {
  public:
-  explicit Replay(const Expected& expected) : all_(expected), expected_(all_[0]) {
-    if (expected_ != nullptr) parameters_.reserve(expected_->computation.parameters.size());
-  }
+  explicit Replay(const Expected& expected) : all_(expected), expected_(all_[0]) {}
 
   [[nodiscard]] bool is_on() const { return expected_ != nullptr; }
   // The place among the expected ones of that which is followed.
@@ -75,6 +74,8 @@ class Replay {
   // A constant. `may_differ`: also where the recording has another number of this type, or takes
   // one as an operand.
   hlo::InstructionId match_number(const Literal& number, SourceLocation at, bool may_differ);
+  // A scalar constant, where the recording that is followed has the same.
+  hlo::InstructionId match_same_number(const void* bytes, DType dtype, SourceLocation at);
   // Only where the recording takes a number of this type as an operand.
   hlo::InstructionId match_operand(const Shape& shape, SourceLocation at);
   [[nodiscard]] bool is_operand(hlo::InstructionId matched) const {
@@ -105,6 +106,7 @@ class Replay {
   [[nodiscard]] bool matches(const Step& step) const;
   [[nodiscard]] bool ends_here(std::span<const hlo::InstructionId> root, bool is_bare,
                                size_t captures) const;
+  void list_same();  // in given_
   // Goes on with the next one that has the same instructions until here.
   bool switch_over();
   [[nodiscard]] bool begins_alike(const Recording& other) const;
@@ -114,7 +116,7 @@ class Replay {
   size_t which_ = 0;
   const Recording* expected_;  // null: off
   size_t matched_ = 0;
-  std::vector<SourceLocation> parameters_;  // where the matched ones were made
+  base::Few<SourceLocation, 8> parameters_;  // where the matched ones were made
   // Constants that may differ, in order.
   struct Given {
     hlo::InstructionId id;
@@ -122,6 +124,8 @@ class Replay {
     bool is_other;  // than that of the recording
   };
   std::vector<Given> given_;
+  // Further ones, which are as in the recording that is followed.
+  base::Few<hlo::InstructionId, 8> same_;
 };
 
 template <class Keep>
@@ -160,7 +164,7 @@ void forget_recordings();  // of all threads
 uint64_t recordings_epoch();
 
 // The last entries of each place of a program. One table a thread, so that no lookup takes a lock;
-// an entry that another place overwrites is made again. A table has kSlots places.
+// an entry that another place overwrites is made again. A place has one of kWays slots of its row.
 template <class Entry, size_t kEntries = 1>
 class LastOfPlace {
  public:
@@ -169,12 +173,14 @@ class LastOfPlace {
   using EntriesPtr = std::shared_ptr<const Entries>;
 
   // The last entries of a place, newest first and null behind them; null where there is none.
-  [[nodiscard]] EntriesPtr all_at(uint64_t place) {
-    Slot& slot = slots_[place % kSlots];
-    if (slot.epoch != recordings_epoch()) slot = {};
-    return slot.place == place ? slot.entries : nullptr;
+  [[nodiscard]] EntriesPtr all_at(uint64_t place) const {
+    for (const Slot& slot : rows_[place % kRows]) {
+      if (slot.place == place && slot.entries != nullptr)
+        return slot.epoch == recordings_epoch() ? slot.entries : nullptr;
+    }
+    return nullptr;
   }
-  [[nodiscard]] EntryPtr at(uint64_t place) {
+  [[nodiscard]] EntryPtr at(uint64_t place) const {
     const EntriesPtr all = all_at(place);
     return all ? (*all)[0] : nullptr;
   }
@@ -183,7 +189,12 @@ class LastOfPlace {
     auto entries = std::make_shared<Entries>();
     if (before) std::ranges::copy(before->begin(), before->end() - 1, entries->begin() + 1);
     (*entries)[0] = std::make_shared<const Entry>(std::move(entry));
-    slots_[place % kSlots] = {std::move(entries), place, recordings_epoch()};
+    // The place's own slot, or the oldest one, comes first.
+    std::array<Slot, kWays>& row = rows_[place % kRows];
+    const auto own = std::ranges::find(row, place, &Slot::place);
+    std::rotate(row.begin(), own == row.end() ? row.end() - 1 : own,
+                own == row.end() ? row.end() : own + 1);
+    row[0] = {std::move(entries), place, recordings_epoch()};
   }
 
   // This thread's table; null when the thread's variables are being destroyed: what still runs then
@@ -205,8 +216,8 @@ class LastOfPlace {
     uint64_t place = 0;
     uint64_t epoch = 0;
   };
-  static constexpr size_t kSlots = 1024;
-  std::array<Slot, kSlots> slots_;
+  static constexpr size_t kRows = 256, kWays = 4;
+  std::array<std::array<Slot, kWays>, kRows> rows_;
 };
 
 // A trace, of at most kMaxRecording instructions, and what was made of it.

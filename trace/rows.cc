@@ -6,6 +6,7 @@
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/node.h"
+#include "heddle/trace/on_device_of.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {
@@ -66,12 +67,14 @@ Rows rows_of(const Operand& x) {
 
 Tensor valid_rows(Operand x) {
   const PublicCall call("valid_rows", x.at());
+  const trace_internal::OnDeviceOf device(x);
   const Rows rows = rows_of(x);
   return rows.scope != nullptr ? rows.scope->ask() : full({}, rows.count, s32);
 }
 
 Tensor row_mask(Operand x) {
   const PublicCall call("row_mask", x.at());
+  const trace_internal::OnDeviceOf device(x);
   const Rows rows = rows_of(x);
   std::vector<int64_t> sizes(static_cast<size_t>(rows.rank), 1);
   sizes[0] = rows.count;

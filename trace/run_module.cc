@@ -1,8 +1,10 @@
 #include "heddle/trace/run_module.h"
 
+#include <cmath>
 #include <mutex>
 #include <optional>
 
+#include "absl/container/inlined_vector.h"
 #include "heddle/base/counters.h"
 #include "heddle/base/lru.h"
 #include "heddle/base/span.h"
@@ -12,6 +14,7 @@
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
 #include "heddle/transform/canonical.h"
+#include "heddle/transform/derivatives.h"
 #include "heddle/transform/expand_checks.h"
 #include "heddle/transform/lower.h"
 
@@ -33,6 +36,21 @@ struct Cache {
   LruMap<Key, std::shared_ptr<Executable>> programs{kMaxPrograms};
   std::optional<uint64_t> forced_hash;
 };
+
+// errors: FailedPrecondition where a part is compiled for another device
+Status check_device(const hlo::Module& traced, const Device& device) {
+  for (const hlo::Computation& computation : traced.computations) {
+    for (const hlo::Instruction& each : computation.instructions) {
+      const std::string_view want = hlo::frontend_attribute(each, transform::kDeviceAttribute);
+      if (want.empty() || want == device.name()) continue;
+      return base::failed_precondition(
+          "run: the function called at ", each.at, " is compiled with .device = \"", want,
+          "\", and is a part of what runs on ", device.name(),
+          "; compile the outermost function for that device, or leave out .device inside");
+    }
+  }
+  return {};
+}
 
 Cache& cache() {
   static Cache* const kCache = new Cache;  // never destroyed: threads may outlive main
@@ -56,6 +74,7 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, 
     });
     if (found) return *found;
   }
+  HEDDLE_RETURN_IF_ERROR(check_device(traced, device));
   // Not under the lock: two threads that miss at once lower twice, and the program cache compiles
   // once.
   count(&Counters::lowerings);
@@ -87,21 +106,69 @@ std::vector<BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_v
   return buffers;
 }
 
-Device& append_buffers(std::span<const Tensor> tensors, std::vector<BufferPtr>& buffers,
-                       std::string_view what, SourceLocation at) {
+namespace {
+
+bool are_apart(std::span<const BufferPtr> buffers) {
+  const Device* device = nullptr;
+  for (const BufferPtr& buffer : buffers) {
+    if (!buffer || &buffer->device() == device) continue;
+    if (device != nullptr) return true;
+    device = &buffer->device();
+  }
+  return false;
+}
+
+// The value of a scalar that was made of a C++ number; none where it is not known to the last bit.
+std::optional<Literal> number_of(const Tensor& tensor) {
+  const Node& node = *tensor.node();
+  if (node.number) return *node.number;
+  const std::shared_ptr<const Remark> remark = remark_of(node);
+  if (!remark || !remark->number || !node.shape.is_scalar()) return std::nullopt;
+  const auto& [value, dtype, at, of] = *remark->number;
+  constexpr double kExact = 0x1p53;
+  if (is_integer(dtype) && std::abs(value) >= kExact) return std::nullopt;
+  if (is_integer(dtype)) return Literal::scalar(dtype, static_cast<int64_t>(value));
+  return Literal::scalar(dtype, value);
+}
+
+}  // namespace
+
+Device& append_buffers(std::span<const std::span<const Tensor>> lists,
+                       std::vector<BufferPtr>& buffers, std::string_view what, SourceLocation at) {
   const size_t first = buffers.size();
-  buffers.reserve(first + tensors.size());
-  for (const Tensor& tensor : tensors) {
-    const bool is_number = tensor.node() && tensor.node()->number;
-    buffers.push_back(is_number ? nullptr : buffer_of(tensor, what, at));
+  bool has_numbers = false;
+  for (std::span<const Tensor> tensors : lists) {
+    buffers.reserve(buffers.size() + tensors.size());
+    for (const Tensor& tensor : tensors) {
+      const bool is_number = tensor.node() && tensor.node()->number;
+      has_numbers = has_numbers || is_number;
+      buffers.push_back(is_number ? nullptr : buffer_of(tensor, what, at));
+    }
+  }
+  const auto for_each = [&](const auto& visit) {
+    size_t i = first;
+    for (std::span<const Tensor> tensors : lists) {
+      for (const Tensor& tensor : tensors) visit(tensor, buffers[i++]);
+    }
+  };
+  if (are_apart(buffers)) {
+    for_each([&](const Tensor& tensor, BufferPtr& buffer) {
+      if (!buffer || !number_of(tensor)) return;
+      buffer = nullptr;
+      has_numbers = true;
+    });
   }
   Device& device = device_of(buffers, what, at);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    BufferPtr& buffer = buffers[first + i];
-    if (!buffer)
-      buffer = value_or_throw(runtime::number_to_device(device, *tensors[i].node()->number), at);
-  }
+  if (!has_numbers) return device;
+  for_each([&](const Tensor& tensor, BufferPtr& buffer) {
+    if (!buffer) buffer = value_or_throw(runtime::number_to_device(device, *number_of(tensor)), at);
+  });
   return device;
+}
+
+Device& append_buffers(std::span<const Tensor> tensors, std::vector<BufferPtr>& buffers,
+                       std::string_view what, SourceLocation at) {
+  return append_buffers(std::span(&tensors, 1), buffers, what, at);
 }
 
 Device& device_of(std::span<const BufferPtr> buffers, std::string_view what, SourceLocation at) {
@@ -122,7 +189,8 @@ namespace {
 
 std::vector<Tensor> results_of(Executable& executable, std::span<const BufferPtr> arguments,
                                SourceLocation at, const runtime::ExecuteOptions& options) {
-  std::vector<BufferPtr> outputs = value_or_throw(executable.execute(arguments, options), at);
+  absl::InlinedVector<BufferPtr, 4> outputs(executable.result_shapes().size());
+  throw_if_error(executable.execute_into(arguments, {outputs.data(), outputs.size()}, options), at);
   std::vector<Tensor> results;
   results.reserve(outputs.size());
   for (BufferPtr& output : outputs) results.push_back(tensor_of(std::move(output), at));
@@ -146,7 +214,8 @@ std::vector<Tensor> run_at_once(Executable& executable, std::span<const BufferPt
   } catch (const Error& error) {
     const Status& status = error.status();
     std::string text = base::message_of(status);
-    if (text.starts_with("debug_check: ")) throw;  // its line is part of the program
+    // Their line is part of the program.
+    if (text.starts_with("debug_check: ") || text.starts_with("check_nans: ")) throw;
     const std::string place = base::cat(" [", status.location(), "]");
     if (!status.location().empty() && text.ends_with(place))
       text.resize(text.size() - place.size());

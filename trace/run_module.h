@@ -34,6 +34,11 @@ std::vector<runtime::BufferPtr> buffers_of(std::span<const Tensor> tensors, std:
 runtime::Device& append_buffers(std::span<const Tensor> tensors,
                                 std::vector<runtime::BufferPtr>& buffers, std::string_view what,
                                 SourceLocation at);
+// Of several lists at once. A scalar that was made of a C++ number on another device, scan's 0.0f,
+// goes where the others are.
+runtime::Device& append_buffers(std::span<const std::span<const Tensor>> lists,
+                                std::vector<runtime::BufferPtr>& buffers, std::string_view what,
+                                SourceLocation at);
 
 // The device that the buffers are on, or the default one. errors: throws Error where they are on
 // several

@@ -5,7 +5,10 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/eager.h"
 #include "heddle/trace/elementwise.h"
+#include "heddle/trace/known_program.h"
+#include "heddle/trace/on_device_of.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
@@ -16,11 +19,18 @@ using hlo::Opcode;
 using trace_internal::axes_of;
 using trace_internal::axis_of;
 using trace_internal::emit;
+using trace_internal::known_program;
+using trace_internal::KnownOperand;
+using trace_internal::KnownOptions;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
 Tensor reshaped(const Tensor& x, Dimensions shape) {
   if (x.shape().dimensions() == shape) return x;
+  const auto of = [&](std::span<const Tensor> xs) { return reshaped(xs[0], shape); };
+  const Operand operand(x, PublicCall::line_or({}));
+  if (Tensor made = known_program("reshape", KnownOptions(shape), {operand}, of); made.is_valid())
+    return made;
   return emit({.opcode = Opcode::kReshape,
                .operands = {x},
                .attrs = hlo::ReshapeAttrs{},
@@ -29,6 +39,10 @@ Tensor reshaped(const Tensor& x, Dimensions shape) {
 
 Tensor permuted(const Tensor& x, std::vector<int64_t> order) {
   if (std::ranges::is_sorted(order)) return x;
+  const auto of = [&](std::span<const Tensor> xs) { return permuted(xs[0], order); };
+  const Operand operand(x, PublicCall::line_or({}));
+  if (Tensor made = known_program("transpose", KnownOptions(order), {operand}, of); made.is_valid())
+    return made;
   return emit({.opcode = Opcode::kTranspose,
                .operands = {x},
                .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)}});
@@ -58,6 +72,23 @@ std::vector<Tensor> with_starts(std::vector<Tensor> operands, const SliceStarts&
   for (const Operand& start : starts.each())
     operands.push_back(start.is_tensor() ? start.tensor() : constant_like(start, dtype));
   return operands;
+}
+
+// The dtype that numbers beside the operand take.
+DType dtype_or_none(const Operand& operand) {
+  const bool has_dtype = operand.is_tensor() && operand.tensor().is_valid();
+  return has_dtype ? operand.tensor().dtype() : DType::kInvalid;
+}
+
+// x and what goes with it, and then the starts, as operands of a known program.
+std::vector<KnownOperand> operands_with_starts(std::initializer_list<KnownOperand> operands,
+                                               const SliceStarts& starts) {
+  DType dtype = s32;
+  const auto first = std::ranges::find_if(starts.each(), &Operand::is_tensor);
+  if (first != starts.each().end()) dtype = dtype_or_none(*first);
+  std::vector<KnownOperand> all(operands);
+  for (const Operand& start : starts.each()) all.emplace_back(start, dtype);
+  return all;
 }
 
 Tensor scalar_index(const Operand& index) {
@@ -372,6 +403,15 @@ SliceStarts::SliceStarts(const std::vector<Tensor>& each, SourceLocation at) {
 }
 
 Tensor dynamic_slice(Operand operand, const SliceStarts& starts, const base::Ints& sizes) {
+  const PublicCall call("dynamic_slice", operand.at());
+  const auto of = [&](std::span<const Tensor> xs) {
+    const std::vector<Tensor> values(xs.begin() + 1, xs.end());
+    return dynamic_slice(xs[0], values, sizes);
+  };
+  const std::vector<KnownOperand> operands = operands_with_starts({operand}, starts);
+  if (Tensor made = known_program("dynamic_slice", KnownOptions(sizes), operands, of);
+      made.is_valid())
+    return made;
   return one_program("dynamic_slice", operand.at(), [&] {
     std::vector<Tensor> operands = with_starts({as_tensor(operand)}, starts);
     return emit({.opcode = Opcode::kDynamicSlice,
@@ -383,12 +423,23 @@ Tensor dynamic_slice(Operand operand, const SliceStarts& starts, const base::Int
 Tensor dynamic_update_slice(Operand operand, Operand update, const SliceStarts& starts) {
   const PublicCall call("dynamic_update_slice", operand.at());
   constexpr std::string_view kOp = "dynamic_update_slice";
-  return one_program(kOp, [&] {
-    Tensor x = as_tensor(operand);
-    Tensor block = update.is_tensor() ? update.tensor() : constant_like(update, x.dtype());
-    return emit(
-        {.opcode = Opcode::kDynamicUpdateSlice, .operands = with_starts({x, block}, starts)});
-  });
+  const auto of = [&](std::span<const Tensor> xs) {
+    const std::vector<Tensor> values(xs.begin() + 2, xs.end());
+    return dynamic_update_slice(xs[0], xs[1], values);
+  };
+  const KnownOperand block(update, dtype_or_none(operand));
+  const std::vector<KnownOperand> operands = operands_with_starts({operand, block}, starts);
+  Tensor made = known_program(kOp, KnownOptions(), operands, of, /*taken=*/0);
+  if (!made.is_valid()) {
+    made = one_program(kOp, [&] {
+      Tensor x = as_tensor(operand);
+      Tensor values = update.is_tensor() ? update.tensor() : constant_like(update, x.dtype());
+      return emit(
+          {.opcode = Opcode::kDynamicUpdateSlice, .operands = with_starts({x, values}, starts)});
+    });
+  }
+  trace_internal::drop_if_dying(operand);
+  return made;
 }
 
 Tensor dynamic_slice_in_dim(Operand operand, Operand start, base::Int size, base::Int axis) {
@@ -441,6 +492,7 @@ Tensor dynamic_update_index_in_dim(Operand operand, Operand update, Operand inde
 
 Tensor pad(Operand operand, Operand value, const std::vector<Padding>& padding) {
   const PublicCall call("pad", operand.at());
+  const trace_internal::OnDeviceOf device(operand, value);
   Tensor x = as_tensor(operand);
   hlo::PadAttrs attrs;
   for (const Padding& p : padding) attrs.padding.push_back({p.low, p.high, p.interior});

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "heddle/base/located_status.h"
+#include "heddle/base/pool.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/literal.h"
@@ -154,13 +155,13 @@ std::optional<Number> number_behind(const Tensor& tensor) {
 
 Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at) {
   const hlo::Sharding* sharding = runtime::sharding_of(*buffer);
-  auto node = std::make_shared<Node>(std::move(buffer), at);
+  auto node = base::make_pooled<Node>(std::move(buffer), at);
   if (sharding) node->sharding = std::make_shared<const hlo::Sharding>(*sharding);
   return Tensor(std::move(node));
 }
 
 Tensor captured_number(Literal literal, SourceLocation at) {
-  auto node = std::make_shared<Node>(literal.shape(), at);
+  auto node = base::make_pooled<Node>(literal.shape(), at);
   node->id = next_value_id();
   node->number = std::make_unique<const Literal>(std::move(literal));
   return Tensor(std::move(node));
@@ -276,8 +277,12 @@ void require_kept(std::string_view op, const Literal& given, const Literal& read
                                                 !(is_resigned && given.to_int64(i) < 0)
                                           : given.to_double(i) == back.to_double(i);
     if (is_kept) continue;
+    const std::string value = !is_integer(from) ? base::cat(given.to_double(i))
+                              : is_unsigned(from)
+                                  ? base::cat(static_cast<uint64_t>(given.to_int64(i)))
+                                  : base::cat(given.to_int64(i));
     throw Error(invalid_argument(op, ": element ", i, " of the operand, ", given.shape(), ", is ",
-                                 given.to_double(i), ", which no ", to_string(to),
+                                 value, ", which no ", to_string(to),
                                  " holds; read another type, or round and cast the tensor first"),
                 at);
   }

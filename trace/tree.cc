@@ -72,7 +72,7 @@ std::string strange_key(const TreeSpec& have, const TreeSpec& want) {
 
 template <class T>
 std::string shortest(T value) {
-  std::array<char, 32> text;
+  std::array<char, 64> text;
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
@@ -89,10 +89,12 @@ std::string static_text(bool value) { return value ? "true" : "false"; }
 std::string static_text(int64_t value) { return shortest(value); }
 std::string static_text(uint64_t value) { return shortest(value); }
 std::string static_text(double value) { return shortest(value); }
+std::string static_text(long double value) { return shortest(value); }
 void read_static(const std::string& text, bool& value) { value = text == "true"; }
 void read_static(const std::string& text, int64_t& value) { read(text, value); }
 void read_static(const std::string& text, uint64_t& value) { read(text, value); }
 void read_static(const std::string& text, double& value) { read(text, value); }
+void read_static(const std::string& text, long double& value) { read(text, value); }
 
 void require_alike(std::span<const TreeSpec> specs, SourceLocation at) {
   for (size_t i = 1; i < specs.size(); ++i) {

@@ -85,16 +85,19 @@ std::string static_text(bool value);
 std::string static_text(int64_t value);
 std::string static_text(uint64_t value);
 std::string static_text(double value);
+std::string static_text(long double value);
 void read_static(const std::string& text, bool& value);
 void read_static(const std::string& text, int64_t& value);
 void read_static(const std::string& text, uint64_t& value);
 void read_static(const std::string& text, double& value);
+void read_static(const std::string& text, long double& value);
 
 // What stands for a T among those.
 template <class T>
 using StaticWord = std::conditional_t<
     std::is_same_v<T, bool>, bool,
-    std::conditional_t<std::is_floating_point_v<T>, double,
+    std::conditional_t<std::is_floating_point_v<T>,
+                       std::conditional_t<std::is_same_v<T, long double>, long double, double>,
                        std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>>>;
 
 template <StaticValue T>
@@ -337,6 +340,44 @@ T unflatten(const TreeSpec& spec, std::span<const Tensor>& leaves) {
 }
 
 namespace tree_internal {
+
+// unflatten(tree_spec(like), leaves), without the spec.
+template <Tree T>
+T unflatten_like(const T& like, std::span<const Tensor>& leaves) {
+  if constexpr (std::is_same_v<T, Tensor>) {
+    const Tensor& leaf = leaves.front();
+    leaves = leaves.subspan(1);
+    return leaf;
+  } else if constexpr (std::is_same_v<T, None>) {
+    return {};
+  } else if constexpr (HasFields<T>) {
+    T out{};
+    const auto take = [&](const auto& f) {
+      if constexpr (FieldOf<std::remove_cvref_t<decltype(f)>>::kIsStatic)
+        out.*(f.member) = like.*(f.member);
+      else
+        out.*(f.member) = unflatten_like(like.*(f.member), leaves);
+    };
+    std::apply([&](const auto&... f) { (take(f), ...); }, fields_of<T>());
+    return out;
+  } else if constexpr (IsTuple<T>::value) {
+    return std::apply(
+        [&](const auto&... child) { return T{unflatten_like(child, leaves)...}; },  // in order
+        like);
+  } else if constexpr (IsVector<T>::value) {
+    T out;
+    out.reserve(like.size());
+    for (const auto& child : like) out.push_back(unflatten_like(child, leaves));
+    return out;
+  } else if constexpr (IsOptional<T>::value) {
+    if (!like) return std::nullopt;
+    return unflatten_like(*like, leaves);
+  } else {
+    T out;
+    for (const auto& [key, child] : like) out.emplace(key, unflatten_like(child, leaves));
+    return out;
+  }
+}
 
 // errors: throws Error that names the path where a tree has another structure than the first
 void require_alike(std::span<const TreeSpec> specs, SourceLocation at);

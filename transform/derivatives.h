@@ -26,6 +26,9 @@ namespace heddle::transform {
 // The frontend attribute of a call of which reverse mode keeps the operands, and what its policy
 // saves beside them: what else its tangents read is computed again on the way back.
 inline constexpr std::string_view kCheckpointAttribute = "heddle.checkpoint";
+// Of a call of what was compiled for one device: its name. Nothing else may run it, nor what
+// derivatives make of it.
+inline constexpr std::string_view kDeviceAttribute = "heddle.device";
 // Policies. Names stand behind the last two: "names:a,b".
 inline constexpr std::string_view kSaveNothing = "nothing";
 inline constexpr std::string_view kSaveDots = "dots";  // results of dots and convolutions

@@ -10,6 +10,7 @@
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/transform/derivatives/internal/parts.h"
+#include "heddle/transform/rebuilder.h"
 #include "heddle/transform/state_thread.h"
 
 namespace heddle::transform {
@@ -49,6 +50,7 @@ bool only_moves(Opcode opcode) {
     case Opcode::kDynamicSlice:
     case Opcode::kDynamicUpdateSlice:
     case Opcode::kGather:
+    case Opcode::kSort:
     case Opcode::kPad: return true;
     default: return false;
   }
@@ -111,6 +113,14 @@ std::string place_of(const Instruction& instruction) {
   return base::cat(metadata.source_file, ":", metadata.source_line);
 }
 
+// "check_nans: the result of sqrt", quoted.
+std::string result_of(const Instruction& instruction) {
+  return hlo::quoted_text(base::cat("check_nans: the result of ", to_string(instruction.opcode),
+                                    instruction.name.empty() ? "" : " ", instruction.name));
+}
+
+constexpr std::string_view kOnlyNans = "only_nans";  // an entry of a check
+
 Dims all_dimensions(const Value& x) {
   Dims out(static_cast<size_t>(x.rank()));
   std::iota(out.begin(), out.end(), 0);
@@ -151,7 +161,9 @@ class Checks final : public StateThread {
               std::vector<ComputationId> called, Values& state) override {
     if (hlo::is_custom(instruction, hlo::kCheckCall)) {
       const int64_t number = note(instruction, {});
-      if (!operands.empty()) check(graph, operands[0], number, /*infinities=*/true, state);
+      const bool infinities =
+          hlo::dictionary_entry(instruction.extras->backend_config, kOnlyNans).empty();
+      if (!operands.empty()) check(graph, operands[0], number, infinities, state);
       return graph.number(u32, 0);
     }
     const Value made = copied(graph, instruction, operands, std::move(called));
@@ -198,11 +210,11 @@ class Checks final : public StateThread {
     const std::string& config = instruction.extras->backend_config;
     std::string name = "\"?\"", at = "\"\"";
     if (!opcode.empty()) {
-      name = hlo::quoted_text(base::cat("check_nans: the result of ", opcode,
-                                        instruction.name.empty() ? "" : " ", instruction.name));
+      name = result_of(instruction);
       at = hlo::quoted_text(place_of(instruction));
     } else if (const auto text = hlo::dictionary_entry(config, "name"); text.size() > 1) {
-      name = base::cat("\"debug_check: ", text.substr(1));
+      const bool is_own = !hlo::dictionary_entry(config, kOnlyNans).empty();
+      name = is_own ? std::string(text) : base::cat("\"debug_check: ", text.substr(1));
       if (const auto place = hlo::dictionary_entry(config, "at"); !place.empty()) at = place;
     }
     base::append(sites_, sites_.empty() ? "" : ", ", "name", number, " = ", name, ", at", number,
@@ -236,7 +248,74 @@ class Checks final : public StateThread {
   std::map<const Computation*, std::vector<bool>> chosen_from_;  // for all
 };
 
+// What an instruction runs once, whose own instructions are checked in its place.
+bool runs_computations(Opcode opcode) {
+  return opcode == Opcode::kCall || opcode == Opcode::kWhile || opcode == Opcode::kScan ||
+         opcode == Opcode::kConditional;
+}
+
+// Those that run so, and not a scalar at a time as the function of a reduction does.
+std::vector<bool> that_run(const hlo::Module& module) {
+  std::vector<bool> out(module.computations.size());
+  out[module.entry.value] = true;
+  for (size_t c = out.size(); c-- > 0;) {  // callees stand before their callers
+    for (const Instruction& each : module.computations[c].instructions) {
+      if (!out[c] || !runs_computations(each.opcode)) continue;
+      for (ComputationId id : each.called) out[id.value] = true;
+    }
+  }
+  return out;
+}
+
+Instruction nan_check(const Instruction& of, hlo::InstructionId leaf) {
+  hlo::CustomCallAttrs attrs;
+  attrs.custom_call_target = hlo::kCheckCall;
+  attrs.custom_call_has_side_effect = true;
+  attrs.api_version = hlo::ApiVersion::kTypedFfi;
+  Instruction check{.opcode = Opcode::kCustomCall,
+                    .shape = Shape::scalar(u32),
+                    .operands = {leaf},
+                    .attrs = std::move(attrs)};
+  check.at = of.at;
+  check.extras.mutate().backend_config =
+      base::cat("{name = ", result_of(of), ", at = ", hlo::quoted_text(place_of(of)), ", ",
+                kOnlyNans, " = true}");
+  return check;
+}
+
+Status add_nan_checks(Rebuilder& to, hlo::InstructionId i) {
+  const Instruction& old = to.old(i);
+  if (only_moves(old.opcode) || runs_computations(old.opcode)) return {};
+  if (is_float(old.shape)) to.builder().append(nan_check(old, to[i]));
+  if (!old.shape.is_tuple()) return {};
+  for (size_t k = 0; k < old.shape.elements().size(); ++k) {
+    if (!is_float(old.shape.elements()[k])) continue;
+    HEDDLE_ASSIGN_OR_RETURN(
+        const hlo::InstructionId leaf,
+        to.builder().add(Opcode::kGetTupleElement, {to[i]},
+                         hlo::TupleIndexAttrs{.index = static_cast<int64_t>(k)}));
+    to.builder().append(nan_check(old, leaf));
+  }
+  return {};
+}
+
 }  // namespace
+
+StatusOr<hlo::Module> with_nan_checks(const hlo::Module& module) {
+  const std::vector<std::vector<bool>> chosen = chosen_from(module);
+  const std::vector<bool> run = that_run(module);
+  ModuleRebuilder rebuilt(module);
+  for (ComputationId id : rebuilt.order()) {
+    Rebuilder to(rebuilt, id);
+    for (hlo::InstructionId i : to.order()) {
+      to.copy(i);
+      if (run[id.value] && !chosen[id.value][i.value])
+        HEDDLE_RETURN_IF_ERROR(add_nan_checks(to, i));
+    }
+    rebuilt.replace(id, std::move(to).finish());
+  }
+  return std::move(rebuilt).finish();
+}
 
 bool has_checks(const hlo::Module& module) {
   return std::ranges::any_of(module.computations, [](const Computation& computation) {

@@ -21,6 +21,10 @@ namespace heddle::transform {
 // computations of reductions and the like.
 [[nodiscard]] StatusOr<hlo::Module> expand_checks(const hlo::Module& module, bool all);
 
+// The module with a check for NaN behind each instruction that expand_checks(module, true) looks
+// at: as calls of heddle.check, which go where the module is called, batched and differentiated.
+[[nodiscard]] StatusOr<hlo::Module> with_nan_checks(const hlo::Module& module);
+
 // Whether expand_checks(module, false) has anything to do.
 [[nodiscard]] bool has_checks(const hlo::Module& module);
 

@@ -31,8 +31,11 @@ struct Pass {
 
 // Every pass that keeps values bit for bit, by name.
 inline constexpr Pass kPasses[] = {
-    {"inline", inline_calls},     {"lower-scan", lower_scan, hlo::Stage::kHlo},
-    {"merge-equal", merge_equal}, {"remove-unused", remove_unused},
+    {"hoist-invariants", hoist_invariants},
+    {"inline", inline_calls},
+    {"lower-scan", lower_scan, hlo::Stage::kHlo},
+    {"merge-equal", merge_equal},
+    {"remove-unused", remove_unused},
     {"simplify", simplify},
 };
 
@@ -66,6 +69,10 @@ inline constexpr Pass kFlattenPipeline[] = {
     {"simplify", simplify},
     {"lower-scan", lower_scan, hlo::Stage::kHlo},
     pass_internal::settling("inline", inline_calls),  // again where a loop or branch became a call
+    pass_internal::settling("simplify", simplify),
+    pass_internal::settling("merge-equal", merge_equal),
+    pass_internal::settling("remove-unused", remove_unused),
+    {"hoist-invariants", hoist_invariants},
     pass_internal::settling("simplify", simplify),
     pass_internal::settling("merge-equal", merge_equal),
     pass_internal::settling("remove-unused", remove_unused),

@@ -35,4 +35,9 @@ std::vector<std::string_view> simplify_rules();
 // before it.
 StatusOr<hlo::Module> merge_equal(const hlo::Module& module);
 
+// hoist-invariants: computes before a while what its turns compute from what none of them changes,
+// where that saves more than a load (see hoist_invariants.cc). It is computed once even if there is
+// no turn.
+StatusOr<hlo::Module> hoist_invariants(const hlo::Module& module);
+
 }  // namespace heddle::transform

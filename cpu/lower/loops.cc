@@ -15,10 +15,11 @@ using hlo::Opcode;
 
 namespace {
 
-constexpr int64_t kFewOf = 8;         // one in so many instructions is few
-constexpr int64_t kMaxUnrolled = 8;   // bodies of a loop that are written one after the other
-constexpr size_t kMostStacked = 8;    // arrays that one loop writes side by side
-constexpr int64_t kSmallVectors = 4;  // of an array that registers may hold
+constexpr int64_t kFewOf = 8;           // one in so many instructions is few
+constexpr int64_t kMaxUnrolled = 8;     // bodies of a loop that are written one after the other
+constexpr size_t kMostStacked = 8;      // arrays that one loop writes side by side
+constexpr int64_t kSmallVectors = 4;    // of an array that registers may hold
+constexpr int64_t kLeastFramed = 4096;  // bytes of a padded array that is not filled as a whole
 
 }  // namespace
 
@@ -271,17 +272,46 @@ void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {
 }
 
 // All of the padding first, then what of the operand falls inside.
+// Writes the padding value around the operand's elements, of which there are `sizes` by dimension,
+// side by side; over all of the array where they are few.
+void RegionLowering::fill_around(InstructionId id, BufferId to, std::span<const int64_t> sizes) {
+  const Instruction& pad = at(id);
+  const auto& padding = pad.attrs.get<hlo::PadAttrs>().padding;
+  const Shape& all = pad.shape;
+  const Scalar widest = widest_scalar(id);
+  const auto fill = [&](std::span<const int64_t> from, std::span<const int64_t> counts) {
+    for_each_place(counts, widest, [&](Place place) {
+      for (size_t d = 0; d < from.size(); ++d)
+        place.coordinates[d].base = b().add(place.coordinates[d].base, from[d]);
+      place.is_flat = from.empty();
+      Memo memo;
+      store_at(to, all, place, operand_element(pad.operands[1], {}, memo));
+    });
+  };
+  int64_t kept = 1;
+  for (int64_t size : sizes) kept *= size;
+  if (kept < all.element_count() / 2 || all.byte_size() < kLeastFramed) {
+    const int64_t count[] = {all.element_count()};
+    return fill({}, count);
+  }
+  // Before and behind along each dimension, within what earlier ones leave.
+  std::vector<int64_t> from(sizes.size());
+  std::vector<int64_t> counts(all.dimensions().begin(), all.dimensions().end());
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t low = std::max<int64_t>(padding[d].low, 0), size = counts[d];
+    counts[d] = low;
+    fill(from, counts);
+    from[d] = low + sizes[d], counts[d] = size - from[d];
+    fill(from, counts);
+    from[d] = low, counts[d] = sizes[d];
+  }
+}
+
 void RegionLowering::emit_pad(InstructionId id, BufferId to) {
   const Instruction& instruction = at(id);
   const Shape& from = at(instruction.operands[0]).shape;
   const auto& padding = instruction.attrs.get<hlo::PadAttrs>().padding;
   const Scalar widest = widest_scalar(id);
-  const int64_t all[] = {instruction.shape.element_count()};
-  for_each_place(all, widest, [&](Place place) {
-    place.is_flat = true;
-    Memo memo;
-    store_at(to, instruction.shape, place, operand_element(instruction.operands[1], {}, memo));
-  });
   std::vector<int64_t> first, sizes;
   bool has_interior = false;
   for (size_t d = 0; d < padding.size(); ++d) {
@@ -296,6 +326,7 @@ void RegionLowering::emit_pad(InstructionId id, BufferId to) {
     first.push_back(from_i);
     sizes.push_back(std::max<int64_t>(to_i - from_i, 0));
   }
+  fill_around(id, to, has_interior ? std::vector<int64_t>(sizes.size()) : sizes);
   const auto write = [&](Place place) {
     for (size_t d = 0; d < first.size(); ++d)
       place.coordinates[d].base = b().add(place.coordinates[d].base, first[d]);

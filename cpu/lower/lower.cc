@@ -5,8 +5,10 @@
 #include "heddle/base/strings.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/cpu/plan/cost.h"
+#include "heddle/cpu/plan/fuse.h"
 #include "heddle/cpu/plan/interleave.h"
 #include "heddle/cpu/plan/share.h"
+#include "heddle/cpu/plan/stacks.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/debug_calls.h"
 
@@ -148,6 +150,8 @@ Status ProgramLowering::run() {
   if (all > 0x1p60)
     return base::unimplemented("cpu: the arrays of ", module.name, " take ", all, " bytes");
   remove_unread_stores(program.plan);
+  join_stacks(program.plan);
+  fuse_loops(program.plan, program.taken);
   interleave_turns(program.plan);
   share_loops(program.plan);
   place_buffers(program.plan);

@@ -164,6 +164,7 @@ class RegionLowering {
   void emit_stack(hlo::InstructionId id, size_t dim, BufferId to);
   void store_in_turn(BufferId to, NodeId at, std::span<const NodeId> vectors);
   void emit_pad(hlo::InstructionId id, BufferId to);
+  void fill_around(hlo::InstructionId id, BufferId to, std::span<const int64_t> sizes);
   void emit_running(hlo::InstructionId id, BufferId to);
   Status emit_update(hlo::InstructionId id);
   Status emit_scatter(hlo::InstructionId id);              // scatter.cc

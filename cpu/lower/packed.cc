@@ -59,7 +59,7 @@ NodeId RegionLowering::vector_of(std::span<const LeafId> leaves) {
     vector = b().splat(element(leaves[0], {}, memo), static_cast<int32_t>(leaves.size()));
   } else if (first.vector.valid() && first.lane == 0 &&
              b().type(first.vector).lanes == static_cast<int32_t>(leaves.size()) &&
-             all([&](LeafId leaf) {
+             all([&](const LeafId& leaf) {
                return lanes_[leaf.value].vector == first.vector &&
                       lanes_[leaf.value].lane == &leaf - leaves.data();
              })) {

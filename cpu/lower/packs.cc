@@ -32,6 +32,31 @@ base::Hash128 form_of(const hlo::Computation& computation, InstructionId id, int
   return hasher.digest();
 }
 
+// The members in order, apart where they would take one operand twice: lanes are then as in the
+// operand's pack, so that vectors need no shuffle. All together if that would leave too few.
+std::vector<std::vector<InstructionId>> parts_of(const hlo::Computation& computation,
+                                                 const std::vector<InstructionId>& group) {
+  const auto operand = [&](InstructionId id, size_t i) { return computation.at(id).operands[i]; };
+  const size_t count = computation.at(group[0]).operands.size();
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_one = std::ranges::all_of(
+        group, [&](InstructionId id) { return operand(id, i) == operand(group[0], i); });
+    if (is_one) continue;
+    std::map<InstructionId, size_t> taken;
+    std::vector<std::vector<InstructionId>> parts;
+    for (InstructionId id : group) {
+      const size_t part = taken[operand(id, i)]++;
+      if (part == parts.size()) parts.emplace_back();
+      parts[part].push_back(id);
+    }
+    const bool are_enough = std::ranges::all_of(
+        parts, [](const auto& part) { return part.size() >= Packs::kFewest; });
+    if (are_enough) return parts;
+    break;
+  }
+  return {group};
+}
+
 }  // namespace
 
 Packs::Packs(const Region& region, int64_t lanes) {
@@ -57,18 +82,41 @@ Packs::Packs(const Region& region, int64_t lanes) {
   std::map<std::pair<int64_t, base::Hash128>, std::vector<InstructionId>> groups;
   for (InstructionId id : candidates)
     groups[{level[id.value], form_of(computation, id, kLooksBack)}].push_back(id);
+  // Groups come by level, so operands are in their packs already.
   for (const auto& [key, group] : groups) {
     const int64_t bytes = storage_bytes(computation.at(group[0]).shape.dtype());
-    const auto most =
-        static_cast<size_t>(std::max<int64_t>(lanes * 4 / std::max<int64_t>(bytes, 4), 1));
-    for (size_t first = 0; first < group.size(); first += most) {
-      const size_t size = std::min(most, group.size() - first);
-      if (size < kFewest) break;
-      for (size_t i = first; i < first + size; ++i)
-        pack_of_[group[i].value] = static_cast<int>(members_.size());
-      members_.emplace_back(group.begin() + static_cast<std::ptrdiff_t>(first),
-                            group.begin() + static_cast<std::ptrdiff_t>(first + size));
+    const int64_t most = lanes * 4 / std::max<int64_t>(bytes, 4);
+    for (std::vector<InstructionId>& part : parts_of(computation, group)) {
+      sort(computation, part);
+      add(part, static_cast<size_t>(std::max<int64_t>(most, 1)));
     }
+  }
+}
+
+// As the lanes of the first operand that is in packs: its vectors are taken as they are.
+void Packs::sort(const hlo::Computation& computation, std::vector<InstructionId>& part) const {
+  const auto operands = [&](InstructionId id) { return std::span(computation.at(id).operands); };
+  for (size_t i = 0; i < operands(part[0]).size(); ++i) {
+    const InstructionId first = operands(part[0])[i];
+    const bool fits = std::ranges::all_of(part, [&](InstructionId id) {
+      return pack_of(operands(id)[i]) >= 0 && (id == part[0] || operands(id)[i] != first);
+    });
+    if (!fits) continue;
+    std::ranges::stable_sort(part, {}, [&](InstructionId id) {
+      const InstructionId operand = operands(id)[i];
+      return std::pair(pack_of(operand), std::ranges::find(members(pack_of(operand)), operand) -
+                                             members(pack_of(operand)).begin());
+    });
+    return;
+  }
+}
+
+void Packs::add(std::span<const InstructionId> part, size_t most) {
+  for (size_t first = 0; first < part.size(); first += most) {
+    const auto members = part.subspan(first, std::min(most, part.size() - first));
+    if (members.size() < kFewest) break;
+    for (InstructionId id : members) pack_of_[id.value] = static_cast<int>(members_.size());
+    members_.emplace_back(members.begin(), members.end());
   }
 }
 

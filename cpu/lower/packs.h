@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "heddle/cpu/lower/region.h"
@@ -25,6 +26,10 @@ class Packs {
   }
 
  private:
+  void sort(const hlo::Computation& computation, std::vector<hlo::InstructionId>& part) const;
+  // Packs of at most so many members.
+  void add(std::span<const hlo::InstructionId> part, size_t most);
+
   std::vector<int> pack_of_;  // by instruction
   std::vector<std::vector<hlo::InstructionId>> members_;
 };

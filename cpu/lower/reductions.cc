@@ -18,6 +18,7 @@ constexpr int64_t kAccumulators = 4;  // that hide the latency of a reduction's 
 constexpr int64_t kChunk = 16384;     // elements of a scalar's reduction that are folded together
 constexpr int64_t kFewestChunks = 4;
 constexpr int64_t kShortRow = 4;     // vectors of a row that is folded together with its neighbours
+constexpr int64_t kFewestLanes = 4;  // that are worth to be collected with steps
 constexpr int64_t kBlockBytes = 16;  // within which lanes change places for the least
 
 struct ReducedDims {
@@ -295,7 +296,8 @@ NodeId RegionLowering::reduce_chunks(InstructionId id, Op fold, int64_t size, in
   return b().binary(fold, sum, rest);
 }
 
-// Lanes lie along a dimension that stays, or there are none; any function, several operands.
+// Lanes lie along a dimension that stays, if need be with steps over those that are reduced, or
+// there are none; any function, several operands.
 void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> to) {
   const Instruction& reduce = at(id);
   const size_t count = reduce.operands.size() / 2;
@@ -304,8 +306,11 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
       split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
   const hlo::Computation& body = program_.module.at(reduce.called[0]);
   const int64_t lane = lane_dimension(from.dimensions());
-  const bool has_lanes = std::ranges::count(dims.kept, lane) > 0;
   const std::vector<int64_t> kept_sizes = sizes_of(from, dims.kept);
+  const int64_t kept_lane = lane_dimension(kept_sizes);
+  const bool has_lanes =
+      std::ranges::count(dims.kept, lane) > 0 ||
+      (kept_lane >= 0 && kept_sizes[static_cast<size_t>(kept_lane)] >= kFewestLanes);
   const auto reduced_at = [&](const Place& kept) {
     std::vector<NodeId> initial;
     Memo memo;

@@ -95,13 +95,16 @@ Status RegionLowering::emit_scatter(InstructionId id) {
       // Without a sign, what is below 0 lies behind every array.
       const NodeId inside = b().compare(Predicate::kULe, index, b().index(most));
       fits = i == 0 ? inside : b().binary(Op::kAnd, fits, inside);
-      start[static_cast<size_t>(d)] = b().binary(Op::kUMin, index, b().index(most));
+      start[static_cast<size_t>(d)] = index;
     }
     for (size_t i = 0; i < attrs.input_batching_dims.size(); ++i) {
       int64_t d = attrs.scatter_indices_batching_dims[i];
       if (attrs.index_vector_dim < d) --d;
       start[static_cast<size_t>(attrs.input_batching_dims[i])] = at_outer[static_cast<size_t>(d)];
     }
+    // What does not fit is left out.
+    b().begin_switch(b().select(fits, b().index(0), b().index(1)), {});
+    b().begin_branch();
     for_each_place(window_sizes, widest_scalar(id), [&](const Place& in_window) {
       Memo inner;
       Place source{.coordinates = std::vector<Coordinate>(updates.dimensions().size()),
@@ -128,10 +131,12 @@ Status RegionLowering::emit_scatter(InstructionId id) {
       for (size_t i = 0; i < count; ++i)
         arguments.push_back(operand_element(scatter.operands[count + 1 + i], source, inner));
       const std::vector<NodeId> after = inline_scalars(b(), combine, arguments);
-      for (size_t i = 0; i < count; ++i) {
-        store_at(to[i], shape_of(leaves[i]), target, b().select(fits, after[i], before[i]));
-      }
+      for (size_t i = 0; i < count; ++i) store_at(to[i], shape_of(leaves[i]), target, after[i]);
     });
+    b().end_branch({});
+    b().begin_branch();
+    b().end_branch({});
+    b().end_switch();
     return {};
   });
   return finish();

@@ -68,6 +68,8 @@ class Writer {
     if (node.arg_count > 0) out_ += cat(" (", names(plan_.args_of(node)), ")");
     if (node.op == Op::kMath)
       out_ += cat(" ", to_string(static_cast<MathFunction>(node.imm)));
+    else if (node.op == Op::kShuffle)
+      out_ += lanes(node);
     else if (node.op != Op::kConstant && node.imm != 0)
       out_ += cat(" #", node.imm);
     if (node.shared.valid())
@@ -81,6 +83,17 @@ class Writer {
     origin_ = node.origin;
     out_ += '\n';
     for (BlockId block : plan_.blocks_of(node)) write(block, depth + 1);
+  }
+
+  // Which lane of which operand: " [a3 a0 b1]".
+  [[nodiscard]] std::string lanes(const Node& node) const {
+    std::string text;
+    for (const LaneSource& source : plan_.shuffles[static_cast<size_t>(node.imm)]) {
+      const std::string_view between = text.empty() ? " [" : " ";
+      text += cat(between, std::string(1, static_cast<char>('a' + source.operand % 26)),
+                  source.lane);
+    }
+    return text + "]";
   }
 
   static std::string constant(const Node& node) {

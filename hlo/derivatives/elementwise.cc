@@ -20,16 +20,20 @@ Value sign_jvp(const Value& x, const Value& y, const Value& dx) {
   return (dx - y * real(dx * conjugate(y))) / select(size == 0.0, 1.0, size);
 }
 
+// In 32 bits or more: squares of 256 and more are infinite in f16.
+Value wide(const Value& x) { return bit_width(x.dtype()) < 32 ? convert(x, f32) : x; }
+Value rounded_to(const Value& like, const Value& x) { return convert(x, like.dtype()); }
+
 Value unary_jvp(Opcode opcode, const Value& x, const Value& y, const Value& dx) {
   switch (opcode) {
     case Opcode::kAbs: return abs_jvp(x, y, dx);
     case Opcode::kAcos: return -(dx * rsqrt((1.0 - x) * (1.0 + x)));
     case Opcode::kAcosh:  // of complex numbers the root of the product has another branch
       if (is_complex(x.dtype())) return dx * (rsqrt(x - 1.0) * rsqrt(x + 1.0));
-      return dx * rsqrt((x - 1.0) * (x + 1.0));
+      return dx * rounded_to(x, rsqrt((wide(x) - 1.0) * (wide(x) + 1.0)));
     case Opcode::kAsin: return dx * rsqrt((1.0 - x) * (1.0 + x));
-    case Opcode::kAsinh: return dx * rsqrt(x * x + 1.0);
-    case Opcode::kAtan: return dx / (x * x + 1.0);
+    case Opcode::kAsinh: return dx * rounded_to(x, rsqrt(wide(x) * wide(x) + 1.0));
+    case Opcode::kAtan: return rounded_to(x, wide(dx) / (wide(x) * wide(x) + 1.0));
     case Opcode::kAtanh: return dx / ((1.0 - x) * (1.0 + x));
     case Opcode::kCbrt: return dx / (3.0 * (y * y));
     case Opcode::kCos: return -(dx * sin(x));
@@ -82,8 +86,9 @@ Value binary_jvp(Opcode opcode, const Value& x, const Value& y, const Value& dx,
                  dy ? dy * (log(select(x == 0.0, 1.0, x)) * z) : dy);
     case Opcode::kRemainder: return add(dx, dy ? -(dy * truncated(x / y)) : dy);
     case Opcode::kAtan2: {
-      const Value squares = x * x + y * y;
-      return add(dx ? dx * (y / squares) : dx, dy ? -(dy * (x / squares)) : dy);
+      const Value squares = wide(x) * wide(x) + wide(y) * wide(y);
+      const auto share = [&](const Value& of) { return rounded_to(of, wide(of) / squares); };
+      return add(dx ? dx * share(y) : dx, dy ? -(dy * share(x)) : dy);
     }
     default: return {};
   }

@@ -320,8 +320,27 @@ StatusOr<Values> qr_jvp(const JvpArgs& d) {
   return Values{dq, concatenate({left, rest}, column)};
 }
 
-// d det A = tr(adj(A) dA), by the factors: with the product of U's diagonal but for its last
-// element in place of a division by that, so that it is right where one element is 0.
+// x with its rows and columns moved up and left, around the end.
+Value turned(const Value& x, int64_t up, int64_t left) {
+  const auto along = [](const Value& of, int64_t dimension, int64_t by) {
+    const int64_t size = of.size(dimension);
+    return concatenate({slice(of, dimension, by, size - by), slice(of, dimension, 0, by)},
+                       dimension);
+  };
+  return along(along(x, x.rank() - 2, up), x.rank() - 1, left);
+}
+
+// The cofactors of matrices of 2 or 3 rows, as polynomials: their own derivatives are right at
+// singular matrices too.
+Value small_cofactors(const Value& a) {
+  if (row_count(a) == 3)
+    return turned(a, 1, 1) * turned(a, 2, 2) - turned(a, 1, 2) * turned(a, 2, 1);
+  const Value minors = turned(a, 1, 1);
+  return select(rows(a) == columns(a), minors, -minors);
+}
+
+// d det A = tr(adj(A) dA). Of more rows by the factors: with the product of U's diagonal but for
+// its last element in place of a division by that, so that it is right where one element is 0.
 StatusOr<Values> det_jvp(const JvpArgs& d) {
   const Value& da = d.dx[0];
   if (da.rank() < 2 || row_count(da) != column_count(da)) return unlike(d);
@@ -335,6 +354,10 @@ StatusOr<Values> det_jvp(const JvpArgs& d) {
   const int64_t row = packed.rank() - 2, last = row;
   const Value on = diagonal(packed);
   if (n == 1) return Values{reshape(da, d.y[0].sizes()), dpacked, Value(), Value()};
+  if (n <= 3) {
+    const Value sum = reduce_sum(small_cofactors(d.x[0]) * da, {row, row + 1});
+    return Values{sum, dpacked, Value(), Value()};
+  }
   Value before = sign;  // the sign times the product of all but the last
   for (int64_t i = 0; i + 1 < n; ++i)
     before = before * reshape(slice(on, last, i, 1), before.sizes());

@@ -21,13 +21,17 @@ Value to_operand(const Value& y, const Dims& sizes, const Dims& reduced) {
   return broadcast(y, sizes, kept_dimensions(static_cast<int64_t>(sizes.size()), reduced));
 }
 
+// Those that are the greatest are counted, and share, in 32 bits or more: bf16 counts to 256, and
+// f8e3m4 to 15.
 Value extreme(const JvpArgs& d, const Dims& reduced) {
   const Value &x = d.x[0], &y = d.y[0];
+  const DType dtype = x.dtype(), counter = bit_width(dtype) < 32 ? f32 : dtype;
   const Value spread = to_operand(y, x.sizes(), reduced);
   const Value is_it = (x == spread) | (spread != spread);
-  const Value count = reduce_sum(convert(is_it, x.dtype()), reduced);
+  const Value count = reduce_sum(convert(is_it, counter), reduced);
   const Value sum = reduce_sum(select(is_it, d.dx[0], d.graph.zeros(x.shape())), reduced);
-  return sum / select(y == y, maximum(count, count.number(1)), y);  // of NaN: NaN
+  const Value shares = select(y == y, maximum(count, count.number(1)), convert(y, counter));
+  return convert(convert(sum, counter) / shares, dtype);  // of NaN: NaN
 }
 
 // A product and its tangent, by halves: nothing is divided, so that elements may be 0.

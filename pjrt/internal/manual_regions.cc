@@ -1,7 +1,8 @@
 // What shard_map computes lies between SPMDFullToShardShape and SPMDShardToFullShape. XLA's
 // propagation of shardings takes a constant that is read there and outside for one of the region,
 // its readers outside too, and then dies of it (Check failed in Array::Reshape). So the region has
-// constants of its own. Of a part that is a carry or an output of a loop around it dies too.
+// constants of its own. Of a part that a loop, a branch or a call around it gives it dies too:
+// derivatives keep arrays of all parts (transform/derivatives/internal/devices.h).
 #include <algorithm>
 #include <map>
 
@@ -9,6 +10,7 @@
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/transform/rebuilder.h"
+#include "heddle/transform/shard_map.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -20,25 +22,6 @@ using hlo::Opcode;
 
 bool begins(const Instruction& instruction) {
   return hlo::is_custom(instruction, "SPMDFullToShardShape");
-}
-
-// Says of its operand that it is a part of a device.
-bool is_marked(const Instruction& instruction) {
-  return hlo::is_custom(instruction, "Sharding") && instruction.extras->sharding.has_value() &&
-         instruction.extras->sharding->type == hlo::Sharding::Type::kManual;
-}
-
-// Which instructions depend on a part of a device, or are one.
-std::vector<bool> inside_of(const Computation& computation) {
-  std::vector<bool> out(computation.instructions.size());
-  for (size_t i = 0; i < out.size(); ++i) {
-    const Instruction& instruction = computation.instructions[i];
-    if (hlo::is_custom(instruction, "SPMDShardToFullShape")) continue;
-    out[i] =
-        begins(instruction) || is_marked(instruction) ||
-        std::ranges::any_of(instruction.operands, [&](auto operand) { return out[operand.value]; });
-  }
-  return out;
 }
 
 // Which depend on nothing: constants, and what is computed of them.
@@ -59,7 +42,9 @@ std::vector<bool> free_of_operands(const Computation& computation) {
 class Separated {
  public:
   Separated(transform::ModuleRebuilder& module, hlo::ComputationId id)
-      : to_(module, id), inside_(inside_of(to_.from())), free_(free_of_operands(to_.from())) {}
+      : to_(module, id),
+        inside_(transform::parts_of_devices(to_.from())),
+        free_(free_of_operands(to_.from())) {}
 
   Computation run() {
     for (InstructionId i : to_.order()) {
@@ -104,13 +89,13 @@ StatusOr<hlo::Module> with_own_constants(const hlo::Module& module) {
     const Computation& computation = module.at(id);
     const auto first = first_in(computation);
     const bool has_region = first != computation.instructions.end();
-    if (has_region && id != module.entry && inside_of(computation)[computation.root.value])
+    if (has_region && id != module.entry &&
+        transform::parts_of_devices(computation)[computation.root.value])
       return with_location(
           base::unimplemented(
               "compile ", module.name,
-              ": the derivative of a loop keeps what a shard_map in its step computes, of which "
-              "XLA's partitioner dies; put the loop into the shard_map, or call the mapped "
-              "function through checkpoint()"),
+              ": a loop, a branch or a call gives what a shard_map in it computes, of which XLA's "
+              "partitioner dies; put it into the shard_map"),
           to_string(first->at));
     to.replace(id, Separated(to, id).run());
   }

@@ -62,7 +62,7 @@ inline constexpr std::string_view kExtraOption = "xla_backend_extra_options";
 
 // The module, in which what shard_map computes reads no constant that is read outside of it too:
 // XLA's propagation of shardings dies of such.
-// errors: Unimplemented where a part of it leaves the step of a loop
+// errors: Unimplemented where a loop, a branch or a call gives a part of it
 [[nodiscard]] StatusOr<hlo::Module> with_own_constants(const hlo::Module& module);
 
 }  // namespace heddle::pjrt

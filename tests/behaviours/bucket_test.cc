@@ -203,6 +203,17 @@ TEST(Bucket, AreComparedWithoutPaddingWhereAsked) {
   EXPECT_FLOAT_EQ(right(rows(6)).item<float>(), 6.5f);
 }
 
+TEST(Bucket, BothPartsOfComplexNumbersAreCompared) {
+  const auto wrong = compile(
+      [](const Tensor& x) {
+        const Tensor total = sum(where(row_mask(x), x, 0));
+        return complex(total, total / static_cast<double>(x.size()));
+      },
+      {.name = "wrong", .check = true, .bucket = {.arguments = {0}}});
+  EXPECT_THAT(error_of([&] { (void)wrong(rows(4)); }),
+              HasSubstr(", the imaginary part of result at 0 is 2.25, and 4.5 without padding"));
+}
+
 // ----- inside of traces
 
 TEST(Bucket, InATraceNothingIsPadded) {

@@ -221,6 +221,45 @@ TEST(InPlaceOf, AScalarBesideAnArrayIsNotWrittenOver) {
       in_place([&] { EXPECT_EQ((scalar(3.0f) + x * 2.0f).to_vector<float>(), Floats(8, 7)); }), 1);
 }
 
+// A row is written into the memory of an array that is given away.
+TEST(InPlaceOf, AnUpdateOfAnArrayThatIsGivenAwayCopiesOnlyTheRow) {
+  Tensor x = zeros({1000, 4}) + 0.0f;
+  const Tensor row = ones({1, 4}), i = scalar(7);
+  const auto update = [&] { x = dynamic_update_slice(std::move(x), row, {i, 0}); };
+  update();
+  EXPECT_EQ(in_place(update), 1);
+  EXPECT_EQ(sum(x).item<float>(), 4.0f);
+  const Tensor copy = x;
+  EXPECT_EQ(in_place([&] { x = dynamic_update_slice(std::move(x), row * 2.0f, {0, 0}); }), 0);
+  EXPECT_EQ(sum(x).item<float>(), 12.0f);
+  EXPECT_EQ(sum(copy).item<float>(), 4.0f) << "two tensors shared it";
+  EXPECT_EQ(in_place([&] { EXPECT_EQ(dynamic_update_slice(x, row, {1, 0}).size(), 4000); }), 0);
+  EXPECT_EQ(sum(x).item<float>(), 12.0f);
+}
+
+TEST(InPlaceOf, AnUpdateKeepsWhatViewsAndExportsRead) {
+  Tensor viewed = zeros({1000}) + 0.0f, lent = zeros({1000}) + 0.0f;
+  const Literal view = host_view(viewed);
+  dlpack::ManagedTensor* out = to_dlpack(lent);
+  EXPECT_EQ(in_place([&] {
+              viewed = dynamic_update_slice(std::move(viewed), ones({1}), {3});
+              lent = dynamic_update_slice(std::move(lent), ones({1}), {3});
+            }),
+            0);
+  EXPECT_EQ(view.to_double(3), 0.0);
+  EXPECT_EQ(static_cast<const float*>(out->tensor.data)[3], 0.0f);
+  out->deleter(out);
+  EXPECT_EQ(viewed.to_vector<float>()[3], 1.0f);
+  EXPECT_EQ(lent.to_vector<float>()[3], 1.0f);
+}
+
+TEST(InPlaceOf, AnUpdateThatIsAMistakeLeavesTheVariable) {
+  Tensor x = zeros({1000}) + 0.0f;
+  EXPECT_THROW(x = dynamic_update_slice(std::move(x), ones({2000}), {3}), Error);
+  EXPECT_THROW(x = dynamic_update_slice(std::move(x), ones({1}, s32), {3}), Error);
+  EXPECT_EQ(x.size(), 1000);
+}
+
 // The last owner writes, whichever thread it is.
 TEST(InPlaceOf, ThreadsSeeTheirOwnValues) {
   for (const int64_t size : {4, 1000}) {

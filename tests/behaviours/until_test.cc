@@ -83,6 +83,34 @@ TEST(ScanUntil, NoStepIsComputedBehindTheEnd) {
   EXPECT_EQ(grad(f)(scalar(0.75)).item<double>(), 1);
 }
 
+TEST(ScanUntil, RunsStepAndUntilOnceHoweverManySteps) {
+  int steps = 0, tests = 0;
+  const auto step = [&](const Tensor& c, const Tensor& x) {
+    ++steps;
+    return std::pair(c + x, std::pair(x.astype(f32), None{}));
+  };
+  const auto until = [&](const Tensor& c) {
+    ++tests;
+    return c >= 6.0;
+  };
+  const Tensor xs = array<double>({1, 2, 3, 4, 5});
+  const auto call = [&] { (void)scan_until(step, until, scalar(0.0), xs); };
+  EXPECT_EQ(effects_of(call).traces, 3);  // scan's step, and the two branches in it
+  EXPECT_EQ(steps, 1);
+  EXPECT_EQ(tests, 1);
+}
+
+TEST(ScanUntil, TakesNumbersForUntilAndStopsAtNaN) {
+  const auto steps = [](const auto& until) {
+    return scan_until([](Tensor c, None) { return std::pair(c + 1, None{}); }, until, scalar(-2.0),
+                      None{}, {.length = 5})
+        .steps.template item<int>();
+  };
+  EXPECT_EQ(steps([](Tensor c) { return c * 0; }), 5);
+  EXPECT_EQ(steps([](Tensor c) { return c + 2; }), 1);
+  EXPECT_EQ(steps([](Tensor c) { return 0 / (c + 1); }), 1);  // 0 / 0
+}
+
 TEST(ScanUntil, MistakesAreErrorsOnTheUsersLine) {
   const auto wrong = [](const Tensor& c, const Tensor&) { return std::pair(c.astype(f32), c); };
   EXPECT_THAT(error_of([&] { (void)scan_until(wrong, is_six, scalar(0.0), ones({2}, f64)); }),
@@ -95,7 +123,7 @@ TEST(ScanUntil, MistakesAreErrorsOnTheUsersLine) {
                     },
                     ones({1}, f64), ones({2, 1}, f64));
               }),
-              AllOf(HasSubstr("f64[2]"), EndsWith(here())));
+              AllOf(HasSubstr("scan_until: what until returns is f64[2]"), EndsWith(here())));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "heddle/heddle.h"
+#include "heddle/testing.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {
@@ -215,6 +216,78 @@ TEST_F(CpuEager, ManyThreadsReadWhatOneGivesAway) {
     EXPECT_EQ(wrong, 0);
     EXPECT_EQ(next[255].item<float>(), 1.0f);
   }
+}
+
+// ----- functions whose program is found by name, options and types
+
+// Every call twice, so that the second finds what the first made, and each is one run.
+void expect_one_run(const std::function<Tensor()>& call, const std::vector<float>& want) {
+  for (int round = 0; round < 2; ++round) {
+    std::vector<float> got;
+    EXPECT_EQ(effects_of([&] { got = call().to_vector<float>(); }).executions, 1);
+    EXPECT_EQ(got, want);
+  }
+}
+
+TEST_F(CpuEager, AFunctionIsToldApartByItsOptions) {
+  const Tensor x = array({{1.0f, 2.0f}, {3.0f, 5.0f}}), row = x[0], none = zeros_like(x);
+  expect_one_run([&] { return mean(x); }, {2.75});
+  expect_one_run([&] { return mean(x, {.axes = {0}}); }, {2, 3.5});
+  expect_one_run([&] { return mean(x, {.axes = {1}}); }, {1.5, 4});
+  expect_one_run([&] { return sum(x, {.axes = {-1}}); }, {3, 8});
+  expect_one_run([&] { return prod(x, {.axes = {-1}}); }, {2, 15});
+  expect_one_run([&] { return transpose(x); }, {1, 3, 2, 5});
+  expect_one_run([&] { return matmul(x, x); }, {7, 12, 18, 31});
+  expect_one_run([&] { return einsum("ij,jk->ik", x, x); }, {7, 12, 18, 31});
+  expect_one_run([&] { return einsum("ij,ij->j", x, x); }, {10, 29});
+  expect_one_run([&] { return take(x, scalar(1), 0); }, {3, 5});
+  expect_one_run([&] { return take(x, scalar(1), 1); }, {2, 5});
+  expect_one_run([&] { return broadcast_to(row, {2, 2}); }, {1, 2, 1, 2});
+  expect_one_run([&] { return nn::silu(none); }, {0, 0, 0, 0});
+}
+
+TEST_F(CpuEager, AFunctionIsToldApartByTheTypesOfItsOperands) {
+  for (int round = 0; round < 2; ++round) {
+    for (const DType dtype : {f32, f64, s32}) {
+      for (const int64_t size : {3, 4}) {
+        const Tensor x = reshape(full({size}, 2, dtype), {1, size});
+        EXPECT_EQ(x.shape(), Shape(dtype, {1, size}));
+        const Tensor product = matmul(x, reshape(x, {size, 1}));
+        EXPECT_EQ(product.shape(), Shape(dtype, {1, 1}));
+        EXPECT_EQ(product.astype(f64).to_vector<double>()[0], 4.0 * static_cast<double>(size));
+      }
+    }
+  }
+}
+
+TEST_F(CpuEager, ANumberOfAFunctionIsAnOperand) {
+  const Tensor x = array({1.0f, 2.0f}), is_first = array({true, false});
+  (void)where(is_first, x, 0.5f);
+  (void)dynamic_update_slice(x, ones({1}), {0});
+  expect_zero_compiles([&] {
+    EXPECT_THAT(where(is_first, x, 7).to_vector<float>(), ElementsAre(1, 7));
+    EXPECT_THAT(where(is_first, x, -1e30).to_vector<float>(), ElementsAre(1, -1e30f));
+    EXPECT_THAT(dynamic_update_slice(x, ones({1}), {1}).to_vector<float>(), ElementsAre(1, 1));
+  });
+  EXPECT_EQ(effects_of([&] { (void)where(is_first, x, 7); }).number_operands, 1);
+  EXPECT_THAT(error_of([&] { (void)where(is_first, x, 1e300); }), HasSubstr("1e+300"));
+}
+
+TEST_F(CpuEager, AMistakeInAFunctionIsToldAtItsOwnLine) {
+  const Tensor x = ones({2, 3}), n = scalar(2.0);
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_THAT(error_of([&] { (void)matmul(x, x); }), HasSubstr("matmul: operands are f32[2,3]"));
+    EXPECT_THAT(error_of([&] { (void)where(x > 0, x, n); }), HasSubstr("eager_test.cc:"));
+    EXPECT_THAT(error_of([&] { (void)einsum("ij,jk", x, x); }), HasSubstr("axis 'j' has sizes"));
+  }
+}
+
+TEST_F(CpuEager, AFunctionOfDonatedOrPlaceholderOperandsSaysSo) {
+  const Tensor x = ones({4}) + 0.0f;
+  (void)sum(x);
+  (void)trace([](const Tensor& a) { return a + a; }, x).compile().with({.donate = {0}})(x);
+  EXPECT_THAT(error_of([&] { (void)sum(x); }), HasSubstr("was donated"));
+  EXPECT_THAT(error_of([&] { (void)sum(placeholder({4}, f32)); }), HasSubstr("placeholder"));
 }
 
 }  // namespace

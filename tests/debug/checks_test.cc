@@ -148,6 +148,37 @@ TEST_P(Checks, CheckNansLeavesLanesThatAreNotTaken) {
               HasSubstr("is not a number"));
 }
 
+TEST_P(Checks, CheckNansOfAnInnerFunctionHoldsInsideOfTraces) {
+  const auto root = compile(
+      [](Tensor x) {
+        const Tensor safe = where(x > 0.0, log(x), 0.0);
+        return safe + sqrt(x);
+      },
+      {.name = "root", .check_nans = true});
+  const int line = __LINE__ - 3;
+  const auto is_told = testing::AllOf(HasSubstr("check_nans: the result of sqrt"),
+                                      HasSubstr(base::cat("[checks_test.cc:", line, "]")));
+  const Tensor good = array<float>({1, 4}), bad = array<float>({1, -4});
+  const auto all = [&](const auto& f) {
+    EXPECT_THAT(error_of([&] { f(good).wait(); }), HasSubstr("no error"));
+    EXPECT_THAT(error_of([&] { f(bad).wait(); }), is_told);
+  };
+  all(root);
+  all(compile([&](const Tensor& x) { return root(x) * 2.0; }));
+  all(trace([&](const Tensor& x) { return root(x); }, good));
+  all([&](const Tensor& x) { return map(root, x); });
+  all([&](const Tensor& x) { return vmap(root)(x); });
+  all([&](const Tensor& x) {
+    return grad([&](const Tensor& y) { return sum(root(y)); })(x);
+  });
+  all([&](const Tensor& x) {
+    return scan([&](Tensor c, Tensor e) { return std::pair(c + root(e), None{}); }, 0.0f, x).first;
+  });
+  // What is around it is not checked.
+  const auto outer = compile([&](const Tensor& x) { return sqrt(x) + root(x * x); });
+  EXPECT_TRUE(std::isnan(outer(bad).to_vector<float>()[1]));
+}
+
 TEST_P(Checks, WithoutChecksTheProgramIsTheSame) {
   const auto fn = [](Tensor x) { return sin(x) * x; };
   const auto p = trace(fn, scalar(1.0f));
@@ -188,6 +219,9 @@ TEST_P(Checks, ALoopShowsItsProgress) {
       scalar(0))
       .item<int>();
   EXPECT_THAT(lines_.take(), ElementsAre(StartsWith("solve: step 30 of 30 (100%)")));
+  progress(scalar(9), 3, "more");  // a total that is wrong is not 100%
+  EXPECT_THAT(lines_.take(),
+              ElementsAre(StartsWith("more: step 10, past the 3 that it was to take")));
 }
 
 }  // namespace

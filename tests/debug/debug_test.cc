@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "heddle/base/strings.h"
 #include "heddle/heddle.h"
 #include "heddle/hlo/custom_call.h"
 #include "heddle/testing.h"
@@ -274,6 +275,18 @@ TEST_P(Debug, VmapPrintsForTheLanesThatGetThere) {
   };
   EXPECT_THAT(vmap(count)(array<int>({2, 0, 1})).to_vector<int>(), ElementsAre(2, 0, 1));
   EXPECT_THAT(lines_.take(), ElementsAre("step 0", "step 0", "step 1"));
+  // The condition is evaluated once a step, and once before the first, in lanes that go on.
+  const auto asked = [](Tensor n) {
+    return while_loop(
+        [&](Tensor i) {
+          debug_print("is {} < {}", i, n);
+          return i < n;
+        },
+        [](Tensor i) { return i + 1; }, scalar(0));
+  };
+  EXPECT_THAT(vmap(asked)(array<int>({1, 0, 2})).to_vector<int>(), ElementsAre(1, 0, 2));
+  EXPECT_THAT(lines_.take(),
+              ElementsAre("is 0 < 1", "is 0 < 0", "is 0 < 2", "is 1 < 1", "is 1 < 2", "is 2 < 2"));
 }
 
 TEST_P(Debug, DerivativesPrintOnce) {
@@ -419,6 +432,55 @@ TEST_P(Debug, CustomCallsWithEffectsRunOnceUnderDerivatives) {
     run().wait();
     EXPECT_EQ(calls, 3);
   }
+  hlo::unregister_custom_call(name);
+}
+
+// What nobody reads is not run again; what a tangent reads would be, and is an error.
+TEST_P(Debug, CustomCallsWithEffectsDoNotRunAgainInACheckpoint) {
+  static int calls = 0;
+  const std::string name = std::string("debug_test_again_") + GetParam();
+  ASSERT_TRUE(hlo::register_custom_call(name, [](hlo::CustomCall& call) -> StatusOr<Literal> {
+                ++calls;
+                return call[0];
+              }).ok());
+  int line = 0;
+  const auto note = [&](const Tensor& x) {
+    line = __LINE__ + 1;
+    return custom_call(name, {x}, {x.shape()}, {.has_side_effect = true, .typed = true})[0];
+  };
+  const auto loss = [&](const ScanOptions& options) {
+    return [&, options](Tensor x) {
+      const auto step = [&](Tensor h, Tensor) {
+        (void)note(stop_gradient(h));
+        return std::pair(sin(h) * x, None{});
+      };
+      return scan(step, x, arange(4), options).first;
+    };
+  };
+  const auto repeated = [&](const Tensor& x) {
+    const auto body = [&](std::pair<Tensor, Tensor> s) {
+      (void)note(stop_gradient(s.second));
+      return std::pair(s.first + 1, sin(s.second) * x);
+    };
+    return while_loop([](std::pair<Tensor, Tensor> s) { return s.first < 4; }, body,
+                      std::pair(scalar(0), x))
+        .second;
+  };
+  const Tensor x = scalar(0.5f);
+  for (const auto& run :
+       std::vector<std::function<Tensor()>>{[&] { return grad(checkpoint(loss({})))(x); },
+                                            [&] { return grad(loss({.checkpoint = every(2)}))(x); },
+                                            [&] { return linearize(loss({}), x).second(x); },
+                                            [&] { return linearize(repeated, x).second(x); }}) {
+    calls = 0;
+    run().wait();
+    EXPECT_EQ(calls, 4);
+  }
+  const auto reads = checkpoint([&](Tensor y) { return y * sin(note(stop_gradient(y))); });
+  const std::string told = error_of([&] { (void)grad(reads)(x); });
+  EXPECT_EQ(told, base::cat("grad: ", name, ": has an effect, and would run again for its result ",
+                            "where the derivative computes that again; call it outside of the ",
+                            "checkpoint [debug_test.cc:", line, "]"));
   hlo::unregister_custom_call(name);
 }
 

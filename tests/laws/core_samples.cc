@@ -139,7 +139,7 @@ std::vector<FunctionSample> creation() {
        [](In i) {
          return Tensors{iota(i.t, {3, 2}, 0)};
        }},
-      {"arange", [](In i) { return Tensors{arange(0.0, 3.0, 1.0, i.t)}; }},
+      {"arange", [](In i) { return Tensors{arange(0.0, 1.0, 1.0, i.t)}; }},
       {"linspace", [](In i) { return Tensors{linspace(0, 1, 3, i.t)}; }},
       {"eye", [](In i) { return Tensors{eye(3, {}, 0, i.t)}; }},
       {"one_hot", [](In i) { return Tensors{one_hot(i.rows, 3, i.t)}; }},
@@ -529,7 +529,7 @@ FunctionSample one(const char* name, Tensor (*fn)(Operand)) {
 }
 
 FunctionSample two(const char* name, Tensor (*fn)(Operand, Operand)) {
-  return {name, [fn](In i) { return Tensors{fn(i.x, i.y)}; }};
+  return {name, [fn](In i) { return Tensors{fn(i.x, i.y)}; }, true, fn};
 }
 
 std::vector<Shape> Inputs::shapes(DType t) {

@@ -143,6 +143,14 @@ TEST(DerivativesOfFactors, DeterminantOfSingularMatrices) {
   const Tensor singular = array<double>({{1, 2}, {2, 4}});
   const Tensor g = grad([](const Tensor& x) { return linalg::det(x); })(singular);
   EXPECT_THAT(g.to_vector<double>(), ElementsAre(4, -2, -2, 1));
+  // Of 2 and 3 rows the second derivatives too, of any rank.
+  for (const Tensor& x : {singular, zeros({2, 2}, f64), zeros({3, 3}, f64), ones({2, 3, 3}, f64),
+                          array<double>({{0, 1, 2}, {0, 3, 5}, {0, 7, 1}})})
+    check([](const Tensor& a) { return weighed(linalg::det(a)); }, x);
+  const Tensor h = hessian([](const Tensor& x) { return linalg::det(x); })(zeros({2, 2}, f64));
+  EXPECT_THAT(h.to_vector<double>(), ElementsAre(0, 0, 0, 1, 0, 0, -1, 0, 0, -1, 0, 0, 1, 0, 0, 0));
+  const Tensor third = jacfwd(hessian([](const Tensor& x) { return linalg::det(x); }))(eye(3, f64));
+  EXPECT_EQ(sum(abs(third)).item<double>(), 36);  // 6 products, each in 6 orders
 }
 
 TEST(DerivativesOfFactors, PseudoInverse) {

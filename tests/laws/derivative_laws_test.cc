@@ -1,15 +1,21 @@
-// Laws of derivatives, for every op on its samples of f64 and c128.
+// Laws of derivatives, for every op on its samples: in f64 and c128 against differences, and in
+// every element type against those.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <random>
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/derivative.h"
+#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/tests/laws/around_ops.h"
 #include "heddle/tests/laws/derivative_checks.h"
+#include "heddle/tests/laws/narrow_derivatives.h"
 #include "heddle/tests/laws/samples.h"
+#include "heddle/transform/derivatives.h"
 
 namespace heddle::laws {
 namespace {
@@ -80,8 +86,9 @@ bool is_refused(const Sample& sample, Opcode opcode) {
     return sample.line.find(text) != std::string::npos;
   };
   if (opcode == Opcode::kScatter) return has("to_apply=swap_in");
-  if (opcode == Opcode::kClamp) return has("clamp(c128");
-  if (opcode == Opcode::kDot) return has("dot(c128") && has("-> f32");
+  const bool is_of_complex = has("(c64") || has("(c128");
+  if (opcode == Opcode::kClamp) return is_of_complex;
+  if (opcode == Opcode::kDot) return is_of_complex && has("-> f32");
   return false;
 }
 
@@ -126,6 +133,164 @@ TEST_P(DerivativeLaws, TangentIsTheCentralDifferenceAndTheTransposeItsAdjoint) {
     else
       EXPECT_EQ(wrong, "");
     if (HasFailure()) return;
+  }
+}
+
+// In every element type
+// --------------------------------------------------------------------------------
+
+// Numbers of smooth(). Those of small types lie in the middle: f8e3m4 has none above 15.5, and
+// f4e2m1fn only 0.5 between 0 and 1.
+Literal smooth_in(const Shape& shape, Opcode opcode, std::mt19937_64& engine) {
+  Literal wide = smooth(shape.with_dtype(widest(shape.dtype())), opcode, engine);
+  if (bit_width(shape.dtype()) <= 8) {
+    for (double& each : wide.mutable_values<double>())
+      each = opcode == Opcode::kAcosh ? 1.25 + each / 4 : 0.5 + each / 4;
+  }
+  return rounded(wide, shape.dtype());
+}
+
+std::vector<Literal> arguments_in_its_types(const Sample& sample, Opcode opcode) {
+  std::mt19937_64 engine(7);
+  std::vector<Literal> out;
+  for (const Literal& leaf : leaves_of(sample.arguments)) {
+    const bool is_number = leaf.shape().is_array() && hlo::has_tangent(leaf.shape());
+    out.push_back(is_number ? smooth_in(leaf.shape(), opcode, engine) : leaf);
+  }
+  return out;
+}
+
+// Types that go with the width of another; such ops have no tangents but zeros.
+bool has_a_wide_form(Opcode opcode) {
+  return opcode != Opcode::kBitcastConvert && opcode != Opcode::kStochasticConvert;
+}
+
+bool has_tangents(const std::vector<Literal>& leaves) {
+  return std::ranges::any_of(leaves, [](const Literal& each) {
+    return each.shape().is_array() && hlo::has_tangent(each.shape());
+  });
+}
+
+bool has_small_floats(const std::vector<Literal>& leaves) {
+  return std::ranges::any_of(leaves, [](const Literal& each) {
+    return is_floating(each.shape().dtype()) && bit_width(each.shape().dtype()) <= 8;
+  });
+}
+
+// Why an op has no law here; "" where it has.
+std::string_view reason_to_leave_out(Opcode opcode) {
+  if (joins_devices(opcode)) return "tests/behaviours/sharding_test.cc has its laws";
+  if (!has_rules(opcode)) return hlo::derivative_of(opcode).jvp.reason();
+  return is_random(opcode) ? "each run draws other numbers" : "";
+}
+
+// Types in which an op's derivative has no numbers to compare, and why.
+std::string_view reason_to_leave_out(const Sample& sample, Opcode opcode) {
+  const auto has = [&](std::string_view text) {
+    return sample.line.find(text) != std::string::npos;
+  };
+  if (has("f8e8m0fnu")) return "f8e8m0fnu has neither zero nor negative numbers for tangents";
+  if (opcode == Opcode::kAtan2 && has("f4e2m1fn")) return "f4e2m1fn has no squares of 0.5";
+  return "";
+}
+
+// The types of the law are those of the sample; integers and pred have zeros for tangents.
+TEST_P(DerivativeLaws, HoldInEveryElementType) {
+  const Opcode opcode = GetParam();
+  const std::string_view why = reason_to_leave_out(opcode);
+  if (!why.empty()) GTEST_SKIP() << why;
+  std::map<DType, int> compared;
+  double worst = 0;
+  for (const Sample& sample : samples_of(opcode)) {
+    if (!reason_to_leave_out(sample, opcode).empty()) continue;
+    SCOPED_TRACE(sample.line);
+    const std::vector<Literal> arguments = arguments_in_its_types(sample, opcode);
+    const NarrowResult result =
+        check_narrow_derivatives(sample.module, arguments,
+                                 {.order = has_small_floats(arguments) ? 1 : 2,
+                                  .reverse = opcode != Opcode::kWhile,
+                                  .has_wide_form = has_a_wide_form(opcode),
+                                  .constants = constants_of(opcode, arguments.size())});
+    if (is_refused(sample, opcode) && has_tangents(arguments)) {
+      EXPECT_NE(result.wrong.find("has no derivative"), std::string::npos) << result.wrong;
+      continue;
+    }
+    ASSERT_EQ(result.wrong, "");
+    compared[sample.type] += result.compared;
+    worst = std::max(worst, result.worst);
+  }
+  int all = 0;
+  for (const auto& [type, count] : compared) {
+    EXPECT_TRUE(count > 0 || opcode == Opcode::kAfterAll) << "no sample of " << type << " has any";
+    all += count;
+  }
+  RecordProperty("compared", all);
+  RecordProperty("epsilons", base::cat(worst));
+}
+
+std::string refusal_of(const Sample& sample) {
+  std::vector<bool> of;
+  for (const Literal& leaf : leaves_of(sample.arguments))
+    of.push_back(leaf.shape().is_array() && hlo::has_tangent(leaf.shape()));
+  if (std::ranges::find(of, true) == of.end()) return "";
+  return base::message_of(transform::jvp(sample.module, of).status());
+}
+
+// Of every op: it has a rule, which is checked, or a reason, which is what users read.
+TEST(DerivativesOfOps, AreCheckedOrRefusedForAReason) {
+  int checked = 0, elsewhere = 0, refused = 0;
+  for (Opcode opcode : every_opcode()) {
+    SCOPED_TRACE(to_string(opcode));
+    EXPECT_FALSE(samples_of(opcode).empty());
+    const std::string_view reason = reason_to_leave_out(opcode);
+    ++(reason.empty() ? checked : has_rules(opcode) ? elsewhere : refused);
+    if (has_rules(opcode)) continue;
+    EXPECT_FALSE(reason.empty());
+    for (const Sample& sample : samples_of(opcode)) {
+      const std::string told = refusal_of(sample);
+      const bool is_told = told.find(reason) != std::string::npos ||
+                           told.find("it takes a tuple") != std::string::npos;
+      EXPECT_TRUE(told.empty() || is_told) << told;
+    }
+  }
+  // A change of these is one of what can be differentiated.
+  EXPECT_EQ(checked, 96);
+  EXPECT_EQ(elsewhere, 5);
+  EXPECT_EQ(refused, 35);
+}
+
+// Where squares are beyond the type's range.
+TEST(DerivativesOfOps, HoldFarOutInF16) {
+  for (const char* op : {"asinh(x)", "acosh(x)", "atan(x)", "atan2(x, y)", "sqrt(x)", "log(x)"}) {
+    const auto module = hlo::parse_text(
+        base::cat("ENTRY main {\n  x = f16[4] parameter(0)\n  y = f16[4] parameter(1)\n  ROOT r = "
+                  "f16[4] ",
+                  op, "\n}"));
+    ASSERT_TRUE(module.ok()) << module.status();
+    const auto numbers = [](std::initializer_list<double> all) {
+      return rounded(Literal::from<double>(Shape(f64, {4}), all), f16);
+    };
+    const Literal x = numbers({60, 300, 5000, 60000}), y = numbers({-60, 300, 200, 60000});
+    EXPECT_EQ(check_narrow_derivatives(*module, {x, y}, {.order = 1, .least_size = 0}).wrong, "")
+        << op;
+  }
+}
+
+// More ties than the type counts to.
+TEST(DerivativesOfOps, AGreatestNumberIsSharedByAllThatAreEqual) {
+  const std::vector<double> halves(1000, 0.5);
+  for (DType dtype : {f64, f32, f16, bf16, f8e5m2, f8e4m3fn, f8e3m4}) {
+    const std::string t(to_string(dtype));
+    const auto module = hlo::parse_text(base::cat(
+        "greatest {\n  a = ", t, "[] parameter(0)\n  b = ", t, "[] parameter(1)\n  ROOT r = ", t,
+        "[] maximum(a, b)\n}\nENTRY main {\n  x = ", t, "[1000] parameter(0)\n  z = ", t,
+        "[] constant(0)\n  ROOT y = ", t, "[] reduce(x, z), dimensions={0}, to_apply=greatest\n}"));
+    ASSERT_TRUE(module.ok()) << module.status();
+    const Literal x =
+        rounded(Literal::from<double>(Shape(f64, {1000}), std::span<const double>(halves)), dtype);
+    const auto gradient = hlo::evaluate(*transform::gradient(*module, {true}), {x});
+    ASSERT_TRUE(gradient.ok()) << gradient.status();
+    EXPECT_EQ(gradient->element(1).to_double(999), Literal::scalar(dtype, 0.001).to_double(0)) << t;
   }
 }
 

@@ -43,6 +43,7 @@ struct FunctionSample {
   SampleName name;  // "special::erfc"; all overloads of a name share it
   std::function<std::vector<Tensor>(const Inputs&)> call;
   bool typed = true;  // whether a dtype is tried: that of an operand, or asked for
+  Tensor (*two)(Operand, Operand) = nullptr;  // of a function of two operands
 };
 std::vector<FunctionSample> core_samples();       // of trace/ and scan/
 std::vector<FunctionSample> everyday_samples();   // of numpy/

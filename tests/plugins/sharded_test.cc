@@ -55,7 +55,7 @@ HEDDLE_BY_EACH_PARTITIONER(ShardedOnXla);
 TEST(ShardMapOnXla, GradientsOutsideOfIt) {
   if (four_xla_devices().empty()) GTEST_SKIP() << "needs the plugin: ./dev setup-plugin xla-cpu";
   const Mesh mesh({{"data", 2}, {"model", 2}}, four_xla_devices());
-  expect_gradients_of_whole_arrays(mesh, /*loops_around=*/false);
+  expect_gradients_of_whole_arrays(mesh);
   const auto square_part = [](Tensor x) { return sin(x) * x; };
   const auto mapped = shard_map(square_part, mesh, {{"data"}}, {{"data"}});
   const auto run = [&](const auto& fn) {
@@ -65,18 +65,21 @@ TEST(ShardMapOnXla, GradientsOutsideOfIt) {
     };
   };
   const Tensor x = array(std::vector<float>{1, 2, 3, 4}, {4}, Sharding(mesh, {"data"}));
-  std::string said;
-  try {
-    (void)grad(run(mapped))(x).to_vector<float>();
-  } catch (const Error& error) {
-    said = error.what();
-  }
-  EXPECT_THAT(said, ::testing::HasSubstr("the derivative of a loop keeps what a shard_map in its "
-                                         "step computes"));
   const auto kept = checkpoint(mapped);
-  const Tensor got = grad(run(kept))(x);
+  const auto named = [](Tensor x) { return checkpoint_name(sin(x), "sine") * x; };
+  const auto saved = checkpoint(shard_map(named, mesh, {{"data"}}, {{"data"}}),
+                                {.policy = checkpoint_policies::save_only_these_names({"sine"})});
+  const Tensor got = grad(run(mapped))(x), again = grad(run(kept))(x), some = grad(run(saved))(x);
+  const Tensor pulled = vjp(run(mapped), x).second(device_put(scalar(1.0f), Sharding(mesh, {})));
+  const Tensor pushed = linearize(mapped, x).second(x);
   const DefaultDevice one(*runtime::find_device("interpreter").value());
-  expect_close(got, grad(run(square_part))(array(x.to_literal())), "through checkpoint");
+  const Tensor want = grad(run(square_part))(array(x.to_literal()));
+  expect_close(got, want, "kept");
+  expect_close(again, want, "through checkpoint");
+  expect_close(some, want, "saved by a checkpoint");
+  expect_close(pulled, want, "by vjp");
+  const Tensor y = array(x.to_literal());
+  expect_close(pushed, jvp(square_part, std::tuple(y), std::tuple(y)).second, "by linearize");
 }
 
 const Size kSize{.layers = 3, .d = 32, .ffn = 64, .heads = 8, .kv_heads = 4, .dh = 4};

@@ -69,11 +69,14 @@ bool Batcher::is_together(const Instruction& instruction) {
   return std::ranges::any_of(instruction.called, [&](ComputationId id) {
     const auto known = has_together_.find(id);
     if (known != has_together_.end()) return known->second;
-    const Computation computation = source_.at(id);
-    const bool has = std::ranges::any_of(
-        computation.instructions, [&](const Instruction& each) { return is_together(each); });
+    const bool has = has_together(source_.at(id));
     return has_together_[id] = has;
   });
+}
+
+bool Batcher::has_together(const Computation& computation) {
+  return std::ranges::any_of(computation.instructions,
+                             [&](const Instruction& each) { return is_together(each); });
 }
 
 namespace {

@@ -106,12 +106,14 @@ class BranchesBatch {
   }
 
   // A branch for all lanes. Lanes that do not take it have operands of which derivatives know
-  // nothing: what is not finite in the tangents of such a lane goes nowhere.
+  // nothing: what is not finite in the tangents of such a lane goes nowhere. But what lanes do
+  // together in it they all take part in, and so do their tangents.
   StatusOr<AllLanes> in_lanes(const Branch& branch, const Value& taken) {
+    const bool is_together = batcher_.has_together(branch.computation);
     AllLanes parameters;
     for (const Lanes& each : branch.operands) {
       const Shape shape = each.x.shape();
-      if (!shape.is_array() || !hlo::has_tangent(shape)) {
+      if (is_together || !shape.is_array() || !hlo::has_tangent(shape)) {
         parameters.push_back(each);
         continue;
       }

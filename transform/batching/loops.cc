@@ -151,7 +151,8 @@ class WhileBatch {
         types_(leaves_of(loop.shape)),
         most_(greatest_trip_count(loop)),
         active_(active),
-        has_on_(bool(active)) {}
+        has_on_(bool(active)),
+        is_together_(batcher.has_together(body_)) {}
 
   StatusOr<AllLanes> run() {
     is_batched_ = mask_of(state_);
@@ -203,10 +204,10 @@ class WhileBatch {
   static Value any(const Value& on) { return hlo::reduce(on, Opcode::kOr, 0, {0}); }
 
   // The state as a step takes it. Where there is reverse mode, lanes that have ended have no part
-  // in its derivative.
+  // in its derivative, but for what lanes do together.
   AllLanes in_running_lanes(Graph& graph, const State& state) const {
     AllLanes out = state.leaves;
-    if (!differs_ || !most_) return out;
+    if (!differs_ || !most_ || is_together_) return out;
     for (Lanes& each : out) {
       if (each.is_batched && each.x.shape().is_array() && hlo::has_tangent(each.x.shape()))
         each.x = batcher_.stopped_where_not(graph, state.on, each.x);
@@ -252,9 +253,14 @@ class WhileBatch {
       values.push_back(now.on);
     }
     body_id_ = std::move(body).finish(values);
-    Value result = differs_ ? any(before.on) : test.x;
-    if (!differs_ && has_on_) result = result & any(before.on);
-    condition_id_ = std::move(condition).finish_with(result);
+    if (differs_) {  // the body has evaluated it, with what it shows and checks
+      Graph any_on(batcher_.into(), condition_.name);
+      const Value result = any(parameter(any_on).on);
+      condition_id_ = std::move(any_on).finish_with(result);
+    } else {
+      const Value result = has_on_ ? test.x & any(before.on) : test.x;
+      condition_id_ = std::move(condition).finish_with(result);
+    }
     return false;
   }
 
@@ -273,6 +279,7 @@ class WhileBatch {
   std::optional<int64_t> most_;  // trips, if that is known
   Value active_;
   bool has_on_;           // whether the state has one more leaf, which lanes go on
+  bool is_together_;      // lanes do something of a step together
   bool differs_ = false;  // whether the condition differs by lane
   std::vector<bool> is_batched_;
   ComputationId body_id_, condition_id_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "heddle/transform/derivatives/internal/devices.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/internal/scan_parts.h"
 
@@ -153,6 +154,7 @@ class BranchesJvp {
                                  returned.end());
     std::vector<bool> linear(both.parameters.size());
     for (size_t i = branch.operands.size(); i < linear.size(); ++i) linear[i] = true;
+    const PartsOfDevices devices(both);
     std::vector<bool> taken(slots_.size());
     for (InstructionId id : split(both, linear, branch.linear_results).residuals) {
       const auto parameter = std::ranges::find(both.parameters, id) - both.parameters.begin();
@@ -160,11 +162,11 @@ class BranchesJvp {
         branch.read.emplace_back(id, static_cast<size_t>(parameter));
         continue;
       }
+      const Shape kept = devices.kept(both, id);
       size_t slot = 0;
-      while (slot < slots_.size() && (taken[slot] || !same_type(slots_[slot], both.at(id).shape)))
-        ++slot;
+      while (slot < slots_.size() && (taken[slot] || !same_type(slots_[slot], kept))) ++slot;
       if (slot == slots_.size()) {
-        slots_.push_back(both.at(id).shape);
+        slots_.push_back(kept);
         taken.push_back(false);
       }
       taken[slot] = true;
@@ -186,7 +188,8 @@ class BranchesJvp {
       std::vector<InstructionId> wanted = returned_values(both);
       wanted.resize(dy_.size());
       for (const auto& [id, slot] : branch.kept) wanted.push_back(id);
-      const Values made = copy.want_with_effects(wanted);
+      Values made = copy.want_with_effects(wanted);
+      PartsOfDevices(both).join(graph, wanted, made);
       Values all(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(dy_.size()));
       all.resize(dy_.size() + slots_.size());
       for (size_t i = 0; i < branch.kept.size(); ++i)
@@ -224,7 +227,9 @@ class BranchesJvp {
       Graph graph(forward_.source_.into(), branch.old.name);
       const Values parameters = parameters_of(graph, given);
       PartCopy copy(graph, both);
-      for (size_t i = 0; i < parameters.size(); ++i) copy.give(stands_for[i], parameters[i]);
+      const PartsOfDevices devices(both);
+      for (size_t i = 0; i < parameters.size(); ++i)
+        copy.give(stands_for[i], devices.read(graph, stands_for[i], parameters[i]));
       ids.push_back(std::move(graph).finish(copy.want(branch.linear_results)));
       operands.push_back(std::move(given));
     }

@@ -5,6 +5,7 @@
 #include "heddle/base/span.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
+#include "heddle/transform/derivatives/internal/devices.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/dump.h"
 #include "heddle/transform/internal/scan_parts.h"
@@ -154,7 +155,9 @@ ComputationId known_part(Writer& writer, const Computation& both, size_t paramet
   PartCopy part(graph, both);
   for (size_t i = 0; i < parameters; ++i)
     part.give(both.parameters[i], graph.append(both.at(both.parameters[i])));
-  return std::move(graph).finish(part.want_with_effects(wanted));
+  Values made = part.want_with_effects(wanted);
+  PartsOfDevices(both).join(graph, wanted, made);
+  return std::move(graph).finish(made);
 }
 
 // (residuals.., dx..) -> dy.., zeros where a result has no tangent.
@@ -163,7 +166,11 @@ ComputationId linear_part(Writer& writer, const Computation& computation, const 
                           const std::vector<InstructionId>& results) {
   Graph graph(writer, computation.name + ".tangent");
   PartCopy part(graph, computation);
-  for (InstructionId id : residuals) part.give(id, graph.parameter(computation.at(id).shape));
+  const PartsOfDevices devices(computation);
+  for (InstructionId id : residuals) {
+    const Value kept = graph.parameter(devices.kept(computation, id));
+    part.give(id, devices.read(graph, id, kept));
+  }
   for (size_t i = both.parameters.size(); i < computation.parameters.size(); ++i)
     part.give(computation.parameters[i], graph.parameter(computation.parameter_shape(i)));
   const Values made = part.want(results);

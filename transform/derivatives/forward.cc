@@ -6,6 +6,7 @@
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
+#include "heddle/transform/derivatives/internal/devices.h"
 #include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
@@ -179,8 +180,9 @@ StatusOr<Duals> Forward::checkpointed(Graph& graph, const Instruction& call,
 }
 
 // The values and the tangents of a checkpoint as two calls, from one computation of both.
-Duals Forward::cut(Graph& graph, const Instruction& call, const std::vector<Shape>& shapes,
-                   const Duals& operands, const Duals& results, const Computation& both) {
+StatusOr<Duals> Forward::cut(Graph& graph, const Instruction& call,
+                             const std::vector<Shape>& shapes, const Duals& operands,
+                             const Duals& results, const Computation& both) {
   const std::vector<InstructionId> returned = returned_values(both);
   const auto middle = returned.begin() + static_cast<std::ptrdiff_t>(results.size());
   const std::vector<InstructionId> values(returned.begin(), middle),
@@ -202,10 +204,10 @@ Duals Forward::cut(Graph& graph, const Instruction& call, const std::vector<Shap
   } else {
     std::vector<InstructionId> wanted = values;
     wanted.insert(wanted.end(), saved.begin(), saved.end());
-    const auto made =
-        graph.op_of_many(Opcode::kCall, x, hlo::CallAttrs{},
-                         {part_of(both, std::span(both.parameters).first(operands.size()), wanted,
-                                  PartKind::kWithEffects)});
+    HEDDLE_ASSIGN_OR_RETURN(const hlo::ComputationId forward,
+                            part_of(both, std::span(both.parameters).first(operands.size()), wanted,
+                                    PartKind::kWithEffects));
+    const auto made = graph.op_of_many(Opcode::kCall, x, hlo::CallAttrs{}, {forward});
     for (size_t i = 0; i < results.size(); ++i) out.push_back({made[i]});
     x.insert(x.end(), made.begin() + static_cast<std::ptrdiff_t>(results.size()), made.end());
   }
@@ -214,8 +216,9 @@ Duals Forward::cut(Graph& graph, const Instruction& call, const std::vector<Shap
   given.insert(given.begin() + static_cast<std::ptrdiff_t>(operands.size()), saved.begin(),
                saved.end());
   x.insert(x.end(), dx.begin(), dx.end());
-  const Values made = graph.op_of_many(Opcode::kCall, x, hlo::CallAttrs{},
-                                       {part_of(both, given, tangents, PartKind::kAgain)});
+  HEDDLE_ASSIGN_OR_RETURN(const hlo::ComputationId again,
+                          part_of(both, given, tangents, PartKind::kAgain));
+  const Values made = graph.op_of_many(Opcode::kCall, x, hlo::CallAttrs{}, {again});
   size_t next = 0;
   for (size_t i = 0; i < out.size(); ++i) {
     if (results[i].dx) out[i].dx = made[next++];
@@ -224,15 +227,22 @@ Duals Forward::cut(Graph& graph, const Instruction& call, const std::vector<Shap
 }
 
 // A computation from some values of another, its parameters, to others.
-hlo::ComputationId Forward::part_of(const Computation& computation,
-                                    std::span<const InstructionId> given,
-                                    std::span<const InstructionId> wanted, PartKind kind) {
+StatusOr<hlo::ComputationId> Forward::part_of(const Computation& computation,
+                                              std::span<const InstructionId> given,
+                                              std::span<const InstructionId> wanted,
+                                              PartKind kind) {
   Graph graph(source_.into(), computation.name);
   PartCopy copy(graph, computation);
-  for (InstructionId id : given) copy.give(id, graph.parameter(computation.at(id).shape));
-  if (kind == PartKind::kWithEffects)
-    return std::move(graph).finish(copy.want_with_effects(wanted));
-  return without_debug_calls(source_.into(), std::move(graph).finish(copy.want(wanted)));
+  const PartsOfDevices devices(computation);
+  for (InstructionId id : given) {
+    const Value kept = graph.parameter(devices.kept(computation, id));
+    copy.give(id, devices.read(graph, id, kept));
+  }
+  Values made = kind == PartKind::kWithEffects ? copy.want_with_effects(wanted) : copy.want(wanted);
+  devices.join(graph, wanted, made);
+  const hlo::ComputationId part = std::move(graph).finish(made);
+  if (kind == PartKind::kWithEffects) return part;
+  return computed_again(source_.into(), part, "call it outside of the checkpoint");
 }
 
 StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
@@ -244,8 +254,18 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
   if (instruction.opcode == Opcode::kCall && !hlo::derivative_name(instruction).empty())
     return has_tangents(operands) ? by_rule(graph, instruction, shapes, operands)
                                   : plain(graph, instruction, shapes, operands);
-  if (instruction.opcode == Opcode::kCall)
-    return run(graph, source_.at(instruction.called[0]), operands);
+  if (instruction.opcode == Opcode::kCall) {
+    HEDDLE_ASSIGN_OR_RETURN(Duals out, run(graph, source_.at(instruction.called[0]), operands));
+    const std::string_view device = hlo::frontend_attribute(instruction, kDeviceAttribute);
+    for (const Dual& each : out) {  // the call is gone
+      const Instruction& made = graph.at(each.x.id());
+      if (!device.empty() && made.opcode != Opcode::kParameter &&
+          made.extras->frontend_attributes.empty())
+        graph.with_frontend_attributes(each.x,
+                                       {{std::string(kDeviceAttribute), std::string(device)}});
+    }
+    return out;
+  }
   if (!has_tangents(operands)) return plain(graph, instruction, shapes, operands);
   switch (instruction.opcode) {
     case Opcode::kScan: return jvp_of_scan(*this, graph, computation, instruction, operands);

@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
+#include "heddle/transform/derivatives/internal/devices.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/effects.h"
 #include "heddle/transform/internal/scan_parts.h"
@@ -212,6 +214,7 @@ class ScanJvp {
     for (size_t i = parts_.inputs; i < first_carry(); ++i) linear[i] = true;
     for (size_t i = first_carry() + parts_.carries; i < linear.size(); ++i) linear[i] = true;
     const Split cut = split(both, linear, linear_results);
+    devices_.emplace(both);
     sort_residuals(both, returned, cut);
     const Duals values = known_loop(both, returned);
     if (linear_results.empty()) return values;
@@ -255,6 +258,7 @@ class ScanJvp {
     for (size_t i = 0; i < parts_.carries; ++i)
       before.give(both.parameters[first_carry() + i], carries_[i].x);
     hoisted_values_ = before.want(hoisted_);
+    devices_->join(graph_, hoisted_, hoisted_values_);
   }
 
   // The loop of the values, with the residuals as outputs.
@@ -276,7 +280,9 @@ class ScanJvp {
     const size_t outputs = results.size();
     const auto carry = first + static_cast<std::ptrdiff_t>(first_carry_result());
     results.insert(results.end(), carry, carry + static_cast<std::ptrdiff_t>(parts_.carries));
-    const ComputationId id = std::move(body).finish(step.want_with_effects(results));
+    Values made = step.want_with_effects(results);
+    devices_->join(body, results, made);
+    const ComputationId id = std::move(body).finish(made);
     const Values all =
         flattened(graph_, scan_of(graph_, scan_, primals(inputs_), primals(carries_), id));
     for (size_t at : place) stacked_values_.push_back(all[at]);
@@ -384,7 +390,8 @@ class ScanJvp {
     }
     for (size_t i = 0; i < stacked_.size(); ++i) {
       inputs.push_back(stacked_values_[i]);
-      step.give(stacked_[i], body.parameter(slice_of(stacked_values_[i])));
+      const Value kept = body.parameter(slice_of(stacked_values_[i]));
+      step.give(stacked_[i], devices_->read(body, stacked_[i], kept));
     }
     append(inputs, tangents(inputs_, dx_));
     for (size_t i = parts_.inputs; i < first_carry(); ++i)
@@ -397,7 +404,7 @@ class ScanJvp {
     for (size_t i = 0; i < hoisted_.size(); ++i) {
       carries.push_back(hoisted_values_[i]);
       through.push_back(body.parameter(hoisted_values_[i].shape()));
-      step.give(hoisted_[i], through.back());
+      step.give(hoisted_[i], devices_->read(body, hoisted_[i], through.back()));
     }
     append(carries, tangents(carries_, dh_));
     for (size_t i = first_carry() + parts_.carries; i < both.parameters.size(); ++i)
@@ -434,6 +441,7 @@ class ScanJvp {
   std::vector<std::pair<InstructionId, size_t>> read_;
   std::vector<InstructionId> hoisted_, stacked_;
   Values hoisted_values_, stacked_values_;
+  std::optional<PartsOfDevices> devices_;  // of the step with tangents
 };
 
 StatusOr<Duals> jvp_of_scan(Forward& forward, Graph& graph, const Computation& caller,

@@ -103,12 +103,13 @@ class AllAtOnce {
       if (steps_.is_sum[i]) continue;
       const Shape shape = steps_.carries[i].shape();
       states_.push_back(i);
-      numbers_ += shape.element_count();
+      numbers_ += reals_of(shape);
       if (dtype_ == DType::kInvalid) dtype_ = shape.dtype();
       if (shape.dtype() != dtype_)
         return base::unimplemented("parallel_backward: carries are of ", to_string(dtype_), " and ",
                                    to_string(shape.dtype()), "; they must be of one dtype");
     }
+    if (dtype_ != DType::kInvalid) dtype_ = real_part(dtype_);
     if (numbers_ <= kMostNumbers) return {};
     return base::unimplemented("parallel_backward: the carries have ", numbers_,
                                " numbers, those of all lanes of a vmap together; at most ",
@@ -149,13 +150,21 @@ class AllAtOnce {
     return all;
   }
 
+  // A step is linear over the reals alone, as conj is: a complex number is two of its numbers.
+  static int64_t reals_of(const Shape& shape) {
+    return shape.element_count() * (is_complex(shape.dtype()) ? 2 : 1);
+  }
+
   // [length, n] of the states among carries [length, ..].
   [[nodiscard]] Value as_vectors(const Values& carries, Dims sizes) const {
     Values parts;
     sizes.push_back(0);
     for (size_t i : states_) {
-      sizes.back() = steps_.carries[i].shape().element_count();
-      parts.push_back(reshape(carries[i], sizes));
+      const Shape& shape = steps_.carries[i].shape();
+      sizes.back() = shape.element_count();
+      const Value flat = reshape(carries[i], sizes);
+      parts.push_back(is_complex(shape.dtype()) ? real(flat) : flat);
+      if (is_complex(shape.dtype())) parts.push_back(imag(flat));
     }
     return parts.size() == 1 ? parts[0]
                              : hlo::concatenate(parts, static_cast<int64_t>(sizes.size()) - 1);
@@ -166,10 +175,13 @@ class AllAtOnce {
     int64_t next = 0;
     for (size_t i : states_) {
       Dims sizes = steps_.carries[i].sizes();
-      const int64_t size = steps_.carries[i].shape().element_count();
+      const Shape& shape = steps_.carries[i].shape();
+      const int64_t size = shape.element_count();
       sizes.insert(sizes.begin(), vectors.size(0));
-      out[i] = reshape(slice(vectors, 1, next, size), sizes);
-      next += size;
+      Value flat = slice(vectors, 1, next, size);
+      if (is_complex(shape.dtype())) flat = complex(flat, slice(vectors, 1, next + size, size));
+      out[i] = reshape(flat, sizes);
+      next += reals_of(shape);
     }
     return out;
   }

@@ -122,16 +122,57 @@ Values PartCopy::copy(std::span<const InstructionId> ids, std::vector<bool> need
   return out;
 }
 
-ComputationId without_debug_calls(Writer& writer, ComputationId id) {
-  if (!hlo::has_debug_calls(writer.module(), id)) return id;
+namespace {
+
+bool is_custom_effect(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kCustomCall &&
+         instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_has_side_effect;
+}
+
+bool has_custom_effects(const hlo::Module& module, ComputationId id) {
+  return std::ranges::any_of(module.at(id).instructions, [&](const Instruction& instruction) {
+    return is_custom_effect(instruction) ||
+           std::ranges::any_of(instruction.called, [&](ComputationId called) {
+             return has_custom_effects(module, called);
+           });
+  });
+}
+
+// What the result is made of, and regions, which may have effects of their own.
+std::vector<bool> read_in(const hlo::Computation& computation) {
+  std::vector<bool> out(computation.instructions.size());
+  out[computation.root.value] = true;
+  for (size_t i = out.size(); i-- > 0;) {
+    const Instruction& instruction = computation.instructions[i];
+    if (!out[i] && instruction.called.empty()) continue;
+    for (InstructionId id : instruction.operands) out[id.value] = true;
+  }
+  return out;
+}
+
+}  // namespace
+
+StatusOr<ComputationId> computed_again(Writer& writer, ComputationId id, std::string_view repair) {
+  if (!has_custom_effects(writer.module(), id)) return id;
   hlo::Computation quiet = writer.module().at(id);
-  for (Instruction& instruction : quiet.instructions) {
-    if (hlo::is_debug_call(instruction)) {
+  const std::vector<bool> is_read = read_in(quiet);
+  for (size_t i = 0; i < is_read.size(); ++i) {
+    Instruction& instruction = quiet.instructions[i];
+    if (is_custom_effect(instruction)) {
+      if (is_read[i] && !hlo::is_debug_call(instruction))
+        return at_line(
+            base::unimplemented(instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target,
+                                ": has an effect, and would run again for its result where the "
+                                "derivative computes that again; ",
+                                repair),
+            instruction);
       instruction = {.opcode = Opcode::kConstant,
                      .shape = instruction.shape,
                      .attrs = hlo::ConstantAttrs{.literal = Literal(instruction.shape)}};
     }
-    for (ComputationId& called : instruction.called) called = without_debug_calls(writer, called);
+    for (ComputationId& called : instruction.called) {
+      HEDDLE_ASSIGN_OR_RETURN(called, computed_again(writer, called, repair));
+    }
   }
   return writer.add(std::move(quiet));
 }

@@ -1,11 +1,16 @@
 // The transposes of where a shard_map begins and ends. The loss is the sum of what all devices
 // give: the cotangent of an array that several devices have a copy of is the sum of theirs, and of
-// a result that all of them give, each has its share.
+// a result that all of them give, each has its share. And parts of devices as arrays of all parts,
+// which a loop may carry and stack.
+#include "heddle/transform/shard_map.h"
+
 #include <charconv>
 
+#include "heddle/base/strings.h"
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
+#include "heddle/transform/derivatives/internal/devices.h"
 
 namespace heddle::transform {
 
@@ -35,12 +40,31 @@ std::vector<hlo::Dims> groups_of(std::string_view text) {
   return {};
 }
 
+hlo::Sharding manual_sharding() {
+  hlo::Sharding out;
+  out.type = hlo::Sharding::Type::kManual;
+  return out;
+}
+
+Value placed(Graph& graph, std::string_view target, const Value& x, const Shape& result,
+             const hlo::Sharding& sharding, const hlo::FrontendAttributes& attributes,
+             SourceLocation at) {
+  hlo::CustomCallAttrs attrs;
+  attrs.custom_call_target = target;
+  Instruction made{.opcode = Opcode::kCustomCall,
+                   .shape = result,
+                   .operands = {x.id()},
+                   .attrs = std::move(attrs),
+                   .at = at};
+  if (target != "Sharding") made.extras.mutate().frontend_attributes = attributes;
+  made.extras.mutate().sharding.mutate() = sharding;
+  return graph.append(std::move(made));
+}
+
 class Edge {
  public:
   Edge(Graph& graph, const Instruction& edge, std::vector<hlo::Dims> groups)
-      : graph_(graph), edge_(edge), groups_(std::move(groups)) {
-    manual_.type = hlo::Sharding::Type::kManual;
-  }
+      : graph_(graph), edge_(edge), groups_(std::move(groups)) {}
 
   // Of an array that was cut: `full` says how.
   Value of_cut(Value ct, const Instruction& full) {
@@ -53,42 +77,28 @@ class Edge {
       ct = graph_.op(Opcode::kAllReduce, {ct}, std::move(attrs),
                      {graph_.writer().combiner(Opcode::kAdd, type.dtype())}, &type);
     }
-    const Value part = placed("Sharding", ct, ct.shape(), manual_);
-    return placed("SPMDShardToFullShape", part, full.shape, *full.extras->sharding);
+    const Value part = put("Sharding", ct, ct.shape(), manual_sharding());
+    return put("SPMDShardToFullShape", part, full.shape, *full.extras->sharding);
   }
 
   // Of parts of this type that were joined.
   Value of_joined(const Value& ct, const Shape& part) {
-    const Value whole = placed("Sharding", ct, ct.shape(), *edge_.extras->sharding);
-    const Value own = placed("SPMDFullToShardShape", whole, part, manual_);
+    const Value whole = put("Sharding", ct, ct.shape(), *edge_.extras->sharding);
+    const Value own = put("SPMDFullToShardShape", whole, part, manual_sharding());
     return copies() > 1 ? own / static_cast<double>(copies()) : own;
   }
 
  private:
   [[nodiscard]] size_t copies() const { return groups_[0].size(); }
 
-  Value placed(std::string_view target, const Value& x, const Shape& result,
-               const hlo::Sharding& sharding) {
-    hlo::CustomCallAttrs attrs;
-    attrs.custom_call_target = target;
-    Instruction made{.opcode = Opcode::kCustomCall,
-                     .shape = result,
-                     .operands = {x.id()},
-                     .attrs = std::move(attrs)};
-    if (target != "Sharding")
-      made.extras.mutate().frontend_attributes = edge_.extras->frontend_attributes;
-    return appended(std::move(made), sharding);
-  }
-  Value appended(Instruction made, const hlo::Sharding& sharding) {
-    made.at = edge_.at;
-    made.extras.mutate().sharding.mutate() = sharding;
-    return graph_.append(std::move(made));
+  Value put(std::string_view target, const Value& x, const Shape& result,
+            const hlo::Sharding& sharding) {
+    return placed(graph_, target, x, result, sharding, edge_.extras->frontend_attributes, edge_.at);
   }
 
   Graph& graph_;
   const Instruction& edge_;
   std::vector<hlo::Dims> groups_;
-  hlo::Sharding manual_;
 };
 
 }  // namespace
@@ -107,6 +117,74 @@ StatusOr<Values> transpose_of_shard_edge(Graph& graph, const Computation& caller
                    edge);
   Edge transposed(graph, edge, std::move(groups));
   return Values{is_cut ? transposed.of_cut(ct, full) : transposed.of_joined(ct, operand.shape)};
+}
+
+PartsOfDevices::PartsOfDevices(const Computation& computation) {
+  for (const Instruction& instruction : computation.instructions) {
+    if (!hlo::is_custom(instruction, "SPMDFullToShardShape")) continue;
+    for (const hlo::Dims& group :
+         groups_of(hlo::frontend_attribute(instruction, hlo::kCopiesAttribute)))
+      devices_ += static_cast<int64_t>(group.size());
+    is_part_ = parts_of_devices(computation);
+    for (size_t i = 0; i < is_part_.size(); ++i)
+      is_part_[i] = is_part_[i] && computation.instructions[i].shape.is_array();
+    at_ = instruction.at;
+    return;
+  }
+}
+
+namespace {
+
+// devices=[n,1,..]<=[n]: part i is device i's.
+hlo::Sharding one_each(int64_t devices, int64_t rank) {
+  hlo::Sharding out;
+  out.type = hlo::Sharding::Type::kOther;
+  out.tile_dimensions.assign(static_cast<size_t>(rank), 1);
+  out.tile_dimensions[0] = devices;
+  out.iota_reshape = {devices};
+  return out;
+}
+
+hlo::FrontendAttributes no_copies(int64_t devices) {
+  std::string groups = "0";
+  for (int64_t i = 1; i < devices; ++i) base::append(groups, ";", i);
+  return {{std::string(hlo::kCopiesAttribute), groups}};
+}
+
+}  // namespace
+
+Shape PartsOfDevices::kept(const Computation& computation, hlo::InstructionId id) const {
+  const Shape& shape = computation.at(id).shape;
+  if (!has(id)) return shape;
+  hlo::Dims sizes = shape.dimensions();
+  sizes.insert(sizes.begin(), devices_);
+  return {shape.dtype(), sizes};
+}
+
+void PartsOfDevices::join(Graph& graph, std::span<const hlo::InstructionId> ids,
+                          Values& values) const {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (!has(ids[i])) continue;
+    hlo::Dims sizes = values[i].sizes();
+    sizes.insert(sizes.begin(), 1);
+    const Value row = reshape(values[i], sizes);
+    sizes[0] = devices_;
+    const Value marked = placed(graph, "Sharding", row, row.shape(), manual_sharding(), {}, at_);
+    values[i] = placed(graph, "SPMDShardToFullShape", marked, Shape(row.dtype(), sizes),
+                       one_each(devices_, row.rank()), no_copies(devices_), at_);
+  }
+}
+
+Value PartsOfDevices::read(Graph& graph, hlo::InstructionId id, const Value& kept) const {
+  if (!has(id)) return kept;
+  hlo::Dims sizes = kept.sizes();
+  const Value marked =
+      placed(graph, "Sharding", kept, kept.shape(), one_each(devices_, kept.rank()), {}, at_);
+  sizes[0] = 1;
+  const Value row = placed(graph, "SPMDFullToShardShape", marked, Shape(kept.dtype(), sizes),
+                           manual_sharding(), no_copies(devices_), at_);
+  sizes.erase(sizes.begin());
+  return reshape(row, sizes);
 }
 
 }  // namespace heddle::transform

@@ -31,8 +31,10 @@ class WhileJvp {
     if (!poison_.ok()) return poisoned(plain(), poison_);
     HEDDLE_RETURN_IF_ERROR(write_condition());
     if (forward_.mode_ == Mode::kApart) {  // the loop without tangents shows what there is to see
-      body_id_ = without_debug_calls(forward_.source_.into(), body_id_);
-      condition_id_ = without_debug_calls(forward_.source_.into(), condition_id_);
+      for (ComputationId* id : {&body_id_, &condition_id_}) {
+        HEDDLE_ASSIGN_OR_RETURN(*id, computed_again(forward_.source_.into(), *id,
+                                                    "take it out of the while_loop, or use jvp"));
+      }
     }
     Values start = tuple_of(state_);
     Value made = graph_.op(Opcode::kWhile, {graph_.tuple(start)}, {}, {body_id_, condition_id_});

@@ -40,6 +40,8 @@ class Batcher {
   // Whether anything in it does as much for lanes that do not want it as for one that does: a
   // while, or a debug call.
   bool minds_active(hlo::ComputationId id);
+  // Whether lanes do something of it together.
+  bool has_together(const hlo::Computation& computation);
   // The type of one leaf, and the leaf with one value a lane.
   [[nodiscard]] Shape type_of(const Shape& lane, bool is_batched) const;
   [[nodiscard]] Value full(const Lanes& lanes) const;

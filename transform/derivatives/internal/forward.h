@@ -57,13 +57,13 @@ class Forward {
   // A call whose inside is computed again on the way back: nothing in it is kept.
   StatusOr<Duals> checkpointed(Graph& graph, const hlo::Instruction& call,
                                const std::vector<Shape>& shapes, const Duals& operands);
-  Duals cut(Graph& graph, const hlo::Instruction& call, const std::vector<Shape>& shapes,
-            const Duals& operands, const Duals& results, const hlo::Computation& both);
-  // kWithEffects: it runs what has an effect. kAgain: it computes again, and shows nothing.
+  StatusOr<Duals> cut(Graph& graph, const hlo::Instruction& call, const std::vector<Shape>& shapes,
+                      const Duals& operands, const Duals& results, const hlo::Computation& both);
+  // kWithEffects: it runs what has an effect. kAgain: it computes again, and runs none.
   enum class PartKind : uint8_t { kWithEffects, kAgain };
-  hlo::ComputationId part_of(const hlo::Computation& computation,
-                             std::span<const hlo::InstructionId> given,
-                             std::span<const hlo::InstructionId> wanted, PartKind kind);
+  StatusOr<hlo::ComputationId> part_of(const hlo::Computation& computation,
+                                       std::span<const hlo::InstructionId> given,
+                                       std::span<const hlo::InstructionId> wanted, PartKind kind);
   StatusOr<Duals> by_rule(Graph& graph, const hlo::Instruction& instruction,
                           const std::vector<Shape>& shapes, const Duals& operands);
 

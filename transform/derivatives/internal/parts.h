@@ -75,9 +75,12 @@ class PartCopy {
   Values values_;
 };
 
-// The computation without its debug calls (hlo/debug_calls.h), for a part that computes again what
-// another part computes too: itself where it has none.
-hlo::ComputationId without_debug_calls(Writer& writer, hlo::ComputationId id);
+// The computation, for a part that computes again what another part computes too: itself, but
+// without its debug calls (hlo/debug_calls.h), and without custom calls with an effect of which
+// nothing reads the result.
+// errors: Unimplemented at the line of one that is read; `repair` says how it runs once
+StatusOr<hlo::ComputationId> computed_again(Writer& writer, hlo::ComputationId id,
+                                            std::string_view repair);
 
 // The computation, a part of the module that is written, with equal values once: what a rule writes
 // may be there already, and is kept once then.

@@ -1,0 +1,393 @@
+#!/usr/bin/env python3
+"""Loops that users write, lowered by JAX: folders that `heddle bench` takes.
+
+  V/bin/pip install "jax[cpu]==0.10.2"
+  V/bin/python bench/jax_loops.py build/jax_loops [NAME ..]
+  heddle bench build/jax_loops/* --backends cpu,pjrt:xla-cpu,pjrt:xla-cpu+loops --threads 1
+"""
+import json
+import pathlib
+import sys
+
+try:
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+except ImportError as missing:
+    sys.exit(f"jax_loops.py: JAX is not installed ({missing}); nothing is made")
+
+PROGRAMS = {}
+
+
+def floats(*shape, low=-1.0, high=1.0):
+    return {"shape": shape, "dtype": "float32", "low": low, "high": high}
+
+
+def integers(*shape, high):
+    return {"shape": shape, "dtype": "int32", "low": 0.0, "high": float(high)}
+
+
+KEY = integers(2, high=100_000)
+
+
+def loop(steps, *inputs):
+    """A program of so many steps, with arguments of these types."""
+
+    def register(fn):
+        PROGRAMS[fn.__name__] = (fn, steps, inputs)
+        return fn
+
+    return register
+
+
+# ----- filters and state-space models
+
+
+@loop(1024, floats(128, 16, low=0.1, high=0.9), floats(1024, 128, low=0.01, high=0.1), floats(1024, 128),
+      floats(1024, 16), floats(1024, 16))
+def selective_scan(a, dt, xs, bs, cs):
+    def step(h, at):
+        d, x, b, c = at
+        h = jnp.exp(-d[:, None] * a) * h + (d * x)[:, None] * b[None]
+        return h, (h * c[None]).sum(-1)
+
+    return lax.scan(step, jnp.zeros((128, 16)), (dt, xs, bs, cs))
+
+
+@loop(2000, floats(6, 6, low=-0.3, high=0.3), floats(3, 6), floats(2000, 3))
+def kalman_n6m3(f, h, ys):
+    q, r = jnp.eye(6) * 0.1, jnp.eye(3) * 0.2
+
+    def step(state, y):
+        m, p = state
+        m, p = f @ m, f @ p @ f.T + q
+        s = h @ p @ h.T + r
+        k = jnp.linalg.solve(s, h @ p).T
+        m, p = m + k @ (y - h @ m), p - k @ s @ k.T
+        return (m, p), m
+
+    return lax.scan(step, (jnp.zeros(6), jnp.eye(6)), ys)
+
+
+@loop(500, floats(500), floats(512), KEY)
+def particle_filter(ys, x, key):
+    def step(state, y):
+        x, key = state
+        key, k1, k2 = jax.random.split(key, 3)
+        x = 0.9 * x + jax.random.normal(k1, x.shape) * 0.3
+        weights = jnp.cumsum(jax.nn.softmax(-0.5 * (y - x) ** 2))
+        u = (jax.random.uniform(k2) + jnp.arange(512)) / 512
+        x = x[jnp.clip(jnp.searchsorted(weights, u), 0, 511)]
+        return (x, key), x.mean()
+
+    return lax.scan(step, (x, key.astype(jnp.uint32)), ys)
+
+
+@loop(1000, floats(32, 32), floats(32), integers(1000, high=32))
+def viterbi(transition, start, observed):
+    emission = transition * 0.5
+
+    def step(d, o):
+        s = d[:, None] + transition
+        return s.max(0) + emission[:, o], s.argmax(0)
+
+    d, back = lax.scan(step, start, observed)
+    return lax.scan(lambda s, b: (b[s], s), d.argmax(), back, reverse=True)
+
+
+@loop(256, floats(8, 256), floats(8))
+def biquad_b8(xs, z):
+    def step(state, x):
+        a, b = state
+        y = 0.2 * x + a
+        return (0.3 * x - 0.5 * y + b, 0.1 * x - 0.2 * y), y
+
+    return lax.scan(step, (z, z), xs.T)
+
+
+@loop(2000, floats(2000), floats(8))
+def garch_gradient(rs, p):
+    def loss(a):
+        def step(s, r):
+            return a[0] ** 2 + a[1] ** 2 * r * r + 0.9 * s, -0.5 * (jnp.log(s) + r * r / s)
+
+        return lax.scan(step, 1.0, rs)[1].sum()
+
+    return jax.grad(loss)(p)
+
+
+# ----- differential equations and sampling
+
+
+@loop(10_000, KEY, floats(32))
+def double_well_sde(key, x):
+    def step(state, _):
+        x, key = state
+        key, k = jax.random.split(key)
+        x = x + 0.01 * (x - x**3) + 0.1 * jax.random.normal(k, x.shape)
+        return (x, key), x[0]
+
+    return lax.scan(step, (x, key.astype(jnp.uint32)), None, length=10_000)
+
+
+@loop(5000, floats(4), floats(5000))
+def pendulum_rk4(x, us):
+    def slope(x, u):
+        return jnp.stack([x[1], -jnp.sin(x[0]) * 9.8 - 0.1 * x[1] + u, x[3], -jnp.cos(x[2]) * x[0]])
+
+    def step(x, u):
+        h = 0.01
+        k1 = slope(x, u)
+        k2 = slope(x + h / 2 * k1, u)
+        k3 = slope(x + h / 2 * k2, u)
+        k4 = slope(x + h * k3, u)
+        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        return x, x
+
+    return lax.scan(step, x, us)
+
+
+@loop(500, floats(256, 256, low=0.0))
+def heat(u):
+    def step(u, _):
+        p = jnp.pad(u, 1)
+        return u + 0.1 * (p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - 4 * u), None
+
+    return lax.scan(step, u, None, length=500)[0]
+
+
+@loop(500, floats(128, 128, low=0.0))
+def life(u):
+    def step(u, _):
+        places = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
+        n = sum(jnp.roll(jnp.roll(u, i, 0), j, 1) for i, j in places)
+        return ((n == 3) | ((u == 1) & (n == 2))).astype(jnp.int32), None
+
+    return lax.scan(step, (u > 0.5).astype(jnp.int32), None, length=500)[0]
+
+
+@loop(1000, floats(8), floats(16, 8), floats(16), KEY)
+def hamiltonian_monte_carlo(q, xs, ys, key):
+    def energy(q):
+        return jnp.sum(jnp.logaddexp(0.0, -ys * (xs @ q))) + 0.5 * q @ q
+
+    slope = jax.grad(energy)
+
+    def leap(_, state):
+        q, p = state
+        p = p - 0.05 * slope(q)
+        q = q + 0.1 * p
+        return q, p - 0.05 * slope(q)
+
+    def step(state, _):
+        q, key = state
+        key, a, b = jax.random.split(key, 3)
+        p = jax.random.normal(a, q.shape)
+        q1, p1 = lax.fori_loop(0, 10, leap, (q, p))
+        gain = energy(q) - energy(q1) + 0.5 * (p @ p - p1 @ p1)
+        q = jnp.where(jnp.log(jax.random.uniform(b)) < gain, q1, q)
+        return (q, key), q
+
+    return lax.scan(step, (q, key.astype(jnp.uint32)), None, length=1000)
+
+
+# ----- iterations of linear algebra, graphs and clusters
+
+
+@loop(200, floats(128, 128, low=0.0))
+def sinkhorn(cost):
+    k, n = jnp.exp(-cost / 0.1), 128
+
+    def step(state, _):
+        u, v = state
+        u = (1 / n) / (k @ v)
+        return (u, (1 / n) / (k.T @ u)), None
+
+    (u, v), _ = lax.scan(step, (jnp.ones(n), jnp.ones(n)), None, length=200)
+    return u[:, None] * k * v[None]
+
+
+@loop(1000, floats(64, 64, low=0.0), floats(64))
+def conjugate_gradients(m, b):
+    a = m @ m.T + 64 * jnp.eye(64)
+
+    def body(state):
+        x, r, p, i, rs = state
+        ap = a @ p
+        alpha = rs / (p @ ap + 1e-30)
+        x, r = x + alpha * p, r - alpha * ap
+        now = r @ r
+        return x, r, r + now / (rs + 1e-30) * p, i + 1, now
+
+    return lax.while_loop(lambda s: s[3] < 1000, body, (jnp.zeros(64), b, b, 0, b @ b))[0]
+
+
+@loop(1000, floats(3), floats(4))
+def newton_n3(x, c):
+    def f(x):
+        return jnp.stack([x[0] ** 2 + x[1] - c[0], jnp.sin(x[1]) + x[2] - c[1], x[0] * x[2] - c[2]])
+
+    def step(x, _):
+        x = x - 0.1 * jnp.linalg.solve(jax.jacfwd(f)(x) + 2 * jnp.eye(3), f(x))
+        return x, x
+
+    return lax.scan(step, x, None, length=1000)
+
+
+@loop(300, floats(1024, low=0.0), integers(8192, high=1024), integers(8192, high=1024))
+def pagerank(r, source, target):
+    degree = jnp.zeros(1024).at[source].add(1.0) + 1
+
+    def step(r, _):
+        return 0.15 / 1024 + 0.85 * jnp.zeros(1024).at[target].add(r[source] / degree[source]), None
+
+    return lax.scan(step, r, None, length=300)[0]
+
+
+@loop(300, floats(64, 64, low=0.0))
+def shortest_paths(d):
+    def step(d, k):
+        return jnp.minimum(d, d[:, k][:, None] + d[k][None]), None
+
+    return lax.scan(step, d, jnp.arange(300) % 64)[0]
+
+
+@loop(100, floats(2048, 8), floats(16, 8))
+def k_means(x, c):
+    def step(c, _):
+        nearest = ((x[:, None] - c[None]) ** 2).sum(-1).argmin(1)
+        members = jax.nn.one_hot(nearest, 16)
+        return (members.T @ x) / (members.sum(0)[:, None] + 1e-6), None
+
+    return lax.scan(step, c, None, length=100)[0]
+
+
+@loop(1000, floats(1000, 32), floats(64, 32), integers(64, high=10))
+def nearest_neighbours(queries, known, labels):
+    def step(c, x):
+        v, i = lax.top_k(-((known - x) ** 2).sum(-1), 4)
+        return c + v[0], labels[i].sum()
+
+    return lax.scan(step, 0.0, queries)
+
+
+@loop(10_000, integers(10_000, high=1000), integers(1000, high=5))
+def histogram(places, h):
+    return lax.scan(lambda h, i: (h.at[i].add(1), h[i]), h, places)
+
+
+@loop(200, floats(256), floats(200, 256))
+def sorting(c, xs):
+    def step(c, x):
+        s = jnp.sort(c + x)
+        return s * 0.5 + 0.1 * x, s[128]
+
+    return lax.scan(step, c, xs)
+
+
+@loop(200, floats(64))
+def spectral(x):
+    def step(x, _):
+        spectrum = jnp.fft.rfft(x) * jnp.exp(-0.01 * jnp.arange(33))
+        return jnp.fft.irfft(spectrum, 64) + 0.01 * jnp.sin(x), x.sum()
+
+    return lax.scan(step, x, None, length=200)
+
+
+# ----- nets and their training
+
+
+@loop(256, floats(64, 64, low=-0.1, high=0.1), floats(64, 192, low=-0.1, high=0.1), floats(256, 8, 64))
+def gru_with_norm(w, u, xs):
+    def step(h, x):
+        centred = h - h.mean(-1, keepdims=True)
+        z = centred * lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-5) @ u
+        reset, update, candidate = jnp.split(z, 3, -1)
+        reset, update = jax.nn.sigmoid(reset + x), jax.nn.sigmoid(update)
+        h = (1 - update) * h + update * jnp.tanh(candidate + reset * (x @ w))
+        return h, h
+
+    return lax.scan(step, jnp.zeros((8, 64)), xs)
+
+
+@loop(64, floats(4, 64, 64, low=-0.1, high=0.1), floats(64), floats(4, 8, 128, 16), floats(4, 8, 128, 16))
+def decode_h8(weights, x, keys, values):
+    def token(state, t):
+        def layer(x, of_layer):
+            w, k, v = of_layer
+            q = (w @ x)[:, None].reshape(8, 8)
+            q = jnp.concatenate([q, q], -1)
+            k = lax.dynamic_update_slice(k, q[:, None], (0, t, 0))
+            v = lax.dynamic_update_slice(v, q[:, None] * 0.5, (0, t, 0))
+            s = jnp.where(jnp.arange(128) <= t, jnp.einsum("hd,htd->ht", q, k) / 4, -1e9)
+            o = jnp.einsum("ht,htd->hd", jax.nn.softmax(s, -1), v).reshape(-1)[:64]
+            return x + 0.1 * jnp.tanh(o), (k, v)
+
+        x, keys, values = state
+        x, (keys, values) = lax.scan(layer, x, (weights, keys, values))
+        return (x, keys, values), x[0]
+
+    return lax.scan(token, (x, keys, values), jnp.arange(64))
+
+
+@loop(100, floats(32, 32, low=-0.1, high=0.1), floats(32, 32, low=-0.1, high=0.1), floats(100, 16, 32))
+def rnn_gradient(w, u, xs):
+    def loss(weights):
+        w, u = weights
+
+        def step(h, x):
+            h = jnp.tanh(h @ w + x @ u)
+            return h, h
+
+        return (lax.scan(step, jnp.zeros((16, 32)), xs)[1] ** 2).mean()
+
+    return jax.grad(loss)((w, u))
+
+
+@loop(50, floats(50, 1, 16, 16, 4), floats(3, 3, 4, 4, low=-0.1, high=0.1))
+def convolutional_rnn(xs, w):
+    def step(h, x):
+        y = lax.conv_general_dilated(h + x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        h = jnp.tanh(y)
+        return h, h.mean()
+
+    return lax.scan(step, jnp.zeros((1, 16, 16, 4)), xs)
+
+
+@loop(1000, floats(16), floats(1000, 16))
+def adam_online(w, xs):
+    def step(state, x):
+        w, m, v, t = state
+        g = jax.grad(lambda w: (jnp.dot(w, x) - 1.0) ** 2)(w)
+        m, v, t = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g, t + 1
+        w = w - 0.01 * (m / (1 - 0.9**t)) / (jnp.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        return (w, m, v, t), w[0]
+
+    return lax.scan(step, (w, jnp.zeros(16), jnp.zeros(16), 0.0), xs)
+
+
+def write(folder, name):
+    fn, steps, inputs = PROGRAMS[name]
+    types = [jax.ShapeDtypeStruct(each["shape"], each["dtype"]) for each in inputs]
+    module = jax.jit(fn, keep_unused=True).lower(*types).compiler_ir("hlo").as_hlo_module()
+    meta = {"name": name, "steps": steps, "unit": "step", "donated_parameters": [], "custom_calls": []}
+    meta["inputs"] = [{
+        "shape": each["shape"],
+        "dtype": each["dtype"],
+        "generator": {"gen": "splitmix64_counter", "seed": seed, "lo": each["low"], "hi": each["high"],
+                      "floor": each["dtype"] == "int32"},
+    } for seed, each in enumerate(inputs, 1)]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "module.hlo.txt").write_text(module.to_string())
+    (folder / "meta.json").write_text(json.dumps(meta))
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    for name in sys.argv[2:] or PROGRAMS:
+        write(pathlib.Path(sys.argv[1]) / name, name)
+
+
+if __name__ == "__main__":
+    main()

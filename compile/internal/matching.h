@@ -1,0 +1,26 @@
+// Which graph a call is of. Private to compile/.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "heddle/compile/graphs.h"
+
+namespace heddle::compile_internal {
+
+using ShardingPtr = std::shared_ptr<const hlo::Sharding>;
+bool is_same(const ShardingPtr& a, const ShardingPtr& b);
+
+// The shard_map and the named vmaps around: sizes of their axes are part of what is traced.
+std::string surroundings();
+
+bool has_rows(const Call& call, size_t leaf);
+// The type that a leaf is run with.
+Shape padded(const Call& call, size_t leaf);
+// Whether the leaf is run with that type.
+bool has_type(const Call& call, size_t leaf, const Shape& type);
+
+// Whether the graph was traced for such a call.
+bool fits(const Graph& graph, const Call& call);
+
+}  // namespace heddle::compile_internal

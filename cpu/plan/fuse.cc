@@ -1,0 +1,305 @@
+#include "heddle/cpu/plan/fuse.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace heddle::cpu {
+namespace {
+
+constexpr int64_t kTooLong = 600;  // operations of a turn: more would not fit into registers
+
+// An index of an element in turn i: by * i + offset, from a place that all turns share.
+struct Index {
+  int64_t by = 0;
+  int64_t offset = 0;
+  NodeId from;  // not valid: 0
+};
+
+// What a loop does with a buffer.
+struct Access {
+  BufferId buffer;
+  Index index;
+  int64_t lanes = 1;
+  bool is_write = false;
+  bool is_known = false;  // the index is
+};
+
+struct Range {
+  int64_t from = 0, to = 0, step = 1;
+};
+
+class Fusion {
+ public:
+  Fusion(Plan& plan, std::span<const std::pair<int64_t, int64_t>> taken)
+      : plan_(plan), same_(plan.buffers.size()) {
+    for (size_t i = 0; i < same_.size(); ++i) same_[i] = BufferId(i);
+    for (const auto& [argument, result] : taken) {
+      const BufferId to = find(BufferInfo::Kind::kResult, result);
+      same_[find(BufferInfo::Kind::kArgument, argument).value] = to;
+    }
+  }
+
+  void run() { visit(plan_.entry); }
+  [[nodiscard]] bool is_changed() const { return is_changed_; }
+
+ private:
+  [[nodiscard]] BufferId find(BufferInfo::Kind kind, int64_t index) const {
+    const auto found = std::ranges::find_if(plan_.buffers, [&](const BufferInfo& buffer) {
+      return buffer.kind == kind && buffer.index == index;
+    });
+    return BufferId(static_cast<size_t>(found - plan_.buffers.begin()));
+  }
+
+  void visit(BlockId block) {
+    for (size_t i = 0; i < plan_.at(block).nodes.size(); ++i) {
+      const NodeId id = plan_.at(block).nodes[i];
+      const Node node = plan_.at(id);
+      if (node.op == Op::kForEach) {
+        while (const std::optional<size_t> before = fusible_before(block, i)) {
+          std::vector<NodeId>& nodes = plan_.blocks[block.value].nodes;
+          live_until(nodes[*before], std::span(nodes).subspan(*before + 1, i - *before));
+          fuse(nodes[*before], id);
+          nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(*before));
+          --i;
+          is_changed_ = true;
+        }
+      }
+      for (BlockId inner : plan_.blocks_of(node)) visit(inner);
+    }
+  }
+
+  [[nodiscard]] std::optional<Range> range_of(const Node& loop) const {
+    const Node &from = plan_.at(plan_.args_of(loop)[0]), &to = plan_.at(plan_.args_of(loop)[1]);
+    if (from.op != Op::kConstant || to.op != Op::kConstant) return std::nullopt;
+    return Range{from.imm, to.imm, loop.imm};
+  }
+  [[nodiscard]] const Block& body_of(NodeId loop) const {
+    return plan_.at(plan_.blocks_of(plan_.at(loop))[0]);
+  }
+
+  // The index of an element as a function of the turn.
+  [[nodiscard]] std::optional<Index> index_of(NodeId id, NodeId turn,
+                                              const std::set<NodeId>& inside) const {
+    const Node& node = plan_.at(id);
+    if (id == turn) return Index{.by = 1};
+    if (node.op == Op::kConstant && node.type.lanes == 1) return Index{.offset = node.imm};
+    if (!inside.contains(id)) return Index{.from = id};
+    if (node.op != Op::kAdd && node.op != Op::kMul) return std::nullopt;
+    const auto a = index_of(plan_.args_of(node)[0], turn, inside);
+    const auto b = index_of(plan_.args_of(node)[1], turn, inside);
+    if (!a || !b) return std::nullopt;
+    if (node.op == Op::kAdd) {
+      if (a->from.valid() && b->from.valid()) return std::nullopt;
+      return Index{a->by + b->by, a->offset + b->offset, a->from.valid() ? a->from : b->from};
+    }
+    if (b->by != 0 || a->from.valid() || b->from.valid()) return std::nullopt;
+    return Index{a->by * b->offset, a->offset * b->offset, {}};
+  }
+
+  // None where the loop holds more than plain operations.
+  [[nodiscard]] std::optional<std::vector<Access>> accesses_of(NodeId loop) const {
+    const Block& body = body_of(loop);
+    const std::set<NodeId> inside(body.nodes.begin(), body.nodes.end());
+    std::vector<Access> all;
+    for (NodeId id : body.nodes) {
+      const Node& node = plan_.at(id);
+      if (node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kCopy)
+        return std::nullopt;
+      if (!node.buffer.valid()) continue;
+      const bool is_plain = node.op == Op::kLoad || node.op == Op::kStore;
+      const auto index =
+          is_plain ? index_of(plan_.args_of(node)[0], body.parameters[0], inside) : std::nullopt;
+      all.push_back({same_[node.buffer.value], index.value_or(Index{}), node.type.lanes,
+                     node.op == Op::kStore || node.op == Op::kScatter, index.has_value()});
+    }
+    return all;
+  }
+
+  // The loop before position `second` of the block that may join the one there.
+  [[nodiscard]] std::optional<size_t> fusible_before(BlockId block, size_t second) const {
+    const std::vector<NodeId>& nodes = plan_.at(block).nodes;
+    size_t first = second;
+    while (first > 0 && plan_.at(nodes[first - 1]).block_count == 0) --first;
+    if (first == 0 || plan_.at(nodes[--first]).op != Op::kForEach) return std::nullopt;
+    const auto a = range_of(plan_.at(nodes[first])), b = range_of(plan_.at(nodes[second]));
+    if (!a || !b || a->from != b->from || a->to != b->to || b->step % a->step != 0 ||
+        (b->to - b->from) % b->step != 0)
+      return std::nullopt;
+    const int64_t copies = b->step / a->step;
+    if (std::ssize(body_of(nodes[first]).nodes) * copies +
+            std::ssize(body_of(nodes[second]).nodes) >
+        kTooLong)
+      return std::nullopt;
+    const auto of_first = accesses_of(nodes[first]), of_second = accesses_of(nodes[second]);
+    if (!of_first || !of_second || !are_apart(*of_first, *of_second, *a, copies))
+      return std::nullopt;
+    for (size_t i = first + 1; i < second; ++i) {
+      if (!may_go_before(plan_.at(nodes[i]), *of_first)) return std::nullopt;
+    }
+    return first;
+  }
+
+  // A node that the first loop moves behind.
+  [[nodiscard]] bool may_go_before(const Node& node, const std::vector<Access>& loop) const {
+    if (node.op == Op::kKernel || node.op == Op::kCopy) return false;
+    if (!node.buffer.valid()) return true;
+    const bool writes = node.op == Op::kStore || node.op == Op::kScatter;
+    return std::ranges::none_of(loop, [&](const Access& access) {
+      return access.buffer == same_[node.buffer.value] && (access.is_write || writes);
+    });
+  }
+
+  // Turns of the two touch each other's elements in one turn of the second alone, and something is
+  // gained: the second reads what the first writes.
+  static bool are_apart(const std::vector<Access>& first, const std::vector<Access>& second,
+                        const Range& range, int64_t copies) {
+    bool is_read = false;
+    for (const Access& b : second) {
+      for (const Access& a : first) {
+        if (a.buffer != b.buffer || (!a.is_write && !b.is_write)) continue;
+        const int64_t row = a.index.by * range.step;  // elements of a turn of the first
+        if (!a.is_known || !b.is_known || row <= 0 || a.index.by != b.index.by ||
+            a.index.from != b.index.from || a.index.offset < 0 || b.index.offset < 0)
+          return false;
+        if (a.index.offset + a.lanes > row || b.index.offset % row + b.lanes > row ||
+            b.index.offset / row >= copies)
+          return false;
+        is_read |= a.is_write;
+      }
+    }
+    return is_read;
+  }
+
+  NodeId add(Node node, std::span<const NodeId> args) {
+    node.first_arg = static_cast<uint32_t>(plan_.args.size());
+    node.arg_count = static_cast<uint32_t>(args.size());
+    plan_.args.insert(plan_.args.end(), args.begin(), args.end());
+    plan_.nodes.push_back(node);
+    return NodeId(plan_.nodes.size() - 1);
+  }
+
+  // What the first loop touches lives as long as what those behind it touch, the second loop and
+  // the nodes between, which go before it.
+  void live_until(NodeId first, std::span<const NodeId> behind) {
+    int64_t born = -1;
+    const auto touch = [&](NodeId id) {
+      if (const BufferId buffer = plan_.at(id).buffer; buffer.valid())
+        born = std::max(born, plan_.buffers[buffer.value].born);
+    };
+    for (NodeId id : behind) {
+      touch(id);
+      if (plan_.at(id).block_count > 0) std::ranges::for_each(body_of(id).nodes, touch);
+    }
+    for (NodeId id : body_of(first).nodes) {
+      const BufferId buffer = plan_.at(id).buffer;
+      if (!buffer.valid() || plan_.buffers[buffer.value].born < 0) continue;
+      int64_t& last = plan_.buffers[buffer.value].last;
+      last = std::max(last, born);
+    }
+  }
+
+  // The turns of the first loop stand in the second one's, each before the first load of what it
+  // stores.
+  void fuse(NodeId first, NodeId second) {
+    const Range range = *range_of(plan_.at(first));
+    const int64_t copies = plan_.at(second).imm / range.step;
+    const Block from = body_of(first), to = body_of(second);
+    const std::set<NodeId> inside(to.nodes.begin(), to.nodes.end());
+    const NodeId turn = to.parameters[0];
+    std::vector<NodeId> nodes;
+    std::vector<bool> is_made(static_cast<size_t>(copies));
+    std::map<std::tuple<BufferId, int64_t, Type>, NodeId, ByPlace> stored;
+    const auto make = [&](int64_t copy) {
+      if (is_made[static_cast<size_t>(copy)]) return;
+      is_made[static_cast<size_t>(copy)] = true;
+      add_turn(from, turn, copy * range.step, nodes, stored);
+    };
+    std::map<BufferId, bool> is_written;  // buffers of the first
+    for (NodeId id : from.nodes) {
+      const Node& node = plan_.at(id);
+      if (node.buffer.valid()) is_written[same_[node.buffer.value]] |= node.op == Op::kStore;
+    }
+    std::map<NodeId, NodeId> instead;
+    for (NodeId id : to.nodes) {
+      Node& node = plan_.nodes[id.value];
+      for (uint32_t i = 0; i < node.arg_count; ++i) {
+        NodeId& arg = plan_.args[node.first_arg + i];
+        if (const auto found = instead.find(arg); found != instead.end()) arg = found->second;
+      }
+      const auto shared =
+          is_written.find(node.buffer.valid() ? same_[node.buffer.value] : BufferId());
+      const bool is_store = node.op == Op::kStore;
+      if (shared != is_written.end() && (is_store || shared->second)) {
+        const Type type = node.type;
+        const Index index = *index_of(plan_.args_of(node)[0], turn, inside);
+        make(index.offset / (index.by * range.step));
+        const auto found = stored.find({shared->first, index.offset, type});
+        if (!is_store && found != stored.end()) {
+          instead.emplace(id, found->second);
+          continue;
+        }
+        if (is_store) {
+          std::erase_if(stored,
+                        [&](const auto& each) { return std::get<0>(each.first) == shared->first; });
+        }
+      }
+      nodes.push_back(id);
+    }
+    for (int64_t copy = 0; copy < copies; ++copy) make(copy);
+    plan_.blocks[plan_.blocks_of(plan_.at(second))[0].value].nodes = std::move(nodes);
+  }
+
+  struct ByPlace {
+    bool operator()(const std::tuple<BufferId, int64_t, Type>& a,
+                    const std::tuple<BufferId, int64_t, Type>& b) const {
+      const auto key = [](const auto& place) {
+        const Type type = std::get<2>(place);
+        return std::tuple(std::get<0>(place).value, std::get<1>(place), type.scalar, type.lanes);
+      };
+      return key(a) < key(b);
+    }
+  };
+
+  // A turn of the first loop, `ahead` of the turn of the second; what it stores goes to `stored`.
+  void add_turn(const Block& body, NodeId turn, int64_t ahead, std::vector<NodeId>& nodes,
+                std::map<std::tuple<BufferId, int64_t, Type>, NodeId, ByPlace>& stored) {
+    const std::set<NodeId> inside(body.nodes.begin(), body.nodes.end());
+    const NodeId by = add({.op = Op::kConstant, .type = {Scalar::kI64, 1}, .imm = ahead}, {});
+    const NodeId both[] = {turn, by};
+    const NodeId now = add({.op = Op::kAdd, .type = {Scalar::kI64, 1}}, both);
+    nodes.insert(nodes.end(), {by, now});
+    std::map<NodeId, NodeId> copies = {{body.parameters[0], now}};
+    for (NodeId id : body.nodes) {
+      const Node node = plan_.at(id);
+      std::vector<NodeId> args(plan_.args_of(node).begin(), plan_.args_of(node).end());
+      for (NodeId& arg : args) {
+        if (const auto found = copies.find(arg); found != copies.end()) arg = found->second;
+      }
+      nodes.push_back(add(node, args));
+      copies.emplace(id, nodes.back());
+      if (node.op != Op::kStore) continue;
+      const auto index = index_of(plan_.args_of(node)[0], body.parameters[0], inside);
+      if (!index) continue;
+      const BufferId buffer = same_[node.buffer.value];
+      stored[{buffer, index->offset + index->by * ahead, node.type}] = args[1];
+    }
+  }
+
+  Plan& plan_;
+  std::vector<BufferId> same_;  // by buffer: the one that stands for its memory
+  bool is_changed_ = false;
+};
+
+}  // namespace
+
+void fuse_loops(Plan& plan, std::span<const std::pair<int64_t, int64_t>> taken) {
+  Fusion fusion(plan, taken);
+  fusion.run();
+  if (fusion.is_changed()) remove_unread_stores(plan);
+}
+
+}  // namespace heddle::cpu

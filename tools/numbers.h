@@ -1,0 +1,15 @@
+// Numbers of the command line.
+#pragma once
+
+#include <cstdint>
+
+#include "CLI/CLI.hpp"
+
+namespace heddle::tools {
+
+// A whole number, `least` or more; else a sentence that says so.
+CLI::Validator at_least(int64_t least);
+// A number above 0.
+CLI::Validator above_zero();
+
+}  // namespace heddle::tools

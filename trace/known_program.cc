@@ -1,0 +1,251 @@
+#include "heddle/trace/known_program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "absl/container/inlined_vector.h"
+#include "heddle/base/span.h"
+#include "heddle/hlo/array_memory.h"
+#include "heddle/runtime/direct.h"
+#include "heddle/runtime/registry.h"
+#include "heddle/runtime/transfer.h"
+#include "heddle/trace/eager.h"
+#include "heddle/trace/node.h"
+#include "heddle/trace/public_call.h"
+#include "heddle/trace/recorder.h"
+#include "heddle/trace/run_module.h"
+
+namespace heddle::trace_internal {
+
+void KnownOptions::add(std::string_view text) {
+  put(static_cast<int64_t>(text.size()));
+  for (; !text.empty(); text.remove_prefix(std::min(text.size(), sizeof(int64_t)))) {
+    int64_t word = 0;
+    std::memcpy(&word, text.data(), std::min(text.size(), sizeof word));
+    put(word);
+  }
+}
+
+namespace {
+
+using runtime::BufferPtr;
+using ShapePtr = std::shared_ptr<const Shape>;
+constexpr size_t kFew = 6;
+
+// What one call is found by.
+struct Key {
+  std::string_view name;
+  std::span<const int64_t> options;
+  absl::InlinedVector<const ShapePtr*, kFew> arrays;  // null: a number
+  absl::InlinedVector<DType, kFew> numbers;
+  uint64_t device = 0;  // serial number
+
+  [[nodiscard]] uint64_t hash() const {
+    uint64_t word = reinterpret_cast<uint64_t>(name.data()) ^ device;
+    const auto mix = [&](uint64_t part) {
+      word = (word ^ part) * 0x9e3779b97f4a7c15ull;
+      word ^= word >> 32;
+    };
+    for (const int64_t option : options) mix(static_cast<uint64_t>(option));
+    for (const ShapePtr* array : arrays) {
+      if (array == nullptr) continue;
+      mix(static_cast<uint64_t>((*array)->dtype()));
+      for (const int64_t size : (*array)->dimensions()) mix(static_cast<uint64_t>(size));
+    }
+    return word;
+  }
+};
+
+// What a thread keeps of a program that executable_for() holds: a hit takes no lock.
+struct Known {
+  std::string_view name;
+  std::vector<int64_t> options;
+  std::vector<ShapePtr> arrays;
+  std::vector<DType> numbers;
+  uint64_t device = 0;
+  std::weak_ptr<runtime::Executable> executable;
+  uint64_t hash = 0;  // of the program there
+  uint32_t hits = 0;
+
+  [[nodiscard]] bool is_of(const Key& key) const {
+    const auto same = [](const ShapePtr& have, const ShapePtr* want) {
+      if (want == nullptr || have == nullptr) return want == nullptr && have == nullptr;
+      return have == *want || same_type(*have, **want);
+    };
+    return name == key.name && device == key.device && std::ranges::equal(options, key.options) &&
+           std::ranges::equal(arrays, key.arrays, same) && std::ranges::equal(numbers, key.numbers);
+  }
+};
+using KnownPrograms = std::array<Known, 512>;
+
+// Of this thread; null when its variables are being destroyed.
+KnownPrograms* known_programs() {
+  thread_local bool is_gone = false;  // has no destructor, so that it may be read at any time
+  struct Owner {
+    std::unique_ptr<KnownPrograms> all = std::make_unique<KnownPrograms>();
+    ~Owner() { is_gone = true; }
+  };
+  if (is_gone) return nullptr;
+  thread_local const Owner kOwner;
+  return kOwner.all.get();
+}
+
+// An array as an operand of a program; null for all else.
+const Node* plain_array(const Operand& operand) {
+  if (concrete_buffer(operand) == nullptr) return nullptr;
+  const Node& node = *operand.tensor().node();
+  const bool is_plain = !node.sharding && !node.shape.is_dynamic() && !node.shape.has_layout();
+  return is_plain && !node.buffer->is_deleted() ? &node : nullptr;
+}
+
+// The arguments of one call: arrays, and numbers that go to their device when all is known.
+class Arguments {
+ public:
+  // Whether they are of a kind that programs take.
+  bool read(std::span<const KnownOperand> operands, Key& key) {
+    for (const KnownOperand& each : operands) {
+      const Node* node = plain_array(*each.operand);
+      if (node == nullptr) {
+        if (each.operand->is_tensor() || !element_.set(*each.operand, each.number_dtype))
+          return false;
+        buffers_.emplace_back();
+        key.arrays.push_back(nullptr);
+        key.numbers.push_back(each.number_dtype);
+        continue;
+      }
+      if (device_ == nullptr) device_ = &node->buffer->device();
+      if (device_ != &node->buffer->device()) return false;
+      buffers_.push_back(node->buffer);
+      key.arrays.push_back(&node->buffer->shape_ptr());
+    }
+    if (device_ == nullptr) {
+      const auto found = runtime::find_default_device();
+      if (!found.ok()) return false;
+      device_ = *found;
+    }
+    key.device = device_->serial();
+    return true;
+  }
+  bool put_numbers(std::span<const KnownOperand> operands) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (buffers_[i] != nullptr) continue;
+      (void)element_.set(*operands[i].operand, operands[i].number_dtype);
+      Literal number = Literal::uninitialised(Shape::scalar(operands[i].number_dtype));
+      std::memcpy(number.mutable_bytes(), element_.bytes(),
+                  static_cast<size_t>(number.byte_size()));
+      auto buffer = runtime::number_to_device(*device_, number);
+      if (!buffer.ok()) return false;
+      buffers_[i] = *std::move(buffer);
+    }
+    return true;
+  }
+  [[nodiscard]] runtime::Device& device() const { return *device_; }
+  [[nodiscard]] std::span<BufferPtr> buffers() { return {buffers_.data(), buffers_.size()}; }
+
+ private:
+  runtime::Device* device_ = nullptr;
+  absl::InlinedVector<BufferPtr, kFew> buffers_;
+  Element element_;
+};
+
+// errors: throws Error for what the usual way has words for
+std::shared_ptr<runtime::Executable> made_anew(const Key& key, Formula formula,
+                                               runtime::Device& device, SourceLocation at,
+                                               uint64_t* hash) {
+  const PublicCall call(key.name, at);
+  Recorder recorder(key.name, at);
+  std::vector<Tensor> operands;
+  auto number = key.numbers.begin();
+  for (const ShapePtr* array : key.arrays)
+    operands.push_back(recorder.parameter(array ? **array : Shape::scalar(*number++), at));
+  const Tensor result = formula(operands);
+  const Traced traced = recorder.finish({&result, 1}, key.name, at);
+  if (!traced.captures.empty()) return nullptr;
+  return value_or_throw(executable_for(traced.module, device, {}, hash), at);
+}
+
+// Null where there is none, for which the usual way has words.
+std::shared_ptr<runtime::Executable> program_of(const Key& key, Formula formula,
+                                                runtime::Device& device, SourceLocation at) {
+  KnownPrograms* all = known_programs();
+  if (all == nullptr) return nullptr;
+  Known& known = (*all)[key.hash() % all->size()];
+  if (known.is_of(key)) {
+    std::shared_ptr<runtime::Executable> executable = known.executable.lock();
+    constexpr uint32_t kRefresh = 64;  // the cache of programs lets go of what is not used
+    if (executable && ++known.hits % kRefresh == 0) used_again(known.hash, executable);
+    if (executable) return executable;
+  }
+  uint64_t hash = 0;
+  std::shared_ptr<runtime::Executable> executable;
+  try {
+    executable = made_anew(key, formula, device, at, &hash);
+  } catch (const Error&) {
+    return nullptr;
+  }
+  if (executable == nullptr) return nullptr;
+  known = {.name = key.name,
+           .options = {key.options.begin(), key.options.end()},
+           .arrays = {},
+           .numbers = {key.numbers.begin(), key.numbers.end()},
+           .device = key.device,
+           .executable = executable,
+           .hash = hash};
+  for (const ShapePtr* array : key.arrays) known.arrays.push_back(array ? *array : nullptr);
+  return executable;
+}
+
+// Of devices that compute at once in host memory: others would compile a second program. A few
+// bytes are copied sooner.
+bool is_worth_taking(const runtime::Buffer& buffer) {
+  constexpr int64_t kLeast = 1024;
+  return buffer.size_bytes() >= kLeast && buffer.device().direct_kernels() != nullptr;
+}
+
+// The result, or null where the run failed.
+BufferPtr run(runtime::Executable& executable, std::span<const BufferPtr> arguments,
+              SourceLocation at, const runtime::ExecuteOptions& options) {
+  BufferPtr result;
+  const auto start = [&] {
+    return executable.execute_into(arguments, std::span(&result, 1), options);
+  };
+  if (!base::may_be_observed()) [[likely]]
+    return start().ok() ? result : nullptr;
+  const base::Span span(base::Activity::kCall, executable.name(), at);
+  return start().ok() ? result : nullptr;
+}
+
+}  // namespace
+
+Tensor known_program(std::string_view name, const KnownOptions& options,
+                     std::span<const KnownOperand> operands, Formula formula,
+                     std::optional<size_t> taken) {
+  if (Recorder::current() != nullptr) return {};
+  const bool may_take = taken && own_node(*operands[*taken].operand) != nullptr;
+  const auto words = options.words();
+  Key key{.name = name, .options = words.value_or(std::span<const int64_t>())};
+  Arguments arguments;
+  if (!words || !arguments.read(operands, key)) return {};
+  const SourceLocation at =
+      PublicCall::line_or(operands.empty() ? SourceLocation() : operands[0].operand->at());
+  const auto executable = program_of(key, formula, arguments.device(), at);
+  if (executable == nullptr || !arguments.put_numbers(operands)) return {};
+  runtime::ExecuteOptions how;
+  const void* memory = nullptr;  // that may be taken
+  if (may_take && is_worth_taking(*arguments.buffers()[*taken])) {
+    how.donate.push_back(static_cast<int>(*taken));
+    memory = runtime::address_of(*arguments.buffers()[*taken]);
+  }
+  BufferPtr result = run(*executable, arguments.buffers(), at, how);
+  if (result == nullptr) return {};
+  if (memory != nullptr && runtime::address_of(*result) == memory) count_in_place();
+  return tensor_of(std::move(result), at);
+}
+
+Tensor known_program(std::string_view name, const KnownOptions& options,
+                     std::initializer_list<KnownOperand> operands, Formula formula) {
+  return known_program(name, options, std::span(operands.begin(), operands.size()), formula);
+}
+
+}  // namespace heddle::trace_internal
