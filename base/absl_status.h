@@ -1,5 +1,5 @@
-// Errors for programs that use abseil: Status as absl::Status and back. heddle.h has it not, since
-// abseil's headers cost a user's file more than all of ours.
+// Errors for programs that use abseil: Status as absl::Status and back. heddle.h does not include
+// this, since abseil's headers cost a user's file more than all of ours.
 #pragma once
 
 #include "absl/status/status.h"
@@ -8,8 +8,7 @@
 
 namespace heddle {
 
-// The same code and message; the place in the user's program stands in the message, where it is
-// known.
+// The same code and message. The message has the place in the user's program, where it is known.
 [[nodiscard]] absl::Status to_absl(const Status& status);
 [[nodiscard]] Status from_absl(const absl::Status& status);
 

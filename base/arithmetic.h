@@ -1,4 +1,4 @@
-// Sums of sizes, which programs choose.
+// Sums of sizes. Programs choose the sizes, so a sum may overflow.
 #pragma once
 
 #include <cstdint>

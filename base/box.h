@@ -1,5 +1,5 @@
 // Box<T>: a T on the heap that copies, compares and moves like a T. Reading an empty one gives T{};
-// it equals only another empty one. For rare, large members: 8 bytes when unused.
+// it equals only another empty one. It is for rare, large members, and takes 8 bytes when unused.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Numbers and texts as bytes, for files and sockets: a number in 8 of them, the lowest first; a
-// text with its length before it.
+// Numbers and texts as bytes, for files and sockets. A number is 8 bytes, the lowest first; a text
+// has its length before it.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ inline void append_text(std::string_view text, std::string& to) {
   to += text;
 }
 
-// Take what append_..() wrote from the front; false where there is too little.
+// These read what append_..() wrote and remove it from the front. They return false if there is too
+// little.
 inline bool read_number(std::string_view& from, uint64_t& number) {
   if (from.size() < 8) return false;
   number = 0;

@@ -15,7 +15,7 @@ struct Counters {
   // loops and branches that found their computation in the combine cache
   int64_t combine_hits = 0;
   int64_t lowerings = 0;   // traced modules lowered to plain HLO
-  int64_t compiles = 0;    // modules that a backend compiled; none that a disk cache held
+  int64_t compiles = 0;    // modules that a backend compiled; not those from the disk cache
   int64_t executions = 0;  // runs of an executable
   int64_t uploads = 0;     // host to device copies
   int64_t upload_bytes = 0;
@@ -25,11 +25,11 @@ struct Counters {
   int64_t throttle_waits = 0;  // launches and uploads that waited for room on their device
   // C++ numbers, of at most 64 bytes each, that were arguments of a run; no uploads
   int64_t number_operands = 0;
-  // programs that the disk cache held, did not hold, and held in a form that was not taken
+  // programs that the disk cache had, did not have, and had in a form that it refused
   int64_t disk_hits = 0;
   int64_t disk_misses = 0;
   int64_t disk_refused = 0;
-  int64_t disk_read_bytes = 0;     // of programs that it held
+  int64_t disk_read_bytes = 0;     // of programs from the disk cache
   int64_t disk_written_bytes = 0;  // of programs for the next process
   static constexpr auto kFields = fields(
       field("traces", &Counters::traces), field("combine_hits", &Counters::combine_hits),

@@ -8,7 +8,7 @@ namespace heddle {
 namespace {
 
 struct Place {
-  std::recursive_mutex mutex;  // a sink may itself call what prints
+  std::recursive_mutex mutex;  // a sink may itself print
   DebugSink sink;
 };
 

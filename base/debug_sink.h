@@ -1,4 +1,4 @@
-// Where lines for people go that programs write while they run: debug_print and progress bars.
+// The sink for lines that programs write for people while they run: debug_print and progress bars.
 #pragma once
 
 #include <functional>
@@ -6,16 +6,16 @@
 
 namespace heddle {
 
-// Gets whole lines, each with its '\n'; of one thread at a time.
+// Gets whole lines, each with its '\n', from one thread at a time.
 using DebugSink = std::function<void(std::string_view lines)>;
 
-// Lines go to `sink` from now on; to stderr, where it is empty. Returns the sink before. Any thread
-// may. What runs already writes its next line to the new one.
+// Lines go to `sink` from now on, or to stderr if it is empty. Returns the previous sink. Any
+// thread may call this. A running program writes its next line to the new sink.
 DebugSink set_debug_sink(DebugSink sink);
 
 namespace debug_internal {
 
-// What a sink throws goes no further.
+// Swallows exceptions of the sink.
 void write_lines(std::string_view lines);
 bool has_debug_sink();
 

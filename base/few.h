@@ -1,4 +1,4 @@
-// Few<T, N>: a list of plain values, of which N lie in the list itself: it allocates when it has
+// Few<T, N>: a list of plain values. N of them lie in the list itself; it allocates when it has
 // more.
 #pragma once
 
@@ -42,7 +42,7 @@ class Few {
 
  private:
   size_t size_ = 0;
-  alignas(T) std::byte few_[N * sizeof(T)];  // all of them, where they are no more than N
+  alignas(T) std::byte few_[N * sizeof(T)];  // all of them, if they are at most N
   std::vector<T> many_;                      // else
 };
 

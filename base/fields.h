@@ -6,7 +6,7 @@
 //     static constexpr auto kFields = fields(field("padding", &PadAttrs::padding));
 //   };
 //
-// A struct in a function can have no static member; there a function does the same:
+// A struct in a function cannot have a static member; there a function does the same:
 //   static constexpr auto fields() { return heddle::fields(field("w", &Cell::w)); }
 //
 // A list that misses a member, or has one twice, does not compile where it is used.
@@ -40,7 +40,7 @@ constexpr base::Field<Struct, Member> field(std::string_view name, Member Struct
   return {name, member};
 }
 
-// A member that is data of the struct and no tensor: in a tree it is part of the structure.
+// A member that is data and not a tensor. In a tree it is part of the structure.
 template <class Struct, class Member>
 constexpr base::StaticField<Struct, Member> static_field(std::string_view name,
                                                          Member Struct::*member) {
@@ -56,7 +56,7 @@ namespace fields_internal {
 
 struct AnyValue {
   template <class T>
-  operator T() const;  // never defined: only asked whether a brace initialiser would compile
+  operator T() const;  // never defined: it only tests whether a brace initialiser would compile
 };
 
 template <class T, size_t... I>
@@ -115,7 +115,7 @@ constexpr bool is_same_field(const A& a, const B& b) {
 
 }  // namespace fields_internal
 
-// The number of the first field that has the member or the name of one before it; else kFieldCount.
+// The number of the first field with the member or the name of an earlier one; else kFieldCount.
 template <HasFields T>
 constexpr size_t repeated_field() {
   return std::apply(

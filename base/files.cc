@@ -110,7 +110,8 @@ Status NewFile::commit() {
   if (close(std::exchange(file_, -1)) != 0) return failed();
   if (rename(unfinished_.c_str(), target_.c_str()) != 0) return failed();
   unfinished_.clear();
-  // The name is on the disk once the folder is. Some file systems cannot say when: no error.
+  // The name is on the disk once the folder is. Some file systems cannot sync a folder; that is no
+  // error.
   const fs::path parent = fs::path(target_).parent_path();
   const int folder =
       ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -17,13 +17,13 @@
 
 namespace heddle::base {
 
-// The bytes of a regular file, as pages that the system reads when they are looked at. Another
-// program must not make the file shorter meanwhile: the system ends who reads what is gone. A file
-// that is replaced by another of its name, as NewFile does it, stays as it was.
+// The bytes of a regular file, as pages that the system reads at their first use. Another program
+// must not make the file shorter meanwhile: the system ends a process that reads bytes that are
+// gone. If another file takes its name, as NewFile does, the mapped file stays as it was.
 class MappedFile {
  public:
-  // errors: NotFound for what is not there, is no regular file or cannot be read; InvalidArgument
-  // for an empty path; ResourceExhausted where there is no room to map it
+  // errors: NotFound if it is not there, is no regular file or cannot be read; InvalidArgument for
+  // an empty path; ResourceExhausted if there is no room to map it
   static StatusOr<MappedFile> open(const std::string& path);
 
   MappedFile(MappedFile&& from) noexcept
@@ -39,15 +39,14 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// A file that has its name once it is whole and on the disk: until commit() what was there stays as
-// it was, and is left alone where writing fails. It is written beside its place, as
-// ".heddle-*.tmp", which goes with this object; a process that is killed leaves it behind.
+// A file that gets its name once it is whole and on the disk. Until commit(), and if writing fails,
+// the old file stays as it was. The bytes go to ".heddle-*.tmp" beside its place, which this object
+// removes; a process that is killed leaves it behind.
 class NewFile {
  public:
-  // Follows symbolic links: what they name is replaced, not they. A file that is there keeps its
-  // permissions.
-  // errors: InvalidArgument for an empty path; Unavailable where the file cannot be written, or is
-  // there and no regular file
+  // Follows symbolic links: it replaces the file that they name. An old file keeps its permissions.
+  // errors: InvalidArgument for an empty path; Unavailable if the file cannot be written, or is not
+  // a regular file
   static StatusOr<NewFile> create(const std::string& path);
 
   NewFile(NewFile&& from) noexcept
@@ -72,7 +71,7 @@ class NewFile {
         file_(file) {}
   [[nodiscard]] Status failed() const;
 
-  std::string path_, target_;  // as given; where its links lead
+  std::string path_, target_;  // as given; and where its links lead
   std::string unfinished_;     // empty: done
   int file_ = -1;
 };

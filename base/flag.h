@@ -1,5 +1,5 @@
-// Flag: what a public function takes as true or false. C++ turns 1 and "no" into true in silence;
-// neither compiles where a Flag is taken.
+// Flag: a parameter of a public function that is true or false. C++ turns 1 and "no" into true in
+// silence; neither compiles as a Flag.
 #pragma once
 
 #include <concepts>
@@ -7,8 +7,8 @@
 
 namespace heddle::base {
 
-// Takes a bool, or what has an operator bool, as an element of a vector<bool>; a lambda, which
-// converts to a bool by way of a pointer, does not compile. Is a bool wherever one is wanted.
+// Takes a bool, or a value with an operator bool, as an element of a vector<bool>. A lambda, which
+// converts to a bool by way of a pointer, does not compile. A Flag converts to bool.
 class Flag {
  public:
   constexpr Flag() = default;  // false
@@ -25,7 +25,7 @@ class Flag {
   bool value_ = false;
 };
 
-// A member of a struct that nobody writes, so that the members behind it are given by name. Then
+// A member of a struct that nobody writes, so that callers must name the members behind it. Then
 // {0, 1}, which could be the struct or a list, is the list.
 class OnlyByName {
  public:

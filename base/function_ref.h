@@ -1,5 +1,5 @@
-// FunctionRef<R(Args...)>: a callable by reference. Costs no allocation; valid while the callable
-// lives.
+// FunctionRef<R(Args...)>: a callable by reference. It allocates nothing, and is valid while the
+// callable lives.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ class FunctionRef<R(Args...)> {
         is_null_(is_null_function(f)) {}
 
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
-  // It stands for a callable that has nothing to call.
+  // Whether the callable has nothing to call.
   [[nodiscard]] bool is_null() const { return is_null_; }
 
  private:

@@ -1,5 +1,5 @@
 // Int: an axis, an index, a count or a size that a public function takes. C++ turns true, 'a' and
-// 2.5 into an int64_t in silence; none compiles where an Int is taken.
+// 2.5 into an int64_t in silence; none of them compiles as an Int.
 #pragma once
 
 #include <concepts>
@@ -17,7 +17,7 @@ template <class T>
 concept HasOperatorChar = requires(T x) {
   x.operator char();
 };
-// In braces no number is rounded.
+// Braces refuse a conversion that rounds a number.
 template <class T>
 concept BecomesInt = requires(T x) {
   int64_t{x};
@@ -42,8 +42,8 @@ constexpr bool is_int() {
     return std::is_enum_v<T>;
 }
 
-// Takes what is_int, and is an int64_t wherever one is wanted. An unsigned number beyond its range
-// is the greatest one, which no array has.
+// Takes what is_int allows, and converts to int64_t. An unsigned number beyond its range becomes
+// the greatest one, which no array has.
 class Int {
  public:
   template <class T>

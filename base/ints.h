@@ -28,10 +28,10 @@ concept HasDimensions = requires(const T& shape) {
   shape.dimensions();
 };
 
-// {2, 3}, {}, a range of integers, or one integer: a list of one. An element that is a bool or a
-// floating-point number does not compile, as one where an Int is taken; nor does a Shape. Is a
-// vector of int64_t wherever one is wanted. Braces reach the constructors element by element:
-// beside one of a std::initializer_list g++ 12 ignores the name in {.axis = 1}, and takes {1}.
+// {2, 3}, {}, a range of integers, or one integer, which is a list of one. A bool or a
+// floating-point number as an element does not compile, as for an Int; nor does a Shape. Ints
+// convert to a vector of int64_t. Braces reach the constructors element by element: beside a
+// constructor from a std::initializer_list, g++ 12 ignores the name in {.axis = 1} and takes {1}.
 class Ints {
  public:
   using Vector = std::vector<int64_t>;

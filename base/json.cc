@@ -5,7 +5,7 @@
 namespace heddle::base {
 namespace {
 
-// How many bytes the first character of UTF-8 takes; 0 where it is none.
+// How many bytes the first character takes in UTF-8; 0 if it is not UTF-8.
 size_t character_size(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return 1;

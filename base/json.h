@@ -6,7 +6,7 @@
 
 namespace heddle::base {
 
-// The text as a JSON string, quotes and escapes included. What is no UTF-8 becomes U+FFFD.
+// The text as a JSON string, quotes and escapes included. Bytes that are not UTF-8 become U+FFFD.
 std::string json_text(std::string_view text);
 
 }  // namespace heddle::base

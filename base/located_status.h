@@ -1,5 +1,5 @@
-// Errors that know the user's file and line: in their message's end and, as a payload, as data. A
-// text such as "[0:2]" may also be a range.
+// Errors that know the user's file and line: at the end of the message, and as data in a payload,
+// since a text such as "[0:2]" may also be a range.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace heddle {
 
-// An error with another message and what else `status` carries.
+// `status` with another message.
 [[nodiscard]] Status with_message(const Status& status, const std::string& text);
 
 [[nodiscard]] bool has_location(const Status& status);
 
-// Returns the error with " [place]" at the end of its message; one that has a place keeps it.
+// Returns the error with " [place]" at the end of its message. An error with a place keeps its own.
 [[nodiscard]] Status with_location(const Status& status, const std::string& place);
 
 }  // namespace heddle

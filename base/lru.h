@@ -10,8 +10,8 @@
 
 namespace heddle {
 
-// Key is compared by the predicate given to find(), so that a lookup need not build a Key. Hash64
-// values may collide.
+// find() compares keys by a predicate, so that a lookup need not build a Key. Hash64 values may
+// collide.
 template <class Key, class Value>
 class LruMap {
   struct Entry {
@@ -36,7 +36,7 @@ class LruMap {
     return nullptr;
   }
 
-  // Makes the entry of this value the most recent, where it is still there.
+  // Makes the entry of this value the most recent, if it is still there.
   void refresh(uint64_t hash, const Value& value) {
     auto [from, to] = by_hash_.equal_range(hash);
     for (; from != to; ++from) {
@@ -44,13 +44,14 @@ class LruMap {
     }
   }
 
-  // What a caller destroys once its lock is open: values may run a user's code at their end.
+  // Entries that the caller destroys after it opens its lock: values may run a user's code at their
+  // end.
   class Dropped {
     friend LruMap;
     std::list<Entry> entries_;
   };
 
-  // Adds an entry (the caller made sure that there is none) and drops what is over capacity.
+  // Adds an entry and drops those over capacity. The caller made sure that there is no such entry.
   Value& insert(uint64_t hash, Key key, Value value, Dropped& dropped) {
     entries_.push_front({hash, std::move(key), std::move(value)});
     by_hash_.emplace(hash, entries_.begin());

@@ -3,8 +3,8 @@
 namespace heddle::base::pool_internal {
 namespace {
 
-// None: the lists are as they began. What a thread frees in its last moments, when its variables
-// are being destroyed, is not kept.
+// kNone: the lists are as they began. The pool does not keep blocks that a thread frees in its last
+// moments, when its variables are being destroyed.
 enum class Life : uint8_t { kNone, kRuns, kEnds };
 constinit thread_local Life life = Life::kNone;
 

@@ -1,7 +1,7 @@
-// Pooled<T>: an allocator for objects that come and go by the thousand, one at a time: a thread
-// keeps a few freed blocks of each size and hands them out again, which costs a fifth of malloc()
-// and free(). For std::allocate_shared; a block may be freed by any thread. Builds with a
-// sanitizer keep none, so that a use after free is found.
+// Pooled<T>: an allocator for objects that come and go by the thousand, one at a time. A thread
+// keeps a few freed blocks of each size for the next objects, which costs a fifth of malloc() and
+// free(). It is for std::allocate_shared; any thread may free a block. Builds with a sanitizer keep
+// no blocks, so that it finds a use after free.
 #pragma once
 
 #include <cstddef>
@@ -32,11 +32,11 @@ struct Block {
 };
 struct Free {
   Block* first = nullptr;
-  uint16_t room = 0;  // how many more may be kept; 0 before the thread is known to give all back
+  uint16_t room = 0;  // how many more it may keep; 0 until the thread is set to free all at its end
 };
 inline constinit thread_local Free free_blocks[kSizes];
 
-// Frees `block`, or keeps it: where a list is full, or the thread's first, or its last.
+// Frees or keeps `block` if the list is full, or if it is the thread's first or last.
 void give_to_full(void* block, size_t number) noexcept;
 
 }  // namespace pool_internal

@@ -32,15 +32,16 @@ struct Event {
 
 struct ThreadEvents {
   int number = 0;
-  std::mutex mutex;  // of the thread, and of who writes a file
+  std::mutex mutex;  // guards the events between their thread and the one that writes a file
   std::vector<Event> events;
 };
 
-// Of all threads, also those that have ended. Never destroyed: threads may outlive main().
+// The events of all threads, also of those that have ended. Never destroyed: threads may outlive
+// main().
 struct Log {
   std::mutex mutex;
   std::vector<std::shared_ptr<ThreadEvents>> threads;
-  int profiles = 0;  // that are going on
+  int profiles = 0;  // how many are going on
   int next_number = 1;
   std::atomic<int64_t> kept{0}, dropped{0};
 };
@@ -60,7 +61,7 @@ ThreadEvents& of_this_thread() {
   return *events;
 }
 
-// With the log's mutex held. Threads that have ended go.
+// Call it with the log's mutex locked. It removes threads that have ended.
 void forget_all(Log& all) {
   std::erase_if(all.threads, [](const auto& thread) { return thread.use_count() == 1; });
   for (const auto& thread : all.threads) {
@@ -97,7 +98,7 @@ Status not_written(const std::string& path) {
   return make_error(StatusCode::kUnavailable, "profile: ", path, " cannot be written");
 }
 
-// With the log's mutex held.
+// Call it with the log's mutex locked.
 Status write(const std::string& path, Log& all, int64_t start_ns) {
   std::ofstream out(path, std::ios::binary);
   out << "{\"displayTimeUnit\": \"ns\", \"otherData\": {\"dropped\": " << all.dropped
@@ -143,7 +144,7 @@ void profile_process(const std::string& path) {
   process = getpid();
   of_process = new Profile(path);
   std::atexit([] {
-    if (getpid() == process) delete of_process;  // else a child that was forked ends
+    if (getpid() == process) delete of_process;  // else a forked child ends
   });
 }
 

@@ -6,7 +6,7 @@
 //     for (const Batch& batch : batches) state = step(state, batch);
 //   }
 //
-// HEDDLE_TRACE=FILE does so for a whole process. Each thread has its row: traces, transforms,
+// HEDDLE_TRACE=FILE makes one of a whole process. Each thread has its row: traces, transforms,
 // passes, compiles, calls with the user's line, runs, transfers, waits.
 #pragma once
 
@@ -19,20 +19,20 @@ namespace heddle {
 
 class [[nodiscard]] Profile {
  public:
-  // Starts. A file that cannot be written is told on stderr at once, and by finish().
+  // Starts. If the file cannot be written, stderr says so at once, and so does finish().
   explicit Profile(std::string path);
-  // Writes the file, unless finish() did. Not before what is to be seen is done: a run whose
-  // results are pending shows its launch alone.
+  // Writes the file, unless finish() did. End it after the work is done: a run whose results are
+  // pending shows its launch only.
   ~Profile();
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  // Writes the file; what began before the profile is not in it. Once: later calls return the
-  // same.
-  // errors: Unavailable where the file cannot be written
+  // Writes the file. Spans that began before the profile are not in it. Later calls do nothing and
+  // return the same.
+  // errors: Unavailable if the file cannot be written
   Status finish();
 
-  // Spans that all threads together keep; what is more is counted in the file and not kept.
+  // The most spans of all threads together. The file counts the others.
   static constexpr int64_t kMaxSpans = 1'000'000;
 
  private:

@@ -1,6 +1,6 @@
 // Bytes that can tell whether they are whole: a mark, a checksum, then parts with their lengths.
-// For files that may be cut off, changed or exchanged for another. Whoever can write a checksum can
-// write such bytes: they are no signature.
+// They are for files that may be cut off, changed or exchanged for another. The checksum is no
+// signature: anybody can write one.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace heddle::base {
 
 struct Sealed {
   std::string_view about;  // for people
-  std::string_view key;    // what the payload is of
+  std::string_view key;    // says what the payload belongs to
   std::string_view payload;
 };
 

@@ -79,7 +79,7 @@ size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Environments are anybody's: no control characters, and no long texts.
+// Anybody may set a variable: no control characters, and no long texts.
 std::string quoted(std::string_view text) {
   constexpr size_t kMost = 100;
   std::string out = "\"";
@@ -117,14 +117,14 @@ void tell_once() {
   });
 }
 
-// What is in force, and whether it is the environment's.
+// The value in force, and whether it is from the environment.
 struct Value {
   std::string text;
   bool is_set;
 };
 Value value_of(const Row& row) {
   std::string set = base::environment_variable(row.name.data());
-  // Plugins are read as far as they can be, and errors of those that are asked for have words.
+  // Plugins are read as far as possible. A plugin that a program asks for has errors of its own.
   const bool is_used = row.name == kPlugins || wanted(row, set).empty();
   if (!set.empty() && is_used) return {std::move(set), true};
   return {std::string(row.fallback), false};

@@ -4,9 +4,9 @@
 //   if (setting<Setting::kPerf>()) ..                        // bool
 //   const std::string folder = setting<Setting::kDump>();
 //
-// The first that is read tells on stderr, once a process, which variables named HEDDLE_.. nothing
-// reads, with the nearest name, and which have a value that is none: the default stands there. A
-// process with more rights than its caller (setuid) has the defaults.
+// The first read writes to stderr, once a process, which variables named HEDDLE_.. nothing reads,
+// with the nearest name, and which have an invalid value: those have their default. A process with
+// more rights than its caller (setuid) has the defaults.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +62,8 @@ std::string text(Setting which);
 
 }  // namespace settings_internal
 
-// The value now, or the default. An empty value is none. Flags are 1, on, yes, true and 0, off, no,
-// false.
+// The current value, or the default. An empty value counts as not set. Flags are 1, on, yes, true
+// and 0, off, no, false.
 template <Setting which>
 [[nodiscard]] auto setting() {
   using settings_internal::Type;
@@ -76,19 +76,19 @@ template <Setting which>
 // A row of `heddle info`.
 struct SettingValue {
   std::string name;
-  std::string value;    // that is in force; "" where there is none
+  std::string value;    // in force; "" if there is none
   std::string from;     // "environment", "default"
   std::string meaning;
 };
 // All but those of tests, in the order of the list.
 [[nodiscard]] std::vector<SettingValue> settings();
 
-// What is wrong with the environment, a sentence each. What is told of the first read.
+// What is wrong with the environment, a sentence each. The first read writes these to stderr.
 [[nodiscard]] std::vector<std::string> setting_problems();
 
 namespace base {
 
-// A variable that is not Heddle's, as HOME; empty where there is none, and in a setuid process.
+// A variable that is not Heddle's, as HOME; empty if there is none, and in a setuid process.
 [[nodiscard]] std::string environment_variable(const char* name);
 [[nodiscard]] bool has_environment_variable(const char* name);
 

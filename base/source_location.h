@@ -15,7 +15,7 @@ struct SourceLocation {
   uint32_t line = 0;
 
   constexpr SourceLocation() = default;
-  template <class File>  // no 0 is a file: in array(values, {0, 3}) the braces are a shape
+  template <class File>  // 0 is no file: in array(values, {0, 3}) the braces are a shape
   requires std::is_convertible_v<File, const char*>
   constexpr SourceLocation(File file, uint32_t line) : file(file), line(line) {}
 

@@ -36,7 +36,7 @@ void add_time(Activity activity, int64_t ns, int64_t own_ns, bool is_outermost) 
   if (is_outermost) add(total.total_ns, ns);
 }
 
-// Once a process: what the environment asks for.
+// Reads what the environment asks for, once a process.
 void look_at_environment() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -105,7 +105,7 @@ std::vector<Timer> timers() {
 
 void set_timing(bool is_on) {
   using namespace base::span_internal;
-  (void)base::is_observed();  // what the environment says comes first
+  (void)base::is_observed();  // reads the environment first
   if (is_on)
     observers.fetch_or(kTimes);
   else

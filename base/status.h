@@ -39,7 +39,7 @@ enum class StatusCode : int32_t {
   kUnauthenticated = 16,
 };
 
-// "INVALID_ARGUMENT"; the number of a code that is none.
+// "INVALID_ARGUMENT"; for an unknown code its number.
 [[nodiscard]] std::string to_string(StatusCode code);
 
 // Success, which is a null pointer, or an error: a code, a message and, where it is known, the
@@ -64,14 +64,14 @@ class [[nodiscard]] Status {
   [[nodiscard]] StatusCode code() const;
   [[nodiscard]] std::string_view message() const;  // empty for success
 
-  // The first error of several: takes `next` where this one is success.
+  // The first error of several: takes `next` if this one is success.
   void update(Status next) {
     if (ok()) *this = std::move(next);
   }
 
-  // The place, "file:line"; empty where it is not known. See base/located_status.h.
+  // The place, "file:line"; empty if it is not known. See base/located_status.h.
   [[nodiscard]] std::string_view location() const;
-  // Of an error.
+  // Only for an error.
   void set_location(std::string_view location);
 
   friend bool operator==(const Status& a, const Status& b);
@@ -88,15 +88,15 @@ class [[nodiscard]] Status {
 };
 
 namespace status_internal {
-[[nodiscard]] Status without_value();              // of a StatusOr that nothing was put into
+[[nodiscard]] Status without_value();              // for a StatusOr without a value
 [[nodiscard]] Status not_an_error();               // for a StatusOr made of success
 [[noreturn]] void no_value(const Status& status);  // throws std::logic_error with its message
 template <class T>
 inline constexpr bool kIsStatusOr = false;
 }  // namespace status_internal
 
-// A value, or the error that there is none for. Reading the value of an error throws
-// std::logic_error with its message: ask ok() first.
+// A value, or the error in its place. Reading the value of an error throws std::logic_error with
+// its message: ask ok() first.
 template <class T>
 class [[nodiscard]] StatusOr {
  public:
@@ -110,7 +110,7 @@ class [[nodiscard]] StatusOr {
       explicit(!std::is_convertible_v<U&&, T>) StatusOr(U&& value)
       : value_(std::in_place, std::forward<U>(value)) {}
 
-  // An error; success is one too here, of whoever wrote it.
+  // An error. Success becomes an error too here: a bug of the caller.
   StatusOr(Status error) : status_(std::move(error)) {
     if (status_.ok()) status_ = status_internal::not_an_error();
   }
@@ -141,7 +141,7 @@ class [[nodiscard]] StatusOr {
   [[nodiscard]] T* operator->() { return &*checked(); }
   [[nodiscard]] const T* operator->() const { return &*checked(); }
 
-  // The value, or `other` in its place.
+  // The value, or `other` for an error.
   template <class U>
   [[nodiscard]] T value_or(U&& other) const& {
     return value_.value_or(std::forward<U>(other));
@@ -200,8 +200,8 @@ template <class... Parts>
   return make_error(StatusCode::kNotFound, parts...);
 }
 
-// The program is legal, but this part of it is not offered here; the text says what is and how to
-// go on.
+// The program is legal, but Heddle does not offer this part of it here. The text says what it
+// offers and how to go on.
 template <class... Parts>
 [[nodiscard]] Status unimplemented(const Parts&... parts) {
   return make_error(StatusCode::kUnimplemented, parts...);
@@ -232,7 +232,7 @@ template <class... Parts>
 #define HEDDLE_CONCAT_INNER(a, b) a##b
 #define HEDDLE_CONCAT(a, b) HEDDLE_CONCAT_INNER(a, b)
 
-// Macros, since only a macro can return from the caller.
+// These are macros, since only a macro can return from the caller.
 #define HEDDLE_RETURN_IF_ERROR(expr)                                                           \
   do {                                                                                         \
     if (::heddle::Status heddle_status_ = (expr); !heddle_status_.ok()) return heddle_status_; \

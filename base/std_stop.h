@@ -1,4 +1,5 @@
-// A std::stop_token, as of a std::jthread, for runs. heddle.h has it not, since it brings threads.
+// A std::stop_token, as of a std::jthread, for runs. heddle.h does not include this, since it
+// brings threads.
 #pragma once
 
 #include <memory>

@@ -5,8 +5,8 @@
 //   .. on another thread: source.request_stop();
 //   slow(state);  // Error (Cancelled) with the line of the loop that it was in
 //
-// One flag, since machine code reads it in its loops. A std::stop_token becomes a token by
-// base/std_stop.h.
+// It is one flag, since machine code reads it in its loops. base/std_stop.h makes a token of a
+// std::stop_token.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace heddle {
 
 class StopToken {
  public:
-  StopToken() = default;  // that never asks
+  StopToken() = default;  // a token that never asks
   explicit StopToken(std::shared_ptr<const std::atomic<bool>> flag) : flag_(std::move(flag)) {}
 
   // Someone may ask.
@@ -25,7 +25,7 @@ class StopToken {
   [[nodiscard]] bool stop_requested() const {
     return flag_ != nullptr && flag_->load(std::memory_order_relaxed);
   }
-  // Null where nobody may ask.
+  // Null if nobody may ask.
   [[nodiscard]] const std::atomic<bool>* flag() const { return flag_.get(); }
 
  private:
@@ -36,7 +36,7 @@ class StopToken {
 class StopSource {
  public:
   [[nodiscard]] StopToken token() const { return StopToken(flag_); }
-  // From any thread. Runs that have one of its tokens end soon, and none with such begins.
+  // Any thread may call it. Runs that have one of its tokens end soon, and no other one begins.
   void request_stop() { flag_->store(true, std::memory_order_relaxed); }
 
  private:

@@ -12,7 +12,7 @@ namespace strings_internal {
 
 inline void append_to(std::string& out, std::string_view text) { out.append(text); }
 inline void append_to(std::string& out, char c) { out.push_back(c); }
-template <std::same_as<bool> T>  // a template, or pointers would convert to bool
+template <std::same_as<bool> T>  // a template, since otherwise pointers would convert to bool
 void append_to(std::string& out, T b) {
   out.append(b ? "true" : "false");
 }

@@ -1,6 +1,6 @@
 // FlushSubnormals: while it lives, this thread takes subnormal f32 and f64 numbers for zero, as
-// operands and as results. XLA's CPU backend always computes so; Heddle keeps subnormals unless
-// told. FloatControl: what a thread that helps another one has to take over.
+// operands and as results. XLA's CPU backend always computes so; Heddle keeps subnormals by
+// default. FloatControl: the state that a helping thread takes from the thread that it helps.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace heddle {
 
 class FlushSubnormals {
  public:
-  // Does nothing where `flush` is false, or the processor is neither x86-64 nor 64-bit Arm.
+  // Does nothing if `flush` is false, or if the processor is neither x86-64 nor 64-bit Arm.
   explicit FlushSubnormals(bool flush = true);
   ~FlushSubnormals();
   FlushSubnormals(const FlushSubnormals&) = delete;

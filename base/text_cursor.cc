@@ -51,7 +51,7 @@ int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// The index after the group's last brace, or npos where it is not closed.
+// The index after the group's last brace, or npos if it is not closed.
 size_t braces_end(std::string_view text, size_t at) {
   bool quoted = false;
   for (size_t depth = 0; at < text.size(); ++at) {
@@ -171,7 +171,7 @@ bool TextCursor::read_string(std::string& value) {
   return fail_at(start, base::invalid_argument("the string that starts here is not closed"));
 }
 
-// At the backslash; leaves the cursor on the escape's last character.
+// Begins at the backslash, and leaves the cursor on the escape's last character.
 bool TextCursor::read_escape(std::string& value) {
   static constexpr std::string_view kLetters = "abfnrtv\\'\"?`",
                                     kMeanings = "\a\b\f\n\r\t\v\\'\"?`";

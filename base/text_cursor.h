@@ -1,15 +1,15 @@
 // TextCursor: reads text token by token, without copies.
 //
-// Blanks and comments (`/* .. */`, and `//` to the end of the line) are skipped before every token.
-// The first error is kept with its place, and every reading function returns false from then on or
-// moves nothing, so that callers chain them:
+// It skips blanks and comments (`/* .. */`, and `//` to the end of the line) before every token. It
+// keeps the first error with its place. From then on every reading function returns false or moves
+// nothing, so that callers chain them:
 //
 //   bool read_pair(TextCursor& in, Pair& pair) {
 //     return in.expect('(') && in.read_int(pair.first) && in.expect(',') &&
 //     in.read_int(pair.second) && in.expect(')');
 //   }
 //
-// Lines and columns are only counted for an error's message.
+// It counts lines and columns only for an error's message.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class TextCursor {
   // `text` must outlive the cursor and the views it returns.
   explicit TextCursor(std::string_view text) : text_(text) {}
 
-  // The next character that is no blank and in no comment; '\0' at the end and after an error.
+  // The next character outside of blanks and comments; '\0' at the end and after an error.
   char peek() {
     if (at_ < text_.size() && text_[at_] > '/') return text_[at_];
     skip_blanks();
@@ -49,27 +49,27 @@ class TextCursor {
   }
   bool accept(std::string_view token);      // punctuation: "->", "<="
   bool accept_word(std::string_view word);  // a whole word
-  // The same, or an error that says what stands here instead.
+  // The same, or an error that says what is here instead.
   bool expect(char c) { return accept(c) || fail_expected(std::string_view(&c, 1)); }
   bool expect(std::string_view token) { return accept(token) || fail_expected(token); }
 
-  // A letter or `_`, then letters, digits and `_ . -`, up to a "->". Empty, without an error, where
+  // A letter or `_`, then letters, digits and `_ . -`, up to a "->". Empty, without an error, if
   // there is none.
   std::string_view word();
   [[nodiscard]] std::string_view peek_word();
-  // Letters, digits and `_ . + -`, starting with anything but a letter: what a number is made of.
-  // Empty where there is none.
+  // The characters of a number: letters, digits and `_ . + -`, not beginning with a letter. Empty
+  // if there is none.
   std::string_view number();
 
   bool read_int(int64_t& value);
   bool read_bool(bool& value);
-  // In single or double quotes, C escapes undone.
+  // Reads text in single or double quotes and undoes C escapes.
   bool read_string(std::string& value);
-  // A group in braces with everything in it, as it stands; braces inside double quotes do not
+  // Reads a group in braces with everything in it, unchanged. Braces inside double quotes do not
   // count.
   bool read_braces(std::string_view& value);
 
-  // Place of the next token, to come back to or to point at.
+  // The place of the next token, for rewind() or for an error.
   [[nodiscard]] size_t position() {
     skip_blanks();
     return at_;
@@ -107,7 +107,8 @@ class TextCursor {
   Status status_;
 };
 
-// "12:7: message", the line, and a caret under column 7. Of long lines, what is around the place.
+// "12:7: message", the line, and a caret under column 7. Of a long line it shows the part around
+// the place.
 std::string point_at(std::string_view text, size_t position, std::string_view message);
 
 // `text` in double quotes, escaped so that read_string() undoes it: \n \r \t \" \' \\, other

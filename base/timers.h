@@ -1,4 +1,4 @@
-// Timers: how long Heddle took for what, in all threads, since the process began.
+// Timers: how long each activity of Heddle took, in all threads, since the process began.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct Timer {
 };
 [[nodiscard]] std::vector<Timer> timers();
 
-// Calls, runs and transfers are timed from now on, or not any more: some 0.03 us each.
-// HEDDLE_REPORT times them too. The others, "trace" to "disk", always are.
+// Starts or stops the timing of calls, runs and transfers, which costs some 0.03 us each.
+// HEDDLE_REPORT times them too. The others, "trace" to "disk", are always timed.
 void set_timing(bool is_on);
 
 }  // namespace heddle

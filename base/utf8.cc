@@ -7,7 +7,7 @@
 namespace heddle::base {
 namespace {
 
-// The length of the UTF-8 character that starts at text[i]; 0 if none does.
+// The length of the UTF-8 character that starts at text[i]; 0 if there is none.
 size_t character_at(std::string_view text, size_t i) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
   unsigned char first = byte(i);

@@ -1,4 +1,4 @@
-// Names in files and protos: UTF-8, and what may be shown.
+// Names in files and protos: whether they are UTF-8, and whether they may be shown.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@ namespace heddle::base {
 
 bool is_valid_utf8(std::string_view text);
 
-// The text, with a question mark for each byte that is of no character.
+// The text, with a question mark for each byte outside of a character.
 std::string valid_utf8(std::string text);
 
-// Whether a terminal could take a part of it as a command: for names of files' making, which
+// Whether a terminal could take a part of it as a command. It is for names from files, which
 // messages show.
 bool has_control_characters(std::string_view text);
 
-// The text, with \\n, \\t or \\x1b for each of those, and for each byte that is of no character.
+// The text, with \\n, \\t or \\x1b for each control character, and for each byte outside of a
+// character.
 std::string printable(std::string_view text);
 
 }  // namespace heddle::base

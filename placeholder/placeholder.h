@@ -24,12 +24,13 @@ using ValueId = uint64_t;
 // Safe from any thread.
 [[nodiscard]] ValueId next_value_id();
 
-// Where a value stands. A program may be traced on any of them, and run on kPending and kReady.
+// The state of a value. A program may be traced on a value of any state, and run on kPending and
+// kReady.
 enum class ValueState : uint8_t {
   kPlaceholder,  // a type and an id; there is no buffer, and none is on its way
-  kPending,      // a run that was started will fill the buffer
+  kPending,      // a run that has started will fill the buffer
   kReady,        // the bytes are there, or the run that should have made them has failed
-  kDonated,      // the buffer was given to a run, or released: it cannot be read any more
+  kDonated,      // a run has taken the buffer, or it was released: nobody can read it any more
 };
 [[nodiscard]] std::string_view to_string(ValueState state);
 
@@ -37,13 +38,13 @@ struct Placeholder {
   ValueId id = 0;
   Shape shape;
   SourceLocation where;                           // the user's line that made it
-  std::shared_ptr<const hlo::Sharding> sharding;  // null: not said
+  std::shared_ptr<const hlo::Sharding> sharding;  // null: none given
 };
 
 // Returns "placeholder #12 bf16[126,16384,53248] made at train.cc:41".
 [[nodiscard]] std::string to_string(const Placeholder& placeholder);
 
-// What reading the value of a placeholder gives.
+// The error of reading the value of a placeholder.
 // returns  FailedPrecondition that names it, its shape, the line that made it, and the repair
 [[nodiscard]] Status read_error(const Placeholder& placeholder);
 

@@ -1,4 +1,4 @@
-// Signature: the type of a traced function. Its leaves in tree order, each with its path.
+// Signature: the type of a traced function. It has the leaves in tree order, each with its path.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What spans leave behind while somebody keeps a profile.
+// The events that spans leave while somebody makes a profile.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace heddle::base {
 
-// Keeps a span of this thread, where there is room.
+// Keeps a span of this thread, if there is room.
 void keep_event(Activity activity, std::string_view name, std::string_view place, int64_t bytes,
                 int64_t start_ns, int64_t end_ns);
 
