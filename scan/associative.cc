@@ -55,7 +55,7 @@ class AssociativeScan {
     return out;
   }
 
-  // Two slabs combined: the function's body, traced once for each size, in place.
+  // Combines two slabs: the function's body, traced once for each size, in place.
   [[nodiscard]] Leaves combine(const Leaves& left, const Leaves& right) const {
     Leaves operands = left;
     operands.insert(operands.end(), right.begin(), right.end());
@@ -94,8 +94,8 @@ class AssociativeScan {
     }
   }
 
-  // even[0], odd[0], even[1], ..: as a new minor axis of two, flattened; an odd count keeps its
-  // last even element.
+  // even[0], odd[0], even[1], ..: a new minor axis of two, flattened. Of an odd count the last even
+  // element stays.
   [[nodiscard]] Tensor interleave(const Tensor& even, const Tensor& odd) const {
     int64_t pairs = odd.shape().dimension(axis_);
     Tensor head = slice_in_dim({even, at_}, 0, pairs, 1, axis_);
@@ -145,11 +145,11 @@ std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements
 
 namespace {
 
-// XLA's ReduceWindowRewriter has it so: tiles of 16 elements.
+// XLA's ReduceWindowRewriter has tiles of 16 elements too.
 constexpr int64_t kTile = 16;
 
-// Rows [n, ..] to the combination of all up to each: the first starts it, so that no identity is
-// needed.
+// For each of the rows [n, ..] the combination of all up to it. The first row starts it, so that no
+// identity is needed.
 template <class Combine>
 Tensor up_to_each(const Tensor& rows, SourceLocation at) {
   const int64_t n = rows.dim(0);
@@ -165,7 +165,8 @@ Tensor up_to_each(const Tensor& rows, SourceLocation at) {
   return concat({first, rest}, 0, at);
 }
 
-// Rows [n, ..] to the combination of all from each on, also taken from the lower to the higher.
+// For each of the rows [n, ..] the combination of all from it on, also from the lower to the
+// higher.
 template <class Combine>
 Tensor from_each(const Tensor& rows, SourceLocation at) {
   const int64_t n = rows.dim(0);
@@ -184,8 +185,8 @@ Tensor from_each(const Tensor& rows, SourceLocation at) {
   return scan(step, rows, later, {}, at).first;
 }
 
-// Rows [n, ..]: those of a tile, then the totals of tiles, each tile with what is before (behind)
-// it.
+// Running results of rows [n, ..]: within a tile, then of the totals of tiles, then each tile with
+// the total before (behind) it.
 template <class Combine>
 Tensor in_tiles(const Tensor& rows, double identity, bool reverse, SourceLocation at) {
   const int64_t n = rows.dim(0), tiles = (n + kTile - 1) / kTile;
@@ -203,7 +204,7 @@ Tensor in_tiles(const Tensor& rows, double identity, bool reverse, SourceLocatio
   const auto part = [&](const Tensor& x, int64_t axis, int64_t from, int64_t to) {
     return slice_in_dim({x, at}, from, to, 1, axis);
   };
-  // Of what is before each tile but the first (behind each but the last): [tiles - 1, ..].
+  // The totals before each tile but the first (behind each but the last): [tiles - 1, ..].
   Tensor total =
       squeeze({reverse ? part(within, 0, 0, 1) : part(within, 0, kTile - 1, kTile), at}, {0});
   total = in_tiles<Combine>(total, identity, reverse, at);
@@ -218,8 +219,8 @@ Tensor in_tiles(const Tensor& rows, double identity, bool reverse, SourceLocatio
 }
 
 // `exact`: any order of combining gives the same, so that the reverse is the running result of the
-// array from its end. `identity` fills the last tile of the other reverse; what is combined
-// forwards never gets to see it.
+// array from its end. `identity` fills the last tile of the other reverse; no forward result reads
+// it.
 template <class Combine>
 Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, bool reverse,
                   bool exact, double identity, Combine) {

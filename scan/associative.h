@@ -20,7 +20,7 @@ struct AssociativeScanOptions {
 
 namespace scan_internal {
 
-// `fn` takes the leaves of the left and then those of the right elements.
+// `fn` takes the leaves of the left elements and then those of the right ones.
 std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements,
                                     const AssociativeScanOptions& options, SourceLocation at);
 
@@ -100,10 +100,10 @@ inline Tensor associative_scan(trace_internal::ByName<Operand, Operand> fn, cons
 
 // Inclusive running results along an axis. The dtype stays; pred is counted in s32 by sums and
 // products and refused by the others. Elements are combined one after the other in tiles of 16,
-// then the totals of tiles likewise, then each tile with what is before it. So jax has it on a CPU,
-// whose bits sums and products have, also in reverse; 4096 ones in bf16 are 4096. source: XLA's
-// ReduceWindowRewriter. cost: two combinations an element (16 where floats are combined in reverse)
-// in 16 log16(n) steps; errors grow as the logarithm of n
+// then the totals of tiles in the same way, then each tile with the total before it. jax does the
+// same on a CPU, and sums and products have its bits, also in reverse; 4096 ones in bf16 are 4096.
+// source: XLA's ReduceWindowRewriter. cost: two combinations an element (16 where floats are
+// combined in reverse) in 16 log16(n) steps; errors grow as the logarithm of n
 Tensor cumsum(Operand x, base::Int axis = 0, base::Flag reverse = false);
 // Running products along an axis.
 Tensor cumprod(Operand x, base::Int axis = 0, base::Flag reverse = false);

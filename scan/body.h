@@ -1,5 +1,5 @@
-// How the typed loop functions hand their callables to the untyped ones: a body on flat leaves,
-// with what is needed to name and find it.
+// How the typed loop functions pass their callables to the untyped ones: a body on flat leaves, and
+// what names and finds it.
 #pragma once
 
 #include <span>
@@ -15,37 +15,37 @@
 
 namespace heddle::scan_internal {
 
-// Runs the user's callable on leaves; gives its result's leaves, and one TreeSpec for each part of
-// the result (carry, ys).
+// Runs the user's callable on leaves. Gives the leaves of its result, and one TreeSpec for each
+// part of the result (carry, ys).
 using FlatBody =
     base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>, std::vector<TreeSpec>&)>;
 
-// A callable, and how it is run on leaves.
+// A callable, and how to run it on leaves.
 struct Callable {
   Identity identity;
   const void* types = nullptr;  // tag of what runs it: one for each loop function, its callable's
                                 // type, const or not, and the types of the arguments
   FlatBody run;
   std::string_view name = {};  // of a named Function
-  bool is_own = false;         // Heddle's, so that its trace is none of the user's
+  bool is_own = false;         // Heddle's: its trace does not count as one of the user's
 };
 
-// `run` is a lambda of the loop function: a type of its own for each callable and argument types,
+// `run` is a lambda of the loop function. It has its own type for each callable and argument types,
 // so that a callable with several overloads has one body for each. It must outlive the Callable.
 template <class Fn, class Run>
 Callable callable_of(const Fn& fn, Run& run) {
   return {identity_of(fn), type_tag<Run>(), run, name_of(fn)};
 }
 
-// One argument tree of a loop: its leaves, what its type does not say, and, only when needed
-// (errors), its structure.
+// One argument tree of a loop: its leaves, what its type does not say, and, only for errors, its
+// structure.
 struct Argument {
   std::vector<Tensor> leaves;
   std::string structure;
   base::FunctionRef<TreeSpec()> spec;
 };
 
-// Appends lengths of vectors, keys of maps and presence of optionals: nothing for trees whose type
+// Appends lengths of vectors, keys of maps and presence of optionals. Appends nothing if the type
 // says it all.
 template <Tree T>
 void append_structure(std::string& out, const T& tree) {

@@ -1,4 +1,4 @@
-// Bounds of the combine cache (scan/combine_cache.h says what it holds).
+// Bounds of the combine cache (see scan/combine_cache.h).
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,14 @@
 
 namespace heddle {
 
-// Entries that each level of the combine cache may hold (default 4096). Whole scans outside traces,
-// which hold programs, are at most as many, and never more than 1024.
+// The most entries of each level of the combine cache (default 4096). Whole scans outside traces,
+// which have programs, are at most as many, and never more than 1024.
 size_t combine_cache_capacity();
-// Sets it; the least recently used entries that are too many go.
+// Sets it. The least recently used entries over it go.
 void set_combine_cache_capacity(size_t entries);
-// Entries held now, level 1 and level 2.
+// The current number of entries, level 1 and level 2.
 std::pair<size_t, size_t> combine_cache_size();
-// Forgets all; captured tensors that named Functions kept are released.
+// Forgets all entries, and releases the tensors that named Functions captured.
 void clear_combine_cache();
 
 }  // namespace heddle

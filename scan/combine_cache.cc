@@ -65,7 +65,7 @@ BodyPtr find_body(const BodyKey& key) {
 
 void keep_body(BodyKey key, BodyPtr body) {
   uint64_t hash = key.hash();
-  ByIdentity::Dropped dropped;  // bodies hold captured tensors
+  ByIdentity::Dropped dropped;  // bodies own captured tensors
   std::lock_guard lock(cache().mutex);
   if (cache().by_identity.find(hash, [&](const BodyKey& other) { return key == other; })) return;
   cache().by_identity.insert(hash, std::move(key), std::move(body), dropped);

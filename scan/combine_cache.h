@@ -1,11 +1,10 @@
-// The combine cache: traced bodies of loops and branches, kept so that equal ones are one
-// computation.
+// The combine cache: traced bodies of loops and branches. Equal bodies are one computation.
 //
 // Level 1, promise: the body of a named Function, with the same argument types and structure, is
-// not traced again. Level 2, structure: a body that was traced is compared with the last trace at
-// its place (trace/replay.h). Where it differs, it is looked up by the hash of its canonical form,
-// then by full equality. An equal one gives the same computation, so that lowering and compiling
-// happen once. A hash collision costs a comparison, never a wrong result. Both levels hold at most
+// not traced again. Level 2, structure: a new trace is compared with the last trace at its place
+// (trace/replay.h). If it differs, the cache looks it up by the hash of its canonical form, then by
+// full equality. An equal one gives the same computation, so that lowering and compiling happen
+// once. A hash collision costs a comparison, never a wrong result. Both levels have at most
 // capacity() entries each, and the least recently used goes first; each thread also keeps the last
 // traces at 1024 places. Safe from any thread.
 #pragma once
@@ -25,8 +24,8 @@ namespace heddle::scan_internal {
 
 using trace_internal::Fragment;
 
-// What level 1 is keyed by. `types` stands for the static types of the arguments, `structure` for
-// what they do not say.
+// The key of level 1. `types` stands for the static types of the arguments, `structure` for what
+// they do not say.
 struct BodyKey {
   Identity identity;
   const void* kind = nullptr;  // scan body, while condition, branch, ...
@@ -41,9 +40,9 @@ struct BodyKey {
 struct Body {
   Fragment fragment;
   std::vector<Tensor> captures;
-  std::vector<TreeSpec> results;     // structures of what the callable returned
+  std::vector<TreeSpec> results;     // structures of the callable's results
   std::shared_ptr<const std::vector<Shape>> leaf_shapes;
-  // Of the leaves of its results, captures left out.
+  // The types of the leaves of its results, without captures.
   [[nodiscard]] const std::vector<Shape>& result_shapes() const { return *leaf_shapes; }
 };
 using BodyPtr = std::shared_ptr<const Body>;
@@ -52,14 +51,14 @@ using BodyPtr = std::shared_ptr<const Body>;
 BodyPtr find_body(const BodyKey& key);
 void keep_body(BodyKey key, BodyPtr body);
 
-// Level 2: an equal fragment that is known, or this one, now known.
+// Level 2: a known equal fragment, or this one, which is known from now on.
 Fragment intern(hlo::Module module, bool* known);
 
 }  // namespace heddle::scan_internal
 
 namespace heddle::scan_internal {
-// For tests: the hashes of all levels, and of whole scans, become this constant, so that everything
-// collides. Null: the real hashes.
+// For tests: sets the hashes of all levels, and of whole scans, to this constant, so that
+// everything collides. Null: the real hashes.
 void force_combine_hash_for_testing(const base::Hash128* hash);
 uint64_t possibly_forced(uint64_t hash);
 }  // namespace heddle::scan_internal

@@ -18,12 +18,12 @@ using hlo::Opcode;
 using trace_internal::emit;
 using trace_internal::PublicCall;
 
-// One kind a branch that is traced at each call: branches of one type, as those of a vector, are
-// places of their own. A Function has one body wherever it stands.
+// One kind for each branch that is traced at each call: branches of one type, as in a vector, are
+// separate places. A Function has one body everywhere.
 constexpr std::array<char, 64> kBranch{};
 
-// The program of a conditional that ran outside a trace. It takes what chooses, the operands, and
-// what each branch captures. With the types of the branches' parameters these say all types.
+// The program of a conditional that ran outside a trace. It takes the chooser, the operands, and
+// the captures of each branch. With the types of the branches' parameters these say all types.
 struct ReadyConditional {
   std::vector<trace_internal::Fragment> branches;
   size_t operands;
@@ -31,14 +31,14 @@ struct ReadyConditional {
   uint64_t device;  // serial number
   std::weak_ptr<runtime::Executable> executable;
   uint64_t hash;              // of the program there
-  mutable uint32_t hits = 0;  // of this thread, which alone has the entry
+  mutable uint32_t hits = 0;  // of this thread; no other thread has the entry
 };
 using ReadyConditionals = trace_internal::LastOfPlace<ReadyConditional>;
 
-// What chooses, as HLO's index.
+// The chooser as HLO's index.
 using ToIndex = base::FunctionRef<Tensor(const Tensor&)>;
 
-// The branches of one conditional, traced, and made to agree.
+// The traced branches of one conditional, with agreeing results.
 class Branches {
  public:
   Branches(std::string_view what, const Argument& operands, SourceLocation at)
@@ -75,7 +75,7 @@ class Branches {
 
   [[nodiscard]] const TreeSpec& result() const { return bodies_[0]->results[0]; }
 
-  // Outside of a trace: the program is made once for the bodies, and found again by them.
+  // Outside of a trace: makes the program once for the bodies, and finds it again by them.
   std::vector<Tensor> run_at_once(const Tensor& chooser, ToIndex to_index) const {
     std::vector<runtime::BufferPtr> buffers;
     buffers.reserve(1 + operands_.leaves.size() + bodies_.size());
@@ -91,7 +91,7 @@ class Branches {
     return emit_conditional(index, operands_.leaves, captures);
   }
 
-  // HLO's conditional: each branch takes one tuple, of the operands and of what it captures.
+  // HLO's conditional: each branch takes one tuple of the operands and its captures.
   std::vector<Tensor> emit_conditional(const Tensor& index, std::span<const Tensor> leaves,
                                        std::span<const std::span<const Tensor>> captures) const {
     std::vector<Tensor> operands{index};
@@ -112,7 +112,7 @@ class Branches {
                                       .at = at_});
   }
 
-  // One branch: its body, called.
+  // The only branch: a call of its body.
   std::vector<Tensor> emit_only() {
     std::vector<Tensor> values = operands_.leaves;
     values.insert(values.end(), bodies_[0]->captures.begin(), bodies_[0]->captures.end());
@@ -135,7 +135,7 @@ class Branches {
     if (last && fits(*last->front(), device, chooser)) {
       const ReadyConditional& ready = *last->front();
       if (ExecutablePtr executable = ready.executable.lock()) {
-        constexpr uint32_t kRefresh = 64;  // the cache of programs lets go of what is not used
+        constexpr uint32_t kRefresh = 64;  // the cache of programs drops entries that nobody uses
         if (++ready.hits % kRefresh == 0) trace_internal::used_again(ready.hash, executable);
         return executable;
       }
@@ -151,7 +151,7 @@ class Branches {
     return executable;
   }
 
-  // Shardings are part of a program, and of no key here.
+  // Shardings are part of a program, but of no key here.
   [[nodiscard]] bool is_plain(const Tensor& chooser) const {
     const auto has_none = [](const Tensor& leaf) { return leaf.node()->sharding == nullptr; };
     return has_none(chooser) && std::ranges::all_of(operands_.leaves, has_none) &&
@@ -169,7 +169,8 @@ class Branches {
                [](const BodyPtr& body) -> const auto& { return body->fragment; });
   }
 
-  // Traced on parameters of its own: two values that are one tensor now may be two the next time.
+  // It is traced on parameters of its own: two values that are one tensor now may be two the next
+  // time.
   [[nodiscard]] ExecutablePtr make(runtime::Device& device, const Tensor& chooser, ToIndex to_index,
                                    uint64_t* hash) const {
     trace_internal::Recorder recorder(what_, at_);
@@ -232,7 +233,7 @@ class Branches {
   absl::InlinedVector<BodyPtr, 2> bodies_;
 };
 
-// What chooses, of which errors speak by `name`.
+// The chooser; errors call it `name`.
 Tensor chooser(std::string_view what, std::string_view name, const Operand& operand) {
   if (operand.is_tensor()) {
     trace_internal::require_values(
@@ -267,13 +268,14 @@ Tensor index_of(const Operand& index, size_t branches, SourceLocation at) {
                 at);
   }
   int64_t last = static_cast<int64_t>(branches) - 1;
-  // Clamped in its own type: a u32 above 2^31 must not become negative, a wide one not wrap.
+  // It is clamped in its own type: a u32 above 2^31 must not become negative, and a wide one must
+  // not wrap.
   Tensor wide = bit_width(shape.dtype()) < 32 ? value.astype(s32, at) : value;
   return clip({wide, at}, {0, at}, {last, at}).astype(s32, at);
 }
 
-// What chooses, where nothing is traced and it is a scalar of the dtype that has a value: it needs
-// no check, and no step before the conditional. Else null.
+// The chooser, if no trace is running and it is a scalar of the dtype with a value: it needs no
+// check, and no step before the conditional. Else null.
 const Tensor* array_that_chooses(const Operand& operand, DType dtype) {
   if (trace_internal::Recorder::current() != nullptr || !operand.is_tensor()) return nullptr;
   const Tensor& value = operand.tensor();

@@ -31,7 +31,8 @@ auto flat_branch(Fn& fn, const Operands& operands) {
   };
 }
 
-// Whether the compiler has said why a branch does not take the operands: the first such branch.
+// Whether the compiler has said why a branch does not take the operands. It says so for the first
+// such branch.
 template <class... Operands>
 constexpr bool is_unfit_told() {
   return false;
@@ -44,7 +45,7 @@ constexpr bool is_unfit_told(std::type_identity<First>, std::type_identity<Fns>.
     return is_unfit_told<Operands...>(rest...);
 }
 
-// Whether branches may be run on the operands, and return one type; says why not.
+// Whether branches may run on the operands, and return one type; says why not.
 template <class First, class... Fns, class... Operands>
 constexpr bool are_branches(std::type_identity<std::tuple<Operands...>>) {
   using namespace tree_internal;
@@ -176,8 +177,8 @@ auto switch_on(Operand index, const std::vector<Fn>& branches, const Operands&..
 // predicate  pred[]; a numeric scalar is compared with zero
 // operands   trees; a C++ number is a scalar of its type's dtype
 // returns    what both branches return: one type, one structure
-// errors     Error naming the path and both types where the branches differ; what the predicate is,
-// where it is no scalar
+// errors     Error naming the path and both types if the branches differ; or the predicate's type
+// if it is no scalar
 template <class OnTrue, class OnFalse, class... Operands>
 requires(!trace_internal::TakesOperands<OnTrue> && !trace_internal::TakesOperands<OnFalse>)  //
     auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false,
@@ -210,8 +211,8 @@ requires(!trace_internal::TakesOperands<OnTrue>)  //
   return cond<OnTrue&, trace_internal::ByName<Operand>&>(predicate, on_true, on_false, x);
 }
 
-// `branches[index](operands..)`; an index outside 0 .. n-1 is clamped. One branch is called without
-// any conditional.
+// `branches[index](operands..)`; an index outside 0 .. n-1 is clamped. A single branch is called
+// without any conditional.
 //
 // index     scalar of an integer dtype, or a C++ integer
 // branches  std::tuple of callables, or a vector of one callable type

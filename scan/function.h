@@ -1,8 +1,8 @@
-// Function: a callable with a name, which promises that what it computes never changes. Only what
-// promises is not traced again: a Function in a loop, a Program, a compiled program. Every other
-// callable, a captureless lambda and a plain function too, may read what has changed since (a
-// global, a static): it runs on placeholders at each call, and its computation is then found by
-// structure, so that nothing is lowered or compiled again.
+// Function: a callable with a name, which promises that it always computes the same. Only callables
+// with that promise are not traced again: a Function in a loop, a Program, a compiled program.
+// Every other callable, a captureless lambda and a plain function too, may read something that has
+// changed (a global, a static). It runs on placeholders at each call. Its computation is then found
+// by structure, so that nothing is lowered or compiled again.
 #pragma once
 
 #include <concepts>
@@ -33,18 +33,18 @@ struct Identity {
 
 }  // namespace scan_internal
 
-// A callable with a name and a promise: what it captures when it is made is what it uses for good,
-// and it reads nothing that changes. Heddle keeps its trace, and the tensors that it captured, as
-// long as the cache entry lives; a global that it reads is read once.
-// Its computation has its name in HLO, and what a loop is lowered to is named after it. Letters,
-// digits, '_', '-' and '.' stay; anything else becomes '_'.
+// A callable with a name and a promise: it always uses what it captured when it was made, and reads
+// nothing that changes. Heddle keeps its trace, and the tensors that it captured, as long as the
+// cache entry lives; a global that it reads is read once.
+// Its computation has its name in HLO, and the lowered loop is named after it. Letters, digits,
+// '_', '-' and '.' stay; anything else becomes '_'.
 //
 //   Function step("step", [w](Tensor h, Tensor x) { ... });
 //   scan(step, h0, xs);   // traced once, however often: %step, and %step.while_body
 template <class Fn>
 class Function {
  public:
-  // errors: Error where fn is a null pointer or an empty std::function
+  // errors: Error if fn is a null pointer or an empty std::function
   Function(std::string name, Fn fn, SourceLocation at = SourceLocation::here())
       : name_(std::move(name)),
         fn_(std::move(fn)),
@@ -61,7 +61,7 @@ class Function {
     return fn_(std::forward<Args>(args)...);
   }
 
-  // errors: Error, as of a call, where it was moved from
+  // errors: Error, as for a call, if it was moved from
   [[nodiscard]] const std::string& name() const {
     require_here("name", {});
     return name_;
@@ -71,14 +71,14 @@ class Function {
     return id_.value;
   }
 
-  // For Heddle's own code. errors: Error where it was moved from
+  // For Heddle's own code. errors: Error if it was moved from
   void require_here(std::string_view op, SourceLocation at) const {
     if (id_.value == 0)
       trace_internal::throw_moved_from(op, base::cat("Function made at ", made_at_), at);
   }
 
  private:
-  // 0 where it was moved from.
+  // 0 if it was moved from.
   struct Id {
     explicit Id(uint64_t number) : value(number) {}
     Id(const Id&) = default;

@@ -23,7 +23,7 @@ class State {
  public:
   explicit State(const std::vector<Tensor>& carry) : values_(carry), carries_(carry.size()) {}
 
-  // Positions in the state of a body's arguments: the carry, and the captures, which are added.
+  // Positions in the state of a body's arguments: the carry, and the captures, which this adds.
   std::vector<size_t> arguments(const std::vector<Tensor>& captures) {
     std::vector<size_t> pick;
     for (size_t i = 0; i < carries_; ++i) pick.push_back(i);
@@ -80,7 +80,7 @@ std::vector<Tensor> emit_while(const Body& condition, const Body& body, const Ar
 
 namespace {
 
-// The carry's condition and body traced, and the loop recorded.
+// Traces the carry's condition and body, and records the loop.
 std::vector<Tensor> record_while(const Callable& condition, const Callable& body,
                                  const Argument& init, SourceLocation at,
                                  hlo::FrontendAttributes attributes = {}) {
@@ -117,9 +117,9 @@ TreeSpec behind(size_t numbers, const Argument& init) {
   return spec;
 }
 
-// The carry behind a count of the trips, which the condition bounds. In a trace the loop says so,
-// for a derivative; a loop that runs at once has none, and its bound is a number like others, which
-// may be an operand.
+// The carry behind a count of the trips, which the condition bounds. In a trace the loop has the
+// bound as an attribute, for a derivative. A loop that runs at once has no derivative, and its
+// bound is a number that may be an operand.
 std::vector<Tensor> bounded_while(const Callable& condition, const Callable& body,
                                   const Argument& init, int64_t max_steps, bool is_traced,
                                   SourceLocation at) {

@@ -26,7 +26,7 @@ namespace scan_internal {
 
 std::vector<Tensor> run_while(const Callable& condition, const Callable& body, const Argument& init,
                               const WhileOptions& options, SourceLocation at);
-// The loop's bounds, as they were given; both must be of one integer dtype.
+// The loop's bounds as the caller gave them. Both must have one integer dtype.
 std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init,
                              const ForiOptions& options, SourceLocation at);
 
@@ -38,7 +38,7 @@ C with_leaves(const C& init, Run&& run) {
   return unflatten<C>(init_spec(), rest);
 }
 
-// Whether a loop's body may be run on a carry; says why not. Args: what it takes.
+// Whether a loop's body may run on a carry; says why not. Args: the types of its arguments.
 template <class Fn, class Carry, class... Args>
 constexpr bool is_body() {
   using namespace tree_internal;
@@ -88,14 +88,14 @@ constexpr bool is_condition() {
 
 // Repeats carry = body(carry) while condition(carry).
 //
-// condition  carry -> pred[]: one boolean; numbers are not taken for truth, compare them
+// condition  carry -> pred[]: one boolean; a number is no condition, compare it
 // body       carry -> carry of the same structure, shapes and dtypes
 // init       the first carry; a C++ number is a constant of its type's dtype
-// max_steps  bounds the trips: with n the result is that of n trips at most, and for it the
-//            condition may still be true. 0 gives init. The loop counts its trips in one more
-//            element of its state. With it the loop has a reverse derivative, which stacks what n
-//            steps keep
-// returns    the carry for which condition was false; init where it was false at once
+// max_steps  bounds the trips: with n the loop makes at most n trips, and the condition may still
+//            be true for the result. 0 gives init. The loop counts its trips in one more element of
+//            its state. With it the loop has a reverse derivative, which stacks the residuals of n
+//            steps
+// returns    the carry for which condition was false; init if it was false at once
 // errors     Error naming the path in the carry and both types; or what the condition returned
 //            instead of pred[]; or a max_steps below 0
 template <class Condition, class Body, class C>
@@ -148,8 +148,8 @@ auto while_loop(Condition&& condition, trace_internal::ByName<Operand> body, con
 // body       (i, value) -> value of the same structure, shapes and dtypes; i has the bounds' dtype,
 //            s32 for C++ integers that fit
 // init       the first value; a C++ number is a constant of its type's dtype
-// errors     Error naming the path in the value and both types; the bounds, where they are not of
-//            one integer dtype, or are tensors and `unroll` is not 1
+// errors     Error naming the path in the value and both types; or the bounds, if they are not of
+//            one integer dtype, or if they are tensors and `unroll` is not 1
 template <class Body, class C>
 auto fori_loop(Operand low, Operand high, Body&& body, const C& init, const ForiOptions& options,
                SourceLocation at = SourceLocation::here()) {

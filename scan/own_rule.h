@@ -1,4 +1,5 @@
-// Functions of ours with a derivative of their own: a formula with a loop that has no way back.
+// Heddle's functions with a derivative rule of their own: a formula with a loop that has no reverse
+// mode.
 #pragma once
 
 #include <span>
@@ -18,22 +19,22 @@ struct FunctionOfCall {
   std::vector<Tensor> captures;  // parameters of the body, behind the others
 };
 
-// The custom call of `target` (hlo/custom_derivative.h) on the arguments and on what the functions
-// capture. The first function is its meaning.
+// The custom call of `target` (hlo/custom_derivative.h) on the arguments and the captures of the
+// functions. The first function is its meaning.
 std::vector<Tensor> call_with_derivative(std::string_view target,
                                          const std::vector<Tensor>& arguments,
                                          std::span<const FunctionOfCall> functions,
                                          SourceLocation at);
 
 // fn(arguments..), as one custom call (hlo/custom_derivative.h) whose tangent is
-// rule(arguments, fn's result, tangents of the arguments), linear in the tangents; those of
-// integers are zeros. Neither captures tensors.
+// rule(arguments, fn's result, tangents of the arguments), linear in the tangents; the tangents of
+// integers are zeros. Neither fn nor rule captures tensors.
 Tensor with_rule(std::string_view op, const std::vector<Tensor>& arguments,
                  base::FunctionRef<Tensor(Tensors x)> fn,
                  base::FunctionRef<Tensor(Tensors x, const Tensor& y, Tensors dx)> rule);
 
-// fn(arguments..), as one custom call whose partial derivatives forward mode makes: for an
-// elementwise fn with loops that have no way back. fn captures no tensors.
+// fn(arguments..), as one custom call whose partial derivatives come from forward mode. It is for
+// an elementwise fn with loops that have no reverse mode. fn captures no tensors.
 Tensor elementwise(std::string_view op, const std::vector<Tensor>& arguments,
                    base::FunctionRef<Tensor(Tensors x)> fn);
 

@@ -3,7 +3,7 @@
 //   scan(step, init, xs, {.progress = "fit"})
 //   fori_loop(0, n, [&](Tensor i, Tensor x) { progress(i, n, "solve"); return next(x); }, x)
 //
-// On a terminal a bar, elsewhere a line every five seconds and one at the end:
+// It shows a bar on a terminal. Elsewhere it writes a line every five seconds and one at the end:
 //
 //   fit: step 4200 of 10000 (42%), 12.6 s, 17.4 s left
 #pragma once

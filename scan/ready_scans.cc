@@ -8,7 +8,7 @@
 namespace heddle::scan_internal {
 namespace {
 
-// What a query asks for, by value.
+// The contents of a query, by value.
 struct Key {
   Fragment body;
   size_t carries;

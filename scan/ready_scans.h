@@ -13,7 +13,7 @@
 
 namespace heddle::scan_internal {
 
-// A scan's program takes the leaves of init and of xs, and then what the body captures.
+// A scan's program takes the leaves of init and of xs, and then the body's captures.
 struct Ready {
   std::shared_ptr<runtime::Executable> executable;
   std::vector<size_t> captures;  // places among the body's captures, in the program's order
@@ -29,7 +29,7 @@ struct ReadyQuery {
   int64_t length = 0;
   const ScanOptions& options;
   uint64_t device = 0;  // serial number
-  // The shardings of init, of xs and of the body's captures. Empty where none has one.
+  // The shardings of init, of xs and of the body's captures. Empty if none has one.
   std::vector<std::shared_ptr<const hlo::Sharding>> shardings = {};
 };
 
@@ -37,7 +37,8 @@ struct ReadyQuery {
 ReadyPtr find_ready_scan(const ReadyQuery& query);
 void keep_ready_scan(const ReadyQuery& query, ReadyPtr made);
 
-// Programs hold code: at most this many, or the capacity of the combine cache where that is less.
+// Programs have code, so there are at most this many, or as many as the combine cache may have if
+// that is less.
 inline constexpr size_t kMaxReadyScans = 1024;
 void set_ready_scan_capacity(size_t entries);
 size_t ready_scan_count();

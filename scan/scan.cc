@@ -24,7 +24,7 @@ using trace_internal::PublicCall;
 
 constexpr char kScanBody = 0;
 
-// What the functions that scan call the parts of their step, in errors.
+// The names that errors of a scanning function give to the parts of its step.
 struct Parts {
   std::string_view carry = "carry", xs = "xs", y = "y";
 };
@@ -42,7 +42,7 @@ Shape without_axis(const Shape& shape, int64_t axis) {
   return {shape.dtype(), std::move(dimensions)};
 }
 
-// Everything about one call that is settled before its body is looked at.
+// Everything about one call that is known before its body.
 struct Setting {
   int64_t length = 0;
   std::vector<int64_t> axes;  // of each x
@@ -52,8 +52,8 @@ struct Setting {
   bool is_reverse = false;
 };
 
-// Without xs the HLO op would not know its length: an unused iota tells it, and the lowering
-// removes it.
+// Without xs the HLO op would not know its length. An unused iota tells it, and the lowering
+// removes that.
 Shape counter_of(int64_t length) { return Shape(length > INT32_MAX ? s64 : s32, {length}); }
 
 class Resolver {
@@ -154,8 +154,8 @@ Tensor axis_first(const Tensor& x, int64_t axis, SourceLocation at) {
                .at = at});
 }
 
-// What the HLO op scans. It has one axis, which is also that of its outputs: leaves with another
-// axis are turned first.
+// The arrays that the HLO op scans. It has one axis, for its outputs too, so leaves with another
+// axis are transposed first.
 std::vector<Tensor> scanned(const Setting& setting, const Argument& xs, SourceLocation at) {
   std::vector<Tensor> out;
   if (setting.has_counter) {
@@ -201,7 +201,7 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
     check_carry(what, parts.carry, init, body.results[0],
                 std::span(body.result_shapes()).subspan(ys), at);
   };
-  std::string structure;  // which a promise alone is kept by
+  std::string structure;  // only a promise is kept by it
   if (step.identity.known()) {
     structure = base::cat(init.structure, "|", xs.structure);
     if (!setting.progress.empty())
@@ -220,8 +220,8 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
                   check);
 }
 
-// The lengths of blocks, as kBlockLengths has them: those of recursive(3) of 1,000 steps are
-// 100,10. Of rounded roots the greater ones.
+// The lengths of blocks, in the form of kBlockLengths: for recursive(3) of 1,000 steps they are
+// 100,10. Roots are rounded up.
 std::string block_lengths(const Checkpoint& checkpoint, int64_t steps) {
   if (checkpoint.kind() == Checkpoint::Kind::kEvery) return base::cat(checkpoint.number());
   std::string out;
@@ -264,8 +264,8 @@ ScanResult emit_scan(const Setting& setting, const Argument& init, const Argumen
   return {{carry, captures}, {all.begin(), carry}, body.results[1]};
 }
 
-// One scan outside a trace. Its body is found, or traced and found again; the program around it is
-// made once for each body, length and options.
+// One scan outside a trace. It finds its body, or traces it and finds that trace. It makes the
+// program around the body once for each body, length and options.
 class AtOnce {
  public:
   AtOnce(std::string_view what, const Callable& step, const Argument& init, const Argument& xs,
@@ -330,8 +330,8 @@ class AtOnce {
     return out;
   }
 
-  // Traced on parameters of its own, not on captured values: two leaves that are one tensor now may
-  // be two the next time.
+  // It is traced on parameters of its own, not on captured values: two leaves that are one tensor
+  // now may be two the next time.
   [[nodiscard]] ReadyPtr make(runtime::Device& device) const {
     trace_internal::Recorder recorder(what_, at_);
     auto parameters = [&](const std::vector<Tensor>& leaves) {

@@ -42,8 +42,8 @@ struct Axes {
   friend bool operator==(const Axes&, const Axes&) = default;
 };
 
-// What reverse mode keeps of the steps of a scan: the carries where blocks of steps begin. The rest
-// is computed again on the way back, block by block.
+// What reverse mode keeps of the steps of a scan: the carries where blocks of steps begin. The way
+// back computes the rest again, block by block.
 //
 //   every(k)            blocks of k steps: n / k carries, and what k steps keep
 //   sqrt_steps()        blocks of sqrt(n) steps: for one more run of the steps, sqrt(n) of each
@@ -71,9 +71,10 @@ struct ScanOptions {
   base::Flag reverse = false;  // from the last element to the first; ys land where their x was
   base::Int unroll = 1;        // steps per trip of the loop; kUnrollAll: no loop at all
   Axes axis = 0;               // of xs; ys are stacked along axis 0
-  std::optional<Checkpoint> checkpoint = {};  // of its reverse derivative; unset: all is kept
-  // Its reverse derivative takes all steps at once: in log2(length) rounds, by products of the
-  // Jacobians: n^3 operations a step for carries of n numbers, at most 64. Not with .checkpoint.
+  std::optional<Checkpoint> checkpoint = {};  // for its reverse derivative; unset: it keeps all
+  // Its reverse derivative takes all steps at once, in log2(length) rounds, by products of the
+  // Jacobians. That is n^3 operations a step for carries of n numbers, at most 64. Not with
+  // .checkpoint.
   base::Flag parallel_backward = false;
   std::string progress = {};  // shown under this name while it runs (scan/progress.h); "": nothing
 };
@@ -94,7 +95,7 @@ ScanResult run_scan(std::string_view what, const Callable& step, const Argument&
 std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
                                  const std::vector<TreeSpec>& specs, SourceLocation at);
 
-// The options of a scan over `layers` stacked layers. errors: Error where a length is another
+// The options of a scan over `layers` stacked layers. errors: Error if a length differs
 ScanOptions layer_options(size_t layers, const ScanOptions& options, SourceLocation at);
 
 template <class T>
@@ -114,7 +115,7 @@ decltype(auto) as_tree(const C& init, [[maybe_unused]] SourceLocation at) {
     return (init);
 }
 
-// What stands for a tree of a refused type.
+// A stand-in for a tree of a refused type.
 template <class T>
 using TreeOr = std::conditional_t<is_tree<T>(), T, Tensor>;
 
@@ -148,7 +149,7 @@ auto scan_valid(std::string_view what, const User& user, Fn& fn, const C& init, 
   return std::pair<C, Y>(std::move(last), unflatten<Y>(result.ys_spec, ys));
 }
 
-// Whether a step may be run; says why not. Result: what it returns.
+// Whether a step may run; says why not. Result: the type that it returns.
 template <class Fn, class C, class Result>
 constexpr bool is_step() {
   using tree_internal::explain;
@@ -335,9 +336,9 @@ inline Tensor map(trace_internal::ByName<Operand, Operand> fn, const Tensor& xs,
 //
 // fn      (layer, x) -> x, of one structure and type
 // layers  one tree whose leaves are stacked along axis 0, f32[layers, ...] each; or a vector of
-//         equal trees, stacked here, which may have no leaves: their number is the length. An empty
-//         vector gives x
-// errors  Error naming the path, where layers differ in structure or type, x changes its type, or
+//         equal trees, which this stacks. Trees without leaves work too: their number is the
+//         length. An empty vector gives x
+// errors  Error naming the path, if layers differ in structure or type, x changes its type, or
 //         options.length is not the number of layers
 template <class Fn, class L, class X>
 X scan_layers(Fn&& fn, const L& layers, const X& x, const ScanOptions& options = {},

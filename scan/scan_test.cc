@@ -239,7 +239,7 @@ TEST(Cumulative, SumsAndProductsHaveTheBitsOfJax) {
   EXPECT_EQ(bits(cumprod(near_one, 0, /*reverse=*/true)), 1065486327679U);
 }
 
-// One after the other they would stay at 256.
+// Added one after the other they would stay at 256.
 TEST(Cumulative, ManySmallFloatsAreNotLost) {
   EXPECT_EQ(cumsum(ones({4096}, bf16))[-1].item<double>(), 4096);
   EXPECT_EQ(cumsum(ones({4096}, f16), 0, true)[0].item<double>(), 4096);
@@ -252,7 +252,7 @@ TEST(Cumulative, AlongAnyAxisAndLengthAreRunningResults) {
   for (const int64_t n : {1, 2, 15, 16, 17, 33, 256, 300}) {
     const Tensor x = rem(iota(s32, {2, n, 3}, 1) * 7 + iota(s32, {2, n, 3}, 2), 5) + 1;
     for (const bool reverse : {false, true}) {
-      // No order makes a difference to these.
+      // These do not depend on the order.
       Tensor sums = cumsum(x, 1, reverse), greatest = cummax(x, 1, reverse);
       EXPECT_EQ(sums.to_literal(), cumsum(x.astype(f32), 1, reverse).astype(s32).to_literal());
       const std::vector<int> in = x.to_vector<int>(), sum = sums.to_vector<int>(),

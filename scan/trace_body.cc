@@ -22,8 +22,8 @@ using trace_internal::Traced;
 
 namespace {
 
-// What was made of a trace: the computation, and for each of its captures the place among those
-// that were recorded.
+// The result of a trace: the computation, and for each of its captures the place among the recorded
+// ones.
 struct Made {
   Fragment fragment;
   std::vector<size_t> captures;
@@ -32,7 +32,7 @@ struct Made {
 
 using Recordings = trace_internal::Recordings<Made>;
 
-// The user's function, run on placeholders. errors: Error where its result has no value
+// Runs the user's function on placeholders. errors: Error if its result has no value
 std::vector<Tensor> results_of(const BodyRequest& request, Recorder& recorder, Body& body) {
   absl::InlinedVector<Tensor, 4> all;
   for (const Shape& shape : request.parameters)
@@ -51,7 +51,7 @@ std::vector<Tensor> results_of(const BodyRequest& request, Recorder& recorder, B
   return results;
 }
 
-// The trace as it is kept.
+// The trace in the form of the cache.
 Made made_of(const BodyRequest& request, Traced recorded, Body& body) {
   const std::vector<Tensor> before = recorded.captures;
   Traced traced = trace_internal::in_canonical_order(std::move(recorded), request.returns_captures);
@@ -67,7 +67,8 @@ Made made_of(const BodyRequest& request, Traced recorded, Body& body) {
   return made;
 }
 
-// Its entry called by the name. Names are no part of what is interned, so this is a copy.
+// The fragment with `name` for its entry. Interned fragments do not differ by names, so this is a
+// copy.
 Fragment renamed(const Fragment& fragment, std::string_view name) {
   std::string fit = trace_internal::name_in_hlo(name);
   if (fragment->entry_computation().name == fit) return fragment;
@@ -80,7 +81,7 @@ Fragment renamed(const Fragment& fragment, std::string_view name) {
 
 namespace {
 
-// One trace, which is compared with the last one at this place and, where it differs, kept.
+// Traces once, compares with the last trace at this place, and keeps the trace if it differs.
 std::shared_ptr<Body> traced_body(const BodyRequest& request,
                                   base::FunctionRef<void(const Body&)> check) {
   if (!request.callable.is_own) trace_internal::count_trace();
@@ -92,7 +93,7 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
                                                   trace_internal::PublicCall::line_or(request.at));
   Recordings* recordings = Recordings::of_thread();
   const auto last = recordings ? recordings->all_at(place) : nullptr;
-  // A named Function promises that it need not be traced again: then numbers are part of it.
+  // A named Function promises that it need not be traced again, so numbers are part of it.
   const bool are_constants = request.callable.identity.known();
   Recorder recorder(
       request.what, request.at, trace_internal::expected_of(last), false,
@@ -141,7 +142,7 @@ BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check
   }
   std::shared_ptr<Body> body = traced_body(request, check);
   if (!callable.name.empty()) body->fragment = renamed(body->fragment, callable.name);
-  // A value of the trace around this one is another at each call.
+  // A value of the trace around this one differs at each call.
   if (std::ranges::none_of(body->captures, &Tensor::is_traced)) keep_body(std::move(key), body);
   return body;
 }
@@ -223,8 +224,8 @@ void check_step(std::string_view what, std::string_view name, const Argument& in
 
 namespace {
 
-// A fragment on a tuple, and what it was made of. The same one is given again, so that the loop
-// around it is found by its callee.
+// A fragment on a tuple, and the fragment that it was made of. The same one comes again, so that
+// the loop around it is found by its callee.
 struct OnTuple {
   Fragment fragment;
   std::vector<Shape> state;

@@ -11,31 +11,30 @@ namespace heddle::scan_internal {
 
 struct BodyRequest {
   std::string_view what;  // "scan", "while_loop condition": names the trace in errors and in HLO
-  const void* kind;       // tag: bodies of different kinds are different even for one callable
+  const void* kind;       // tag: one callable has a body for each kind
   const Callable& callable;
-  std::string structure;  // of the argument trees, and whatever else the trace depends on
+  std::string structure;  // of the argument trees, and everything else that the trace depends on
   std::span<const Shape> parameters;
   SourceLocation at;
   bool returns_captures = false;      // the root is a tuple of the results and then the captures
-  std::span<const Tensor> init = {};  // behind the last parameters: C++ numbers among them are told
-  std::string_view result = {};  // what errors call what it returns; "": the callable checked it
+  std::span<const Tensor> init = {};  // for the last parameters: errors name the C++ numbers among them
+  std::string_view result = {};  // the name of its result in errors; "": the callable checked it
 };
 
-// Level 1, or a trace and then level 2. Counts traces and combine_hits. `check` is called after a
-// trace and throws where the results are not what the loop needs; what it refuses is not kept. The
-// computation of a named Function has its name, also where an equal one has another.
+// Level 1, or a trace and then level 2. Counts traces and combine_hits. After a trace it calls
+// `check`, which throws if the loop cannot use the results; such a trace is not kept. The
+// computation of a named Function has its name, also if an equal one has another.
 BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check);
 
-// Types of tensors; Error where one has no value.
+// Types of tensors; Error if one has no value.
 std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what,
                              SourceLocation at);
 
-// Throws unless what a step returned is of the carry's structure and types. `name` is "carry" or
-// the like.
+// Throws unless a step returned the carry's structure and types. `name` is "carry" or the like.
 void check_carry(std::string_view what, std::string_view name, const Argument& in,
                  const TreeSpec& out, std::span<const Shape> out_shapes, SourceLocation at);
 
-// The same of what a step returned, as leaves; and that each of them has a value.
+// The same for the leaves that a step returned; checks also that each of them has a value.
 void check_step(std::string_view what, std::string_view name, const Argument& in,
                 const TreeSpec& out, std::span<const Tensor> leaves, SourceLocation at);
 

@@ -15,9 +15,9 @@ namespace heddle {
 
 template <Tree C, Tree Y>
 struct ScanUntilResult {
-  C carry;       // behind the last step that was made
+  C carry;       // after the last step that ran
   Y ys;          // stacked; zeros behind that step
-  Tensor steps;  // s32[], how many were made
+  Tensor steps;  // s32[], how many steps ran
   static constexpr auto kFields =
       fields(field("carry", &ScanUntilResult::carry), field("ys", &ScanUntilResult::ys),
              field("steps", &ScanUntilResult::steps));
@@ -25,7 +25,7 @@ struct ScanUntilResult {
 
 namespace scan_internal {
 
-// pred[]: false where what `until` gave is true.
+// pred[]: the negation of what `until` gave.
 Tensor is_not_yet(const Tensor& until, SourceLocation at);
 
 template <class Until, class C>
@@ -51,7 +51,7 @@ constexpr bool is_until() {
 // until    carry -> pred[]: whether to stop; a numeric scalar is compared with zero
 // returns  the carry, ys with the size of xs, zeros behind the last step, and the number of steps
 // errors   as of scan
-// cost     a step that is not made costs the test and the writing of zeros; forward and reverse
+// cost     a step that does not run costs the test and the writing of zeros. Forward and reverse
 //          mode work, and keep what scan keeps
 template <class Fn, class Until, class C, class X = None>
 auto scan_until(Fn&& fn, Until&& until, const C& init, const X& xs = {},
@@ -69,7 +69,7 @@ auto scan_until(Fn&& fn, Until&& until, const C& init, const X& xs = {},
     trace_internal::require_function("scan_until", "until", until, at);
     using State = std::pair<Carry, Tensor>;
     const auto step = [&](State now, X x) {
-      std::optional<Y> made;  // of its tensors, of another branch, only shapes are read
+      std::optional<Y> made;  // from another branch; only the shapes of its tensors are read
       const auto go_on = [&] {
         auto [next, y] = fn(now.first, x);
         const trace_internal::PublicCall own("scan_until", at);
