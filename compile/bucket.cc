@@ -41,7 +41,7 @@ void check_sizes(const Bucket& bucket, SourceLocation at) {
 
 const Shape& shape_of(const Tensor& x) { return x.node()->shape; }
 
-// The same in a program, where the memory is none of the host's.
+// The same in a program, for memory that is not the host's.
 Tensor padded_by_program(const Tensor& x, int64_t rows, const Literal& filler, SourceLocation at) {
   return trace_internal::in_program("call", at, [&] {
     const int64_t have = shape_of(x).dimension(0);

@@ -1,5 +1,5 @@
-// Bucket: the option of compile(fn, {.bucket = ..}) for arguments of many sizes. Arguments are
-// padded along axis 0 to one of a few sizes, so that fn is compiled for these alone.
+// Bucket: the option of compile(fn, {.bucket = ..}) for arguments of many sizes. It pads arguments
+// along axis 0 to one of a few sizes, so that fn is compiled only for these.
 //
 //   auto score = compile(fn, {.bucket = {.arguments = {1}}});
 //   Tensor out = score(w, x);   // x: f32[11,4] is run as f32[16,4]; out: f32[11]
@@ -22,17 +22,17 @@
 namespace heddle {
 
 struct Bucket {
-  // What has rows along axis 0, the same number in all: arguments by number, all leaves of each, or
-  // parts by path, as .donate has them. None: there are no buckets.
+  // The arguments with rows along axis 0, the same number in all: arguments by number, all leaves
+  // of each, or parts by path, as for .donate. None: there are no buckets.
   std::vector<Donated> arguments = {};
-  // The sizes that rows are padded to are the smallest, its double, and so on up to the largest.
+  // Rows are padded to the smallest size, its double, and so on up to the largest.
   base::Int smallest = 8;
-  std::optional<base::Int> largest = {};  // unset: there is none; a call with more is an Error
-  std::vector<int64_t> sizes = {};        // in their place; ascending
-  // The elements of rows that are added, as numbers; or the caller's last row once more.
+  std::optional<base::Int> largest = {};  // unset: no limit; a call with more rows is an Error
+  std::vector<int64_t> sizes = {};        // the sizes themselves, instead; ascending
+  // The elements of the added rows, as numbers; or the caller's last row once more.
   double fill = 0;
   bool repeat_last = false;
-  // fn mixes rows without a mask, and the padding is right for that: a sum over rows of zeros.
+  // fn may mix rows without a mask, since the padding is right for that: a sum over rows of zeros.
   // Otherwise that is an Error.
   bool may_mix_rows = false;
 };
@@ -46,26 +46,26 @@ struct RowLeaves {
   size_t first = 0;
 };
 
-// What Bucket says, checked.
+// The checked contents of a Bucket.
 class Buckets {
  public:
-  // `label`: what errors call the function. errors: Error for sizes that are none
+  // `label`: the function's name in errors. errors: Error for invalid sizes
   Buckets(Bucket options, std::string label, SourceLocation at);
 
   [[nodiscard]] bool are_used() const { return !options_.arguments.empty(); }
   [[nodiscard]] const Bucket& options() const { return options_; }
-  // errors: Error for an argument that there is none of, or that is donated too
+  // errors: Error for an argument that does not exist, or that is donated too
   [[nodiscard]] RowLeaves leaves_of(const std::vector<TreeSpec>& structure,
                                     const std::vector<Donated>& donate, SourceLocation at) const;
-  // How many rows these have. errors: Error naming the leaf that has none, or another number
+  // How many rows these have. errors: Error naming the leaf that has none, or has another number
   [[nodiscard]] int64_t rows_of(const RowLeaves& rows, std::span<const Tensor> leaves,
                                 SourceLocation at) const;
-  // The size that so many rows are padded to. errors: Error where they are more than the largest
+  // The size for so many rows. errors: Error if they are more than the largest
   [[nodiscard]] int64_t size_for(int64_t rows, SourceLocation at) const;
-  // Another one, near: what differs between the two follows the rows.
+  // Another size, near: what differs between the two follows the rows.
   [[nodiscard]] int64_t beside(int64_t size) const;
 
-  // errors: Error where fill is no element of such a tensor
+  // errors: Error if such a tensor cannot have the fill
   void check_fill(DType dtype, const std::string& path, SourceLocation at) const;
   // x with so many rows, and back. errors: Error of the run that should have made x
   [[nodiscard]] Tensor pad(const Tensor& x, int64_t rows, const std::string& path,

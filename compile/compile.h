@@ -1,20 +1,20 @@
-// compile(fn): a function that is traced and compiled once for each set of argument types, and run
-// from then on without running fn's C++ code.
+// compile(fn): a function that is traced and compiled once for each set of argument types. Later
+// calls do not run fn's C++ code.
 //
 //   auto step = compile(
 //       [](State s, Tensor batch) { return update(s, batch); }, {.name = "step", .donate = {0}});
 //   for (const Tensor& batch : batches) state = step(state, batch);
 //   std::cout << step.stats() << '\n' << step.explain_miss() << '\n';
 //
-// It promises what a named Function does (scan/function.h): fn computes the same whenever it is
-// called with arguments of the same types. What fn reads besides them, a global or a variable that
-// it holds by reference, is read while it is traced; {.check = true} traces again at each call,
-// and is an error that says what has changed. HEDDLE_LOG_COMPILED=1 writes each explain_miss() to
+// It makes the promise of a named Function (scan/function.h): fn computes the same whenever it is
+// called with arguments of the same types. fn reads everything else, a global or a variable that it
+// captures by reference, only while it is traced. {.check = true} traces again at each call, and
+// gives an error that says what has changed. HEDDLE_LOG_COMPILED=1 writes each explain_miss() to
 // stderr. Reading a value inside of fn (item, to_vector, if) is an error on its line, never a
 // silent break.
 //
-// It is a function like any other for trace, grad, scan and other compiled functions: there it is
-// recorded as a call.
+// It is a function like any other for trace, grad, scan and other compiled functions: they record
+// it as a call.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ std::ostream& operator<<(std::ostream& out, const FunctionStats& stats);
 
 namespace compile_internal {
 
-// `fn` under the name that it was compiled with.
+// `fn` under its name of compile().
 template <class Fn>
 class Named {
  public:
@@ -65,8 +65,8 @@ class Named {
 
 }  // namespace compile_internal
 
-// What compile() returns. Copies share the graphs. May be called from several threads at once. One
-// that was moved from is empty, and every use of it an Error that says so.
+// What compile() returns. Copies share the graphs. Several threads may call it at once. One that
+// was moved from is empty, and every use of it is an Error that says so.
 template <class Fn>
 class [[nodiscard]] CompiledFunction {
  public:
@@ -74,12 +74,12 @@ class [[nodiscard]] CompiledFunction {
       : shared_(std::make_shared<const Shared>(std::move(fn), std::move(options), at)) {}
 
   // Calls it with trees of Tensors, and Statics. Statics, structures, dtypes, shapes and shardings
-  // choose the graph; a set that is new is traced and compiled now.
+  // choose the graph; a new set is traced and compiled now.
   //
   // returns  what fn returns, perhaps pending
-  // errors   Error: those of trace() and CompiledProgram::run(); ResourceExhausted where the call
-  //          would make a graph more than max_graphs, with what is new about it
-  // cost     of a call whose graph is there: nothing is traced, lowered, compiled or moved
+  // errors   Error: those of trace() and CompiledProgram::run(); ResourceExhausted if the call
+  //          would make one graph more than max_graphs; it says what is new
+  // cost     a call whose graph is there traces, lowers, compiles and moves nothing
   auto operator()(SourceLocation at = SourceLocation::here()) const { return call_at(at); }
   template <class A>
   auto operator()(const A& a, SourceLocation at = SourceLocation::here()) const {
@@ -136,8 +136,8 @@ class [[nodiscard]] CompiledFunction {
   }
 
   // The program for such arguments, traced if it is new: lower(x).hlo_text(),
-  // lower(x).compile().cost(). Placeholders do as arguments. With a bucket it takes padded ones,
-  // and the number of rows, an s32, after them.
+  // lower(x).compile().cost(). Placeholders will do as arguments. With a bucket the program takes
+  // padded arguments, and the number of rows, an s32, after them.
   template <class... Args>
   requires(!(std::is_same_v<Args, SourceLocation> || ...))  //
       TypedProgram<typename decltype(trace_internal::returned_by<const Fn, Args...>())::type,
@@ -151,7 +151,7 @@ class [[nodiscard]] CompiledFunction {
         },
         args...);
   }
-  // Why such a call would be traced; "" where it would not.
+  // Why such a call would be traced; "" if it would not.
   template <class... Args>
   [[nodiscard]] std::string explain(const Args&... args) const {
     return with_call(
@@ -166,15 +166,15 @@ class [[nodiscard]] CompiledFunction {
   [[nodiscard]] FunctionStats stats(SourceLocation at = SourceLocation::here()) const {
     return shared("stats", at).graphs.stats();
   }
-  // Of the graph that was called last. errors: Error before the first call
+  // The program of the graph that was called last. errors: Error before the first call
   [[nodiscard]] Program program(SourceLocation at = SourceLocation::here()) const {
     return shared("program", at).graphs.latest("program", at)->program;
   }
 
-  // As of a Function: loops know a compiled function by its id and trace it once.
+  // As for a Function: loops know a compiled function by its id and trace it once.
   [[nodiscard]] const std::string& name() const { return shared("name", {}).graphs.options().name; }
   [[nodiscard]] uint64_t id() const { return shared("id", {}).id; }
-  // For Heddle's own code. errors: Error where it was moved from
+  // For Heddle's own code. errors: Error if it was moved from
   void require_here(std::string_view op, SourceLocation at) const { (void)shared(op, at); }
 
  private:
@@ -233,12 +233,12 @@ class [[nodiscard]] CompiledFunction {
   std::shared_ptr<const Shared> shared_;
 };
 
-// Makes a compiled function of `fn`: a lambda, a plain function, a member function, any callable.
-// It is traced when it is called.
+// Makes a compiled function of `fn`: a lambda, a plain function, a member function, any callable. A
+// call traces it.
 //
 // options  .name in HLO, errors and explanations; .donate, arguments by number or path; .device,
 //          "pjrt:cuda:1"; .max_graphs; .bucket for sizes that vary (compile/bucket.h)
-// errors   Error where fn is a null pointer or an empty std::function
+// errors   Error if fn is a null pointer or an empty std::function
 template <class Fn>
 requires(!std::is_convertible_v<Fn, Tensor> && !trace_internal::TakesOperands<Fn>)  //
     CompiledFunction<std::decay_t<Fn>> compile(Fn&& fn, FunctionOptions options = {},

@@ -90,7 +90,7 @@ std::shared_ptr<const RowLeaves> Graphs::row_leaves(const Call& call) const {
   auto leaves =
       std::make_shared<const RowLeaves>(buckets_.leaves_of(structure, options_.donate, call.at));
   const std::lock_guard lock(mutex_);
-  // Structures come without end where a list grows at each call: graphs of them are an Error soon.
+  // A list that grows at each call gives structures without end; their graphs are an Error soon.
   if (row_plans_.size() < static_cast<size_t>(int64_t{options_.max_graphs}))
     row_plans_.push_back({call.types, std::move(structure), leaves});
   return leaves;
@@ -133,7 +133,7 @@ std::string Graphs::why(const Call& call) const {
   const Graph* nearest = nullptr;
   for (const GraphPtr& graph : graphs_) {
     Difference found = difference(*graph, call);
-    if (found.size > least.size) continue;  // of equal ones the last
+    if (found.size > least.size) continue;  // the last of equal ones
     least = std::move(found);
     nearest = graph.get();
   }
@@ -193,7 +193,7 @@ GraphPtr Graphs::trace(const Call& call) {
     made->cut = std::move(traced.cut);
     return made;
   }();
-  // Now, under the name of compile: a run would say it of CompiledProgram::with.
+  // Now, so that the error has the name of compile: a run would name CompiledProgram::with.
   const Signature& signature = graph->program.signature();
   (void)trace_internal::leaves_of(
       options_.donate,
@@ -211,7 +211,7 @@ GraphPtr Graphs::trace(const Call& call) {
                                : "it was traced for the rows of the bucket around it";
   graph->is_for_good = graph->captures_traced.empty();
   {
-    // A call inside of fn may have made graphs of it, and so may another thread.
+    // A call inside of fn, or another thread, may have made graphs of it.
     const std::lock_guard lock(mutex_);
     const auto is_it = [&](const GraphPtr& known) { return fits(*known, call); };
     if (const auto known = std::ranges::find_if(graphs_, is_it); known != graphs_.end())

@@ -1,5 +1,5 @@
 // The graphs of one compiled function: what was traced, for which arguments, and why again. Private
-// to Heddle; compile.h is what users include.
+// to Heddle; users include compile.h.
 #pragma once
 
 #include <atomic>
@@ -21,50 +21,50 @@
 
 namespace heddle {
 
-// What compile(fn, {..}) takes.
+// The options of compile(fn, {..}).
 struct FunctionOptions {
   std::string name = {};             // of the computation in HLO, of errors and of explanations
-  std::vector<Donated> donate = {};  // what each run may take the memory of, as RunOptions
-  // Unset: that of the arguments. Inside of a trace it must be where the whole runs.
+  std::vector<Donated> donate = {};  // whose memory each run may take, as in RunOptions
+  // Unset: the device of the arguments. Inside of a trace it must be the device of the whole.
   std::optional<std::string> device = {};
-  // Traces again at each call, and throws Error where `fn` has become another function: where what
-  // it reads has changed. With a bucket, the first call of each graph that is padded runs without
-  // padding too, and is an Error where the results differ. For tests and debugging;
+  // Traces again at each call, and throws Error if `fn` has become another function, since
+  // something that it reads has changed. With a bucket, the first padded call of each graph also
+  // runs without padding, and is an Error if the results differ. It is for tests and debugging;
   // HEDDLE_CHECK_COMPILED=1 does so for all.
   bool check = false;
-  // Every float that an operation gives is looked at, and the first NaN is the run's error: which
-  // operation, which step of which loop, which line. Inside of a trace those of this function, and
-  // not what derivatives add. Slow; off, it costs nothing.
+  // Checks every float that an operation gives. The first NaN is the run's error: which operation,
+  // which step of which loop, which line. Inside of a trace it checks this function's operations,
+  // and not those that derivatives add. It is slow; off, it costs nothing.
   bool check_nans = false;
   base::Int max_graphs = 32;  // a call that would make one more is an Error
-  // Arguments whose sizes along axis 0 vary freely are padded to a few sizes; off unless it has
+  // Pads arguments whose sizes along axis 0 vary freely to a few sizes. Off unless it names
   // arguments.
   Bucket bucket = {};
 };
 
 // What a compiled function has done since it was made. Seconds are wall time.
 struct FunctionStats {
-  int64_t calls = 0;     // outside of traces, and recorded in one
+  int64_t calls = 0;     // outside of traces, and recorded in a trace
   int64_t graphs = 0;    // sets of argument types and structures that it was traced for
   int64_t compiles = 0;  // of a graph for a device; an equal program may have been there already
   double trace_seconds = 0;
   double compile_seconds = 0;
-  int64_t rows = 0;         // with a bucket: of the arguments of all calls
-  int64_t padded_rows = 0;  // that were added to them
+  int64_t rows = 0;         // with a bucket: of all calls
+  int64_t padded_rows = 0;  // the added ones
 };
 
 }  // namespace heddle
 
 namespace heddle::compile_internal {
 
-// The rows of a call, where it has a bucket.
+// The rows of a call with a bucket.
 struct RowsOfCall {
-  std::shared_ptr<const RowLeaves> leaves = {};  // null: it has none
+  std::shared_ptr<const RowLeaves> leaves = {};  // null: it has no bucket
   int64_t count = 0;
-  int64_t size = 0;  // that they are padded to
+  int64_t size = 0;  // the padded number
 };
 
-// One call, as its template sees it; asked for what a hit does not need only on a miss.
+// One call, as its template sees it. Only a miss asks it for what a hit does not need.
 struct Call {
   const void* types;  // stands for the C++ types of the arguments
   std::span<const Tensor> leaves;
@@ -76,7 +76,7 @@ struct Call {
   RowsOfCall rows = {};
 };
 
-// What one set of arguments was traced to.
+// The trace for one set of arguments.
 struct Graph {
   explicit Graph(Program traced) : program(std::move(traced)) {}
 
@@ -84,29 +84,29 @@ struct Graph {
   Program program;     // with a bucket its last argument is the number of rows
   const void* types = nullptr;
   std::vector<TreeSpec> structure = {};  // of the arguments
-  RowsOfCall rows = {};                  // of the call that it was traced for
+  RowsOfCall rows = {};                  // of the call that traced it
   std::vector<bool> cut = {};            // results that have rows
-  std::string surroundings = {};         // shard_map and named vmaps that it was traced in
+  std::string surroundings = {};         // shard_map and named vmaps around its trace
   std::vector<std::shared_ptr<const hlo::Sharding>> shardings = {};  // of the leaves
   SourceLocation traced_at = {};
-  bool is_for_good = true;           // else it captures values of the trace that it was made in
-  std::string captures_traced = {};  // then which, in words
+  bool is_for_good = true;           // else it captures values of the trace around it
+  std::string captures_traced = {};  // then those values, in words
   std::atomic<bool> is_padding_checked = false;
   std::mutex mutex = {};                            // guards the rest
   std::vector<CompiledProgram> compiled = {};       // one for each device
-  std::shared_ptr<const hlo::Module> checked = {};  // for traces, where NaNs are checked
+  std::shared_ptr<const hlo::Module> checked = {};  // for traces, with checks for NaN
 };
 using GraphPtr = std::shared_ptr<Graph>;
 
 // Safe from any thread. A function is traced once for each set of arguments, however many threads
-// call it; calls of graphs that there are never wait for that. No lock is held while it is traced,
-// so that it may take the user's own; for other arguments it may run on another thread meanwhile.
+// call it; calls of known graphs never wait for that. A trace holds no lock, so that the function
+// may take the user's own locks; for other arguments it may run on another thread meanwhile.
 class Graphs {
  public:
   Graphs(FunctionOptions options, SourceLocation made_at);
 
-  // The graph for these arguments, traced now where there is none. errors: Error of the trace, or
-  // that max_graphs is reached; an Error where `fn` calls itself with arguments of the same types
+  // The graph for these arguments, traced now if there is none. errors: Error of the trace, or that
+  // max_graphs is reached; an Error if `fn` calls itself with arguments of the same types
   GraphPtr find(const Call& call);
   // Runs it, or records it in the running trace. errors: those of CompiledProgram::run
   std::vector<Tensor> run(Graph& graph, std::span<const Tensor> leaves, SourceLocation at);
@@ -117,25 +117,26 @@ class Graphs {
   [[nodiscard]] std::string label() const;
   [[nodiscard]] FunctionStats stats() const;
   [[nodiscard]] std::string explain_miss() const;
-  // What a call would do: "" where there is a graph for it.
+  // What a call would do: "" if there is a graph for it.
   [[nodiscard]] std::string explain(const Call& call) const;
-  // errors: Error where there is none yet, at a call of `op`
+  // errors: Error if there is none yet, at a call of `op`
   [[nodiscard]] GraphPtr latest(std::string_view op, SourceLocation at) const;
 
  private:
-  // The same with its rows, where a bucket is meant. Inside of a trace none is: sizes are known.
+  // The same call with its rows, if it has a bucket. Inside of a trace it has none: sizes are
+  // known.
   [[nodiscard]] Call with_rows(const Call& call) const;
   [[nodiscard]] std::shared_ptr<const RowLeaves> row_leaves(const Call& call) const;
-  // `is_latest`: set where it is the graph that was called last.
+  // `is_latest`: set if it is the graph that was called last.
   [[nodiscard]] GraphPtr find_known(const Call& call, bool* is_latest = nullptr) const;
   [[nodiscard]] std::string why(const Call& call) const;
   GraphPtr trace(const Call& call);
   void check_unchanged(const Graph& graph, const Call& call) const;
   void check_padding(Graph& graph, const Call& call) const;
   CompiledProgram compiled_for(Graph& graph, Device& device, SourceLocation at);
-  // The call in the running trace, with what the options ask of it.
+  // Records the call in the running trace, as the options say.
   std::vector<Tensor> record(Graph& graph, std::span<const Tensor> leaves, SourceLocation at) const;
-  // Calls run(arguments of the program) and cuts what it gives.
+  // Calls run(arguments of the program) and cuts its results.
   std::vector<Tensor> run_padded(
       const Graph& graph, Device& device, std::span<const Tensor> leaves,
       base::FunctionRef<std::vector<Tensor>(const std::vector<Tensor>&)> run,

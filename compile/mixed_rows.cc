@@ -61,7 +61,7 @@ class Step {
     }
     return false;
   }
-  // Rows are known in arrays alone; of tuples, where they are used.
+  // Rows are known only for arrays; for tuples, where they are used.
   [[nodiscard]] bool takes_rows() const {
     for (size_t i = 0; i < operands(); ++i) {
       if (operand(i).follows()) return true;
@@ -78,13 +78,13 @@ class Step {
 bool keeps_always(const Step&) { return true; }
 bool keeps(const Step& step) { return step.has_equal_attributes(); }
 
-// The dimensions that the instruction goes over are none of the rows'.
+// Whether the instruction goes over other dimensions than the rows.
 bool keeps_beside_dimensions(const Step& step) {
   const auto& dims = step.here.attrs.get<hlo::DimensionsAttrs>().dimensions;
   return keeps(step) && !step.operand_follows_in(dims);
 }
 
-// The rows stay between the same elements.
+// Whether the rows stay between the same elements.
 bool keeps_reshaped(const Step& step) {
   const auto places = [](const Type& type) {
     std::vector<int64_t> before;
@@ -107,13 +107,13 @@ bool keeps_sliced(const Step& step) {
       if (step.operand(0).follows(d) || here[i] != other[i]) return false;
     } else if (here[i].start != 0 || here[i].stride != 1 || other[i].start != 0 ||
                other[i].stride != 1) {
-      return false;  // else row i is row i: of all of them, or of a table that has more
+      return false;  // else row i is row i of all rows, or of a table that has more
     }
   }
   return true;
 }
 
-// Whole along the rows, so that the start is 0.
+// Whether the slice is whole along the rows, so that its start is 0.
 bool keeps_dynamic_slice(const Step& step) {
   const Type from = step.operand(0);
   for (int64_t d = 0; d < from.rank(); ++d) {
@@ -142,7 +142,8 @@ bool keeps_padded(const Step& step) {
 
 bool has(const Dims& dims, int64_t d) { return std::ranges::count(dims, d) > 0; }
 
-// Rows of indices give rows; rows of what they point into are whole, or lanes of their own.
+// Rows of indices give rows. Rows of the array that they point into are whole, or lanes of their
+// own.
 bool keeps_gathered(const Step& step) {
   hlo::GatherAttrs here = step.here.attrs.get<hlo::GatherAttrs>();
   hlo::GatherAttrs other = step.other.attrs.get<hlo::GatherAttrs>();
@@ -165,7 +166,7 @@ bool keeps_sorted(const Step& step) {
   return keeps(step) && !step.operand_follows_in(step.here.attrs.get<hlo::SortAttrs>().dimensions);
 }
 
-// Of the first `count` operands, the last `last` dimensions have no rows.
+// Whether the last `last` dimensions of the first `count` operands have no rows.
 bool keeps_before_last(const Step& step, size_t count, int64_t last) {
   for (size_t i = 0; i < count; ++i) {
     const Type type = step.operand(i);
@@ -210,7 +211,7 @@ bool keeps_normalised(const Step& step) {
   return keeps(step) && !step.operand(0).follows(feature);
 }
 
-// Whether what is behind the first `from` elements of a tuple is used.
+// Whether an element after the first `from` ones of a tuple is used.
 bool uses_elements(const Computation& in, const Instruction& tuple, int64_t from) {
   const auto number = static_cast<size_t>(&tuple - in.instructions.data());
   if (in.root.value == number) return true;
@@ -230,8 +231,8 @@ bool uses_elements(const Computation& in, const Instruction& tuple, int64_t from
   return false;
 }
 
-// A loop over the rows: they are apart without a carry; and, where it begins with the first and
-// nobody asks for the last carry, none sees those behind it.
+// A loop over the rows. Without a carry it keeps them apart. With a carry, if it begins with the
+// first row and nobody reads the last carry, no row sees the rows after it.
 bool keeps_scanned(const Step& step) {
   const auto& scan = step.here.attrs.get<hlo::ScanAttrs>();
   if (!keeps(step) || scan.dimensions.size() != 1) return false;
@@ -257,7 +258,7 @@ struct Rule {
   Opcode opcode;
   bool (*keeps_rows)(const Step&);
 };
-// What is elementwise keeps rows; what is neither that nor here mixes them.
+// Elementwise ops keep rows apart. Ops that are neither elementwise nor here mix them.
 constexpr Rule kRules[] = {
     {Opcode::kAddDependency, keeps_always},
     {Opcode::kAfterAll, keeps_always},
@@ -311,7 +312,7 @@ bool are_alike(const Instruction& here, const Instruction& other) {
          (!here.shape.is_array() || here.shape.rank() == other.shape.rank());
 }
 
-// By instruction: whether it follows from the last argument.
+// For each instruction, whether it follows from the last argument.
 std::vector<bool> follows_last_argument(const Computation& in) {
   std::vector<bool> follows(in.instructions.size());
   for (size_t i = 0; i < in.instructions.size(); ++i) {
@@ -326,7 +327,7 @@ class Finder {
  public:
   explicit Finder(const TwoTraces& traces) : traces_(traces) {}
 
-  // Inside of loops and branches nothing is found.
+  // It finds nothing inside of loops and branches.
   [[nodiscard]] std::string unmasked_in(const Computation& here, const Computation& other) const {
     const std::vector<bool> is_masked = follows_last_argument(here);
     for (size_t i = 0; i < std::min(here.instructions.size(), other.instructions.size()); ++i) {

@@ -39,7 +39,7 @@ Traced trace_for(const Call& call, int64_t size, const std::string& name) {
   return {std::move(program), asks};
 }
 
-// The same, and an error says what it was traced for.
+// The same; an error says for what it was traced.
 template <class... Parts>
 Traced trace_for(const Call& call, int64_t size, const std::string& name, const Parts&... context) {
   try {
@@ -49,7 +49,7 @@ Traced trace_for(const Call& call, int64_t size, const std::string& name, const 
   }
 }
 
-// What sums of other lengths may differ by, beside the largest element.
+// How much sums of other lengths may differ, relative to the largest element.
 double rounding(DType dtype) {
   switch (dtype) {
     case f64:
@@ -60,7 +60,7 @@ double rounding(DType dtype) {
   }
 }
 
-// A number; of complex numbers the real and imaginary parts in turn.
+// A number; for complex numbers the real and imaginary parts in turn.
 double part(const Literal& of, int64_t j) {
   const auto either = [j](const auto& z) -> double { return j % 2 == 0 ? z.real() : z.imag(); };
   const auto at = static_cast<size_t>(j / 2);

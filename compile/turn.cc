@@ -14,10 +14,11 @@
 namespace heddle::compile_internal {
 namespace {
 
-// Longer than a trace takes. One that takes longer is made a second time, and one of the two kept.
+// Longer than a trace takes. A trace that takes longer is made a second time, and one of the two
+// stays.
 constexpr std::chrono::seconds kLongest{10};
 
-// A function that a thread is tracing for a call, which lives as long.
+// A function that a thread is tracing for a call. The call lives as long.
 struct Running {
   uint64_t serial;
   const Graphs* graphs;
@@ -42,7 +43,7 @@ struct Running {
   }
 };
 
-// What all threads trace, and which of them wait for which. Nothing of the user's runs under its
+// What all threads trace, and which of them wait for which. No code of the user's runs under its
 // lock.
 struct Board {
   std::mutex mutex;

@@ -1,4 +1,4 @@
-// check_grads: derivatives held against central differences, and the two modes against each other.
+// check_grads compares derivatives with central differences, and the two modes with each other.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -17,7 +17,7 @@ namespace {
 using Leaves = std::vector<Tensor>;
 using FlatFn = std::function<Leaves(std::span<const Tensor>)>;
 
-// Of the narrowest type that takes part: half its digits are lost in a difference.
+// The accuracy of the narrowest type that takes part: a difference loses half its digits.
 struct Accuracy {
   double step, tolerance;
 };
@@ -30,7 +30,7 @@ Accuracy accuracy_of(const Leaves& leaves) {
   return bits >= 32 ? Accuracy{1e-2, 2e-2} : Accuracy{5e-2, 2e-1};
 }
 
-// Numbers in -1 .. 1 without any order, made where they are needed: nothing is uploaded.
+// Numbers in -1 .. 1 without any order, computed on the device: nothing is uploaded.
 Tensor direction(const Tensor& like, double seed, SourceLocation at) {
   const DType real = real_part(like.dtype());
   const int64_t count = like.shape().element_count();
@@ -93,7 +93,7 @@ class Checker {
     Derived out = with_function(fn, [&](const FlatFunction& f) { return jvp(f, point, v); });
     return {std::move(out.results), std::move(out.derivatives)};
   }
-  // The tangents that are of floats.
+  // The tangents of floats.
   Leaves tangent_of(const FlatFn& fn, std::span<const Tensor> x, const Leaves& v) const {
     Leaves out;
     for (Tensor& each : tangents(fn, point_of(x), v).second) {

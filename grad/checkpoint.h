@@ -12,13 +12,13 @@
 
 namespace heddle {
 
-// What checkpoint() keeps for the way back, beside the arguments. Values inside of a loop in the
-// function are not kept: give the loop's body to checkpoint() instead.
+// What checkpoint() keeps for the way back, beside the arguments. It keeps no values inside of a
+// loop in the function: give the loop's body to checkpoint() for that.
 class CheckpointPolicy {
  public:
   CheckpointPolicy();  // nothing_saveable()
   explicit CheckpointPolicy(std::string_view text) : text_(text) {}
-  // As transform/derivatives.h has it; "" where all is kept.
+  // The form of transform/derivatives.h; "": it keeps all.
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
@@ -35,8 +35,8 @@ CheckpointPolicy everything_saveable();
 CheckpointPolicy dots_saveable();
 // The results of dots without batch dimensions: of weights with activations, not of attention.
 CheckpointPolicy dots_with_no_batch_dims_saveable();
-// What checkpoint_name() gave one of these names; or any name but these.
-// errors: Error where a name is empty or has a comma
+// Values with one of these names, by checkpoint_name(); or with any other name.
+// errors: Error if a name is empty or has a comma
 CheckpointPolicy save_only_these_names(const std::vector<std::string>& names,
                                        SourceLocation at = SourceLocation::here());
 CheckpointPolicy save_any_names_but_these(const std::vector<std::string>& names,
@@ -81,12 +81,12 @@ class Checkpoint {
 
 }  // namespace grad_internal
 
-// A function that gives what `fn` gives, of which the way back keeps the arguments alone, and what
-// fn captures: the rest is computed again. Of a scan with such a step only carries are stacked.
+// A function that gives what `fn` gives. Its way back keeps only the arguments and captures of fn,
+// and computes the rest again. A scan with such a step stacks only its carries.
 //
 // fn      is kept by value; takes and returns trees
-// policy  what is kept beside, {.policy = checkpoint_policies::dots_saveable()}
-// cost    fn once more on the way back; nothing where no derivative is taken
+// policy  what it keeps beside them, {.policy = checkpoint_policies::dots_saveable()}
+// cost    fn once more on the way back; nothing without a derivative
 template <class Fn>
 auto checkpoint(Fn fn, const CheckpointOptions& options = {},
                 SourceLocation at = SourceLocation::here()) {

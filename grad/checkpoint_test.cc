@@ -1,5 +1,5 @@
-// What the way back through loops keeps and sums: checkpoints, the split transpose, all steps at
-// once.
+// Tests of what the way back through loops keeps and sums: checkpoints, the split transpose, all
+// steps at once.
 #include "heddle/grad/checkpoint.h"
 
 #include <gmock/gmock.h>
@@ -137,7 +137,7 @@ TEST(SplitTranspose, SumsOverStepsInOneProduct) {
                 Pointwise(DoubleNear(1e-13), values(std::get<0>(want).b)));
     EXPECT_THAT(values(std::get<1>(got)), Pointwise(DoubleNear(1e-13), values(std::get<1>(want))));
     EXPECT_THAT(values(std::get<2>(got)), Pointwise(DoubleNear(1e-13), values(std::get<2>(want))));
-    // The way back hands w on, and has no sum of its size.
+    // The way back passes w on, and has no sum of its size.
     const std::string text = trace(grad(loss), cell, h0, xs).hlo_text();
     const size_t back = text.rfind(" scan(");
     const std::string type = text.substr(text.rfind('\n', back), back - text.rfind('\n', back));

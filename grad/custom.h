@@ -20,13 +20,13 @@ namespace heddle {
 
 namespace grad_internal {
 
-// fn at the point, as one custom-call that knows its rule: leaves of the arguments and then of
-// their tangents -> those of the results and of their tangents.
-// errors: Error where the rule gives other types than fn, and which
+// fn at the point, as one custom-call that knows its rule. The rule takes the leaves of the
+// arguments and then of their tangents, and gives those of the results and of their tangents.
+// errors: Error if the rule gives other types than fn, and which
 Derived custom_jvp(const FlatFunction& fn, const FlatBody& rule, const Point& point);
 // The same with a forward function, which gives results and residuals, and a backward function:
 // leaves of the residuals and of the cotangents -> cotangents of the arguments. `backward` is made
-// when the structure of what `forward` gives is known.
+// once the structure of forward's result is known.
 Derived custom_vjp(const FlatFunction& fn, const FlatBody& forward,
                    base::FunctionRef<std::vector<Tensor>(
                        const TreeSpec& forward, std::span<const Tensor>, std::vector<TreeSpec>&)>
@@ -176,19 +176,19 @@ class CustomVjp {
 // fn      of trees to a tree; kept by value
 // rule    (std::tuple(args..), std::tuple(tangents..)) -> std::pair(result, tangent of it), linear
 //         in the tangents, which are trees like the arguments; those of integers are zeros. Its
-//         result stands for fn's where a derivative is taken
-// errors  when it is called: Error naming the leaf of which the rule gives another type than fn;
-//         where a derivative is taken by a tensor that a function captures: pass it as an argument
+//         result replaces fn's in a derivative
+// errors  at a call: Error naming the leaf for which the rule gives another type than fn; or if a
+//         derivative goes to a tensor that a function captures: pass it as an argument
 template <class Fn, class Rule>
 auto custom_jvp(Fn fn, Rule rule, SourceLocation at = SourceLocation::here()) {
   return grad_internal::CustomJvp<Fn, Rule>(std::move(fn), std::move(rule), at);
 }
 
-// The same in reverse mode alone: jvp and linearize of it are errors.
+// The same for reverse mode only: jvp and linearize of it are errors.
 //
 // forward   args.. -> std::pair(result, residuals): residuals are a tree, perhaps None{}
 // backward  (residuals, cotangent of the result) -> the cotangent of the argument, a tree like it;
-//           of several arguments a std::tuple. Those of integers are not read
+//           for several arguments a std::tuple. Those of integers are not read
 // errors    as of custom_jvp
 template <class Fn, class Forward, class Backward>
 auto custom_vjp(Fn fn, Forward forward, Backward backward,

@@ -67,7 +67,7 @@ Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
     return {found->fragment, found->results[0], found->result_shapes(), found->captures};
   }
   Trace out = traced_now(fn, shapes, like);
-  // A value of the trace around this one is another at each call.
+  // A value of the trace around this one differs at each call.
   if (std::ranges::none_of(out.captures, &Tensor::is_traced)) {
     scan_internal::keep_body(std::move(key),
                              std::make_shared<scan_internal::Body>(scan_internal::Body{
@@ -145,8 +145,8 @@ using trace_internal::PublicCall;
 
 enum class Kind : uint8_t { kGradient, kJvp, kLinearize };
 
-// Derivatives of modules that were asked for, by the module's identity: equal traces are one
-// fragment (the combine cache), so that what comes again is found and not differentiated again.
+// The derivatives so far, by the module's identity. Equal traces are one fragment (the combine
+// cache), so a module that comes again is found and not differentiated again.
 struct Key {
   Fragment of;
   Kind kind;
@@ -306,8 +306,8 @@ Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor
 struct Linear::State {
   std::string_view what;  // of static storage
   SourceLocation at;
-  MadePtr made;            // null: only the way back is known
-  Fragment pullback = {};  // null: made of `made` when it is asked for
+  MadePtr made;            // null: only the pullback is known
+  Fragment pullback = {};  // null: made of `made` at its first use
   std::vector<Tensor> residuals;
   std::vector<Shape> tangents;  // types of the leaves in `of`
   std::vector<Shape> results;
@@ -315,7 +315,7 @@ struct Linear::State {
 
 namespace {
 
-// Tensors that stand for others of these types.
+// Checks that tensors have the types of the others that they stand for.
 void require_types(std::string_view what, std::string_view name, SourceLocation at,
                    const std::vector<Tensor>& have, const TreeSpec& spec,
                    const std::vector<Shape>& want) {
@@ -390,7 +390,7 @@ std::vector<Tensor> Linear::push(const std::vector<Tensor>& tangents, const Tree
 
 namespace {
 
-// The pullback of a linear part, made when it is first asked for.
+// The pullback of a linear part, made at its first use.
 Fragment pullback_of(const Fragment& pushforward, size_t residuals, std::string_view what,
                      SourceLocation at) {
   struct Pullbacks {

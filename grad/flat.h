@@ -1,4 +1,4 @@
-// Derivatives of functions on flat leaves: what the typed functions of grad.h hand down.
+// Derivatives of functions on flat leaves: the typed functions of grad.h call these.
 #pragma once
 
 #include <memory>
@@ -16,14 +16,14 @@ namespace heddle::grad_internal {
 
 using scan_internal::FlatBody;
 
-// A function and what it is differentiated at.
+// A function to differentiate.
 struct FlatFunction {
   std::string_view what;  // the public function: "grad"
   std::string_view name;  // of a named Function; "" of any other callable
   FlatBody run;           // gives the leaves of its result, and its structure
   SourceLocation at;
-  // Of a named Function, which is traced once: who it is, a tag of its arguments' types, and what
-  // those do not say.
+  // For a named Function, which is traced once: its identity, a tag of its arguments' types, and
+  // what the types do not say.
   scan_internal::Identity identity = {};
   const void* types = nullptr;
   std::string structure = {};
@@ -31,7 +31,7 @@ struct FlatFunction {
 
 struct Point {
   std::vector<Tensor> leaves;   // of all arguments
-  std::vector<bool> of;         // leaves by which it is differentiated
+  std::vector<bool> of;         // whether the derivative is by this leaf
   std::vector<TreeSpec> specs;  // of the arguments, for errors
 };
 
@@ -41,15 +41,15 @@ struct Derived {
   std::vector<Tensor> derivatives;  // grad: of the leaves in `of`; jvp: of the results
 };
 
-// What a function is to first order at a point: it is traced and run once, and applied as often as
-// wanted. Copies share it.
+// A function to first order at a point. It is traced and run once, and may be applied any number of
+// times. Copies share it.
 class Linear {
  public:
   struct State;
   explicit Linear(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
   // Tangents of the leaves in `of` -> of the results; cotangents of the results -> of those leaves.
-  // errors: Error naming the leaf that is of another type
+  // errors: Error naming the leaf that has another type
   [[nodiscard]] std::vector<Tensor> push(const std::vector<Tensor>& tangents,
                                          const TreeSpec& spec) const;
   [[nodiscard]] std::vector<Tensor> pull(const std::vector<Tensor>& cotangents,
@@ -60,26 +60,26 @@ class Linear {
 };
 
 // The value, and the gradient of its first leaf, a scalar.
-// errors: Error where a leaf in `of` is of integers, or the first result no scalar of floats; where
+// errors: Error if a leaf in `of` has integers, or if the first result is no scalar of floats; if
 // an op has no derivative, naming it and its line
 Derived gradient(const FlatFunction& fn, const Point& point);
 // The value and its tangent.
 Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor>& tangents);
-// The value, and what is linear.
+// The value, and the linear part.
 std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point);
-// The transpose of a function that is linear: nothing runs, and the leaves are looked at for their
-// types alone. errors: Error naming what is not linear in it and its line
+// The transpose of a linear function. Nothing runs, and only the types of the leaves matter.
+// errors: Error naming the op that is not linear and its line
 Linear transposed(const FlatFunction& fn, const Point& point);
 
-// errors: Error where a leaf in `of` has no tangents, naming it
+// errors: Error naming a leaf in `of` that has no tangents
 void require_floats(const FlatFunction& fn, const Point& point);
 // errors: Error that a tangent is unlike its argument, and how
 [[noreturn]] void throw_tangent(std::string_view what, const std::string& unlike,
                                 SourceLocation at);
-// errors: Error where the tangent of argument `number` is of another type than `leaf`
+// errors: Error if the tangent of argument `number` has another type than `leaf`
 void require_tangent(std::string_view what, const Tensor& leaf, const Tensor& tangent,
                      size_t number, SourceLocation at);
-// Whether a tensor is of floats or complex numbers.
+// Whether a tensor has floats or complex numbers.
 bool has_tangent(const Tensor& x);
 
 // Checks derivatives; see check_grads().
@@ -91,13 +91,13 @@ struct CheckOptions {
 };
 void check(const FlatFunction& fn, const Point& point, const CheckOptions& options);
 
-// fn at the point, as one call of which reverse mode keeps the operands and what the policy saves
+// fn at the point, as one call. Reverse mode keeps its operands and what the policy saves
 // (transform/derivatives.h).
 Derived checkpointed(const FlatFunction& fn, const Point& point, std::string_view policy);
 // x, under a name for policies.
 Tensor named(const Tensor& x, std::string_view name, SourceLocation at);
 
-// x, of which derivatives know nothing.
+// x, with derivative zero.
 Tensor stopped(const Tensor& x, SourceLocation at);
 
 }  // namespace heddle::grad_internal

@@ -1,13 +1,13 @@
-// Derivatives of functions of trees: grad, value_and_grad, jvp, vjp, linearize, and what is made of
-// them. checkpoint, which trades memory for time, is in checkpoint.h.
+// Derivatives of functions of trees: grad, value_and_grad, jvp, vjp, linearize, and functions made
+// of them. checkpoint, which trades time for memory, is in checkpoint.h.
 //
 //   auto [value, grads] = value_and_grad(loss)(cell, xs, target);   // grads: a Cell
 //
-// They are used in and outside of traces, and of each other: grad(grad(f)), grad in the step of a
-// scan, scan in a function that grad is of. A function is traced once; the trace is differentiated
-// as a module, in which scan stays one loop. Outside of a trace the result runs at once. Integers
-// and pred have no derivatives; tensors that the function captures are constants here, and carry on
-// the derivatives of what is around.
+// They work in and outside of traces, and inside each other: grad(grad(f)), grad in the step of a
+// scan, grad of a function with a scan. A function is traced once, and its module is
+// differentiated; a scan stays one loop. Outside of a trace the result runs at once. Integers and
+// pred have no derivatives. Tensors that the function captures are constants for it, and variables
+// for a derivative around it.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ inline constexpr Argnums<I...> argnums{};
 struct CheckGradsOptions {
   base::Int order = 2;        // of derivatives of derivatives
   base::Flag reverse = true;  // reverse mode too
-  double step = 0;            // of the differences; 0: as the dtypes ask for
-  double tolerance = 0;       // relative; 0: as the dtypes ask for
+  double step = 0;            // of the differences; 0: by dtype
+  double tolerance = 0;       // relative; 0: by dtype
 };
 
 namespace grad_internal {
@@ -57,7 +57,7 @@ struct Loss<std::pair<Tensor, Aux>> {
   static constexpr bool kHasAux = true;
 };
 
-// Whether the function may be differentiated at these arguments; says why not.
+// Whether the function has a derivative at these arguments; says why not.
 template <class Fn, class... Args>
 constexpr bool is_differentiable() {
   using namespace tree_internal;
@@ -132,7 +132,7 @@ auto flat(const Fn& fn, const std::vector<TreeSpec>& specs) {
   };
 }
 
-// `run`: what flat() gave for the function and these arguments; it must outlive the result.
+// `run`: the result of flat() for the function and these arguments. It must outlive the result.
 template <class Fn, class Run, class... Args>
 FlatFunction flat_function(std::string_view what, const Fn& fn, const Run& run, SourceLocation at,
                            const Args&... args) {
@@ -149,7 +149,7 @@ T tree_from(const TreeSpec& spec, const std::vector<Tensor>& leaves) {
   return unflatten<T>(spec, rest);
 }
 
-// Whether each number is there once.
+// Whether each number occurs once.
 template <size_t... I>
 constexpr bool are_different() {
   constexpr size_t kAll[] = {I..., 0};
@@ -161,8 +161,8 @@ constexpr bool are_different() {
   return true;
 }
 
-// One argument's tree, or the tuple of several, in the order in which they are asked for. `leaves`:
-// those of the arguments that are asked for, in the order of the arguments.
+// One argument's tree, or the tuple of several, in the order of the numbers. `leaves`: the leaves
+// of these arguments, in the order of the arguments.
 template <size_t... I, class... Args>
 auto chosen(std::span<const Tensor> leaves, const std::vector<TreeSpec>& specs,
             std::type_identity<std::tuple<Args...>>) {
@@ -239,7 +239,8 @@ auto gradient_of(Fn&& fn, Argnums<I...>, SourceLocation at) {
 }  // namespace grad_internal
 
 // What vjp() returns beside the value: cotangents of the result -> cotangents of the arguments, a
-// tuple of trees (one argument: its tree). Zeros where nothing depends on a leaf, and of integers.
+// tuple of trees (one argument: its tree). Zeros for integers, and for a leaf that the result does
+// not depend on.
 template <class Result, class... Args>
 class Pullback {
  public:
@@ -260,7 +261,7 @@ class Pullback {
 
  private:
   grad_internal::Linear linear_;
-  grad_internal::Point point_;  // leaves without tangents stand as zeros
+  grad_internal::Point point_;  // leaves without tangents are zeros here
 };
 
 // What linearize() returns beside the value: tangents of the arguments -> the tangent of the
@@ -294,8 +295,8 @@ class Pushforward {
 // a tuple. Where fn returns std::pair(loss, aux) it gives std::pair(gradient, aux).
 //
 // fn      is kept by value; it may capture tensors
-// errors  when it is called: Error naming what is no scalar of floats, the argument that is of
-//         integers, or the op that has no derivative and its line
+// errors  at a call: Error naming a result that is no scalar of floats, an argument of integers, or
+//         the op without a derivative and its line
 // cost    a few times the operations of fn; a loop is one loop forward and one back
 template <class Fn>
 requires(!trace_internal::TakesOperands<Fn>)  //
@@ -322,7 +323,8 @@ auto value_and_grad(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocatio
 
 namespace grad_internal {
 
-// The leaves of a tangent, and whether each leaf of the argument has one. None{}: no tangents.
+// The leaves of a tangent, and whether each leaf of the argument has a tangent. None{}: no
+// tangents.
 template <class Arg, class Tangent>
 void append_tangents(std::string_view what, size_t number, const Arg& arg, const Tangent& tangent,
                      std::vector<bool>& of, std::vector<Tensor>& out, SourceLocation at) {
@@ -428,7 +430,7 @@ auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
 // argument has none. Forward mode: the cost of a few fn, no memory beyond it, while_loop too.
 //
 // returns  std::pair(value, tangent), both of fn's type; the tangent of integers is zero
-// errors   Error naming the tangent that is unlike its argument; the op without a derivative
+// errors   Error naming the tangent that is unlike its argument, or the op without a derivative
 template <class Fn, class... Args, class... Tangents>
 auto jvp(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangents...>& tangents,
          SourceLocation at = SourceLocation::here()) {
@@ -439,7 +441,8 @@ auto jvp(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangent
 // is computed once; it may be called any number of times, in and outside of traces.
 //
 // returns  std::pair(value, Pullback)
-// errors   Error naming the op without a derivative; of the pullback, the cotangent of another type
+// errors   Error naming the op without a derivative; from the pullback, the cotangent of another
+//          type
 template <class Fn, class A>
 auto vjp(const Fn& fn, const A& a, SourceLocation at = SourceLocation::here()) {
   return grad_internal::vjp_at("vjp", fn, at, a);
@@ -495,9 +498,9 @@ requires(sizeof...(Args) > 4) auto linearize(const Fn& fn, const Args&... args) 
 // The transpose of `fn`, which is linear: <u, fn(x)> = <transpose(u), x>. A function of what fn
 // returns to what it takes; of several arguments a tuple. Complex numbers are not conjugated.
 //
-// like    trees of the types of the arguments, floats; their values are not looked at, and nothing
+// like    trees with the types of the arguments, floats. Their values do not matter, and nothing
 //         runs: placeholders will do
-// errors  Error naming the op that is not linear and its line; a sum with a term that does not
+// errors  Error naming the op that is not linear and its line; or a sum with a term that does not
 //         depend on the arguments
 template <class Fn, class A>
 auto linear_transpose(const Fn& fn, const A& like, SourceLocation at = SourceLocation::here()) {
@@ -518,8 +521,8 @@ T stop_gradient(const T& tree, SourceLocation at = SourceLocation::here()) {
 // Throws unless the derivatives of fn at args agree with central differences along directions
 // without order, and forward with reverse mode, to the given order.
 //
-// args    trees; those of f64 are checked to 1e-6, f32 to 2 %: give numbers where fn is smooth
-// errors  Error that names what differs and by how much, or the op without a derivative
+// args    trees. f64 is checked to 1e-6, f32 to 2 %: choose numbers where fn is smooth
+// errors  Error that names the difference and its size, or the op without a derivative
 template <class Fn, class... Args>
 void check_grads(const Fn& fn, const std::tuple<Args...>& args,
                  const CheckGradsOptions& options = {},

@@ -88,7 +88,7 @@ TEST(Grad, InATrace) {
   auto f = [](Tensor x) { return grad([&](Tensor y) { return x * y * y; })(x); };  // 2 x^2
   auto p = trace(f, scalar(3.0));
   EXPECT_EQ(value(p(scalar(3.0))), 18);
-  EXPECT_EQ(value(grad(f)(scalar(3.0))), 12);  // captured values carry derivatives on
+  EXPECT_EQ(value(grad(f)(scalar(3.0))), 12);  // captured values have derivatives too
 }
 
 TEST(Grad, InTheStepOfAScan) {
@@ -392,7 +392,7 @@ TEST(GradError, OfAWhile) {
   EXPECT_THAT(error, HasSubstr("grad_test.cc:"));
 }
 
-// A Function's trace is kept, but not where it holds values of a trace around it.
+// A Function's trace is kept, but not if it has values of a trace around it.
 TEST(Grad, OfAFunctionThatReadsAnOuterTrace) {
   Tensor held;
   int runs = 0;

@@ -11,7 +11,7 @@ namespace {
 
 using trace_internal::PublicCall;
 
-// A function of the equation, whose results must be like `leaves`.
+// Traces a function of the equation. Its results must be like `leaves`.
 Trace traced_like(const FlatFunction& fn, std::string_view name, const FlatBody& run,
                   const std::vector<Shape>& given, const std::vector<Tensor>& leaves,
                   const TreeSpec& spec) {

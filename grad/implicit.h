@@ -1,5 +1,5 @@
-// Solutions of equations whose derivatives are those of the equation, not of the steps that solve
-// it: custom_linear_solve and custom_root. The steps may be a while_loop, or anything else without
+// Solutions of equations: custom_linear_solve and custom_root. Their derivatives are those of the
+// equation, not of the steps that solve it. The steps may be a while_loop, or anything else without
 // a derivative.
 //
 //   // x of A x = b by conjugate gradients, in both modes
@@ -11,7 +11,7 @@
 //   const Tensor x = custom_root(f, scalar(1.0), bisect,
 //                                [](auto df, Tensor y) { return y / df(scalar(1.0)); });
 //
-// Derivatives are by what `matvec` and `f` capture, and by b. source: JAX, jax.lax's functions of
+// Derivatives go to what `matvec` and `f` capture, and to b. source: JAX, jax.lax's functions of
 // these names.
 #pragma once
 
@@ -23,7 +23,7 @@
 namespace heddle {
 
 struct LinearSolveOptions {
-  base::Flag symmetric = false;  // matvec is its own transpose, and `solve` solves that too
+  base::Flag symmetric = false;  // matvec is its own transpose, so `solve` solves both
 };
 
 namespace grad_internal {
@@ -91,8 +91,8 @@ B linear_solve_at(const Matvec& matvec, const B& b, const Solve& solve,
 //
 // matvec  linear: a tree like b -> a tree like b; what it captures, the matrix, has derivatives
 // solve   (matvec, b) -> x, a tree like b; need not be differentiable
-// errors  when it is called: Error naming the leaf that matvec or solve gives of another type, or
-//         what in a matvec is not linear; in reverse mode without .symmetric: give transpose_solve
+// errors  at a call: Error naming the leaf that matvec or solve gives with another type, or what in
+//         matvec is not linear; in reverse mode without .symmetric: give transpose_solve
 template <class Matvec, class B, class Solve>
 B custom_linear_solve(const Matvec& matvec, const B& b, const Solve& solve,
                       const LinearSolveOptions& options = {},
@@ -114,9 +114,9 @@ requires(!std::is_convertible_v<TransposeSolve, LinearSolveOptions>) B
 // f              a tree like guess -> a tree like it; what it captures has derivatives, guess none
 // solve          (f, guess) -> x; need not be differentiable
 // tangent_solve  (g, y) -> x with g(x) = y, where g, linear, is the derivative of f at the root;
-//                made of what has derivatives, or of custom_linear_solve. Of a scalar:
+//                made of functions with derivatives, or of custom_linear_solve. For a scalar:
 //                [](auto g, Tensor y) { return y / g(scalar(1.0)); }
-// errors         when it is called: Error naming the leaf that a function gives of another type
+// errors         at a call: Error naming the leaf that a function gives with another type
 template <class F, class X, class Solve, class TangentSolve>
 X custom_root(const F& f, const X& guess, const Solve& solve, const TangentSolve& tangent_solve,
               SourceLocation at = SourceLocation::here()) {

@@ -20,7 +20,7 @@ Tensor as_jacobian(std::string_view what, const Tensor& rows, const Tensor& y, c
 Tensor from_columns(std::string_view what, const Tensor& columns, const Tensor& y, const Tensor& x,
                     SourceLocation at);
 
-// fn of each element along axis 0, all at once.
+// fn for each element along axis 0, all at once.
 template <class Fn>
 Tensor of_each(std::string_view what, const Fn& fn, const Tensor& xs, SourceLocation at) {
   const auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {

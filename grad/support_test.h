@@ -1,4 +1,4 @@
-// For the tests of this folder: numbers, a small tree, and what an error says.
+// Helpers for the tests of this folder: numbers, a small tree, and the text of an error.
 #pragma once
 
 #include <string>

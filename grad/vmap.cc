@@ -16,8 +16,8 @@ namespace {
 
 using trace_internal::PublicCall;
 
-// Batched forms that were asked for, by the module's identity: equal traces are one fragment (the
-// combine cache), so that what comes again is found.
+// The batched forms so far, by the module's identity. Equal traces are one fragment (the combine
+// cache), so a module that comes again is found.
 struct Key {
   Fragment of;
   std::vector<bool> batched;
@@ -98,7 +98,7 @@ class Vmapped {
     throw Error(trace_internal::invalid_argument(fn_.what, ": ", parts...), fn_.at);
   }
 
-  // Axes of the leaves, and the number of examples.
+  // Checks the axes of the leaves, and finds the number of examples.
   void require_arguments() {
     const std::vector<TreeSpec>& specs = arguments_.specs;
     const AxisTree& axes = options_.in_axes;
@@ -130,7 +130,8 @@ class Vmapped {
     return base::cat(count, count == 1 ? " entry" : " entries");
   }
 
-  // The leaves of a tree at `path`, each with what `axes`, which is of the option, says of it.
+  // Appends the leaves of a tree at `path`, each with its axis of `axes`, which is part of the
+  // option.
   void append_leaves(const AxisTree& axes, const TreeSpec& spec, std::string_view option,
                      const std::string& path, std::vector<Leaf>& out) const {
     if (!axes.is_list()) {
@@ -178,7 +179,7 @@ class Vmapped {
     return out;
   }
 
-  // Paths of the results, and the axes that they get.
+  // The paths of the results, and their axes.
   std::vector<Leaf> results_of(const Trace& trace, const Made& made) const {
     std::vector<Leaf> out;
     append_leaves(options_.out_axes, trace.spec, "out_axes", "result", out);
@@ -226,7 +227,7 @@ class Vmapped {
   const VmapOptions& options_;
   std::vector<Leaf> leaves_;
   int64_t size_ = -1;
-  std::string first_;  // where the number of examples is from
+  std::string first_;  // the leaf that gave the number of examples
 };
 
 }  // namespace

@@ -3,9 +3,9 @@
 //   auto energies = vmap(energy)(positions);                        // [n, 3] -> [n]
 //   auto y = vmap(layer, {.in_axes = {0, kNoAxis}})(xs, weights);   // the weights are shared
 //
-// The function is traced once, on one example; the trace is made wider as a module, in which dots
-// become batched dots and loops stay loops. It is used in and outside of traces, and of grad, jvp,
-// scan, cond and itself, in any order.
+// The function is traced once, on one example. The batched module has batched dots for dots, and
+// loops stay loops. vmap works in and outside of traces, and in and around grad, jvp, scan, cond
+// and itself, in any order.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,13 @@
 
 namespace heddle {
 
-// Of an argument that all examples share, and of a result that does not depend on the example.
+// The axis of an argument that all examples share, or of a result that does not depend on the
+// example.
 inline constexpr int64_t kNoAxis = INT64_MIN;
 
-// Axes of a tree: one number for all its leaves, or an entry for each element of it, in order: of a
-// tuple or vector its elements, of a struct its fields, of a map its keys. Entries are such trees.
+// Axes of a tree: one number for all its leaves, or an entry for each of its elements, in order:
+// the elements of a tuple or vector, the fields of a struct, the keys of a map. Entries are such
+// trees too.
 class AxisTree {
  public:
   template <class T>
@@ -35,7 +37,7 @@ class AxisTree {
 
   [[nodiscard]] bool is_list() const { return each_.has_value(); }
   [[nodiscard]] int64_t axis() const { return axis_; }
-  // errors: std::bad_optional_access where it is a number
+  // errors: std::bad_optional_access if it is a number
   [[nodiscard]] const std::vector<AxisTree>& each() const { return each_.value(); }
 
  private:
@@ -53,7 +55,7 @@ struct VmapOptions {
 
 namespace grad_internal {
 
-// Arguments as leaves, where a function is mapped.
+// Arguments of a mapped function, as leaves.
 struct Mapped {
   std::vector<Tensor> leaves;
   std::vector<TreeSpec> specs;
@@ -62,7 +64,7 @@ struct Mapped {
 std::pair<std::vector<Tensor>, TreeSpec> vmapped(const FlatFunction& fn, const Mapped& arguments,
                                                  const VmapOptions& options);
 
-// Whether the function may be mapped over these arguments; says why not.
+// Whether vmap may map the function over these arguments; says why not.
 template <class Fn, class... Args>
 constexpr bool is_mappable() {
   using namespace tree_internal;
@@ -128,11 +130,11 @@ class Vmap {
 // A function that does what `fn` does to each example: arguments have an axis more than fn's, along
 // which the examples lie, and so have the results.
 //
-// fn       a function of trees; is kept by value; it may capture tensors, which examples share
+// fn       a function of trees; kept by value; it may capture tensors, which examples share
 // in_axes  where the examples lie in each argument; kNoAxis: it is the same for all
 // out_axes where they lie in the results
-// errors   when it is called: Error naming the argument without such an axis, or of another number
-//          of examples; the op that has no batched form and its line
+// errors   at a call: Error naming the argument without such an axis, or with another number of
+//          examples; or the op without a batched form and its line
 // cost     that of one program on larger arrays; values that all examples share are computed once
 template <class Fn>
 requires(!trace_internal::TakesOperands<Fn>)  //

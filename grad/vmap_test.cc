@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pointwise;
 
-// fn of each example along axis 0, one after another.
+// fn for each example along axis 0, one after another.
 template <class Fn, class... Args>
 Tensor one_by_one(const Fn& fn, int64_t count, const Args&... args) {
   std::vector<Tensor> all;
@@ -157,7 +157,7 @@ TEST(Vmap, OfCondSelects) {
   EXPECT_THAT(values(vmap(f)(p, x)), ElementsAre(2, -2, 3));
 }
 
-// The loop ends for numbers above 0 alone.
+// The loop ends only for numbers above 0.
 Tensor halvings(Tensor x) {
   using State = std::pair<Tensor, Tensor>;
   return while_loop([](State s) { return s.first != 0.0; },
@@ -171,7 +171,7 @@ TEST(Vmap, ALoopDoesNotWaitForLanesThatDoNotRunIt) {
     return cond(
         x > 0.0, halvings, [](Tensor) { return scalar(-1); }, x);
   };
-  const Tensor x = array<double>({4, -3, 1, -1});  // of -1 halvings() would not end
+  const Tensor x = array<double>({4, -3, 1, -1});  // for -1 halvings() would not end
   EXPECT_THAT(vmap(f)(x).to_vector<int>(), ElementsAre(3, -1, 1, -1));
   EXPECT_THAT(vmap(f)(array<double>({-1, -2})).to_vector<int>(), ElementsAre(-1, -1));
   // The same behind a scan, in a loop that lanes leave at different steps, and nested.
@@ -242,7 +242,7 @@ TEST(Vmap, ComposesWithJvpAndHessian) {
   expect_same(vmap(hessian(f))(x), one_by_one(hessian(f), 4, x));
 }
 
-// sqrt has no slope where a lane that has ended would take it.
+// sqrt has no slope at the values of a lane that has ended.
 TEST(Vmap, LanesThatHaveEndedHaveNoPartInDerivatives) {
   const auto f = [](Tensor x) {
     return while_loop([](Tensor y) { return y > 1.0; }, [](Tensor y) { return sqrt(y - 1.0); }, x,
@@ -331,12 +331,12 @@ TEST(VmapAxis, EachLevelHasItsOwn) {
   auto joined = [](Tensor x) { return all_gather(x, "i") + axis_index("j").astype(f64); };
   EXPECT_THAT(values(vmap(vmap(joined, {.axis_name = "j"}), {.axis_name = "i"})(x)),
               ElementsAre(1, 3, 3, 5, 1, 3, 3, 5));
-  auto inner = [](Tensor x) { return psum(x, "i"); };  // of two of one name the nearer
+  auto inner = [](Tensor x) { return psum(x, "i"); };  // of two with one name the inner one
   auto h = vmap(vmap(inner, {.axis_name = "i"}), {.axis_name = "i"});
   EXPECT_THAT(values(h(x)), ElementsAre(3, 3, 7, 7));
 }
 
-// What examples give each other, beside the same of all examples at once.
+// What examples give each other, beside the same for all examples at once.
 struct Exchange {
   std::function<Tensor(Tensor)> one, all;
   Shape shape;

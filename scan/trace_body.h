@@ -17,7 +17,7 @@ struct BodyRequest {
   std::span<const Shape> parameters;
   SourceLocation at;
   bool returns_captures = false;      // the root is a tuple of the results and then the captures
-  std::span<const Tensor> init = {};  // for the last parameters: errors name the C++ numbers among them
+  std::span<const Tensor> init = {};  // behind the last parameters: errors name its C++ numbers
   std::string_view result = {};  // the name of its result in errors; "": the callable checked it
 };
 

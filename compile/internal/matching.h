@@ -1,4 +1,4 @@
-// Which graph a call is of. Private to compile/.
+// Finds the graph of a call. Private to compile/.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ bool is_same(const ShardingPtr& a, const ShardingPtr& b);
 std::string surroundings();
 
 bool has_rows(const Call& call, size_t leaf);
-// The type that a leaf is run with.
+// The type of a leaf in the run.
 Shape padded(const Call& call, size_t leaf);
-// Whether the leaf is run with that type.
+// Whether the leaf has that type in the run.
 bool has_type(const Call& call, size_t leaf, const Shape& type);
 
 // Whether the graph was traced for such a call.

@@ -1,6 +1,6 @@
-// What a program does with rows: whether row i of what it gives follows from row i of what it
-// takes, so that rows which were added behind the others change nothing. Told from two traces of
-// one function, for two numbers of rows.
+// What a program does with rows: whether row i of its results follows from row i of its arguments,
+// so that rows added behind the others change nothing. Two traces of one function, for two numbers
+// of rows, tell it.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,13 @@ struct TwoTraces {
   int64_t other_rows;
 };
 
-// The first place where rows come together, or where the program depends on how many there are:
-// "reduce f32[] at loss.cc:12 goes over the rows". "" where there is none. Errs to the safe side:
-// an operation that it does not know mixes rows.
+// The first place where rows come together, or where the program depends on their number: "reduce
+// f32[] at loss.cc:12 goes over the rows". "" if there is none. It errs on the safe side: an
+// unknown operation mixes rows.
 std::string mixed_rows(const TwoTraces& traces);
-// The same of a program that is told how many rows are the caller's, by its last argument, and may
-// mix what follows from that: the first place that does not, where rows come together all the same.
+// The same for a program whose last argument is the number of the caller's rows. It may mix rows in
+// values that follow from that number. Gives the first place where rows come together in other
+// values.
 std::string unmasked_rows(const TwoTraces& traces);
 
 enum class RowsOf : uint8_t {

@@ -1,5 +1,5 @@
-// Whose turn it is to trace: a graph is traced by one thread, and others that want it wait for that
-// one alone. No lock is held while a user's function runs. Private to compile/.
+// Whose turn it is to trace. One thread traces a graph, and others that want it wait only for that
+// thread. No lock is held while a user's function runs. Private to compile/.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class Turn {
  public:
   enum class Of : uint8_t { kGraph, kCheck };  // a check makes no graph: nobody waits for it
 
-  // Waits while another thread traces the same graph; the turn is then not this thread's, which
-  // looks for the graph again. It is this thread's where waiting might not end: where that thread
+  // Waits while another thread traces the same graph. The turn is then not this thread's, and it
+  // looks for the graph again. It is this thread's turn if waiting might not end: if that thread
   // waits for this one, or takes very long, perhaps for a lock that this thread's caller holds.
   //
-  // errors  Error where this thread is tracing the same graph: the function calls itself
+  // errors  Error if this thread is tracing the same graph: the function calls itself
   Turn(const Graphs* graphs, const Call& call, Of of);
   ~Turn();
   Turn(const Turn&) = delete;
@@ -28,7 +28,7 @@ class Turn {
   [[nodiscard]] bool is_mine() const { return serial_ != 0; }
 
  private:
-  uint64_t serial_ = 0;  // of what runs; 0: nothing
+  uint64_t serial_ = 0;  // of the running trace; 0: none
 };
 
 }  // namespace heddle::compile_internal

@@ -1,4 +1,4 @@
-// One trace of a function that is transformed, and calls of what was made of it.
+// The trace of a function to transform, and calls of the result.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ struct Trace {
   std::vector<Tensor> captures;
 };
 
-// like: tensors that the parameters stand for, where there are such.
+// like: the tensors that the parameters stand for, if there are any.
 Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
              std::span<const Tensor> like);
 
@@ -31,19 +31,19 @@ std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragmen
                          std::vector<Tensor> operands,
                          const hlo::FrontendAttributes& attributes = {});
 
-// The custom call of `target` (hlo/custom_derivative.h) on the point and what the functions,
-// of which the first is the meaning, capture.
+// The custom call of `target` (hlo/custom_derivative.h) on the point and the captures of the
+// functions. The first function is its meaning.
 Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
                     std::initializer_list<const Trace*> functions);
 
 std::vector<Shape> types_of(std::span<const Tensor> leaves);
 
-// errors: Error where leaves, which `what` names, are of other types than wanted
+// errors: Error if leaves, which `what` names, have other types than wanted
 void require_alike(const FlatFunction& fn, std::string_view what, std::span<const Shape> have,
                    const std::vector<Shape>& want, const std::vector<std::string>& paths);
 
 // Throws an error of a transform of the function. Equal traces are one, with the lines of the
-// first: the error is made again with this one's lines.
+// first; this makes the error with this trace's lines.
 [[noreturn]] void throw_in_own_lines(const FlatFunction& fn, const std::vector<Shape>& types,
                                      std::span<const Tensor> like, const Status& status,
                                      base::FunctionRef<Status(const Fragment&)> make_again);
