@@ -18,7 +18,7 @@ using hlo::InstructionExtras;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-// Where the instructions of one computation go.
+// The new places of the instructions of one computation.
 struct Order {
   std::vector<InstructionId> kept;    // old ids in canonical order
   std::vector<InstructionId> new_id;  // by old id; not valid: dead
@@ -89,7 +89,7 @@ Order order_of(const Computation& from, const Effects& effects, ComputationId id
   return std::move(maker).finish();
 }
 
-// What the canonical form keeps of the extras; null if nothing.
+// The extras that the canonical form keeps; null if none.
 base::Box<InstructionExtras> semantic(InstructionExtras extras, const Order& order) {
   extras.metadata = {};
   extras.statistics.clear();
@@ -111,8 +111,8 @@ void drop_layout(Instruction& constant) {
   constant.attrs = hlo::ConstantAttrs{.literal = literal.reshaped(std::move(plain))};
 }
 
-// A bitcast reads the bytes as they lie, so its own layout and its operand's are part of what it
-// computes.
+// A bitcast reads the bytes as they lie, so its result depends on its own layout and on its
+// operand's.
 std::vector<bool> layouts_to_keep(const Computation& from) {
   std::vector<bool> keep;
   for (size_t i = 0; i < from.instructions.size(); ++i) {
@@ -124,7 +124,7 @@ std::vector<bool> layouts_to_keep(const Computation& from) {
   return keep;
 }
 
-// What is kept: all, in another order; or what is computed alone.
+// What stays: everything, in another order; or only the meaning.
 enum class Keep : uint8_t { kWords, kMeaning };
 
 // Source is `const Module` (instructions are copied) or `Module` (they are moved).
@@ -206,7 +206,7 @@ class Canonicalizer {
     return into;
   }
 
-  // The computation itself, with its instructions in their order. Most are in order as they are.
+  // The computation itself, with its instructions in their new order. Most are in order already.
   Computation reordered(Computation from, const Order& order) const {
     if (!order.changes_nothing()) {
       std::vector<Instruction> now;
@@ -254,7 +254,7 @@ class Canonicalizer {
     return now;
   }
 
-  // Appends the computation, or finds the equal one that is there.
+  // Appends the computation, or finds an equal one.
   ComputationId add(Computation computation) {
     if constexpr (kKeep == Keep::kWords) return into_.add(std::move(computation));
     auto [found, fresh] = by_hash_.try_emplace(hlo::hash_of(computation));

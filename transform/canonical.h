@@ -7,8 +7,8 @@
 //
 // Two modules that compute the same by the same ops on the same operands have equal canonical forms
 // (hlo::equal). Nothing is simplified: x + y and y + x stay apart, so equal forms give equal bits.
-// Layouts go because Heddle computes on logical positions; only around bitcast, whose meaning hangs
-// on them, do they stay.
+// Layouts go because Heddle computes on logical positions. They stay only around bitcast, whose
+// meaning depends on them.
 #pragma once
 
 #include "heddle/base/hash.h"
@@ -21,9 +21,8 @@ namespace heddle::transform {
 [[nodiscard]] hlo::Module canonicalize(const hlo::Module& module);
 [[nodiscard]] hlo::Module canonicalize(hlo::Module&& module);
 
-// The same module with dead instructions and uncalled computations gone and the others in the order
-// of the canonical form: names, metadata, lines and layouts stay, and equal computations stay
-// apart.
+// The same module without dead instructions and uncalled computations, in the order of the
+// canonical form. Names, metadata, lines and layouts stay, and equal computations stay apart.
 [[nodiscard]] hlo::Module in_canonical_order(hlo::Module&& module);
 
 // hash_of() the canonical form. Equal hashes find candidates; hlo::equal() of the canonical forms

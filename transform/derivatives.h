@@ -7,12 +7,12 @@
 //   vjp        (x.., ct..) -> (y.., ct of x..) both at once, for gradients
 //
 // The rules of ops are in hlo/derivative.h. Reverse mode is the transpose of what jvp
-// writes. A loop that is differentiated in reverse is two: one that keeps what its tangents read
-// (residuals), and one that goes the other way. What the tangents read is kept once: inputs of the
-// loop and what does not change in it are not stacked.
+// writes. In reverse mode a loop becomes two: one that keeps what its tangents read (residuals),
+// and one that goes the other way. Each residual is kept once: inputs of the loop and values that
+// do not change in it are not stacked.
 //
-// Parameters and results are counted by leaves: those of an entry whose parameters are arrays are
-// the parameters themselves. Integers and pred have no tangents.
+// Parameters and results are counted by leaves: if the parameters of an entry are arrays, its
+// leaves are the parameters themselves. Integers and pred have no tangents.
 #pragma once
 
 #include <string_view>
@@ -23,22 +23,23 @@
 
 namespace heddle::transform {
 
-// The frontend attribute of a call of which reverse mode keeps the operands, and what its policy
-// saves beside them: what else its tangents read is computed again on the way back.
+// The frontend attribute of a checkpoint call. Reverse mode keeps its operands, and what its policy
+// saves beside them; the way back computes the other residuals again.
 inline constexpr std::string_view kCheckpointAttribute = "heddle.checkpoint";
-// Of a call of what was compiled for one device: its name. Nothing else may run it, nor what
-// derivatives make of it.
+// The frontend attribute of a call of a program for one device: the device's name. No other device
+// may run the call or its derivatives.
 inline constexpr std::string_view kDeviceAttribute = "heddle.device";
-// Policies. Names stand behind the last two: "names:a,b".
+// Policies. Names follow the last two: "names:a,b".
 inline constexpr std::string_view kSaveNothing = "nothing";
 inline constexpr std::string_view kSaveDots = "dots";  // results of dots and convolutions
 inline constexpr std::string_view kSaveDotsWithoutBatch = "dots_without_batch";  // dimensions
 inline constexpr std::string_view kSaveNames = "names:";
-inline constexpr std::string_view kSaveNamesBut = "but:";  // values that have another name
+inline constexpr std::string_view kSaveNamesBut = "but:";  // values with another name
 // The frontend attribute of a copy that gives its value a name, for policies.
 inline constexpr std::string_view kNameAttribute = "heddle.name";
-// The frontend attribute of a scan of which reverse mode keeps the carries where blocks of steps
-// begin: "100,10" has blocks of 100 steps, and while one is computed again blocks of 10 in it.
+// The frontend attribute of a scan with checkpoints: reverse mode keeps the carries where blocks of
+// steps begin. "100,10" has blocks of 100 steps, and blocks of 10 in each while that is computed
+// again.
 inline constexpr std::string_view kBlockLengths = "heddle.checkpoint_every";
 // The frontend attribute of a scan whose reverse derivative takes all steps at once.
 inline constexpr std::string_view kParallelBackward = "heddle.parallel_backward";
@@ -50,7 +51,7 @@ StatusOr<hlo::Module> jvp(const hlo::Module& module, const std::vector<bool>& of
 
 // (parameters.., cotangents of the results in `from`) -> (results.., cotangents of the parameters
 // in `to`).
-// errors: as jvp(); Unimplemented for a while, whose steps are not counted
+// errors: as jvp(); Unimplemented for a while without a known bound of its steps
 StatusOr<hlo::Module> vjp(const hlo::Module& module, const std::vector<bool>& to,
                           const std::vector<bool>& from);
 
@@ -64,14 +65,14 @@ struct Linearized {
 
 StatusOr<Linearized> linearize(const hlo::Module& module, const std::vector<bool>& of);
 
-// The transpose of a module that is linear in these of its parameters: (the other parameters.., a
-// cotangent of each result) -> a cotangent of each parameter that it is linear in.
+// The transpose of a module that is linear in the chosen parameters: (the other parameters.., a
+// cotangent of each result) -> a cotangent of each chosen parameter.
 // errors: InvalidArgument that names the op that is not linear, or adds or puts beside what does
 // not depend on these parameters and is not 0, and its line; Unimplemented for ops without a
 // transpose
 StatusOr<hlo::Module> transpose(const hlo::Module& module, const std::vector<bool>& linear);
-// The same, linear from number `known` on: for the pushforward of linearize(), which is known to be
-// linear.
+// The same, linear from parameter `known` on. It is for the pushforward of linearize(), which is
+// linear for certain.
 StatusOr<hlo::Module> transpose(const hlo::Module& module, size_t known);
 
 }  // namespace heddle::transform

@@ -30,7 +30,7 @@ Status dump(const std::string& folder, const std::string& name,
   static std::atomic<int> next{1};
   char number[16];
   std::snprintf(number, sizeof number, "%04d", next.fetch_add(1));
-  std::error_code ignored;  // writing tells
+  std::error_code ignored;  // the write tells
   std::filesystem::create_directories(folder, ignored);
   for (const DumpedStage& stage : stages) {
     const std::string path =

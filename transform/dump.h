@@ -1,4 +1,4 @@
-// Modules as files, for people who look at what each step made of a program. HEDDLE_DUMP=FOLDER
+// Modules as files, for people who look at what each step makes of a program. HEDDLE_DUMP=FOLDER
 // asks for them.
 #pragma once
 
@@ -17,20 +17,21 @@ struct DumpedStage {
   std::string text;
 };
 
-// Writes FOLDER/0001-NAME.ENDING, .., with the next number of this process. The folder is made.
-// errors: Unavailable where a file cannot be written
+// Writes FOLDER/0001-NAME.ENDING, .., with the next number of this process. Makes the folder.
+// errors: Unavailable if a file cannot be written
 Status dump(const std::string& folder, const std::string& name,
             const std::vector<DumpedStage>& stages);
 
-// As people read a module: short names, lines as comments, no long constants.
+// The text of a module for people: short names, lines as comments, no long constants.
 std::string text_of_dump(const hlo::Module& module);
 
-// What HEDDLE_DUMP names; empty: nothing is dumped.
+// The folder of HEDDLE_DUMP; empty: no dumps.
 std::string dump_folder();
 
-// Where there is such a folder: NUMBER-NAME.STEP.0-before.hlo and .1-after.hlo. errors: as dump()
+// If there is such a folder, writes NUMBER-NAME.STEP.0-before.hlo and .1-after.hlo. errors: as
+// dump()
 Status dump_step(std::string_view step, const hlo::Module& before, const hlo::Module& after);
-// `after`, dumped where it is a module.
+// `after`; dumps it if it is a module.
 StatusOr<hlo::Module> dumped(std::string_view step, const hlo::Module& before,
                              StatusOr<hlo::Module> after);
 

@@ -36,7 +36,7 @@ class Dumps : public ::testing::Test {
     unsetenv("HEDDLE_DUMP");
     fs::remove_all(folder_);
   }
-  // Texts by name without the number, which is the process's.
+  // Texts by name without the number, which depends on the process.
   [[nodiscard]] std::map<std::string, std::string> texts() const {
     std::map<std::string, std::string> all;
     for (const auto& entry : fs::directory_iterator(folder_)) {

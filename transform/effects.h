@@ -1,5 +1,5 @@
-// Effects: what must run even where its result is unused: infeed, send, collectives, custom calls
-// that say so, and whatever calls such an instruction.
+// Effects: instructions that must run even if their result is unused: infeed, send, collectives,
+// custom calls that say so, and every instruction that calls such a one.
 #pragma once
 
 #include <vector>

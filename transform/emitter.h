@@ -1,5 +1,5 @@
 // Emitter: short spellings of the instructions that passes write. Operands were checked before, so
-// types are computed and not asked.
+// it computes types without a check.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace heddle::transform {
 
 class Emitter {
  public:
-  // Instructions are appended to `to`, with the source location and metadata of `like`: what they
-  // were lowered from.
+  // Appends instructions to `to`, with the source location and metadata of `like`, from which they
+  // were lowered.
   Emitter(hlo::ComputationBuilder& to, const hlo::Instruction& like) : to_(to), like_(like) {}
 
   [[nodiscard]] const Shape& shape(hlo::InstructionId id) const { return to_.shape(id); }
@@ -25,7 +25,7 @@ class Emitter {
                         hlo::Attrs attrs = {}, std::vector<hlo::ComputationId> called = {});
 
   hlo::InstructionId scalar(DType dtype, int64_t value);
-  // An array of zeros: a scalar broadcast, so that no bytes stand in the module.
+  // An array of zeros: a scalar broadcast, so that the module has no bytes for it.
   hlo::InstructionId zeros(Shape shape);
   // x repeated along a new dimension of the given size.
   hlo::InstructionId repeat(hlo::InstructionId x, int64_t dimension, int64_t size);
@@ -34,7 +34,7 @@ class Emitter {
   hlo::InstructionId element(hlo::InstructionId tuple, int64_t index);
   std::vector<hlo::InstructionId> elements(hlo::InstructionId tuple);
 
-  // x[.., start : start + size, ..] along one dimension; x itself where that is all of it.
+  // x[.., start : start + size, ..] along one dimension; x itself if that is all of it.
   hlo::InstructionId slice(hlo::InstructionId x, int64_t dimension, int64_t start, int64_t size);
   // The same with a start that is an integer scalar.
   hlo::InstructionId dynamic_slice(hlo::InstructionId x, int64_t dimension,

@@ -32,7 +32,7 @@ bool has_float(const Shape& shape) {
   return shape.is_tuple() ? std::ranges::any_of(shape.elements(), has_float) : is_float(shape);
 }
 
-// What makes no value of its own, or is written as it is.
+// Ops that make no value of their own, or that are written as they are.
 bool only_moves(Opcode opcode) {
   switch (opcode) {
     case Opcode::kParameter:
@@ -56,8 +56,8 @@ bool only_moves(Opcode opcode) {
   }
 }
 
-// Which values elements of are chosen from, and nothing else: where(x > 0, log(x), 0) may well have
-// NaN in the elements that nobody takes. What is chosen is checked in their place.
+// The values that are only chosen from: where(x > 0, log(x), 0) may well have NaN in the elements
+// that nobody takes. The choice is checked in their place.
 std::vector<bool> chosen_from(const Computation& computation, bool is_root_chosen_from) {
   std::vector<bool> out(computation.instructions.size(), true);
   out[computation.root.value] = is_root_chosen_from;
@@ -73,13 +73,13 @@ std::vector<bool> chosen_from(const Computation& computation, bool is_root_chose
   return out;
 }
 
-// By computation. What a call gives may be chosen from too: of a branch that some lanes take, of a
-// step that some lanes have left.
+// The same for each computation. The result of a call may be chosen from too: for a branch that
+// some lanes take, or a step that some lanes have left.
 std::vector<std::vector<bool>> chosen_from(const hlo::Module& module) {
   const size_t count = module.computations.size();
   std::vector<std::vector<bool>> out(count);
   std::vector<bool> is_called(count), is_all_chosen(count, true);
-  for (size_t c = count; c-- > 0;) {  // callees stand before their callers
+  for (size_t c = count; c-- > 0;) {  // callees precede their callers
     const Computation& computation = module.computations[c];
     out[c] = chosen_from(computation, is_called[c] && is_all_chosen[c]);
     for (size_t i = 0; i < computation.instructions.size(); ++i) {
@@ -94,7 +94,7 @@ std::vector<std::vector<bool>> chosen_from(const hlo::Module& module) {
 }
 
 int64_t loop_depth(const hlo::Module& module) {
-  std::vector<int64_t> depth(module.computations.size());  // callees stand before their callers
+  std::vector<int64_t> depth(module.computations.size());  // callees precede their callers
   for (size_t c = 0; c < depth.size(); ++c) {
     for (const Instruction& instruction : module.computations[c].instructions) {
       const bool loops =
@@ -131,8 +131,8 @@ Value any(const Value& p) {
   return p.rank() == 0 ? p : hlo::reduce(p, Opcode::kOr, 0, all_dimensions(p));
 }
 
-// The state: record s32[2 + loops] as heddle.report reads it, and s32[loops], the steps that the
-// loops around are in, the innermost first; -1 where there are no more.
+// The state: a record s32[2 + loops], which heddle.report reads, and s32[loops], the current steps
+// of the loops around, the innermost first; -1 beyond the last loop.
 class Checks final : public StateThread {
  public:
   Checks(const hlo::Module& module, bool all)
@@ -204,7 +204,7 @@ class Checks final : public StateThread {
   }
 
  private:
-  // The number of a check, from 1. `opcode`: of the instruction, where it is no debug_check.
+  // The number of a check, from 1. `opcode`: of the instruction, if it is no debug_check.
   int64_t note(const Instruction& instruction, std::string_view opcode) {
     const int64_t number = ++count_;
     const std::string& config = instruction.extras->backend_config;
@@ -248,17 +248,17 @@ class Checks final : public StateThread {
   std::map<const Computation*, std::vector<bool>> chosen_from_;  // for all
 };
 
-// What an instruction runs once, whose own instructions are checked in its place.
+// Ops that run a computation once: its instructions are checked in their place.
 bool runs_computations(Opcode opcode) {
   return opcode == Opcode::kCall || opcode == Opcode::kWhile || opcode == Opcode::kScan ||
          opcode == Opcode::kConditional;
 }
 
-// Those that run so, and not a scalar at a time as the function of a reduction does.
+// The computations that run so, and not a scalar at a time as the function of a reduction does.
 std::vector<bool> that_run(const hlo::Module& module) {
   std::vector<bool> out(module.computations.size());
   out[module.entry.value] = true;
-  for (size_t c = out.size(); c-- > 0;) {  // callees stand before their callers
+  for (size_t c = out.size(); c-- > 0;) {  // callees precede their callers
     for (const Instruction& each : module.computations[c].instructions) {
       if (!out[c] || !runs_computations(each.opcode)) continue;
       for (ComputationId id : each.called) out[id.value] = true;

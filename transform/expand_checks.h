@@ -1,7 +1,6 @@
 // expand-checks: debug_check as a part of the program. Each check writes into one record, which
 // goes through all loops as a carry, and the program ends with one call of the host that reads it.
-// So nothing goes to the host in a loop, and what is found is known with the step of each loop
-// around it.
+// So a loop does not call the host, and the record has the step of each loop around the check.
 //
 //   h = tanh(..)               bad = !all(is_finite(h))
 //   heddle.check(h)     =>     record = record[0] == 0 && bad ? {7, kind, steps..} : record
@@ -12,17 +11,18 @@
 
 namespace heddle::transform {
 
-// The first of the checks of a traced module, in the order in which it runs, that finds NaN or an
-// infinity is its run's error: OutOfRange with the name of the check and the steps. A `while` ends
+// The first check of a traced module that finds NaN or an infinity, in the order in which it runs,
+// is the error of the run: OutOfRange with the name of the check and the steps. A `while` ends
 // where a check has failed.
 //
-// `all`: every float that an instruction gives is checked for NaN too, by the instruction's name
-// and line. Not what elements are merely chosen from, by select, nor what is computed in the
-// computations of reductions and the like.
+// `all`: also checks every float that an instruction gives for NaN, by the instruction's name and
+// line. It leaves out values that select only chooses from, and the computations of reductions and
+// the like.
 [[nodiscard]] StatusOr<hlo::Module> expand_checks(const hlo::Module& module, bool all);
 
-// The module with a check for NaN behind each instruction that expand_checks(module, true) looks
-// at: as calls of heddle.check, which go where the module is called, batched and differentiated.
+// The module with a check for NaN behind each instruction that expand_checks(module, true) checks.
+// The checks are calls of heddle.check, which stay when the module is called, batched and
+// differentiated.
 [[nodiscard]] StatusOr<hlo::Module> with_nan_checks(const hlo::Module& module);
 
 // Whether expand_checks(module, false) has anything to do.

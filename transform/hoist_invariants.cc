@@ -1,5 +1,5 @@
-// hoist-invariants: what a turn of a while computes from what no turn changes is computed before
-// it, and handed on as one more element of the state:
+// hoist-invariants: if a turn of a while computes a value from values that no turn changes, it is
+// computed before the while and becomes one more element of the state:
 //
 //   body(i, x, w): y = x * exp(w)      e = exp(w)
 //   while(i, x, w)                 =>  body(i, x, w, e): y = x * e
@@ -22,16 +22,16 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-// What an instruction costs where its operands are at hand.
+// What an instruction costs if its operands are at hand.
 enum class Work : uint8_t {
-  kNone,    // it says where elements come from: a loop reads them there
+  kNone,    // it only says where elements come from: a loop reads them there
   kLittle,  // an operation an element, less than to load a result
   kMuch,    // many operations an element
   kMost,    // a loop of its own, which writes its result in any case
 };
 
 constexpr int64_t kMostBytes = int64_t{4} << 20;  // of a result that needs more than its operands
-constexpr int64_t kMostBytesOfAll = int64_t{256} << 20;  // that a loop may be handed
+constexpr int64_t kMostBytesOfAll = int64_t{256} << 20;  // that a loop may get
 
 // Not set: such an instruction stays where it is.
 std::optional<Work> work_of(const Instruction& instruction) {
@@ -133,7 +133,7 @@ InstructionId add_tuple(hlo::ComputationBuilder& to, std::vector<InstructionId> 
   return to.append(std::move(tuple));
 }
 
-// What can leave the body of a while.
+// The instructions that can leave the body of a while.
 class Invariants {
  public:
   Invariants(const Computation& body, const Effects& effects) : body_(body) {
@@ -156,7 +156,7 @@ class Invariants {
     }
   }
 
-  // The values that those who stay read.
+  // The values that the remaining instructions read.
   [[nodiscard]] const std::vector<InstructionId>& values() const { return values_; }
   // The element of the state that a value of the body is, in each turn; -1: none.
   [[nodiscard]] int64_t element_of(InstructionId id) const {
@@ -204,8 +204,8 @@ class Invariants {
   }
 
   const Computation& body_;
-  // By instruction: it has one value in all turns; what it and its operands cost; that is of
-  // arrays; the largest element of the state that it needs.
+  // For each instruction: whether it has one value in all turns; what it and its operands cost;
+  // whether that includes arrays; the largest element of the state that it needs.
   std::vector<bool> is_same_;
   std::vector<Work> work_;
   std::vector<bool> is_wide_;
@@ -230,7 +230,7 @@ class Hoisting {
     Instruction loop = to_.mapped(id);
     const Computation body = module_.into().at(loop.called[0]);
     const Computation condition = module_.into().at(loop.called[1]);
-    // Where each element may be placed on devices by itself, there is one placement for each.
+    // If each element may have a sharding of its own, there is one for each.
     const auto is_placed = [](const Instruction& instruction) {
       return instruction.extras->sharding.has_value() ||
              !instruction.extras->parameter_replication.empty();
@@ -265,7 +265,7 @@ class Hoisting {
     return true;
   }
 
-  // Of operands that were copied before: a long chain is no deep recursion.
+  // Its operands were copied before, so a long chain is no deep recursion.
   InstructionId copy_outside(const Computation& body, const Invariants& found, InstructionId value,
                              const std::vector<InstructionId>& state,
                              std::map<InstructionId, InstructionId>& outside) {
@@ -292,7 +292,8 @@ class Hoisting {
     return outside.at(value);
   }
 
-  // An inner loop may begin with the whole state, or a barrier keep it.
+  // Whether the state is read as a whole: an inner loop may begin with it, or a barrier may keep
+  // it.
   static bool is_read_whole(const Computation& from) {
     return std::ranges::any_of(from.instructions, [&](const Instruction& instruction) {
       return instruction.opcode != Opcode::kGetTupleElement &&

@@ -5,7 +5,7 @@
 namespace heddle::transform {
 namespace {
 
-// Callees stand before callers in both tables, so one offset moves every id.
+// Callees precede callers in both tables, so one offset moves every id.
 hlo::ComputationId shift_callees(hlo::Module& into, size_t first, hlo::ComputationId entry) {
   for (size_t i = first; i < into.computations.size(); ++i) {
     for (hlo::Instruction& instruction : into.computations[i].instructions) {

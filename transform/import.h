@@ -5,8 +5,8 @@
 
 namespace heddle::transform {
 
-// Appends all computations of `from` to `into` and returns the new id of its entry. The header of
-// `from` is not looked at. cost: linear in `from`; constants share their bytes
+// Appends all computations of `from` to `into` and returns the new id of its entry. It ignores the
+// header of `from`. cost: linear in `from`; constants share their bytes
 hlo::ComputationId import(hlo::Module& into, const hlo::Module& from);
 hlo::ComputationId import(hlo::Module& into, hlo::Module&& from);
 

@@ -3,9 +3,9 @@
 //   f { p = parameter(0)  ROOT r = negate(p) }
 //   y = call(x), to_apply=f          =>          y = negate(x)
 //
-// Callees stand before callers, so a callee that is copied has been inlined itself and nothing
-// recurses. The number of instructions may grow exponentially with the depth of calls; past a limit
-// calls stay as they are.
+// Callees precede callers, so a copied callee has been inlined itself and nothing recurses. The
+// number of instructions may grow exponentially with the depth of calls; past a limit calls stay as
+// they are.
 #include <algorithm>
 
 #include "heddle/transform/passes.h"
@@ -30,9 +30,9 @@ void map_ids(std::vector<InstructionId>& ids, const std::vector<InstructionId>& 
   for (InstructionId& id : ids) id = map[id.value];
 }
 
-// Copies the callee's body behind what is written so far; returns what its root became. What the
-// call says of its result (sharding, control predecessors) is not of the callee's instructions, so
-// a call that says anything is not given here.
+// Copies the callee's body behind the instructions so far, and returns the new root. Annotations of
+// the call's result (sharding, control predecessors) do not belong to the callee's instructions, so
+// a call with any is not inlined.
 InstructionId inline_body(Rebuilder& to, const Computation& callee, const Instruction& call) {
   std::vector<InstructionId> map(callee.instructions.size());
   for (size_t number = 0; number < callee.parameters.size(); ++number) {
@@ -50,7 +50,7 @@ InstructionId inline_body(Rebuilder& to, const Computation& callee, const Instru
   return map[callee.root.value];
 }
 
-// Heddle's own attributes are for derivatives, which have been taken where calls are inlined.
+// Heddle's own attributes are for derivatives, which are done before calls are inlined.
 bool says_something(const Instruction& call) {
   const bool has_attributes =
       std::ranges::any_of(call.extras->frontend_attributes, [](const auto& attribute) {

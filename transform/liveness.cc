@@ -194,7 +194,7 @@ void Liveness::follow_parameter(ComputationId c, size_t number, size_t part) {
   }
 }
 
-// Notes a live caller. What is needed of the callee by now, this caller must give.
+// Notes a live caller. It must give what the callee needs so far.
 void Liveness::enter(ComputationId callee, Caller caller) {
   const Computation& computation = module_.at(callee);
   if (caller.instruction.valid()) live_callers_[callee.value].push_back(caller);
@@ -241,8 +241,8 @@ void Liveness::caller_needs_result(const Caller& caller, size_t part) {
   need(caller.computation, caller.instruction, part);
 }
 
-// A scan without inputs would not know its length: the smallest stays. Returns true if there was
-// such a scan.
+// A scan without inputs would not know its length, so its smallest input stays. Returns true if
+// there was such a scan.
 bool Liveness::keep_one_input_of_scans() {
   for (size_t c = 0; c < module_.computations.size(); ++c) {
     const Computation& caller = module_.computations[c];

@@ -1,14 +1,14 @@
 // Liveness: which values of a module its result and its effects need, to one level of tuples and
 // through calls and loops.
 //
-// A carry that a loop hands round without anyone reading it is dead, although the body reads and
-// writes it: the need starts at the module's result and walks backwards, through while, scan,
-// conditional and call element by element, so that a cycle which nothing outside asks for is never
-// entered. Computations that several instructions call have one signature: a part that one caller
-// needs, all live callers keep.
+// A carry that only the loop itself reads is dead, although the body reads and writes it. The need
+// starts at the module's result and walks backwards, through while, scan, conditional and call
+// element by element, so that it never enters a cycle that nothing outside needs. Computations that
+// several instructions call have one signature: all live callers keep a part that one of them
+// needs.
 //
 // Parts: part 0 of an instruction is the instruction itself; part 1 + e is element e of its tuple.
-// A value that is no tuple has part 0 alone.
+// A value that is no tuple has only part 0.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,17 @@ class Liveness {
   // cost: linear in the module (in its edges, counted by element for tuples of regions)
   explicit Liveness(const hlo::Module& module);
 
-  // Is the computation called by anything live?
+  // Whether anything live calls the computation.
   [[nodiscard]] bool is_live(hlo::ComputationId id) const { return entered_[id.value]; }
   [[nodiscard]] bool is_live(hlo::ComputationId id, hlo::InstructionId instruction) const {
     return live(node(id, instruction), 0);
   }
-  // By element of a tuple-shaped instruction: is it needed? Empty for other shapes.
+  // For each element of a tuple-shaped instruction, whether it is needed. Empty for other shapes.
   [[nodiscard]] std::vector<bool> elements(hlo::ComputationId id,
                                            hlo::InstructionId instruction) const {
     return elements(node(id, instruction));
   }
-  // By element of a computation's result, where that is a tuple.
+  // The same for each element of a computation's result, if that is a tuple.
   [[nodiscard]] std::vector<bool> result_elements(hlo::ComputationId id) const {
     return elements(result_node(id));
   }
@@ -102,9 +102,9 @@ class Liveness {
   std::vector<Item> queue_;
 };
 
-// True where a callee's parameters and result may shrink, and the instruction with them: call,
-// while, conditional, scan, but for composite calls (their name promises the signature) and scans
-// of a single bare value.
+// Whether a callee's parameters and result may shrink, and the instruction with them: call, while,
+// conditional, scan, but for composite calls (their name promises the signature) and scans of a
+// single bare value.
 bool shrinks_with_callee(const hlo::Module& module, const hlo::Instruction& instruction);
 
 }  // namespace heddle::transform

@@ -10,10 +10,10 @@
 //   }
 //
 // The state is: counter, carries that change, whole inputs, stacked outputs, carries that do not
-// change. What needs no loop is not stepped (scan_plan.h), and what nobody reads is removed
-// afterwards (remove-unused). Reverse scans index with n-1-i. Partial unroll by k steps k slices in
-// one pass, taken as one block; the n mod k steps that are left follow the loop. A loop of one pass
-// is written without while.
+// change. Values that need no loop stay out of it (scan_plan.h), and remove-unused removes values
+// that nobody reads. Reverse scans index with n-1-i. Partial unroll by k takes k steps in one pass,
+// with their slices as one block; the other n mod k steps follow the loop. A loop of one pass is
+// written without while.
 #include <algorithm>
 
 #include "heddle/hlo/batching.h"
@@ -71,7 +71,7 @@ class Lowering {
   }
 
  private:
-  // What `count` steps give: the carries, all of them, and a block of each stacked output.
+  // The results of `count` steps: all carries, and a block of each stacked output.
   struct Block {
     Ids carries;
     Ids outputs;
@@ -244,8 +244,8 @@ class Lowering {
     return std::move(builder).finish(root);
   }
 
-  // The tail is what the loop left: the last steps, which in reverse are at the front. Without a
-  // loop it is all.
+  // The tail has the steps after the loop: the last ones, which in reverse are at the front.
+  // Without a loop it has all steps.
   void steps_behind_the_loop() {
     int64_t first = parts_.reverse ? 0 : parts_.length - plan_.tail;
     Ids blocks;
@@ -266,7 +266,7 @@ class Lowering {
     }
   }
 
-  // The steps written since come after what the scan had to come after.
+  // The new steps come after the control predecessors of the scan.
   void keep_order(size_t first_new) {
     const auto& before = scan_.extras->control_predecessors;
     auto end = static_cast<size_t>(to_.builder().computation().size());
@@ -276,7 +276,7 @@ class Lowering {
     }
   }
 
-  // The while says what the scan said: name, frontend attributes, order, and the trip count that is
+  // The while has the scan's name, frontend attributes and order, and the trip count, which is
   // known now.
   void annotate_loop(Instruction& loop, const Ids& initial) const {
     loop.name = scan_.name;
@@ -292,7 +292,8 @@ class Lowering {
     }
   }
 
-  // One an element of the state: the counter is replicated, inputs are as their producers say.
+  // One for each element of the state: the counter is replicated, and inputs have the shardings of
+  // their producers.
   [[nodiscard]] std::vector<const hlo::Sharding*> state_shardings(const Ids& initial) const {
     std::vector<const hlo::Sharding*> out = {nullptr};
     for (size_t c : plan_.stepped) out.push_back(&shardings_[parts_.outputs + c]);
@@ -307,7 +308,7 @@ class Lowering {
     return out;
   }
 
-  // What the loop or the steps computed is sharded as the scan's results were.
+  // Gives the results of the loop or of the steps the shardings of the scan's results.
   void annotate_results() {
     if (shardings_.empty()) return;
     auto annotate = [&](InstructionId id, const hlo::Sharding& sharding) {
@@ -335,7 +336,7 @@ class Lowering {
   Ids stacks_;   // by position in plan_.stacked
 };
 
-// Copies a computation; readers of a scan's elements read what the element became.
+// Copies a computation. Readers of a scan's elements read the new values of those elements.
 class ScanRemover {
  public:
   ScanRemover(ModuleRebuilder& module, ComputationId id)
@@ -372,7 +373,7 @@ class ScanRemover {
     return &results_[old.operands[0].value];
   }
 
-  // The element that the loop gives takes the name of the element that the scan gave.
+  // The loop's element takes the name of the scan's element.
   void keep_name(InstructionId now, const Instruction& old) {
     Instruction& value = to_.builder().mutable_at(now);
     if (value.opcode == Opcode::kGetTupleElement && value.name.empty()) value.name = old.name;

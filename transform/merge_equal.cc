@@ -5,9 +5,8 @@
 //   b = negate(x)           =>          a = negate(x)
 //   c = add(a, b)                       c = add(a, a)
 //
-// One forward walk: when an instruction is reached its operands are merged already, so equal values
-// have equal operand ids. Equal computations are merged before their callers are looked at, so
-// equal loops become one.
+// It is one forward walk: the operands of an instruction are merged before it, so equal values have
+// equal operand ids. Equal computations are merged before their callers, so equal loops become one.
 #include <unordered_map>
 
 #include "heddle/transform/passes.h"
@@ -25,8 +24,7 @@ using hlo::Opcode;
 template <class Id>
 using Seen = std::unordered_map<base::Hash128, Id, base::HashOfHash>;
 
-// A barrier is there to keep what is behind it apart; a token orders effects; parameters are the
-// signature.
+// A barrier keeps the values behind it apart; a token orders effects; parameters are the signature.
 bool may_merge(const Instruction& instruction, const Effects& effects) {
   if (instruction.opcode == Opcode::kParameter || instruction.opcode == Opcode::kOptBarrier)
     return false;

@@ -21,11 +21,11 @@ namespace heddle::transform {
 struct Pass {
   std::string_view name;
   StatusOr<hlo::Module> (*run)(const hlo::Module&);
-  // What holds after it. Stages only advance: kTraced says that the pass leaves the module in the
-  // stage in which it found it.
+  // The stage after it. Stages only advance: kTraced says that the pass does not change the
+  // module's stage.
   hlo::Stage leaves = hlo::Stage::kTraced;
-  // In a pipeline: neighbours that settle are run in turn until none has anything to change, since
-  // each makes work for the others.
+  // In a pipeline, neighbours that settle run in turn until none changes anything, since each makes
+  // work for the others.
   bool settles = false;
 };
 
@@ -39,10 +39,10 @@ inline constexpr Pass kPasses[] = {
     {"simplify", simplify},
 };
 
-// Those that keep values to their accuracy, not bit for bit.
+// The passes that keep values to their accuracy, not bit for bit.
 inline constexpr Pass kRoundingPasses[] = {{"expand-lapack", expand_lapack}};
 
-// Those that write what only XLA's compilers read.
+// The passes that write forms that only XLA's compilers read.
 inline constexpr Pass kXlaPasses[] = {{"to-shardy", to_shardy}};
 
 namespace pass_internal {
@@ -54,8 +54,8 @@ inline constexpr Pass settling(std::string_view name,
 
 }  // namespace pass_internal
 
-// From what was traced to what any XLA reads: while and no scan. Calls stay, so that a combine
-// computation is one computation. Running it twice is running it once.
+// From a traced module to one that any XLA reads: while and no scan. Calls stay, so that a combine
+// computation is one computation. Running it twice is the same as running it once.
 inline constexpr Pass kLowerPipeline[] = {
     {"simplify", simplify},
     {"lower-scan", lower_scan, hlo::Stage::kHlo},  // from here: while, and no scan
@@ -68,7 +68,7 @@ inline constexpr Pass kLowerPipeline[] = {
 inline constexpr Pass kFlattenPipeline[] = {
     {"simplify", simplify},
     {"lower-scan", lower_scan, hlo::Stage::kHlo},
-    pass_internal::settling("inline", inline_calls),  // again where a loop or branch became a call
+    pass_internal::settling("inline", inline_calls),  // again: a loop may be a call by now
     pass_internal::settling("simplify", simplify),
     pass_internal::settling("merge-equal", merge_equal),
     pass_internal::settling("remove-unused", remove_unused),
@@ -90,17 +90,17 @@ struct PipelineOptions {
   std::function<void(int step, std::string_view pass, const hlo::Module&)> dump;
 };
 
-// How often passes that settle are run at most.
+// The most rounds of passes that settle.
 inline constexpr size_t kMaxRounds = 16;
 
-// Runs the passes in order, those that settle as often as it takes.
+// Runs the passes in order, and those that settle as often as needed.
 // errors: a pass's own, with its name before it; Internal, if a module does not verify after a
 // pass, with the pass's name
 StatusOr<hlo::Module> run_pipeline(hlo::Module module, std::span<const Pass> passes,
                                    const PipelineOptions& options = {});
 
 // Returns the passes of a list like "lower-scan,inline,simplify". The names "lower" and "flatten"
-// stand for the pipelines above. errors: NotFound with the name and the names that there are
+// stand for the pipelines above. errors: NotFound with the name and all known names
 StatusOr<std::vector<Pass>> parse_pipeline(std::string_view names);
 
 }  // namespace heddle::transform

@@ -94,7 +94,7 @@ TEST(RunPipeline, AModuleThatComesInWrongIsTheCallersFault) {
 }
 
 TEST(RunPipeline, AStageThatWasReachedStays) {
-  // lower-scan leaves no scan; a pass behind it that brings one back is found out.
+  // lower-scan leaves no scan; the pipeline finds a later pass that brings one back.
   static const hlo::Module* const kTraced = new hlo::Module(parsed(kScan));
   const Pass bring_back{"bring-back",
                         [](const hlo::Module&) -> StatusOr<hlo::Module> { return *kTraced; }};

@@ -21,7 +21,7 @@ StatusOr<hlo::Module> remove_unused(const hlo::Module& module);
 StatusOr<hlo::Module> inline_calls(const hlo::Module& module);
 
 // lower-scan: writes scan as the while that XLA of any age reads (see lower_scan.cc), then removes
-// what that left unused.
+// unused values.
 StatusOr<hlo::Module> lower_scan(const hlo::Module& module);
 
 // simplify: rewrites by rules that are exact under IEEE, to a fixed point. tests/golden/simplify
@@ -31,13 +31,13 @@ StatusOr<hlo::Module> simplify(const hlo::Module& module);
 std::vector<std::string_view> simplify_rules();
 
 // merge-equal: computes equal values once (common subexpressions) and calls equal computations as
-// one. What has an effect is not merged, nor is what stands behind an opt-barrier with what stands
+// one. It does not merge instructions with effects, nor values behind an opt-barrier with values
 // before it.
 StatusOr<hlo::Module> merge_equal(const hlo::Module& module);
 
-// hoist-invariants: computes before a while what its turns compute from what none of them changes,
-// where that saves more than a load (see hoist_invariants.cc). It is computed once even if there is
-// no turn.
+// hoist-invariants: moves values that are the same in all turns of a while before it, where that
+// saves more than a load (see hoist_invariants.cc). They are computed once even if there is no
+// turn.
 StatusOr<hlo::Module> hoist_invariants(const hlo::Module& module);
 
 }  // namespace heddle::transform

@@ -48,7 +48,7 @@ std::vector<bool> reached_computations(const hlo::Module& module) {
   return reached;
 }
 
-// Moves the kept items together; returns where each went.
+// Moves the remaining items together, and returns their new places.
 template <class Id, class Item>
 std::vector<Id> compact(std::vector<Item>& items, const std::vector<bool>& keep) {
   std::vector<Id> map(items.size());

@@ -57,7 +57,7 @@ class ModuleRebuilder {
   [[nodiscard]] IdRange<hlo::ComputationId> order() const {
     return IdRange<hlo::ComputationId>(from_->computations.size());
   }
-  // Of the new computations.
+  // The effects of the new computations.
   [[nodiscard]] const Effects& effects() const { return effects_; }
 
   // Appends a computation whose callees are in into() already; returns its id there.
@@ -67,11 +67,11 @@ class ModuleRebuilder {
   // Callers of `old` call the new computation `now`.
   void replace(hlo::ComputationId old, hlo::ComputationId now) { map_[old.value] = now; }
 
-  // The new id of an old computation that was replaced; not valid() for one that was not (yet).
+  // The new id of an old computation; not valid() if it has none yet.
   hlo::ComputationId operator[](hlo::ComputationId old) const { return map_[old.value]; }
 
-  // The module, of the computations that its entry reaches. The header (name, aliasing, what was
-  // not understood) is copied.
+  // The module with the computations that its entry reaches. The header (name, aliasing, unknown
+  // fields) is copied.
   [[nodiscard]] hlo::Module finish() &&;
 
  private:
@@ -81,9 +81,8 @@ class ModuleRebuilder {
   Effects effects_;
 };
 
-// Writes one computation. Old ids are those of the computation copied, new ids those of the one
-// written. A copy keeps its name, metadata, sharding, frontend attributes, whatever was not
-// understood, and its source location.
+// Writes one computation. Old ids belong to the original, new ids to the copy. A copy keeps its
+// name, metadata, sharding, frontend attributes, unknown fields, and its source location.
 class Rebuilder {
  public:
   Rebuilder(ModuleRebuilder& module, hlo::ComputationId from);
@@ -94,17 +93,15 @@ class Rebuilder {
   }
   [[nodiscard]] const hlo::Instruction& old(hlo::InstructionId id) const { return from_->at(id); }
 
-  // The instruction with operands, control predecessors and callees mapped to their new ids; not
-  // appended. Operands must have been copied or replaced; control predecessors that were dropped
-  // are left out.
+  // The instruction with operands, control predecessors and callees mapped to their new ids. It is
+  // not appended. Operands must have new ids already; dropped control predecessors are left out.
   [[nodiscard]] hlo::Instruction mapped(hlo::InstructionId old) const;
 
   // Appends mapped(old).
   hlo::InstructionId copy(hlo::InstructionId old);
   // Users of `old` read `now`.
   void replace(hlo::InstructionId old, hlo::InstructionId now) { map_[old.value] = now; }
-  // The new id of an old instruction that was copied or replaced; not valid() for one that was
-  // dropped.
+  // The new id of an old instruction; not valid() for a dropped one.
   hlo::InstructionId operator[](hlo::InstructionId old) const { return map_[old.value]; }
 
   // The module being written.

@@ -65,7 +65,7 @@ class Remover {
     return operands;
   }
 
-  // The parameters that are left are numbered without gaps.
+  // Numbers the remaining parameters without gaps.
   void number_parameters() {
     int64_t next = 0;
     for (InstructionId parameter : to_.from().parameters) {
@@ -110,8 +110,8 @@ class Remover {
     return attrs;
   }
 
-  // The new value of `old` with exactly these of its elements: the value itself where it was
-  // written so.
+  // The new value of `old` with exactly these of its elements: the value itself if it has just
+  // these.
   InstructionId with_elements(InstructionId old, const Kept& wanted) {
     Kept has = kept(old);
     if (has == wanted) return to_[old];

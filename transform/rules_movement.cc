@@ -1,4 +1,4 @@
-// Rules for what moves elements and makes tuples.
+// Rules for ops that move elements and make tuples.
 #include <algorithm>
 
 #include "heddle/transform/internal/rules.h"
@@ -57,7 +57,7 @@ InstructionId tuple_of_elements(Simplifier& to, const Instruction& now) {
   return to.if_same(now, whole);
 }
 
-// For an op that has nothing to do where the type stays: reshape, convert, copy, slice, ...
+// For an op that does nothing if the type stays: reshape, convert, copy, slice, ...
 InstructionId to_same_type(Simplifier& to, const Instruction& now) {
   return to.if_same(now, now.operands[0]);
 }
@@ -107,7 +107,7 @@ InstructionId slice_of_slice(Simplifier& to, const Instruction& now) {
   for (size_t d = 0; d < both.slice.size(); ++d) {
     hlo::SliceDimension& s = both.slice[d];
     int64_t size = now.shape.dimension(static_cast<int64_t>(d));
-    // The place of no element may lie behind all of them.
+    // The start of an empty slice may lie behind all elements.
     s.start = first[d].start + (size == 0 ? 0 : s.start * first[d].stride);
     s.stride *= first[d].stride;
     s.limit = size == 0 ? s.start : s.start + (size - 1) * s.stride + 1;
@@ -126,7 +126,7 @@ InstructionId concatenate_of_one(Simplifier& to, const Instruction& now) {
   return now.operands.size() == 1 ? to.if_same(now, now.operands[0]) : kNo;
 }
 
-// The start clamped as dynamic-slice does it; nothing where it is no constant.
+// The start, clamped as dynamic-slice does it. Returns false if it is no constant.
 bool constant_start(const Simplifier& to, InstructionId id, int64_t last, int64_t& start) {
   const Literal* literal = to.shape(id).is_scalar() ? to.splat(id) : nullptr;
   if (literal == nullptr) return false;

@@ -82,7 +82,7 @@ std::optional<int64_t> first_value(const Simplifier& to, const Computation& cond
   return literal.to_int64(0);
 }
 
-// False where the condition is seen to fail at once.
+// False if the condition certainly fails at once.
 bool may_begin(const Simplifier& to, const Instruction& loop) {
   if (known_trip_count(loop) == 0) return false;
   const Computation& condition = to.computation(loop.called[1]);

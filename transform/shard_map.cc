@@ -10,7 +10,7 @@ using hlo::Instruction;
 
 namespace {
 
-// Says of its operand that it is a part of a device.
+// Whether it marks its operand as a part of a device.
 bool is_marked(const Instruction& instruction) {
   return hlo::is_custom(instruction, "Sharding") && instruction.extras->sharding.has_value() &&
          instruction.extras->sharding->type == hlo::Sharding::Type::kManual;

@@ -1,5 +1,5 @@
-// What shard_map computes lies in a computation between SPMDFullToShardShape and
-// SPMDShardToFullShape: values there are parts, of which each device has its own.
+// The body of a shard_map lies in a computation between SPMDFullToShardShape and
+// SPMDShardToFullShape. Values there are parts: each device has its own.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace heddle::transform {
 
-// Which instructions give a part of a device.
+// Which instructions give parts of devices.
 std::vector<bool> parts_of_devices(const hlo::Computation& computation);
 
 }  // namespace heddle::transform

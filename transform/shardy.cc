@@ -28,7 +28,7 @@ const Sharding* sharding_of(const Instruction& instruction) {
   return sharding.has_value() ? &*sharding : nullptr;
 }
 
-// {manual}: says of a value inside of shard_map that it is.
+// {manual} marks a value inside of shard_map.
 bool is_manual(const Instruction& instruction) {
   const Sharding* sharding = sharding_of(instruction);
   return sharding != nullptr && sharding->type == Sharding::Type::kManual;
@@ -45,7 +45,7 @@ std::string per_value(const std::string& shardings) {
   return base::cat("#sdy.sharding_per_value<[", shardings, "]>");
 }
 
-// The shardings of the entry's results: of the root, else of what stands in it.
+// The shardings of the entry's results: those of the root, else those of its elements.
 std::vector<const Sharding*> result_shardings(const Computation& entry) {
   const Instruction& root = entry.root_instruction();
   if (root.opcode != Opcode::kTuple) return {sharding_of(root)};
@@ -108,10 +108,10 @@ class Writer {
     return mesh_.check();
   }
 
-  // Shardy takes a sharding whose parts are not all full for none. Of one that was added.
+  // Shardy ignores a sharding whose parts are not all full. The sharding must have been added.
   [[nodiscard]] static Status check_divides(const Sharding* sharding, const Shape& shape) {
     if (sharding == nullptr || !shape.is_array()) return {};
-    const std::vector<int64_t>& counts = sharding->tile_dimensions;  // none where it is replicated
+    const std::vector<int64_t>& counts = sharding->tile_dimensions;  // empty if it is replicated
     for (size_t d = 0; d < counts.size() && d < shape.dimensions().size(); ++d) {
       if (shape.dimensions()[d] % counts[d] == 0) continue;
       return base::unimplemented("to-shardy: sharding ", hlo::to_string(*sharding),
@@ -174,7 +174,7 @@ class Writer {
     InstructionId call;
     size_t result;
   };
-  // Of a ShardToFull: through the {manual} mark and the tuple of results.
+  // The call behind a ShardToFull: through the {manual} mark and the tuple of results.
   static std::optional<Made> made_by(const Computation& computation, const Instruction& whole) {
     InstructionId from = whole.operands[0];
     if (hlo::is_custom(computation.at(from), "Sharding")) from = computation.at(from).operands[0];
@@ -189,7 +189,7 @@ class Writer {
     if (const auto map = maps.find(i); map != maps.end()) return write_map(to, i, map->second);
     if (hlo::is_custom(old, "SPMDShardToFullShape")) return {};  // written with its call
     if (hlo::is_custom(old, "SPMDFullToShardShape")) {
-      to.replace(i, to[old.operands[0]]);  // read by its call alone, which comes
+      to.replace(i, to[old.operands[0]]);  // only its call reads it, which follows
       return only_maps_read(to.from(), i);
     }
     if (hlo::is_custom(old, "Sharding") && is_manual(old)) {
@@ -233,7 +233,7 @@ class Writer {
     return make_whole(to, emit, call, map);
   }
 
-  // Each call has a computation of its own, by whose name Shardy knows it.
+  // Each call has a computation of its own. Shardy knows it by that computation's name.
   ComputationId body_of(ComputationId old) {
     Computation body = into_.into().at(into_[old]);
     body.name =
@@ -301,7 +301,7 @@ class Writer {
     return emit.elements(result);
   }
 
-  // The root, whose results say how they lie.
+  // The root, with the shardings of its results.
   StatusOr<InstructionId> with_results(Rebuilder& to, InstructionId root) {
     const Instruction& old = to.from().root_instruction();
     Emitter emit(to.builder(), old);

@@ -13,8 +13,8 @@ namespace {
 using hlo::Sharding;
 using Dims = std::vector<int64_t>;
 
-// A factor of the devices that cuts one dimension; those of a dimension follow one another, the
-// coarsest first.
+// A factor of the devices that cuts one dimension. The factors of a dimension follow one another,
+// the coarsest first.
 struct Part {
   size_t dimension;  // of the tile assignment
   int64_t begin;     // as a cut
@@ -25,7 +25,7 @@ int64_t product(const Dims& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-// The sharding's devices as sizes and the order in which they are walked.
+// The sharding's devices as sizes and the order of a walk through them.
 struct Walk {
   Dims sizes;
   Dims order;

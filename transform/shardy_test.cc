@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Of a program on six devices that marks a parameter so.
+// The refusal of a program on six devices that marks a parameter so.
 std::string refusal(const std::string& sharding, const std::string& other = "{replicated}") {
   const auto module = hlo::parse_text(base::cat(
       "HloModule m, num_partitions=6\nENTRY main { x = f32[12,12] parameter(0), sharding=",
@@ -23,7 +23,7 @@ std::string refusal(const std::string& sharding, const std::string& other = "{re
   return base::message_of(to_shardy(*module).status());
 }
 
-// Of a mark between a parameter and a result that are whole.
+// A program with a mark between a parameter and a result that are whole.
 std::string marked(const std::string& sharding) {
   const auto module = hlo::parse_text(base::cat(
       "HloModule m, num_partitions=6\nENTRY main { x = f32[12,12] parameter(0) y = f32[12,12] "
@@ -47,7 +47,7 @@ TEST(ToShardy, RefusesWhatNoMeshHas) {
   EXPECT_THAT(refusal("{manual}"), HasSubstr("places no elements"));
 }
 
-// Also those of marks, which are on the way from the parameters to the results.
+// It also refuses shardings of marks, which are between the parameters and the results.
 TEST(ToShardy, RefusesShardingsThatAreNotOfTheirArray) {
   EXPECT_EQ(refusal("{replicated}", "{devices=[2,3]1,2,3,4,5,6}"),
             "to-shardy: sharding {devices=[2,3]1,2,3,4,5,6}: is of other devices than 0 .. 5; must "
@@ -78,7 +78,7 @@ TEST(ToShardy, ProgramsForMoreDevicesThanThereAreAreNone) {
   ASSERT_TRUE(module.ok()) << module.status();
   EXPECT_THAT(base::message_of(hlo::verify(*module)),
               HasSubstr("is for 1 replicas of 1099511627776 partitions; must be at most 4194304"));
-  EXPECT_TRUE(to_shardy(*module).ok());  // where nobody asked, without lists of them
+  EXPECT_TRUE(to_shardy(*module).ok());  // without lists of devices, if nobody asked for them
 }
 
 // The pass has its name once.

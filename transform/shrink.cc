@@ -11,8 +11,8 @@ namespace heddle::transform {
 using hlo::leaf_count;
 namespace {
 
-// The items of a list of one a leaf that belong to kept elements; the list as it is if it is not
-// one a leaf.
+// From a list with one item for each leaf, the items of the kept elements. Any other list stays as
+// it is.
 template <class List>
 List shrink_leaves(const List& leaves, const Shape& shape, const std::vector<bool>& kept) {
   if (leaves.size() != leaf_count(shape)) return leaves;

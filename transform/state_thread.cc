@@ -95,7 +95,7 @@ class Threader {
     return copied(graph, instruction, operands, source_.called(instruction.called));
   }
 
-  // The value of a type, and the state, from the leaves of both.
+  // Splits leaves into the value of a type and the state.
   Value take(Graph& graph, const Shape& shape, const Values& leaves, Values& state) const {
     const size_t count = leaf_count(shape);
     state.assign(leaves.begin() + static_cast<std::ptrdiff_t>(count), leaves.end());
@@ -172,7 +172,7 @@ class Threader {
                 flattened(graph, with_attributes(graph, conditional, made)), state);
   }
 
-  // A condition gives nothing but whether to go on. One that changes the state is evaluated before
+  // A condition only tells whether to go on. A condition that changes the state is evaluated before
   // the loop and at the end of each step instead.
   Value loop(Graph& graph, const Instruction& loop, const Values& operands, Values& state) {
     const Computation& body = module_.at(loop.called[0]);
@@ -225,7 +225,7 @@ class Threader {
   std::map<std::pair<Opcode, ComputationId>, ComputationId> made_;
 };
 
-// The state is what the call before gave.
+// The state is the result of the previous call.
 class Order final : public StateThread {
  public:
   bool takes_part(const Computation&, const Instruction& instruction) const override {

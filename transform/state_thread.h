@@ -1,6 +1,7 @@
-// StateThread: a value that goes through a module in the order in which its instructions run:
-// through calls, branches and loops, whose computations take it and give it back. So what has to
-// keep its order depends on what comes before it, and what is found in a loop comes out of it.
+// StateThread: a value that goes through a module in the order in which its instructions run,
+// through calls, branches and loops, whose computations take it and give it back. So each
+// instruction that must keep its order depends on the one before it, and what a loop finds comes
+// out of it.
 #pragma once
 
 #include <vector>
@@ -21,14 +22,14 @@ class StateThread {
   // Whether the instruction reads or changes the state. Not asked of calls, loops and branches.
   [[nodiscard]] virtual bool takes_part(const hlo::Computation& computation,
                                         const hlo::Instruction& instruction) const = 0;
-  // The state where the program begins.
+  // The state at the begin of the program.
   [[nodiscard]] virtual hlo::Values start(hlo::Graph& graph) const = 0;
-  // Writes an instruction that takes part; `called` are what it calls, as written.
+  // Writes an instruction that takes part; `called` are its callees, as written.
   virtual hlo::Value write(hlo::Graph& graph, const hlo::Instruction& instruction,
                            const hlo::Values& operands, std::vector<hlo::ComputationId> called,
                            hlo::Values& state) = 0;
-  // Of a loop: what its first step gets, what a step leaves for the next one, and what is left when
-  // it has ended, from the states before and after.
+  // For a loop: the state of its first step, the state that a step leaves for the next one, and the
+  // state after its end, from the states before and after.
   [[nodiscard]] virtual hlo::Values entered(hlo::Graph&, const hlo::Values& state) const {
     return state;
   }
@@ -40,17 +41,17 @@ class StateThread {
     (void)before;
     return after;
   }
-  // Whether a while goes on whose condition says so.
+  // Whether a while goes on after its condition says so.
   [[nodiscard]] virtual hlo::Value goes_on(hlo::Graph&, const hlo::Value& condition,
                                            const hlo::Values& state) const {
     (void)state;
     return condition;
   }
-  // Where the program ends.
+  // Called at the end of the program.
   virtual void finish(hlo::Graph&, const hlo::Values& state) { (void)state; }
 };
 
-// The module with the state in it; its parameters and results are as they were. As it was, where
+// The module with the state in it, and with the same parameters and results. The same module if
 // nothing takes part.
 [[nodiscard]] StatusOr<hlo::Module> with_state(const hlo::Module& module, StateThread& thread);
 

@@ -1,4 +1,4 @@
-// What several tests of the passes are about.
+// Programs for several tests of the passes.
 #pragma once
 
 namespace heddle::transform {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-// Drops blanks and then `token` from the front of `text`; false if something else stands there.
+// Drops blanks and then `token` from the front of `text`; false if something else is there.
 bool eat(std::string_view& text, std::string_view token) {
   text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
   if (!text.starts_with(token)) return false;

@@ -1,5 +1,5 @@
-// How often a while runs: as XLA's WhileLoopBackendConfig says it, JSON text in backend_config; and
-// as while_loop's max_steps does.
+// How often a while runs: from XLA's WhileLoopBackendConfig, JSON text in backend_config; and from
+// while_loop's max_steps.
 #pragma once
 
 #include <cstdint>
