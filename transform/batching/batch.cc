@@ -81,7 +81,7 @@ bool Batcher::has_together(const Computation& computation) {
 
 namespace {
 
-// What leaves the other operand as it is.
+// The value that leaves the other operand as it is.
 Literal neutral(const Computation& combiner, DType dtype) {
   const int64_t bits = bit_width(dtype);
   const int64_t least = is_signed(dtype) ? INT64_MIN >> (64 - bits) : 0;
@@ -102,7 +102,8 @@ Literal neutral(const Computation& combiner, DType dtype) {
 
 }  // namespace
 
-// Of all lanes. 8-bit floats have no infinities to start from: they go as f32.
+// Reduces over all lanes. 8-bit floats have no infinities to start from, so they are reduced as
+// f32.
 Value Batcher::reduced(Graph& graph, const Value& x, const Instruction& instruction) {
   const Computation combiner = source_.at(instruction.called[0]);
   const bool is_small = is_floating(x.dtype()) && bit_width(x.dtype()) <= 8;
@@ -150,7 +151,7 @@ Lanes Batcher::together(Graph& graph, const Instruction& instruction, const AllL
   }
 }
 
-// Lanes as they send to each other; zeros where none sends.
+// What lanes receive from each other; zeros for a lane that receives nothing.
 Value Batcher::sent(const Value& x, const std::vector<hlo::SourceTarget>& pairs) const {
   if (size_ == 0) return x;
   std::vector<int32_t> from(static_cast<size_t>(size_), -1);
@@ -165,7 +166,7 @@ Value Batcher::sent(const Value& x, const std::vector<hlo::SourceTarget>& pairs)
   for (int64_t d = 1; d < x.rank(); ++d) attrs.offset_dims.push_back(d);
   const Value indices =
       graph.constant(Literal::from<int32_t>(Shape(s32, {size_}), std::span<const int32_t>(from)));
-  const Value all = gather(x, indices, attrs);  // one of -1 is of lane 0
+  const Value all = gather(x, indices, attrs);  // an index of -1 reads lane 0
   if (std::ranges::find(from, -1) == from.end()) return all;
   return chosen(indices >= 0, all, graph.zeros(x.shape()));
 }
@@ -341,8 +342,8 @@ StatusOr<AllLanes> Batcher::of_debug_call(Graph& graph, const Instruction& call,
                        ", lanes = ", std::max<int64_t>(lanes, 1) * size_,
                        has_mask ? ", masked = true}" : "}");
   } else {
-    // A check sees all lanes at once, zeros for those that do not mind. A bar shows the lane that
-    // is ahead.
+    // A check sees all lanes at once, with zeros for inactive ones. A bar shows the lane that is
+    // ahead.
     for (const Lanes& each : operands) {
       Value x = each.x;
       if (active) x = chosen(active, full(each), graph.zeros(full(each).shape()));
@@ -459,7 +460,7 @@ StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t
   HEDDLE_RETURN_IF_ERROR(writer.status());
   Batch out{std::move(writer).finish(id), mask_of(results)};
   out.module.name = module.name;
-  // Not simplified: stop_gradient would go, and it counts where the module is differentiated.
+  // It is not simplified: that would remove stop_gradient, which a derivative of the module needs.
   HEDDLE_ASSIGN_OR_RETURN(out.module, merge_equal(out.module));
   HEDDLE_ASSIGN_OR_RETURN(out.module, remove_unused(out.module));
   HEDDLE_RETURN_IF_ERROR(dump_step("batch", module, out.module));

@@ -1,5 +1,6 @@
-// Lanes of conditional. Where all lanes share the index, it stays one, and a result has lanes where
-// it has in any branch. Where each lane has its own, all branches are done and selected from.
+// Lanes of conditional. If all lanes share the index, it stays one conditional, and a result has
+// lanes if it has them in any branch. If each lane has its own index, all branches run, and each
+// lane selects its own.
 #include <memory>
 
 #include "heddle/hlo/derivative.h"
@@ -105,9 +106,9 @@ class BranchesBatch {
     return out;
   }
 
-  // A branch for all lanes. Lanes that do not take it have operands of which derivatives know
-  // nothing: what is not finite in the tangents of such a lane goes nowhere. But what lanes do
-  // together in it they all take part in, and so do their tangents.
+  // A branch for all lanes. Operands of lanes that do not take it have derivative zero, so that
+  // infinities and NaN in the tangents of such a lane go nowhere. But all lanes take part in what
+  // lanes do together, and so do their tangents.
   StatusOr<AllLanes> in_lanes(const Branch& branch, const Value& taken) {
     const bool is_together = batcher_.has_together(branch.computation);
     AllLanes parameters;
@@ -122,7 +123,7 @@ class BranchesBatch {
     const Value active = active_ ? active_ & taken : taken;
     HEDDLE_ASSIGN_OR_RETURN(AllLanes results,
                             batcher_.run(graph_, branch.computation, parameters, active));
-    // A result that is an operand is the one from outside.
+    // A result that is an operand is the operand from outside.
     for (Lanes& result : results) {
       for (size_t i = 0; i < parameters.size(); ++i) {
         if (parameters[i].x.id() != result.x.id()) continue;

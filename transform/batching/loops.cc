@@ -1,5 +1,5 @@
-// Lanes of scan and while. Which carries come to differ between lanes is found by a fixpoint: those
-// that start so, and those that a step makes so.
+// Lanes of scan and while. A fixpoint finds the carries that come to differ between lanes: those
+// that start with lanes, and those that get them in a step.
 #include <algorithm>
 
 #include "heddle/base/strings.h"
@@ -17,7 +17,7 @@ using hlo::Opcode;
 
 namespace {
 
-// Adds the carries that a step makes differ. Returns whether there were any.
+// Adds the carries that differ after a step. Returns whether there were any.
 bool widen(std::vector<bool>& carries, std::span<const Lanes> after) {
   bool more = false;
   for (size_t i = 0; i < carries.size(); ++i) {
@@ -27,7 +27,7 @@ bool widen(std::vector<bool>& carries, std::span<const Lanes> after) {
   return more;
 }
 
-// With dimensions d and d + 1 in each other's place.
+// x with dimensions d and d + 1 exchanged.
 Value swapped(const Value& x, int64_t d) {
   hlo::Dims permutation;
   for (int64_t i = 0; i < x.rank(); ++i) permutation.push_back(i);
@@ -37,8 +37,8 @@ Value swapped(const Value& x, int64_t d) {
 
 }  // namespace
 
-// Lanes stand behind the scanned dimension of inputs and outputs, so that they are in front of each
-// slice: where that is 0, an input of [lanes, steps, ..] goes through as [steps, lanes, ..].
+// Lanes follow the scanned dimension of inputs and outputs, so that they are in front of each
+// slice: if it is dimension 0, an input of [lanes, steps, ..] goes through as [steps, lanes, ..].
 class ScanBatch {
  public:
   ScanBatch(Batcher& batcher, Graph& graph, const Computation& caller, const Instruction& scan,
@@ -133,12 +133,12 @@ StatusOr<AllLanes> batch_of_scan(Batcher& batcher, Graph& graph, const Computati
   return ScanBatch(batcher, graph, caller, scan, operands, active).run();
 }
 
-// Where the condition is the same for all lanes, the loop is as it was. Where it differs:
+// If the condition is the same for all lanes, the loop stays as it was. If it differs:
 //
 //   on = condition(h)                                   pred, one a lane
 //   while (any(on)) { h = select(on, step(h), h); on = on & condition(h); }
 //
-// so that the condition is evaluated once a step. A carry that no step changes stays shared.
+// The condition is evaluated once a step. A carry that no step changes stays shared.
 class WhileBatch {
  public:
   WhileBatch(Batcher& batcher, Graph& graph, const Instruction& loop, const AllLanes& operands,
@@ -203,8 +203,8 @@ class WhileBatch {
 
   static Value any(const Value& on) { return hlo::reduce(on, Opcode::kOr, 0, {0}); }
 
-  // The state as a step takes it. Where there is reverse mode, lanes that have ended have no part
-  // in its derivative, but for what lanes do together.
+  // The state that a step takes. In reverse mode, lanes that have ended have no part in its
+  // derivative, but for what lanes do together.
   AllLanes in_running_lanes(Graph& graph, const State& state) const {
     AllLanes out = state.leaves;
     if (!differs_ || !most_ || is_together_) return out;
@@ -215,7 +215,7 @@ class WhileBatch {
     return out;
   }
 
-  // Returns whether it has to be written again, with more that differs between lanes.
+  // Returns whether it has to be written again, with more values that differ between lanes.
   StatusOr<bool> write() {
     Graph condition(batcher_.into(), condition_.name);
     const State before = parameter(condition);
@@ -226,7 +226,7 @@ class WhileBatch {
     const State now = parameter(body);
     const AllLanes given = in_running_lanes(body, now);
     HEDDLE_ASSIGN_OR_RETURN(AllLanes next, batcher_.run(body, body_, given, now.on));
-    for (Lanes& each : next) {  // what is handed on is what came
+    for (Lanes& each : next) {  // a carry that no step changes is the one that came
       for (size_t i = 0; i < given.size(); ++i) {
         if (given[i].x.id() == each.x.id()) each = now.leaves[i];
       }
@@ -276,10 +276,10 @@ class WhileBatch {
   Computation body_, condition_;
   AllLanes state_;
   std::vector<Shape> types_;     // of one lane
-  std::optional<int64_t> most_;  // trips, if that is known
+  std::optional<int64_t> most_;  // trips, if known
   Value active_;
   bool has_on_;           // whether the state has one more leaf, which lanes go on
-  bool is_together_;      // lanes do something of a step together
+  bool is_together_;      // lanes do something in a step together
   bool differs_ = false;  // whether the condition differs by lane
   std::vector<bool> is_batched_;
   ComputationId body_id_, condition_id_;

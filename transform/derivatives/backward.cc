@@ -68,8 +68,8 @@ Status not_linear_at(const Instruction& instruction, std::string_view why) {
   return at_line(base::invalid_argument(no_reverse(instruction, why)), instruction);
 }
 
-// Why an op is not linear in the operands that are absent; "" where it may be. What jvp writes is
-// linear; a user's function is perhaps not.
+// Why an op is not linear in the absent operands; "" if it may be. Modules of jvp are linear; a
+// user's function is perhaps not.
 std::string_view not_linear(const Computation& computation, const Instruction& instruction,
                             const Values& operands) {
   const auto is_absent = [&](size_t i) { return operands[i].is_absent(); };
@@ -103,7 +103,7 @@ std::string_view not_linear(const Computation& computation, const Instruction& i
   return {};
 }
 
-// Whether a value is zeros, as far as its instructions tell.
+// Whether its instructions show that a value is zeros.
 bool is_zero(const Graph& graph, InstructionId id) {
   const Instruction& instruction = graph.at(id);
   switch (instruction.opcode) {
@@ -158,8 +158,8 @@ Status Backward::check_no_constant(const Instruction& instruction, const Values&
   return constant_term(instruction);
 }
 
-// Behind a barrier, with the cotangents: what is computed again is not found to be equal to what
-// was computed before, and not computed before it is wanted.
+// It stands behind a barrier, with the cotangents, so that no pass merges it with the first
+// computation, and so that it does not run earlier than needed.
 StatusOr<Values> Backward::of_call(Graph& graph, const Instruction& call, const Values& operands,
                                    const Values& ct) {
   Values given;
@@ -212,7 +212,7 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
   }
   const hlo::Derivative derivative = hlo::derivative_of(instruction);
   if (!derivative.transpose) {
-    const bool has_tangent = bool(derivative.jvp);  // and so it is not linear
+    const bool has_tangent = bool(derivative.jvp);  // so it is not linear
     return has_tangent ? not_linear_at(instruction, derivative.transpose.reason())
                        : without_transpose(instruction, derivative.transpose.reason());
   }
@@ -228,7 +228,7 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
 StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& computation,
                                          const Values& parameters, const Values& ct) {
   const size_t size = computation.instructions.size();
-  std::vector<Values> values(size), cts(size);  // by leaf; a value that is absent is linear
+  std::vector<Values> values(size), cts(size);  // by leaf; an absent value is linear
   size_t next = 0;
   for (InstructionId id : computation.parameters) {
     const size_t count = leaf_count(computation.at(id).shape);

@@ -1,6 +1,6 @@
-// Tangents of conditional: a result has one where it has one in any branch. Apart, the branches
-// hand what their tangents read to branches of the tangents, in slots that they share by type: a
-// branch leaves those that it does not need as zeros.
+// Tangents of conditional: a result has one if it has one in any branch. In mode kApart, the
+// branches pass their residuals to branches of the tangents, in slots that they share by type. A
+// branch leaves zeros in slots that it does not need.
 #include <algorithm>
 #include <memory>
 
@@ -42,14 +42,14 @@ class BranchesJvp {
   struct Branch {
     Computation old;
     Duals operands;
-    // Of the computation with tangents: its parameters are the operands' leaves and their tangents.
+    // The computation with tangents: its parameters are the operands' leaves and their tangents.
     ComputationId both;
     std::vector<InstructionId> linear_results;
     std::vector<std::pair<InstructionId, size_t>> read;  // residuals that are operands
     std::vector<std::pair<InstructionId, size_t>> kept;  // residuals, and their slots
   };
 
-  // The tangents of each branch are known when all are written.
+  // The tangents of a branch are known once all branches are written.
   Status write_branches() {
     std::vector<std::unique_ptr<Graph>> graphs;
     std::vector<Duals> all;
@@ -241,7 +241,7 @@ class BranchesJvp {
   Value index_;
   std::vector<Branch> branches_;
   std::vector<bool> dy_;     // which results have tangents
-  std::vector<Status> why_;  // why they have none, though they should
+  std::vector<Status> why_;  // why a result has none, though it should
   std::vector<Shape> slots_;
 };
 

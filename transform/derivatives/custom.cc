@@ -1,4 +1,4 @@
-// Derivatives that the author of a function wrote: custom_jvp and custom_vjp.
+// Derivatives by the author of a function: custom_jvp and custom_vjp.
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"

@@ -24,8 +24,8 @@ Value or_zeros(Graph& graph, const Value& value, const Shape& shape) {
   return value ? value : graph.zeros(shape);
 }
 
-// Equal values once, and nothing that the result does not need. Not simplified: stop_gradient would
-// go, and it counts where the module is differentiated again.
+// The module with equal values once, and without unused ones. It is not simplified: that would
+// remove stop_gradient, which a further derivative needs.
 StatusOr<Module> finished(Writer& writer, const Module& like, ComputationId entry) {
   HEDDLE_RETURN_IF_ERROR(writer.status());
   Module module = std::move(writer).finish(entry);
@@ -108,7 +108,7 @@ StatusOr<Module> reversed(const Module& module, const std::vector<bool>& to,
   HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, to, Mode::kApart));
   const Computation computation = writer.module().at(both.id);
   Graph graph(writer, computation.name);
-  Values parameters, ct(both.results.size());  // the values themselves have none
+  Values parameters, ct(both.results.size());  // the values themselves have no cotangents
   for (size_t i = 0; i < both.parameters.size(); ++i)
     parameters.push_back(graph.append(computation.at(computation.parameters[i])));
   parameters.resize(computation.parameters.size());
@@ -160,7 +160,7 @@ ComputationId known_part(Writer& writer, const Computation& both, size_t paramet
   return std::move(graph).finish(made);
 }
 
-// (residuals.., dx..) -> dy.., zeros where a result has no tangent.
+// (residuals.., dx..) -> dy.., zeros for a result without a tangent.
 ComputationId linear_part(Writer& writer, const Computation& computation, const Both& both,
                           const std::vector<InstructionId>& residuals,
                           const std::vector<InstructionId>& results) {

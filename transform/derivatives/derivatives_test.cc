@@ -1,4 +1,4 @@
-// Derivatives of modules from text: what is malformed is an error, and never read out of bounds.
+// Derivatives of modules from text: malformed modules are errors, and nothing reads out of bounds.
 #include "heddle/transform/derivatives.h"
 
 #include <gmock/gmock.h>

@@ -46,7 +46,7 @@ Status without_derivative(const Instruction& instruction, std::string_view why) 
                  instruction);
 }
 
-// Whether a list of names, a,b,c, has this one.
+// Whether a list of names, a,b,c, has this name.
 bool lists(std::string_view names, std::string_view name) {
   while (!names.empty()) {
     const size_t end = std::min(names.find(','), names.size());
@@ -62,8 +62,8 @@ bool saves_name(std::string_view policy, std::string_view name) {
   return policy.starts_with(kSaveNamesBut) && !lists(policy.substr(kSaveNamesBut.size()), name);
 }
 
-// Which values a checkpoint of this policy keeps, by instruction. The value that has a name, not
-// the copy that gives it: tangents may read either.
+// Which values a checkpoint with this policy keeps, by instruction. For a name it is the named
+// value, not the copy that names it: tangents may read either.
 std::vector<bool> saved_by(std::string_view policy, const Computation& computation) {
   std::vector<bool> out(computation.instructions.size());
   for (size_t i = 0; i < out.size(); ++i) {
@@ -82,7 +82,7 @@ std::vector<bool> saved_by(std::string_view policy, const Computation& computati
   return out;
 }
 
-// What tangents need of the values that a policy saves: none that only others of them are made of.
+// The saved values that tangents need: none that only other saved values depend on.
 std::vector<InstructionId> saved_for(const Computation& computation, std::string_view policy,
                                      const std::vector<bool>& is_linear,
                                      std::span<const InstructionId> tangents) {
@@ -226,7 +226,7 @@ StatusOr<Duals> Forward::cut(Graph& graph, const Instruction& call,
   return out;
 }
 
-// A computation from some values of another, its parameters, to others.
+// A part of another computation: some of its values are the parameters, others the results.
 StatusOr<hlo::ComputationId> Forward::part_of(const Computation& computation,
                                               std::span<const InstructionId> given,
                                               std::span<const InstructionId> wanted,

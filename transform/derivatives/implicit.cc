@@ -1,4 +1,4 @@
-// Derivatives of what is defined by an equation: custom_linear_solve and custom_root. They read the
+// Derivatives of solutions of equations: custom_linear_solve and custom_root. They read the
 // equation, not the steps that solve it.
 //
 //   A x = b         A dx = db - dA x, and backwards A^T b' = x'
@@ -52,7 +52,7 @@ class ImplicitRule {
   }
 
  private:
-  // A x or f(x), with the tangents of what A and f capture.
+  // A x or f(x), with the tangents of the captures of A and f.
   StatusOr<Duals> equation_at(const Duals& x) {
     Duals parameters = x;
     for (const Dual& each : captures_of(operands_, counts_, 1)) parameters.push_back(each);
@@ -94,7 +94,7 @@ class ImplicitRule {
   const Instruction& call_;
   const std::vector<Shape>& shapes_;
   const Duals& operands_;
-  std::vector<size_t> counts_;  // of the right side or the guess, and captures of each function
+  std::vector<size_t> counts_;  // of the right side or guess, and captures of each function
 };
 
 StatusOr<Duals> jvp_of_implicit(Forward& forward, Graph& graph, const Instruction& call,

@@ -1,5 +1,5 @@
-// Tangents of scan. Which carries have tangents is found by a fixpoint: those that start
-// with one, and those that a step gives one.
+// Tangents of scan. A fixpoint finds the carries with tangents: those that start with one, and
+// those that get one in a step.
 //
 //   ys, h = scan(xs, h0)                                 together:
 //   ys, dys, h, dh = scan(xs, dxs, h0, dh0)
@@ -7,8 +7,8 @@
 //   ys, rs, h = scan(xs, h0)                             rs: what the tangents of a step read
 //   dys, dh   = scan(xs, rs, dxs, invariants, dh0)       linear in dxs and dh0
 //
-// What the tangents read of xs is read from xs again; what does not change from step to step is
-// computed once, before the loop; an output of the loop is not kept twice.
+// Tangents read xs itself again. Values that do not change from step to step are computed once,
+// before the loop. An output of the loop is not kept twice.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -50,14 +50,15 @@ Value scan_of(Graph& graph, const Instruction& like, const Values& inputs, const
   return scan_of(graph, like, inputs, carries, body, like.extras->frontend_attributes);
 }
 
-// How many steps the blocks of a scan have that its derivative keeps the carries of: those that
-// scan's .checkpoint asks for, the longest first. Those that are no part of the scan are left out.
+// The lengths of the blocks of steps whose carries the derivative keeps, from scan's .checkpoint,
+// the longest first. It leaves out a length that is not less than the one before it, or than the
+// scan's.
 std::vector<int64_t> block_lengths(const Instruction& scan, int64_t length) {
   std::vector<int64_t> lengths;
   const std::string_view value = hlo::frontend_attribute(scan, kBlockLengths);
   const char* at = value.data();
   const char* const end = at + value.size();
-  for (int64_t each = 0; at < end; ++at) {  // behind the comma
+  for (int64_t each = 0; at < end; ++at) {  // after the comma
     const auto [next, error] = std::from_chars(at, end, each);
     if (error != std::errc() || (next != end && *next != ',')) return {};
     if (each >= 1 && each < length) {
@@ -171,7 +172,7 @@ class ScanJvp {
     return {first, first + static_cast<std::ptrdiff_t>(size)};
   }
 
-  // The loop as it was.
+  // The loop without tangents.
   Duals plain() {
     std::vector<Shape> shapes;
     Duals operands = inputs_;
@@ -194,7 +195,7 @@ class ScanJvp {
     return results(ys, hs, dys, dhs);
   }
 
-  // Places in the parameters and results of the step that both_ is.
+  // Places in the parameters and results of the step both_.
   [[nodiscard]] size_t first_carry() const {
     return parts_.inputs + static_cast<size_t>(count(dx_));
   }
@@ -292,7 +293,7 @@ class ScanJvp {
     return out;
   }
 
-  // Of steps first .. first + length - 1 of xs. `attributes` are those of the scan.
+  // The results of steps first .. first + length - 1 of xs. `attributes` are those of the scan.
   Values part_of(Graph& graph, const Values& xs, const Values& carries, int64_t first,
                  int64_t length, ComputationId body, hlo::FrontendAttributes attributes) {
     Writer& writer = graph.writer();
@@ -311,8 +312,8 @@ class ScanJvp {
         call, {{std::string(kCheckpointAttribute), std::string(kSaveNothing)}}));
   }
 
-  // A scan of checkpointed scans of lengths[0] steps each, and one of what is left. Kept are the
-  // carries where blocks begin; in a block the same is done with the next of the lengths.
+  // A scan of checkpointed scans of lengths[0] steps each, and one scan of the remaining steps. It
+  // keeps the carries where blocks begin; each block does the same with the next length.
   StatusOr<Duals> in_blocks(const std::vector<int64_t>& lengths) {
     Writer& writer = forward_.source_.into();
     const ComputationId body = forward_.source_.called(scan_.called[0]);
@@ -329,7 +330,8 @@ class ScanJvp {
     Values xs, carries, ys(parts_.outputs);
     for (const Dual& x : inputs_) xs.push_back(whole.parameter(x.x.shape()));
     for (const Dual& h : carries_) carries.push_back(whole.parameter(h.x.shape()));
-    // `made`: the results of a scan of steps that stand behind those before them, or in front.
+    // `made`: the results of a scan of steps, after those of earlier steps, or before them in
+    // reverse.
     const auto take = [&](const Values& made) {
       for (size_t i = 0; i < ys.size(); ++i) {
         if (ys[i].is_absent())
@@ -436,8 +438,7 @@ class ScanJvp {
   std::vector<bool> dx_, dh_, dy_;  // which inputs, carries and outputs have tangents
   ComputationId both_;
   Status poison_;
-  // Residuals: inputs (and which), those that do not change, and those that every step has its own
-  // of.
+  // Residuals: inputs (and which), values that do not change, and values that differ in every step.
   std::vector<std::pair<InstructionId, size_t>> read_;
   std::vector<InstructionId> hoisted_, stacked_;
   Values hoisted_values_, stacked_values_;

@@ -19,7 +19,7 @@ struct Maps {
   [[nodiscard]] int64_t count() const { return m.size(0); }
 };
 
-// Those that do what `first` does and then what `second` does.
+// The maps that do `first` and then `second`.
 Maps then(const Maps& first, const Maps& second) {
   const int64_t t = first.count(), n = first.b.size(1);
   const Value moved = hlo::matmul(reshape(first.b, {t, 1, n}), second.m);
@@ -51,7 +51,7 @@ Value interleaved(const Value& even, const Value& odd) {
   return hlo::concatenate({all, slice(even, 0, pairs, 1)}, 0);
 }
 
-// The maps from the first step on to each: those of pairs first, and of what is between from them.
+// The maps from the first step to each step: first for pairs, and from those for the steps between.
 Maps prefixes(const Maps& all) {
   const int64_t count = all.count();
   if (count == 1) return all;
@@ -72,7 +72,7 @@ class AllAtOnce {
 
   StatusOr<Values> run() {
     HEDDLE_RETURN_IF_ERROR(lay_out());
-    Values before(steps_.carries.size());  // of each step: those of states
+    Values before(steps_.carries.size());  // before each step: the states
     Values last;
     if (!states_.empty()) {
       HEDDLE_ASSIGN_OR_RETURN(Maps maps, maps_of_steps());
@@ -133,7 +133,7 @@ class AllAtOnce {
     return out;
   }
 
-  // What the step gives its carries, [length, ..] each, from carries of every step, or zeros.
+  // The carries after every step, [length, ..] each, from the carries before it, or from zeros.
   StatusOr<Values> of_all_steps(const Values& carries) {
     Batcher batcher(source_, steps_.length, "");
     AllLanes given = inputs_of_steps();
@@ -150,7 +150,7 @@ class AllAtOnce {
     return all;
   }
 
-  // A step is linear over the reals alone, as conj is: a complex number is two of its numbers.
+  // A step is linear only over the reals, as conj is, so a complex number counts as two numbers.
   static int64_t reals_of(const Shape& shape) {
     return shape.element_count() * (is_complex(shape.dtype()) ? 2 : 1);
   }
@@ -169,7 +169,7 @@ class AllAtOnce {
     return parts.size() == 1 ? parts[0]
                              : hlo::concatenate(parts, static_cast<int64_t>(sizes.size()) - 1);
   }
-  // And back: of [count, n] each state with its sizes.
+  // And back: from [count, n] each state with its sizes.
   [[nodiscard]] Values as_carries(const Value& vectors) const {
     Values out(steps_.carries.size());
     int64_t next = 0;
@@ -204,7 +204,7 @@ class AllAtOnce {
     return out;
   }
 
-  // (inputs.., known..) of one step -> m[n, n]: row i is what it makes of the carries' number i.
+  // (inputs.., known..) of one step -> m[n, n]: row i is the result for the carries' number i.
   StatusOr<ComputationId> jacobian_of_step() {
     const Computation computation = step();
     Graph inside(source_.into(), computation.name + ".jacobian");

@@ -138,7 +138,7 @@ bool has_custom_effects(const hlo::Module& module, ComputationId id) {
   });
 }
 
-// What the result is made of, and regions, which may have effects of their own.
+// The instructions that the result depends on, and regions, which may have effects of their own.
 std::vector<bool> read_in(const hlo::Computation& computation) {
   std::vector<bool> out(computation.instructions.size());
   out[computation.root.value] = true;
@@ -179,7 +179,7 @@ StatusOr<ComputationId> computed_again(Writer& writer, ComputationId id, std::st
 
 namespace {
 
-// As in merge-equal: a barrier keeps what is behind it apart, a token orders effects.
+// As in merge-equal: a barrier keeps the values behind it apart, and a token orders effects.
 bool may_merge(const Instruction& instruction, const Effects& effects) {
   return instruction.opcode != Opcode::kParameter && instruction.opcode != Opcode::kOptBarrier &&
          !effects.of(instruction) && !instruction.shape.is_token();
@@ -213,7 +213,7 @@ hlo::Computation merged(const Writer& writer, ComputationId id) {
 
 namespace {
 
-// Made of constants alone, by ops that cost little.
+// Whether it depends only on constants, by ops that cost little.
 bool is_constant(const Instruction& instruction, const std::vector<bool>& constant) {
   switch (instruction.opcode) {
     case Opcode::kConstant:
@@ -231,7 +231,7 @@ bool is_constant(const Instruction& instruction, const std::vector<bool>& consta
   return true;
 }
 
-// What to keep instead of a value that is its operand written out larger.
+// The value to keep instead of a value that only repeats a smaller operand.
 InstructionId smaller(const hlo::Computation& computation, InstructionId id) {
   while (true) {
     const Instruction& now = computation.at(id);
@@ -260,7 +260,7 @@ Split split(const hlo::Computation& computation, const std::vector<bool>& linear
     }
     constant[i] = !out.is_linear[i] && is_constant(instruction, constant);
   }
-  // Of a tuple its elements; it is made again.
+  // For a tuple it keeps the elements, and makes the tuple again.
   const auto keep = [&](InstructionId first) {
     std::vector<InstructionId> next{first};
     while (!next.empty()) {

@@ -1,5 +1,5 @@
-// Forward mode of reductions by any associative function, of whole dimensions and of windows:
-// neighbours are combined, in log2(n) rounds, and the start with what they give.
+// Forward mode of reductions by any associative function, over whole dimensions and over windows:
+// it combines neighbours in log2(n) rounds, and the start with their result.
 #include <algorithm>
 #include <numeric>
 
@@ -53,7 +53,7 @@ class ReduceJvp {
     return out;
   }
 
-  // The dimensions that go, as one, and those that stay.
+  // The reduced dimensions as one, and the others.
   Dual as_rows(const Dual& dual) {
     const Dims sizes = dual.x.sizes();
     Dims order = dimensions_;
@@ -145,7 +145,7 @@ Value at_positions(const Value& x, int64_t dimension, const Value& positions) {
   return hlo::gather(x, positions, attrs);
 }
 
-// The windows of an array: [window.., places..]. What is outside is `fill`.
+// The windows of an array: [window.., places..]. Outside of the array they have `fill`.
 Value windows_of(const Value& x, const Value& fill, const hlo::Window& window, const Dims& places) {
   std::vector<hlo::PadDimension> around;
   for (const hlo::WindowDimension& each : window.dimensions)

@@ -1,7 +1,7 @@
-// The transposes of where a shard_map begins and ends. The loss is the sum of what all devices
-// give: the cotangent of an array that several devices have a copy of is the sum of theirs, and of
-// a result that all of them give, each has its share. And parts of devices as arrays of all parts,
-// which a loop may carry and stack.
+// The transposes of the begin and the end of a shard_map. The loss is the sum over all devices: the
+// cotangent of an array with copies on several devices is the sum of theirs, and each device has
+// its share of the cotangent of a result that all of them give. Also parts of devices as arrays of
+// all parts, which a loop may carry and stack.
 #include "heddle/transform/shard_map.h"
 
 #include <charconv>
@@ -20,9 +20,9 @@ using hlo::Opcode;
 
 namespace {
 
-constexpr int64_t kChannel = 1;  // groups are of partitions, as trace/collectives.cc has it
+constexpr int64_t kChannel = 1;  // groups are of partitions, as in trace/collectives.cc
 
-// Empty where the text is none.
+// Empty if the text has no groups.
 std::vector<hlo::Dims> groups_of(std::string_view text) {
   std::vector<hlo::Dims> out(1);
   const char* at = text.data();
@@ -66,7 +66,7 @@ class Edge {
   Edge(Graph& graph, const Instruction& edge, std::vector<hlo::Dims> groups)
       : graph_(graph), edge_(edge), groups_(std::move(groups)) {}
 
-  // Of an array that was cut: `full` says how.
+  // The cotangent of an array that was cut as `full` says.
   Value of_cut(Value ct, const Instruction& full) {
     if (copies() > 1) {
       hlo::CollectiveAttrs attrs;
@@ -81,7 +81,7 @@ class Edge {
     return put("SPMDShardToFullShape", part, full.shape, *full.extras->sharding);
   }
 
-  // Of parts of this type that were joined.
+  // The cotangent of parts of this type that were joined.
   Value of_joined(const Value& ct, const Shape& part) {
     const Value whole = put("Sharding", ct, ct.shape(), *edge_.extras->sharding);
     const Value own = put("SPMDFullToShardShape", whole, part, manual_sharding());

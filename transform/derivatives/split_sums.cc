@@ -63,7 +63,7 @@ class Splitter {
     }
   }
 
-  // Which instructions are made of the parameter.
+  // Which instructions depend on the parameter.
   std::vector<bool> made_of(InstructionId parameter) const {
     std::vector<bool> out(body_.instructions.size());
     out[parameter.value] = true;
@@ -75,8 +75,8 @@ class Splitter {
     return out;
   }
 
-  // The terms of parameter + t1 + t2 + .. that a sum becomes; nothing where it becomes another
-  // thing, or where somebody reads what is on the way.
+  // The terms of parameter + t1 + t2 + .. that a sum becomes; nothing if it becomes something else,
+  // or if somebody reads a value on the way.
   std::optional<std::vector<InstructionId>> terms_of(size_t sum) const {
     const InstructionId start = parameter(sum);
     const std::vector<bool> depends = made_of(start);
@@ -106,7 +106,7 @@ class Splitter {
     out.stays[sum] = out.products[sum].empty() || !rest.empty();
   }
 
-  // A product that is bigger than what it is made of, with transposes and reshapes behind it.
+  // A product that is bigger than its factors, with transposes and reshapes behind it.
   std::optional<SplitSums::Product> product_of(InstructionId term) {
     SplitSums::Product out;
     InstructionId at = term;
@@ -128,7 +128,7 @@ class Splitter {
 
   [[nodiscard]] bool is_same_in_all(InstructionId id) const { return !differs_[id.value]; }
 
-  // Which instructions are made of what a step has of its own.
+  // Which instructions depend on values that differ between steps.
   [[nodiscard]] std::vector<bool> different_in_steps() const {
     std::vector<bool> out(body_.instructions.size());
     for (size_t i = 0; i < body_.parameters.size(); ++i) {
@@ -188,7 +188,7 @@ class Splitter {
   const std::vector<bool>& may_split_;
   Computation body_;
   std::vector<InstructionId> returned_;
-  std::vector<size_t> uses_;   // of what the results need
+  std::vector<size_t> uses_;   // of the values that the results need
   std::vector<bool> differs_;  // between steps
   std::vector<InstructionId> more_;
 };

@@ -4,9 +4,9 @@
 //   dys, dh = scan(rs, dxs, invariants, dh0)          forward, linear in dxs and dh0
 //   cxs, ch0 = scan(rs, cys, invariants, ch), is_reverse
 //
-// A tensor that all steps use is a carry that every step hands on, so that its cotangent is summed
-// in the loop, or after it (split_sums.h). Which cotangents of carries are not zero is found by a
-// fixpoint.
+// A tensor that all steps use is a carry that every step passes on, so that its cotangent is summed
+// in the loop, or after it (split_sums.h). A fixpoint finds the cotangents of carries that are not
+// zero.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -163,7 +163,7 @@ class ScanTranspose {
     }
     return out;
   }
-  // Which of those all steps use, and add to.
+  // Which of them all steps use, and add to.
   [[nodiscard]] std::vector<bool> sums() const {
     std::vector<bool> out;
     for (size_t i = 0; i < parts_.carries; ++i) {
@@ -171,7 +171,7 @@ class ScanTranspose {
     }
     return out;
   }
-  // What every step has of its own: known slices, and cotangents of outputs.
+  // The values that differ in every step: known slices, and cotangents of outputs.
   [[nodiscard]] Values scanned() const {
     Values out;
     for (const Value& each : inputs_) {
@@ -194,7 +194,7 @@ class ScanTranspose {
     return static_cast<size_t>(std::ranges::count(cx_, true));
   }
 
-  // Cotangents of the operands, from those of inputs and of carries that have any.
+  // Cotangents of the operands, from those of inputs and carries.
   [[nodiscard]] Values of_operands(const Values& inputs, const Values& carries) const {
     Values out(shapes_.size());
     size_t next = 0;
@@ -218,7 +218,7 @@ class ScanTranspose {
     return transpose(x, order);
   }
 
-  // All steps at once, where the scan asks for it.
+  // All steps at once, if the scan asks for it.
   StatusOr<Values> at_once() {
     Values inputs = scanned();
     for (Value& each : inputs) each = with_moved(each, parts_.dimension, 0);
@@ -297,8 +297,8 @@ StatusOr<Values> transpose_of_scan(Backward& backward, Graph& graph, const Compu
   return ScanTranspose(backward, graph, caller, scan, operands, ct).run();
 }
 
-// The branches' operands are theirs alone, but a value that stands in several of them has one
-// cotangent, to which the branch that is taken gives what it has.
+// Each branch has its own operand. But a value in several of them has one cotangent, which comes
+// from the branch that is taken.
 class BranchesTranspose {
  public:
   BranchesTranspose(Backward& backward, Graph& graph, const Computation& caller,
@@ -344,7 +344,7 @@ class BranchesTranspose {
  private:
   struct Branch {
     Computation body;
-    Values leaves = {};              // of its operand; absent: those that it is linear in
+    Values leaves = {};              // of its operand; absent: the branch is linear in them
     std::vector<size_t> slots = {};  // of the absent ones
     std::unique_ptr<Graph> graph = {};
     Values given = {};  // its operand when it is transposed
@@ -352,11 +352,11 @@ class BranchesTranspose {
   };
   struct Slot {
     Shape shape;
-    size_t leaf;  // that gets the cotangent, among those of all operands
+    size_t leaf;  // the leaf that gets the cotangent, among those of all operands
     bool is_needed = false;
   };
 
-  // Of leaf i of a branch's operand, which is leaf `number` of all.
+  // The slot of leaf i of a branch's operand, which is leaf `number` of all.
   size_t slot_of(const Computation& caller, InstructionId operand, size_t i, size_t number,
                  const Shape& shape) {
     const Instruction& made = caller.at(operand);

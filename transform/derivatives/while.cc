@@ -1,5 +1,6 @@
-// Tangents of while: together they are carried beside the values. Apart, the loop is a scan of as
-// many steps as it may make, if that is known, whose tangents have a transpose.
+// Tangents of while. In mode kTogether the loop carries them beside the values. In mode kApart the
+// loop becomes a scan of the most steps that it may make, if that is known: its tangents have a
+// transpose.
 #include "heddle/base/strings.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/trip_count.h"
@@ -22,7 +23,7 @@ class WhileJvp {
         state_(operands) {}
 
   StatusOr<Duals> run() {
-    // Written where it is wanted: a loop with an effect is run though nobody reads it.
+    // It is written only if needed: a loop with an effect runs even if nobody reads it.
     const auto plain = [&] { return forward_.plain(graph_, loop_, {loop_.shape}, state_); };
     if (const Status why = reason_in(state_); !why.ok()) return poisoned(plain(), why);
     const std::optional<int64_t> most = greatest_trip_count(loop_);
@@ -30,7 +31,7 @@ class WhileJvp {
     HEDDLE_RETURN_IF_ERROR(write_body());
     if (!poison_.ok()) return poisoned(plain(), poison_);
     HEDDLE_RETURN_IF_ERROR(write_condition());
-    if (forward_.mode_ == Mode::kApart) {  // the loop without tangents shows what there is to see
+    if (forward_.mode_ == Mode::kApart) {  // the loop without tangents makes the debug calls
       for (ComputationId* id : {&body_id_, &condition_id_}) {
         HEDDLE_ASSIGN_OR_RETURN(*id, computed_again(forward_.source_.into(), *id,
                                                     "take it out of the while_loop, or use jvp"));
@@ -40,7 +41,7 @@ class WhileJvp {
     Value made = graph_.op(Opcode::kWhile, {graph_.tuple(start)}, {}, {body_id_, condition_id_});
     if (most) made = graph_.with_frontend_attributes(made, {{kMaxSteps, base::cat(*most)}});
     const Values all = flattened(graph_, made);
-    // Apart, the values are those of the loop without tangents.
+    // In mode kApart the values are those of the loop without tangents.
     Duals out = forward_.mode_ == Mode::kApart ? plain() : Duals(state_.size());
     size_t next = state_.size();
     for (size_t i = 0; i < out.size(); ++i) {
@@ -100,8 +101,8 @@ class WhileJvp {
     return {};
   }
 
-  // scan of `most` steps: state = condition(state) ? body(state) : state. It has a transpose: how
-  // much it keeps is known. A step behind the loop's end does no work, there and back.
+  // scan of `most` steps: state = condition(state) ? body(state) : state. It has a transpose, since
+  // it is known how much it keeps. A step after the loop's end does no work, there and back.
   StatusOr<Duals> as_scan(int64_t most) {
     Writer& writer = forward_.source_.into();
     const ComputationId body = forward_.source_.called(loop_.called[0]);

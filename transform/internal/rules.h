@@ -17,7 +17,7 @@ struct Rule {
   std::string_view name;
   hlo::Opcode opcode;
   // Returns the value to read in place of `now`, whose operands are simplified already; not valid()
-  // where the rule has nothing to say.
+  // if the rule does not apply.
   hlo::InstructionId (*rewrite)(Simplifier& to, const hlo::Instruction& now);
 };
 
@@ -25,7 +25,7 @@ std::span<const Rule> movement_rules();
 std::span<const Rule> arithmetic_rules();
 std::span<const Rule> region_rules();
 
-// What rules see and write to.
+// The view of a rule on the computation.
 class Simplifier {
  public:
   explicit Simplifier(Rebuilder& to) : to_(to) {}
@@ -35,16 +35,16 @@ class Simplifier {
   // A computation that a simplified instruction calls.
   [[nodiscard]] const hlo::Computation& computation(hlo::ComputationId id) const;
 
-  // Operand 0, if it is of this opcode, carries nothing that would be lost, and has static sizes;
-  // null otherwise.
+  // Operand 0, if it has this opcode, no annotation that would be lost, and static sizes; null
+  // otherwise.
   [[nodiscard]] const hlo::Instruction* inner(const hlo::Instruction& now,
                                               hlo::Opcode opcode) const;
   // `id`, if its type and layout are those of `now`; not valid() otherwise.
   [[nodiscard]] hlo::InstructionId if_same(const hlo::Instruction& now,
                                            hlo::InstructionId id) const;
 
-  // The scalar that every element of this value is, if it is a constant of one element or a
-  // broadcast of such; null otherwise.
+  // The scalar that all elements of this value are, if it is a constant of one element or a
+  // broadcast of one; null otherwise.
   [[nodiscard]] const Literal* splat(hlo::InstructionId id) const;
 
   // Simplifies the instruction further, and appends it if no rule applies. Returns the value.

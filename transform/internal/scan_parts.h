@@ -19,7 +19,7 @@ ScanParts scan_parts(const hlo::Computation& caller, const hlo::Instruction& sca
                      const hlo::Computation& body);
 
 // The values that a body returns, in order: the operands of a root tuple, or the root itself. Empty
-// where another op makes the tuple.
+// if another op makes the tuple.
 std::vector<hlo::InstructionId> returned_values(const hlo::Computation& body);
 
 }  // namespace heddle::transform

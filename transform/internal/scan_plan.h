@@ -1,11 +1,11 @@
-// What a scan's loop has to carry. Most of what a scan hands through needs no loop:
+// The values that a scan's loop has to carry. Many values of a scan need no loop:
 //
 //   a carry that the body returns as it came      is the initial value, after any number of steps
 //   an output that is a slice as it came          is the input
 //   an output that is such a carry                is the initial value, repeated
 //   an output that another output already is      is that output
 //
-// and what is left is stepped.
+// The loop steps the others.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@
 
 namespace heddle::transform {
 
-// Where the value of an output comes from.
+// The source of an output's value.
 struct OutputSource {
   enum class Kind : uint8_t { kLoop, kInput, kRepeatedCarry, kEarlierOutput };
   Kind kind = Kind::kLoop;
@@ -36,13 +36,13 @@ struct ScanPlan {
       0;  // steps written one after another, without a loop (behind it, where there is one)
 };
 
-// The name of the frontend attribute that says how many steps stand in one pass of the loop: a
-// number, 0 or "full" for all.
+// The name of the frontend attribute for the steps in one pass of the loop: a number, 0 or "full"
+// for all.
 inline constexpr char kUnrollAttribute[] = "heddle.unroll";
 
-// errors: InvalidArgument where the attribute heddle.unroll is not understood; ResourceExhausted
-// where it asks for more than 2^16 steps without a loop; Unimplemented for bounded dynamic shapes
-// in what the loop slices and stacks
+// errors: InvalidArgument for an unknown value of heddle.unroll; ResourceExhausted if it asks for
+// more than 2^16 steps without a loop; Unimplemented if the loop slices or stacks bounded dynamic
+// shapes
 StatusOr<ScanPlan> plan_scan(const hlo::Computation& caller, const hlo::Instruction& scan,
                              const hlo::Computation& body);
 

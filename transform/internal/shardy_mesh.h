@@ -1,4 +1,4 @@
-// The mesh of a program whose shardings say tiles and lists of devices.
+// The mesh of a program whose shardings have tiles and lists of devices.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace heddle::transform {
 
-// Devices 0 .. n-1 as a grid in row-major order, whose axes were found by cutting n where some
-// sharding needs a cut. A cut is the number of blocks that the axes before it make: axis i lies
-// between cuts i and i + 1.
+// Devices 0 .. n-1 as a grid in row-major order. Its axes come from cuts of n where some sharding
+// needs one. A cut is the number of blocks that the axes before it make: axis i lies between cuts i
+// and i + 1.
 class ShardyMesh {
  public:
   explicit ShardyMesh(int64_t devices) : devices_(devices), cuts_{1, devices} {}
@@ -24,7 +24,7 @@ class ShardyMesh {
   // where
   //          it is in no mesh
   Status add(const hlo::Sharding& sharding, const Shape& shape);
-  // After all were added. errors: Unimplemented where cuts do not nest
+  // Call it after all add() calls. errors: Unimplemented if cuts do not nest
   [[nodiscard]] Status check() const;
 
   // "{mesh = #sdy.mesh<["axis_0"=2, "axis_1"=2]>}"

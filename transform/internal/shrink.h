@@ -1,4 +1,4 @@
-// Shrinking: the same tuple with some elements left out, in types and in what is noted beside them.
+// Shrinking: the same tuple without some elements, in types and in their annotations.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,11 @@
 
 namespace heddle::transform {
 
-// Returns the tuple of the kept elements. A shape that is no tuple, with nothing to say which to
-// keep, is returned as it is.
+// Returns the tuple of the kept elements. Returns a shape that is no tuple as it is.
 Shape shrink(const Shape& shape, const std::vector<bool>& kept);
 
-// The sharding of such a tuple: one entry a leaf is kept with its element. Any other sharding is
-// for all elements, and stays.
+// The sharding of such a tuple: of a list with one entry for each leaf, the entries of the kept
+// elements. Any other sharding is for all elements, and stays.
 hlo::Sharding shrink(const hlo::Sharding& sharding, const Shape& shape,
                      const std::vector<bool>& kept);
 

@@ -28,8 +28,8 @@ class Batcher {
 
   // Writes a computation of the source into the graph, in place of a call of it. Leaf by leaf.
   //
-  // active: pred, one a lane: whether what is written is wanted for the lane. Absent: for all.
-  // Loops do not wait for the other lanes.
+  // active: pred, one a lane: whether the lane takes part. Absent: all do. Loops do not wait for
+  // the other lanes.
   // errors: Unimplemented for an op without a batched form
   StatusOr<AllLanes> run(Graph& graph, const hlo::Computation& computation,
                          const AllLanes& parameters, const Value& active);
@@ -37,17 +37,16 @@ class Batcher {
   [[nodiscard]] hlo::Computation at(hlo::ComputationId id) const { return source_.at(id); }
   Writer& into() { return source_.into(); }
   [[nodiscard]] int64_t size() const { return size_; }
-  // Whether anything in it does as much for lanes that do not want it as for one that does: a
-  // while, or a debug call.
+  // Whether anything in it depends on `active`: a while, or a debug call.
   bool minds_active(hlo::ComputationId id);
-  // Whether lanes do something of it together.
+  // Whether lanes do something in it together.
   bool has_together(const hlo::Computation& computation);
   // The type of one leaf, and the leaf with one value a lane.
   [[nodiscard]] Shape type_of(const Shape& lane, bool is_batched) const;
   [[nodiscard]] Value full(const Lanes& lanes) const;
   [[nodiscard]] Shape active_type() const { return {pred, {size_}}; }
-  // The same value of which derivatives know nothing in lanes where p is not true: what is not
-  // finite in the tangents of such a lane goes nowhere. Of floats.
+  // The same value, with derivative zero in lanes where p is not true: infinities and NaN in the
+  // tangents of such a lane go nowhere. Only for floats.
   [[nodiscard]] Value stopped_where_not(Graph& graph, const Value& p, const Value& x) const;
   // Where p (pred, one a lane) is true x, elsewhere y: both with one value a lane.
   [[nodiscard]] Value chosen(const Value& p, const Value& x, const Value& y) const;
@@ -66,22 +65,22 @@ class Batcher {
                  const hlo::Instruction& instruction, const AllLanes& operands);
   StatusOr<AllLanes> by_rule(Graph& graph, const hlo::Computation& computation,
                              const hlo::Instruction& instruction, const AllLanes& operands);
-  // Calls of one computation with the same operands batched are one computation.
+  // Calls of one computation with the same batched operands are one computation.
   StatusOr<AllLanes> of_call(Graph& graph, const hlo::Instruction& call, const AllLanes& operands,
                              const Value& active);
 
-  // What a program shows of itself: lines for the lanes that want it.
+  // A debug call: lines for the active lanes.
   StatusOr<AllLanes> of_debug_call(Graph& graph, const hlo::Instruction& call,
                                    const AllLanes& operands, const Value& active);
 
-  // Of a function with a derivative of its own: all of it, for lanes that differ in everything.
+  // A function with a derivative of its own: all its operands have lanes.
   StatusOr<AllLanes> of_custom_derivative(Graph& graph, const hlo::Instruction& call,
                                           const AllLanes& operands);
 
   struct Called {
     hlo::ComputationId id;
     std::vector<bool> results;
-    std::vector<size_t> operand_of;  // by result: which operand it is; beyond them: none
+    std::vector<size_t> operand_of;  // for each result: which operand it is; beyond them: none
   };
 
   Source& source_;
@@ -91,7 +90,7 @@ class Batcher {
   std::map<hlo::ComputationId, bool> minds_active_, has_together_;
 };
 
-// Rules of regions. Operands are leaves, those of all operands one after another.
+// Rules of regions. Operands are leaves: those of all operands, one after another.
 StatusOr<AllLanes> batch_of_scan(Batcher& batcher, Graph& graph, const hlo::Computation& caller,
                                  const hlo::Instruction& scan, const AllLanes& operands,
                                  const Value& active);

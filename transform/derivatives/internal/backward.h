@@ -1,4 +1,4 @@
-// The backward pass: cotangents of what a computation is linear in.
+// The backward pass: cotangents of the parameters that a computation is linear in.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@ namespace heddle::transform {
 
 class Backward {
  public:
-  // What a computation gives, by leaves.
+  // The results of a computation, by leaves.
   struct Result {
-    Values known;  // results that do not depend on what is absent; absent: those that do
-    Values ct;     // cotangents of the parameters that are absent; absent: zero
+    Values known;  // results that do not depend on absent parameters; absent: those that do
+    Values ct;     // cotangents of the absent parameters; absent: zero
   };
 
-  // Whether what is transposed was written by jvp, or is a user's function: of that a term that
-  // does not depend on what it is linear in is an error.
+  // Whether the transposed computation is from jvp, or a user's function. In a user's function it
+  // is an error if a term does not depend on the linear parameters.
   enum class Given : uint8_t { kLinear, kPerhapsAffine };
 
-  // Computations are those of the module that is written.
+  // Computations are those of the new module.
   explicit Backward(Writer& writer, Given given = Given::kLinear)
       : source_(writer), given_(given) {}
 
-  // parameters: their leaves; absent: those that the computation is linear in.
-  // ct: cotangents of the results' leaves; absent: zero. Not read of those that are known.
-  // errors: Unimplemented for what has no transpose
+  // parameters: their leaves; absent: the computation is linear in them.
+  // ct: cotangents of the results' leaves; absent: zero. Those of known results are not read.
+  // errors: Unimplemented for an op without a transpose
   StatusOr<Result> run(Graph& graph, const hlo::Computation& computation, const Values& parameters,
                        const Values& ct);
 
@@ -40,11 +40,11 @@ class Backward {
                               const hlo::Instruction& instruction, const Values& operands,
                               const Values& ct);
 
-  // Of a call of tangents: what it reads of values is computed here.
+  // Of a call of tangents: this computes the values that it reads.
   StatusOr<Values> of_call(Graph& graph, const hlo::Instruction& call, const Values& operands,
                            const Values& ct);
 
-  // errors: InvalidArgument where a known value takes part that is not known to be 0
+  // errors: InvalidArgument if a known value takes part that may not be 0
   Status check_no_constant(const hlo::Instruction& instruction, const Values& operands) const;
   [[nodiscard]] bool is_constant_term(const Value& value) const;
 
@@ -52,7 +52,7 @@ class Backward {
   Given given_;
 };
 
-// Where a shard_map begins or ends: cotangents of the operand.
+// At the begin or end of a shard_map: cotangents of the operand.
 StatusOr<Values> transpose_of_shard_edge(Graph& graph, const hlo::Computation& caller,
                                          const hlo::Instruction& edge, const Value& ct);
 

@@ -9,8 +9,8 @@
 
 namespace heddle::transform {
 
-// A value and its tangent, absent where it is zero. Where an op on the way has no derivative, `why`
-// says so: an error where the tangent is needed, and none where it is not.
+// A value and its tangent, which is absent if it is zero. If an op on the way has no derivative,
+// `why` says so. That is an error only if the tangent is needed.
 struct Dual {
   Value x;
   Value dx = {};
@@ -29,8 +29,8 @@ inline std::span<const Dual> captures_of(const Duals& operands, std::span<const 
   return std::span(operands).subspan(first, counts[1 + number]);
 }
 
-// How loops and branches are written: with values and tangents together, or apart, so that the part
-// that is linear in the tangents can be transposed.
+// How to write loops and branches: with values and tangents together, or apart, so that the linear
+// part can be transposed.
 enum class Mode { kTogether, kApart };
 
 class Forward {
@@ -38,7 +38,7 @@ class Forward {
   Forward(Source& source, Mode mode) : source_(source), mode_(mode) {}
 
   // Writes a computation of the source into the graph, in place of a call of it. Leaf by leaf.
-  // errors: of loops and branches that cannot be written; ops without derivatives are in `why`
+  // errors: for loops and branches that cannot be written; ops without derivatives are in `why`
   StatusOr<Duals> run(Graph& graph, const hlo::Computation& computation, const Duals& parameters);
 
  private:
@@ -49,17 +49,18 @@ class Forward {
   friend class ImplicitRule;
   friend class ReduceJvp;
 
-  // What an instruction gives, without tangents.
+  // The results of an instruction, without tangents.
   Duals plain(Graph& graph, const hlo::Instruction& instruction, const std::vector<Shape>& shapes,
               const Duals& operands);
   StatusOr<Duals> derived(Graph& graph, const hlo::Computation& computation,
                           const hlo::Instruction& instruction, const Duals& operands);
-  // A call whose inside is computed again on the way back: nothing in it is kept.
+  // A call whose inside the way back computes again: nothing in it is kept.
   StatusOr<Duals> checkpointed(Graph& graph, const hlo::Instruction& call,
                                const std::vector<Shape>& shapes, const Duals& operands);
   StatusOr<Duals> cut(Graph& graph, const hlo::Instruction& call, const std::vector<Shape>& shapes,
                       const Duals& operands, const Duals& results, const hlo::Computation& both);
-  // kWithEffects: it runs what has an effect. kAgain: it computes again, and runs none.
+  // kWithEffects: it runs instructions with effects. kAgain: it computes again, and runs none of
+  // them.
   enum class PartKind : uint8_t { kWithEffects, kAgain };
   StatusOr<hlo::ComputationId> part_of(const hlo::Computation& computation,
                                        std::span<const hlo::InstructionId> given,
@@ -83,7 +84,7 @@ StatusOr<Duals> jvp_of_conditional(Forward& forward, Graph& graph, const hlo::Co
 StatusOr<Duals> jvp_of_custom(Forward& forward, Graph& graph, const hlo::Instruction& call,
                               const std::vector<Shape>& shapes, const Duals& operands);
 
-// Of a reduction by any associative function. errors: of what the function does
+// Of a reduction by any associative function. errors: those of the function's derivative
 StatusOr<Duals> jvp_of_reduce(Forward& forward, Graph& graph, const hlo::Instruction& reduce,
                               const Duals& operands);
 StatusOr<Duals> jvp_of_reduce_window(Forward& forward, Graph& graph, const hlo::Instruction& reduce,
@@ -94,15 +95,15 @@ StatusOr<Duals> jvp_of_implicit(Forward& forward, Graph& graph, const hlo::Instr
                                 const std::vector<Shape>& shapes, const Duals& operands);
 
 std::vector<Shape> types_of(std::span<const Dual> duals);
-// The tangent, zeros where it is absent.
+// The tangent, zeros if it is absent.
 Value or_zeros(Graph& graph, const Dual& dual);
 std::vector<bool> tangents_in(std::span<const Dual> duals);
-// Adds the carries that a step gives a tangent. Returns whether there were any.
+// Adds the carries that get a tangent in a step. Returns whether there were any.
 bool widen(std::vector<bool>& carries, std::span<const Dual> after);
 
-// All tangents are errors, for the first reason among the operands.
+// Makes all tangents errors, with the first reason among the operands.
 Duals poisoned(Duals values, const Status& why);
-// The first reason among duals; OK where there is none.
+// The first reason among duals; OK if there is none.
 Status reason_in(const Duals& duals);
 
 }  // namespace heddle::transform

@@ -3,9 +3,9 @@
 //
 //   s' = s M + b,   M the transposed Jacobian of the step
 //
-// so that prefixes of products of such maps give them for every step: log2(length) rounds in place
-// of a loop. source: S. Wang et al., BPPSA: Scaling back-propagation by parallel scan algorithm
-// (MLSys 2020)
+// So prefixes of products of such maps give them for every step: log2(length) rounds in place of a
+// loop. source: S. Wang et al., BPPSA: Scaling back-propagation by parallel scan algorithm (MLSys
+// 2020)
 #pragma once
 
 #include <vector>
@@ -15,12 +15,12 @@
 
 namespace heddle::transform {
 
-// A transposed step, (inputs.., known.., carries..) -> (outputs.., known.., carries..), and what it
-// is run on.
+// A transposed step, (inputs.., known.., carries..) -> (outputs.., known.., carries..), and its
+// arguments.
 struct StepsAtOnce {
   hlo::ComputationId step;
   Values inputs;                   // [length, ..]
-  std::vector<bool> is_cotangent;  // by input; the others are values that are known
+  std::vector<bool> is_cotangent;  // by input; the others are known values
   size_t outputs;
   Values known;                // the same in all steps
   Values carries;              // cotangents before the first step
@@ -30,7 +30,7 @@ struct StepsAtOnce {
 };
 
 // The outputs of all steps, [length, ..], and the carries after the last one.
-// errors: Unimplemented where carries that are no sums have more than 64 numbers, or several dtypes
+// errors: Unimplemented if carries that are no sums have more than 64 numbers, or several dtypes
 StatusOr<Values> all_at_once(Source& source, Graph& graph, const StepsAtOnce& steps);
 
 }  // namespace heddle::transform

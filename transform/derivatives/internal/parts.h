@@ -1,4 +1,4 @@
-// What the derivatives of modules share: leaves of tuples, copies of parts of computations, and
+// Shared by the derivatives of modules: leaves of tuples, copies of parts of computations, and
 // which of a computation's values are linear.
 #pragma once
 
@@ -15,33 +15,33 @@ using hlo::Value;
 using hlo::Values;
 using hlo::Writer;
 
-// The leaves of a type: of a tuple those of its elements, else the type itself.
+// The leaves of a type: for a tuple those of its elements, else the type itself.
 size_t leaf_count(const Shape& shape);
 std::vector<Shape> leaves_of(const Shape& shape);
-// Those of element `index` of a tuple begin here.
+// The first leaf of element `index` of a tuple.
 size_t first_leaf(const Shape& tuple, int64_t index);
 // The leaves of a value, and a value of the type with these leaves.
 Values flattened(Graph& graph, const Value& value);
 Value assembled(Graph& graph, const Shape& shape, std::span<const Value> leaves);
 
-// An instruction with new operands and callees. What refers to other instructions is left out.
+// An instruction with new operands and callees, without its references to other instructions.
 Value copied(Graph& graph, const hlo::Instruction& instruction, const Values& operands,
              std::vector<hlo::ComputationId> called);
 
-// Computations of one module, and where they are in the module that is written.
+// Computations of one module, and their places in the new module.
 class Source {
  public:
   // Of another module.
   Source(Writer& into, const hlo::Module& from)
       : into_(into), from_(&from), map_(from.computations.size()) {}
-  // Of the module that is written itself.
+  // Of the new module itself.
   explicit Source(Writer& into) : into_(into) {}
 
-  // A copy where the table may grow while it is read.
+  // A copy, since the table may grow while it is read.
   [[nodiscard]] hlo::Computation at(hlo::ComputationId id) const {
     return from_ ? from_->at(id) : into_.module().at(id);
   }
-  // The computation as it is in the module that is written.
+  // The computation in the new module.
   hlo::ComputationId called(hlo::ComputationId id);
   std::vector<hlo::ComputationId> called(const std::vector<hlo::ComputationId>& ids);
 
@@ -53,18 +53,19 @@ class Source {
   std::vector<hlo::ComputationId> map_;
 };
 
-// Copies what some values of a computation need, from values that are given.
+// Copies the instructions that some values of a computation need, from given values.
 class PartCopy {
  public:
-  // `from` is a computation of the module that is written.
+  // `from` is a computation of the new module.
   PartCopy(Graph& to, const hlo::Computation& from)
       : to_(to), from_(from), values_(from.instructions.size()) {}
 
   void give(hlo::InstructionId id, const Value& value) { values_[id.value] = value; }
-  // The values, copied where they are not given.
+  // The values; copies those that are not given.
   Values want(std::span<const hlo::InstructionId> ids);
-  // And what has an effect (transform/effects.h), where that needs none of the parameters that were
-  // not given: of the parts that a computation is cut into, the one that is run for its effects.
+  // The same with the instructions that have an effect (transform/effects.h), if they need no
+  // parameter that was not given. It is for the one part of a computation that runs for its
+  // effects.
   Values want_with_effects(std::span<const hlo::InstructionId> ids);
 
  private:
@@ -75,18 +76,17 @@ class PartCopy {
   Values values_;
 };
 
-// The computation, for a part that computes again what another part computes too: itself, but
-// without its debug calls (hlo/debug_calls.h), and without custom calls with an effect of which
-// nothing reads the result.
+// The computation for a part that computes again what another part computes too: without its debug
+// calls (hlo/debug_calls.h), and without custom calls with an effect whose result nothing reads.
 // errors: Unimplemented at the line of one that is read; `repair` says how it runs once
 StatusOr<hlo::ComputationId> computed_again(Writer& writer, hlo::ComputationId id,
                                             std::string_view repair);
 
-// The computation, a part of the module that is written, with equal values once: what a rule writes
-// may be there already, and is kept once then.
+// The computation, a part of the new module, with equal values once: a rule may write a value that
+// is there already.
 hlo::Computation merged(const Writer& writer, hlo::ComputationId id);
 
-// A computation made by jvp, cut into what depends on tangents and what does not.
+// A computation of jvp, cut into the part that depends on tangents and the part that does not.
 struct Split {
   std::vector<bool> is_linear;                // by instruction: depends on a parameter of `linear`
   std::vector<hlo::InstructionId> residuals;  // what linear instructions read of the others;
@@ -98,14 +98,15 @@ struct Split {
 Split split(const hlo::Computation& computation, const std::vector<bool>& linear_parameters,
             std::span<const hlo::InstructionId> linear_results);
 
-// Where an instruction stands, behind an error.
+// The error with the instruction's line.
 Status at_line(const Status& status, const hlo::Instruction& instruction);
 
-// A custom-call without a derivative, and one whose backend_config is wrong, at their lines.
+// Errors for a custom-call without a derivative, and for one with a wrong backend_config, at its
+// line.
 Status no_derivative_of_call(const hlo::Instruction& call, std::string_view why);
 Status malformed_call(const hlo::Instruction& call);
 
-// A value of a scan's scanned dimension for loops that have no input.
+// An input of a scan for loops that have none, with the scanned dimension.
 Value counter_input(Graph& graph, int64_t dimension, int64_t length);
 
 }  // namespace heddle::transform

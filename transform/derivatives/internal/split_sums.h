@@ -1,10 +1,10 @@
 // The split transpose of a scan: the cotangent of a tensor that all steps use is a sum over steps.
-// Where a step adds a product of little things to a big sum, as of a matrix of weights,
+// If a step adds a product of small factors to a big sum, as for a matrix of weights,
 //
 //   sum = sum + dot(a, b)
 //
-// the loop gives a and b of each step, and one product after it sums over the steps too. So the sum
-// is not read and written in each step.
+// then the loop gives a and b of each step, and one product after it sums over the steps too. So no
+// step reads and writes the sum.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ namespace heddle::transform {
 struct StepOfSums {
   hlo::ComputationId id;
   size_t inputs, outputs, known;
-  int64_t dimension;  // that inputs and outputs are scanned along
+  int64_t dimension;  // the scanned dimension of inputs and outputs
 };
 
 struct SplitSums {
@@ -28,16 +28,16 @@ struct SplitSums {
   };
   struct Product {
     hlo::Instruction dot;
-    std::vector<hlo::Instruction> behind;  // of one operand each: what the sum takes of it
+    std::vector<hlo::Instruction> behind;  // of one operand each: how the sum reads it
     Operand a, b;
   };
   hlo::ComputationId id;                       // (.., sums that stay..) -> (outputs.., more.., ..)
-  size_t more = 0;                             // outputs behind those that it had
+  size_t more = 0;                             // further outputs, after the step's own
   std::vector<bool> stays;                     // by sum: whether it is still in the loop
-  std::vector<std::vector<Product>> products;  // by sum: what is added after the loop
+  std::vector<std::vector<Product>> products;  // by sum: the products to add after the loop
 };
 
-// may_split: of each sum, whether every step uses it and hands on what it adds to it.
+// may_split: for each sum, whether every step uses it and passes on the sum with its term.
 SplitSums split_sums(Writer& writer, const StepOfSums& step, const std::vector<bool>& may_split);
 
 // The sum of a product over all steps; a and b with the scanned dimension.
