@@ -13,7 +13,7 @@ using conformance::Case;
 using conformance::Comparison;
 
 struct Totals {
-  int64_t outcomes[4] = {};  // by Agreement; those that are known or stopped are not in it
+  int64_t outcomes[4] = {};  // by Agreement, without known and stopped cases
   int64_t known = 0;
   int64_t stopped = 0;
   std::map<std::string, int64_t> skips;  // by reason

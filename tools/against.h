@@ -22,8 +22,7 @@ struct AgainstCommand {
   std::map<std::string, std::string> known;  // cases that may differ
 };
 
-// Prints the cases that differ and the counts. Returns the exit code: 0 where nothing differs but
-// what is known.
+// Prints the cases that differ and the counts. Returns the exit code: 0 if only known cases differ.
 StatusOr<int> run_against(const AgainstCommand& command);
 
 }  // namespace heddle::tools

@@ -1,4 +1,4 @@
-// heddle bench: times programs on several backends, side by side, and checks what they give.
+// heddle bench: times programs on several backends, side by side, and compares their results.
 #include <sched.h>
 
 #include <cstdio>

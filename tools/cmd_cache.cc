@@ -1,4 +1,4 @@
-// heddle cache: the programs that are kept on disk.
+// heddle cache: the programs on disk.
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -15,7 +15,7 @@ using runtime::DiskCache;
 
 long long number(int64_t value) { return static_cast<long long>(value); }
 
-// Calls use(cache) with that of the environment; none, or a folder that is not there, is no error.
+// Calls use(cache) with the cache of the environment. No cache, or a missing folder, is no error.
 template <class Use>
 Status with_cache(const Use& use) {
   HEDDLE_ASSIGN_OR_RETURN(runtime::DiskCacheOptions options, runtime::disk_cache_options());
@@ -51,7 +51,7 @@ Status list() {
   });
 }
 
-// code: 1, where one is not whole and stays.
+// code: 1 if a damaged file stays.
 Status verify(bool removes, int& code) {
   return with_cache([&](DiskCache& cache) -> Status {
     HEDDLE_ASSIGN_OR_RETURN(const auto entries, cache.entries());

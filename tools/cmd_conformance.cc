@@ -59,12 +59,12 @@ class Wanted {
 struct Totals {
   int64_t counts[3] = {};
   int64_t on_xla_value = 0;
-  int64_t known = 0;                     // of the skipped: failed as their table says
+  int64_t known = 0;                     // of the skipped ones: failed as their table says
   std::map<std::string, int64_t> skips;  // by reason
   std::string json;
 };
 
-// The line that is written over, on a terminal only.
+// The line that is overwritten, only on a terminal.
 class Progress {
  public:
   void show(int64_t done, const std::string& name) {
@@ -105,7 +105,7 @@ class Runner {
 
   Totals& totals() { return totals_; }
 
-  // The counts, and what stands behind them.
+  // Prints the counts and their details.
   void summarise() {
     progress_.clear();
     for (const auto& [reason, count] : totals_.skips) {
@@ -141,8 +141,8 @@ class Runner {
     if (!options_.json.empty()) add_json(item, result, ms.count(), totals_.json);
   }
 
-  // A case that the table lists must fail, and is skipped then; one that hangs on the processor may
-  // pass, and else stays within its bound.
+  // A case in the table must fail, and counts as skipped. One that depends on the processor may
+  // pass; if it fails it must stay within its bound.
   Result by_table(const Case& item) {
     Result result = conformance::run_case(item, run_, run_replicas_);
     const auto listed = known_.find(item.name);

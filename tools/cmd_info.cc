@@ -29,7 +29,7 @@ std::string cpu_fact(const std::string& key) {
   return "unknown";
 }
 
-// Those of the processor's features that numeric code asks about.
+// The processor's features that numeric code uses.
 std::string vector_features() {
   const std::string flags = " " + cpu_fact("flags") + " ";
   std::string found;
@@ -55,7 +55,7 @@ void print_backend(const std::string& name, const std::string& about) {
     std::printf("  device        %s (%s)\n", device->name().c_str(), device->kind().c_str());
 }
 
-// Loads every plugin that is known.
+// Loads every known plugin.
 void print_plugins() {
   const std::vector<pjrt::KnownPlugin> plugins = pjrt::known_plugins();
   for (const pjrt::KnownPlugin& plugin : plugins) {

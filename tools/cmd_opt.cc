@@ -23,7 +23,7 @@ struct Options {
   std::string output;
 };
 
-// The forms that the backend cpu gives a program on its way to machine code.
+// The forms of a program on the backend cpu, on its way to machine code.
 constexpr std::string_view kStages[] = {"plan", "llvm", "assembly"};
 
 StatusOr<std::string> written(const hlo::Module& module, const std::string& form) {

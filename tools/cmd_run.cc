@@ -34,7 +34,7 @@ struct Options {
   int repeat = 1;
 };
 
-// Values may have an equals sign themselves, and be empty.
+// A value may have an equals sign itself, or be empty.
 StatusOr<runtime::CompileOptions> compile_options_of(const Options& options) {
   runtime::CompileOptions out;
   for (const std::string& option : options.options) {

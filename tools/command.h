@@ -1,5 +1,4 @@
-// The subcommands of the tool: each adds itself to the command line, and says what its run
-// returned.
+// The subcommands of the tool. Each adds itself to the command line, and sets the exit status.
 #pragma once
 
 #include <string>
@@ -23,8 +22,7 @@ void add_run_command(CLI::App& app, int& code);
 // The whole tool. Returns the exit status of the process.
 int run_command_line(int argc, char** argv);
 
-// For what is to look at the compiler: programs are not read from the disk, unless HEDDLE_CACHE is
-// set.
+// Turns the disk cache off unless HEDDLE_CACHE is set, for commands that look at the compiler.
 void leave_disk_cache();
 
 // Prints the error as "heddle: error: .." and returns the exit status for it.

@@ -13,7 +13,7 @@ namespace heddle::tools {
 
 namespace {
 
-// Of the first word that is no command where one must be; "" where there is none.
+// The error for the first word that must be a command and is not; "" if there is none.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   const CLI::App* command = &app;
   for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {

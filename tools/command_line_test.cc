@@ -1,4 +1,4 @@
-// What the tool says of words that it does not know.
+// What the tool says about unknown words.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What is written to stderr; `code`: the exit status.
+// The text on stderr; `code`: the exit status.
 std::string said(std::vector<std::string> words, int& code) {
   words.insert(words.begin(), "heddle");
   std::vector<char*> arguments;

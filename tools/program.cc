@@ -16,8 +16,8 @@ bool is_gzip(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
 }
 
-// Text has no control characters; a proto has some in its first bytes, since field tags and small
-// lengths are such.
+// Text has no control characters. A proto has some in its first bytes: field tags and small
+// lengths.
 bool is_text(std::string_view bytes) {
   return std::ranges::all_of(bytes.substr(0, 4096), [](char c) {
     return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r';

@@ -14,7 +14,7 @@
 namespace heddle::tools {
 namespace {
 
-// Four digits that count, and no exponent.
+// Four significant digits, and no exponent.
 std::string number(std::optional<double> x) {
   if (!x.has_value()) return "-";
   const int whole = *x > 0 ? static_cast<int>(std::floor(std::log10(*x))) + 1 : 4;
@@ -111,7 +111,7 @@ class Report {
     if (ratio.has_value()) ratios_.push_back({*ratio, program.name});
   }
 
-  // A program that cannot be read.
+  // Adds a program that cannot be read.
   void add_error(const Status& status) {
     clear();
     all_agree_ = false;

@@ -16,9 +16,8 @@ struct BenchCommand {
   std::string json;  // a file for one line a program and backend; empty: none
 };
 
-// Prints the table. Returns the exit code: 0 where all programs run and agree on all backends.
-// errors   of a backend that cannot be used, or of the file; a program that cannot be read is told
-//          in the table
+// Prints the table. Returns the exit code: 0 if all programs run and agree on all backends. errors
+// of a backend that cannot be used, or of the file. The table names a program that cannot be read
 [[nodiscard]] StatusOr<int> run_bench(const BenchCommand& command);
 
 }  // namespace heddle::tools

@@ -140,7 +140,7 @@ TEST_F(Bench, ChaoticProgramAgreesAsSensitive) {
   EXPECT_EQ(run({program("b", meta("50"), kLogisticMap)}, {"interpreter"}), 1);
 }
 
-// Reports on its line what a backend cannot do, and goes on with the others.
+// It reports the error of a backend on its line, and goes on with the others.
 TEST_F(Bench, BackendThatFailsIsToldOnItsLine) {
   const char* text = R"(HloModule unknown
 ENTRY main {

@@ -45,7 +45,7 @@ class Contestant {
   [[nodiscard]] double first_ns() const { return first_ns_; }
   [[nodiscard]] const std::vector<Literal>& results() const { return results_; }
 
-  // Against what is expected and, unless null, the results of another.
+  // Compares with the expected results and, unless null, with those of another contestant.
   void compare(const Contestant* judge) {
     out_.error = difference(judge, {});
     out_.agrees = out_.error.empty();
@@ -139,7 +139,7 @@ class Contestant {
     return results;
   }
 
-  // The results go after the clock has stopped.
+  // The results are released after the clock has stopped.
   StatusOr<double> timed_call() {
     HEDDLE_RETURN_IF_ERROR(replace_donated());
     const auto start = Clock::now();
@@ -191,7 +191,7 @@ class Contestant {
   int rounds_ = 0;
 };
 
-// The first that gives what is expected judges the others; else the first that runs.
+// The first one with the expected results judges the others; else the first that runs.
 const Contestant* judge_among(const std::vector<Contestant>& contestants) {
   const Contestant* first = nullptr;
   for (const Contestant& each : contestants) {

@@ -13,21 +13,21 @@
 namespace heddle::tools {
 
 struct BenchBackend {
-  std::string name;  // as it was asked for
+  std::string name;  // as the user wrote it
   runtime::Device* device = nullptr;
   runtime::CompileOptions options;
-  // What it compiles in place of the program: another way to write it.
+  // A module that it compiles in place of the program: another way to write it.
   std::shared_ptr<const hlo::Module> instead = {};
 };
 
 // A backend or device by name. `+loops` behind that of a PJRT plugin lets XLA compile loops of any
-// size to one kernel. Compiles a small program, so that what a backend does once is done.
+// size to one kernel. Compiles a small program, so that the backend has done its one-time work.
 // errors   those of the backend
 [[nodiscard]] StatusOr<BenchBackend> open_bench_backend(const std::string& name);
 
 struct BenchTimes {
-  double seconds = 0.3;  // of each backend, at least; no turn begins after ten times that
-  int rounds = 5;        // at least, as far as ten times `seconds` go
+  double seconds = 0.3;  // the least of each backend; no turn begins after ten times that
+  int rounds = 5;        // the least, as far as ten times `seconds` go
   StopToken stop = {};   // ends all of them, as soon as each can
 };
 
@@ -36,9 +36,9 @@ struct Measurement {
   std::optional<double> call_ns_min, call_ns_median, compile_ms;
   std::optional<int64_t> peak_bytes;
   bool agrees = false;
-  // The results differ, and by no more than twice as far as moved() arguments change them.
+  // The results differ, by no more than twice what moved() arguments change.
   bool sensitive = false;
-  std::string error;  // of compiling or running, or what differs
+  std::string error;  // of compiling or running, or the difference
 };
 
 // Compiles and runs the program on each backend, one after the other, and compares the results.

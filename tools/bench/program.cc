@@ -139,7 +139,7 @@ void append_leaves(const Literal& value, std::vector<Literal>& leaves) {
   for (const Literal& part : value.elements()) append_leaves(part, leaves);
 }
 
-// What the case of a pack brings along; zeros where there is none.
+// Takes the arguments of a pack's case; zeros without a case.
 void take_case(const std::optional<conformance::Case>& from, BenchProgram& program) {
   if (!from.has_value()) {
     for (const Shape& shape : parameter_leaves(program.module))
@@ -166,7 +166,7 @@ StatusOr<BenchProgram> load_bench_program(const std::string& path) {
   } else {
     take_case(program.from_case, out);
   }
-  out.module.name = out.name;  // what the backends say it is
+  out.module.name = out.name;  // the name for backends
   return out;
 }
 

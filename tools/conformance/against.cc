@@ -17,7 +17,7 @@ namespace {
 
 using hlo::Opcode;
 
-// Whose results are sums of many roundings.
+// Ops whose results are sums of many roundings.
 constexpr Opcode kSums[] = {Opcode::kWhile,
                             Opcode::kScan,
                             Opcode::kReduce,
@@ -42,7 +42,7 @@ bool has_sums(const hlo::Module& module) {
   });
 }
 
-// Whose bits are those of the library that computes them, which is another on each device.
+// Whether its bits depend on the library that computes them, which differs between devices.
 bool calls_libraries(const hlo::Module& module) {
   return std::ranges::any_of(module.computations, [](const hlo::Computation& computation) {
     return std::ranges::any_of(computation.instructions, [](const hlo::Instruction& each) {
@@ -102,7 +102,7 @@ double median(const Literal& leaf) {
 struct Rule {
   double rtol;
   double cap;
-  double times;  // of the change that nudging makes
+  double times;  // of the change by nudging
 };
 
 Rule rule_of(DType dtype) {
@@ -115,8 +115,8 @@ Rule rule_of(DType dtype) {
   }
 }
 
-// Terms of a sum that are subnormal are taken for zero where they are rounded by themselves, and
-// kept where a sum is wider.
+// Subnormal terms of a sum become zero if they are rounded by themselves, and stay if the sum is
+// wider.
 constexpr double kFlushed = 16;
 
 double least_normal(DType dtype) {
@@ -131,7 +131,7 @@ double least_normal(DType dtype) {
 // How far nudged arguments move a leaf.
 struct Change {
   double largest = 0;
-  bool of_kind = false;  // integers change, or which numbers are finite
+  bool of_kind = false;  // integers change, or the set of finite numbers
 };
 
 Change change_of(const Literal& before, const Literal& after) {
@@ -149,7 +149,7 @@ Change change_of(const Literal& before, const Literal& after) {
   return out;
 }
 
-// Both devices with one program, and what both gave for one set of arguments.
+// Both devices with one program, and both results for one set of arguments.
 class Trial {
  public:
   Trial(const Case& item, const hlo::Module& module, const Compiled& ours, const Compiled& judge)

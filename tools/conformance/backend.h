@@ -9,7 +9,7 @@
 
 namespace heddle::conformance {
 
-// A module made ready to run on a device, which must outlive it.
+// A module that is ready to run on a device. The device must outlive it.
 class Compiled {
  public:
   // errors   those of the backend
@@ -41,8 +41,8 @@ class Compiled {
     runtime::Backend& backend, const hlo::Module& module,
     const std::vector<std::vector<Literal>>& arguments);
 
-// run_on_replicas() with the backend bound, which must outlive it. The interpreter, of whose
-// devices any number can be had, is made with enough of them.
+// run_on_replicas() with the backend bound. The backend must outlive it. The interpreter may have
+// any number of devices, and is made with enough of them.
 [[nodiscard]] RunReplicas on_replicas(runtime::Backend& backend);
 
 }  // namespace heddle::conformance

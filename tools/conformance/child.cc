@@ -80,7 +80,7 @@ std::string Child::gave_up() const { return base::cat("did not end in ", silence
 std::string Child::fate() {
   if (process_ <= 0) return "could not be made";
   if (is_silent_) return gave_up();
-  // Its words are over, so it ends: an ending process closes its files before it can be waited for.
+  // It has no more lines, so it ends: a process closes its files before waitpid() sees its end.
   int status = 0;
   const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(silence_s_);
   while (waitpid(process_, &status, WNOHANG) <= 0) {

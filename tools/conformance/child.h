@@ -1,4 +1,4 @@
-// A process of its own that says lines: what ends it, or never ends, costs the caller nothing.
+// A child process that writes lines. If it crashes or hangs, the caller goes on.
 #pragma once
 
 #include <sys/types.h>
@@ -9,15 +9,15 @@
 
 namespace heddle::conformance {
 
-// Writes a line for the parent; what it has of line breaks becomes spaces. Ends the process where
-// the parent is gone.
+// Writes a line for the parent; line breaks in it become spaces. Ends the process if the parent is
+// gone.
 void say(int to, std::string line);
 
 class Child {
  public:
-  // Forks. `work` runs in the child, says its lines to the file `to`, and returns the exit status;
-  // the child then ends without the destructors of what a plugin made. The calling process must
-  // have no threads. A child that cannot be made has no lines, and its fate says so.
+  // Forks. `work` runs in the child, writes its lines to the file `to`, and returns the exit
+  // status. The child then ends without destructors, also of a plugin's objects. The calling
+  // process must have no threads. If there can be no child, there are no lines, and fate() says so.
   // silence_s   seconds without a line after which the child is given up
   Child(const std::function<int(int to)>& work, int silence_s);
   ~Child();  // ends the child
@@ -26,10 +26,10 @@ class Child {
 
   [[nodiscard]] bool is_made() const { return process_ > 0; }
 
-  // The next line; none at the end of its words, or after too long a silence.
+  // The next line; none after the last one, or after too long a silence.
   std::optional<std::string> line();
 
-  // How it ended, in words: for when there are no more lines. Waits as long as for a line.
+  // How it ended, in words, once there are no more lines. Waits as long as for a line.
   std::string fate();
 
  private:

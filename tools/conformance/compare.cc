@@ -12,7 +12,7 @@
 namespace heddle::conformance {
 namespace {
 
-// Below this a value counts as zero; 0 where subnormals count as they are.
+// Below this a value counts as zero; 0 if subnormals keep their values.
 double least_normal(DType dtype) {
   if (dtype == f32 || dtype == bf16) return std::ldexp(1.0, -126);
   return dtype == f64 ? std::numeric_limits<double>::min() : 0;
@@ -36,7 +36,7 @@ uint64_t distance(int64_t a, int64_t b) {
                : static_cast<uint64_t>(b) - static_cast<uint64_t>(a);
 }
 
-// What is said about a leaf that differs.
+// The findings about a leaf that differs.
 struct Finding {
   int64_t count = 0;
   int64_t first = -1;

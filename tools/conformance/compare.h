@@ -1,4 +1,4 @@
-// Is this result the expected one? The rules of the conformance corpus.
+// Compares a result with the expected one, by the rules of the conformance corpus.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace heddle::conformance {
 
-// An element passes if any rule that is given passes; a leaf if all its elements do.
+// An element passes if any of the given rules passes; a leaf passes if all its elements do.
 struct Tolerance {
   bool exact = false;  // numerically equal; the rules below do not count
   double rtol = 0;     // |got - want| <= atol + rtol * |want|
@@ -22,8 +22,8 @@ struct Tolerance {
 // values and the distance in units of the last place, how many elements differ, and the largest
 // difference.
 //
-// Types must be equal; layouts count not. `tolerances` has one entry a leaf, tuples depth first, or
-// one for all leaves. Integers and pred are equal or not. NaN equals NaN whatever its bits.
+// Types must be equal; layouts do not count. `tolerances` has one entry a leaf, tuples depth first,
+// or one for all leaves. Integers and pred are equal or not. NaN equals NaN whatever its bits.
 // Subnormals of f32, f64 and bf16 count as zero of their sign. Both parts of complex numbers follow
 // the rules of the part's type.
 std::string difference(const Literal& got, const Literal& want,

@@ -16,7 +16,7 @@ namespace {
 using Numbers = std::vector<double>;
 using Complex = std::complex<double>;
 
-// The same numbers everywhere: the standard's distributions are each library's own.
+// Gives the same numbers everywhere; the standard's distributions differ between libraries.
 class Random {
  public:
   explicit Random(uint64_t seed) : bits_(seed) {}
@@ -25,7 +25,7 @@ class Random {
   double between(double low, double high) { return low + unit() * (high - low); }
   size_t below(size_t count) { return bits() % count; }
   bool chance(double p) { return unit() < p; }
-  // Of both ends, whatever their distance.
+  // A number from low to high, both included, whatever their distance.
   int64_t within(int64_t low, int64_t high) {
     const uint64_t span = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
     return static_cast<int64_t>(static_cast<uint64_t>(low) + (span == 0 ? bits() : bits() % span));
@@ -39,7 +39,7 @@ class Random {
   std::mt19937_64 bits_;
 };
 
-// What the program asks of its arguments.
+// What the program needs of its arguments.
 struct Program {
   bool loops = false;
   bool unique_indices = false;
@@ -64,7 +64,7 @@ int64_t last_dimension(const Shape& shape) {
   return shape.dimensions().empty() ? 1 : shape.dimensions().back();
 }
 
-// Three or more along the last dimension, which do not fall and are not all equal.
+// Whether there are three or more along the last dimension, which ascend and are not all equal.
 template <class T>
 bool ascends(const std::vector<T>& values, int64_t row) {
   if (row < 3) return false;
@@ -89,7 +89,7 @@ Numbers finite_and_sorted(const Numbers& values) {
   return out;
 }
 
-// Recorded values that are all the same tell a size, and 0 often a start.
+// If all recorded values are the same, they tell a size; 0 often is a start.
 double near_only_value(double value, Random& random) {
   if (value != 0) return value * random.between(0.5, 1.5);
   return random.chance(0.5) ? 0 : random.between(-1, 1);
@@ -162,7 +162,7 @@ class Matrices {
     }
   }
 
-  // The diagonal stays near itself: what is solved with stays well conditioned.
+  // The diagonal stays near itself, so that systems stay well conditioned.
   void vary_triangle(bool upper, Random& random) {
     for (size_t i = 0; i < values_.size(); ++i) {
       const size_t row = i / n_ % n_, column = i % n_;
@@ -184,7 +184,7 @@ class Matrices {
   size_t n_;
 };
 
-// True where the argument was a matrix of a form that is kept.
+// Returns true if the argument was a matrix of a form that must stay.
 bool draw_matrices(const Literal& old, Literal& out, Random& random) {
   const Shape& shape = old.shape();
   if (shape.rank() < 2 || shape.element_count() == 0) return false;

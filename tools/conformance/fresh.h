@@ -1,4 +1,4 @@
-// New inputs for old programs: what a rule that was fitted to the recorded ones does not survive.
+// New inputs for old programs. They find rules that only fit the recorded inputs.
 #pragma once
 
 #include <cstdint>

@@ -128,7 +128,7 @@ struct PackReader::Stream {
     return error("has a length of more than 64 bits");
   }
 
-  // Memory grows with what is really there, whatever the length says.
+  // Memory grows with the bytes that are really there, whatever the length says.
   StatusOr<std::string> read_record(uint64_t length) {
     if (length > kMaxRecordBytes) return error("has ", length, " bytes; at most ", kMaxRecordBytes);
     std::string out;

@@ -14,7 +14,7 @@
 
 namespace heddle::conformance {
 
-// What one of several devices gets and gives.
+// The arguments and results of one of several devices.
 struct Replica {
   std::vector<Literal> arguments;
   Literal expected;
@@ -32,7 +32,7 @@ struct Case {
   std::vector<Literal> arguments;
   Literal expected;
   std::string expected_from;                // xla-cpu or stablehlo-interpreter
-  std::optional<Literal> xla_cpu_expected;  // where XLA's CPU does not give `expected`
+  std::optional<Literal> xla_cpu_expected;  // if XLA's CPU does not give `expected`
   std::vector<Tolerance> tolerances;        // one a leaf of the result, or one for all
   std::vector<std::string> flags;
   std::vector<Replica> replicas;  // empty: one device, `arguments` and `expected`
@@ -46,7 +46,7 @@ StatusOr<Case> read_case(std::string_view bytes);
 // Reads a pack case by case.
 class PackReader {
  public:
-  // errors: NotFound; InvalidArgument for what is no gzip
+  // errors: NotFound; InvalidArgument for a file that is no gzip
   static StatusOr<PackReader> open(const std::string& path);
   PackReader(PackReader&&) noexcept;
   PackReader& operator=(PackReader&&) noexcept;
@@ -66,8 +66,8 @@ class PackReader {
 // All cases of a pack.
 StatusOr<std::vector<Case>> read_pack(const std::string& path);
 
-// The packs that the paths name: files as they are, folders by every *.cases.gz in them, sorted.
-// errors: NotFound
+// The packs at the paths: a file itself, for a folder every *.cases.gz in it, sorted. errors:
+// NotFound
 StatusOr<std::vector<std::string>> find_packs(const std::vector<std::string>& paths);
 
 }  // namespace heddle::conformance

@@ -11,7 +11,7 @@
 namespace heddle::conformance {
 namespace {
 
-// Flags of cases whose expected value hangs on the last bit of an intermediate result.
+// Flags of cases whose expected value depends on the last bit of an intermediate result.
 constexpr std::string_view kSensitive[] = {"ill-conditioned", "perturbation-changes-int",
                                            "sensitive-int", "nonfinite-sensitive"};
 
@@ -53,12 +53,12 @@ Result run_replicas(const Case& item, const hlo::Module& module, const RunReplic
   return {};
 }
 
-// The wire gives names to what has none.
+// The wire gives names to unnamed instructions.
 bool same_name(const std::string& before, const std::string& after) {
   return before.empty() || before == after;
 }
 
-// Names, layouts and extras, which hlo::equal does not look at.
+// Compares names, layouts and extras, which hlo::equal ignores.
 Status check_labels(const hlo::Module& a, const hlo::Module& b) {
   if (a.name != b.name)
     return base::internal_error("the module's name changed from ", a.name, " to ", b.name);

@@ -35,9 +35,9 @@ int work(const WorkerOptions& options, const CompareCase& compare, int64_t start
   return status.ok() ? 0 : 1;
 }
 
-// What was heard of a worker until it fell silent.
+// The messages of a worker until it fell silent.
 struct Heard {
-  int64_t next = 0;      // the number of the case behind the last that began
+  int64_t next = 0;      // the number of the case after the last one that began
   bool pending = false;  // that case has no outcome
   std::string name;
   std::string error;

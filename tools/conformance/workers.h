@@ -1,5 +1,5 @@
-// Cases one after the other in a process of their own: a loop that does not end on new inputs, or a
-// plugin that falls, costs one case.
+// Runs cases one after the other in a process of their own. A loop that does not end on new inputs,
+// or a plugin that crashes, costs one case.
 #pragma once
 
 #include <functional>
@@ -17,17 +17,16 @@ struct WorkerOptions {
   int silence_s = 60;  // a case that takes longer is stopped
 };
 
-// Compares one case. Called in the worker alone, which is forked: what is needed for it should be
-// made there.
+// Compares one case. It is called only in the forked worker, and should make there what it needs.
 // errors   what makes it useless to go on
 using CompareCase = std::function<StatusOr<Comparison>(const Case&)>;
-// Told of each case in turn, in the calling process. `stopped`: it did not end, or ended its
+// Called for each case in turn, in the calling process. `stopped`: it did not end, or ended its
 // process.
 using ReportCase =
     std::function<void(const std::string& name, const Comparison& found, bool stopped)>;
 
 // Runs all wanted cases. The calling process must have no threads.
-// errors   those of the packs and of `compare`; Internal where no process can be made
+// errors   those of the packs and of `compare`; Internal if there can be no process
 [[nodiscard]] Status run_in_workers(const WorkerOptions& options, const CompareCase& compare,
                                     const ReportCase& report);
 
