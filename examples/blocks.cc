@@ -1,6 +1,6 @@
-// Samples that come in blocks, through a program that is compiled once for a device of your choice:
-// the device uses the blocks' memory where it is, and each state takes the memory of the one before
-// it. A leaky integrator of 16 channels; the result is compared with a loop of C++.
+// Samples come in blocks and go through a program that is compiled once for a device of your
+// choice. The device uses the blocks' memory where it is, and each state takes the memory of the
+// one before it. The program is a leaky integrator of 16 channels; a loop of C++ checks its result.
 //
 //   blocks [DEVICE [NAME=VALUE..]]     blocks pjrt:xla-cpu:1 xla_cpu_enable_fast_math=true
 #include <algorithm>

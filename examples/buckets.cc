@@ -1,4 +1,4 @@
-// Batches of any size with a handful of compiles: their rows are padded to powers of two.
+// Batches of any size need only a few compiles: their rows are padded to powers of two.
 #include <cstdio>
 
 #include "heddle/heddle.h"

@@ -1,10 +1,11 @@
-// A pole on a cart, swung up and held by pushing the cart: model predictive control. At each tick
-// the plan of the next two seconds is made better by two steps of Gauss and Newton's method (iLQR,
-// E. Todorov and W. Li 2005), whose linear models are Jacobians of the simulator; its first push is
-// made. The closed loop is one scan around the backward and forward scans of each plan.
+// Model predictive control swings up a pole on a cart, and holds it, by pushing the cart. At each
+// tick two steps of Gauss and Newton's method (iLQR, E. Todorov and W. Li 2005) improve the plan of
+// the next two seconds; their linear models are Jacobians of the simulator. Then the first push of
+// the plan is made. The closed loop is one scan around the backward and forward scans of each plan.
 //
-// First the plan itself is tried where the optimum is known: for a linear system and squared costs
-// the gradient through the simulation, by L-BFGS, must find what Riccati's recursion gives.
+// First the example tests the plan itself where the optimum is known: for a linear system and
+// squared costs, L-BFGS with the gradient through the simulation must find what Riccati's recursion
+// gives.
 //
 //   cart_pole [OUTPUT_DIR]     writes cart_pole.svg there
 #include <algorithm>
@@ -42,7 +43,8 @@ Tensor tick(Tensor state, Tensor push) {
   return state + kTick / 6 * (a + 2 * b + 2 * c + d);
 }
 
-// What is to be small, and half the sum of whose squares is the cost: of a tick, and of the end.
+// The misses, which should be small: half the sum of their squares is the cost of a tick, or of the
+// end.
 Tensor misses(Tensor state, Tensor push) {
   return stack(
       {0.5 * state[0], 2 * sin(state[1] / 2), 0.1 * state[2], 0.1 * state[3], 0.05 * push});
@@ -77,7 +79,7 @@ struct Policy {
       fields(field("change", &Policy::change), field("gain", &Policy::gain));
 };
 
-// The cost to come, of small changes of the state: slope . x + x . curvature . x / 2.
+// The cost to come for small changes of the state: slope . x + x . curvature . x / 2.
 struct Ahead {
   Tensor slope;      // f64[4]
   Tensor curvature;  // f64[4, 4]

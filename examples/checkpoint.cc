@@ -1,5 +1,5 @@
-// Training that is stopped and goes on: parameters and what the optimizer keeps of them are one
-// safetensors file. The numbers are the same bits as without the stop.
+// Training stops and goes on: one safetensors file has the parameters and the optimizer's state.
+// The numbers are the same bits as without the stop.
 #include <cstdio>
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-// What a program shows of itself: lines, the first NaN, and how far it is.
+// A program shows lines, the first NaN, and how far it is.
 #include <cstdio>
 
 #include "heddle/heddle.h"

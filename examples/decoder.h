@@ -46,8 +46,8 @@ inline Tensor attention(const Size& size, const Layer& layer, Tensor x) {
   return matmul(reshape(mixed, {batch, time, size.heads * size.dh}), layer.wo);
 }
 
-// The stack on x: [batch, time, d]. What a layer adds to x goes through `total`: where devices have
-// parts of the weights, that sums their shares.
+// The stack on x: [batch, time, d]. What a layer adds to x goes through `total`, which sums the
+// shares of devices if they have parts of the weights.
 template <class Total>
 Tensor decode(const Size& size, const Layer& layers, Tensor x, Total total) {
   auto layer_fn = [&](Layer layer, Tensor h) {
@@ -72,7 +72,7 @@ Layer make_layers(const Size& s, Make make) {
           make({s.layers, s.d, s.ffn}), make({s.layers, s.d, s.ffn}), make({s.layers, s.ffn, s.d})};
 }
 
-// How the leaves of Layer are cut where `model` devices share every layer: heads and hidden units
+// How the leaves of Layer are cut if `model` devices share every layer: heads and hidden units
 // apart, so that a layer needs two sums (Shoeybi et al., "Megatron-LM", 2019).
 inline PartitionSpecs tensor_parallel() {
   const PartitionSpec whole, columns{None{}, None{}, "model"}, rows{None{}, "model"};

@@ -1,8 +1,9 @@
-// A hidden Markov model of the letters of eight sonnets, with two hidden states and no word on what
-// a vowel is: fitted by gradients of its likelihood, it finds the vowels by itself (R. Cave and
+// A hidden Markov model of the letters of eight sonnets, with two hidden states. Nothing tells it
+// what a vowel is. Fitted by gradients of its likelihood, it finds the vowels by itself (R. Cave
+// and
 // L. Neuwirth, Hidden Markov Models for English, 1980). The forward algorithm is a scan over 4,755
 // letters; the gradient goes through it, and so does the probability of a state at each letter,
-// which is the derivative of the log-likelihood by what the letter says of that state.
+// which is the derivative of the log-likelihood by the letter's log-probability in that state.
 //
 //   letters [OUTPUT_DIR]     prints both groups; writes letters.svg there: how often a letter is
 //                            written in which state
@@ -60,7 +61,7 @@ Tensor states_of(const Chain& chain, Tensor text) {
 }
 // [/model]
 
-// Letters as numbers; all that is between two words is one '_'.
+// Letters as numbers; everything between two words is one '_'.
 std::vector<int32_t> numbers_of(const std::string& text) {
   std::vector<int32_t> out;
   for (const char c : text) {

@@ -61,7 +61,7 @@ Animals solve(Tensor rates, Animals start, int64_t years) {
 }
 // [/solve]
 
-// What is fitted: logarithms of the four rates, the two numbers of 1900 and the two errors.
+// The parameters: logarithms of the four rates, of the two numbers of 1900 and of the two errors.
 Animals path(Tensor logs) {
   const Tensor p = exp(logs);
   return solve(p[Slice{0, 4}], {p[4], p[5]}, static_cast<int64_t>(kHares.size()));

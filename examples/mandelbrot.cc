@@ -55,7 +55,7 @@ int main() {
     std::putchar(steps[i] == kMaxSteps ? '@' : " .:-=+*#"[steps[i] < 32 ? steps[i] / 4 : 7]);
     if (i % 72 == 71) std::putchar('\n');
   }
-  // The last bit of a product may round otherwise, which counts where an orbit is chaotic.
+  // The last bit of a product may round otherwise, which matters for a chaotic orbit.
   std::printf("%zu points, %zu unlike a loop in C++\n", steps.size(), unlike);
   return unlike * 100 <= steps.size() ? 0 : 1;
 }

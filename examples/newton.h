@@ -16,8 +16,8 @@ struct Minimum {
   int evaluations;
 };
 
-// loss: f64[n] -> f64[]. The step solves (curvature + damping) step = slope; damping goes down
-// where the loss does, and up where it does not (K. Levenberg 1944, D. Marquardt 1963).
+// loss: f64[n] -> f64[]. The step solves (curvature + damping) step = slope; damping goes down if
+// the loss does, else up (K. Levenberg 1944, D. Marquardt 1963).
 inline Minimum minimize(const std::function<heddle::Tensor(heddle::Tensor)>& loss,
                         heddle::Tensor start) {
   using namespace heddle;

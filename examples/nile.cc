@@ -1,8 +1,7 @@
 // The flow of the Nile at Aswan, 1871-1970, through a local-level Kalman filter written as one
-// scan. The two variances are those of greatest likelihood, found by Newton's method on their
-// logarithms: the derivatives go through the scan. Published optimum: 15100 and 1468,
-// log-likelihood -632.54 (J. Durbin and S. J. Koopman, Time Series Analysis by State Space Methods,
-// 2001, section 2.10).
+// scan. Newton's method on their logarithms finds the two variances of greatest likelihood. The
+// derivatives go through the scan. Published optimum: 15100 and 1468, log-likelihood -632.54 (J.
+// Durbin and S. J. Koopman, Time Series Analysis by State Space Methods, 2001, section 2.10).
 //
 //   nile [OUTPUT_DIR]     writes nile.svg there: data, filtered level, and a band of
 //                         two standard deviations

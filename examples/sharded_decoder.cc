@@ -1,8 +1,8 @@
-// The decoder on several devices: as XLA's partitioner splits it, told where the weights lie; and
-// as one device sees it, with its sums written out. Then 405B parameters, staged over 8 x 16
-// devices that are not there.
+// The decoder on several devices, in two ways: XLA's partitioner splits it by the places of the
+// weights; or the program says what one device does, with its sums written out. Then 405B
+// parameters are staged over 8 x 16 devices that do not exist.
 //
-//   sharded_decoder [BACKEND]      pjrt:xla-cpu, say; the interpreter where none is named
+//   sharded_decoder [BACKEND]      pjrt:xla-cpu, say; by default the interpreter
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -66,7 +66,7 @@ Tensor by_hand(const Size& size, const Mesh& mesh, const Layer& layers, Tensor x
 
 bool stage_405b() {
   const Size llama{126, 16384, 53248, 128, 8, 128};
-  const Mesh mesh({{"data", 8}, {"model", 16}});  // no devices: it can be traced for, not run
+  const Mesh mesh({{"data", 8}, {"model", 16}});  // no devices: enough for a trace, not for a run
   const Counters before = counters();
   const PartitionSpecs specs = tensor_parallel();
   size_t next = 0;

@@ -26,7 +26,7 @@ constexpr int64_t kTime = 64, kBatch = 16;
 
 // [model]
 struct Model {
-  Tensor characters;  // [characters, d], what they are told apart by
+  Tensor characters;  // [characters, d], a vector for each
   Tensor places;      // [time, d]
   Layer layers;
   Tensor norm;     // [d]
@@ -57,7 +57,7 @@ Model make_model(int64_t characters, Tensor key) {
     const double size = shape.size() < 2 ? 1 : static_cast<double>(shape[shape.size() - 2]);
     return random::normal(random::fold_in(key, number++), shape) / std::sqrt(size);
   };
-  // Vectors that scale what a norm gives are 1.
+  // Vectors that scale the result of a norm are 1.
   const auto of_layers = [&](Dimensions shape) {
     return shape.size() == 2 ? ones(shape) : normal(shape);
   };
@@ -65,7 +65,7 @@ Model make_model(int64_t characters, Tensor key) {
           make_layers(kSize, of_layers), ones({kSize.d}), normal({kSize.d, characters})};
 }
 
-// So many characters after `text`, s32[time]: each drawn from what the model says of it.
+// `count` characters after `text`, s32[time], each drawn from the model's distribution.
 Tensor sample(const Model& m, Tensor text, Tensor key, int64_t count) {
   const auto step = [&](std::pair<Tensor, Tensor> now, None) {
     const auto [window, before] = now;
