@@ -25,8 +25,8 @@ std::vector<Tensor> random_batches(size_t count) {
   return batches;
 }
 
-// state.range(0): calls since the function was made. Compiles are part of it, none of them of an
-// equal program that was there before.
+// state.range(0): calls since the function was made. Compiles are part of the time; no cache has an
+// equal program.
 void run(benchmark::State& state, const Bucket& bucket) {
   const std::vector<Tensor> batches = random_batches(static_cast<size_t>(state.range(0)));
   const Tensor w = ones({64, 64}), v = ones({64, 8});
@@ -49,7 +49,7 @@ void BM_RandomSizesWithout(benchmark::State& state) { run(state, {}); }
 BENCHMARK(BM_RandomSizesWithABucket)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_RandomSizesWithout)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
 
-// What padding and cutting cost when all is compiled: 300 rows in a bucket of 512, the bucket full,
+// The cost of padding and cutting once all is compiled: 300 rows in a bucket of 512, a full bucket,
 // and the same sizes without a bucket.
 void run_warm(benchmark::State& state, const Bucket& bucket) {
   const auto f = compile(layers, {.bucket = bucket});

@@ -1,5 +1,5 @@
-// What the native backend takes to compile long blocks, in milliseconds: each kind of program with
-// 1,000 to 20,000 steps. Linear: a `step` costs the same in all of them.
+// The time of the native backend to compile long blocks, in milliseconds: each kind of program with
+// 1,000 to 20,000 steps. If it is linear, a `step` costs the same in all of them.
 #include <benchmark/benchmark.h>
 
 #include <string>

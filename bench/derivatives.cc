@@ -1,6 +1,6 @@
-// Derivatives that Heddle makes beside those that JAX makes of the same function, both compiled by
-// the native backend: they take turns in one process, on the same inputs, and must agree with each
-// other and with what JAX gave. The bar is 1.05 times JAX's.
+// Derivatives by Heddle beside those by JAX of the same function, both compiled by the native
+// backend. They take turns in one process, on the same inputs, and must agree with each other and
+// with JAX's results. The bar is 1.05 times JAX's.
 //
 //   bench_derivatives [PROGRAMS]      folders with JAX's HLO; default ../shared/peers/programs
 #include <cmath>

@@ -1,5 +1,5 @@
-// What runs at once, outside of a trace: an op, an index, a loop. The figures that eager dispatch
-// has to meet are in docs/performance.md.
+// Operations that run at once, outside of a trace: an op, an index, a loop. docs/performance.md has
+// the figures that eager dispatch must meet.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -26,7 +26,7 @@ void BM_AddChain(benchmark::State& state) {
 }
 BENCHMARK(BM_AddChain)->Arg(4)->Arg(4096);
 
-// The same, where the variable's own memory may be written over.
+// The same, if the op may write into the variable's own memory.
 void BM_AddToVariable(benchmark::State& state) {
   const Tensor y = ones({state.range(0)});
   for (auto _ : state) {
@@ -50,8 +50,8 @@ void BM_MultiplyAdd(benchmark::State& state) {
 }
 BENCHMARK(BM_MultiplyAdd)->Arg(4)->Arg(4096);
 
-// One item is one op on arrays that programs and not direct kernels compute: what their memory
-// costs shows.
+// One item is one op on arrays that programs compute, and not direct kernels: it shows the cost of
+// their memory.
 void BM_AddArrays(benchmark::State& state) {
   const Tensor y = ones({state.range(0)});
   Tensor x = y;
@@ -145,7 +145,7 @@ void BM_ScanOf10(benchmark::State& state) {
 }
 BENCHMARK(BM_ScanOf10);
 
-// The work of it: the run of its program alone.
+// Its work: the run of its program alone.
 void BM_RunOfScanOf10(benchmark::State& state) {
   const auto step = [](Tensor c, Tensor x) { return std::pair(c + x, None{}); };
   const auto all = [&](const Tensor& init, const Tensor& xs) { return scan(step, init, xs).first; };

@@ -1,6 +1,6 @@
-// How many scalar operations the evaluator does in a second: in loops over small bodies, where the
-// cost is that of an instruction, and elementwise on many numbers, where it is that of an element.
-// The target of both: 10^7 a second.
+// How many scalar operations the evaluator does in a second: in loops over small bodies, which
+// shows the cost of an instruction, and elementwise on many numbers, which shows the cost of an
+// element. The target of both: 10^7 a second.
 #include <benchmark/benchmark.h>
 
 #include "heddle/hlo/evaluate.h"

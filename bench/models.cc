@@ -1,7 +1,7 @@
 // Whole models in three ways: each op at once, the step compiled by compile(fn), and the raw
-// program of it, called by itself. The ways take turns, so that a machine that others use too is
-// as slow for all of them; results must be equal. One JSON line a way goes to stdout;
-// bench/eager_peers.py runs this beside libtorch and MLX.
+// program of it, called by itself. The ways take turns, so that a busy machine is as slow for all
+// of them; results must be equal. One JSON line for each way goes to stdout; bench/eager_peers.py
+// runs this beside libtorch and MLX.
 //
 //   bench_models [seconds a way [model [way]]]
 #include <algorithm>
@@ -60,7 +60,7 @@ Tensor attended(const Layer& layer, const Tensor& x, const Tensor& position, Cac
   const Tensor q = reshape(matmul(x, layer.wq), {kHeads, kHead});
   const Tensor k = reshape(matmul(x, layer.wk), {1, kHeads, kHead});
   const Tensor v = reshape(matmul(x, layer.wv), {1, kHeads, kHead});
-  // In place, where nobody else holds the cache.
+  // In place, if nobody else has the cache.
   cache.keys = dynamic_update_slice(std::move(cache.keys), k, {position, 0, 0});
   cache.values = dynamic_update_slice(std::move(cache.values), v, {position, 0, 0});
   const Tensor scores = einsum("hd,thd->ht", q, cache.keys) / std::sqrt(double{kHead});
@@ -251,7 +251,7 @@ bool take_turns(const char* model, double units, const char* unit, std::vector<W
   if (!options.way.empty())
     std::erase_if(ways, [&](const Way& way) { return way.name != options.way; });
   if (ways.empty()) return true;
-  const std::vector<double> want = ways.back().run();  // and what is compiled is
+  const std::vector<double> want = ways.back().run();  // and the compiled one too
   bool is_right = true;
   for (Way& way : ways) {
     if (are_near(way.run(), want)) continue;

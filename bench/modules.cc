@@ -29,7 +29,7 @@ hlo::Module traced_module() {
       .module();
 }
 
-// As other front ends write them: a short name for each instruction and nothing else.
+// A module of other front ends: a short name for each instruction and nothing else.
 hlo::Module named_module() {
   hlo::Module module = traced_module();
   int64_t number = 0;
@@ -40,7 +40,8 @@ hlo::Module named_module() {
   return module;
 }
 
-// With all that large programs carry: long names, metadata, a sharding, frontend attributes.
+// A module with everything that large programs have: long names, metadata, a sharding, frontend
+// attributes.
 hlo::Module annotated_module() {
   hlo::Module module = named_module();
   hlo::Sharding sharding{
@@ -103,7 +104,7 @@ void BM_ProtoRead(benchmark::State& state) {
 
 double least(const std::vector<double>& times) { return *std::ranges::min_element(times); }
 
-// Every kind, five runs each, of which min and median are shown.
+// Every kind, five runs each; it shows the least and the median.
 void repeat(benchmark::internal::Benchmark* benchmark) {
   benchmark->DenseRange(0, std::ssize(kKinds) - 1)
       ->Repetitions(5)

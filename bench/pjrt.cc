@@ -1,5 +1,5 @@
-// What a call through pjrt/ costs beside the plugin's own function: a tiny program run and waited
-// for, and uploads. Skipped where the plugin is not there: ./dev setup-plugin xla-cpu.
+// The cost of a call through pjrt/ beside the plugin's own function: a run of a tiny program with
+// its wait, and uploads. Skipped without the plugin: ./dev setup-plugin xla-cpu.
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 
@@ -16,8 +16,8 @@
 #include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/transfer.h"
 
-// Allocations of the benchmark's thread, the plugin's own in them: what ours adds is the difference
-// to the raw call.
+// Allocations of the benchmark's thread, with the plugin's own. Heddle's are the difference to the
+// raw call.
 namespace {
 thread_local int64_t allocations = 0;
 }
@@ -98,7 +98,7 @@ struct Raw {
   }
 };
 
-// One process has one: made at the first use, and never destroyed.
+// A process has one, which is made at the first use and never destroyed.
 const Raw& raw() {
   static const Raw& instance = [&]() -> Raw& {
     Raw& made = *new Raw;
@@ -190,7 +190,7 @@ void execute_and_wait(benchmark::State& state) {
   for (auto _ : state) {
     if (!program->execute_into(arguments, results).ok()) std::abort();
     if (!results[0]->await().ok()) std::abort();
-    results[0].reset();  // as the raw calls do, so that memory has the same fate
+    results[0].reset();  // as the raw calls do, so that memory is treated alike
   }
 }
 BENCHMARK(execute_and_wait);
@@ -227,7 +227,7 @@ void lend(benchmark::State& state) {
 }
 BENCHMARK(lend)->Arg(1)->Arg(1 << 22);
 
-// x.at(0).set(1) on 4 MB: in place where x is donated.
+// x.at(0).set(1) on 4 MB: in place if x is donated.
 void update(benchmark::State& state) {
   if (!std::filesystem::exists(kLibrary)) return state.SkipWithError("no plugin");
   const hlo::Module module = hlo::parse_text(R"(HloModule update

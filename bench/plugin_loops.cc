@@ -1,7 +1,7 @@
-// What loops cost on a plugin: a cache of keys that stands in the carry and gets a row a step, with
-// and without reading it; bodies of one operation, with steps unrolled; what pjrt/ writes otherwise
-// for XLA, beside what needs none of it. On the plugin xla-cpu, where it is there
-// (./dev setup-plugin xla-cpu).
+// The cost of loops on a plugin: a cache of keys in the carry that gets a row a step, with and
+// without reading it; bodies of one operation, with steps unrolled; programs that pjrt/ writes
+// otherwise for XLA, beside programs that need none of it. It needs the plugin xla-cpu (./dev
+// setup-plugin xla-cpu).
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace {
 constexpr char kLibrary[] = "build/plugins/xla_cpu_pjrt.so";
 constexpr int64_t kSteps = 1024, kWidth = 256;
 
-// Null where there is no plugin.
+// Null without a plugin.
 runtime::Device* device() {
   static const std::unique_ptr<runtime::Backend>& backend =
       *new std::unique_ptr<runtime::Backend>([]() -> std::unique_ptr<runtime::Backend> {
@@ -26,7 +26,7 @@ runtime::Device* device() {
   return backend == nullptr ? nullptr : backend->devices()[0].get();
 }
 
-// Runs what `make` traces on the plugin, waiting for each run; items are steps.
+// Runs the trace of `make` on the plugin, and waits for each run; items are steps.
 void run(benchmark::State& state, int64_t steps, const std::vector<Tensor>& like,
          const std::function<std::vector<Tensor>(std::vector<Tensor>)>& fn) {
   if (device() == nullptr) {
@@ -124,8 +124,8 @@ BENCHMARK(BM_Unrolled)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// A scan over a part of an array. A part from a position that the program computes makes of each
-// step's slice a slice of a slice, whose start pjrt/ clamps for XLA.
+// A scan over a part of an array. If the program computes the position of the part, each step's
+// slice is a slice of a slice, whose start pjrt/ clamps for XLA.
 void BM_Part(benchmark::State& state, bool is_computed) {
   constexpr int64_t kLong = 100000;
   run(state, kLong, {placeholder({kLong + 8}, f32), placeholder({}, s32)},
@@ -140,8 +140,8 @@ void BM_Part(benchmark::State& state, bool is_computed) {
 BENCHMARK_CAPTURE(BM_Part, from_a_number, false)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK_CAPTURE(BM_Part, from_a_value, true)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// A row is written that is computed from another row, of the same array or of another one. In the
-// first form pjrt/ puts add-dependency between the two for XLA.
+// Writes a row that is computed from another row, of the same array or of another one. In the first
+// form pjrt/ puts add-dependency between the two for XLA.
 void BM_RowOfARow(benchmark::State& state, bool is_same) {
   run(state, kSteps,
       {placeholder({kSteps + 1, kWidth}, f32), placeholder({kSteps + 1, kWidth}, f32)},
@@ -158,8 +158,8 @@ BENCHMARK_CAPTURE(BM_RowOfARow, of_another_array, false)
     ->UseRealTime();
 BENCHMARK_CAPTURE(BM_RowOfARow, of_the_array, true)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// Rows reduced by a function that XLA does not know, from a start that is not seen to be its
-// identity, and from one that is: the first goes to XLA as a reduction of two arrays.
+// Rows reduced by a function that XLA does not know, from a start that is not known to be its
+// identity, and from one that is. The first goes to XLA as a reduction of two arrays.
 void BM_Reduce(benchmark::State& state, float start) {
   run(state, 1000, {placeholder({1000, 1000}, f32)}, [start](std::vector<Tensor> arguments) {
     const auto one_more = [](std::span<const Tensor> t) -> std::vector<Tensor> {

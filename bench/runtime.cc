@@ -1,4 +1,4 @@
-// What the runtime adds to a run, a lookup and a transfer.
+// The cost that the runtime adds to a run, a lookup and a transfer.
 #include <benchmark/benchmark.h>
 
 #include "heddle/cpu/backend.h"

@@ -1,4 +1,4 @@
-// What a loop costs outside its run: a cached call, a trace, staging at size.
+// The cost of a loop outside its run: a cached call, a trace, staging at size.
 #include <benchmark/benchmark.h>
 
 #include "heddle/heddle.h"
@@ -16,8 +16,8 @@ void BM_CachedScanCall(benchmark::State& state) {
 }
 BENCHMARK(BM_CachedScanCall);
 
-// The run that the call above makes, through a Program: what is left of the call is the library's
-// time to find it.
+// The run of the call above, through a Program. The rest of the call is the library's time to find
+// it.
 void BM_RunOfTheSameProgram(benchmark::State& state) {
   auto step = [](Tensor c, Tensor x) { return std::pair(c + x, None{}); };
   Tensor init = scalar<float>(0);
@@ -28,7 +28,7 @@ void BM_RunOfTheSameProgram(benchmark::State& state) {
 }
 BENCHMARK(BM_RunOfTheSameProgram);
 
-// An add of four floats: as it stands, by a compiled function, and by a compiled program.
+// An add of four floats: eagerly, by a compiled function, and by a compiled program.
 void BM_EagerAdd4(benchmark::State& state) {
   const Tensor x = ones({4}), y = ones({4});
   for (auto _ : state) benchmark::DoNotOptimize(x + y);
@@ -47,8 +47,8 @@ void BM_CompiledProgramCall(benchmark::State& state) {
 }
 BENCHMARK(BM_CompiledProgramCall);
 
-// A scan of 10 steps with a body of 6 ops, known by no promise: the lambda, which captures a
-// tensor, is traced at each call and its program found again.
+// A scan of 10 steps with a body of 6 ops, without a promise: the lambda, which captures a tensor,
+// is traced at each call, and its program is found again.
 auto six_ops(const Tensor& rate) {
   return [rate](Tensor c, Tensor x) {
     Tensor y = c * rate + x;
@@ -62,8 +62,8 @@ void BM_LambdaScanCall(benchmark::State& state) {
 }
 BENCHMARK(BM_LambdaScanCall);
 
-// The same scan as a Function, which is not traced, and as a Program: what is left of the call
-// above is the price of tracing.
+// The same scan as a Function, which is not traced, and as a Program. The rest of the call above is
+// the price of tracing.
 void BM_FunctionScanCall(benchmark::State& state) {
   Tensor rate = scalar(0.5f), init = scalar(0.0f), xs = ones({10});
   Function step("six_ops", six_ops(rate));
@@ -107,7 +107,7 @@ void BM_LambdaValueAndGrad(benchmark::State& state) {
 }
 BENCHMARK(BM_LambdaValueAndGrad);
 
-// Other loops and choices whose lambdas are traced anew at each call.
+// Other loops and branches whose lambdas are traced at each call.
 void BM_LambdaWhileCall(benchmark::State& state) {
   Tensor rate = scalar(0.5f), init = scalar(0.0f);
   for (auto _ : state) {

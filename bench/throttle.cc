@@ -1,6 +1,6 @@
-// What the throttle costs: launches of 4 threads with a window of 32 beside launches without one,
-// from the first call to the end of the last run. Both in each round, one after the other, so that
-// what else the machine does meets both; least and median of the rounds.
+// The cost of the throttle: launches of 4 threads with a window of 32 beside launches without one,
+// from the first call to the end of the last run. Each round has both, one after the other, so that
+// other load on the machine hits both; it shows the least and the median of the rounds.
 //
 //   mock      a plugin that takes every launch at once; a run is a copy of 64 bytes, or takes 20 us
 //   xla_cpu   real XLA, which itself takes 32 at most; skipped where it is not there

@@ -1,5 +1,5 @@
-// What passes cost for each instruction. The combine cache canonicalises a body on every retrace,
-// so that one has a target: 1 us.
+// The cost of passes for each instruction. The combine cache canonicalises a body on every retrace,
+// so the canonical form has a target: 1 us.
 #include <benchmark/benchmark.h>
 
 #include "heddle/hlo/builder.h"

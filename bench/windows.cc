@@ -1,4 +1,4 @@
-// What the evaluator takes for ops that move a window: convolutions in flops a second, pools and
+// The evaluator's times for ops that move a window: convolutions in flops a second, pools and
 // running sums in elements a second. The target for a 3x3 convolution of f32 is 1 Gflop/s.
 #include <benchmark/benchmark.h>
 

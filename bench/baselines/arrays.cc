@@ -65,7 +65,7 @@ void linear_recurrence(const Call& call) {
   }
 }
 
-// h = A h + x B', y = h C: 16 channels are the lanes, whose states stand in registers.
+// h = A h + x B', y = h C: 16 channels are the lanes; their states are in registers.
 void state_space(const Call& call) {
   constexpr int64_t kSteps = 1024, kChannels = 256, kStates = 16;
   const float *a = call.in(0), *h0 = call.in(1), *x = call.in(2), *b = call.in(3), *c = call.in(4);

@@ -12,7 +12,7 @@ namespace {
 constexpr int kSteps = 614;
 constexpr float kStep = 0.01f;
 
-// x with the last value before it and the first behind it.
+// x with its last value in front and its first value at the end.
 template <int kLeaves>
 struct Ring {
   float values[kLeaves + 2];

@@ -1,5 +1,5 @@
-// Loops as a person writes them in C++, one a program of ../shared/peers: the bar for generated
-// code. They stand behind a backend of `heddle bench` (main.cc), so that both are timed in one run.
+// Loops by hand in C++, one for each program of ../shared/peers: the bar for generated code. A
+// backend of `heddle bench` runs them (main.cc), so that one run times both.
 #pragma once
 
 #include <span>

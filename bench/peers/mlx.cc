@@ -1,5 +1,5 @@
 // MLX's eager operations on its CPU device, those of bench/eager.cc and bench/models.cc. It records
-// operations until a value is asked for: each chain is evaluated at its end. Built and run by
+// operations until somebody reads a value: each chain is evaluated at its end. Built and run by
 // bench/eager_peers.py, from the C++ part of PyPI's wheel.
 #include <mlx/mlx.h>
 

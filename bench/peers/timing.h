@@ -1,4 +1,4 @@
-// What bench/models.cc and the peers of bench/eager_peers.py share: one line of JSON an item.
+// Shared by bench/models.cc and the peers of bench/eager_peers.py: one line of JSON for each item.
 // Includes nothing of Heddle's, since the peers are built without it.
 #pragma once
 
@@ -16,7 +16,7 @@ inline std::chrono::duration<double> seconds_of(double seconds) {
   return std::chrono::duration<double>(seconds);
 }
 
-// What all threads of the process used: on a machine that others use too, time that is comparable.
+// The processor time of all threads of the process: it is comparable on a busy machine.
 inline double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

@@ -119,7 +119,7 @@ void decoder(double seconds) {
         const Tensor q = torch::matmul(u, layer.wq).reshape({kHeads, kHead});
         keys[i][t].copy_(torch::matmul(u, layer.wk).reshape({kHeads, kHead}));
         values[i][t].copy_(torch::matmul(u, layer.wv).reshape({kHeads, kHead}));
-        // As ours: over all places, those to come masked.
+        // As ours: over all places, with later ones masked.
         Tensor scores = torch::einsum("hd,thd->ht", {q, keys[i]}) / std::sqrt(double{kHead});
         scores = torch::where(torch::arange(kSteps) <= t, scores, -1e30);
         const Tensor mixed = torch::einsum("ht,thd->hd", {torch::softmax(scores, -1), values[i]});
