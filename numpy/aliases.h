@@ -1,5 +1,5 @@
-// jax's own names, where ours have an underscore more or another word. `std` cannot be one in C++;
-// it is std_dev.
+// jax's own names, where Heddle's have another underscore or another word. C++ cannot have the name
+// `std`; it is std_dev.
 #pragma once
 
 #include <concepts>

@@ -20,7 +20,7 @@ using trace_internal::one_program;
 using trace_internal::PublicCall;
 using trace_internal::vector_of;
 
-// The bin of each element, those outside being -1 or n.
+// The bin of each element; -1 or n for an element outside.
 Expr bin_of(const Tensor& x, const Tensor& edges) {
   vector_of("edges", edges, 2);
   Expr place(searchsorted(edges, x, SearchSide::kRight));
@@ -28,7 +28,7 @@ Expr bin_of(const Tensor& x, const Tensor& edges) {
   return where(Expr(x) == last, edges.size() - 2, place - 1);
 }
 
-// Weights (1 without) added up in `bins` places; those outside are dropped.
+// The sums of weights (1 by default) in `bins` places, without places outside.
 Tensor counted(const Expr& place, int64_t bins, const Tensor& like,
                const std::optional<Operand>& weights) {
   Tensor each = weights ? as_tensor(*weights) : full_like(place.operand(), 1);
@@ -44,7 +44,8 @@ Tensor counted(const Expr& place, int64_t bins, const Tensor& like,
                  [](const Tensor& a, const Tensor& b) { return add(a, b); });
 }
 
-// Points of one period, sorted, with the last one before them and the first one behind them.
+// The sorted points of one period, with the last one also in front and the first one also at the
+// end.
 struct Points {
   Expr x, y;
 };
@@ -142,7 +143,7 @@ Tensor histogram_bin_edges(Operand operand, base::Int bins) {
     Expr from = low - wider, to = high + wider;
     Expr part(linspace(0, 1, bins + 1, x.dtype() == f64 ? f64 : f32));
     Expr step = part.astype(x.dtype());
-    // Weighted from both ends, whose distance may be no number of the dtype.
+    // It is weighted from both ends, since their distance may overflow the dtype.
     return where(step == 1, to, from * (1 - step) + to * step).tensor();
   });
 }

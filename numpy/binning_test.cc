@@ -1,4 +1,4 @@
-// Bins, interpolation, sets, running functions, against what numpy 2 and jax.numpy 0.10 give.
+// Bins, interpolation, sets and running functions against results of numpy 2 and jax.numpy 0.10.
 #include "heddle/numpy/binning.h"
 
 #include <gmock/gmock.h>
@@ -156,7 +156,7 @@ TEST(Running, ManyCountsAreAddedUpOnce) {
   EXPECT_THAT(ints(repeat_each(x, counts, 4)), ElementsAre(1, 3, 5, 7));
 }
 
-// Loops call the user's functions, whose mistakes are theirs, on the loop's line too.
+// Errors in the user's functions name what those called, and the loop's line too.
 TEST(Running, ErrorsInTheUsersFunctionsNameWhatTheyCalled) {
   const Tensor x = ones({2, 3});
   // clang-format off

@@ -1,5 +1,5 @@
-// Corners of the catalogue, against what jax.numpy 0.10 gives in 64 bits: empty axes, dtypes of few
-// bits, numbers at the ends of theirs. And which op an error names, and which line a program has.
+// Corners of the catalogue against results of jax.numpy 0.10 in 64 bits: empty axes, dtypes of few
+// bits, numbers at the ends of a dtype. Also which op an error names, and which line a program has.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -161,7 +161,7 @@ TEST(Corners, ScalesThatRoundOnce) {
 TEST(Corners, ManyPlacesOf16Bits) {
   const Tensor line = linspace(0, 1, 5000, f16);
   EXPECT_EQ(line.dtype(), f16);
-  // 4990 / 4999, rounded once, as numpy has it; jax rounds the position to 4992 first.
+  // 4990 / 4999, rounded once, as in numpy; jax rounds the position to 4992 first.
   EXPECT_EQ(line[4990].item<float>(), 0.998046875f);
   EXPECT_EQ(linspace(0, 1, 70000, f16)[35000].item<float>(), 0.5f);
 }
@@ -281,7 +281,7 @@ TEST(Corners, OtherDtypesAreRefused) {
   EXPECT_THAT(error_of([&] { (void)x.at({0}).set(half); }), StartsWith("at.set: value" + text));
 }
 
-// The functions that others are made of are not what the user called.
+// Errors do not name the functions inside of the one that the user called.
 TEST(Corners, ErrorsNameTheFunctionThatWasCalled) {
   const Tensor x = ones({2}), n = arange(3), m = ones({2, 3});
   const std::vector<std::pair<std::string, std::function<void()>>> calls = {

@@ -16,7 +16,7 @@ using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-// x with the axis last, of f32 or f64 and with elements there.
+// x with the axis last. It must be f32 or f64, and the axis must have elements.
 Expr with_axis_last(const Operand& operand, int64_t axis) {
   Expr x(as_tensor(operand));
   const Tensor& t = x.tensor();
@@ -44,7 +44,7 @@ Expr turns(const Expr& x, double sign) {
   return complex(cos(angle).operand(), sin(angle).operand());
 }
 
-// What an orthonormal transform multiplies with, for k = 0 .. n - 1.
+// The factors of an orthonormal transform, for k = 0 .. n - 1.
 Expr weights(const Expr& x) {
   const auto n = static_cast<double>(x.tensor().dim(-1));
   Expr k(iota(s32, {x.tensor().dim(-1)}, 0));
@@ -62,7 +62,7 @@ Expr dct_of(const Expr& x) {
 Expr idct_of(const Expr& y) {
   const int64_t n = y.tensor().dim(-1);
   if (n == 1) return y * 0.5;
-  // Element n - k stands beside element k; beside element 0 a zero.
+  // Element n - k is beside element k; a zero is beside element 0.
   const Expr zero = zeros_like(every(y, 0, n).operand());
   const Expr other = joined(zero, reversed(every(y, 1, 1)));
   const Expr half = Expr(complex(y.operand(), (-other).operand())) * turns(y, 1);
@@ -70,7 +70,7 @@ Expr idct_of(const Expr& y) {
   const int64_t even = (n + 1) / 2;
   const Expr first = slice_in_dim(mixed.operand(), 0, even, 1, -1);
   const Expr second = reversed(Expr(slice_in_dim(mixed.operand(), even, n, 1, -1)));
-  // Both apart by zeros between their elements, and added.
+  // Both get zeros between their elements, and are added.
   std::vector<Padding> evens(static_cast<size_t>(y.tensor().rank())), odds = evens;
   evens.back() = {.high = n - (2 * even - 1), .interior = 1};
   odds.back() = {.low = 1, .high = n % 2, .interior = 1};
@@ -84,7 +84,7 @@ Tensor hfft(Operand operand, const Fft& over) {
   Tensor x = as_tensor(operand);
   const int64_t along = axis_of(x.shape(), over.axis);
   return one_program("hfft", [&] {
-    // The inverse transform of the conjugate, divided by what the forward one is divided by.
+    // The inverse transform of the conjugate, with the divisor of the forward one.
     Fft back{.n = over.n, .axis = along, .scale = over.scale};
     if (over.scale == FftScale::kBackward) back.scale = FftScale::kForward;
     if (over.scale == FftScale::kForward) back.scale = FftScale::kBackward;

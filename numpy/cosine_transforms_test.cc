@@ -1,4 +1,4 @@
-// Against what scipy.fft and numpy.fft give.
+// Against results of scipy.fft and numpy.fft.
 #include "heddle/numpy/cosine_transforms.h"
 
 #include <gmock/gmock.h>

@@ -32,7 +32,7 @@ bool is_inverse(FftType type) { return type == FftType::kIfft || type == FftType
 
 DType complex_of(DType dtype) { return dtype == f64 || dtype == c128 ? c128 : c64; }
 
-// x in the dtype that the transform takes.
+// x in the dtype of the transform.
 Expr prepared(const Plan& plan, const Operand& operand) {
   Expr x(as_tensor(operand));
   bool real = x.dtype() == f32 || x.dtype() == f64;
@@ -45,10 +45,10 @@ Expr prepared(const Plan& plan, const Operand& operand) {
   return takes_real ? x : x.astype(complex_of(x.dtype()));
 }
 
-// Elements along the last axis that the half spectrum of n has.
+// The length of the last axis in the half spectrum of n.
 int64_t half(int64_t n) { return n / 2 + 1; }
 
-// x with axes of the plan's lengths: cut off, or zeros at the end.
+// x with axes of the plan's lengths: cut off, or with zeros at the end.
 Expr fitted(const Plan& plan, const Expr& x) {
   std::vector<Padding> padding(static_cast<size_t>(x.tensor().rank()));
   bool fits = true;
@@ -101,7 +101,7 @@ Expr transformed(const Plan& plan, const Expr& x) {
   return transpose(out.operand(), inverse_of(order));
 }
 
-// The factor that HLO's own scale, 1 / n of inverses, lacks.
+// The factor beside HLO's own scale, 1 / n for inverses.
 double factor_of(const Plan& plan) {
   double n = 1;
   for (int64_t length : plan.lengths) n *= static_cast<double>(length);
@@ -111,7 +111,7 @@ double factor_of(const Plan& plan) {
   return 1;
 }
 
-// Of more than three axes the first are transformed by themselves, in groups; the real one is in
+// More than three axes are transformed in groups, the first ones by themselves. The real axis is in
 // the last group of a forward transform, and must be the last of an inverse one too.
 Expr in_groups(const Plan& plan, Expr x) {
   FftType full = is_inverse(plan.type) ? FftType::kIfft : FftType::kFft;
@@ -147,7 +147,7 @@ Tensor run(const Plan& plan, const Operand& operand) {
   });
 }
 
-// The length of an axis where none is given.
+// The length of an axis by default.
 int64_t natural_length(FftType type, const Shape& shape, int64_t axis, bool last) {
   int64_t size = shape.dimension(axis);
   return type == FftType::kIrfft && last ? 2 * (size - 1) : size;
@@ -164,7 +164,7 @@ Tensor along(std::string_view op, FftType type, const Operand& x, const Fft& ove
   return run({.op = op, .type = type, .axes = {axis}, .lengths = {n}, .scale = over.scale}, x);
 }
 
-// The axes that are listed, or the last `count`.
+// The listed axes, or the last `count`.
 std::vector<int64_t> chosen_axes(const Shape& shape, const FftN& over, int64_t count) {
   if (!over.axes.is_all()) return axes_of(shape, over.axes.list());
   std::vector<int64_t> last;

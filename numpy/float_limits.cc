@@ -13,7 +13,8 @@ using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-// Of an IEEE format with so many stored mantissa bits whose exponents reach from `least` to `most`.
+// The limits of an IEEE format with so many stored mantissa bits and exponents from `least` to
+// `most`.
 FloatLimits limits_of(int mantissa_bits, int least, int most) {
   double ulp = std::ldexp(1.0, -mantissa_bits);
   return {.mantissa_bits = mantissa_bits,
@@ -26,7 +27,8 @@ FloatLimits limits_of(int mantissa_bits, int least, int most) {
 
 Expr bits_of(const Expr& x, DType as) { return bitcast_convert(x.operand(), as); }
 
-// The bits of a float other than 0 count up with its size, so one more is the next one away from 0.
+// The bits of a float other than 0 grow with its size, so adding one gives the next float away from
+// 0.
 Expr next_bits(const Expr& x, const Expr& y) {
   DType bits = bit_width(x.dtype()) == 64 ? u64 : bit_width(x.dtype()) == 32 ? u32 : u16;
   Expr from = bits_of(x, bits);
@@ -82,7 +84,7 @@ namespace trace_internal {
 
 void require_ieee_float(std::string_view what, DType dtype) {
   if (has_float_limits(dtype)) return;
-  // A dtype that is asked for has nothing to cast.
+  // If the caller asks for a dtype, there is nothing to cast.
   refuse(what, " is ", to_string(dtype), "; it must be f16, bf16, f32 or f64",
          what == "dtype" ? "" : ", cast it with astype(f32)");
 }

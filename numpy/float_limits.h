@@ -1,4 +1,4 @@
-// What floats are: the limits of their dtypes, and the next one. Names are those of jax.numpy.
+// The limits of dtypes, and the next float. Names are those of jax.numpy.
 #pragma once
 
 #include <cstdint>

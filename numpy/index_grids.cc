@@ -21,7 +21,8 @@ using trace_internal::in_program;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-// Which elements of a matrix tril keeps, or the others: known here, so they are a constant.
+// The elements of a matrix that tril keeps, or the others. They are known here, so they are a
+// constant.
 std::vector<Tensor> triangle(std::string_view op, int64_t rows, std::optional<base::Int> given,
                              int64_t k, bool lower) {
   const int64_t columns = trace_internal::count_or("columns", given, rows);
@@ -46,7 +47,7 @@ void require_floats(DType dtype) {
   trace_internal::refuse("dtype is ", to_string(dtype), "; it must be of floats");
 }
 
-// A dtype of 32 bits or more that holds the count as well, where s64 does.
+// A dtype of 32 bits or more that can hold the count, if s64 can.
 DType wide_enough(DType dtype, int64_t count) {
   const bool fits = bit_width(dtype) == 64 || count <= INT32_MAX ||
                     (dtype == u32 && count <= int64_t{UINT32_MAX});
@@ -164,7 +165,7 @@ Tensor ravel_multi_index(const std::vector<Tensor>& positions, const base::Ints&
       if (!is_integer(positions[i].dtype()))
         trace_internal::refuse("positions ", i, " are ", positions[i].shape(),
                                "; they must be integers, cast them with astype(s32)");
-      // Clamped before it is narrowed: a cast would bring what is outside back in.
+      // It is clamped before it is narrowed: a cast would bring a position outside back in.
       const Expr given(positions[i]);
       const Expr wide = given.astype(wide_enough(given.dtype(), shape[i]));
       const Expr each = minimum(maximum(wide, 0), std::max<int64_t>(shape[i] - 1, 0));
@@ -242,7 +243,7 @@ Tensor geomspace(double start, double stop, base::Int count, DType dtype, Source
     const double sign = start < 0 ? -1 : 1;
     Expr exponent(linspace(std::log(std::abs(start)), std::log(std::abs(stop)), count, wide));
     Expr out = exp(exponent) * sign;
-    // The ends are what was asked for, not what their logarithms come to.
+    // The ends are the given numbers, not those from their logarithms.
     Expr place(iota(s32, {std::max<int64_t>(count, 0)}, 0));
     out = where(place == count - 1, stop, out);
     return where(place == 0, start, out).astype(dtype).tensor();

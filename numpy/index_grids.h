@@ -1,5 +1,5 @@
-// Arrays of positions, triangles and powers, and what is done with such positions. Names are those
-// of jax.numpy.
+// Arrays of positions, triangles and powers, and functions of such positions. Names are those of
+// jax.numpy.
 // errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
 // and the caller's line
 #pragma once

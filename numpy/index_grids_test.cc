@@ -1,4 +1,4 @@
-// Grids and polynomials against what numpy 2 and jax.numpy 0.10 give.
+// Grids and polynomials against results of numpy 2 and jax.numpy 0.10.
 #include "heddle/numpy/index_grids.h"
 
 #include <gmock/gmock.h>

@@ -37,7 +37,7 @@ Tensor joined(std::string_view op, const std::vector<Tensor>& parts, int64_t ran
   });
 }
 
-// Neighbours, one after the other or backwards.
+// A run of neighbours, forwards or backwards.
 struct Run {
   int64_t first, last;
 };
@@ -53,10 +53,10 @@ std::vector<Run> runs_of(const std::vector<int64_t>& positions) {
   return out;
 }
 
-// From so many slices on, one gather costs less, and makes a program of one size.
+// From this number of slices on, one gather costs less, and the program has one size.
 constexpr size_t kManyRuns = 16;
 
-// The elements of an axis at fixed positions, by runs of neighbours: slices, joined.
+// The elements of an axis at fixed positions: joined slices, one for each run of neighbours.
 Tensor positions_of(const Tensor& x, const std::vector<int64_t>& positions, int64_t axis) {
   const std::vector<Run> runs = runs_of(positions);
   if (runs.size() > kManyRuns) return take(x, array(positions), axis);
@@ -69,7 +69,7 @@ Tensor positions_of(const Tensor& x, const std::vector<int64_t>& positions, int6
   return parts.size() == 1 ? parts[0] : concat(parts, axis);
 }
 
-// Which element of n stands at position i, which may be outside.
+// Which of n elements is at position i, which may be outside.
 int64_t source_of(int64_t i, int64_t n, PadMode mode) {
   const auto cyclic = [](int64_t at, int64_t period) { return ((at % period) + period) % period; };
   switch (mode) {
@@ -361,7 +361,7 @@ Tensor repeat_each(Operand operand, Operand how_often, base::Int total, base::In
     trace_internal::refuse("total is ", total, "; x is ", x.shape(),
                            ", it must be 0 or more, and 0 where there is nothing to repeat");
   return one_program("repeat_each", [&] {
-    // Place p takes the element before whose end it lies: as many elements end at or before p.
+    // Place p takes element k, where k elements end at or before p.
     const Tensor ends = cumsum(counts.astype(s64));
     const Tensor places = iota(s64, {total}, 0);
     const Tensor source = searchsorted(ends, places, SearchSide::kRight);

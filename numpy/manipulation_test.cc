@@ -1,4 +1,4 @@
-// Against what numpy 2 and jax.numpy 0.10 give.
+// Against results of numpy 2 and jax.numpy 0.10.
 #include "heddle/numpy/manipulation.h"
 
 #include <gmock/gmock.h>
@@ -144,7 +144,7 @@ TEST(Arranging, SplitInThreeDirections) {
   EXPECT_THAT(error_of([] { hsplit(arange(5), 2); }), testing::StartsWith("hsplit: "));
 }
 
-// What stands for 20,000 elements is one gather, not as many slices.
+// Padding by 20,000 elements is one gather, not as many slices.
 TEST(Arranging, LongPaddingOfOneElementIsOneGather) {
   const Program program = trace(
       [](Tensor x) {

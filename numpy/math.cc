@@ -22,7 +22,7 @@ using trace_internal::PublicCall;
 
 Expr is_inf_of(const Expr& x) { return ~is_finite(x) & ~is_nan(x); }
 
-// Integers and pred, which have neither fractions nor infinities.
+// Whether x has integers or pred, which have neither fractions nor infinities.
 bool is_whole(const Operand& x) {
   const DType dtype = as_tensor(x).dtype();
   return dtype == pred || is_integer(dtype);
@@ -36,7 +36,7 @@ Expr signbit_of(const Expr& x) {
   return Expr(bitcast_convert(x.operand(), integer)) < 0;
 }
 
-// The remainder, moved by y where its sign is not that of y.
+// The remainder, moved by y if its sign is not that of y.
 Expr mod_of(const Expr& x, const Expr& y) {
   Expr rest = x % (is_floating(y.dtype()) ? y : where(y == 0, 1, y));
   return where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest);
@@ -48,8 +48,8 @@ Expr floor_divide_integers(const Expr& x, const Expr& y) {
   return where((x % y != 0) & (sign(x) != sign(y)), whole - 1, whole);
 }
 
-// As CPython's float_divmod: exactly a multiple of y is divided, so that what is rounded is next to
-// an integer, and 1 is taken off where the remainder's sign is not that of y.
+// As CPython's float_divmod: it divides an exact multiple of y, so that the rounded quotient is
+// next to an integer. It subtracts 1 if the remainder's sign is not that of y.
 Expr floor_divide_floats(const Expr& x, const Expr& y) {
   Expr rest = x % where(y == 0, 1, y);
   Expr whole = where(y == 0, x, x - rest) / y;
@@ -57,13 +57,13 @@ Expr floor_divide_floats(const Expr& x, const Expr& y) {
   return round(whole.operand());
 }
 
-// Integers as floats that hold those of 32 bits and fewer, so that differences do not go around.
+// Integers as floats that can hold those of 32 bits and fewer, so that differences do not wrap.
 Expr in_floats(const Expr& x) {
   if (!is_whole(x.operand())) return x;
   return x.astype(x.dtype() == pred || bit_width(x.dtype()) < 32 ? f32 : f64);
 }
 
-// Neither pred nor complex.
+// Refuses pred and complex numbers.
 void require_real_numbers(const Expr& x) {
   if (is_floating(x.dtype()) || is_integer(x.dtype())) return;
   trace_internal::refuse("operands are of ", to_string(x.dtype()),
@@ -103,7 +103,7 @@ Tensor is_inf(Operand operand) {
   const Expr x(as_tensor(operand));
   if (is_whole(operand)) return full(x.dimensions(), false, pred);
   if (!is_complex(x.dtype())) return of_floats("is_inf", operand, is_inf_of);
-  // Beside a NaN too.
+  // A number with a NaN in one part may be infinite too.
   return one_program("is_inf", [&] {
     const Expr re = Expr(real(x.operand())), im = Expr(imag(x.operand()));
     return (is_inf_of(re) | is_inf_of(im)).tensor();

@@ -1,4 +1,4 @@
-// Elementwise functions, those that are one op and those made of others, against <cmath>.
+// Elementwise functions, of one op and of several, against <cmath>.
 #include "heddle/numpy/math.h"
 
 #include <gmock/gmock.h>
@@ -137,7 +137,7 @@ TEST(Formulas, OfTwoOperandsAreThoseOfTheirNames) {
     for (size_t i = 0; i < points.size(); ++i) {
       for (size_t j = 0; j < points.size(); ++j) {
         const double a = points[i], b = points[j];
-        // There the formula to compare with says nothing, or rounds.
+        // There the reference formula says nothing, or rounds.
         if (rounds_down &&
             (!std::isfinite(a) || !std::isfinite(b) || b == 0 || a > 1e100 || b > 1e100))
           continue;
@@ -158,7 +158,7 @@ TEST(Formulas, RoundDownAlsoForIntegers) {
   EXPECT_THAT(mod(array<uint8_t>({250, 7}), 16).to_vector<int>(), ElementsAre(10, 7));
 }
 
-// What jax.numpy gives where a quotient is infinite or there is none.
+// The results of jax.numpy for an infinite or undefined quotient.
 TEST(Formulas, RoundDownBesideInfinitiesAndByZero) {
   Tensor x = array<double>({-1, 1, 5, -7.5, 1, -1, kInf, -kInf});
   Tensor y = array<double>({kInf, kInf, 0, 2, -kInf, -kInf, kInf, 3});
@@ -214,7 +214,7 @@ TEST(Formulas, OfComplexNumbers) {
   EXPECT_THAT(conj(array<int>({4})).to_vector<int>(), ElementsAre(4));
 }
 
-// As jax.numpy has it: nothing is rounded, and nothing is infinite.
+// As in jax.numpy: nothing is rounded, and nothing is infinite.
 TEST(Formulas, LeaveIntegersAsTheyAre) {
   const Tensor x = array<int>({3, -7}), small = array<uint8_t>({200, 0});
   for (auto fn : {floor, ceil, round, round_half_away, trunc, real}) {
@@ -239,7 +239,7 @@ TEST(Formulas, CompareIntegersWithoutGoingAround) {
   EXPECT_FALSE(all_close(array<uint8_t>({255}), array<uint8_t>({0})).item<bool>());
 }
 
-// An infinite part makes a number infinite, beside a NaN too.
+// An infinite part makes a number infinite, even beside a NaN.
 TEST(Formulas, TellComplexNumbersApart) {
   const Tensor z = complex(array<double>({1, kInf, NAN, NAN}), array<double>({2, 0, -kInf, 1}));
   EXPECT_THAT(is_finite(z).to_vector<bool>(), ElementsAre(true, false, false, false));

@@ -33,7 +33,8 @@ bool has_nan(const Operand& x) {
   return is_floating(dtype) || is_complex(dtype);
 }
 
-// x with the least (or greatest) value of its dtype in place of NaN, so that no number loses to it.
+// x with the least (or greatest) value of its dtype in place of NaN, so that it never wins over a
+// number.
 Tensor without_nan(const Expr& x, bool lowest) {
   const Tensor worst = trace_internal::emit_constant(trace_internal::extreme(x.dtype(), lowest));
   return where(is_nan(x), Expr(worst), x).tensor();
@@ -63,7 +64,7 @@ Expr variance_of(const Expr& x, const Reduction& over, int64_t ddof) {
   return where(left > 0, sum(squares, over) / left, NAN);
 }
 
-// The variance, or its root, rounded to x's dtype once.
+// The variance, or its root, rounded once to x's dtype.
 Tensor nan_spread(std::string_view op, const Operand& operand, const Reduction& given, int64_t ddof,
                   bool root) {
   const PublicCall call(op, operand.at());
@@ -90,7 +91,7 @@ Tensor nan_position(std::string_view op, const Operand& operand, int64_t axis, b
   });
 }
 
-// What a segment without rows is.
+// The value of a segment without rows.
 enum class Start : uint8_t { kZero, kOne, kLeast, kGreatest };
 
 Tensor start_of(Start start, DType dtype) {
@@ -123,7 +124,7 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
   });
 }
 
-// x with a number in place of NaN, which integers have none of.
+// x with a number in place of NaN. Integers have no NaN.
 Tensor with_identity(const Operand& operand, int64_t identity) {
   const Expr x(as_tensor(operand));
   if (!is_floating(x.dtype()) && !is_complex(x.dtype())) return x.tensor();

@@ -1,4 +1,4 @@
-// Against what numpy 2 and jax.numpy 0.10 give; orders too.
+// Against results of numpy 2 and jax.numpy 0.10; orders too.
 #include "heddle/numpy/nan_statistics.h"
 
 #include <gmock/gmock.h>

@@ -50,7 +50,7 @@ Expr power_of_two(const Expr& n, DType dtype) {
   return bitcast_convert(bits.operand(), dtype);
 }
 
-// The bits of 2^-1, where the exponent was.
+// It puts the exponent bits of 2^-1 in place of the number's own.
 FrexpResult frexp_of(const Expr& x) {
   const Layout layout = layout_of(x.dtype());
   const int64_t lift = layout.mantissa + 1;
@@ -104,7 +104,7 @@ Tensor around(Operand operand, base::Int decimals) {
   floating("x", operand);
   return one_program("around", [&] {
     if (decimals == 0) return round(x.operand());
-    // The powers of 10 overflow 16-bit floats, and their digits do.
+    // Powers of 10 overflow 16-bit floats, and so do scaled numbers.
     const Expr wide = bit_width(x.dtype()) < 32 ? x.astype(f32) : x;
     const double factor = std::pow(10.0, static_cast<double>(std::abs(decimals)));
     const Expr scaled = decimals > 0 ? wide * factor : wide / factor;
@@ -130,12 +130,12 @@ Tensor heaviside(Operand x, Operand at_zero) {
 
 Tensor logaddexp2(Operand x, Operand y) {
   return of_floats("logaddexp2", x, y, [](const Expr& a, const Expr& b) {
-    // Infinities apart, whose differences would be NaN.
+    // Infinities are separate, since their differences would be NaN.
     const Expr are_equal = (a == b) & is_finite(a), are_infinite = (a == b) & ~is_finite(a);
     Expr apart = where(are_infinite, 0, a - b);
     Expr more = log1p(power(2, -abs(apart))) / std::numbers::ln2;
-    // At a = b both parts have the slopes of a > b. The sum is exact there, and what that adds has
-    // none: a bitcast stops it.
+    // At a = b both parts have the slopes of a > b. The sum is exact there, and the correction has
+    // no slope: a bitcast stops it.
     Expr value = where(apart >= 0, a, b) + more;
     Expr off = where(are_equal, a, 0) + 1 - where(are_equal, value, 0);
     Expr rounding = bitcast_convert(off.operand(), value.dtype());
@@ -147,7 +147,7 @@ Tensor fmod(Operand x, Operand y) {
   return one_program("fmod", x.at(), [&] {
     const OperandPair pair = unify(x, y);
     const Expr a(pair.a), b(pair.b);
-    // What is left of a division by 1 is 0.
+    // The remainder of a division by 1 is 0.
     return (is_integer(a.dtype()) ? a % where(b == 0, 1, b) : a % b).tensor();
   });
 }
@@ -203,11 +203,11 @@ Tensor ldexp(Operand operand, Operand exponents) {
   return one_program("ldexp", [&] {
     const int64_t bias = layout_of(x.dtype()).bias;
     const FrexpResult parts = frexp_of(x);
-    // More than from the least number to the greatest changes nothing.
+    // An exponent beyond the range from the least number to the greatest changes nothing.
     const auto reach = static_cast<double>(4 * bias);
     const Expr moved = Expr(clip(n.astype(f64).operand(), -reach, reach)).astype(s32);
     const Expr exponent = Expr(parts.exponent) + moved;
-    // The first factor leaves a number with all of its bits, so that the last alone rounds.
+    // The first factor leaves a number with all of its bits, so that only the last one rounds.
     const Expr first = maximum(minimum(exponent, bias), 2 - bias);
     const Expr last = maximum(minimum(exponent - first, bias), 1 - bias);
     return (Expr(parts.mantissa) * power_of_two(first, x.dtype()) * power_of_two(last, x.dtype()))

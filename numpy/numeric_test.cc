@@ -1,4 +1,4 @@
-// Against what numpy 2 gives.
+// Against results of numpy 2.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ TEST(Numbers, WholePartsHaveTheSign) {
   EXPECT_TRUE(std::signbit(doubles(parts.whole)[4]));
 }
 
-// Also below the least normal number, where bits have to be moved up first.
+// Also below the least normal number, where bits must be shifted up first.
 TEST(Numbers, MantissasAndExponents) {
   FrexpResult parts = frexp(row({1, -6.5, 0, 5e-324, INFINITY, NAN, 1.7e308}));
   EXPECT_THAT(doubles(parts.mantissa),

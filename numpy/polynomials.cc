@@ -34,12 +34,12 @@ Expr coefficient(const Expr& p, int64_t i) {
   return reshape(slice_in_dim(p.operand(), i, i + 1), {});
 }
 
-// So many zeros before and behind.
+// p with zeros in front and at the end.
 Expr shifted(const Expr& p, int64_t before, int64_t behind) {
   return pad(p.operand(), 0, {{before, behind}});
 }
 
-// The same powers in the same places.
+// Aligns p and q so that the same powers are in the same places.
 template <class Fn>
 Tensor aligned(std::string_view op, const Operand& left, const Operand& right, Fn&& fn) {
   const PublicCall call(op, left.at());
@@ -65,7 +65,7 @@ std::vector<Tensor> divided(Expr p, const Expr& q) {
   return {stack(quotient, 0), rest};
 }
 
-// The exponents that stand beside coefficients of p, all but the last `skip`.
+// The exponents of p's coefficients, without the last `skip`.
 Expr exponents(const Expr& p, int64_t skip) {
   const int64_t n = p.tensor().size();
   const DType real = p.dtype() == c64 ? f32 : p.dtype() == c128 ? f64 : p.dtype();

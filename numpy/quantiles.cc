@@ -18,10 +18,10 @@ using trace_internal::floating;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-// Of the elements before and behind a position, `rest` of the way from one to the other.
+// The value `rest` of the way from the element before a position to the element after it.
 Expr between_of(const Expr& low, const Expr& high, double rest, QuantileMethod between) {
   switch (between) {
-    // Weights of 0 are left out: they would make NaN of infinities.
+    // Weights of 0 are left out: with infinities they would give NaN.
     case QuantileMethod::kLinear: return rest == 0 ? low : low * (1 - rest) + high * rest;
     case QuantileMethod::kLower: return low;
     case QuantileMethod::kHigher: return rest == 0 ? low : high;
@@ -31,7 +31,7 @@ Expr between_of(const Expr& low, const Expr& high, double rest, QuantileMethod b
   return low;
 }
 
-// The same where the rest is a value; `high` is `low` where it is 0.
+// The same for a rest that is a tensor; `high` is `low` if the rest is 0.
 Expr between_of(const Expr& low, const Expr& high, const Expr& rest, QuantileMethod between) {
   switch (between) {
     case QuantileMethod::kLinear: return where(rest == 0, low, low * (1 - rest) + high * rest);
@@ -51,7 +51,7 @@ struct Request {
   QuantileMethod between = QuantileMethod::kLinear;
 };
 
-// `whole` is what q may be at most.
+// `whole` is the greatest q.
 Request request(std::string_view op, const QuantileLevels& q, double whole,
                 std::optional<int64_t> axis, QuantileMethod between) {
   Request out{.op = op, .is_list = q.is_list(), .axis = axis, .between = between};
@@ -64,7 +64,7 @@ Request request(std::string_view op, const QuantileLevels& q, double whole,
   return out;
 }
 
-// `of` (elements, axis) gives a function from a part to its value, without that axis.
+// `of` (elements, axis) gives a function from a quantile's level to its value, without that axis.
 template <class Of>
 Tensor quantiles(const Operand& operand, const Request& how, Of of) {
   const Expr given = floating("x", operand);
@@ -98,7 +98,7 @@ Tensor quantile_of(const Operand& operand, const Request& how) {
   });
 }
 
-// Of numbers there are as many as come out when the program runs; NaN sort behind them.
+// The number of numbers is known only when the program runs; NaN sort behind them.
 Tensor nan_quantile_of(const Operand& operand, const Request& how) {
   return quantiles(operand, how, [&](const Expr& sorted, int64_t along) {
     const Expr numbers = (~is_nan(sorted)).astype(sorted.dtype() == f64 ? f64 : f32);

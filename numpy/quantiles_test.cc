@@ -1,4 +1,4 @@
-// Against what numpy 2 gives, and at the edges.
+// Against results of numpy 2, and at the edges.
 #include "heddle/numpy/quantiles.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ TEST(Quantiles, BetweenTwoElements) {
   EXPECT_THAT(of_rows(kHigher), ElementsAre(3, 5, 5, 9));
   EXPECT_THAT(of_rows(kNearest), ElementsAre(3, 5, 5, 9));
   EXPECT_THAT(of_rows(kMidpoint), ElementsAre(2, 4, 4.5, 7.5));
-  // A position on an element has none beside it.
+  // A position exactly on an element has no neighbour.
   EXPECT_THAT(doubles(quantile(rows(), {0, 1}, 0, kHigher)),
               ElementsAre(3, 1, 4, 1, 3, 9, 2, 6, 5, 5));
   EXPECT_EQ(nan_quantile(array<double>({INFINITY, 1}), 1, {}, kMidpoint).item<double>(), INFINITY);

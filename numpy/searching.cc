@@ -24,7 +24,7 @@ Expr before(const Expr& a, const Expr& b) {
   return (a < b) | (is_nan(b) & ~is_nan(a));
 }
 
-// The answer is above low, or 0, and up to high.
+// The answer is above low (or 0) and at most high.
 struct Interval {
   Tensor low, high;
   static constexpr auto kFields =
@@ -52,8 +52,8 @@ Tensor searchsorted(Operand sorted_operand, Operand value_operand, SearchSide si
     Expr wanted(values);
     Expr zero(zeros(values.shape().dimensions(), s32));
     if (size == 0) return zero.tensor();
-    // The places that jax looks at, so that rounded sums, which are not quite sorted, give the
-    // same.
+    // It reads the same places as jax, so that rounded sums, which are not quite sorted, give the
+    // same result.
     auto halve = [&](const Tensor&, const Interval& s) {
       Expr low(s.low), high(s.high);
       Expr middle = low + ((high - low) >> 1);
@@ -69,8 +69,8 @@ Tensor searchsorted(Operand sorted_operand, Operand value_operand, SearchSide si
 
 namespace {
 
-// current[place] = combine(current[place], update), one update a place; those past the end are
-// dropped.
+// current[place] = combine(current[place], update), one update for each place; places past the end
+// are dropped.
 Tensor scattered(const Expr& current, const Expr& places, const Expr& updates,
                  base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   int64_t count = updates.tensor().size();
@@ -109,7 +109,7 @@ UniqueResult unique_of(const Expr& x, int64_t size, const std::optional<Operand>
   Expr all_ones = place.like(1);
 
   Expr counts = scattered(nothing(s32), place, all_ones, plus);
-  // Stable sorting puts the first of equals first, so the least position is it.
+  // Stable sorting puts the first of equal elements first, so it has the least position.
   Expr first = scattered(nothing(s32).like(n), place, order, least);
   Expr least_element = slice_in_dim(sorted.operand(), 0, 1);
   Expr filler = fill ? Expr(trace_internal::like("fill", *fill, x.dtype()))

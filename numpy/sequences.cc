@@ -54,8 +54,8 @@ Expr spread(const Expr& x, int64_t rank, int64_t axis) {
   return reshape(x.operand(), shape);
 }
 
-// The slopes between neighbours at both ends, and those of the parabola through three between them:
-// of the slopes on both sides each weighs as the width of the other.
+// At both ends the slopes between neighbours; between the ends the slope of the parabola through
+// three points, where the slope on each side has the width of the other side as its weight.
 Tensor slopes(const Expr& y, const Expr& widths, int64_t axis) {
   Neighbours pair = neighbours(y, axis);
   const Expr slope = (pair.after - pair.before) / widths;
@@ -78,7 +78,7 @@ Tensor trapezoid_of(const Expr& y, int64_t axis, const Widths& widths) {
   return sum((pair.after + pair.before) * widths * 0.5, {.axes = {axis}}).tensor();
 }
 
-// x as the places of y's elements along an axis.
+// Checks x as the places of y's elements along an axis.
 void require_places(const Tensor& x, const Expr& y, int64_t axis) {
   const int64_t size = y.tensor().dim(axis);
   if (x.rank() == 1 && x.size() == size) return;
@@ -106,7 +106,7 @@ Tensor sliding_dot(const Tensor& x, const Tensor& y, ConvolveMode overlap) {
   return ravel(conv(row, window, how));
 }
 
-// dd moved by multiples of the period to the nearest one to 0; half a period stays of dd's sign.
+// dd moved by multiples of the period to the value nearest to 0. Half a period keeps dd's sign.
 Expr nearest(const Expr& dd, double period) {
   const double half = period / 2;
   Expr shifted = dd + half;
@@ -207,7 +207,7 @@ Tensor correlate(Operand left, Operand right, ConvolveMode overlap) {
   Tensor x = as_tensor(left), y = as_tensor(right);
   require_vectors(x, y);
   return one_program("correlate", [&] {
-    // The longer one stays; the other way round the result is too.
+    // The longer one stays. If they are exchanged, so is the result.
     const bool swap = x.size() < y.size();
     const Tensor &stays = swap ? y : x, &moves = swap ? x : y;
     Tensor result = sliding_dot(stays, conj(moves), overlap);
@@ -223,7 +223,7 @@ Tensor nonzero(Operand operand, base::Int size, base::Int fill) {
                            "; x must be a vector and size 0 or more");
   return one_program("nonzero", [&] {
     Tensor is = x.dtype() == pred ? x : not_equal(x, 0);
-    // Stable: those that are keep their order, before those that are not.
+    // It is a stable sort: true ones come first and keep their order.
     Tensor order = argsort(logical_not(is).astype(s32));
     const int64_t room = std::max<int64_t>(size - x.size(), 0);
     Tensor padded = pad(order, 0, {{0, room}});
@@ -252,7 +252,7 @@ Tensor argwhere(Operand operand, base::Int size) {
 
 namespace {
 
-// Places of an axis where the condition is true, and `fill` behind them.
+// The places of an axis where the condition is true, then `fill`.
 Tensor compressed(const Tensor& condition, const Tensor& x, int64_t size, int64_t axis,
                   const Operand& fill) {
   if (size < 0) trace_internal::refuse("size is ", size, "; it must be 0 or more");

@@ -28,7 +28,7 @@ Expr isin_of(const Expr& x, const Expr& elements) {
   return x == Expr(take(sorted.operand(), minimum(place, n - 1).operand()));
 }
 
-// The different elements for which `keep` is true, of those of `all`.
+// The different elements of `all` for which `keep` is true.
 template <class Keep>
 SetResult set_of(std::string_view op, const Operand& left, const Operand& right, int64_t size,
                  const Operand& fill, Keep&& keep) {

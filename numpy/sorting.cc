@@ -22,7 +22,7 @@ using trace_internal::is_level;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-// x and the indices, stretched to each other's sizes in all axes but one.
+// x and the indices, broadcast to each other in all axes but one.
 struct Aligned {
   Tensor x, indices;
 };
@@ -71,7 +71,7 @@ void check(const Tensor& x, const Tensor& indices, int64_t axis) {
                            " has size 0; there is nothing to take");
 }
 
-// By the last key, then by those before it. t: a0, b0, a1, b1, ..
+// Orders by the last key, then by those before it. t: a0, b0, a1, b1, ..
 Tensor by_keys(std::span<const Tensor> t, size_t keys) {
   Expr out(comes_before(t[0], t[1], false));
   for (size_t i = 1; i < keys; ++i) {

@@ -41,7 +41,7 @@ TEST(TakeAlongAxis, OutOfRangeIsClampedOrFilled) {
   EXPECT_THROW(take_along_axis(x, x, 0), Error);
 }
 
-// What argsort gives, taken along its axis, is what sort gives.
+// Taking the elements at argsort's positions gives the result of sort.
 TEST(TakeAlongAxis, InvertsArgsort) {
   Tensor x = array<float>({{3, 1, 2}, {0, 5, -1}});
   for (int64_t axis : {0, 1})

@@ -21,7 +21,7 @@ using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-// x, and the axis to work along: all elements in a row where none was given.
+// x and the axis to work along. Without an axis x is flattened.
 struct Along {
   Tensor x;
   int64_t axis;
@@ -142,10 +142,11 @@ Tensor bincount(Operand operand, base::Int length, std::optional<Operand> weight
     trace_internal::refuse("x is ", x.shape(), " and length ", length,
                            "; x must be of integers and length 0 or more");
   return one_program("bincount", [&] {
-    // Compared in 64 bits, which hold the length; u64 by itself, whose greatest are no s64.
+    // It compares in 64 bits, which can hold the length. u64 stays u64, since its greatest values
+    // are no s64.
     Expr given(ravel(x));
     Expr v = given.dtype() == u64 ? given : given.astype(s64);
-    // An update outside is left out, and negative places would count from the end.
+    // An update outside is left out; a negative place would count from the end.
     Expr place = where((v >= 0) & (v < int64_t{length}), v.astype(s64), int64_t{length});
     Tensor each = weights ? as_tensor(*weights) : Tensor();
     if (weights && each.shape().dimensions() != x.shape().dimensions())

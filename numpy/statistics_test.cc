@@ -1,4 +1,4 @@
-// Statistics, matrices and sequences against what numpy 2 gives, and at the edges.
+// Statistics, matrices and sequences against results of numpy 2, and at the edges.
 #include "heddle/numpy/statistics.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ TEST(Statistics, Covariances) {
               ElementsAre(near(1), near(0.15309311), near(0.15309311), near(1)));
 }
 
-// As numpy: no fewer than 0 observations are left.
+// As in numpy, the divisor is never below 0.
 TEST(Statistics, CovariancesOfTooFew) {
   EXPECT_THAT(doubles(cov(zeros({2, 0}))), testing::Each(IsNan()));
   EXPECT_THAT(doubles(cov(rows(), 7)), ElementsAre(INFINITY, INFINITY, INFINITY, INFINITY));
@@ -215,7 +215,7 @@ TEST(Statistics, AreOneProgramEach) {
   EXPECT_EQ((counters() - before).executions, 2);
 }
 
-// Not `max`, `sum` or `mean`, which they are made of.
+// Errors do not name `max`, `sum` or `mean`, which these functions call.
 TEST(Statistics, ErrorsNameTheFunctionThatWasCalled) {
   const Tensor x = ones({2, 3}), z = complex(x, x);
   const Reduction third{.axes = {2}};
@@ -234,7 +234,7 @@ TEST(Statistics, CountOfNoAxesIsOfEachElement) {
   EXPECT_THAT(count_nonzero(ones({2, 3}), {.axes = {}}).to_vector<int>(), testing::Each(1));
 }
 
-// One rule for what divides: integers are cast by the caller, as for mean.
+// One rule for functions that divide: the caller casts integers, as for mean.
 TEST(Statistics, MeansAreOfFloats) {
   const Tensor whole = array<int>({1, 2});
   const std::string text = ": x is s32[2]; it must be of floats, cast it with astype(f32)";

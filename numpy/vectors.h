@@ -7,7 +7,7 @@
 
 namespace heddle::trace_internal {
 
-// x of rank 1. errors: throws Error naming the operand where it is not, or has fewer than
+// x of rank 1. errors: throws Error naming the operand if it has another rank, or fewer than
 // `least` elements
 Expr vector_of(std::string_view name, const Operand& x, int64_t least = 0);
 

@@ -12,7 +12,7 @@ namespace heddle::numpy_internal {
 
 using trace_internal::Expr;
 
-// fn(x), for x of floats. errors: Error where x is of others
+// fn(x), for x of floats. errors: Error if x has another dtype
 template <class Fn>
 Tensor of_floats(std::string_view op, const Operand& x, Fn&& fn) {
   const trace_internal::PublicCall call(op, x.at());
@@ -20,7 +20,8 @@ Tensor of_floats(std::string_view op, const Operand& x, Fn&& fn) {
   return trace_internal::one_program(op, [&] { return fn(value).tensor(); });
 }
 
-// fn(x, y), broadcast against each other. errors: Error where they do not, or their dtypes differ
+// fn(x, y), broadcast against each other. errors: Error if they do not broadcast, or if their
+// dtypes differ
 template <class Fn>
 Tensor of_two(std::string_view op, const Operand& x, const Operand& y, Fn&& fn) {
   const trace_internal::PublicCall call(op, x.at());
