@@ -1,4 +1,4 @@
-// Equations of tensors as those of matrices, and the polynomial nearest to points.
+// Equations of tensors as equations of matrices, and the polynomial nearest to points.
 #include <algorithm>
 #include <cmath>
 
@@ -33,7 +33,7 @@ void require_points(const Expr& x, const Expr& y, int64_t degree) {
                          "or more");
 }
 
-// The roots of p[n], n > 1. Zeros in front are turned to the end, where each is a root 0 more.
+// The roots of p[n], n > 1. Zeros in front move to the end, where each adds a root 0.
 Expr roots_of(const Expr& p) {
   const auto n = static_cast<int32_t>(p.tensor().size());
   const auto numbers = [&](int64_t count) { return Expr(iota(s32, {count}, 0)); };

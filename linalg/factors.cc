@@ -32,7 +32,7 @@ Expr solved(const Expr& a, const Expr& b, const TriangularOptions& options) {
                .declared = b.tensor().shape()});
 }
 
-// The vector as the column (left_side) or the row that the op takes.
+// The vector as the column (left_side) or the row of the op.
 Expr as_matrix(const Expr& vector, bool is_column) {
   return expand_dims(vector.operand(), is_column ? -1 : -2);
 }
@@ -94,7 +94,7 @@ Tensor cholesky(Operand operand, const CholeskyOptions& options) {
                               .operands = {given.tensor()},
                               .attrs = hlo::CholeskyAttrs{.lower = true},
                               .declared = a.tensor().shape()});
-    const Expr lower = tril(factor.operand());  // what is above is up to the backend
+    const Expr lower = tril(factor.operand());  // the upper triangle depends on the backend
     return {options.upper ? adjoint(lower) : lower};
   })[0];
 }

@@ -15,7 +15,7 @@ namespace heddle::linalg {
 
 struct CholeskyOptions {
   base::Flag upper = false;            // U with U^H U = a instead
-  base::Flag symmetrize_input = true;  // of (a + a^H) / 2; else the upper triangle is not looked at
+  base::Flag symmetrize_input = true;  // of (a + a^H) / 2; else the upper triangle is ignored
 };
 // a[.., n, n], Hermitian and positive definite -> L[.., n, n], lower triangular, with L L^H = a.
 // All of a matrix is NaN where it is not positive definite.
@@ -23,10 +23,10 @@ Tensor cholesky(Operand a, const CholeskyOptions& options = {});
 
 struct TriangularOptions {
   base::Flag left_side = false;      // op(a) x = b; else x op(a) = b
-  base::Flag lower = false;          // the triangle of a that is looked at
+  base::Flag lower = false;          // the triangle of a that it reads
   base::Flag transpose_a = false;    // op(a) = a^T
   base::Flag conjugate_a = false;    // op(a) = conj(a), with transpose_a a^H
-  base::Flag unit_diagonal = false;  // ones stand for a's diagonal, which is not looked at
+  base::Flag unit_diagonal = false;  // a's diagonal is ignored and counts as ones
 };
 // x of the linear equations with a triangle of a[.., n, n] and b[.., n, k] (left_side) or
 // b[.., k, n]; leading axes broadcast. b of rank 1 is one column, or row, and x has its shape.

@@ -1,4 +1,4 @@
-// Factors, by what they must satisfy when put together: each dtype, batches, all aspects and sizes.
+// Factors, by the properties of their products: each dtype, batches, all aspects and sizes.
 #include "heddle/linalg/factors.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ TEST_P(Factors, CholeskyTimesItsAdjointIsA) {
     EXPECT_LE(distance(matmul(l, adjoint_of(l)), a), near() * 10);
     EXPECT_LE(distance(matmul(adjoint_of(u), u), a), near() * 10);
     EXPECT_EQ(distance(l, tril(l)), 0);
-    // Of the lower triangle alone.
+    // It reads the lower triangle only.
     EXPECT_LE(distance(cholesky(tril(a), {.symmetrize_input = false}), l), near());
   }
   EXPECT_EQ(cholesky(draw({0, 0})).shape(), Shape(dtype(), {0, 0}));
@@ -136,7 +136,7 @@ TEST_P(Factors, EighPutTogetherIsA) {
       const Tensor scaled = v * expand_dims(w, -2).astype(dtype());
       EXPECT_LE(distance(matmul(scaled, adjoint_of(v)), a), near() * 10);
       EXPECT_LE(distance(eigvalsh(a, {.lower = lower}), w), near());
-      // Of one triangle alone.
+      // One triangle only.
       const Tensor half = lower ? tril(a) : triu(a);
       EXPECT_LE(distance(eigvalsh(half, {.lower = lower, .symmetrize_input = false}), w), near());
     }
@@ -169,7 +169,7 @@ TEST(Spectra, OfWhatIsNotFiniteIsNaN) {
   const Tensor a = array<double>({{1, NAN}, {NAN, 1}});
   EXPECT_THAT(eigh(a).eigenvalues.to_vector<double>(), Each(IsNan()));
   EXPECT_THAT(svd(a).u.to_vector<double>(), Each(IsNan()));
-  // One matrix of a batch alone.
+  // Only one matrix of a batch.
   const Tensor both = stack({a, eye(2, 2, 0, f64)});
   EXPECT_THAT(svdvals(both).to_vector<double>(), ElementsAre(IsNan(), IsNan(), 1, 1));
 }

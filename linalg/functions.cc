@@ -27,8 +27,8 @@ Expr power_of(const Expr& a, uint64_t exponent) {
   }
 }
 
-// A Pade approximant of exp: p(a) / p(-a), with its coefficients from that of the lowest power on,
-// and the greatest norm of a where it is good enough.
+// A Pade approximant of exp: p(a) / p(-a). It has the coefficients, the lowest power first, and the
+// greatest norm of a for which it is good enough.
 struct Pade {
   std::span<const double> coefficients;
   double norm;
@@ -53,7 +53,7 @@ Pade pade_for(DType dtype) {
   return {kDegree13, 5.371920351148152};
 }
 
-// c[first] + c[first + 2] a^2 + c[first + 4] a^4 + c[first + 6] a^6, of what c has; powers = {1,
+// c[first] + c[first + 2] a^2 + c[first + 4] a^4 + c[first + 6] a^6, as far as c goes; powers = {1,
 // a^2, a^4, a^6}.
 Expr every_other(std::span<const double> c, size_t first, std::span<const Expr> powers) {
   Expr out = powers[0] * c[first];
@@ -61,7 +61,7 @@ Expr every_other(std::span<const double> c, size_t first, std::span<const Expr> 
     out = out + powers[i] * c[first + 2 * i];
   return out;
 }
-// The even (first = 0) or odd powers of p, these divided by a.
+// The even (first = 0) or odd powers of p; the odd ones are divided by a.
 Expr half_of(std::span<const double> c, size_t first, std::span<const Expr> powers) {
   const Expr low = every_other(c, first, powers);
   if (c.size() <= 8) return low;
@@ -101,7 +101,7 @@ Expr squared(const Expr& r, const Expr& times) {
     return Squaring{(done + 1).tensor(), where(done < each, product(now, now), now).tensor()};
   };
   const Squaring start{zeros({}, s32), r.tensor()};
-  // No finite norm asks for more: the dtype's greatest exponent. So there is reverse mode.
+  // No finite norm needs more than the dtype's greatest exponent. The bound gives reverse mode.
   const int64_t bound = real_dtype(r.dtype()) == f32 ? 128 : 1024;
   return Expr(while_loop(running, step, start, {.max_steps = bound}).power);
 }

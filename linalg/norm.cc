@@ -27,7 +27,7 @@ Expr euclidean(const Expr& x, const Reduction& over) {
   return sqrt(Expr(sum(total.operand(), over)));
 }
 
-// The greatest of sizes, 0 of none, or the least. errors: for the least of none
+// The greatest of sizes (0 if there are none), or the least. errors: for the least of none
 Expr extreme_of(const Expr& sizes, bool greatest, const Reduction& over) {
   const bool is_empty = std::ranges::any_of(
       over.axes.list(), [&](int64_t axis) { return sizes.tensor().dim(axis) == 0; });
@@ -54,7 +54,7 @@ Expr sums_norm(const Expr& x, int64_t along, int64_t across, bool greatest, bool
   return keep ? out : Expr(squeeze(out.operand(), {along, across}));
 }
 
-// Singular values of the matrices in the two axes, which are moved to the end.
+// Singular values of the matrices in the two axes, which move to the end.
 Expr values_of(const Expr& x, const std::vector<int64_t>& axes) {
   std::vector<int64_t> order;
   for (int64_t i = 0; i < x.tensor().rank(); ++i) {

@@ -141,7 +141,7 @@ Tensor vector_norm(Operand x, double order, const AxisList& given, base::Flag ke
         trace_internal::axes_of(numbers.tensor().shape(), given.of_rank(rank));
     if (!given.is_all() && moved.size() == 1)
       return norm(x, {.order = order, .axes = moved, .keep_dims = keep_dims});
-    // Several axes are one long vector: brought to the end, and flattened.
+    // Several axes are one long vector: they move to the end and are flattened.
     std::vector<int64_t> stays;
     Dimensions shape, kept = numbers.dimensions();
     for (int64_t i = 0; i < rank; ++i) {
@@ -170,7 +170,7 @@ Tensor matrix_norm(Operand x, NormOrder order, base::Flag keep_dims) {
 
 Tensor cond(Operand operand, std::optional<NormOrder> order) {
   const trace_internal::PublicCall call("linalg::cond", operand.at());
-  // 2 or -2: how singular values are divided; else 0.
+  // 2 or -2 for the two quotients of singular values; else 0.
   const double* number = order ? std::get_if<double>(&order->value()) : nullptr;
   const double by_values = !order ? 2 : number && std::abs(*number) == 2 ? *number : 0;
   const Expr a = by_values == 0 ? square_of("a", operand) : matrices_of("a", operand);
@@ -178,7 +178,7 @@ Tensor cond(Operand operand, std::optional<NormOrder> order) {
     trace_internal::refuse("a is ", a.tensor().shape(), "; it must have elements");
   return as_program("linalg::cond", [&]() -> std::vector<Expr> {
     const Expr out = by_values == 0 ? cond_by_norm(a, *order) : cond_by_values(a, by_values > 0);
-    // A singular matrix may have a NaN for its inverse's norm.
+    // The norm of a singular matrix's inverse may be NaN.
     const Expr is_given = any(is_nan(a).operand(), {.axes = {-2, -1}});
     return {where(is_nan(out) & ~is_given, INFINITY, out)};
   })[0];

@@ -38,7 +38,7 @@ Expr diagonal_matrix(const Expr& values, const Expr& ones) { return column(value
 Expr first_of(const Expr& count, int64_t n) { return Expr(iota(s32, {n}, 0)) < count; }
 
 // x with (u + shift) x = b in the first `count` rows and columns of the upper triangles u[.., n,
-// n]; shift[..], b[.., n] -> [.., n], zeros behind. What is zero on the diagonal counts as 1.
+// n]; shift[..], b[.., n] -> [.., n], with zeros after them. A zero on the diagonal counts as 1.
 struct Shifted {
   Expr x;
   Expr singular;  // bool[.., n]: where the diagonal was zero
@@ -50,14 +50,14 @@ Shifted solve_shifted(const Expr& u, const Expr& shift, const Expr& b, const Exp
   const Expr shifted = diagonal_of(u) + column(shift);
   const Expr zero = (shifted == 0) & inside;
   const Expr on_diagonal = where(zero | ~inside, 1.0, shifted);
-  const Expr above = where(inside, u, 0.0) * (1.0 - ones);  // columns behind are not used
+  const Expr above = where(inside, u, 0.0) * (1.0 - ones);  // later columns are not used
   const Expr matrix = above + diagonal_matrix(on_diagonal, ones);
   const Expr right = column(where(inside, b, 0.0));
   const Tensor x = triangular_solve(matrix.operand(), right.operand(), {.left_side = true});
   return {where(inside, swept(Expr(x)), 0.0), zero};
 }
 
-// `start`[.., m, n] with new columns, one after another: fn(j, what there is so far) -> column j.
+// `start`[.., m, n] with new columns, one after another: fn(j, the columns so far) -> column j.
 using ColumnFn = base::FunctionRef<Expr(const Expr& j, const Expr& x)>;
 Expr column_by_column(const Expr& start, ColumnFn fn) {
   const auto step = [&](const Tensor& number, const Tensor& so_far) {
@@ -107,7 +107,7 @@ Form rotated(const Expr& t, const Expr& z, const Expr& m) {
   };
   const Expr before = m - 1;
   const Expr a = at(t, before, before), b = at(t, before, m), c = at(t, m, before), d = at(t, m, m);
-  // An eigenvalue of the block less d, and its vector (mu, c) normalised.
+  // An eigenvalue of the block minus d, and its normalised vector (mu, c).
   const Expr half = (a - d) / 2.0, mu = half + sqrt(half * half + b * c);
   const Expr size = sqrt(abs(mu) * abs(mu) + abs(c) * abs(c));
   const Expr some = size != 0;
@@ -164,7 +164,7 @@ Expr funm_of(const Expr& a, const std::function<Tensor(const Tensor&)>& fn) {
   trace_internal::count_trace();
   const Expr values = trace_internal::as_users_code([&] { return fn(eigenvalues.tensor()); });
   trace_internal::require_result(values.tensor());
-  // The loop over columns is no function of the user's.
+  // The loop over columns is Heddle's own function.
   const auto own = trace_internal::PublicCall::own_code();
   if (values.tensor().shape() != eigenvalues.tensor().shape()) {
     trace_internal::refuse("fn gives ", values.tensor().shape(), "; must give ",
@@ -188,7 +188,7 @@ Expr sylvester_of(const Expr& a, const Expr& b, const Expr& c) {
   const Expr f = product(product(adjoint(u), as_complex(c)), v);
   const Expr all = scalar(static_cast<int32_t>(rows(r)));
   const Expr eigenvalues = diagonal_of(s);
-  // Column j of r y + y s = f: (r + s[j, j]) y[:, j] = f[:, j] less what the columns before give.
+  // Column j of r y + y s = f: (r + s[j, j]) y[:, j] = f[:, j] minus the terms of earlier columns.
   const Expr y = column_by_column(f.like(0), [&](const Expr& j, const Expr& x) {
     const Expr right = element(f, j) - swept(product(x, column(element(s, j))));
     const Shifted found = solve_shifted(r, element(eigenvalues, j), right, all);

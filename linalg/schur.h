@@ -1,7 +1,7 @@
-// Schur's and Hessenberg's forms, and what is solved by them. Names are those of jax.scipy.linalg;
-// matrices, batches, dtypes and errors as in linalg/factors.h. A matrix with an element that is not
-// finite, or whose iteration does not converge, has NaN everywhere in its results, but for
-// hessenberg, which iterates nothing.
+// Schur's and Hessenberg's forms, and equations that are solved by them. Names are those of
+// jax.scipy.linalg; matrices, batches, dtypes and errors as in linalg/factors.h. A matrix with an
+// element that is not finite, or whose iteration does not converge, has NaN everywhere in its
+// results, but for hessenberg, which iterates nothing.
 #pragma once
 
 #include <cstdint>

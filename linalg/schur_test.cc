@@ -1,5 +1,4 @@
-// Forms of Schur and Hessenberg, and general eigenvalues, by what they must satisfy when put
-// together.
+// Forms of Schur and Hessenberg, and general eigenvalues, by the properties of their products.
 #include "heddle/linalg/schur.h"
 
 #include <gmock/gmock.h>

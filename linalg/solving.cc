@@ -15,7 +15,7 @@ namespace {
 
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
-// b of an equation with a[.., m, n]: a column where it has rank 1. errors: where its rows are not m
+// b of an equation with a[.., m, n]: a column if it has rank 1. errors: if it does not have m rows
 struct RightSide {
   Expr b;
   bool is_vector;
@@ -63,7 +63,7 @@ std::vector<Expr> slogdet_of(const Expr& a) {
           where(singular, -INFINITY, logarithm)};
 }
 
-// The greatest singular value, [.., 1]; where there is none, something.
+// The greatest singular value, [.., 1]; any value if there is none.
 Expr greatest(const Expr& s) {
   return trace_internal::max_or_least(s.operand(), {.axes = {-1}, .keep_dims = true});
 }
@@ -121,7 +121,7 @@ Tensor cho_solve(Operand factor, Operand right, base::Flag lower) {
   const Expr a = square_of("factor", factor);
   const RightSide side = right_side(a, right);
   return as_program("linalg::cho_solve", [&]() -> std::vector<Expr> {
-    // L L^H x = b, or U^H U x = b: the conjugate transpose stands first or last.
+    // L L^H x = b, or U^H U x = b: the conjugate transpose comes first or last.
     TriangularOptions first{.left_side = true, .lower = lower}, second = first;
     TriangularOptions& turned = lower ? second : first;
     turned.transpose_a = turned.conjugate_a = true;

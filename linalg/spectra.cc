@@ -32,7 +32,7 @@ std::vector<Expr> eigh_of(const Expr& a, const EighOptions& options, bool vector
   return {if_converged(out[2], out[1]), if_converged(out[2], out[0])};
 }
 
-// Eigenvalues and, where they are asked for, eigenvectors on the right.
+// Eigenvalues and, on request, right eigenvectors.
 std::vector<Expr> eig_of(const Expr& a, bool vectors) {
   const DType type = real_dtype(a.dtype()) == f32 ? c64 : c128;
   const Dimensions batch = batch_of(a), per_row = with_axes(batch, {rows(a)});
@@ -61,7 +61,7 @@ Expr tridiagonal_matrix(const Expr& d, const Expr& e) {
   return where(i == j, column(d), where(i == j + 1, row, where(j == i + 1, column(beside), 0.0)));
 }
 
-// Mode A: all of u and vh; S: as much as the values need; N: neither.
+// Mode A: all of u and vh; S: the vectors of the singular values; N: neither.
 std::vector<Expr> svd_of(const Expr& a, char mode) {
   const int64_t m = rows(a), n = columns(a), least = std::min(m, n);
   const int64_t across = mode == 'A' ? m : least, down = mode == 'A' ? n : least;

@@ -11,7 +11,7 @@ namespace heddle::linalg {
 
 struct EighOptions {
   base::Flag lower = true;             // the triangle of a that is looked at
-  base::Flag symmetrize_input = true;  // of (a + a^H) / 2; then either triangle does
+  base::Flag symmetrize_input = true;  // of (a + a^H) / 2, so that both triangles count
 };
 // a[.., n, n], Hermitian: a v = v diag(w) with w[.., n] real and ascending, and orthonormal columns
 // of v[.., n, n].

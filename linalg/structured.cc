@@ -19,7 +19,7 @@ using trace_internal::one_program;
 using trace_internal::PublicCall;
 using trace_internal::vector_of;
 
-// m x n elements of `line`, [i, j] being that at start + row * i + step * j.
+// m x n elements of `line`: [i, j] is the element at start + row * i + step * j.
 Expr along_diagonals(const Expr& line, int64_t m, int64_t n, int64_t start, int64_t row,
                      int64_t step) {
   const Expr i = iota(s32, {m, n}, 0);
@@ -32,7 +32,7 @@ Expr rest_of(const Expr& x) { return slice_in_dim(x.operand(), 1, x.tensor().siz
 
 Tensor toeplitz_of(const Expr& column, const Expr& row) {
   const int64_t m = column.tensor().size(), n = row.tensor().size();
-  // The column upwards, then the row: diagonals from the lower left corner on.
+  // The column upwards, then the row: the diagonals from the lower left corner on.
   const Tensor up = flip(column.operand());
   const Expr line = concat({up, rest_of(row).tensor()}, 0);
   return along_diagonals(line, m, n, m - 1, -1, 1).tensor();
@@ -100,7 +100,7 @@ Tensor circulant(Operand column) {
   Expr c = vector_of("column", column, 1);
   return one_program("linalg::circulant", [&] {
     const int64_t n = c.tensor().size();
-    // Twice the column upwards: row i begins where its element 0 stands.
+    // Twice the column upwards: row i begins at its element 0.
     const Tensor up = flip(c.operand());
     const Expr line = concat({up, up}, 0);
     return along_diagonals(line, n, n, n - 1, -1, 1).tensor();

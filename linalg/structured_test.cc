@@ -1,4 +1,4 @@
-// Against what scipy.linalg, numpy.linalg and jax.numpy.linalg give.
+// Against results of scipy.linalg, numpy.linalg and jax.numpy.linalg.
 #include "heddle/linalg/structured.h"
 
 #include <gmock/gmock.h>

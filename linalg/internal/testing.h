@@ -1,4 +1,4 @@
-// For the tests of this folder: random matrices, and how far tensors are from each other.
+// Helpers for the tests of this folder: random matrices, and the distance of tensors.
 #pragma once
 
 #include <gtest/gtest.h>
