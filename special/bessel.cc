@@ -15,8 +15,8 @@ using trace_internal::Expr;
 using trace_internal::PublicCall;
 using Arguments = std::span<const Expr>;
 
-// Chebyshev coefficients, the highest first. The shorter series of f32 are their tails: what comes
-// before is below half an ulp.
+// Chebyshev coefficients, the highest first. The shorter series of f32 are their tails: the earlier
+// terms are below half an ulp.
 constexpr double kI0Near[] = {
     -4.4153416464793395e-18, 3.3307945188222384e-17, -2.431279846547955e-16, 1.715391285555133e-15,
     -1.1685332877993451e-14, 7.676185498604936e-14,  -4.856446783111929e-13, 2.95505266312964e-12,
@@ -62,8 +62,8 @@ std::span<const double> series(std::span<const double> all, size_t terms32, DTyp
   return dtype == f64 ? all : all.last(terms32);
 }
 
-// e^-|x| times the function of |x|, without the power of |x| that the near series lacks.
-// size: |x|; what it is near 0 gives the slope there, where e^-|x| has none.
+// e^-|x| times the function of |x|, without the power of |x| that the near series lacks. size: |x|;
+// its slope at 0 is the caller's, since e^-|x| has none there.
 Expr scaled_i0(const Expr& size) {
   Expr near = chebyshev(0.5 * size - 2.0, series(kI0Near, 18, size.dtype()));
   Expr beyond = where(size <= 8.0, 8.0, size);

@@ -2,7 +2,7 @@
 //
 // x is a float (f16, bf16, f32, f64; f16 and bf16 are computed in f32); the result has its shape
 // and dtype. source: S. Moshier, Cephes, i0.c, i1.c and their f32 forms: Chebyshev series in |x| /
-// 2 - 2 up to 8 and in 32 / |x| - 2 beyond. Greatest errors, as measured, are in docs/functions.md.
+// 2 - 2 up to 8 and in 32 / |x| - 2 beyond. docs/functions.md has the measured greatest errors.
 // errors: all throw Error (InvalidArgument) with the op, the operand's type and the caller's line
 #pragma once
 

@@ -33,8 +33,8 @@ Expr comb_of(const Expr& n, const Expr& k) {
   return where(is_nan(n) | is_nan(k), NAN, where(inside, count, 0));
 }
 
-// By the sizes and signs of both; at a pole of both by the reflection formula, where x (x + 1) ..
-// runs upward to 0.
+// It depends on the sizes and signs of both. At a pole of both it uses the reflection formula,
+// where x (x + 1) .. runs up to 0.
 Expr poch_of(const Expr& x, const Expr& m) {
   const Expr sum = x + m;
   const Expr by_size = exp(lgamma_at(sum) - lgamma_at(x)) * sign_at(sum) * sign_at(x);
@@ -73,7 +73,7 @@ std::vector<long double> even_bernoulli(int64_t count) {
 Tensor factorial(Operand n) {
   return evaluate("special::factorial", {{"n", n}}, [](Arguments v) {
     const Expr value = gamma_at(maximum(v[0], 0) + 1);
-    // What rounding adds has no slope: a bitcast stops it.
+    // The rounding correction has no slope: a bitcast stops it.
     Expr rounding =
         bitcast_convert((Expr(round(value.operand())) - value).operand(), value.dtype());
     Expr exact = where(is_whole(v[0]) & is_finite(value), value + rounding, value);

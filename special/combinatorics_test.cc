@@ -1,4 +1,4 @@
-// Against what scipy.special and numpy give.
+// Against results of scipy.special and numpy.
 #include "heddle/special/combinatorics.h"
 
 #include <gmock/gmock.h>

@@ -28,7 +28,7 @@ Expr entire_part(const Expr& x) {
   return polynomial(x, coefficients);
 }
 
-// x + 1 - 1 / (x + 3 - 4 / (x + 5 - ..)), for x from 1 on: from the last fraction to the first.
+// x + 1 - 1 / (x + 3 - 4 / (x + 5 - ..)), for x >= 1, from the last fraction to the first.
 Expr fractions(const Expr& x) {
   const int64_t depth = x.dtype() == f64 ? 100 : 30;
   auto step = [&](const Tensor& i, const Tensor& below) {

@@ -26,8 +26,8 @@ Parts choose(const Expr& condition, const Parts& a, const Parts& b) {
   return {where(condition, a.re, b.re), where(condition, a.im, b.im)};
 }
 
-// i h / pi times the sum of e^-t^2 (1 / (z - t) + 1 / (z + t)), over the points t = (k + offset) h;
-// 0, which is its own mirror image, once.
+// i h / pi times the sum of e^-t^2 (1 / (z - t) + 1 / (z + t)), over the points t = (k + offset) h.
+// The point 0, which is its own mirror image, counts once.
 Parts rule(const Expr& x, const Expr& y, double h, double offset, int points) {
   Parts sum{x.like(0), x.like(0)};
   for (int k = points - 1; k >= 0; --k) {
@@ -45,11 +45,12 @@ Parts rule(const Expr& x, const Expr& y, double h, double offset, int points) {
 Parts bell_at(const Expr& x, const Expr& y) {
   const Square p = split_square(x), q = split_square(y);
   const Expr size = exp(q.exact - p.exact) * exp(q.rest - p.rest), angle = 2 * (x * y);
-  // An infinite size has an argument none the less.
+  // An infinite size has an argument too.
   return {size * cos(angle), where(angle == 0, 0, -size * sin(angle))};
 }
 
-// 2 e^(-z^2) q / (q + sign e^(-2 pi i x / h)), q = e^(-2 pi y / h): what a rule leaves out.
+// 2 e^(-z^2) q / (q + sign e^(-2 pi i x / h)), q = e^(-2 pi y / h): the term that a rule leaves
+// out.
 Parts correction(const Parts& bell, const Expr& turns, const Expr& q, double sign) {
   const Expr angle = 2 * pi * turns;
   const Expr re = q + sign * cos(angle), im = -sign * sin(angle);
@@ -61,12 +62,12 @@ Parts correction(const Parts& bell, const Expr& turns, const Expr& q, double sig
 Parts near_origin(const Expr& x, const Expr& y) {
   const int points = x.dtype() == f64 ? 12 : 7;
   const double h = std::sqrt(pi / points);
-  // Close to the real axis, what is summed is far less in the real part than in the other: that
-  // takes the points up to e^-41 (f64: e^-55).
+  // Close to the real axis the real part of the sum is far smaller than the imaginary one, so it
+  // needs the points up to e^-41 (f64: e^-55).
   const int all = points + 3;
   const Expr turns = x / h - floor(x / h), q = exp(-2 * pi / h * y);
   const Parts middle = rule(x, y, h, 0.5, all);
-  // A point of the other rule is at least h / 4 away, and one of its own may be x itself.
+  // A point of the other rule is at least h / 4 away from x; a point of this rule may be x itself.
   const Expr between = (y < x) & (turns >= 0.25) & (turns <= 0.75);
   const Parts ends = rule(where(between, x, 1), where(between, y, 1), h, 0, all);
   const Parts bell = bell_at(minimum(x, 100), minimum(y, 7));

@@ -2,9 +2,9 @@
 // of jax.lax and jax.scipy.special.
 //
 // Operands are floats of one dtype (f16, bf16, f32, f64; f16 and bf16 are computed in f32) that
-// broadcast as numpy's do; the result has their dtype. Greatest errors, as measured, are in
-// docs/functions.md. errors: all throw Error (InvalidArgument) with the op, the operand types and
-// the caller's line
+// broadcast as numpy's do; the result has their dtype. docs/functions.md has the measured greatest
+// errors. errors: all throw Error (InvalidArgument) with the op, the operand types and the caller's
+// line
 #pragma once
 
 #include "heddle/trace/operand.h"

@@ -32,13 +32,13 @@ struct SeriesState {
              field("slope", &SeriesState::slope));
 };
 
-// NaN where the series has not converged.
+// NaN if the series has not converged.
 struct Sums {
   Expr sum, slope;
 };
 
-// The sum of `first` and its successors, each `ratio(k)` times the one before. An element is done
-// where no parameter + k that is a factor of the ratio can vanish any more, as `settled(k)` says.
+// The sum of `first` and its successors, each `ratio(k)` times the one before. An element may end
+// once no factor (parameter + k) of the ratio can vanish any more; `settled(k)` says so.
 template <class Ratio, class Settled>
 Sums series(const Expr& first, const Expr& enabled, Ratio ratio, Settled settled, int most) {
   const double tolerance = float_limits(first.dtype()).epsilon / 4;
@@ -49,7 +49,7 @@ Sums series(const Expr& first, const Expr& enabled, Ratio ratio, Settled settled
     const Expr k = Expr(s.step).astype(first.dtype()), active = Expr(s.active);
     const Expr factor = ratio(k), term = Expr(s.term) * factor;
     const Expr sum = Expr(s.sum) + term, slope = Expr(s.slope) + (k + 1) * term;
-    const Expr bound = tolerance * (1 - abs(factor));  // what is left is a geometric series
+    const Expr bound = tolerance * (1 - abs(factor));  // the rest is a geometric series
     const Expr small =
         (abs(term) <= bound * abs(sum)) & ((k + 1) * abs(term) <= bound * abs(slope)) & settled(k);
     const Expr done = small | (term == 0) | ~is_finite(sum);
@@ -92,13 +92,13 @@ Expr kummer_far(const Expr& a, const Expr& b, const Expr& x) {
   const Tensor one = x.like(1).tensor();
   const Tail end = fori_loop(0, 60, step, Tail{(x == x).tensor(), one, one});
   const Expr rest = b - a;
-  const Expr half = power(x, -0.5 * a);  // the whole power may underflow where all does not
+  const Expr half = power(x, -0.5 * a);  // the whole power may underflow though the result does not
   const Expr size = half * exp(lgamma_at(b) - lgamma_at(rest)) * half;
   const Expr sign_of = sign_at(b) * sign_at(rest);
   return where(is_pole(rest), 0, sign_of * size * Expr(end.sum));
 }
 
-// The sign of 1F1 at infinity: that of gamma(b) / gamma(a), or of the last term where there is one.
+// The sign of 1F1 at infinity: that of gamma(b) / gamma(a), or of the last term if the sum ends.
 Expr rising_sign(const Expr& a, const Expr& b) {
   const Expr last = where(abs(a) % 2 == 1, -sign_at(b - a), sign_at(b - a));
   return sign_at(b) * where(is_pole(a), last, sign_at(a));
@@ -109,7 +109,7 @@ Expr hyp1f1_of(const Expr& a, const Expr& b, const Expr& x) {
   const Expr bad = is_nan(a) | is_nan(b) | is_nan(x);
   const Expr ends = is_pole(a) & (a > b);  // before b + k is 0
   const Expr known = bad | (a == 0) | (a == b) | (is_pole(b) & ~ends);
-  // Of -x, times e^x: in halves, since one may underflow and the other overflow.
+  // The function at -x times e^x, in halves, since one may underflow and the other overflow.
   const Expr turned = (x < 0) & ~is_pole(a), far = turned & (x < -limit);
   const Expr size = minimum(abs(x), 1e30),
              half = where(turned, exp(-0.5 * minimum(size, limit)), 1);
@@ -122,15 +122,15 @@ Expr hyp1f1_of(const Expr& a, const Expr& b, const Expr& x) {
   return where(bad, NAN, where(known, special, value));
 }
 
-// 2F1 in the form in which it is summed: F(a, b; c; 1 - s) s^w, d = c - a - b, 0 <= s <= 1.
+// 2F1 in the form of its sum: F(a, b; c; 1 - s) s^w, d = c - a - b, 0 <= s <= 1.
 struct Gauss {
   Expr a, b, c, d, s, w;
 };
 
-// Most terms of a step of Taylor's series; for |d| of 40 it takes 200.
+// The most terms of a step of Taylor's series; |d| = 40 takes 200.
 constexpr int kMostTerms = 400;
 
-// F and -s dF/ds at 1 - s, both times s^e, e = max(-d, 0), without which they may overflow.
+// F and -s dF/ds at 1 - s, both times s^e, e = max(-d, 0): without that factor they may overflow.
 struct Point {
   Tensor s, value, slope;
   static constexpr auto kFields =
@@ -145,8 +145,8 @@ struct Taylor {
       field("sum", &Taylor::sum), field("slope", &Taylor::slope));
 };
 
-// From one point to another, nearer 1 by `part` of its distance, which is 1/2 or less: the terms of
-// Taylor's series follow from those of the differential equation.
+// A step from one point to another, nearer to 1 by `part` of its distance (at most 1/2). The terms
+// of Taylor's series follow from the differential equation.
 Sums taylor(const Gauss& g, const Expr& enabled, const Expr& s, const Point& from,
             const Expr& part) {
   const Expr x = 1 - s, constant = g.d - 1 + (g.a + g.b + 1) * s, at_value = s * square(part);
@@ -172,7 +172,7 @@ Sums taylor(const Gauss& g, const Expr& enabled, const Expr& s, const Point& fro
   return {Expr(end.sum), Expr(end.slope)};
 }
 
-// From `start` on, half of the rest of the way to 1 at a time, until g.s or almost 1 is reached.
+// Steps from `start`, each half of the rest of the way to 1, until g.s or almost 1 is reached.
 Point approach(const Gauss& g, const Point& start, const Expr& enabled) {
   const Expr e = maximum(-g.d, 0);
   const double nearest = float_limits(g.s.dtype()).epsilon / 16;
@@ -190,7 +190,7 @@ Point approach(const Gauss& g, const Point& start, const Expr& enabled) {
   return while_loop(running, advance, start);
 }
 
-// F is about A + B s^d near 1, which value and slope at p.s determine.
+// Near 1, F is about A + B s^d; value and slope at p.s determine A and B.
 Expr close_to_one(const Gauss& g, const Point& p) {
   const Expr ratio = g.s / Expr(p.s), size = abs(g.d), log_ratio = log(ratio);
   const Expr flat = size == 0;
@@ -199,8 +199,8 @@ Expr close_to_one(const Gauss& g, const Point& p) {
   return Expr(p.value) * power(ratio, maximum(-g.d, 0)) + rise;
 }
 
-// For 0 <= x <= 1 as it is; x < 0 is mapped to 1 - s = x / (x - 1), where of two ways to do it one
-// is without alternating terms if c is greater than the lesser of a and b.
+// 0 <= x <= 1 stays as it is; x < 0 is mapped to 1 - s = x / (x - 1). One of the two ways to do
+// this has no alternating terms if c is greater than the lesser of a and b.
 Gauss gauss_form(const Expr& a, const Expr& b, const Expr& c, const Expr& x) {
   const Expr low = minimum(a, b), high = maximum(a, b), below = x < 0;
   const Expr first = c >= high;
@@ -225,8 +225,8 @@ Expr hyp2f1_of(const Expr& a, const Expr& b, const Expr& c, const Expr& x) {
   auto safe = [&](const Expr& v) { return where(known, 0.5, v); };
   const Gauss g = gauss_form(safe(a), safe(b), safe(c), safe(where(ends, 0.5, x)));
 
-  // From nearer to 0, steps of Taylor's series would raise the other solution, x^(1 - c), out of
-  // rounding errors.
+  // If they began nearer to 0, steps of Taylor's series would raise the other solution, x^(1 - c),
+  // out of rounding errors.
   const Expr rest = where(c > 10, maximum(5 / c, 0.01), 0.5);
   const Expr start = maximum(g.s, rest), p = where(ends, a, g.a), q = where(ends, b, g.b);
   const Expr z = where(ends, x, where(x < 0, minimum(-x * g.s, 1 - rest), minimum(x, 1 - rest)));
@@ -237,7 +237,7 @@ Expr hyp2f1_of(const Expr& a, const Expr& b, const Expr& c, const Expr& x) {
   const Expr scale = power(start, maximum(-g.d, 0));
   const Point begin{start.tensor(), (sums.sum * scale).tensor(),
                     (sums.slope * scale * start / where(z == 0, 1, z)).tensor()};
-  const Expr half = power(g.s, 0.5 * g.w);  // the whole power may overflow where all does not
+  const Expr half = power(g.s, 0.5 * g.w);  // the power may overflow though the result does not
   const Expr value = half * close_to_one(g, approach(g, begin, enabled & ~ends)) * half;
   const Expr vanishes = (x == -INFINITY) & (minimum(a, b) > 0);
   const Expr overflows = (x > 0) & (abs(sums.sum) == INFINITY);

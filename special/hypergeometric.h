@@ -1,9 +1,9 @@
 // Hypergeometric functions. Names are those of jax.scipy.special.
 //
 // Operands are floats of one dtype (f16, bf16, f32, f64; f16 and bf16 are computed in f32) that
-// broadcast as numpy's do; the result has their dtype. Accurate where the terms of the series that
-// is summed have one sign; where parameters are such that they have not, digits cancel. Greatest
-// errors, as measured, are in docs/functions.md. errors: all throw Error (InvalidArgument) with
+// broadcast as numpy's do; the result has their dtype. They are accurate where all terms of the
+// series have one sign; elsewhere digits cancel. docs/functions.md has the measured greatest
+// errors. errors: all throw Error (InvalidArgument) with
 // the op, the operand types and the caller's line
 #pragma once
 

@@ -1,5 +1,5 @@
-// I_x(a, b) by a continued fraction, which converges fast left of (a + 1) / (a + b + 2); right of
-// it the fraction of I_(1-x)(b, a) is taken.
+// I_x(a, b) by a continued fraction, which converges fast left of (a + 1) / (a + b + 2). To the
+// right of that it uses the fraction of I_(1-x)(b, a).
 #include <cmath>
 
 #include "heddle/scan/loops.h"
@@ -60,7 +60,7 @@ Expr continued_fraction(const Expr& a, const Expr& b, const Expr& x, const Expr&
     Expr c = not_zero(t.denominator + t.numerator / Expr(s.c));
     Expr d = 1.0 / not_zero(t.denominator + t.numerator * Expr(s.d));
     Expr change = c * d;
-    // A factor of 1 + epsilon at each further step would add up where other elements are slower.
+    // Elements that are done stop: a factor of 1 + epsilon at each further step would add up.
     Expr active(s.active), value(s.value);
     Expr unconverged = active & (abs(change - 1.0) >= small);
     return LentzState{unconverged.tensor(), step.tensor(), c.tensor(), d.tensor(),
@@ -83,8 +83,8 @@ Expr prefactor(const Expr& a, const Expr& b, const Expr& x, const Expr& y) {
 }
 
 Expr betainc_of(const Expr& a, const Expr& b, const Expr& x) {
-  // A small I must not be 1 less something: for small b the fraction is taken up to where I is near
-  // a half, though it converges slowly there.
+  // A small I must not be a difference from 1. So for small b the fraction serves up to where I is
+  // near a half, though it converges slowly there.
   Expr steep = (b < 2.0) & (x < 0.995) & (x < a / (a + 1.5 * b));
   Expr direct = (x < (a + 1.0) / (a + b + 2.0)) | steep;
   Expr p = where(direct, a, b);
@@ -95,7 +95,7 @@ Expr betainc_of(const Expr& a, const Expr& b, const Expr& x) {
   Expr value = continued_fraction(p, q, y, z) * prefactor(p, q, y, z);
   value = where(direct, value, 1.0 - value);
 
-  // All of the distribution lies at 0, or at 1.
+  // The whole distribution is at 0, or at 1.
   Expr at_zero = (a == 0.0) | (b == INFINITY);
   Expr at_one = (b == 0.0) | (a == INFINITY);
   value = where((at_one & (x != 1.0)) | (at_zero & (x == 0.0)), 0.0, value);

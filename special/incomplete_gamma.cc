@@ -1,7 +1,7 @@
-// P and Q by whichever of two expansions converges at a point: the series for x below 1 or a, the
-// continued fraction elsewhere; Q of small x by a third, so that it is no difference from 1. Both
-// run on all elements; an element that is done, or belongs to the other one, keeps its values. The
-// derivatives with respect to a are carried along.
+// P and Q by the expansion that converges at a point: the series for x below 1 or a, the continued
+// fraction elsewhere. Q of small x has a third one, so that it is no difference from 1. Both loops
+// run on all elements; an element that is done, or that belongs to the other loop, keeps its
+// values. They carry the derivatives with respect to a along.
 #include <cmath>
 #include <vector>
 
@@ -26,7 +26,7 @@ using Arguments = std::span<const Expr>;
 
 enum class Wanted : uint8_t { kValue, kDerivative, kSampleDerivative };
 
-// Elements that go on take `next`, the others keep `now`.
+// Active elements take `next`, the others keep `now`.
 Tensor keep_going(const Expr& active, const Expr& next, const Tensor& now) {
   return where(active, next, Expr(now)).tensor();
 }
@@ -178,12 +178,12 @@ Expansion fraction(const Expr& a, const Expr& x, const Expr& enabled, Wanted wan
   return {Expr(last.value), Expr(last.slope)};
 }
 
-// What both functions and their derivatives need to know of a and x.
+// The values of a and x that both functions and their derivatives need.
 struct Point {
   Expr a, x;
   Expr factor;   // x^a e^-x / gamma(a)
-  Expr outside;  // not in the domain, or NaN
-  Expr regular;  // in it, and the factor does not underflow
+  Expr outside;  // outside of the domain, or NaN
+  Expr regular;  // inside of it, and the factor does not underflow
 };
 
 Point point_at(const Expr& a, const Expr& x, Wanted wanted = Wanted::kValue) {
@@ -192,14 +192,13 @@ Point point_at(const Expr& a, const Expr& x, Wanted wanted = Wanted::kValue) {
   Expr underflow = power < -1.25 * std::log(float_limits(a.dtype()).largest);
   Expr outside = (x < 0.0) | (a < 0.0) | ((a == 0.0) & (x == 0.0)) | is_nan(a) | is_nan(x);
   Expr ends = (x == 0.0) | (a == 0.0) | (x == INFINITY) | (a == INFINITY);
-  // The derivative of samples has the factor in numerator and denominator.
+  // The derivative of samples has the factor in both numerator and denominator.
   if (wanted == Wanted::kSampleDerivative) underflow = outside;
   return {a, x, exp(power) * (power_over_gamma(a) * minimum(a, 1.0)), outside,
           ~(outside | underflow | ends)};
 }
 
-// P by the series where x is small, 1 - Q by the fraction where it is large; the same of the
-// derivatives.
+// P by the series for small x, 1 - Q by the fraction for large x; the derivatives likewise.
 Expr lower(const Point& p, Wanted wanted) {
   Expr use_fraction = (p.x > 1.0) & (p.x > p.a);
   Expansion s = series(p.a, p.x, p.regular & ~use_fraction, wanted);
@@ -218,7 +217,7 @@ Expr igamma_of(const Expr& a, const Expr& x) {
   return where(p.outside, NAN, inside);
 }
 
-// Q for x up to 1.5, as 1 - x^a / gamma(1 + a) less the rest of the series in powers of x: so it
+// Q for x up to 1.5, as 1 - x^a / gamma(1 + a) minus the rest of the series in powers of x. So it
 // keeps its digits where P is near 1.
 Expr upper_of_small(const Expr& a, const Expr& x) {
   int terms = a.dtype() == f64 ? 24 : 16;

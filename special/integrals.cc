@@ -40,7 +40,7 @@ Expr spence_series(const Expr& x) {
 // For 0 <= x <= 1.
 Expr spence_inside(const Expr& x) {
   const Expr low = minimum(x, 0.5);
-  // Where x is 0, so is the product; but not infinity times 0.
+  // For x = 0 the product is 0, and must not be infinity times 0.
   const Expr logs = log(maximum(low, float_limits(x.dtype()).smallest_normal)) * log1p(-low);
   const Expr reflected = pi * pi / 6 - logs - spence_series(1 - low);
   return where(x < 0.5, reflected, spence_series(maximum(x, 0.5)));
@@ -79,7 +79,8 @@ Expr rising(const Expr& n, const Expr& x) {
   return Expr(fori_loop(0, 20, step, Terms{x.like(1).tensor(), zero, zero}).sum);
 }
 
-// x + n - n / (x + n + 2 - 2 (n + 1) / (x + n + 4 - ..)), for x >= 1: from the last fraction on.
+// x + n - n / (x + n + 2 - 2 (n + 1) / (x + n + 4 - ..)), for x >= 1, from the last fraction to the
+// first.
 Expr fractions(const Expr& n, const Expr& x) {
   const int64_t depth = x.dtype() == f64 ? 100 : 30;
   auto step = [&](const Tensor& i, const Tensor& below) {
@@ -96,7 +97,7 @@ Expr expn_of(const Expr& n, const Expr& x) {
   const Expr low = where((x > 0) & (x <= 1), x, 1), high = where(x > 1, x, 1);
   const Expr inside = where(x > 1, exp(-high) / fractions(order, high), rising(order, low));
   const Expr at_zero = where(n < 2, INFINITY, 1 / (maximum(n, 2) - 1));
-  const Expr safe = where((n == 0) & (x > 0), x, 1);  // no slope of a pole that is not taken
+  const Expr safe = where((n == 0) & (x > 0), x, 1);  // avoids the slope of a pole that is not used
   const Expr at_0 = where(x > 0, exp(-safe) / safe, INFINITY);
   const Expr positive = where(n == 0, at_0, where(n == INFINITY, 0, inside));
   return where(outside, NAN, where(x == 0, at_zero, positive));

@@ -2,9 +2,9 @@
 // exponential integrals of any order, and Owen's T. Names are those of jax.scipy.special.
 //
 // Operands are floats of one dtype (f16, bf16, f32, f64; f16 and bf16 are computed in f32) that
-// broadcast as numpy's do; the results have their dtype. Greatest errors, as measured, are in
-// docs/functions.md. errors: all throw Error (InvalidArgument) with the op, the operand types and
-// the caller's line
+// broadcast as numpy's do; the results have their dtype. docs/functions.md has the measured
+// greatest errors. errors: all throw Error (InvalidArgument) with the op, the operand types and the
+// caller's line
 #pragma once
 
 #include "heddle/trace/operand.h"

@@ -41,7 +41,7 @@ TEST(Integrals, SineAndCosine) {
                           near(-0.045456433004455373), near(8.2631551109068228e-4)));
 }
 
-// si is odd; ci of a negative number is that of its size, but for -inf.
+// si is odd; ci of a negative number is ci of its size, but for -inf.
 TEST(Integrals, SineAndCosineEnds) {
   const SineCosineIntegrals at = sici(array<double>({0, -0.0, -2, INFINITY, -INFINITY, NAN}));
   const double half = std::numbers::pi / 2;

@@ -12,16 +12,16 @@ using special_internal::evaluate;
 using trace_internal::Expr;
 using Arguments = std::span<const Expr>;
 
-// x times `log` of y, but 0 where x is 0: 0 log 0 = 0. A NaN of y stays. Where the logarithm is
-// finite 0 is what the product gives, and with it the slopes of the product.
+// x times `log` of y, but 0 for x = 0: 0 log 0 = 0. A NaN of y stays. If the logarithm is finite,
+// the product itself gives 0, with its slopes.
 Expr times_log(const Expr& x, const Expr& y, Tensor (*log_of)(Operand)) {
   Expr regular = (x != 0.0) | is_finite(Expr(log_of(y.operand()))) | is_nan(y);
   Expr safe_y = where(regular, y, 1.0);
   return where(regular, x * Expr(log_of(safe_y.operand())), 0.0);
 }
 
-// log(p / q) of positive numbers. Where they are near, p - q is exact and 1 + (p - q) / q would not
-// be; where the quotient overflows, the logarithms differ so much that nothing cancels.
+// log(p / q) of positive numbers. If they are near, p - q is exact, and 1 + (p - q) / q would not
+// be. If the quotient overflows, the logarithms differ so much that nothing cancels.
 Expr log_ratio(const Expr& p, const Expr& q) {
   Expr ratio = p / q;
   Expr near = log1p((p - q) / q);
@@ -102,7 +102,7 @@ Tensor exprel(Operand x) {
 
 Tensor sinc(Operand x) {
   return evaluate("special::sinc", {{"x", x}}, [](Arguments v) {
-    // sin(pi x) = (-1)^n sin(pi (x - n)), of which x - n is exact for the nearest whole n.
+    // sin(pi x) = (-1)^n sin(pi (x - n)), where x - n is exact for the nearest whole n.
     // Near 0 the series, whose derivatives cancel nothing.
     Expr near = abs(v[0]) < 0.02;
     Expr x = where(near, 1.0, v[0]), t = square(where(near, v[0], 0.0) * std::numbers::pi);

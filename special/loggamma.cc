@@ -49,7 +49,7 @@ constexpr double kStirling[] = {-174611.0 / 125400, 43867.0 / 244188, -3617.0 / 
                                 -1.0 / 360,         1.0 / 12};
 constexpr int kShift = 10;
 
-// For Re z >= 1/2: as a sum of logarithms, each in its own branch, so is their sum.
+// For Re z >= 1/2, as a sum of logarithms. Each is in its own branch, and so is the sum.
 Parts right_half(const Parts& z) {
   Parts below{z.re.like(0), z.re.like(0)};
   for (int k = 0; k < kShift; ++k) below = below + log_of({z.re + k, z.im});
@@ -76,7 +76,7 @@ Parts log_sine(const Parts& z) {
 
 std::vector<Expr> loggamma_of(const Expr& x, const Expr& given) {
   const Expr y = abs(given), left = x < 0.5;
-  // 1 - z lies below the real axis, and is mirrored.
+  // 1 - z lies below the real axis, so its conjugate is used.
   const Parts far = right_half({where(left, 1 - x, x), y});
   const Parts sine = log_sine({where(left, x, 0.25), y});
   const Expr re = where(left, std::log(pi) - sine.re - far.re, far.re);

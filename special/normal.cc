@@ -64,14 +64,14 @@ Expr erfcx_from_one(const Expr& z) {
   return 1.0 / z * where(z < 2.0, polynomial(q, kInverse32), polynomial(q, kFarInverse32));
 }
 
-// exp(-x^2): the error of x * x, which exp would multiply by its size, is kept out. 0 for infinite
-// x.
+// exp(-x^2) without the rounding error of x * x, which exp would multiply by its size. 0 for
+// infinite x.
 Expr exp_minus_square(const Expr& x) {
   Square s = split_square(x);
   return where(abs(x) > 100.0, 0.0, exp(-s.exact) * exp(-s.rest));
 }
 
-// |x| where that is 1 or more, with all of its slope at 1.
+// |x| if that is 1 or more, else 1; at 1 it has the full slope.
 Expr size_from_one(const Expr& x) { return where(abs(x) < 1.0, 1.0, abs(x)); }
 
 Expr erfc_of(const Expr& x) {
@@ -85,7 +85,7 @@ Expr erfcx_of(const Expr& x) {
   Expr z = size_from_one(x);
   Square s = split_square(x);
   Expr growth = exp(s.exact) * exp(s.rest);
-  // Left of -30 in both dtypes the result is infinite; and inf - inf must not come up.
+  // Left of -30 the result is infinite in both dtypes; this avoids inf - inf.
   Expr left = where(x < -30.0, INFINITY, 2.0 * growth - erfcx_from_one(z));
   Expr outside = where(x < 0.0, left, erfcx_from_one(z));
   return where(abs(x) < 1.0, growth * (1.0 - erf(x)), where(is_nan(x), x, outside));
@@ -125,7 +125,7 @@ constexpr double kFar32[] = {-0.000200214257, 0.000100950558, 0.00134934322,
 
 Expr erf_inv_of(const Expr& x) {
   Expr w = -log1p(-(x * x));
-  Expr root = sqrt(where(w < 5.0, 5.0, w));  // below it is not read
+  Expr root = sqrt(where(w < 5.0, 5.0, w));  // values below 5 are not used
   Expr factor = x.dtype() == f64
                     ? where(w < 6.25, polynomial(w - 3.125, kNear64),
                             where(w < 16.0, polynomial(root - 3.25, kMiddle64),
@@ -134,7 +134,7 @@ Expr erf_inv_of(const Expr& x) {
   return where(x == 1.0, INFINITY, where(x == -1.0, -INFINITY, factor * x));
 }
 
-// exp(-x^2 / 2) erfcx(|x| / sqrt(2)) / 2 keeps x itself, and not x / sqrt(2), in the exponential.
+// exp(-x^2 / 2) erfcx(|x| / sqrt(2)) / 2 has x itself, and not x / sqrt(2), in the exponential.
 Expr ndtr_of(const Expr& x) {
   Expr z = abs(x) * kSqrtHalf;
   Expr tail = 0.5 * bell(x) * erfcx_from_one(size_from_one(z));
@@ -147,7 +147,7 @@ Expr ndtr_of(const Expr& x) {
 Expr log_ndtr_of(const Expr& x) {
   Expr z = x * -kSqrtHalf;
   Expr beyond = log(0.5 * erfcx_from_one(where(z < 1.0, 1.0, z))) - 0.5 * (x * x);
-  // Elsewhere the logarithms of 0 would have slopes.
+  // For x > 0 it takes a harmless argument: the slope of the logarithm of 0 would be NaN.
   Expr above = log1p(-ndtr_of(where(x > 0.0, -x, 0.0)));
   Expr near = log(ndtr_of(where(z < 1.0, x, 0.0)));
   return where(x > 0.0, above, where(z < 1.0, near, beyond));

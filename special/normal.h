@@ -2,7 +2,7 @@
 // jax.scipy.special.
 //
 // x is a float (f16, bf16, f32, f64; f16 and bf16 are computed in f32); the result has its shape
-// and dtype. Greatest errors, as measured, are in docs/functions.md. errors: all throw Error
+// and dtype. docs/functions.md has the measured greatest errors. errors: all throw Error
 // (InvalidArgument) with the op, the operand's type and the caller's line
 #pragma once
 

@@ -59,7 +59,8 @@ int64_t first_order(double z) {
   return n;
 }
 
-// For 0 < z <= limit. What grows is kept below a bound, which tiny z would pass in a few steps.
+// For 0 < z <= limit. It scales growing values to stay below a bound, which tiny z would pass in a
+// few steps.
 Expr recurred_down(const Expr& z, const Rows& rows, double limit) {
   const int64_t first = first_order(limit);
   const double bound = z.dtype() == f64 ? 1e100 : 1e10;
@@ -81,7 +82,7 @@ Expr recurred_down(const Expr& z, const Rows& rows, double limit) {
 
 // sqrt(2 / (pi z)) (P cos(w) - Q sin(w)), w = z - order pi / 2 - pi / 4, for z >= 25.
 Expr hankel(const Expr& z, int order) {
-  double even[13], odd[13];  // of P and Q, the highest first, in 1 / z^2
+  double even[13], odd[13];  // coefficients of P and Q in 1 / z^2, the highest first
   double a = 1;
   for (int k = 0; k < 26; ++k) {
     (k % 2 == 0 ? even : odd)[12 - k / 2] = k / 2 % 2 == 0 ? a : -a;
@@ -120,7 +121,7 @@ Expr bessel_rows(const Expr& z, int64_t v) {
   const double limit = std::max(25.0, 2.0 * static_cast<double>(v));
   const double tiny = z.dtype() == f64 ? 1e-150 : 1e-18;
   const Expr size = abs(z), low = minimum(maximum(size, tiny), limit);
-  // Below `tiny` the orders from 1 on are proportional to z, or nothing.
+  // Below `tiny` the orders from 1 on are proportional to z, or 0.
   const Expr near =
       recurred_down(low, rows, limit) * where(rows.is_first(), 1, minimum(size / tiny, z.like(1)));
   const Expr angle = where(size == INFINITY, limit, maximum(size, limit));
@@ -183,7 +184,7 @@ Tensor sph_harm_y(Operand n, Operand m, Operand theta, Operand phi, base::Int n_
   const PublicCall call("special::sph_harm_y", n.at());
   if (n_max < 0) trace_internal::refuse("n_max is ", n_max, "; it must be 0 or more");
   return trace_internal::one_program("special::sph_harm_y", [&] {
-    // The integers have no dtype of the angles, which bf16 would round.
+    // The integers stay integers: bf16, a dtype of the angles, would round them.
     std::vector<Tensor> angles =
         evaluate_all("special::sph_harm_y", {{"theta", theta}, {"phi", phi}}, [](Arguments a) {
           return std::vector<Expr>{a[0], a[1]};

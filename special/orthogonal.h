@@ -1,9 +1,9 @@
 // Functions of whole order that come from recurrences: Bessel functions of the first kind and
-// spherical harmonics. Names are those of jax.scipy.special; both take how far the orders go, since
+// spherical harmonics. Names are those of jax.scipy.special; both take the greatest order, since
 // shapes and trip counts cannot depend on values.
 //
-// Greatest errors, as measured, are in docs/functions.md. errors: both throw Error
-// (InvalidArgument) with the op, the operand types and the caller's line
+// docs/functions.md has the measured greatest errors. errors: both throw Error (InvalidArgument)
+// with the op, the operand types and the caller's line
 #pragma once
 
 #include <cstdint>

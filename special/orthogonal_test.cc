@@ -42,7 +42,7 @@ TEST(Orthogonal, BesselEnds) {
   EXPECT_THAT(orders(-3, 1), ElementsAre(near(-0.26005195490193344), near(-0.33905895852593646)));
   EXPECT_THAT(orders(-INFINITY, 2), Each(0));
   EXPECT_THAT(orders(NAN, 1), Each(IsNan()));
-  // What overflows f32 on the way down.
+  // Values that overflow f32 on the way down.
   EXPECT_NEAR(doubles(bessel_jn(scalar<float>(0.015625F), 1))[1], 0.0078122616, 1e-9);
 }
 
@@ -65,8 +65,8 @@ TEST(Orthogonal, Harmonics) {
                           about(-0.056771123909263017)));
 }
 
-// Nothing for orders beyond the degree, which counts as n_max where it is greater; -n has order 0
-// only.
+// 0 for orders beyond the degree. A degree above n_max counts as n_max; a negative one has only
+// order 0.
 TEST(Orthogonal, HarmonicsOutside) {
   const Tensor y = sph_harm_y(array<int>({1, 1, 5, -1}), array<int>({2, -2, 1, 0}),
                               scalar<double>(0.5), scalar<double>(2), 3);

@@ -1,4 +1,4 @@
-// sici and fresnel: both are a constant less e^(i u) times a slowly varying function, which is the
+// sici and fresnel. Both are a constant minus e^(i u) times a slowly varying function, the
 // incomplete gamma function of i u.
 #include <cmath>
 #include <numbers>
@@ -27,7 +27,7 @@ struct Parts {
   Expr re, im;
 };
 
-// 1 / z for z of a positive imaginary part, which the real part may exceed but a little.
+// 1 / z for z with a positive imaginary part, which the real part may exceed only a little.
 Parts inverse(const Parts& z) {
   const Expr ratio = z.re / z.im;
   const Expr below = z.im + z.re * ratio;
@@ -80,7 +80,7 @@ std::vector<Expr> sici_of(const Expr& x) {
           where(is_nan(x) | (x == -INFINITY), NAN, ci)};
 }
 
-// pi x^2 / 2 less a multiple of 2 pi. x = n + d with a whole n: n d has no more digits than x.
+// pi x^2 / 2 minus a multiple of 2 pi. x = n + d with a whole n: n d has no more digits than x.
 Expr reduced_angle(const Expr& x) {
   const Expr n = Expr(round(x.operand())), d = x - n;
   const Expr quarters = n % 2 + (2 * n * d) % 4 + square(d);

@@ -88,13 +88,13 @@ TEST(Special, IncompleteIntegralsEnds) {
   EXPECT_THAT(beta(2, 3, 1.5), IsNan());
 }
 
-// How many ulps of the expected value.
+// The error in ulps of the expected value.
 double ulps(double got, double expected) {
   return std::abs(got - expected) / std::ldexp(0x1p-52, std::ilogb(expected));
 }
 
-// Where digits would be lost: small differences from 1, and powers of large operands. Values by
-// mpmath, to 50 digits.
+// Places where digits would be lost: small differences from 1, and powers of large operands. Values
+// by mpmath, to 50 digits.
 TEST(Special, IncompleteIntegralsKeepTheirDigits) {
   EXPECT_LT(ulps(at(special::igammac, 1e-3, 0.5), 0.0005600666564707498), 50);
   EXPECT_LT(ulps(at(special::igammac, 0.05, 0.83), 0.015352989444657374), 50);

@@ -29,15 +29,15 @@ Expr either_way(const Expr& reversed, const Expr& u, std::span<const double> c) 
   return value;
 }
 
-// L(x) min(x, 1), finite at 0. Powers of 1 / x where those of x could overflow.
+// L(x) min(x, 1), finite at 0. It uses powers of 1 / x where those of x could overflow.
 Expr lanczos(const Expr& x) {
   Expr large = x > 1.0;
   Expr u = where(large, 1.0 / x, x);
   return either_way(large, u, kNumerator) / either_way(large, u, kDenominator);
 }
 
-// log(1 + d) - d by its series in d / (2 + d), whose square must be under 0.15: the factors in
-// front keep the whole from cancelling.
+// log(1 + d) - d by its series in d / (2 + d), whose square must be under 0.15. The factors in
+// front prevent cancellation.
 Expr log1p_less(const Expr& d, const Expr& ratio) {
   int terms = d.dtype() == f64 ? 19 : 8;
   std::vector<double> c;
@@ -46,7 +46,7 @@ Expr log1p_less(const Expr& d, const Expr& ratio) {
   return ratio * (2.0 * square_of * polynomial(square_of, c) - d);
 }
 
-// One case of several, by where a number lies.
+// One of several values, by the interval of a number.
 Expr by_size(const Expr& v, double under_022, double under_044, double middle, double over_226) {
   Expr upper = where(v > 2.26, over_226, v.like(middle));
   return where(v < 0.22, under_022, where(v < 0.44, under_044, upper));
@@ -68,14 +68,15 @@ constexpr double kLogGamma[] = {
 }  // namespace
 
 Expr log_ratio(const Expr& difference, const Expr& a, const Expr& x) {
-  // Far from a the series is taken at 4, 2 or 1/2 times x, and the logarithm of that put right.
+  // Far from a it takes the series at 4, 2 or 1/2 times x, and corrects by the logarithm of that
+  // factor.
   Expr v = x / a;
   Expr scale = by_size(v, 4, 2, 1, 0.5);
   Expr scaled = scale * x;
   Expr d = where(scale == 1.0, difference, scaled - a);
   Expr correction = (scale - 1.0) * v + by_size(v, -2 * ln2, -ln2, 0, ln2);
   Expr near = a * (log1p_less(d / a, d / (scaled + a)) + correction);
-  // The quotient may overflow below 1, where logarithms are small beside 1 / a.
+  // For a < 1 the quotient may overflow; there logarithms are small beside 1 / a.
   Expr log_v = where(a < 1.0, log(x) - log(a), log(v));
   return where((v > 0.11) & (v < 4.5), near, a * log_v - difference);
 }

@@ -10,7 +10,7 @@ namespace {
 
 using Parameters = std::initializer_list<Parameter>;
 
-// The tensors' dtype; f32 where all parameters are numbers.
+// The tensors' dtype; f32 if all parameters are numbers.
 DType common_dtype(Parameters parameters) {
   const Parameter* first = nullptr;
   for (const Parameter& p : parameters) {
@@ -28,7 +28,7 @@ DType common_dtype(Parameters parameters) {
   return first ? first->x.tensor().dtype() : f32;
 }
 
-// Those that broadcast to each other two by two do so together.
+// Parameters that broadcast in pairs also broadcast together.
 void require_broadcast(Parameters parameters) {
   for (const Parameter& b : parameters) {
     for (const Parameter& a : parameters) {

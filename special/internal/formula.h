@@ -24,12 +24,12 @@ struct Parameter {
 
 using Formula = base::FunctionRef<Expr(std::span<const Expr>)>;
 
-// Runs `fn` on the parameters, made to agree: numbers take the dtype of the tensors, shapes
-// broadcast. f16 and bf16 are computed in f32 and rounded once. errors: Error where they are not
+// Runs `fn` on the parameters in one dtype and shape: numbers take the dtype of the tensors, shapes
+// broadcast. f16 and bf16 are computed in f32 and rounded once. errors: Error if they are not
 // floats of one dtype or do not broadcast
 Tensor evaluate(std::string_view op, std::initializer_list<Parameter> parameters, Formula fn);
 
-// fn(v), for a formula with loops that have no way back: see elementwise() of scan/own_rule.h.
+// fn(v), for a formula with loops that have no reverse mode: see elementwise() of scan/own_rule.h.
 Expr elementwise(std::string_view op, std::span<const Expr> v, Formula fn);
 
 // The same for a function of several results.

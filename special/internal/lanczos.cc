@@ -19,15 +19,15 @@ constexpr double kLanczos[] = {
     9.984369578019570859563e-6,         1.50563273514931155834e-7,
 };
 
-// The argument of the series: x - 1, or -x where x is reflected.
-// What is reflected takes another argument where it is not used: the slope of a pole that is not
-// taken would be NaN.
+// The argument of the series: x - 1, or -x if x is reflected.
+// The reflected side gets a harmless argument where it is not used: the slope of an unused pole
+// would be NaN.
 Expr series_argument(const Expr& x) { return where(x < 0.5, -x, x - 1.0); }
 
 // log(z + g + 1/2), accurate for small z.
 Expr log_shifted(const Expr& z) { return log1p(z / (kG + 0.5)) + std::log(kG + 0.5); }
 
-// Lanczos's sum and its derivative's negative.
+// Lanczos's sum and its negative derivative.
 struct Series {
   Expr sum, slope;
 };
@@ -66,7 +66,7 @@ Expr lgamma_of(const Expr& x) {
   Expr log_gamma =
       (z + 0.5 - t / log_t) * log_t + std::log(2 * pi) / 2 + log(lanczos_series(z).sum);
   // log|gamma(x)| = log(pi) - log|sin(pi x)| - log(gamma(1 - x)); the sine of the distance to the
-  // nearest whole number keeps its digits.
+  // nearest whole number is accurate.
   Expr size = abs(x);
   Expr fraction = size - floor(size);
   Expr distance = where(x < 0.5, where(fraction > 0.5, 1.0 - fraction, fraction), 0.5);
@@ -79,7 +79,7 @@ Expr lgamma_of(const Expr& x) {
 Expr gamma_of(const Expr& x) {
   Expr z = series_argument(x);
   Expr t = z + (kG + 0.5);
-  Expr half = power(t, 0.5 * (z + 0.5));  // the whole power may overflow where gamma does not
+  Expr half = power(t, 0.5 * (z + 0.5));  // the whole power may overflow though gamma does not
   Expr value = lanczos_series(z).sum * std::sqrt(2 * pi) * half * exp(-t) * half;
   // gamma(x) gamma(1 - x) = pi / sin(pi x), the sine as in sinc.
   Expr n = floor(x + 0.5);
@@ -94,7 +94,8 @@ Expr digamma_of(const Expr& x) {
   Expr z = series_argument(x);
   Series series = lanczos_series(z);
   Expr value = log_shifted(z) - series.slope / series.sum - kG / (z + (kG + 0.5));
-  // digamma(x) = digamma(1 - x) - pi / tan(pi x), with x less its nearest whole number.
+  // digamma(x) = digamma(1 - x) - pi / tan(pi x), with x minus its nearest whole number in the
+  // tangent.
   Expr angle = where(x < 0.5, x + abs(floor(x + 0.5)), 0.5) * pi;
   Expr reflected = value - pi * cos(angle) / sin(angle);
   Expr at_pole = (x <= 0.0) & (x == floor(x));
@@ -120,7 +121,8 @@ Expr zeta_of(const Expr& x, const Expr& q) {
   }
   corrections = x / a * (corrections + 1.0 / kCorrections[0]);
   Expr value = sum + tail + last * (0.5 + corrections);
-  // So far right that the terms vanish, their product with the corrections may be 0 times infinity.
+  // Far to the right the terms vanish, and their product with the corrections may be 0 times
+  // infinity.
   value = where(last < sum * float_limits(x.dtype()).epsilon / 64.0, sum, value);
   Expr q_is_pole = (q <= 0.0) & (q == floor(q));
   Expr even = (x == floor(x)) & ((x % 2.0) == 0.0);

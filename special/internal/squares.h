@@ -1,4 +1,4 @@
-// Squares in an exponential, which would multiply the rounding of x * x by its size.
+// Squares in an exponential: it would multiply the rounding of x * x by its size.
 #pragma once
 
 #include "heddle/special/internal/formula.h"
