@@ -26,7 +26,7 @@ using trace_internal::PublicCall;
 template <class Fn>
 Tensor activation(std::string_view op, const Operand& x, Fn&& fn) {
   const PublicCall call(op, x.at());
-  if constexpr (std::is_empty_v<std::remove_cvref_t<Fn>>) {  // its name says all
+  if constexpr (std::is_empty_v<std::remove_cvref_t<Fn>>) {  // the name is the whole identity
     const auto of = [&](std::span<const Tensor> xs) { return fn(floating("x", xs[0])).tensor(); };
     if (Tensor made = known_program(op, KnownOptions(), {x}, of); made.is_valid()) return made;
   }
@@ -34,8 +34,8 @@ Tensor activation(std::string_view op, const Operand& x, Fn&& fn) {
   return formula(op, [&] { return fn(value); });
 }
 
-// `where`, and not maximum, which would share the slope at the bounds: of relu6 it is 0 at both, of
-// hard_tanh 1. NaN stays.
+// It uses `where`, since maximum would share the slope at the bounds: for relu6 the slope is 0 at
+// both, for hard_tanh 1. NaN stays.
 Expr relu6_of(const Expr& x) { return where(x <= 0, 0, where(x >= 6, 6, x)); }
 
 Expr hard_sigmoid_of(const Expr& x) { return relu6_of(x + 3) / 6; }

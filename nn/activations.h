@@ -1,10 +1,9 @@
 // Activations. Names and formulas are those of jax.nn.
 //
-// All but glu and logmeanexp are elementwise and keep shape and dtype (they compute in it, but
-// exact gelu, which computes 16-bit floats in f32). Where a function multiplies x by a gate that
-// falls to 0 (silu, gelu, hard_silu), -inf gives NaN, as in jax.nn.
-// errors: all but relu and relu6 throw Error (InvalidArgument) where x is not of floats, with the
-// op, the type of x and the caller's line
+// All but glu and logmeanexp are elementwise and keep shape and dtype. They compute in that dtype;
+// only exact gelu computes 16-bit floats in f32. If a function multiplies x by a gate that falls to
+// 0 (silu, gelu, hard_silu), -inf gives NaN, as in jax.nn. errors: all but relu and relu6 throw
+// Error (InvalidArgument) if x has no floats, with the op, the type of x and the caller's line
 #pragma once
 
 #include <cstdint>

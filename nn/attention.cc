@@ -1,5 +1,5 @@
-// Two dots with a softmax between them. Grouped heads are an axis of their own, so keys and values
-// are never repeated.
+// Attention is two dots with a softmax between them. Grouped heads are a separate axis, so keys and
+// values are never repeated.
 #include "heddle/nn/attention.h"
 
 #include <cmath>

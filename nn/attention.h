@@ -15,8 +15,8 @@ namespace heddle::nn {
 //   query [.., T, N, H], key [.., S, K, H], value [.., S, K, D] -> [.., T, N, D]
 // N heads of queries share K heads of keys and values in groups of N / K, in order: K = N is
 // multi-head, K = 1 multi-query attention. Scores and softmax are in f32 at least; the result has
-// the operands' dtype. Scores that mask or causality leave out are set to -0.7 times the greatest
-// value of their dtype, so that a query that may see nothing takes the mean of all values.
+// the operands' dtype. Scores that the mask or causality leaves out become -0.7 times the greatest
+// value of their dtype, so that a query without any key takes the mean of all values.
 // errors: also dtypes, batch axes, head sizes, and heads that do not divide
 // source: jax.nn.dot_product_attention; Vaswani et al. 2017; Ainslie et al. 2023 (groups)
 struct Attention {

@@ -16,7 +16,7 @@ using nn_internal::formula;
 using trace_internal::Expr;
 using trace_internal::PublicCall;
 
-// weight * value, and 0 where the weight is 0, whatever the value is.
+// weight * value, and 0 for weight 0, whatever the value is.
 Expr weighted(const Expr& weight, const Expr& value) {
   return where(weight == 0, 0, weight * value);
 }
@@ -72,7 +72,7 @@ Tensor softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels)
     Expr index = bit_width(label.dtype()) < 32 ? label.astype(s32) : label;
     Expr column = expand_dims(index.operand(), -1);
     Expr chosen = Expr(iota(index.dtype(), x.dimensions(), -1)) == column;
-    // Chosen by where, not by a product: other logits may be infinite.
+    // It chooses by where, not by a product, since other logits may be infinite.
     Expr logit = sum(where(chosen, x, 0), {.axes = {-1}});
     Expr known = any(chosen.operand(), {.axes = {-1}});
     Expr total = logsumexp(x.operand(), {.axes = {-1}});

@@ -28,7 +28,7 @@ using testing::IsNan;
 const float kInf = INFINITY;
 constexpr double kUnit = std::numeric_limits<double>::epsilon();
 
-// Values of no pattern, in -1.5 .. 1.5.
+// Values without a pattern, in -1.5 .. 1.5.
 Tensor waves(std::vector<int64_t> shape, double seed) {
   std::vector<double> values(static_cast<size_t>(Shape(f64, shape).element_count()));
   for (size_t i = 0; i < values.size(); ++i)
@@ -40,7 +40,7 @@ double logistic_of(double x) { return 1 / (1 + std::exp(-x)); }
 double elu_of(double x, double alpha) { return x > 0 ? x : alpha * std::expm1(x); }
 double relu6_of(double x) { return std::min(std::max(x, 0.0), 6.0); }
 
-// `scale` is what the result's rounding errors are relative to, where that is more than itself.
+// `scale`: the result's rounding errors are relative to it, if it is more than the result.
 struct Activation {
   const char* name;
   Tensor (*fn)(Operand);
@@ -409,7 +409,7 @@ TEST(Losses, HuberIsSquareThenLinear) {
   EXPECT_EQ(l2_loss(scalar<float>(4)).item<float>(), 8);
 }
 
-// Against what jax.nn gives.
+// Against results of jax.nn.
 TEST(Activations, LogarithmsOfDifferencesAndMeans) {
   auto near = [](double x) { return testing::DoubleNear(x, 1e-14 * std::abs(x)); };
   EXPECT_THAT(log1mexp(array<double>({0, 1e-10, 0.5, 2, 50})).to_vector<double>(),

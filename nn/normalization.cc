@@ -19,7 +19,7 @@ Expr standardized(const Expr& x, const std::vector<int64_t>& axes, double epsilo
   return centred * rsqrt(variance + epsilon);
 }
 
-// A scale or bias, where there is one: it must broadcast to x and have its dtype.
+// Checks a scale or bias, if there is one: it must broadcast to x and have its dtype.
 void check_factor(std::string_view name, const Tensor& factor, const Expr& x) {
   const Shape& shape = x.tensor().shape();
   const bool fits =

@@ -1,4 +1,4 @@
-// How neural-net functions are written: formulas of one program, in floats wide enough.
+// Neural-net functions are formulas of one program, in wide enough floats.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ namespace heddle::nn_internal {
 using trace_internal::Expr;
 using trace_internal::floating;
 
-// x in f32 at least: what statistics and sums of many terms are taken in.
+// x in f32 at least, for statistics and sums of many terms.
 inline Expr wide_of(const Expr& x) { return x.astype(x.dtype() == f64 ? f64 : f32); }
 
 // The program `op` of one result, which fn gives as an Expr.
