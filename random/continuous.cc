@@ -29,7 +29,7 @@ Expr truncated_normal_of(const Request& r, const Expr& lower, const Expr& upper)
   Expr root = lower.like(std::numbers::sqrt2);
   Expr u = uniform_of(r, erf(lower / root), erf(upper / root));
   Expr x = root * Expr(special::erf_inv(u.operand()));
-  // Rounding must not put a sample on the bounds, which are not included.
+  // Rounding must not put a sample on the bounds, which are excluded.
   return minimum(maximum(x, next_after(lower, INFINITY)), next_after(upper, -INFINITY));
 }
 
@@ -76,7 +76,8 @@ Tensor complex_normal(const Operand& key, const Dimensions& shape, DType part,
                       const Options& options) {
   return sample("random::normal", key, shape, part, options, [](const Request& r) {
     std::vector<Words> keys = r.split(2);
-    // In complex numbers throughout, as JAX does it: the bits are those of a complex division.
+    // It computes in complex numbers throughout, as JAX does: the bits are those of a complex
+    // division.
     auto made_of = [](const Expr& re, const Expr& im) {
       return Expr(complex(re.operand(), im.operand()));
     };

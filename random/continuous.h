@@ -1,10 +1,10 @@
 // Random floats. Names, algorithms and bits are those of jax.random; docs/functions.md says which
-// samples are equal in every bit and which differ in their last ones, since a logarithm is rounded
+// samples are equal in every bit, and which differ in their last bits since a logarithm rounds
 // otherwise.
 //
 // key      u32[2] (random/keys.h)
-// shape    of the sample; parameters broadcast to it. Where there are parameters, an empty one is
-//          the shape that they broadcast to
+// shape    of the sample; parameters broadcast to it. With parameters, an empty shape is the one
+//          that they broadcast to
 // dtype    f16, bf16, f32 or f64; parameters are C++ numbers or tensors of it
 // errors   all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
 //          and the caller's line; also for a C++ number outside of the distribution's domain

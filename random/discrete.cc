@@ -38,7 +38,7 @@ Range range_of(DType dtype) {
   return {-static_cast<int64_t>(top) - 1, top};
 }
 
-// A bound of randint, clamped to the dtype; and whether it is past the dtype's greatest value.
+// A bound of randint, clamped to the dtype, and whether it is past the dtype's greatest value.
 struct Bound {
   Expr value, past;
 };
@@ -89,8 +89,8 @@ Expr randint_of(const Request& r, const Bound& low, const Bound& high) {
   Expr empty = high.value <= low.value;
   Expr span = (high.value - low.value).astype(unsigned_type);
   span = where(empty, 1, span);
-  // One more where high is past the greatest value; all values: 0, by which the remainder is
-  // nothing.
+  // One more if high is past the greatest value. 0 stands for all values, where there is no
+  // remainder.
   span = where(high.past & ~empty, span + 1, span);
   Expr half = span.like(uint64_t{1} << (width / 2)) % span;
   Expr multiplier = (half * half) % span;
@@ -103,7 +103,8 @@ bool is_float_or_signed(DType dtype) {
 }
 
 Expr shuffled(const Words& words, const Expr& x, int64_t axis, const Options& options) {
-  // Keys of 32 bits collide; so many sorts leave fewer than one collision in n^2 on average.
+  // Keys of 32 bits collide. This number of sorts leaves fewer than one collision in n^2 on
+  // average.
   double size = static_cast<double>(std::max<int64_t>(1, x.tensor().size()));
   int rounds = static_cast<int>(std::ceil(3 * std::log(size) / std::log(double{UINT32_MAX})));
   auto before = [](std::span<const Tensor> t) { return less(t[0], t[1]); };
@@ -145,7 +146,7 @@ Tensor randint(Operand key, const base::Ints& shape, Operand low, Operand high, 
                            "; it must be an integer of 8 bits or more");
   random_internal::require_order("low", low, "high", high);
   return one_program(kOp, [&] {
-    // Narrow integers are drawn in s32, to spread what the remainder favours.
+    // Narrow integers are drawn in s32, which makes the bias of the remainder small.
     DType drawn = bit_width(dtype) < 32 ? s32 : dtype;
     Range range = range_of(dtype);
     auto bound = [&](const Operand& x, uint64_t greatest) {

@@ -2,8 +2,8 @@
 // jax.random; docs/functions.md says which are equal in every bit.
 //
 // key      u32[2] (random/keys.h)
-// shape    of the sample; parameters broadcast to it. Where there are parameters, an empty one is
-//          the shape that they broadcast to
+// shape    of the sample; parameters broadcast to it. With parameters, an empty shape is the one
+//          that they broadcast to
 // errors   all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
 //          and the caller's line; also for a C++ number outside of the distribution's domain
 #pragma once

@@ -1,5 +1,5 @@
-// Gamma samples by rejection, and what is made of them. All elements go through the loops together;
-// one that is accepted keeps its values while the others try again.
+// Gamma samples by rejection, and distributions that use them. All elements go through the loops
+// together; an accepted one keeps its values while the others try again.
 #include "heddle/special/gamma.h"
 
 #include <cmath>
@@ -84,14 +84,14 @@ Expr accepted_cubes(const Words& keys, const Expr& d, const Expr& c, const Optio
                     choose(retry, x * x, s.x2), choose(retry, v * v * v, s.v3),
                     choose(retry, u, s.u)};
   };
-  // Such that all are rejected.
+  // A start that is rejected everywhere.
   Proposal start{keys.a.tensor(), keys.b.tensor(), d.like(0.0).tensor(), d.like(1.0).tensor(),
                  d.like(2.0).tensor()};
   return Expr(while_loop(running, step, start).v3);
 }
 
-// Marsaglia and Tsang's method needs a >= 1; a smaller one is raised by 1, and the sample
-// multiplied by u^(1/a).
+// Marsaglia and Tsang's method needs a >= 1. A smaller a is raised by 1, and the sample multiplied
+// by u^(1/a).
 Expr gamma_of_each(const Words& keys, const Expr& a, bool log_space, const Options& options) {
   Expr large = a >= 1.0;
   Expr d = where(large, a, a + 1.0) - 1.0 / 3.0;
@@ -108,8 +108,8 @@ Expr gamma_of_each(const Words& keys, const Expr& a, bool log_space, const Optio
   return log(d) + log(v3) + boost;
 }
 
-// How a sample moves with a: as the inverse of the distribution function does. The tangent of the
-// loop would be biased, since it does not see which candidates are rejected.
+// The derivative of a sample by a: that of the inverse of the distribution function. The tangent of
+// the loop would be biased, since it does not see which candidates are rejected.
 // source: M. Figurnov, S. Mohamed and A. Mnih, Implicit reparameterization gradients (2018)
 Expr slope_of(const Expr& a, const Expr& sample, bool log_space) {
   if (!log_space) return special::random_gamma_grad(a.operand(), sample.operand());
@@ -118,7 +118,7 @@ Expr slope_of(const Expr& a, const Expr& sample, bool log_space) {
   return Expr(special::random_gamma_grad(a.operand(), safe.operand())) / safe;
 }
 
-// Of any shape: each element draws from a key of its own. r.shape is that of a.
+// Samples of any shape: each element draws from its own key. r.shape is a's shape.
 Expr gamma_of(const Request& r, const Expr& a, bool log_space) {
   int64_t count = a.tensor().size();
   Expr flat = reshape(a.operand(), {count});

@@ -17,7 +17,7 @@ using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-// The deviation of a normal number that is cut off at two deviations.
+// The deviation of a normal number truncated at two deviations.
 constexpr double kTruncatedDeviation = 0.87962566103423978;
 
 double count_of(const Dimensions& shape, const std::vector<int64_t>& axes) {
@@ -26,7 +26,7 @@ double count_of(const Dimensions& shape, const std::vector<int64_t>& axes) {
   return count;
 }
 
-// Inputs, or outputs, each times the window.
+// The number of inputs or of outputs, each times the window.
 double fan_of(const Shape& shape, const VarianceScaling& how) {
   const Dimensions& sizes = shape.dimensions();
   auto count = [&](const std::vector<int64_t>& axes) {

@@ -1,5 +1,5 @@
-// First weights of networks. Names and formulas are those of jax.nn.initializers, and so are bits,
-// but for the last one or two of orthogonal_weights.
+// First weights of networks. Names, formulas and bits are those of jax.nn.initializers, but for the
+// last one or two bits of orthogonal_weights.
 //
 // key      u32[2] (random/keys.h)
 // shape    of the weights, by default [.., inputs, outputs]; axes before them are a convolution's
@@ -18,7 +18,7 @@
 
 namespace heddle::random {
 
-// What the variance is divided by: inputs, outputs, their mean, or their geometric mean.
+// The divisor of the variance: inputs, outputs, their mean, or their geometric mean.
 enum class Fan : uint8_t { kIn, kOut, kAverage, kGeometric };
 // kTruncatedNormal is cut off at two deviations, and widened to keep the variance.
 enum class WeightDistribution : uint8_t { kTruncatedNormal, kNormal, kUniform };

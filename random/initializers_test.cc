@@ -1,4 +1,4 @@
-// Against what jax.nn.initializers 0.10.2 gives for key 3.
+// Against results of jax.nn.initializers 0.10.2 for key 3.
 #include "heddle/random/initializers.h"
 
 #include <gmock/gmock.h>

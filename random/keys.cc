@@ -22,7 +22,7 @@ Expr integer_bits(std::string_view what, const Operand& x, bool wide) {
   if (x.is_tensor()) {
     const Shape& shape = trace_internal::node_of(x.tensor()).shape;
     if (shape.is_scalar() && is_integer(shape.dtype())) {
-      // 32 bits and fewer fill the low word alone, whatever their sign.
+      // 32 bits and fewer fill only the low word, whatever their sign.
       Tensor low = bit_width(shape.dtype()) <= 32 ? x.tensor().astype(u32) : x.tensor();
       return low.astype(dtype);
     }

@@ -23,18 +23,18 @@
 
 namespace heddle::random {
 
-// How many bits small values get. Those of kLow are as even as the dtype's numbers in [1/2, 1), so
-// that rare events never, or too often, occur; kHigh and kHighest draw twice as many, which costs
+// How many bits small values get. With kLow they are as coarse as the dtype's numbers in [1/2, 1),
+// so rare events occur never, or too often. kHigh and kHighest draw twice as many bits, which costs
 // about twice as much.
 enum class Mode : uint8_t { kLow, kHigh, kHighest };
 
 struct Options {
-  // How bits are laid out over an array: each element hashes its own position (JAX's
-  // jax_threefry_partitionable, on by default), or positions are hashed in pairs (JAX's before
-  // 0.5).
+  // The layout of bits over an array: each element hashes its own position (JAX's
+  // jax_threefry_partitionable, on by default), or positions are hashed in pairs (JAX before 0.5).
   base::Flag partitionable = true;
-  // For bernoulli (kHighest as kHigh), gumbel, and what is drawn by gumbel: categorical, and choice
-  // with p without replacement. Nothing else looks at it. kHighest is of f32, else kHigh.
+  // For bernoulli (kHighest as kHigh), gumbel, and functions that draw by gumbel: categorical, and
+  // choice with p without replacement. Others ignore it. kHighest is for f32; for other dtypes it
+  // is kHigh.
   Mode mode = Mode::kLow;
 };
 

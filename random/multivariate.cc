@@ -67,7 +67,7 @@ void check_moments(const Shape& mean, const Shape& covariance) {
   }
 }
 
-// A tensor of the batch's shape that stands for an operand's leading axes.
+// The shape of a batch, for an operand's leading axes.
 Dimensions batch_shape(const Dimensions& shape, const Dimensions& a, const Dimensions& b) {
   Dimensions common = broadcast_shapes(Shape(f32, a), Shape(f32, b));
   if (shape.empty()) return common;
@@ -122,7 +122,7 @@ Tensor orthogonal(Operand key, base::Int n, const base::Ints& shape, DType dtype
         with_last(shape, {std::max<int64_t>(n, columns), std::min<int64_t>(n, columns)});
     Tensor z = normal(key, tall, dtype, options);
     linalg::Qr qr = linalg::qr(z);
-    // Without the signs of r's diagonal q would depend on how it was factored.
+    // Without the signs of r's diagonal, q would depend on the factorisation.
     Expr signs = sign(Expr(expand_dims(diagonal(qr.r), -2)));
     Expr q = Expr(qr.q) * signs;
     return n < columns ? swapaxes(q.operand(), -1, -2) : q.tensor();

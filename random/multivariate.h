@@ -1,5 +1,5 @@
 // Random vectors and matrices whose elements depend on each other. Names, algorithms and values are
-// those of jax.random; docs/functions.md says how near.
+// those of jax.random; docs/functions.md has the differences.
 //
 // key      u32[2] (random/keys.h)
 // shape    of the batch: the sample's without the axes that the function adds
@@ -16,9 +16,9 @@
 
 namespace heddle::random {
 
-// A square root of the covariance: Cholesky's factor, which is NaN where the covariance is
-// singular; or of its eigenvectors or singular vectors, which may be. Their signs, and so the
-// sample, are the backend's.
+// A square root of the covariance: Cholesky's factor, which is NaN for a singular covariance; or
+// one of eigenvectors or singular vectors, which allow that. Their signs, and so the sample, depend
+// on the backend.
 enum class CovarianceRoot : uint8_t { kCholesky, kEigh, kSvd };
 
 // Normal vectors [shape.., n] of a mean [.., n] and covariance [.., n, n], symmetric, of one dtype,

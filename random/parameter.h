@@ -1,4 +1,4 @@
-// Parameter: what a distribution takes besides the key and the shape.
+// Parameter: an argument of a distribution besides the key and the shape.
 #pragma once
 
 #include <initializer_list>
@@ -8,12 +8,12 @@
 
 namespace heddle::random {
 
-// The elements of braces where a C++ number is wanted.
+// The elements of braces in place of a C++ number.
 template <class T>
 concept MisplacedShape = std::is_arithmetic_v<T>;
 
-// A C++ number or a Tensor, as an Operand; but no braces, which C++ takes for the number in them:
-// lognormal(key, {3}) is meant to be of shape [3] and not of sigma 3, and does not compile.
+// A C++ number or a Tensor, as an Operand, but no braces: C++ takes them for the number in them.
+// lognormal(key, {3}) means shape [3] and not sigma 3, and does not compile.
 class Parameter : public Operand {
  public:
   using Operand::Operand;

@@ -1,5 +1,5 @@
-// Counts by inversion where they are small and by rejection where they are large. All elements go
-// through both loops, with a harmless parameter where a loop is not theirs.
+// Small counts by inversion, large ones by rejection. All elements go through both loops, with a
+// harmless parameter in the loop that is not theirs.
 #include <cmath>
 
 #include "heddle/random/discrete.h"
@@ -37,7 +37,7 @@ struct Counting {
 
 Words words_in(const Counting& s) { return words_of(s.key); }
 
-// Knuth's: how many uniform numbers until their product falls to e^-lam, in logarithms.
+// Knuth's method: the number of uniform numbers until their product falls to e^-lam, in logarithms.
 Expr poisson_by_product(const Request& r, const Expr& lam) {
   auto below = [&](const Counting& s) { return Expr(s.total) > -lam; };
   auto running = [&](const Counting& s) { return any_of(below(s)).tensor(); };
@@ -52,7 +52,7 @@ Expr poisson_by_product(const Request& r, const Expr& lam) {
   return Expr(while_loop(running, step, start).count) - 1;
 }
 
-// Whether a proposal of Hoermann's two rejection methods is taken, and its count.
+// Whether a proposal of Hoermann's two rejection methods is accepted, and its count.
 struct Proposal {
   Expr count, taken;
 };
@@ -98,7 +98,7 @@ Expr poisson_of(const Request& r, const Expr& lam, DType dtype) {
   return where(lam == 0.0, 0, where(small, by_product, by_rejection));
 }
 
-// The logarithm of k! less Stirling's (k + 1/2) log(k + 1) - (k + 1) + log(2 pi) / 2, for whole k.
+// The logarithm of k! minus Stirling's (k + 1/2) log(k + 1) - (k + 1) + log(2 pi) / 2, for whole k.
 Expr stirling_tail(const Expr& k) {
   constexpr double kTail[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983,
                               0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
@@ -151,7 +151,7 @@ Expr binomial_by_rejection(const Request& r, const Expr& n, const Expr& p) {
   });
 }
 
-// Counts successes where p < 1/2 and failures elsewhere: q is the rarer one's probability.
+// Counts successes if p < 1/2, else failures: q is the probability of the rarer one.
 Expr binomial_of(const Request& r, const Expr& n, const Expr& p) {
   Expr rare = p < 0.5;
   Expr q_given = where(rare, p, 1.0 - p);

@@ -14,7 +14,7 @@ namespace {
 Expr constant(const Request& r, double value) { return constant_like(value, r.dtype); }
 
 // The bits of a float in [1, 2): a random mantissa under the exponent of 1. bf16, whose mantissa
-// has less than 8 bits, is drawn from 8 bits and not 16, as JAX does.
+// has fewer than 8 bits, is drawn from 8 bits and not 16, as in JAX.
 Expr one_to_two(const Request& r) {
   FloatLimits limits = float_limits(r.dtype);
   int64_t width = bit_width(r.dtype);
@@ -45,7 +45,7 @@ std::pair<Expr, Expr> halves_of(const Expr& x) {
 
 Expr leading_zeros(const Expr& bits) { return clz(bits.operand()); }
 
-// The f32 in (0, 1) whose binary digits are those of 64 random bits, cut off after its mantissa.
+// The f32 in (0, 1) with the binary digits of 64 random bits, cut off after its mantissa.
 Expr fraction_of_bits(const Expr& high, const Expr& low) {
   Expr zeros_high = leading_zeros(high), zeros_low = leading_zeros(low);
   Expr all_low = zeros_high == 32;
@@ -56,7 +56,7 @@ Expr fraction_of_bits(const Expr& high, const Expr& low) {
   return bitcast_convert(bits.operand(), f32);
 }
 
-// From 64 bits of a number, or of 1 less it where that is smaller.
+// From 64 bits of a number, or of 1 minus it if that is smaller.
 Expr gumbel_of_all_bits(const Request& r) {
   auto [high, low] = halves_of(random_bits(r.words, 32, twice(r.shape), r.options));
   Expr small = high < uint64_t{0x80000000};
@@ -103,7 +103,7 @@ Expr bernoulli_of(const Request& r, const Expr& p) {
 }
 
 Expr rademacher_of(const Request& r) {
-  // What JAX draws: in the width that its numbers have beside such a dtype.
+  // As in JAX: in the width of its numbers beside such a dtype.
   DType drawn = bit_width(r.dtype) == 64 ? f64 : f32;
   Request fair{r.words, r.shape, drawn, {.partitionable = r.options.partitionable}};
   Expr heads = bernoulli_of(fair, constant(fair, 0.5));

@@ -1,4 +1,4 @@
-// The samples that others are made of, and what all distributions check first.
+// The basic samples of other distributions, and the checks of all distributions.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace heddle::random::random_internal {
 
-// A sample as asked for: which words, how many, of what.
+// The request for a sample: words, shape, dtype.
 struct Request {
   Words words;
   Dimensions shape;
@@ -36,20 +36,21 @@ Expr uniform_of(const Request& r, double low, double high);
 Expr normal_of(const Request& r);
 Expr exponential_of(const Request& r);
 Expr gumbel_of(const Request& r);
-// pred: true with probability p, a tensor that broadcasts to the shape; its dtype is drawn in.
+// pred: true with probability p, a tensor that broadcasts to the shape; numbers are drawn in its
+// dtype.
 Expr bernoulli_of(const Request& r, const Expr& p);
 Expr rademacher_of(const Request& r);
 
-// Samples without parameters. errors: Error where the key is none, a size is negative, or the dtype
-// is no IEEE float
+// Samples without parameters. errors: Error if it is no key, a size is negative, or the dtype is no
+// IEEE float
 Tensor sample(std::string_view op, const Operand& key, const Dimensions& shape, DType dtype,
               const Options& options, base::FunctionRef<Expr(const Request&)> fn);
 
-// Where the C++ numbers among the parameters, which are known before anything runs, must lie.
+// The domain of C++ numbers among the parameters: they are known before anything runs.
 enum class Domain : uint8_t { kAny, kNotNegative, kPositive, kProbability, kPositiveProbability };
-// errors: throws Error where x is a C++ number outside of the domain; NaN is in all
+// errors: throws Error if x is a C++ number outside of the domain; NaN is in every domain
 void require_in(Domain domain, std::string_view name, const Operand& x);
-// errors: throws Error where both are C++ numbers and low is not less than high (or equal)
+// errors: throws Error if both are C++ numbers and low is not less than high (or equal)
 void require_order(std::string_view low_name, const Operand& low, std::string_view high_name,
                    const Operand& high, bool may_be_equal = false);
 
@@ -58,18 +59,18 @@ struct Given {
   Operand value;
   Domain domain = Domain::kAny;
 };
-// Samples with parameters, broadcast and given to `fn` in the sample's shape, which is theirs where
-// `shape` is empty. errors: besides, Error where a tensor is not of `dtype`, a number not in its
+// Samples with parameters, which `fn` gets in the sample's shape; that is the parameters' own if
+// `shape` is empty. errors: also Error if a tensor does not have `dtype`, a number is not in its
 // domain, or the parameters do not broadcast to the shape
 using WithParameters = base::FunctionRef<Expr(const Request&, std::span<const Expr>)>;
 Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Given> parameters,
               const Dimensions& shape, DType dtype, const Options& options, WithParameters fn);
 
-// errors: throws Error unless x, if it is a tensor, is of IEEE floats
+// errors: throws Error if x is a tensor without IEEE floats
 void require_floats(std::string_view name, const Operand& x);
 
-// The shape, or, where it is empty, the one that `from` all broadcast to. errors: Error where they
-// do not, or not to the shape given
+// The shape, or, if it is empty, the one that all of `from` broadcast to. errors: Error if they do
+// not broadcast, or not to the given shape
 Dimensions sample_shape(const Dimensions& shape, std::span<const Tensor> from);
 
 }  // namespace heddle::random::random_internal

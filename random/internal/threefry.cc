@@ -10,7 +10,7 @@
 namespace heddle::random::random_internal {
 namespace {
 
-// Rotations of the rounds, and the constant that makes the third key word (Skein's, in 32 bits).
+// Rotations of the rounds, and the constant in the third key word (Skein's, in 32 bits).
 constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
 constexpr uint32_t kParity = 0x1BD11BDA;
 
@@ -40,7 +40,7 @@ Expr hash_in_pairs(const Words& key, int64_t count) {
   return part(joined(out.a, out.b), 0, count);
 }
 
-// One pair of words a position, of its number in 64 bits.
+// One pair of words for each position, from its number in 64 bits.
 Words hash_positions(const Words& key, int64_t count) {
   if (count <= int64_t{1} << 32) return threefry2x32(key, {counter(0), positions(count)});
   Expr all = positions(count, u64);
@@ -62,13 +62,13 @@ Expr bits_by_position(const Words& keys, int64_t width, const Dimensions& shape)
   return shape.empty() ? bits : shaped(bits, shape);
 }
 
-// One number a key, which is the first of the stream.
+// One number for each key, the first of its stream.
 Expr first_bits_in_pairs(const Words& keys, int64_t width) {
   Words out = threefry2x32(keys, {counter(0), counter(width == 64 ? 1 : 0)});
   return width == 64 ? pasted(out.a, out.b) : out.a.astype(unsigned_of(width));
 }
 
-// Numbers under 32 bits are the words' parts, the low part first.
+// Numbers under 32 bits are parts of words, the low part first.
 Expr parts_of_words(const Expr& words, int64_t width, int64_t size) {
   int64_t count = words.dimensions()[0];
   int64_t parts = 32 / width;

@@ -19,7 +19,7 @@ struct Words {
 // 20 rounds of the cipher on two words of counters; all four broadcast.
 Words threefry2x32(const Words& key, const Words& counters);
 
-// The words of a user's key. errors: Error where it is not u32[2]
+// The words of a user's key. errors: Error if it is not u32[2]
 Words words_of(const Operand& key);
 // The key of words: u32[..,2].
 Tensor key_of(const Words& words);
@@ -29,11 +29,11 @@ Words split_many(const Words& key, int64_t count, const Options& options);
 // `count` keys of each key.
 std::vector<Words> split_each(const Words& keys, int64_t count, const Options& options);
 
-// Uniform bits of 8, 16, 32 or 64. Of one key: an array of the shape. Of many: one number each, so
-// the shape must be {}.
+// Uniform bits of width 8, 16, 32 or 64. One key gives an array of the shape. Many keys give one
+// number each, so the shape must be {}.
 Expr random_bits(const Words& keys, int64_t width, const Dimensions& shape, const Options& options);
 
-// Throws Error where a size is negative or the like.
+// Throws Error if a size is negative or the like.
 void check_sample_shape(const Dimensions& shape);
 
 }  // namespace heddle::random::random_internal
