@@ -73,7 +73,7 @@ Tensor direction(const Memory& memory, const Tensor& gradient) {
 
 Memory remember(const Memory& memory, const Tensor& step, const Tensor& change) {
   const Tensor curvature = product(step, change);
-  const Tensor is_good = curvature > 0;  // else rounding alone is left of the step
+  const Tensor is_good = curvature > 0;  // else the step is only rounding
   const auto shifted = [&](const Tensor& all, const Tensor& newest) {
     const Tensor moved = concat({all[Slice{1, all.dim(0)}], expand_dims(newest, 0)}, /*axis=*/0);
     return where(is_good, moved, all);
@@ -110,7 +110,7 @@ FlatLbfgs lbfgs(const Tensor& start,
     return p.gradient.size() == 0 ? zeros({}, p.gradient.dtype()) : max(abs(p.gradient));
   };
 
-  // The first t that is neither too long nor too short, from 1 on.
+  // The first t, from 1 on, that is neither too long nor too short.
   const auto search = [&](const State& now, const Tensor& along) {
     const Tensor slope = product(now.at.gradient, along);
     const auto goes_on = [&](const Search& s) {
@@ -126,7 +126,7 @@ FlatLbfgs lbfgs(const Tensor& start,
       const Tensor t = where(high == infinity, 2 * low, 0.5 * (low + high));
       return Search{trial, where(found, s.t, t), low, high, s.tries + 1, found};
     };
-    // The first step of all has a length of at most 1.
+    // The very first step has a length of at most 1.
     const Tensor first = where(now.count == 0, minimum(1 / sum(abs(now.at.gradient)), 1), 1);
     return while_loop(goes_on, next,
                       Search{now.at, first.astype(dtype), zeros({}, dtype),
@@ -138,7 +138,7 @@ FlatLbfgs lbfgs(const Tensor& start,
   };
   const auto step = [&](const State& now) {
     const Search s = search(now, direction(now.memory, now.at.gradient));
-    // A step that goes down is taken, also where its slope is not yet flat enough.
+    // A step that goes down is taken, even if its slope is not yet flat enough.
     const Tensor is_taken = s.trial.value < now.at.value;
     const auto taken = [&](const Tensor& fresh, const Tensor& old) {
       return where(is_taken, fresh, old);

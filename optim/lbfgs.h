@@ -1,5 +1,5 @@
-// optim::lbfgs: a minimum of a smooth function of a tree, by its gradients. One while_loop: it runs
-// whole on the device, and inside of other traces.
+// optim::lbfgs: a minimum of a smooth function of a tree, by its gradients. It is one while_loop,
+// so it runs whole on the device, and inside of other traces.
 //
 //   auto found = optim::lbfgs(negative_log_likelihood, start);
 //   if (found.converged.item<bool>()) use(found.x);
@@ -18,7 +18,7 @@ namespace heddle::optim {
 struct LbfgsOptions {
   base::Int memory = 10;  // steps that it remembers
   base::Int max_steps = 200;
-  double tolerance = 0;  // of the greatest element of the gradient; 0: 1e-5 in f32, 1e-9 in f64
+  double tolerance = 0;  // for the greatest element of the gradient; 0: 1e-5 in f32, 1e-9 in f64
   base::Int max_halvings = 30;  // evaluations of one line search
 };
 
@@ -48,8 +48,8 @@ FlatLbfgs lbfgs(const Tensor& start,
                 const std::function<std::pair<Tensor, Tensor>(const Tensor&)>& look,
                 const optim::LbfgsOptions& options, SourceLocation at);
 
-// The elements of all leaves, one after the other. errors: throws Error where dtypes differ or are
-// not f32 or f64
+// The elements of all leaves, one after the other. errors: throws Error if dtypes differ or are not
+// f32 or f64
 Tensor joined(const std::vector<Tensor>& leaves, SourceLocation at);
 std::vector<Tensor> parted(const Tensor& all, const std::vector<Tensor>& like);
 
@@ -63,7 +63,7 @@ namespace heddle::optim {
 // fn       P -> f32[] or f64[]; may capture tensors
 // start    where it begins; its leaves have one dtype, f32 or f64
 // errors   Error (InvalidArgument) for other dtypes, memory < 1, max_steps < 0
-// cost     one evaluation of fn and its gradient a step where the first try is good, which is most
+// cost     one evaluation of fn and its gradient for most steps, since the first try is mostly good
 template <class Fn, Tree P>
 LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options = {},
                      SourceLocation at = SourceLocation::here()) {

@@ -37,7 +37,7 @@ struct Params {
 Params start(DType dtype = f64) {
   return {array<double>({0.5, -2, 3}).astype(dtype), full({2, 2}, 0.25, dtype)};
 }
-// Of sum(w^3) / 3 + 2 sum(b): the second leaf's is constant.
+// The gradient of sum(w^3) / 3 + 2 sum(b): that of the second leaf is constant.
 Params slope(const Params& p) { return {p.w * p.w, full_like(p.b, 2)}; }
 
 template <class Optimizer>
@@ -219,7 +219,7 @@ TEST(Lbfgs, FindsTheMinimumOfRosenbrocksFunction) {
 }
 
 TEST(Lbfgs, OfATreeInATrace) {
-  // Least squares: the normal equations say where it ends.
+  // Least squares: the normal equations give the minimum.
   const Tensor m = array<double>({2, 1, 0, 3, 1, 1}, {3, 2}), y = array<double>({1, 2, 3});
   const auto loss = [&](const Params& p) {
     return sum(square(matmul(m, p.w) + p.b - y)) + 0.1 * (sum(square(p.w)) + sum(square(p.b)));
@@ -249,7 +249,7 @@ TEST(Lbfgs, TheWholeFamilyOfCases) {
   const auto barrier = [](const Tensor& x) { return sum(x - log(x)); };
   EXPECT_THAT(doubles(optim::lbfgs(barrier, full({2}, 0.01, f64)).x),
               Pointwise(DoubleNear(1e-8), std::vector<double>{1, 1}));
-  // No minimum: it ends after max_steps, or where no step goes down, and says so.
+  // Without a minimum it ends after max_steps, or when no step goes down, and says so.
   const auto slide = optim::lbfgs([](const Tensor& x) { return -sum(x); }, zeros({1}));
   EXPECT_FALSE(slide.converged.item<bool>());
 }

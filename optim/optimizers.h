@@ -1,5 +1,5 @@
 // Optimizers: sgd, momentum, adam, adamw, lion, as functions of trees; and clipping of gradients.
-// Formulas and defaults are those of optax but where a line says so.
+// Formulas and defaults are those of optax; a line says where they are not.
 //
 //   auto opt = optim::adam({.learning_rate = 1e-3});
 //   auto state = opt.init(params);
@@ -9,10 +9,10 @@
 //     return std::tuple(next, next_state, loss);
 //   }, {.donate = {0, 1}});
 //
-// A state is a tree, like the parameters: it is carried by loops, saved, donated. Each leaf is
-// updated in its own dtype, which is floating. update() gives the new parameters themselves.
-// errors: update() throws Error (InvalidArgument) that names the leaf whose structure, dtype or
-// shape differs from that of the parameters
+// A state is a tree, like the parameters: loops carry it, files save it, calls donate it. Each leaf
+// is updated in its own float dtype. update() gives the new parameters themselves. errors: update()
+// throws Error (InvalidArgument) that names the leaf whose structure, dtype or shape differs from
+// that of the parameters
 #pragma once
 
 #include <span>
@@ -28,7 +28,7 @@
 
 namespace heddle::optim {
 
-// The number of updates that were made, s32[], and what else an optimizer keeps of each parameter.
+// The number of updates so far, s32[], and an optimizer's state for each parameter.
 template <Tree P>
 struct SgdState {
   Tensor step;
@@ -85,13 +85,13 @@ namespace heddle::optim_internal {
 using Leaves = std::vector<Tensor>;
 using trace_internal::PublicCall;
 
-// A tree as it is updated: checks that another tree is like it.
+// A tree during its update: checks that another tree is like it.
 class Update {
  public:
   // `paths`: of each leaf, for errors
   Update(Leaves params, std::vector<std::string> paths)
       : params_(std::move(params)), paths_(std::move(paths)) {}
-  // errors: throws Error where they are not like the parameters
+  // errors: throws Error if they are not like the parameters
   Leaves check(std::string_view what, Leaves leaves) const;
 
   void sgd(const optim::SgdOptions& o, const Tensor& step, const Leaves& grads);
@@ -231,7 +231,7 @@ struct Lion {
 inline Sgd sgd(SgdOptions options) { return {std::move(options)}; }
 inline Momentum momentum(MomentumOptions options) { return {std::move(options)}; }
 inline Adam adam(AdamOptions options) { return {std::move(options)}; }
-// Adam with a weight decay of 1e-4 where nothing else is said (optax; torch has 1e-2).
+// Adam with a weight decay of 1e-4 by default (optax; torch has 1e-2).
 struct AdamWOptions {
   Rate learning_rate;
   double b1 = 0.9, b2 = 0.999;
@@ -250,7 +250,7 @@ Tensor global_norm(const P& tree, SourceLocation at = SourceLocation::here()) {
   return optim_internal::norm_of(flatten(tree));
 }
 // The tree times min(1, greatest_norm / global_norm(tree)).
-// errors: Error where greatest_norm is not greater than 0
+// errors: Error if greatest_norm is not greater than 0
 template <Tree P>
 P clip_by_global_norm(const P& grads, double greatest_norm,
                       SourceLocation at = SourceLocation::here()) {
@@ -258,7 +258,7 @@ P clip_by_global_norm(const P& grads, double greatest_norm,
   return optim_internal::tree_of<P>(tree_spec(grads),
                                     optim_internal::clipped(flatten(grads), greatest_norm));
 }
-// Each element brought to -bound .. bound. errors: Error where bound is not greater than 0
+// Each element brought to -bound .. bound. errors: Error if bound is not greater than 0
 template <Tree P>
 P clip_by_value(const P& grads, double bound, SourceLocation at = SourceLocation::here()) {
   const optim_internal::PublicCall call("optim::clip_by_value", at);

@@ -19,7 +19,7 @@ int64_t at_least(int64_t least, const char* what, int64_t steps) {
   return steps;
 }
 
-// A schedule that is a function of ours: what it records has the line on which it was made.
+// A schedule that is Heddle's function: its instructions have the line that made it.
 template <class Fn>
 Schedule made(const char* name, SourceLocation at, Fn fn) {
   return [=](const Tensor& step) {

@@ -1,6 +1,6 @@
 // Learning rates as functions of the number of the step, from 0. Names and formulas are those of
-// optax.schedules. Optimizers give them the number as f32[], or f64[] for parameters that are f64,
-// and so is the rate; of an integer it is f32[].
+// optax.schedules. Optimizers give them the number as f32[], or f64[] for f64 parameters, and the
+// rate has the same dtype. An integer gives f32[].
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ Schedule warmup_cosine(double peak, base::Int warmup, base::Int steps, double en
 Schedule piecewise_constant(double start, std::vector<std::pair<int64_t, double>> scales,
                             SourceLocation at = SourceLocation::here());
 
-// What an optimizer takes for its learning rate: a number, a scalar tensor, or a schedule.
+// An optimizer's learning rate: a number, a scalar tensor, or a schedule.
 class Rate {
  public:
   // implicit: {.learning_rate = 1e-3}; or a tensor of a float dtype, an argument of the step
@@ -45,7 +45,7 @@ class Rate {
   requires std::is_invocable_r_v<Tensor, const Fn&, const Tensor&> Rate(Fn schedule)
       : at_(std::move(schedule)) {}  // implicit: {.learning_rate = optim::linear(..)}
 
-  // errors: Error where a schedule gives another shape than []
+  // errors: Error if a schedule gives another shape than []
   [[nodiscard]] Tensor at(const Tensor& step, DType dtype) const;
 
  private:
