@@ -81,7 +81,7 @@ class Checkpoint {
 
 }  // namespace grad_internal
 
-// A function that gives what `fn` gives. Its way back keeps only the arguments and captures of fn,
+// A function that gives what `fn` gives; its way back keeps only the arguments and captures of fn,
 // and computes the rest again. A scan with such a step stacks only its carries.
 //
 // fn      is kept by value; takes and returns trees

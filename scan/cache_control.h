@@ -9,7 +9,7 @@ namespace heddle {
 // The most entries of each level of the combine cache (default 4096). Whole scans outside traces,
 // which have programs, are at most as many, and never more than 1024.
 size_t combine_cache_capacity();
-// Sets it. The least recently used entries over it go.
+// Sets the capacity; the least recently used entries over it go.
 void set_combine_cache_capacity(size_t entries);
 // The current number of entries, level 1 and level 2.
 std::pair<size_t, size_t> combine_cache_size();
