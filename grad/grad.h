@@ -512,7 +512,7 @@ auto linear_transpose(const Fn& fn, const A& like_a, const B& like_b,
   return grad_internal::transpose_at(fn, at, like_a, like_b);
 }
 
-// The same tree, of which derivatives know nothing: its tangents are zero.
+// The same tree, with derivative zero.
 template <class T>
 T stop_gradient(const T& tree, SourceLocation at = SourceLocation::here()) {
   return tree_map([&](const Tensor& leaf) { return grad_internal::stopped(leaf, at); }, tree, at);

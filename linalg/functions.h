@@ -77,11 +77,10 @@ requires(std::is_arithmetic_v<Order> && !std::same_as<Order, bool>) ||
     norm(Operand x, Order order, const AxisList& axes = kAllAxes, base::Flag keep_dims = false) {
   return norm(x, {.order = order, .axes = axes, .keep_dims = keep_dims});
 }
-// Of the vectors along axes (by default one of all elements), and of the matrices in the last two
-// axes.
+// The norm of the vectors along axes; by default of one vector of all elements.
 Tensor vector_norm(Operand x, double order = 2, const AxisList& axes = kAllAxes,
                    base::Flag keep_dims = false);
-// Of the matrices in the last two axes.
+// The norm of the matrices in the last two axes.
 Tensor matrix_norm(Operand x, NormOrder order = MatrixNorm::kFrobenius,
                    base::Flag keep_dims = false);
 

@@ -21,10 +21,11 @@ struct Eigh {
 };
 // The eigenvalues, ascending, and the eigenvectors of Hermitian a[.., n, n].
 Eigh eigh(Operand a, const EighOptions& options = {});
-// w alone.
+// The eigenvalues only.
 Tensor eigvalsh(Operand a, const EighOptions& options = {});
 
-// Of the symmetric tridiagonal matrices with diagonal d[.., n] and e[.., n - 1] beside it, real.
+// The eigenvalues and eigenvectors of real symmetric tridiagonal matrices with diagonal d[.., n]
+// and e[.., n - 1] beside it.
 Eigh eigh_tridiagonal(Operand d, Operand e);
 
 // a[.., n, n]: a v = v diag(w) with w[.., n] and v[.., n, n] complex, in no order, each column of v
@@ -34,7 +35,7 @@ struct Eig {
   Tensor eigenvectors;  // [.., n, n], complex, as columns
 };
 Eig eig(Operand a);  // The eigenvalues, in no order, and the eigenvectors of a[.., n, n], complex
-// w alone.
+// The eigenvalues only.
 Tensor eigvals(Operand a);
 
 // a[.., m, n] = u diag(s) vh with s[.., min(m, n)] real and descending; orthonormal columns of
@@ -46,7 +47,7 @@ struct Svd {
 };
 // The singular values of a[.., m, n], descending, and the vectors to both sides of them.
 Svd svd(Operand a, base::Flag full_matrices = true);
-// s alone.
+// The singular values only.
 Tensor svdvals(Operand a);
 
 }  // namespace heddle::linalg

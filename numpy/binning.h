@@ -21,7 +21,7 @@ Tensor digitize(Operand x, Operand edges, base::Flag right = false);
 // How many elements of x lie between neighbours of `edges` [n + 1], ascending, of x's dtype; the
 // last bin has its upper edge too: s32[n]. With weights, of x's shape, their sums.
 Tensor histogram_at(Operand x, Operand edges, std::optional<Operand> weights = {});
-// Of pairs (x, y) of one shape: [nx, ny].
+// histogram_at for pairs (x, y) of one shape: [nx, ny].
 Tensor histogram2d_at(Operand x, Operand y, Operand x_edges, Operand y_edges,
                       std::optional<Operand> weights = {});
 // The edges of `bins` equal parts from the least to the greatest element; where these are equal, of

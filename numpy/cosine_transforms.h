@@ -16,10 +16,11 @@
 
 namespace heddle {
 
-// Of x whose elements past the last are the conjugates of those before it: n real numbers, 2 (size
-// - 1) unless given; and back, the first n / 2 + 1 elements of real x.
+// The fft of a Hermitian sequence, from its first half x: n real numbers, 2 (size - 1) unless
+// given. The elements past x's last are the conjugates of those before it.
 Tensor hfft(Operand x, const Fft& over = {});
-// Of real x: the first n / 2 + 1 elements of the Hermitian sequence that hfft turns into x.
+// The inverse of hfft: the first n / 2 + 1 elements of the Hermitian sequence that hfft turns into
+// real x.
 Tensor ihfft(Operand x, const Fft& over = {});
 
 // out[k] = 2 sum over j of x[j] cos(pi k (2 j + 1) / (2 n)), along an axis of f32 or f64; where
@@ -33,7 +34,7 @@ struct Cosine {
 Tensor dct(Operand x, const Cosine& over = {});
 // The inverse of dct.
 Tensor idct(Operand x, const Cosine& over = {});
-// Along several axes, by default all, one after the other.
+// dct along several axes, by default all, one after the other.
 Tensor dctn(Operand x, const AxisList& axes = kAllAxes, base::Flag ortho = false);
 // The inverse of dctn: idct along several axes, by default all.
 Tensor idctn(Operand x, const AxisList& axes = kAllAxes, base::Flag ortho = false);

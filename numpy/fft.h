@@ -33,10 +33,10 @@ struct Fft {
 // out[k] = sum over j of x[j] * exp(-2 pi i j k / n); the inverse has +2 pi i.
 Tensor fft(Operand x, const Fft& over = {});
 Tensor ifft(Operand x, const Fft& over = {});  // The inverse of fft along an axis
-// Of real x: the first n / 2 + 1 elements, the others being their conjugates; and back, where what
-// stands in the result's imaginary part is ignored.
+// The fft of real x: its first n / 2 + 1 elements. The others are their conjugates.
 Tensor rfft(Operand x, const Fft& over = {});
-// The inverse of rfft: n real numbers, 2 (size - 1) unless given.
+// The inverse of rfft: n real numbers, 2 (size - 1) unless given. It ignores an imaginary part of
+// the result.
 Tensor irfft(Operand x, const Fft& over = {});
 
 // fft of length n: fft(x, 8), as in numpy.
@@ -79,7 +79,7 @@ Tensor irfftn(Operand x, const FftN& over = {});  // The inverse of rfftn: real 
 Tensor fft2(Operand x, const FftN& over = {});
 // The inverse of fft2: ifftn over the last two axes.
 Tensor ifft2(Operand x, const FftN& over = {});
-// Of real x: [.., n1, n2] -> [.., n1, n2 / 2 + 1], and back.
+// fft2 of real x: [.., n1, n2] -> [.., n1, n2 / 2 + 1].
 Tensor rfft2(Operand x, const FftN& over = {});
 Tensor irfft2(Operand x, const FftN& over = {});  // The inverse of rfft2: real numbers
 

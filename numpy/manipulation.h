@@ -17,11 +17,10 @@
 
 namespace heddle {
 
-// With axes of size 1 until there are 1, 2 or 3: a number is [1, 1, 1], a vector [1, n] and [1, n,
-// 1], a matrix [m, n, 1].
+// x, with an axis of size 1 if it has none: a number is [1].
 Tensor atleast_1d(Operand x);
-Tensor atleast_2d(Operand x);  // With axes of size 1 until there are 2: a vector is [1, n]
-// With axes of size 1 until there are 3: a vector is [1, n, 1], a matrix [m, n, 1].
+Tensor atleast_2d(Operand x);  // x, with axes of size 1 until there are 2: a vector is [1, n]
+// x, with axes of size 1 until there are 3: a vector is [1, n, 1], a matrix [m, n, 1].
 Tensor atleast_3d(Operand x);
 
 // One above the other: along axis 0, vectors as rows.
@@ -37,13 +36,12 @@ Tensor column_stack(const std::vector<Tensor>& parts, SourceLocation at = Source
 Tensor block_matrix(const std::vector<std::vector<Tensor>>& rows,
                     SourceLocation at = SourceLocation::here());
 
-// Along an axis into `count` parts whose sizes differ by 1 at most, the greater ones first.
+// Splits an axis into `count` parts whose sizes differ by 1 at most, the greater ones first.
 std::vector<Tensor> array_split(Operand x, base::Int count, base::Int axis = 0);
-// Into `count` equal parts: along axis 1 (of a vector along its own), 0 and 2; at positions by
-// split_at.
+// Splits axis 1 (or a vector's only axis) into `count` equal parts; split_at splits at positions.
 std::vector<Tensor> hsplit(Operand x, base::Int count);
-std::vector<Tensor> vsplit(Operand x, base::Int count);  // Into `count` equal parts along axis 0
-std::vector<Tensor> dsplit(Operand x, base::Int count);  // Into `count` equal parts along axis 2
+std::vector<Tensor> vsplit(Operand x, base::Int count);  // Splits axis 0 into `count` parts
+std::vector<Tensor> dsplit(Operand x, base::Int count);  // Splits axis 2 into `count` parts
 // Each position of an axis, without it.
 std::vector<Tensor> unstack(Operand x, base::Int axis = 0);
 // All in the shape that they broadcast to.

@@ -17,7 +17,7 @@
 
 namespace heddle {
 
-// Of floats.
+// The logarithm to base 2, of floats.
 Tensor log2(Operand x);
 Tensor log10(Operand x);                 // The logarithm to base 10, of floats
 Tensor exp2(Operand x);                  // 2 to the x
@@ -30,8 +30,8 @@ Tensor hypot(Operand x, Operand y);      // sqrt(x * x + y * y), without overflo
 Tensor logaddexp(Operand x, Operand y);  // log(exp(x) + exp(y)), without overflow
 Tensor copysign(Operand x, Operand y);   // |x| with the sign bit of y
 
-// Of integers or floats: the quotient rounded toward -inf, and what is left, of the sign of y. Of
-// integers by 0, as jax.numpy has it: -2 (-1 of 0, the greatest of unsigned ones), and 0 is left.
+// The quotient of integers or floats, rounded toward -inf. Integers by 0 give, as in jax.numpy, -2
+// (0 gives -1, unsigned ones the greatest value), and mod gives 0.
 Tensor floor_divide(Operand x, Operand y);
 Tensor mod(Operand x, Operand y);  // What floor_divide leaves, of the sign of y
 // mod by jax.numpy's other name: of the sign of y, where x % y, fmod and rem have that of x.

@@ -15,7 +15,7 @@ namespace heddle {
 
 // Diagonal k of matrices [.., m, n] -> [.., length]; above the main one where k > 0.
 Tensor diagonal(Operand x, base::Int k = 0);
-// Of a vector [n] the matrix [n + |k|, n + |k|] with it on diagonal k, zeros elsewhere; of a matrix
+// The matrix [n + |k|, n + |k|] with a vector [n] on diagonal k and zeros elsewhere; for a matrix,
 // its diagonal k.
 Tensor diag(Operand x, base::Int k = 0);
 
@@ -23,8 +23,7 @@ Tensor diag(Operand x, base::Int k = 0);
 Tensor inner(Operand x, Operand y);
 // Sum of conj(x) * y over all elements: x and y have one size.
 Tensor vdot(Operand x, Operand y);
-// Of vectors [.., n] and matrices [.., m, n], whose leading axes broadcast: sum of conj(x) * y
-// [..], a x [.., m], and conj(x) a [.., n] of x[.., m].
+// The sum of conj(x) * y for vectors [.., n], whose leading axes broadcast: [..].
 Tensor vecdot(Operand x, Operand y);
 Tensor matvec(Operand a, Operand x);  // a x of matrices a[.., m, n] and vectors x[.., n]: [.., m]
 // conj(x) a of vectors x[.., m] and matrices a[.., m, n]: [.., n].

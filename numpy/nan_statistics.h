@@ -13,8 +13,8 @@
 
 namespace heddle {
 
-// Of floats: over nothing but NaN the product is 1, the others are NaN. Integers are all numbers,
-// but nan_var and nan_std refuse them, as var does; nan_prod is of complex numbers too.
+// The product as if NaN were not there; of nothing but NaN it is 1. It takes complex numbers too.
+// Integers are all numbers, but nan_var and nan_std refuse them, as var does.
 Tensor nan_prod(Operand x, const Reduction& over = {});
 // The greatest number; of nothing but NaN it is NaN.
 Tensor nan_max(Operand x, const Reduction& over = {});
@@ -54,9 +54,8 @@ Tensor nan_argmax(Operand x, base::Int axis);
 // s32 position of the least number along an axis; -1 where there is none.
 Tensor nan_argmin(Operand x, base::Int axis);
 
-// Of rows x[n, ..] the sum, product, greatest and least for each of the numbers 0 .. segments - 1
-// in `ids` [n], of integers: [segments, ..]. Rows with other ids are dropped; segments without rows
-// are 0, 1, the least and the greatest value of the dtype.
+// The sum of the rows x[n, ..] of each segment; without rows 0. `ids` [n], of integers, has the
+// segment of each row, 0 .. segments - 1; rows with other ids are dropped. Gives [segments, ..].
 Tensor segment_sum(Operand x, Operand ids, base::Int segments);
 // The product of the rows of each segment; without rows 1.
 Tensor segment_prod(Operand x, Operand ids, base::Int segments);

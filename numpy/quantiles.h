@@ -44,7 +44,7 @@ enum class QuantileMethod : uint8_t { kLinear, kLower, kHigher, kNearest, kMidpo
 Tensor quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
                 QuantileMethod between = QuantileMethod::kLinear);
 Tensor median(Operand x, std::optional<base::Int> axis = {});  // quantile 0.5
-// The same of the numbers alone; NaN where there are none.
+// quantile of the numbers, without NaN; NaN if there are none.
 Tensor nan_quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
                     QuantileMethod between = QuantileMethod::kLinear);
 Tensor nan_median(Operand x, std::optional<base::Int> axis = {});  // nan_quantile 0.5

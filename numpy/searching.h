@@ -46,10 +46,10 @@ struct SetResult {
   Tensor values;  // [size], of x's dtype
   Tensor number;  // s32[]: of elements, which may be more than size
 };
-SetResult union1d(Operand x, Operand y, base::Int size, Operand fill = 0);      // of either
-SetResult intersect1d(Operand x, Operand y, base::Int size, Operand fill = 0);  // of both
-SetResult setdiff1d(Operand x, Operand y, base::Int size, Operand fill = 0);    // of x and not of y
+SetResult union1d(Operand x, Operand y, base::Int size, Operand fill = 0);      // those of either
+SetResult intersect1d(Operand x, Operand y, base::Int size, Operand fill = 0);  // those of both
+SetResult setdiff1d(Operand x, Operand y, base::Int size, Operand fill = 0);    // those of x, not y
 SetResult setxor1d(Operand x, Operand y, base::Int size,
-                   Operand fill = 0);  // of one and not of both
+                   Operand fill = 0);  // those of one, not of both
 
 }  // namespace heddle

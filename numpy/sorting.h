@@ -33,9 +33,8 @@ TopK top_k(Operand x, base::Int k, base::Int axis = -1);
 // A NaN comes after every number. Keys have one shape.
 Tensor lexsort(const std::vector<Tensor>& keys, base::Int axis = -1,
                SourceLocation at = SourceLocation::here());
-// Such that element k along an axis (negative: from the end) is the one that sorting puts there,
-// none before it is greater and none behind it less. All elements are sorted, which is one such
-// order. argpartition gives the positions, s32.
+// x with element k along an axis (negative: from the end) where sorting puts it, no greater one
+// before it and no lesser one behind it. All elements are sorted, which is one such order.
 Tensor partition(Operand x, base::Int k, base::Int axis = -1);
 // s32: the positions of the elements as partition orders them.
 Tensor argpartition(Operand x, base::Int k, base::Int axis = -1);

@@ -45,8 +45,8 @@ Tensor nan_mean(Operand x, Axis axis, Keep keep_dims = false) {
   return nan_mean(x, trace_internal::over_axis(axis, keep_dims));
 }
 
-// Of rows of observations, x: [variables, n] -> [variables, variables]; the sums are divided by
-// n - ddof (0 where that is negative). corrcoef divides by both deviations.
+// The covariances of variables, from rows of observations x: [variables, n] -> [variables,
+// variables]. The sums are divided by n - ddof (or 0 if that is negative).
 Tensor cov(Operand x, base::Int ddof = 1);
 Tensor corrcoef(Operand x);  // cov divided by the deviations of both variables: -1 .. 1
 

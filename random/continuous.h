@@ -21,7 +21,7 @@
 
 namespace heddle::random {
 
-// From low up to, not including, high.
+// Uniform numbers from low up to, not including, high.
 Tensor uniform(Operand key, const base::Ints& shape = {}, DType dtype = f32, Operand low = 0.0,
                Operand high = 1.0, const Options& options = {});
 // Mean 0, variance 1. source: inverse of the distribution function, by special::erf_inv. c64 and
@@ -51,7 +51,7 @@ Tensor lognormal(Operand key, Parameter sigma = 1.0, const base::Ints& shape = {
                  DType dtype = f32, const Options& options = {});  // exp(sigma * normal)
 
 Tensor exponential(Operand key, const base::Ints& shape = {}, DType dtype = f32,
-                   const Options& options = {});  // of mean 1
+                   const Options& options = {});  // exponential numbers of mean 1
 Tensor gumbel(Operand key, const base::Ints& shape = {}, DType dtype = f32,
               const Options& options = {});  // -log(-log(u)) of uniform u
 Tensor laplace(Operand key, const base::Ints& shape = {}, DType dtype = f32,
@@ -92,7 +92,7 @@ Tensor gamma(Operand key, Parameter a, const base::Ints& shape = {}, DType dtype
 // The logarithm of Gamma(a, 1), which does not underflow for small a.
 Tensor loggamma(Operand key, Parameter a, const base::Ints& shape = {}, DType dtype = f32,
                 const Options& options = {});
-// From gamma samples. Density x^(a-1) (1-x)^(b-1) / B(a, b) on 0 .. 1; a, b > 0.
+// Density x^(a-1) (1-x)^(b-1) / B(a, b) on 0 .. 1; a, b > 0. It is made of gamma samples.
 Tensor beta(Operand key, Parameter a, Parameter b, const base::Ints& shape = {}, DType dtype = f32,
             const Options& options = {});
 // The sum of df squares of normal numbers: 2 Gamma(df / 2), of mean df; df > 0, of any fraction.
@@ -114,7 +114,7 @@ requires MisplacedShape<T>  //
   static_assert(!sizeof(T), "braces are a shape: write generalized_normal(key, 2.0, {3})");
   return {};
 }
-// In the ball of radius 1 of `d` dimensions and norm p, uniformly: [shape.., d].
+// Uniform points in the ball of radius 1 of `d` dimensions and norm p: [shape.., d].
 Tensor ball(Operand key, base::Int d, double p = 2, const base::Ints& shape = {}, DType dtype = f32,
             const Options& options = {});
 template <class T>

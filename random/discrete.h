@@ -16,10 +16,10 @@
 
 namespace heddle::random {
 
-// From low up to, not including, high, which are C++ integers or integer tensors that broadcast to
-// the shape; low where high <= low. `dtype`: s8 .. s64, u8 .. u64; bounds outside it are clamped,
-// and high may be one past its greatest. A high that is no power of 2 above low leaves a bias of
-// (high - low) / 2^64 (f64-wide dtypes: 2^128).
+// Uniform integers from low up to, not including, high, which are C++ integers or integer tensors
+// that broadcast to the shape; low if high <= low. `dtype`: s8 .. s64, u8 .. u64; bounds outside it
+// are clamped, and high may be one past its greatest. A high that is no power of 2 above low leaves
+// a bias of (high - low) / 2^64 (f64-wide dtypes: 2^128).
 Tensor randint(Operand key, const base::Ints& shape, Operand low, Operand high, DType dtype = s32,
                const Options& options = {});
 

@@ -14,8 +14,8 @@
 
 namespace heddle::special {
 
-Tensor i0(Operand x);  // of order 0
-Tensor i1(Operand x);  // of order 1
+Tensor i0(Operand x);  // the function of order 0
+Tensor i1(Operand x);  // the function of order 1
 // exp(-|x|) i0(x) and exp(-|x|) i1(x), which do not overflow.
 Tensor bessel_i0e(Operand x);
 Tensor bessel_i1e(Operand x);  // exp(-|x|) i1(x), which does not overflow
