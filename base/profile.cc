@@ -43,7 +43,7 @@ struct Log {
   std::vector<std::shared_ptr<ThreadEvents>> threads;
   int profiles = 0;  // how many are going on
   int next_number = 1;
-  std::atomic<int64_t> kept{0}, dropped{0};
+  std::atomic<int64_t> span_count{0}, dropped{0};
 };
 Log& log() {
   static Log& instance = *new Log;
@@ -68,7 +68,7 @@ void forget_all(Log& all) {
     const std::scoped_lock lock(thread->mutex);
     thread->events = {};
   }
-  all.kept = 0;
+  all.span_count = 0;
   all.dropped = 0;
 }
 
@@ -124,7 +124,7 @@ Status write(const std::string& path, Log& all, int64_t start_ns) {
 void keep_event(Activity activity, std::string_view name, std::string_view place, int64_t bytes,
                 int64_t start_ns, int64_t end_ns) {
   Log& all = log();
-  const bool has_room = all.kept.fetch_add(1, std::memory_order_relaxed) < Profile::kMaxSpans;
+  const bool has_room = all.span_count.fetch_add(1, std::memory_order_relaxed) < Profile::kMaxSpans;
   try {
     if (has_room) {
       ThreadEvents& own = of_this_thread();

@@ -7,14 +7,14 @@ namespace {
 
 TEST(FlushSubnormals, HoldsInItsBlockOnly) {
   volatile float tiny = 1e-40f;
-  volatile float kept = tiny * 0.5f;
+  volatile float product = tiny * 0.5f;
   volatile float flushed = 1;
   {
     FlushSubnormals flush;
     flushed = tiny * 0.5f;
   }
   volatile float again = tiny * 0.5f;
-  EXPECT_GT(kept, 0.0f);
+  EXPECT_GT(product, 0.0f);
   EXPECT_GT(again, 0.0f);
 #if defined(__x86_64__) || defined(__aarch64__)
   EXPECT_EQ(flushed, 0.0f);

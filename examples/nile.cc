@@ -108,8 +108,8 @@ int main(int argc, char** argv) {
       },
       log(array<double>({1e4, 1e3})));
   const std::vector<double> fit = exp(best.point).to_vector<double>();
-  Variances fitted = variances(fit[0], fit[1]);
-  Filtered result = program.call<Filtered>(fitted, flow);
+  Variances optimum = variances(fit[0], fit[1]);
+  Filtered result = program.call<Filtered>(optimum, flow);
   double log_likelihood = result.log_likelihood.item<double>();
   std::printf("                     fitted      published\n");
   std::printf("noise variance   %10.1f          15100\n", fit[0]);
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
               best.evaluations);
 
   Counters before = counters();
-  Filtered again = program.call<Filtered>(fitted, flow);
+  Filtered again = program.call<Filtered>(optimum, flow);
   Counters done = counters() - before;
   std::printf(
       "A repeated call: traces %lld, lowerings %lld, compiles %lld, uploads %lld, upload bytes "

@@ -32,15 +32,15 @@ Derived custom_vjp(const FlatFunction& fn, const FlatBody& forward,
   const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   const std::vector<Shape> arguments = types_of(point.leaves);
   const Trace plain = traced(fn, arguments, point.leaves);
-  const Trace kept = traced({fn.what, "", forward, fn.at}, arguments, point.leaves);
-  const size_t results = std::min(plain.results.size(), kept.results.size());
-  require_alike(fn, "what forward gives first", std::span(kept.results).first(results),
+  const Trace forward_trace = traced({fn.what, "", forward, fn.at}, arguments, point.leaves);
+  const size_t results = std::min(plain.results.size(), forward_trace.results.size());
+  require_alike(fn, "what forward gives first", std::span(forward_trace.results).first(results),
                 plain.results, leaf_paths(plain.spec));
-  std::vector<Shape> given(kept.results.begin() + static_cast<std::ptrdiff_t>(results),
-                           kept.results.end());
+  std::vector<Shape> given(forward_trace.results.begin() + static_cast<std::ptrdiff_t>(results),
+                           forward_trace.results.end());
   given.insert(given.end(), plain.results.begin(), plain.results.end());
   const auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
-    return backward(kept.spec, leaves, out);
+    return backward(forward_trace.spec, leaves, out);
   };
   const Trace back = traced({fn.what, "", run, fn.at}, given, {});
   std::vector<std::string> paths;
@@ -49,7 +49,7 @@ Derived custom_vjp(const FlatFunction& fn, const FlatBody& forward,
       paths.push_back(base::cat(" of arg", i, path));
   }
   require_alike(fn, "the cotangent", back.results, arguments, paths);
-  return custom_call(fn, hlo::kCustomVjp, point, {&plain, &kept, &back});
+  return custom_call(fn, hlo::kCustomVjp, point, {&plain, &forward_trace, &back});
 }
 
 }  // namespace heddle::grad_internal

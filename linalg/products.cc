@@ -143,10 +143,10 @@ Tensor vector_norm(Operand x, double order, const AxisList& given, base::Flag ke
       return norm(x, {.order = order, .axes = moved, .keep_dims = keep_dims});
     // Several axes are one long vector: they move to the end and are flattened.
     std::vector<int64_t> stays;
-    Dimensions shape, kept = numbers.dimensions();
+    Dimensions shape, with_ones = numbers.dimensions();
     for (int64_t i = 0; i < rank; ++i) {
       const bool goes = std::ranges::count(moved, i) > 0;
-      if (goes) kept[static_cast<size_t>(i)] = 1;
+      if (goes) with_ones[static_cast<size_t>(i)] = 1;
       if (goes) continue;
       stays.push_back(i);
       shape.push_back(numbers.tensor().dim(i));
@@ -158,7 +158,7 @@ Tensor vector_norm(Operand x, double order, const AxisList& given, base::Flag ke
     order_of_axes.insert(order_of_axes.end(), moved.begin(), moved.end());
     Tensor flat = reshape(transpose(x, order_of_axes), shape);
     Tensor out = norm(flat, {.order = order, .axes = {-1}});
-    return keep_dims ? reshape(out, kept) : out;
+    return keep_dims ? reshape(out, with_ones) : out;
   });
 }
 

@@ -71,12 +71,12 @@ Expr greatest(const Expr& s) {
 std::vector<Expr> lstsq_of(const Expr& a, const Expr& b, double rcond) {
   const Svd factors = svd(a.operand(), false);
   const Expr u = Expr(factors.u), s = Expr(factors.s), vh = Expr(factors.vh);
-  const Expr kept = (s > 0.0) & (s >= greatest(s) * rcond);
-  const Expr inverse = where(kept, 1.0 / where(kept, s, 1.0), 0.0).astype(a.dtype());
+  const Expr is_large = (s > 0.0) & (s >= greatest(s) * rcond);
+  const Expr inverse = where(is_large, 1.0 / where(is_large, s, 1.0), 0.0).astype(a.dtype());
   const Expr x = product(adjoint(vh), column(inverse) * product(adjoint(u), b));
   const Expr error = abs(product(a, x) - b);
   const Expr residuals = sum((error * error).operand(), {.axes = {-2}});
-  const Expr rank = sum(kept.astype(s32).operand(), {.axes = {-1}});
+  const Expr rank = sum(is_large.astype(s32).operand(), {.axes = {-1}});
   return {x, residuals, rank, s};
 }
 
@@ -202,8 +202,8 @@ Tensor matrix_rank(Operand operand, std::optional<double> rtol) {
   const Expr a = matrices_of("a", operand);
   return as_program("linalg::matrix_rank", [&]() -> std::vector<Expr> {
     const Expr s = svdvals(a.operand());
-    const Expr kept = s > greatest(s) * rtol.value_or(default_tolerance(a));
-    return {Expr(sum(kept.astype(s32).operand(), {.axes = {-1}}))};
+    const Expr is_large = s > greatest(s) * rtol.value_or(default_tolerance(a));
+    return {Expr(sum(is_large.astype(s32).operand(), {.axes = {-1}}))};
   })[0];
 }
 

@@ -44,9 +44,9 @@ SetResult set_of(std::string_view op, const Operand& left, const Operand& right,
     if (n == 0) return std::vector<Tensor>{broadcast_to(filler, {size}), zeros({}, s32)};
     UniqueResult u = unique(all.operand(), n);
     Expr values(u.values);
-    Expr kept = (Expr(u.counts) > 0) & (values == values) & keep(values, x, y);
-    Expr number = sum(kept.astype(s32), {});
-    Expr order(nonzero(kept.operand(), size));
+    Expr is_member = (Expr(u.counts) > 0) & (values == values) & keep(values, x, y);
+    Expr number = sum(is_member.astype(s32), {});
+    Expr order(nonzero(is_member.operand(), size));
     Expr found(take(values.operand(), order.operand()));
     Expr is_place = Expr(iota(s32, {size}, 0)) < number;
     return std::vector<Tensor>{where(is_place, found, Expr(filler)).tensor(), number.tensor()};

@@ -79,11 +79,11 @@ void print_disk_cache() {
   }
   const auto size = runtime::DiskCache(*options).size();
   const bool is_there = size.ok() || size.status().code() == StatusCode::kNotFound;
-  const runtime::DiskCache::Size held = size.ok() ? *size : runtime::DiskCache::Size();
+  const runtime::DiskCache::Size total = size.ok() ? *size : runtime::DiskCache::Size();
   std::printf(
       "disk cache      %s: %lld programs, %lld bytes of at most %lld%s%s\n",
-      options->folder.c_str(), static_cast<long long>(held.files),
-      static_cast<long long>(held.bytes), static_cast<long long>(options->capacity_bytes),
+      options->folder.c_str(), static_cast<long long>(total.files),
+      static_cast<long long>(total.bytes), static_cast<long long>(options->capacity_bytes),
       is_there ? "" : "; not usable: ", is_there ? "" : base::message_of(size.status()).c_str());
 }
 

@@ -53,9 +53,9 @@ class PipelineRun {
       const base::Span span(base::Activity::kPass, pass.name);
       return pass.run(module_);
     }();
-    const std::string prefix =
-        base::cat(pass.name, ": ");  // passes that others call too have it
-    if (!now.ok()) (void)write();    // what came before it
+    // Passes that others call too have this prefix already.
+    const std::string prefix = base::cat(pass.name, ": ");
+    if (!now.ok()) (void)write();  // the module before the pass
     if (!now.ok() && base::message_of(now.status()).starts_with(prefix)) return now.status();
     if (!now.ok()) return base::annotate(now.status(), prefix);
     module_ = *std::move(now);

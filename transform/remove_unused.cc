@@ -18,7 +18,7 @@ using hlo::ComputationId;
 using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
-using Kept = std::vector<bool>;  // by element of a tuple; empty for other shapes
+using Mask = std::vector<bool>;  // by element of a tuple; empty for other shapes
 
 // Writes the live part of one computation.
 class Remover {
@@ -36,7 +36,7 @@ class Remover {
   }
 
  private:
-  [[nodiscard]] Kept kept(InstructionId old) const { return live_.elements(id_, old); }
+  [[nodiscard]] Mask mask_of(InstructionId old) const { return live_.elements(id_, old); }
 
   Instruction written(InstructionId i) {
     Instruction now = to_.mapped(i);
@@ -47,17 +47,17 @@ class Remover {
       now.operands = tuple_operands(i, old);
     } else if (old.opcode == Opcode::kGetTupleElement) {
       auto index = static_cast<size_t>(old.attrs.get<hlo::TupleIndexAttrs>().index);
-      now.attrs = hlo::TupleIndexAttrs{.index = rank_in(kept(old.operands[0]), index)};
+      now.attrs = hlo::TupleIndexAttrs{.index = rank_in(mask_of(old.operands[0]), index)};
     } else if (shrinks_with_callee(module_.from(), old)) {
       now.operands = region_operands(i, old);
     }
     if (old.opcode == Opcode::kScan) now.attrs = scan_attrs(i, old);
-    shrink(now, kept(i));
+    shrink(now, mask_of(i));
     return now;
   }
 
   std::vector<InstructionId> tuple_operands(InstructionId i, const Instruction& old) const {
-    Kept elements = kept(i);
+    Mask elements = mask_of(i);
     std::vector<InstructionId> operands;
     for (size_t e = 0; e < elements.size(); ++e) {
       if (elements[e]) operands.push_back(to_[old.operands[e]]);
@@ -78,7 +78,7 @@ class Remover {
   }
 
   std::vector<InstructionId> region_operands(InstructionId i, const Instruction& old) {
-    if (old.opcode == Opcode::kWhile) return {with_elements(old.operands[0], kept(i))};
+    if (old.opcode == Opcode::kWhile) return {with_elements(old.operands[0], mask_of(i))};
     std::vector<InstructionId> operands;
     if (old.opcode == Opcode::kConditional) {
       operands.push_back(to_[old.operands[0]]);
@@ -104,7 +104,7 @@ class Remover {
   [[nodiscard]] hlo::ScanAttrs scan_attrs(InstructionId i, const Instruction& old) const {
     auto attrs = old.attrs.get<hlo::ScanAttrs>();
     if (!shrinks_with_callee(module_.from(), old)) return attrs;
-    Kept elements = kept(i);
+    Mask elements = mask_of(i);
     auto carries = elements.end() - static_cast<std::ptrdiff_t>(attrs.num_carries);
     attrs.num_carries = std::count(carries, elements.end(), true);
     return attrs;
@@ -112,8 +112,8 @@ class Remover {
 
   // The new value of `old` with exactly these of its elements: the value itself if it has just
   // these.
-  InstructionId with_elements(InstructionId old, const Kept& wanted) {
-    Kept has = kept(old);
+  InstructionId with_elements(InstructionId old, const Mask& wanted) {
+    Mask has = mask_of(old);
     if (has == wanted) return to_[old];
     std::vector<InstructionId> elements;
     std::vector<Shape> shapes;
@@ -129,7 +129,7 @@ class Remover {
     return to_.builder().append(std::move(tuple));
   }
 
-  InstructionId element(InstructionId old, size_t e, const Kept& has) {
+  InstructionId element(InstructionId old, size_t e, const Mask& has) {
     const Instruction& value = to_.old(old);
     if (value.opcode == Opcode::kTuple) return to_[value.operands[e]];
     Instruction get;

@@ -14,13 +14,13 @@ namespace {
 // From a list with one item for each leaf, the items of the kept elements. Any other list stays as
 // it is.
 template <class List>
-List shrink_leaves(const List& leaves, const Shape& shape, const std::vector<bool>& kept) {
+List shrink_leaves(const List& leaves, const Shape& shape, const std::vector<bool>& mask) {
   if (leaves.size() != leaf_count(shape)) return leaves;
   List out;
   auto at = leaves.begin();
-  for (size_t i = 0; i < kept.size(); ++i) {
+  for (size_t i = 0; i < mask.size(); ++i) {
     auto end = at + static_cast<std::ptrdiff_t>(leaf_count(shape.elements()[i]));
-    if (kept[i]) out.insert(out.end(), at, end);
+    if (mask[i]) out.insert(out.end(), at, end);
     at = end;
   }
   return out;
@@ -36,39 +36,39 @@ void shrink_config(hlo::Instruction& instruction) {
 
 }  // namespace
 
-Shape shrink(const Shape& shape, const std::vector<bool>& kept) {
+Shape shrink(const Shape& shape, const std::vector<bool>& mask) {
   if (!shape.is_tuple()) return shape;
   std::vector<Shape> elements;
-  for (size_t i = 0; i < kept.size(); ++i) {
-    if (kept[i]) elements.push_back(shape.elements()[i]);
+  for (size_t i = 0; i < mask.size(); ++i) {
+    if (mask[i]) elements.push_back(shape.elements()[i]);
   }
   return Shape::tuple(std::move(elements));
 }
 
 hlo::Sharding shrink(const hlo::Sharding& sharding, const Shape& shape,
-                     const std::vector<bool>& kept) {
+                     const std::vector<bool>& mask) {
   if (sharding.type != hlo::Sharding::Type::kTuple) return sharding;
   hlo::Sharding out = sharding;
-  out.tuple = shrink_leaves(sharding.tuple, shape, kept);
+  out.tuple = shrink_leaves(sharding.tuple, shape, mask);
   return out;
 }
 
-void shrink(hlo::Instruction& instruction, const std::vector<bool>& kept) {
-  if (std::ranges::find(kept, false) == kept.end()) return;
+void shrink(hlo::Instruction& instruction, const std::vector<bool>& mask) {
+  if (std::ranges::find(mask, false) == mask.end()) return;
   if (instruction.extras.has_value()) {
     hlo::InstructionExtras& extras = instruction.extras.mutate();
     if (extras.sharding.has_value()) {
-      extras.sharding = base::Box<hlo::Sharding>(shrink(*extras.sharding, instruction.shape, kept));
+      extras.sharding = base::Box<hlo::Sharding>(shrink(*extras.sharding, instruction.shape, mask));
     }
     extras.parameter_replication =
-        shrink_leaves(extras.parameter_replication, instruction.shape, kept);
+        shrink_leaves(extras.parameter_replication, instruction.shape, mask);
     shrink_config(instruction);
   }
-  instruction.shape = shrink(instruction.shape, kept);
+  instruction.shape = shrink(instruction.shape, mask);
 }
 
-int64_t rank_in(const std::vector<bool>& kept, size_t element) {
-  return std::count(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(element), true);
+int64_t rank_in(const std::vector<bool>& mask, size_t element) {
+  return std::count(mask.begin(), mask.begin() + static_cast<std::ptrdiff_t>(element), true);
 }
 
 }  // namespace heddle::transform

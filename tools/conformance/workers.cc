@@ -36,25 +36,25 @@ int work(const WorkerOptions& options, const CompareCase& compare, int64_t start
 }
 
 // The messages of a worker until it fell silent.
-struct Heard {
+struct WorkerState {
   int64_t next = 0;      // the number of the case after the last one that began
   bool pending = false;  // that case has no outcome
   std::string name;
   std::string error;
 };
 
-void hear(Child& worker, const ReportCase& report, Heard& heard) {
+void read_messages(Child& worker, const ReportCase& report, WorkerState& state) {
   while (const std::optional<std::string> line = worker.line()) {
     if (line->starts_with("= ")) {
-      heard.pending = false;
-      report(heard.name, {static_cast<Agreement>((*line)[2] - '0'), line->substr(4)}, false);
+      state.pending = false;
+      report(state.name, {static_cast<Agreement>((*line)[2] - '0'), line->substr(4)}, false);
     } else if (line->starts_with("! ")) {
-      heard.error = line->substr(2);
+      state.error = line->substr(2);
     } else {
       const size_t space = line->find(' ');
-      heard.next = std::stoll(line->substr(0, space)) + 1;
-      heard.name = line->substr(space + 1);
-      heard.pending = true;
+      state.next = std::stoll(line->substr(0, space)) + 1;
+      state.name = line->substr(space + 1);
+      state.pending = true;
     }
   }
 }
@@ -63,14 +63,14 @@ void hear(Child& worker, const ReportCase& report, Heard& heard) {
 
 Status run_in_workers(const WorkerOptions& options, const CompareCase& compare,
                       const ReportCase& report) {
-  for (Heard heard;;) {
-    Child worker([&](int to) { return work(options, compare, heard.next, to); }, options.silence_s);
+  for (WorkerState state;;) {
+    Child worker([&](int to) { return work(options, compare, state.next, to); }, options.silence_s);
     if (!worker.is_made()) return base::internal_error("no worker can be made");
-    heard.pending = false;
-    hear(worker, report, heard);
-    if (!heard.error.empty()) return base::invalid_argument(heard.error);
-    if (!heard.pending) return {};
-    report(heard.name, {Agreement::kSkipped, worker.fate()}, true);
+    state.pending = false;
+    read_messages(worker, report, state);
+    if (!state.error.empty()) return base::invalid_argument(state.error);
+    if (!state.pending) return {};
+    report(state.name, {Agreement::kSkipped, worker.fate()}, true);
   }
 }
 
