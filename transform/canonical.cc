@@ -256,7 +256,8 @@ class Canonicalizer {
 
   // Appends the computation, or finds the equal one that is there.
   ComputationId add(Computation computation) {
-    if constexpr (kKeep == Keep::kWords) return into_.add(std::move(computation));
+    if (kKeep == Keep::kWords || from_.computations.size() == 1)
+      return into_.add(std::move(computation));
     auto [found, fresh] = by_hash_.try_emplace(hlo::hash_of(computation));
     for (ComputationId id : found->second) {
       if (hlo::equal(into_.at(id), computation)) return id;

@@ -78,7 +78,7 @@ bool Parser::read_attrs(Scope& scope, Draft& draft, bool with_attributes) {
   if (opcode == Opcode::kParameter || opcode == Opcode::kConstant) {
     return !with_attributes || read_attributes(scope, draft, {}, nullptr);
   }
-  return visit_attrs(opcode, Attrs(), [&]<class Struct>(const Struct&) {
+  return visit_struct(opcode, [&]<class Struct>(std::type_identity<Struct>) {
     return read_struct<Struct>(scope, draft, with_attributes);
   });
 }
