@@ -267,8 +267,8 @@ bool Parser::append(Scope& scope, Draft& draft, std::string_view name, Instructi
   return true;
 }
 
-// Types are values: an op that takes in large ones would copy them. get-tuple-element takes out
-// one.
+// Every op goes through the types that it takes in, and large ones cost much. get-tuple-element
+// takes out one.
 bool Parser::charge(const Scope& scope, const Draft& draft) {
   const Instruction& instruction = draft.instruction;
   if (++instructions_ > limits_.instructions) {
