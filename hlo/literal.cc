@@ -36,6 +36,10 @@ struct Literal::Storage {
   ~Storage() { free_block(block, block_bytes); }
 };
 
+Literal::Literal(const Literal&) = default;
+Literal& Literal::operator=(const Literal&) = default;
+Literal::~Literal() = default;
+
 Literal::Literal(Shape shape) : shape_(std::move(shape)) {
   if (shape_.is_array()) {
     storage_ = std::make_shared<Storage>(static_cast<size_t>(byte_size()));

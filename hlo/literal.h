@@ -22,9 +22,9 @@ class Literal {
  public:
   Literal() = default;            // invalid: of no shape
   explicit Literal(Shape shape);  // an array of zeros, a tuple of such, a token
-  ~Literal() = default;
-  Literal(const Literal&) = default;
-  Literal& operator=(const Literal&) = default;
+  ~Literal();
+  Literal(const Literal&);
+  Literal& operator=(const Literal&);
   // The other one keeps its shape and has no value: reading it is an error that says so.
   Literal(Literal&& from) noexcept
       : shape_(from.shape_),
