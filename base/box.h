@@ -1,5 +1,7 @@
-// Box<T>: a T on the heap that copies, compares and moves like a T. Reading an empty one gives T{};
-// it equals only another empty one. It is for rare, large members, and takes 8 bytes when unused.
+// Box<T>: a T on the heap that compares like a T. Copies share it until one of them is written to
+// (copy on write). Reading an empty one gives T{}; it equals only another empty one. It is for rare,
+// large members of objects that are copied often: a copy costs a pointer, and instantiates no copy
+// of T.
 #pragma once
 
 #include <memory>
@@ -13,14 +15,7 @@ template <class T>
 class Box {
  public:
   Box() = default;
-  explicit Box(T value) : value_(std::make_unique<T>(std::move(value))) {}
-  Box(const Box& other) : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
-  Box(Box&&) noexcept = default;
-  Box& operator=(const Box& other) {
-    if (this != &other) value_ = other.value_ ? std::make_unique<T>(*other.value_) : nullptr;
-    return *this;
-  }
-  Box& operator=(Box&&) noexcept = default;
+  explicit Box(T value) : value_(std::make_shared<T>(std::move(value))) {}
 
   [[nodiscard]] bool has_value() const { return value_ != nullptr; }
   [[nodiscard]] const T& get() const {
@@ -30,20 +25,24 @@ class Box {
   const T* operator->() const { return &get(); }
   const T& operator*() const { return get(); }
 
-  // The value to write to, made on first use.
+  // The value to write to, made on first use; this box's own from then on.
   T& mutate() {
-    if (!value_) value_ = std::make_unique<T>();
+    if (!value_) {
+      value_ = std::make_shared<T>();
+    } else if (value_.use_count() != 1) {
+      value_ = std::make_shared<T>(*value_);
+    }
     return *value_;
   }
   void reset() { value_.reset(); }
 
   friend bool operator==(const Box& a, const Box& b) {
-    if (!a.value_ || !b.value_) return !a.value_ && !b.value_;
-    return *a.value_ == *b.value_;
+    if (a.value_ == b.value_) return true;
+    return a.value_ && b.value_ && *a.value_ == *b.value_;
   }
 
  private:
-  std::unique_ptr<T> value_;
+  std::shared_ptr<T> value_;  // written to where it has one owner
 };
 
 template <class T>

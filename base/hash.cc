@@ -3,8 +3,6 @@
 namespace heddle::base {
 namespace {
 
-uint64_t rotate_left(uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
-
 uint64_t finalise(uint64_t k) {
   k ^= k >> 33;
   k *= 0xff51afd7ed558ccdull;
@@ -14,16 +12,6 @@ uint64_t finalise(uint64_t k) {
 }
 
 }  // namespace
-
-void Hasher::add_word(uint64_t word) {
-  constexpr uint64_t kC1 = 0x87c37b91114253d5ull;
-  constexpr uint64_t kC2 = 0x4cf5ad432745937full;
-  a_ ^= rotate_left(word * kC1, 31) * kC2;
-  a_ = (rotate_left(a_, 27) + b_) * 5 + 0x52dce729;
-  b_ ^= rotate_left(word * kC2, 33) * kC1;
-  b_ = (rotate_left(b_, 31) + a_) * 5 + 0x38495ab5;
-  ++count_;
-}
 
 void Hasher::add_bytes(const void* data, size_t size_bytes) {
   const char* bytes = static_cast<const char*>(data);

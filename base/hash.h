@@ -4,6 +4,8 @@
 // Appleby), x64 128-bit form.
 #pragma once
 
+#include <atomic>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <cstring>
@@ -34,7 +36,15 @@ struct HashOfHash {
 // Collects values in order; digest() gives their hash.
 class Hasher {
  public:
-  void add_word(uint64_t word);
+  void add_word(uint64_t word) {
+    constexpr uint64_t kC1 = 0x87c37b91114253d5ull;
+    constexpr uint64_t kC2 = 0x4cf5ad432745937full;
+    a_ ^= std::rotl(word * kC1, 31) * kC2;
+    a_ = (std::rotl(a_, 27) + b_) * 5 + 0x52dce729;
+    b_ ^= std::rotl(word * kC2, 33) * kC1;
+    b_ = (std::rotl(b_, 31) + a_) * 5 + 0x38495ab5;
+    ++count_;
+  }
   void add_bytes(const void* data, size_t size_bytes);
   [[nodiscard]] Hash128 digest() const;
 
@@ -42,6 +52,29 @@ class Hasher {
   uint64_t a_ = 0x9368e53c2f6af274ull;
   uint64_t b_ = 0x586dcd208f7cd3fdull;
   uint64_t count_ = 0;
+};
+
+// A hash that the first thread to ask computes and all read from then on.
+class KeptHash {
+ public:
+  template <class Compute>
+  Hash128 get(const Compute& compute) const {
+    if (state_.load(std::memory_order_acquire) == State::kReady) return hash_;
+    const Hash128 hash = compute();
+    State none = State::kNone;
+    if (state_.compare_exchange_strong(none, State::kBeingWritten, std::memory_order_relaxed)) {
+      hash_ = hash;
+      state_.store(State::kReady, std::memory_order_release);
+    }
+    return hash;
+  }
+  // Only where no other thread asks.
+  void reset() { state_.store(State::kNone, std::memory_order_relaxed); }
+
+ private:
+  enum class State : uint8_t { kNone, kBeingWritten, kReady };
+  mutable std::atomic<State> state_ = State::kNone;
+  mutable Hash128 hash_;
 };
 
 // hash_value(hasher, x) for numbers, enums, text, vectors and structs with kFields.

@@ -1,10 +1,10 @@
 // Joining text: cat(1, " of ", x) and join(list, ",").
 #pragma once
 
-#include <charconv>
 #include <concepts>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace heddle::base {
 
@@ -17,19 +17,21 @@ void append_to(std::string& out, T b) {
   out.append(b ? "true" : "false");
 }
 
+void append_number(std::string& out, long long value);
+void append_number(std::string& out, unsigned long long value);
+void append_number(std::string& out, float value);
+void append_number(std::string& out, double value);
+void append_number(std::string& out, long double value);
+
 template <std::integral T>
 requires(!std::same_as<T, bool> && !std::same_as<T, char>) void append_to(std::string& out,
                                                                           T value) {
-  char buffer[24];
-  auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
-  out.append(buffer, result.ptr);
+  using Wide = std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>;
+  append_number(out, static_cast<Wide>(value));
 }
-
 template <std::floating_point T>
 void append_to(std::string& out, T value) {
-  char buffer[64];
-  auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
-  out.append(buffer, result.ptr);
+  append_number(out, value);
 }
 
 // Whatever has to_string(): shapes, dtypes, ids.

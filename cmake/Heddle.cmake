@@ -118,25 +118,60 @@ function(heddle_compile_protos target)
       DEPENDS ${ARGN} protobuf::protoc
       COMMENT "protoc ${path}"
       VERBATIM)
-    set_source_files_properties(${stem}.cc PROPERTIES COMPILE_OPTIONS -w)
+    set_source_files_properties(${stem}.cc PROPERTIES COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON)
     target_sources(${target} PRIVATE ${stem}.cc ${stem}.h)
   endforeach()
   heddle_read_protos(${target})
 endfunction()
 
-# Precompiled headers of all test programs, which halve what tests cost to compile: heddle_pch has heddle.h, for the folders
-# whose tests trace; heddle_gtest_pch has GoogleTest alone, for those below, which a change of a higher header leaves as they are.
-function(heddle_test_pch target)
+# Precompiled headers, which halve what most files cost to compile. In libraries: heddle_hlo_pch has the IR, for the folders below
+# trace/; heddle_trace_pch has Tensor too, for those above. In test programs: heddle_pch has heddle.h, for the folders whose tests
+# trace; heddle_gtest_pch has GoogleTest alone, for those below, which a change of a higher header leaves as they are.
+# OPTIONS: the function that gives a target the compile options of those that share the header.
+function(heddle_make_pch target options)
   if(TARGET ${target})
     return()
   endif()
   set(source ${PROJECT_BINARY_DIR}/${target}.cc)
   file(CONFIGURE OUTPUT ${source} CONTENT "// holds a precompiled header\n")
   add_library(${target} OBJECT ${source})
-  target_link_libraries(${target} PRIVATE GTest::gmock)
   target_include_directories(${target} PRIVATE ${HEDDLE_INCLUDE_DIR})
-  heddle_test_options(${target})
-  target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${ARGN})
+  cmake_language(CALL ${options} ${target})
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+endfunction()
+
+function(heddle_test_pch target)
+  heddle_make_pch(${target} heddle_test_options <gmock/gmock.h> <gtest/gtest.h> ${ARGN})
+  target_link_libraries(${target} PRIVATE GTest::gmock)
+endfunction()
+
+# As ccache asks of precompiled headers.
+function(heddle_cache_pch target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_LAUNCHER)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+endfunction()
+
+function(heddle_library_options target)
+  heddle_compile_options(${target})
+  target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
+  target_link_libraries(${target} PRIVATE Threads::Threads)
+  heddle_cache_pch(${target})
+endfunction()
+
+# A part of another project is compiled without: its options may differ from file to file.
+function(heddle_library_pch target folder)
+  if(NOT PROJECT_IS_TOP_LEVEL OR folder STREQUAL base)
+    return()
+  endif()
+  set(headers <algorithm> <cmath> <functional> <map> <mutex> <optional> <unordered_map> <variant> "\"heddle/hlo/module.h\"")
+  set(pch heddle_hlo_pch)
+  if(NOT folder MATCHES "^(hlo|placeholder|transform|runtime|pjrt|cpu)$")
+    set(pch heddle_trace_pch)
+    list(APPEND headers "\"heddle/trace/operand.h\"" "\"heddle/trace/tensor.h\"")
+  endif()
+  heddle_make_pch(${pch} heddle_library_options ${headers})
+  target_precompile_headers(${target} REUSE_FROM ${pch})
 endfunction()
 
 # Tests run once for each time that they are compiled: little optimisation.
@@ -149,9 +184,7 @@ function(heddle_test_options target)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_link_libraries(${target} PRIVATE Threads::Threads)
   heddle_without_disk_cache(${target})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_LAUNCHER)
-    target_compile_options(${target} PRIVATE -fpch-preprocess)  # as ccache asks
-  endif()
+  heddle_cache_pch(${target})
 endfunction()
 
 # Tests and benchmarks compile what they compile, and leave the user's files alone, unless HEDDLE_CACHE is set.
@@ -201,8 +234,8 @@ function(heddle_library name)
     set(scope PUBLIC)
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PRIVATE ${ARG_PRIVATE})
-    heddle_compile_options(${target})
-    target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
+    heddle_library_options(${target})
+    heddle_library_pch(${target} ${name})
     if(protos)
       heddle_compile_protos(${target} ${protos})
     endif()
@@ -240,19 +273,19 @@ function(heddle_jit)
   # Kernels for each instruction set; which of them runs is decided where they run.
   set(kernels ${PROJECT_SOURCE_DIR}/cpu/kernels)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/fft_avx512.cc PROPERTIES COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/fft_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512;${HEDDLE_MAY_FUSE}")
-    set_source_files_properties(${kernels}/matmul_avx2.cc ${kernels}/fft_avx2.cc PROPERTIES COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/matmul_avx2.cc ${kernels}/fft_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-mavx2;-mfma;${HEDDLE_MAY_FUSE}")
-    set_source_files_properties(${kernels}/direct_avx2.cc PROPERTIES COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/direct_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-O3;-mavx2;-fno-math-errno;-fno-trapping-math")
   else()
     set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/matmul_avx2.cc ${kernels}/fft_avx512.cc
       ${kernels}/fft_avx2.cc ${kernels}/direct_avx2.cc PROPERTIES HEADER_FILE_ONLY ON)
   endif()
-  set_source_files_properties(${kernels}/direct_generic.cc PROPERTIES COMPILE_OPTIONS
+  set_source_files_properties(${kernels}/direct_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
     "-O3;-fno-math-errno;-fno-trapping-math")
-  set_source_files_properties(${kernels}/matmul_generic.cc ${kernels}/fft_generic.cc PROPERTIES COMPILE_OPTIONS
+  set_source_files_properties(${kernels}/matmul_generic.cc ${kernels}/fft_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
     "${HEDDLE_MAY_FUSE}")
   find_package(LLVM 19.1 QUIET CONFIG)
   heddle_build_digest()
@@ -359,6 +392,8 @@ function(heddle_tool)
   if(sources)
     add_library(heddle_tools STATIC ${sources})
     heddle_compile_options(heddle_tools)
+    heddle_cache_pch(heddle_tools)
+    target_precompile_headers(heddle_tools PRIVATE <CLI/CLI.hpp> "\"heddle/heddle.h\"")
     target_link_libraries(heddle_tools PUBLIC heddle CLI11::CLI11 PRIVATE ZLIB::ZLIB)
     if(protos)
       heddle_compile_protos(heddle_tools ${protos})

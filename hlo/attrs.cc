@@ -1,16 +1,33 @@
 #include "heddle/hlo/attrs.h"
 
-namespace heddle::hlo {
+#include <cstdio>
+#include <cstdlib>
 
-bool fits(Opcode opcode, const Attrs& attrs) {
-  switch (opcode) {
-#define HEDDLE_OP(enumerator, text, Struct, operands, called, traits) \
-  case Opcode::enumerator:                                            \
-    return attrs.holds<Struct>();
+namespace heddle::hlo {
+namespace {
+
+// By opcode.
+constexpr const char* kStructs[] = {
+#define HEDDLE_OP(enumerator, text, Struct, operands, called, traits) #Struct,
 #include "heddle/hlo/opcodes.def"
 #undef HEDDLE_OP
-  }
-  return false;
+};
+
+}  // namespace
+
+void Attrs::wrong_struct(AttrsTag wanted) const {
+  std::fprintf(stderr, "bug in heddle: an instruction has %s and is read for %s\n",
+               kStructs[static_cast<size_t>(tag())], kStructs[static_cast<size_t>(wanted)]);
+  std::abort();
+}
+
+bool fits(Opcode opcode, const Attrs& attrs) {
+  static constexpr AttrsTag kTags[] = {
+#define HEDDLE_OP(enumerator, text, Struct, operands, called, traits) attrs_tag<Struct>(),
+#include "heddle/hlo/opcodes.def"
+#undef HEDDLE_OP
+  };
+  return attrs.tag() == kTags[static_cast<size_t>(opcode)];
 }
 
 void hash_value(base::Hasher& hasher, const Sharding& sharding) {

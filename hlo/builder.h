@@ -39,6 +39,8 @@ class ComputationBuilder {
   // here already.
   InstructionId append(Instruction instruction);
 
+  void reserve(size_t instructions) { computation_.instructions.reserve(instructions); }
+
   [[nodiscard]] const Instruction& at(InstructionId id) const { return computation_.at(id); }
   [[nodiscard]] Instruction& mutable_at(InstructionId id) {
     return computation_.instructions[id.value];

@@ -6,8 +6,8 @@
 #include <new>
 #include <stdexcept>
 
-#include "heddle/hlo/blocks.h"
 #include "heddle/hlo/array_memory.h"
+#include "heddle/hlo/blocks.h"
 
 namespace heddle {
 
@@ -19,6 +19,7 @@ struct Literal::Storage {
   size_t block_bytes = 0;
   std::shared_ptr<const void> lender;  // keeps borrowed bytes alive
   bool elided = false;
+  base::KeptHash hash;  // of the bytes, where they are many and its own
 
   // Aligned here: aligned_alloc() is three times slower than malloc() for the few bytes of a loop's
   // scalars.
@@ -34,6 +35,10 @@ struct Literal::Storage {
   Storage& operator=(const Storage&) = delete;
   ~Storage() { free_block(block, block_bytes); }
 };
+
+Literal::Literal(const Literal&) = default;
+Literal& Literal::operator=(const Literal&) = default;
+Literal::~Literal() = default;
 
 Literal::Literal(Shape shape) : shape_(std::move(shape)) {
   if (shape_.is_array()) {
@@ -120,7 +125,10 @@ const std::byte* Literal::bytes() const {
 }
 
 std::byte* Literal::mutable_bytes() {
-  if (is_unique()) return storage_->own;
+  if (is_unique()) {
+    storage_->hash.reset();
+    return storage_->own;
+  }
   if (!storage_) refuse_moved_from(shape_);
   auto fresh = std::make_shared<Storage>(static_cast<size_t>(byte_size()));
   if (storage_ && storage_->data != nullptr) {
@@ -177,12 +185,27 @@ bool operator==(const Literal& a, const Literal& b) {
   return size == 0 || std::memcmp(a.bytes(), b.bytes(), size) == 0;
 }
 
+void Literal::hash_bytes(base::Hasher& hasher) const {
+  constexpr size_t kFew = 64;
+  const auto size = static_cast<size_t>(byte_size());
+  const std::byte* data = bytes();
+  if (size <= kFew) return hasher.add_bytes(data, size);
+  const auto whole = [&] {
+    base::Hasher of_bytes;
+    of_bytes.add_bytes(data, size);
+    return of_bytes.digest();
+  };
+  // A lender may change what it lends.
+  const bool is_own = storage_->own != nullptr;
+  hash_value(hasher, is_own ? storage_->hash.get(whole) : whole());
+}
+
 void hash_value(base::Hasher& hasher, const Literal& literal) {
   hash_value(hasher, literal.shape());
   if (literal.is_tuple()) {
     hash_value(hasher, literal.elements());
   } else if (literal.shape().is_array() && !literal.is_elided()) {
-    hasher.add_bytes(literal.bytes(), static_cast<size_t>(literal.byte_size()));
+    literal.hash_bytes(hasher);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heddle/base/status.h"
@@ -21,6 +22,20 @@ class Literal {
  public:
   Literal() = default;            // invalid: of no shape
   explicit Literal(Shape shape);  // an array of zeros, a tuple of such, a token
+  ~Literal();
+  Literal(const Literal&);
+  Literal& operator=(const Literal&);
+  // The other one keeps its shape and has no value: reading it is an error that says so.
+  Literal(Literal&& from) noexcept
+      : shape_(from.shape_),
+        storage_(std::move(from.storage_)),
+        elements_(std::move(from.elements_)) {}
+  Literal& operator=(Literal&& from) noexcept {
+    shape_ = from.shape_;
+    storage_ = std::move(from.storage_);
+    elements_ = std::move(from.elements_);
+    return *this;
+  }
 
   static Literal tuple(std::vector<Literal> elements);
 
@@ -55,7 +70,8 @@ class Literal {
   [[nodiscard]] int64_t byte_size() const { return shape_.byte_size(); }
   [[nodiscard]] int64_t element_count() const { return shape_.element_count(); }
 
-  // Of an array: its bytes. mutable_bytes() first makes them this literal's own.
+  // Of an array: its bytes. mutable_bytes() first makes them this literal's own; its pointer is for
+  // writing until the literal is copied, hashed or read by another thread.
   [[nodiscard]] const std::byte* bytes() const;
   [[nodiscard]] std::byte* mutable_bytes();
   // No other literal shares the bytes, and they are not borrowed: writing costs no copy.
@@ -95,17 +111,17 @@ class Literal {
 
   // Same type and the same bytes (NaN equals a NaN of the same bits; -0 differs from +0).
   friend bool operator==(const Literal& a, const Literal& b);
+  // A hash of the type and the bytes. That of many bytes is computed once, whoever shares them.
+  friend void hash_value(base::Hasher& hasher, const Literal& literal);
 
  private:
   struct Storage;
   void write(const void* data, size_t size_bytes);
+  void hash_bytes(base::Hasher& hasher) const;
 
   Shape shape_;
   std::shared_ptr<Storage> storage_;  // null: of a tuple, a token or nothing
   std::vector<Literal> elements_;
 };
-
-// Hash of the type and the bytes.
-void hash_value(base::Hasher& hasher, const Literal& literal);
 
 }  // namespace heddle

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "heddle/base/arithmetic.h"
+#include "heddle/hlo/internal/shape_table.h"
 
 namespace heddle {
 namespace {
@@ -61,49 +61,57 @@ Status check_nested(const Shape& shape, int depth) {
 
 }  // namespace
 
+const Shape::Record& Shape::Record::invalid() {
+  static const Record& none = *[] {
+    auto* record = new Record;  // never destroyed, as other records that are not counted
+    return record->type = record;
+  }();
+  return none;
+}
+
+Shape::Shape(const Parts& parts)
+    : record_(parts.dtype == DType::kInvalid && parts.dimensions.empty() && parts.elements.empty()
+                  ? nullptr
+                  : ShapeTable::record_of(parts)) {}
+
+Shape::Shape(DType dtype, std::vector<int64_t> dimensions)
+    : Shape(Parts{.dtype = dtype, .dimensions = dimensions}) {}
+
+Shape::Shape(DType dtype, std::initializer_list<int64_t> dimensions)
+    : Shape(Parts{.dtype = dtype, .dimensions = {dimensions.begin(), dimensions.size()}}) {}
+
 Shape Shape::tuple(std::vector<Shape> elements) {
-  Shape shape(DType::kTuple, {});
-  shape.elements_ = std::move(elements);
-  return shape;
+  return Shape(Parts{.dtype = DType::kTuple, .elements = elements});
 }
 
 Shape Shape::buffer(Shape element) {
-  Shape shape(DType::kBuffer, {});
-  shape.elements_.push_back(std::move(element));
-  return shape;
+  return Shape(Parts{.dtype = DType::kBuffer, .elements = {&element, 1}});
 }
 
-int64_t Shape::element_count() const {
-  int64_t count = 1;
-  for (int64_t size : dimensions_) count *= size;
-  return count;
-}
+void Shape::drop() const { ShapeTable::drop(record_); }
 
-int64_t Shape::byte_size() const {
-  if (is_array()) return element_count() * storage_bytes(dtype_);
-  int64_t bytes = 0;
-  for (const Shape& element : elements_) bytes = saturating_add(bytes, element.byte_size());
-  return bytes;
+Shape::Parts Shape::parts() const {
+  return {dtype(), dynamic_dimensions(), dimensions(), elements(),
+          has_layout() ? &layout() : nullptr};
 }
 
 void Shape::set_dynamic_dimension(int64_t i, bool dynamic) {
-  uint64_t bit = uint64_t{1} << i;
-  dynamic_ = dynamic ? (dynamic_ | bit) : (dynamic_ & ~bit);
+  const uint64_t bit = uint64_t{1} << i;
+  Parts changed = parts();
+  changed.dynamic = dynamic ? (changed.dynamic | bit) : (changed.dynamic & ~bit);
+  *this = Shape(changed);
 }
 
 void Shape::set_layout(Layout layout) {
   Layout plain;
   plain.minor_to_major = descending(rank());
-  if (layout == plain) {
-    layout_.reset();
-  } else {
-    layout_ = base::Box<Layout>(std::move(layout));
-  }
+  Parts changed = parts();
+  changed.layout = layout == plain ? nullptr : &layout;
+  *this = Shape(changed);
 }
 
 void Shape::clear_layout() {
-  layout_.reset();
-  for (Shape& element : elements_) element.clear_layout();
+  if (record().own_type.is_valid()) *this = Shape(record().own_type);
 }
 
 std::vector<int64_t> Shape::minor_to_major() const {
@@ -111,25 +119,13 @@ std::vector<int64_t> Shape::minor_to_major() const {
 }
 
 Shape Shape::with_dtype(DType dtype) const {
-  Shape shape = *this;
-  shape.dtype_ = dtype;
-  return shape;
-}
-
-bool operator==(const Shape& a, const Shape& b) {
-  return a.dtype_ == b.dtype_ && a.dynamic_ == b.dynamic_ && a.dimensions_ == b.dimensions_ &&
-         a.elements_ == b.elements_ && a.layout_ == b.layout_;
+  if (dtype == this->dtype()) return *this;
+  Parts changed = parts();
+  changed.dtype = dtype;
+  return Shape(changed);
 }
 
 bool same_dimensions(const Shape& a, const Shape& b) { return a.dimensions() == b.dimensions(); }
-
-bool same_type(const Shape& a, const Shape& b) {
-  if (a.dtype() != b.dtype() || a.dimensions() != b.dimensions()) return false;
-  for (int64_t i = 0; i < a.rank(); ++i) {
-    if (a.is_dynamic_dimension(i) != b.is_dynamic_dimension(i)) return false;
-  }
-  return std::ranges::equal(a.elements(), b.elements(), same_type);
-}
 
 std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << to_string(shape); }
 
@@ -153,12 +149,7 @@ std::string to_string(const Shape& shape) {
 Status check_shape(const Shape& shape) { return check_nested(shape, 0); }
 
 void hash_value(base::Hasher& hasher, const Shape& shape) {
-  hash_value(hasher, shape.dtype());
-  hash_value(hasher, shape.dimensions());
-  for (int64_t i = 0; shape.is_dynamic() && i < shape.rank(); ++i) {
-    hash_value(hasher, shape.is_dynamic_dimension(i));
-  }
-  hash_value(hasher, shape.elements());
+  hash_value(hasher, shape.record().type_hash);
 }
 
 std::vector<int64_t> row_major_strides(std::span<const int64_t> dimensions) {

@@ -97,7 +97,7 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   const bool are_constants = request.callable.identity.known();
   Recorder recorder(
       request.what, request.at, trace_internal::expected_of(last), false,
-      are_constants ? Recorder::Numbers::kConstants : Recorder::Numbers::kMayBecomeOperands, last);
+      are_constants ? Recorder::Numbers::kConstants : Recorder::Numbers::kMayBecomeOperands);
   const std::vector<Tensor> results = results_of(request, recorder, *body);
   const bool is_expected = recorder.ends_as_expected(results, request.what, request.at, root);
   if (is_expected) {

@@ -36,10 +36,9 @@ struct Scope {
   uint64_t serial = 0;           // process-wide
   Recorder* recorder = nullptr;  // while it runs
   std::atomic<bool> finished = false;
-  bool is_named = false;  // `what` is the name of a Function of the user's
+  bool is_named = false;           // `what` is the name of a Function of the user's
   std::string_view given_to = {};  // the public function that calls it on scalars; static storage
   std::vector<std::pair<hlo::InstructionId, Number>> numbers;  // of its instructions
-  std::shared_ptr<const void> expected;  // the recordings whose shapes its nodes refer to
 };
 
 // What errors say of a concrete value, where there is anything to say.
@@ -52,19 +51,17 @@ struct Remark {
 // Immutable: which value a tensor is never changes. Traced: scope and instruction. Concrete:
 // buffer. Placeholder: neither.
 struct Node {
-  Node() : shape(own_shape) {}
-  Node(Shape type, SourceLocation at) : own_shape(std::move(type)), shape(own_shape), where(at) {}
-  // Of a concrete value, whose type is that of its buffer.
+  Node() = default;
+  Node(const Shape& type, SourceLocation at) : shape(type), where(at) {}
+  // Of a concrete value.
   Node(runtime::BufferPtr value, SourceLocation at)
       : shape(value->shape()), where(at), id(next_value_id()), buffer(std::move(value)) {}
-  // Of a trace; `kept` is its shape and lives as long as the scope.
-  Node(const Shape& kept, SourceLocation at, std::shared_ptr<Scope> of, hlo::InstructionId number)
-      : shape(kept), where(at), scope(std::move(of)), instruction(number) {}
+  Node(const Shape& type, SourceLocation at, std::shared_ptr<Scope> of, hlo::InstructionId number)
+      : shape(type), where(at), scope(std::move(of)), instruction(number) {}
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  const Shape own_shape;
-  const Shape& shape;  // its own, the buffer's, or that of what is expected of a trace
+  const Shape shape = {};
   SourceLocation where;
   ValueId id = 0;
   std::shared_ptr<Scope> scope;

@@ -93,7 +93,7 @@ void sort_captures(hlo::Computation& entry, std::vector<Tensor>& captures, bool 
 Recorder* Recorder::current() { return current_recorder; }
 
 Recorder::Recorder(std::string_view what, SourceLocation at, const Expected& expected,
-                   bool is_named, Numbers numbers, std::shared_ptr<const void> keeper)
+                   bool is_named, Numbers numbers)
     : scope_(base::make_pooled<Scope>()),
       replay_(expected),
       outer_(current_recorder),
@@ -103,7 +103,6 @@ Recorder::Recorder(std::string_view what, SourceLocation at, const Expected& exp
   scope_->is_named = is_named;
   scope_->serial = next_serial();
   scope_->recorder = this;
-  scope_->expected = std::move(keeper);
   current_recorder = this;
 }
 
@@ -114,12 +113,7 @@ Recorder::~Recorder() {
 }
 
 Tensor Recorder::wrap(hlo::InstructionId id, SourceLocation at) const {
-  if (replay_.is_on() && scope_->expected)
-    return Tensor(base::make_pooled<Node>(shape(id), at, scope_, id));
-  auto node = base::make_pooled<Node>(shape(id), at);
-  node->scope = scope_;
-  node->instruction = id;
-  return Tensor(std::move(node));
+  return Tensor(base::make_pooled<Node>(shape(id), at, scope_, id));
 }
 
 // From here on what is recorded is another trace than the expected one. Numbers that differ are
@@ -491,8 +485,8 @@ namespace {
 // What was made of a program that ran at once. The cache of programs keeps the executable alive.
 struct Made {
   std::weak_ptr<runtime::Executable> executable;
-  uint64_t hash = 0;    // of the program there
-  uint64_t device = 0;  // serial number
+  uint64_t hash = 0;          // of the program there
+  uint64_t device = 0;        // serial number
   mutable uint32_t hits = 0;  // of this thread, which alone has the entry
 };
 using Programs = Recordings<Made>;
@@ -521,8 +515,7 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation given,
     const bool is_subscript = what == kSubscript;
     Recorder recorder(
         is_subscript ? "index" : what, at, expected_of(last), false,
-        is_subscript ? Recorder::Numbers::kWithStarts : Recorder::Numbers::kMayBecomeOperands,
-        last);
+        is_subscript ? Recorder::Numbers::kWithStarts : Recorder::Numbers::kMayBecomeOperands);
     const std::vector<Tensor> results = fn();
     if (recorder.ends_as_expected(results, what, at)) {
       runtime::Device& device = append_buffers(recorder.captures(), buffers, what, at);

@@ -70,11 +70,10 @@ class Recorder {
   // kWithStarts: those that x[..] is given as well.
   enum class Numbers : uint8_t { kConstants, kMayBecomeOperands, kWithStarts };
 
-  // `expected`: what is likely to be recorded, which `keeper` keeps. `is_named`: what is the name
-  // of a user's Function. Numbers inside of a trace whose own are constants are constants too.
+  // `expected`: what is likely to be recorded, which outlives the recorder. `is_named`: what is the
+  // name of a user's Function. Numbers inside of a trace whose own are constants are constants too.
   Recorder(std::string_view what, SourceLocation at, const Expected& expected = {},
-           bool is_named = false, Numbers numbers = Numbers::kConstants,
-           std::shared_ptr<const void> keeper = nullptr);
+           bool is_named = false, Numbers numbers = Numbers::kConstants);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

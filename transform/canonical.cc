@@ -1,6 +1,7 @@
 #include "heddle/transform/canonical.h"
 
 #include <algorithm>
+#include <span>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -38,17 +39,17 @@ class OrderMaker {
   }
 
   void visit(InstructionId id) {
-    if (placed(id)) return;
-    stack_.push_back({id, 0});
+    enter(id);
     while (!stack_.empty()) {
-      auto [at, next] = stack_.back();
-      InstructionId child = next_child(from_.at(at), next);
-      if (child.valid()) {
-        stack_.back().next = next + 1;
-        if (!placed(child)) stack_.push_back({child, 0});
-      } else {
-        place(at);
+      Frame& frame = stack_.back();
+      if (frame.left.empty()) frame.left = std::exchange(frame.control, {});
+      if (frame.left.empty()) {
+        place(frame.at);
         stack_.pop_back();
+      } else {
+        const InstructionId child = frame.left.front();
+        frame.left = frame.left.subspan(1);
+        enter(child);
       }
     }
   }
@@ -58,17 +59,15 @@ class OrderMaker {
  private:
   struct Frame {
     InstructionId at;
-    size_t next;  // operand to visit next; past the operands: control predecessors
+    std::span<const InstructionId> left;     // operands to visit
+    std::span<const InstructionId> control;  // predecessors to visit then
   };
 
-  static InstructionId next_child(const Instruction& instruction, size_t next) {
-    if (next < instruction.operands.size()) return instruction.operands[next];
-    if (!instruction.extras.has_value()) return {};
-    const auto& control = instruction.extras->control_predecessors;
-    next -= instruction.operands.size();
-    return next < control.size() ? control[next] : InstructionId();
+  void enter(InstructionId id) {
+    if (placed(id)) return;
+    const Instruction& instruction = from_.at(id);
+    stack_.push_back({id, instruction.operands, instruction.extras->control_predecessors});
   }
-
   [[nodiscard]] bool placed(InstructionId id) const { return order_.new_id[id.value].valid(); }
   void place(InstructionId id) {
     order_.new_id[id.value] = InstructionId(order_.kept.size());
@@ -256,7 +255,8 @@ class Canonicalizer {
 
   // Appends the computation, or finds an equal one.
   ComputationId add(Computation computation) {
-    if constexpr (kKeep == Keep::kWords) return into_.add(std::move(computation));
+    if (kKeep == Keep::kWords || from_.computations.size() == 1)
+      return into_.add(std::move(computation));
     auto [found, fresh] = by_hash_.try_emplace(hlo::hash_of(computation));
     for (ComputationId id : found->second) {
       if (hlo::equal(into_.at(id), computation)) return id;

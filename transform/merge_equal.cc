@@ -34,6 +34,7 @@ bool may_merge(const Instruction& instruction, const Effects& effects) {
 Computation merged(ModuleRebuilder& module, ComputationId id) {
   Rebuilder to(module, id);
   Seen<InstructionId> seen;
+  seen.reserve(to.from().instructions.size());
   for (InstructionId i : to.order()) {
     Instruction now = to.mapped(i);
     InstructionId* first = may_merge(now, module.effects()) ? &seen[hlo::hash_of(now)] : nullptr;

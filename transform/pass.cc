@@ -48,7 +48,8 @@ class PipelineRun {
     return {};
   }
 
-  Status run(const Pass& pass) {
+  // Returns whether the pass changed anything.
+  StatusOr<bool> run(const Pass& pass) {
     auto now = [&] {
       const base::Span span(base::Activity::kPass, pass.name);
       return pass.run(module_);
@@ -58,27 +59,25 @@ class PipelineRun {
     if (!now.ok()) (void)write();  // the module before the pass
     if (!now.ok() && base::message_of(now.status()).starts_with(prefix)) return now.status();
     if (!now.ok()) return base::annotate(now.status(), prefix);
+    const bool changed = !hlo::equal(module_, *now);
     module_ = *std::move(now);
     ++passes_;
     keep(pass.name);
     stage_ = std::max(stage_, pass.leaves);
     if (options_.verify_each) HEDDLE_RETURN_IF_ERROR(verify_after(pass, module_, stage_));
     if (options_.dump) options_.dump(++step_, pass.name, module_);
-    return {};
+    return changed;
   }
 
   // Each pass is idempotent: if all the others leave its result alone, so does it.
   Status settle(std::span<const Pass> passes) {
-    base::Hash128 before = hlo::hash_of(module_);
     size_t unchanged = 0;  // passes in a row
     bool changed = false;
     for (size_t i = 0; i < kMaxRounds * passes.size(); ++i) {
-      HEDDLE_RETURN_IF_ERROR(run(passes[i % passes.size()]));
-      base::Hash128 after = hlo::hash_of(module_);
-      unchanged = after == before ? unchanged + 1 : 0;
-      changed |= after != before;
+      HEDDLE_ASSIGN_OR_RETURN(const bool now, run(passes[i % passes.size()]));
+      unchanged = now ? 0 : unchanged + 1;
+      changed |= now;
       if (unchanged == passes.size() - (changed ? 1 : 0)) break;
-      before = after;
     }
     return {};
   }
@@ -118,7 +117,7 @@ StatusOr<hlo::Module> run_pipeline(hlo::Module module, std::span<const Pass> pas
     auto last = std::ranges::find(passes, false, &Pass::settles);
     auto settling = static_cast<size_t>(last - passes.begin());
     HEDDLE_RETURN_IF_ERROR(settling > 0 ? pipeline.settle(passes.first(settling))
-                                        : pipeline.run(passes[0]));
+                                        : pipeline.run(passes[0]).status());
     passes = passes.subspan(std::max<size_t>(settling, 1));
   }
   return std::move(pipeline).finish();

@@ -93,7 +93,9 @@ Rebuilder::Rebuilder(ModuleRebuilder& module, ComputationId from)
     : module_(&module),
       from_(&module.from().at(from)),
       builder_(module.into(), from_->name),
-      map_(from_->instructions.size()) {}
+      map_(from_->instructions.size()) {
+  builder_.reserve(from_->instructions.size());
+}
 
 Instruction Rebuilder::mapped(InstructionId old) const {
   Instruction instruction = from_->at(old);

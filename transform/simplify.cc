@@ -33,13 +33,16 @@ std::array<std::span<const Rule>, 3> all_rules() {
   return {movement_rules(), arithmetic_rules(), region_rules()};
 }
 
-InstructionId apply(std::span<const Rule> rules, Simplifier& to, const Instruction& now) {
-  for (const Rule& rule : rules) {
-    if (rule.opcode != now.opcode) continue;
-    InstructionId id = rule.rewrite(to, now);
-    if (id.valid()) return id;
-  }
-  return {};
+// In the order of the tables.
+std::span<const Rule> rules_of(Opcode opcode) {
+  static const auto by_opcode = [] {
+    std::array<std::vector<Rule>, hlo::kOpcodeCount> out;
+    for (std::span<const Rule> rules : all_rules()) {
+      for (const Rule& rule : rules) out[static_cast<size_t>(rule.opcode)].push_back(rule);
+    }
+    return out;
+  }();
+  return by_opcode[static_cast<size_t>(opcode)];
 }
 
 }  // namespace
@@ -69,10 +72,11 @@ const Literal* Simplifier::splat(InstructionId id) const {
 
 // A rewritten instruction is smaller by some measure (operands, nesting, steps), so this ends.
 InstructionId Simplifier::emit(Instruction now) {
-  if (is_plain(now) && !now.shape.is_dynamic() && has_static_operands(*this, now)) {
-    for (std::span<const Rule> rules : all_rules()) {
-      InstructionId id = apply(rules, *this, now);
-      if (id.valid()) return id;
+  const std::span<const Rule> rules = rules_of(now.opcode);
+  if (!rules.empty() && is_plain(now) && !now.shape.is_dynamic() &&
+      has_static_operands(*this, now)) {
+    for (const Rule& rule : rules) {
+      if (const InstructionId id = rule.rewrite(*this, now); id.valid()) return id;
     }
   }
   return to_.builder().append(std::move(now));

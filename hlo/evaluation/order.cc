@@ -150,7 +150,9 @@ class Scheduler {
 
 bool has_side_effect(const Instruction& instruction, const std::vector<bool>& effects) {
   if (has_trait(instruction.opcode, kSideEffect)) return true;
-  if (instruction.attrs.get<CustomCallAttrs>().custom_call_has_side_effect) return true;
+  if (instruction.opcode == Opcode::kCustomCall &&
+      instruction.attrs.get<CustomCallAttrs>().custom_call_has_side_effect)
+    return true;
   for (ComputationId id : instruction.called) {
     if (effects[id.value]) return true;
   }

@@ -78,7 +78,7 @@ bool Parser::read_attrs(Scope& scope, Draft& draft, bool with_attributes) {
   if (opcode == Opcode::kParameter || opcode == Opcode::kConstant) {
     return !with_attributes || read_attributes(scope, draft, {}, nullptr);
   }
-  return visit_attrs(opcode, Attrs(), [&]<class Struct>(const Struct&) {
+  return visit_struct(opcode, [&]<class Struct>(std::type_identity<Struct>) {
     return read_struct<Struct>(scope, draft, with_attributes);
   });
 }
@@ -267,8 +267,8 @@ bool Parser::append(Scope& scope, Draft& draft, std::string_view name, Instructi
   return true;
 }
 
-// Types are values: an op that takes in large ones would copy them. get-tuple-element takes out
-// one.
+// Every op goes through the types that it takes in, and large ones cost much. get-tuple-element
+// takes out one.
 bool Parser::charge(const Scope& scope, const Draft& draft) {
   const Instruction& instruction = draft.instruction;
   if (++instructions_ > limits_.instructions) {

@@ -168,10 +168,10 @@ StatusOr<Attrs> take_attrs(Opcode opcode, const Shape& shape, proto::HloInstruct
   if (opcode == Opcode::kConstant) return take_constant(shape, from);
   HEDDLE_RETURN_IF_ERROR(check_required(opcode, from));
   fill_defaults(opcode, from);
-  return visit_attrs(opcode, Attrs(), [&](const auto& empty) -> StatusOr<Attrs> {
-    auto attrs = empty;
+  return visit_struct(opcode, [&]<class Struct>(std::type_identity<Struct>) -> StatusOr<Attrs> {
+    Struct attrs;
     HEDDLE_RETURN_IF_ERROR(take_fields(from, attrs));
-    if constexpr (std::is_same_v<decltype(attrs), DomainAttrs>) attrs.kind = "sharding";
+    if constexpr (std::is_same_v<Struct, DomainAttrs>) attrs.kind = "sharding";
     return Attrs(std::move(attrs));
   });
 }

@@ -44,10 +44,11 @@ class Filler {
 };
 
 Attrs filled(Opcode opcode) {
-  return visit_attrs(opcode, Attrs(), [](auto attrs) -> Attrs {
+  return visit_struct(opcode, []<class Struct>(std::type_identity<Struct>) -> Attrs {
+    Struct attrs;
     Filler().fill(attrs);
     // the only kind on the wire
-    if constexpr (std::is_same_v<decltype(attrs), DomainAttrs>) attrs.kind = "sharding";
+    if constexpr (std::is_same_v<Struct, DomainAttrs>) attrs.kind = "sharding";
     return attrs;
   });
 }

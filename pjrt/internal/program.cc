@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/hlo/custom_derivative.h"
 #include "heddle/pjrt/internal/expand.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/transform/emitter.h"
@@ -197,7 +198,7 @@ Status explained(const Status& error, const hlo::Module& module) {
   if (target.empty()) return base::annotate(error, "compile ", module.name, ": ");
   for (const hlo::Computation& computation : module.computations) {
     for (const hlo::Instruction& instruction : computation.instructions) {
-      if (instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target != target) continue;
+      if (!hlo::is_custom(instruction, target)) continue;
       return base::unimplemented(
           "compile ", module.name, ": custom-call ", instruction.name,
           ": the plugin has no function ", target, "; ", text,

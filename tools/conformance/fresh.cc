@@ -51,10 +51,13 @@ Program look_at(const hlo::Module& module) {
   for (const hlo::Computation& computation : module.computations) {
     for (const hlo::Instruction& each : computation.instructions) {
       out.loops |= each.opcode == hlo::Opcode::kWhile || each.opcode == hlo::Opcode::kScan;
-      const auto& scatter = each.attrs.get<hlo::ScatterAttrs>();
-      out.unique_indices |= scatter.unique_indices;
-      out.sorted_indices |=
-          scatter.indices_are_sorted || each.attrs.get<hlo::GatherAttrs>().indices_are_sorted;
+      if (each.opcode == hlo::Opcode::kScatter) {
+        const auto& scatter = each.attrs.get<hlo::ScatterAttrs>();
+        out.unique_indices |= scatter.unique_indices;
+        out.sorted_indices |= scatter.indices_are_sorted;
+      } else if (each.opcode == hlo::Opcode::kGather) {
+        out.sorted_indices |= each.attrs.get<hlo::GatherAttrs>().indices_are_sorted;
+      }
     }
   }
   return out;

@@ -510,8 +510,8 @@ class Emitter : MemoryEmitter {
     for (size_t i = 0; i < blocks.size(); ++i)
       branches.push_back(llvm::BasicBlock::Create(context_, "branch", function_));
     llvm::SwitchInst* choose = b_.CreateSwitch(value(plan_.args_of(node)[0]), branches.back());
-    // The library's function is for few arguments: registers are not to be saved for its sake. Of a
-    // scalar, whose chain waits for each operation, LLVM's own choice was seen to be the faster one.
+    // The library's function is for few arguments: registers are not to be saved for its sake. A
+    // scalar's chain waits for each operation; there LLVM's own choice is the faster one.
     if (blocks.size() == 2 && std::ranges::any_of(plan_.at(blocks[0]).nodes, [&](NodeId inner) {
           return plan_.at(inner).op == Op::kMath && plan_.at(inner).type.lanes > 1;
         }))

@@ -1,0 +1,47 @@
+// The table of all shapes in use. Private to hlo/shape.cc and its test.
+//
+// The first kMostKept arrays and tokens of a process, of few dimensions and without a layout, are
+// never freed: what a program computes with is among them, it is found without a lock, and its
+// copies count nothing, so that threads that trace share only what none of them writes. All others
+// are counted, and leave the table with their last handle; a lock guards them, one of many.
+#pragma once
+
+#include <span>
+
+#include "heddle/hlo/shape.h"
+
+namespace heddle {
+
+// What makes a shape the one it is; views.
+struct Shape::Parts {
+  DType dtype = DType::kInvalid;
+  uint64_t dynamic = 0;
+  std::span<const int64_t> dimensions = {};
+  std::span<const Shape> elements = {};
+  const Layout* layout = nullptr;  // null: row-major
+};
+
+class ShapeTable {
+ public:
+  static constexpr size_t kMostKept = 4096;
+
+  // The record of these parts, with a handle of the caller's.
+  static const Shape::Record* record_of(const Shape::Parts& parts);
+  // Takes back the handle that may be the last.
+  static void drop(const Shape::Record* record);
+  // How many shapes are counted.
+  static size_t counted();
+
+ private:
+  struct Key;
+  struct SameParts;
+  struct Shard;
+  static uint64_t hash_of(const Shape::Parts& parts);
+  static Shard& shard_of(uint64_t hash);
+  static const Shape::Record* find_kept(const Key& key);
+  static const Shape::Record* find_counted(const Shard& shard, const Key& key);
+  static bool keep(const Shape::Record* record);
+  static Shape::Record* make(const Key& key);
+};
+
+}  // namespace heddle
