@@ -36,7 +36,7 @@ class LruMap {
     return nullptr;
   }
 
-  // Makes the entry of this value the most recent, if it is still there.
+  // Makes the entry of this value the most recent, where it is still there.
   void refresh(uint64_t hash, const Value& value) {
     auto [from, to] = by_hash_.equal_range(hash);
     for (; from != to; ++from) {

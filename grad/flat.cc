@@ -145,8 +145,8 @@ using trace_internal::PublicCall;
 
 enum class Kind : uint8_t { kGradient, kJvp, kLinearize };
 
-// The derivatives so far, by the module's identity. Equal traces are one fragment (the combine
-// cache), so a module that comes again is found and not differentiated again.
+// Derivatives of modules that were asked for, by the module's identity: equal traces are one
+// fragment (the combine cache), so that what comes again is found and not differentiated again.
 struct Key {
   Fragment of;
   Kind kind;
@@ -306,8 +306,8 @@ Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor
 struct Linear::State {
   std::string_view what;  // of static storage
   SourceLocation at;
-  MadePtr made;            // null: only the pullback is known
-  Fragment pullback = {};  // null: made of `made` at its first use
+  MadePtr made;            // null: only the way back is known
+  Fragment pullback = {};  // null: made of `made` when it is asked for
   std::vector<Tensor> residuals;
   std::vector<Shape> tangents;  // types of the leaves in `of`
   std::vector<Shape> results;

@@ -16,8 +16,8 @@ namespace {
 
 using trace_internal::PublicCall;
 
-// The batched forms so far, by the module's identity. Equal traces are one fragment (the combine
-// cache), so a module that comes again is found.
+// Batched forms that were asked for, by the module's identity: equal traces are one fragment (the
+// combine cache), so that what comes again is found.
 struct Key {
   Fragment of;
   std::vector<bool> batched;

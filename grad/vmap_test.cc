@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pointwise;
 
-// fn for each example along axis 0, one after another.
+// fn of each example along axis 0, one after another.
 template <class Fn, class... Args>
 Tensor one_by_one(const Fn& fn, int64_t count, const Args&... args) {
   std::vector<Tensor> all;

@@ -1,5 +1,5 @@
-// Corners of the catalogue against results of jax.numpy 0.10 in 64 bits: empty axes, dtypes of few
-// bits, numbers at the ends of a dtype. Also which op an error names, and which line a program has.
+// Corners of the catalogue, against what jax.numpy 0.10 gives in 64 bits: empty axes, dtypes of few
+// bits, numbers at the ends of theirs. And which op an error names, and which line a program has.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@ using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-// x with the axis last. It must be f32 or f64, and the axis must have elements.
+// x with the axis last, of f32 or f64 and with elements there.
 Expr with_axis_last(const Operand& operand, int64_t axis) {
   Expr x(as_tensor(operand));
   const Tensor& t = x.tensor();

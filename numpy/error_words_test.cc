@@ -1,4 +1,4 @@
-// What errors say: the user's function, the operand, the repair, and the user's line.
+// What errors say: the function that the user wrote, the operand, what mends it, and his line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -13,8 +13,7 @@ using trace_internal::Expr;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-// The limits of an IEEE format with so many stored mantissa bits and exponents from `least` to
-// `most`.
+// Of an IEEE format with so many stored mantissa bits whose exponents reach from `least` to `most`.
 FloatLimits limits_of(int mantissa_bits, int least, int most) {
   double ulp = std::ldexp(1.0, -mantissa_bits);
   return {.mantissa_bits = mantissa_bits,

@@ -21,8 +21,7 @@ using trace_internal::in_program;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-// The elements of a matrix that tril keeps, or the others. They are known here, so they are a
-// constant.
+// Which elements of a matrix tril keeps, or the others: known here, so they are a constant.
 std::vector<Tensor> triangle(std::string_view op, int64_t rows, std::optional<base::Int> given,
                              int64_t k, bool lower) {
   const int64_t columns = trace_internal::count_or("columns", given, rows);

@@ -1,4 +1,4 @@
-// Against results of numpy 2.
+// Against what numpy 2 gives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

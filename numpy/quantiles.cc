@@ -18,7 +18,7 @@ using trace_internal::floating;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-// The value `rest` of the way from the element before a position to the element after it.
+// Of the elements before and behind a position, `rest` of the way from one to the other.
 Expr between_of(const Expr& low, const Expr& high, double rest, QuantileMethod between) {
   switch (between) {
     // Weights of 0 are left out: with infinities they would give NaN.

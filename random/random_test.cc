@@ -1,5 +1,5 @@
-// Keys, shapes, types and errors, moments of samples, and keys carried by a scan. tests/random
-// compares values with jax.random.
+// Keys, shapes, types and errors, moments of samples, and keys carried by a scan. That values are
+// those of jax.random is shown in tests/random.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -31,7 +31,7 @@ struct ReadyConditional {
   uint64_t device;  // serial number
   std::weak_ptr<runtime::Executable> executable;
   uint64_t hash;              // of the program there
-  mutable uint32_t hits = 0;  // of this thread; no other thread has the entry
+  mutable uint32_t hits = 0;  // of this thread, which alone has the entry
 };
 using ReadyConditionals = trace_internal::LastOfPlace<ReadyConditional>;
 
@@ -135,7 +135,7 @@ class Branches {
     if (last && fits(*last->front(), device, chooser)) {
       const ReadyConditional& ready = *last->front();
       if (ExecutablePtr executable = ready.executable.lock()) {
-        constexpr uint32_t kRefresh = 64;  // the cache of programs drops entries that nobody uses
+        constexpr uint32_t kRefresh = 64;  // the cache of programs lets go of what is not used
         if (++ready.hits % kRefresh == 0) trace_internal::used_again(ready.hash, executable);
         return executable;
       }
@@ -169,8 +169,7 @@ class Branches {
                [](const BodyPtr& body) -> const auto& { return body->fragment; });
   }
 
-  // It is traced on parameters of its own: two values that are one tensor now may be two the next
-  // time.
+  // Traced on parameters of its own: two values that are one tensor now may be two the next time.
   [[nodiscard]] ExecutablePtr make(runtime::Device& device, const Tensor& chooser, ToIndex to_index,
                                    uint64_t* hash) const {
     trace_internal::Recorder recorder(what_, at_);

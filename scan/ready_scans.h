@@ -13,7 +13,7 @@
 
 namespace heddle::scan_internal {
 
-// A scan's program takes the leaves of init and of xs, and then the body's captures.
+// A scan's program takes the leaves of init and of xs, and then what the body captures.
 struct Ready {
   std::shared_ptr<runtime::Executable> executable;
   std::vector<size_t> captures;  // places among the body's captures, in the program's order
@@ -37,8 +37,7 @@ struct ReadyQuery {
 ReadyPtr find_ready_scan(const ReadyQuery& query);
 void keep_ready_scan(const ReadyQuery& query, ReadyPtr made);
 
-// Programs have code, so there are at most this many, or as many as the combine cache may have if
-// that is less.
+// Programs hold code: at most this many, or the capacity of the combine cache where that is less.
 inline constexpr size_t kMaxReadyScans = 1024;
 void set_ready_scan_capacity(size_t entries);
 size_t ready_scan_count();

@@ -330,8 +330,8 @@ class AtOnce {
     return out;
   }
 
-  // It is traced on parameters of its own, not on captured values: two leaves that are one tensor
-  // now may be two the next time.
+  // Traced on parameters of its own, not on captured values: two leaves that are one tensor now may
+  // be two the next time.
   [[nodiscard]] ReadyPtr make(runtime::Device& device) const {
     trace_internal::Recorder recorder(what_, at_);
     auto parameters = [&](const std::vector<Tensor>& leaves) {

@@ -12,8 +12,8 @@ using special_internal::evaluate;
 using trace_internal::Expr;
 using Arguments = std::span<const Expr>;
 
-// x times `log` of y, but 0 for x = 0: 0 log 0 = 0. A NaN of y stays. If the logarithm is finite,
-// the product itself gives 0, with its slopes.
+// x times `log` of y, but 0 where x is 0: 0 log 0 = 0. A NaN of y stays. Where the logarithm is
+// finite 0 is what the product gives, and with it the slopes of the product.
 Expr times_log(const Expr& x, const Expr& y, Tensor (*log_of)(Operand)) {
   Expr regular = (x != 0.0) | is_finite(Expr(log_of(y.operand()))) | is_nan(y);
   Expr safe_y = where(regular, y, 1.0);

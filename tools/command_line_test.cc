@@ -1,4 +1,4 @@
-// What the tool says about unknown words.
+// What the tool says of words that it does not know.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The text on stderr; `code`: the exit status.
-std::string stderr_of(std::vector<std::string> words, int& code) {
+// What is written to stderr; `code`: the exit status.
+std::string said(std::vector<std::string> words, int& code) {
   words.insert(words.begin(), "heddle");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -23,11 +23,11 @@ std::string stderr_of(std::vector<std::string> words, int& code) {
 
 TEST(CommandLine, AnUnknownCommandIsNamedWithThoseThereAre) {
   int code = 0;
-  EXPECT_EQ(stderr_of({"foo"}, code),
+  EXPECT_EQ(said({"foo"}, code),
             "heddle: error: \"foo\" is no command of heddle; it must be one of bench, cache, "
             "conformance, info, opt, run\n");
   EXPECT_EQ(code, 2);
-  EXPECT_EQ(stderr_of({"cache", "f\x1b[2J"}, code),
+  EXPECT_EQ(said({"cache", "f\x1b[2J"}, code),
             "heddle: error: \"f\\x1b[2J\" is no command of cache; it must be one of list, verify, "
             "prune, clear\n");
   EXPECT_EQ(code, 2);
@@ -35,13 +35,13 @@ TEST(CommandLine, AnUnknownCommandIsNamedWithThoseThereAre) {
 
 TEST(CommandLine, NumbersSayWhatTheyMustBe) {
   int code = 0;
-  EXPECT_THAT(stderr_of({"cache", "prune", "--bytes", "-1"}, code),
+  EXPECT_THAT(said({"cache", "prune", "--bytes", "-1"}, code),
               AllOf(HasSubstr("--bytes: \"-1\" is given; it must be a whole number, 0 or more"),
                     Not(HasSubstr("00000"))));
   EXPECT_NE(code, 0);
-  EXPECT_THAT(stderr_of({"run", "p.hlo", "--repeat", "0.5"}, code),
+  EXPECT_THAT(said({"run", "p.hlo", "--repeat", "0.5"}, code),
               HasSubstr("--repeat: \"0.5\" is given; it must be a whole number, 1 or more"));
-  EXPECT_THAT(stderr_of({"bench", "p.hlo", "--seconds", "0"}, code),
+  EXPECT_THAT(said({"bench", "p.hlo", "--seconds", "0"}, code),
               HasSubstr("--seconds: \"0\" is given; it must be above 0"));
 }
 

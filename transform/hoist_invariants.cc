@@ -22,7 +22,7 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-// What an instruction costs if its operands are at hand.
+// What an instruction costs where its operands are at hand.
 enum class Work : uint8_t {
   kNone,    // it only says where elements come from: a loop reads them there
   kLittle,  // an operation an element, less than to load a result

@@ -28,7 +28,7 @@ std::string known_names() {
   return names;
 }
 
-// If a pass makes a legal module illegal, that is the pass's fault, never the user's.
+// A module that was legal and is not any more is the pass's fault, never the user's.
 Status verify_after(const Pass& pass, const hlo::Module& module, hlo::Stage stage) {
   Status status = hlo::verify(module, stage);
   if (status.ok()) return status;
@@ -54,9 +54,9 @@ class PipelineRun {
       const base::Span span(base::Activity::kPass, pass.name);
       return pass.run(module_);
     }();
-    // Passes that others call too have this prefix already.
-    const std::string prefix = base::cat(pass.name, ": ");
-    if (!now.ok()) (void)write();  // the module before the pass
+    const std::string prefix =
+        base::cat(pass.name, ": ");  // which passes that others call too have
+    if (!now.ok()) (void)write();    // what came before it
     if (!now.ok() && base::message_of(now.status()).starts_with(prefix)) return now.status();
     if (!now.ok()) return base::annotate(now.status(), prefix);
     const bool changed = !hlo::equal(module_, *now);
@@ -69,7 +69,7 @@ class PipelineRun {
     return changed;
   }
 
-  // Each pass is idempotent: if all the others leave its result alone, so does it.
+  // Each pass is idempotent: where all the others leave a result of it alone, so does it.
   Status settle(std::span<const Pass> passes) {
     size_t unchanged = 0;  // passes in a row
     bool changed = false;

@@ -54,8 +54,8 @@ inline constexpr Pass settling(std::string_view name,
 
 }  // namespace pass_internal
 
-// From a traced module to one that any XLA reads: while and no scan. Calls stay, so that a combine
-// computation is one computation. Running it twice is the same as running it once.
+// From what was traced to what any XLA reads: while and no scan. Calls stay, so that a combine
+// computation is one computation. Running it twice is running it once.
 inline constexpr Pass kLowerPipeline[] = {
     {"simplify", simplify},
     {"lower-scan", lower_scan, hlo::Stage::kHlo},  // from here: while, and no scan

@@ -18,7 +18,7 @@ using hlo::ComputationId;
 using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
-using Mask = std::vector<bool>;  // by element of a tuple; empty for other shapes
+using Kept = std::vector<bool>;  // by element of a tuple; empty for other shapes
 
 // Writes the live part of one computation.
 class Remover {
@@ -36,7 +36,7 @@ class Remover {
   }
 
  private:
-  [[nodiscard]] Mask mask_of(InstructionId old) const { return live_.elements(id_, old); }
+  [[nodiscard]] Kept kept(InstructionId old) const { return live_.elements(id_, old); }
 
   Instruction written(InstructionId i) {
     Instruction now = to_.mapped(i);
@@ -47,17 +47,17 @@ class Remover {
       now.operands = tuple_operands(i, old);
     } else if (old.opcode == Opcode::kGetTupleElement) {
       auto index = static_cast<size_t>(old.attrs.get<hlo::TupleIndexAttrs>().index);
-      now.attrs = hlo::TupleIndexAttrs{.index = rank_in(mask_of(old.operands[0]), index)};
+      now.attrs = hlo::TupleIndexAttrs{.index = rank_in(kept(old.operands[0]), index)};
     } else if (shrinks_with_callee(module_.from(), old)) {
       now.operands = region_operands(i, old);
     }
     if (old.opcode == Opcode::kScan) now.attrs = scan_attrs(i, old);
-    shrink(now, mask_of(i));
+    shrink(now, kept(i));
     return now;
   }
 
   std::vector<InstructionId> tuple_operands(InstructionId i, const Instruction& old) const {
-    Mask elements = mask_of(i);
+    Kept elements = kept(i);
     std::vector<InstructionId> operands;
     for (size_t e = 0; e < elements.size(); ++e) {
       if (elements[e]) operands.push_back(to_[old.operands[e]]);
@@ -65,7 +65,7 @@ class Remover {
     return operands;
   }
 
-  // Numbers the remaining parameters without gaps.
+  // The parameters that are left are numbered without gaps.
   void number_parameters() {
     int64_t next = 0;
     for (InstructionId parameter : to_.from().parameters) {
@@ -78,7 +78,7 @@ class Remover {
   }
 
   std::vector<InstructionId> region_operands(InstructionId i, const Instruction& old) {
-    if (old.opcode == Opcode::kWhile) return {with_elements(old.operands[0], mask_of(i))};
+    if (old.opcode == Opcode::kWhile) return {with_elements(old.operands[0], kept(i))};
     std::vector<InstructionId> operands;
     if (old.opcode == Opcode::kConditional) {
       operands.push_back(to_[old.operands[0]]);
@@ -104,16 +104,16 @@ class Remover {
   [[nodiscard]] hlo::ScanAttrs scan_attrs(InstructionId i, const Instruction& old) const {
     auto attrs = old.attrs.get<hlo::ScanAttrs>();
     if (!shrinks_with_callee(module_.from(), old)) return attrs;
-    Mask elements = mask_of(i);
+    Kept elements = kept(i);
     auto carries = elements.end() - static_cast<std::ptrdiff_t>(attrs.num_carries);
     attrs.num_carries = std::count(carries, elements.end(), true);
     return attrs;
   }
 
-  // The new value of `old` with exactly these of its elements: the value itself if it has just
-  // these.
-  InstructionId with_elements(InstructionId old, const Mask& wanted) {
-    Mask has = mask_of(old);
+  // The new value of `old` with exactly these of its elements: the value itself where it was
+  // written so.
+  InstructionId with_elements(InstructionId old, const Kept& wanted) {
+    Kept has = kept(old);
     if (has == wanted) return to_[old];
     std::vector<InstructionId> elements;
     std::vector<Shape> shapes;
@@ -129,7 +129,7 @@ class Remover {
     return to_.builder().append(std::move(tuple));
   }
 
-  InstructionId element(InstructionId old, size_t e, const Mask& has) {
+  InstructionId element(InstructionId old, size_t e, const Kept& has) {
     const Instruction& value = to_.old(old);
     if (value.opcode == Opcode::kTuple) return to_[value.operands[e]];
     Instruction get;

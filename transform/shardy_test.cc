@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The refusal of a program on six devices that marks a parameter so.
+// Of a program on six devices that marks a parameter so.
 std::string refusal(const std::string& sharding, const std::string& other = "{replicated}") {
   const auto module = hlo::parse_text(base::cat(
       "HloModule m, num_partitions=6\nENTRY main { x = f32[12,12] parameter(0), sharding=",

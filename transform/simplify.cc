@@ -12,8 +12,8 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-// Whether it has no annotations but metadata, so that replacing it loses nothing. (A while's config
-// is a trip count, which rules read.)
+// Nothing but metadata hangs on it, so that replacing it loses nothing. (A while's config is a trip
+// count, which rules read.)
 bool is_plain(const Instruction& instruction) {
   if (!instruction.extras.has_value()) return true;
   const hlo::InstructionExtras& extras = *instruction.extras;

@@ -228,7 +228,7 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
 StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& computation,
                                          const Values& parameters, const Values& ct) {
   const size_t size = computation.instructions.size();
-  std::vector<Values> values(size), cts(size);  // by leaf; an absent value is linear
+  std::vector<Values> values(size), cts(size);  // by leaf; a value that is absent is linear
   size_t next = 0;
   for (InstructionId id : computation.parameters) {
     const size_t count = leaf_count(computation.at(id).shape);

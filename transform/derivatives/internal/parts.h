@@ -24,7 +24,7 @@ size_t first_leaf(const Shape& tuple, int64_t index);
 Values flattened(Graph& graph, const Value& value);
 Value assembled(Graph& graph, const Shape& shape, std::span<const Value> leaves);
 
-// An instruction with new operands and callees, without its references to other instructions.
+// An instruction with new operands and callees. What refers to other instructions is left out.
 Value copied(Graph& graph, const hlo::Instruction& instruction, const Values& operands,
              std::vector<hlo::ComputationId> called);
 
