@@ -5,7 +5,7 @@
   V/bin/python bench/compare.py ../shared/peers/programs/* [--json lines.json]
 
 With XLA_FLAGS=--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000 JAX has XLA's loop flag.
-Says so and ends where JAX is not installed. Results are compared with the sums that meta.json has.
+Without JAX it says so and ends. It compares results with the sums in meta.json.
 """
 import argparse
 import json

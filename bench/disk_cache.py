@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a process takes whose programs are compiled (cold), and one that finds them on disk (warm).
+"""The times of a process that compiles its programs (cold), and of one that finds them on disk (warm).
 
   bench/disk_cache.py [BUILD] [--runs 11] [--plugin NAME] [PROGRAM..]
 
-BUILD is build/release, PROGRAM a folder of bench/programs (all of them, without any); the example `nile` comes first.
-Of each kind so many processes run, with a folder of its own for each cold one. Prints milliseconds, the least of each: the
-processor's time of a whole process (its start, and the program's run, are in it); what of it the warm one saves; what `heddle
-run` says it took by the clock to read the program; and how many times less that is than to compile it.
+BUILD is build/release by default, PROGRAM a folder of bench/programs (by default all of them); the example `nile` comes first.
+Each kind runs RUNS processes, each cold one with a folder of its own. Prints milliseconds, the least of each: the
+processor's time of a whole process, with its start and the program's run; the part that the warm one saves; the time by the
+clock that `heddle run` took to read the program; and how many times less that is than to compile it.
 """
 import argparse
 import os

@@ -4,9 +4,9 @@
   ninja -C build/release bench_eager bench_models && bench/eager_peers.py
 
 Fetches the C++ parts of PyPI's wheels once into build/peers (torch, the two CUDA libraries that its CPU library names,
-and MLX where there is a wheel), builds bench/peers/*.cc against them, and runs ours and theirs round by round. libtorch
-runs with its threads and with one, and the faster counts. One JSON line a way goes to bench/history/peers/. Where
-others use the machine too, libtorch runs with one alone, and the table has CPU time of all threads in place of time.
+and MLX if there is a wheel), builds bench/peers/*.cc against them, and runs ours and theirs round by round. libtorch
+runs with its threads and with one, and the faster counts. One JSON line for each way goes to bench/history/peers/. On a
+machine that others use too, libtorch runs with one thread only, and the table has CPU time of all threads in place of time.
 """
 import argparse
 import json

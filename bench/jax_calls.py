@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What bench/pjrt.cc measures of Heddle, of JAX: a run of a tiny program with its wait, and an upload of 16 MB.
+"""The measurements of bench/pjrt.cc with JAX in place of Heddle: a run of a tiny program with its wait, and an upload of 16 MB.
 
   V/bin/pip install "jax[cpu]==0.10.2"
   V/bin/python bench/jax_calls.py [PLUGIN]
 
-On jaxlib's own CPU backend, or on a PJRT plugin by JAX. Prints microseconds, the least and the median of 5 repeats.
+It runs on jaxlib's own CPU backend, or on a PJRT plugin. Prints microseconds, the least and the median of 5 repeats.
 """
 import statistics
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loops that users write, lowered by JAX: folders that `heddle bench` takes.
+"""Loops that users write, lowered by JAX, as folders for `heddle bench`.
 
   V/bin/pip install "jax[cpu]==0.10.2"
   V/bin/python bench/jax_loops.py build/jax_loops [NAME ..]

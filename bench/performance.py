@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the tables and charts of docs/performance.md, and the table of README.md, of the newest run in bench/history/.
+"""Makes the tables and charts of docs/performance.md, and the table of README.md, from the newest run in bench/history/.
 
   bench/performance.py
 
-Replaces what stands between `<!-- figures: NAME -->` and `<!-- end -->`, and docs/performance/*.svg.
+Replaces the text between `<!-- figures: NAME -->` and `<!-- end -->`, and docs/performance/*.svg.
 """
 import json
 import math
