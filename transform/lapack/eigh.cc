@@ -7,12 +7,12 @@
 namespace heddle::transform::lapack {
 namespace {
 
-// Of matrices [b,n,n], n even. The diagonal stands apart, so that it takes no part in the sums of
-// squares: the matrix has zeros there.
+// The state for matrices [b,n,n], n even. The diagonal is separate, so that it takes no part in the
+// sums of squares: the matrix has zeros there.
 struct State {
   Array rest;      // [b,n,n]
   Array diagonal;  // real [b,n,1]
-  Arrays vectors;  // [b,n,n], one a row; none where they are not wanted
+  Arrays vectors;  // [b,n,n], as rows; none if they are not wanted
 
   explicit State(const Arrays& from)
       : rest(from[0]), diagonal(from[1]), vectors(from.begin() + 2, from.end()) {}
@@ -35,7 +35,7 @@ Array hermitian(const Array& a, bool lower) {
   return half + adjoint(half) + middle;
 }
 
-// The elements where each pair's row and column meet: [b,h,1].
+// The elements where the row and the column of each pair meet: [b,h,1].
 Array couplings(const Array& rest) {
   const int64_t h = rest.size(1) / 2;
   const Array corner = slice(slice(rest, 1, 0, h), 2, h, h);
@@ -62,8 +62,8 @@ State round(Scope& scope, const State& now) {
 
 Array squares_of(const Array& rest) { return sum(squared_size(rest), {1, 2}); }
 
-// Ends with the sum of squares off the diagonal at most `goal`, real [b,1,1], but for matrices that
-// took kMaxSweeps. Returns the state, behind it pred [b,1,1]: where it is.
+// Ends once the sum of squares off the diagonal is at most `goal`, real [b,1,1], or after
+// kMaxSweeps. Returns the state, and pred [b,1,1]: whether the goal is reached.
 std::pair<State, Array> diagonalised(const State& start, const Array& goal) {
   const int64_t n = start.rest.size(1);
   Arrays state = start.all();
@@ -87,7 +87,7 @@ std::pair<State, Array> diagonalised(const State& start, const Array& goal) {
           last[count + 1] <= last[count]};
 }
 
-// [b,n] in ascending order and, with vectors [b,n,n] as columns, those in the same order.
+// [b,n] in ascending order and, if there are vectors, [b,n,n] as columns in the same order.
 Arrays sorted(const Array& values, const Arrays& vectors) {
   constexpr auto kAscending = hlo::ComparisonDirection::kLt;
   Arrays out = sort({values}, 1, kAscending);

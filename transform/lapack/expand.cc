@@ -31,7 +31,7 @@ std::vector<int64_t> batch_of(const Shape& matrices) {
   return {matrices.dimensions().begin(), matrices.dimensions().end() - 2};
 }
 
-// A routine that is written as loops.
+// A routine written as loops.
 struct Loops {
   std::string_view routine;
   int64_t matrix_rank;  // of operand 0, behind the batch
@@ -54,8 +54,8 @@ bool is_expanded(std::string_view routine) {
   return find_loops(routine) != nullptr || std::ranges::find(kOps, routine) != std::end(kOps);
 }
 
-// The routine of a call that is written here; empty for others, and for calls that are not what the
-// routine takes or are not wanted: who runs them says what is wrong with them.
+// The routine of a call that this pass writes. Empty for other calls, for unwanted ones, and for
+// calls that do not fit their routine: the backend that runs those says what is wrong.
 std::string_view routine_of(const hlo::Computation& computation, const Instruction& instruction,
                             const CallFilter& wanted) {
   if (instruction.opcode != Opcode::kCustomCall) return "";
@@ -120,7 +120,7 @@ class Expansion {
     return renamed("ProductOfElementaryHouseholderReflectors");
   }
 
-  // A call of the loops that the problem was written as.
+  // A call of the loops for the problem.
   InstructionId run(const Problem& problem, ComputationId loops) {
     std::vector<InstructionId> operands, elements;
     for (size_t i = 0; i < problem.operands.size(); ++i)
@@ -137,7 +137,7 @@ class Expansion {
   }
 
  private:
-  // With a scalar behind the matrices: of b times that.
+  // With a scalar after the matrices it solves for b times that scalar.
   InstructionId solve() {
     const char transposed = option("trans_x");
     hlo::TriangularSolveAttrs attrs{.left_side = option("side") == 'L',
@@ -155,7 +155,7 @@ class Expansion {
     return emit_.op(Opcode::kTriangularSolve, shape, {call_.operands[0], b}, attrs);
   }
 
-  // The other triangle is that of the operand, as LAPACK leaves it.
+  // The other triangle is the operand's, as LAPACK leaves it.
   InstructionId cholesky() {
     const bool lower = option("uplo") == 'L';
     const InstructionId a = call_.operands[0];
@@ -222,8 +222,8 @@ class Expansion {
   const Instruction& call_;
 };
 
-// A factorisation of matrices without elements: results that are matrices are identities (LAPACK's
-// u and v^H of them), the others zeros.
+// A factorisation of matrices without elements: matrix results are identities, as LAPACK's u and
+// v^H; the others are zeros.
 hlo::Module empty_module(const Problem& problem) {
   lapack::Writer writer;
   lapack::Scope main(writer);
@@ -241,12 +241,12 @@ hlo::Module empty_module(const Problem& problem) {
 }
 
 StatusOr<hlo::Module> written_as(const Loops& loops, const Problem& problem) {
-  const bool is_product = loops.write == lapack::ormqr_module;  // of c with no reflectors it is c
+  const bool is_product = loops.write == lapack::ormqr_module;  // c without reflectors
   if (problem.operands[0].element_count() == 0 && !is_product) return empty_module(problem);
   return loops.write(problem);
 }
 
-// Appends the computation of the call, where it is of a routine with loops that is not here yet.
+// Appends the computation of the call, if its routine has loops and they are not here yet.
 Status add_loops(const hlo::Computation& computation, const Instruction& call,
                  const CallFilter& wanted, Written& written, hlo::Module& out) {
   const std::string_view routine = routine_of(computation, call, wanted);
@@ -256,13 +256,13 @@ Status add_loops(const hlo::Computation& computation, const Instruction& call,
   const std::string key = key_of(routine, problem);
   if (written.contains(key)) return {};
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module made, written_as(*loops, problem));
-  made = in_canonical_order(std::move(made));  // not as a compiler evaluates operands
+  made = in_canonical_order(std::move(made));  // the order must not depend on the C++ compiler
   made.computations[made.entry.value].name = routine;
   written.emplace(key, import(out, std::move(made)));
   return {};
 }
 
-// The module behind the computations that its calls become.
+// The module after the computations of its calls.
 StatusOr<hlo::Module> with_loops(const hlo::Module& module, const CallFilter& wanted,
                                  Written& written) {
   hlo::Module out;
@@ -276,7 +276,7 @@ StatusOr<hlo::Module> with_loops(const hlo::Module& module, const CallFilter& wa
   return out;
 }
 
-// What is read in place of a call.
+// The value in place of a call.
 InstructionId expanded(ModuleRebuilder& into, Rebuilder& to, InstructionId i,
                        std::string_view routine, const Written& written) {
   const Instruction call = to.mapped(i);

@@ -1,4 +1,4 @@
-// JAX's LAPACK calls, which JAX's own process serves and plugins do not have, written as HLO.
+// Writes JAX's LAPACK calls as HLO. JAX's own process serves them; plugins do not have them.
 #pragma once
 
 #include <functional>
@@ -20,24 +20,24 @@ namespace heddle::transform {
 //       where the matrix is not finite or the sweeps do not converge
 // lapack_?geqrf_ffi, lapack_?orgqr_ffi, lapack_?ungqr_ffi   the custom calls that XLA has for them
 //
-// Others stay as they are: the nonsymmetric eigenvalue problem and the reductions to Hessenberg and
-// tridiagonal form, and calls whose operands, options or results are not those of their routine
-// (hlo/lapack.h). Layouts that the calls ask for are dropped: they say how LAPACK is handed its
-// matrices, and not which matrices.
+// Other calls stay as they are: the nonsymmetric eigenvalue problem, the reductions to Hessenberg
+// and tridiagonal form, and calls whose operands, options or results do not fit their routine
+// (hlo/lapack.h). Layouts of the calls are dropped: they say how LAPACK receives its matrices, and
+// not which matrices.
 //
-// So a module runs where there is no LAPACK. Results have LAPACK's accuracy and not its bits: it is
-// not among the passes of transform/passes.h.
+// So a module runs without LAPACK. Results have LAPACK's accuracy and not its bits, so this is not
+// among the passes of transform/passes.h.
 //
-// With `wanted`, only the calls whose targets it says yes to.
+// With `wanted`, it writes only calls whose targets `wanted` accepts.
 using CallFilter = std::function<bool(std::string_view target)>;
 [[nodiscard]] StatusOr<hlo::Module> expand_lapack(const hlo::Module& module,
                                                   const CallFilter& wanted);
 [[nodiscard]] StatusOr<hlo::Module> expand_lapack(const hlo::Module& module);
 
-// A call that expand_lapack() writes is in the module.
+// Whether the module has a call that expand_lapack() writes.
 [[nodiscard]] bool has_lapack(const hlo::Module& module, const CallFilter& wanted = nullptr);
 
-// expand_lapack() writes calls of this target: "lapack_spotrf_ffi".
+// Whether expand_lapack() writes calls of this target, such as "lapack_spotrf_ffi".
 [[nodiscard]] bool can_expand(std::string_view target);
 
 }  // namespace heddle::transform

@@ -41,7 +41,7 @@ std::string call_text(const std::string& target, const std::vector<std::string>&
                    target, "\", backend_config=", config, "\n}\n");
 }
 
-// Left alone, or written as what has its type.
+// A call stays, or its expansion has its type.
 void expect_left_or_written(const std::string& text, int& written) {
   SCOPED_TRACE(text);
   const hlo::Module module = parsed(text);

@@ -47,7 +47,7 @@ hlo::Module expanded(const hlo::Module& module) {
   return *out;
 }
 
-// By the loops, and by the evaluator's own LAPACK.
+// The results by the loops, and by the evaluator's own LAPACK.
 Literal by_loops(const std::string& target, const std::vector<Literal>& operands,
                  const std::string& result, const std::string& config) {
   return hlo::evaluate(expanded(program(target, operands, result, config)), operands).value();
@@ -459,7 +459,7 @@ TEST_P(LoopsOf, TrsmTakesAFactor) {
   }
 }
 
-// isamax takes a NaN where it stands first, and passes over every other one.
+// isamax takes a NaN in the first place, and skips every other one.
 TEST_P(LoopsOf, LuPassesOverNansAsLapackDoes) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<std::vector<double>> kMatrices = {{0, 0, 0, nan, 1, 2, 3, 4, 5},

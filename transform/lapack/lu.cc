@@ -1,4 +1,4 @@
-// LU factorisation with partial pivoting, from a text with names in it.
+// LU factorisation with partial pivoting, from HLO text with names to fill in.
 #include <algorithm>
 #include <cctype>
 #include <string_view>
@@ -39,8 +39,8 @@ constexpr std::string_view kComplexSize = R"(  re = R[M] real(candidates)
 )";
 
 // Step k: the greatest element of column k from row k on comes to the diagonal, by an exchange of
-// rows (as isamax finds it: a NaN is taken where it stands first, and no other one is); what is
-// below it is divided by it; the product of column and row is taken off the rest.
+// rows (as isamax finds it: it takes a NaN in the first place, and no other one). The column below
+// it is divided by it, and the product of column and row is subtracted from the rest.
 constexpr std::string_view kStepHead = R"(
 more {
   state = (s32[], T[M,N], s32[P], s32[]) parameter(0)

@@ -1,4 +1,4 @@
-// Products with the Q of a QR factorisation that is given by its reflectors.
+// Products with the Q of a QR factorisation, from its reflectors.
 #include "heddle/transform/lapack/internal/problem.h"
 #include "heddle/transform/lapack/internal/reflectors.h"
 

@@ -14,7 +14,7 @@ Array reflected(const Array& x, const Array& v, const Array& tau) {
   return x - tau * v * matmul(adjoint(v), x);
 }
 
-// The one that brings what is below row `at` of a column [b,m,1] to zero.
+// The reflector that makes a column [b,m,1] zero below row `at`.
 Reflector reflector(const Array& column, const Array& at) {
   const Array row = column.graph().iota({1, column.size(1), 1}, 1);
   const Array is_at = row == at, is_below = row > at;

@@ -9,13 +9,13 @@
 namespace heddle::transform::lapack {
 namespace {
 
-// Norms below count as 0: their squares lose digits. The matrix was scaled to 1.
+// Norms below this count as 0: their squares lose digits. The matrix was scaled to 1.
 double least_norm(DType dtype) { return real_part(dtype) == f32 ? 1e-16 : 1e-150; }
 
-// Rotates the rows of x[b,n,l], n even, of which the first `length` elements are the vectors that
-// are to become orthogonal; returns them and pred [b,1,1]: where a rotation was called for.
-// The products of two vectors are orthogonal to working precision below epsilon sqrt(length) times
-// their norms: what is left is the rounding of the sum.
+// Rotates the rows of x[b,n,l], n even. Their first `length` elements are the vectors that should
+// become orthogonal. Returns the rows and pred [b,1,1]: whether a rotation was needed.
+// Two vectors are orthogonal to working precision if their product is below epsilon sqrt(length)
+// times their norms: that is the rounding of the sum.
 std::pair<Array, Array> round(const Array& x, int64_t length) {
   const int64_t h = x.size(1) / 2;
   const Array vectors = slice(x, 2, 0, length);
@@ -30,8 +30,7 @@ std::pair<Array, Array> round(const Array& x, int64_t length) {
   return {turned(x, 1, turn.versine, -conjugate(turn.sine), turn.sine), any(is_coupled, {1, 2})};
 }
 
-// Sweeps until one rotates nothing. Returns x and pred [b,1,1]: where it took no more than
-// kMaxSweeps.
+// Sweeps until one rotates nothing. Returns x and pred [b,1,1]: whether kMaxSweeps was enough.
 std::pair<Array, Array> orthogonalised(const Array& x, int64_t length) {
   Scope& scope = x.graph();
   const int64_t n = x.size(1);
@@ -51,7 +50,7 @@ std::pair<Array, Array> orthogonalised(const Array& x, int64_t length) {
   return {last[0], !last[1]};
 }
 
-// Of square matrices [b,n,n]; no vectors where they are not wanted.
+// The results for square matrices [b,n,n]; without vectors if they are not wanted.
 struct Found {
   Array values;            // real [b,n], descending
   std::optional<Array> u;  // [b,n,n], its columns orthonormal where their value is not 0

@@ -5,8 +5,8 @@
 namespace heddle::transform::lapack {
 namespace {
 
-// Diagonals [b,n,1]; below[i] stands in row i, left of the diagonal. What elimination leaves of it
-// is a second diagonal above, one row further up. b[b,n,k], info s32[b,1,1].
+// Diagonals [b,n,1]; below[i] is in row i, left of the diagonal. Elimination turns it into a second
+// diagonal above, one row further up. b[b,n,k], info s32[b,1,1].
 struct Rows {
   Array below, middle, above, b, info;
   explicit Rows(const Arrays& from)
@@ -19,8 +19,8 @@ Array size_of(const Array& x) {
 }
 Array or_one(const Array& x) { return select(x == 0.0, x.number(1), x); }
 
-// Row i + 1 without its element in column i; where that is the greater one, the rows are exchanged
-// first. Nothing happens in a matrix whose column is all zero, or that had one before.
+// Row i + 1 without its element in column i. If that element is the greater one, the rows are
+// exchanged first. A matrix with a column of zeros, now or before, stays as it is.
 Arrays eliminated(const Array& i, const Rows& rows, int64_t n) {
   const Array next = i + 1.0;
   const Array low = pick(rows.below, 1, next), here = pick(rows.middle, 1, i),

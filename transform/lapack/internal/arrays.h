@@ -1,5 +1,5 @@
-// What algorithms on batches of matrices are written in: values (hlo/value.h), and what they need
-// beside those. Reductions here keep the dimensions, with size 1.
+// The vocabulary of algorithms on batches of matrices: values (hlo/value.h), and a few functions
+// more. Reductions here keep the dimensions, with size 1.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ using hlo::repeat;
 using hlo::sort;
 using hlo::Writer;
 
-// The power of two that x >= 0 has as its leading part; the least normal number below that.
+// The power of two in the exponent of x >= 0; the least normal number for smaller x.
 Array power_of_two(const Array& x);
 
 Array sum(const Array& x, const std::vector<int64_t>& dimensions);

@@ -17,7 +17,7 @@ struct Problem {
   std::vector<Shape> results;
   std::string config;  // `{uplo = 76 : ui8}`
 
-  // The letter of an option; '\0' where it is not there.
+  // The letter of an option; '\0' without the option.
   [[nodiscard]] char option(std::string_view name) const;
   // `left = true`.
   [[nodiscard]] bool flag(std::string_view name) const;
@@ -26,9 +26,9 @@ struct Problem {
 // Each returns a module from the operands to a tuple of the results.
 
 // syevd and heevd: two-sided Jacobi rotations of disjoint pairs of rows and columns at once, in
-// sweeps until what is off the diagonal is below the rounding of the matrix (at most kMaxSweeps).
-// source: Brent and Luk, The Solution of Singular-Value and Symmetric Eigenvalue Problems on
-// Multiprocessor Arrays, 1985
+// sweeps until the elements off the diagonal are below the rounding of the matrix (at most
+// kMaxSweeps). source: Brent and Luk, The Solution of Singular-Value and Symmetric Eigenvalue
+// Problems on Multiprocessor Arrays, 1985
 StatusOr<hlo::Module> eigh_module(const Problem& problem);
 
 // gesdd and gesvd: one-sided Jacobi rotations of pairs of columns, of R where a = Q R has more rows

@@ -6,8 +6,8 @@
 namespace heddle::transform::lapack {
 
 // a[b,m,n] = q r, m >= n: orthonormal columns of q[b,m,k], n <= k <= m, and r[b,n,n] upper
-// triangular with a real diagonal. A column that depends on those before it has 0 there, and q's
-// column is orthonormal all the same. source: LAPACK's geqrf and orgqr
+// triangular with a real diagonal. A column that depends on earlier ones has 0 on the diagonal, and
+// q's column is orthonormal all the same. source: LAPACK's geqrf and orgqr
 struct Qr {
   Array q, r;
 };
