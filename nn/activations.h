@@ -2,8 +2,9 @@
 //
 // All but glu and logmeanexp are elementwise and keep shape and dtype. They compute in that dtype;
 // only exact gelu computes 16-bit floats in f32. If a function multiplies x by a gate that falls to
-// 0 (silu, gelu, hard_silu), -inf gives NaN, as in jax.nn. errors: all but relu and relu6 throw
-// Error (InvalidArgument) if x has no floats, with the op, the type of x and the caller's line
+// 0 (silu, gelu, hard_silu), -inf gives NaN, as in jax.nn.
+// errors: all but relu and relu6 throw Error (InvalidArgument) if x has no floats, with the op, the
+// type of x and the caller's line
 #pragma once
 
 #include <cstdint>
