@@ -1,7 +1,6 @@
 // Hash128: a stable 128-bit hash. The same bytes give the same value in every process, so it may be
 // written to disk.
-// It finds candidates; equality decides. The mixing is that of MurmurHash3 (public domain, A.
-// Appleby), x64 128-bit form.
+// It finds candidates; equality decides. The hash is XXH3's.
 #pragma once
 
 #include <compare>
@@ -34,14 +33,20 @@ struct HashOfHash {
 // Collects values in order; digest() gives their hash.
 class Hasher {
  public:
-  void add_word(uint64_t word);
+  void add_word(uint64_t word) {
+    if (count_ == kWords) fold();
+    words_[count_++] = word;
+  }
   void add_bytes(const void* data, size_t size_bytes);
   [[nodiscard]] Hash128 digest() const;
 
  private:
-  uint64_t a_ = 0x9368e53c2f6af274ull;
-  uint64_t b_ = 0x586dcd208f7cd3fdull;
-  uint64_t count_ = 0;
+  static constexpr size_t kWords = 32;
+
+  void fold();  // the words so far become the two of their hash
+
+  uint64_t words_[kWords];  // the first count_ of them
+  size_t count_ = 0;
 };
 
 // hash_value(hasher, x) for numbers, enums, text, vectors and structs with kFields.
