@@ -11,7 +11,6 @@
 // on them, do they stay.
 #pragma once
 
-#include "heddle/base/hash.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::transform {
@@ -25,9 +24,5 @@ namespace heddle::transform {
 // of the canonical form: names, metadata, lines and layouts stay, and equal computations stay
 // apart.
 [[nodiscard]] hlo::Module in_canonical_order(hlo::Module&& module);
-
-// hash_of() the canonical form. Equal hashes find candidates; hlo::equal() of the canonical forms
-// decides.
-[[nodiscard]] base::Hash128 canonical_hash(const hlo::Module& module);
 
 }  // namespace heddle::transform
