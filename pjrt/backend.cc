@@ -48,8 +48,8 @@ std::vector<BackendOption> default_options(const Client& client, const DevicePlu
   return options;
 }
 
-// The later option of a name counts. Extra options are lists: the later one is joined to the earlier,
-// and the later entry of a name counts.
+// The later option of a name counts. Extra options are lists: the later list is joined to the
+// earlier one, and the later entry of a name counts.
 std::vector<BackendOption> merged(std::vector<BackendOption> options,
                                   const std::vector<BackendOption>& more) {
   for (BackendOption option : more) {
