@@ -1,33 +1,29 @@
 #include "heddle/base/hash.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace heddle::base {
 namespace {
 
-uint64_t finalise(uint64_t k) {
-  k ^= k >> 33;
-  k *= 0xff51afd7ed558ccdull;
-  k ^= k >> 33;
-  k *= 0xc4ceb9fe1a85ec53ull;
-  return k ^ (k >> 33);
+Hash128 hash_of(const void* data, size_t size_bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(data, size_bytes);
+  return {hash.low64, hash.high64};
 }
 
 }  // namespace
 
 void Hasher::add_bytes(const void* data, size_t size_bytes) {
-  const char* bytes = static_cast<const char*>(data);
-  for (size_t at = 0; at < size_bytes; at += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes + at, size_bytes - at < 8 ? size_bytes - at : 8);
-    add_word(word);
-  }
+  hash_value(*this, hash_of(data, size_bytes));
 }
 
-Hash128 Hasher::digest() const {
-  uint64_t low = finalise(a_ ^ count_);
-  uint64_t high = finalise(b_ ^ count_);
-  low += high;
-  return {low, high + low};
+void Hasher::fold() {
+  const Hash128 so_far = digest();
+  count_ = 0;
+  hash_value(*this, so_far);
 }
+
+Hash128 Hasher::digest() const { return hash_of(words_, count_ * sizeof(uint64_t)); }
 
 std::string to_string(const Hash128& hash) {
   static constexpr char kDigits[] = "0123456789abcdef";

@@ -1,7 +1,6 @@
 // Hash128: a stable 128-bit hash. The same bytes give the same value in every process, so it may be
 // written to disk.
-// It finds candidates; equality decides. The mixing is that of MurmurHash3 (public domain, A.
-// Appleby), x64 128-bit form.
+// It finds candidates; equality decides. The hash is XXH3's.
 #pragma once
 
 #include <atomic>
@@ -37,21 +36,19 @@ struct HashOfHash {
 class Hasher {
  public:
   void add_word(uint64_t word) {
-    constexpr uint64_t kC1 = 0x87c37b91114253d5ull;
-    constexpr uint64_t kC2 = 0x4cf5ad432745937full;
-    a_ ^= std::rotl(word * kC1, 31) * kC2;
-    a_ = (std::rotl(a_, 27) + b_) * 5 + 0x52dce729;
-    b_ ^= std::rotl(word * kC2, 33) * kC1;
-    b_ = (std::rotl(b_, 31) + a_) * 5 + 0x38495ab5;
-    ++count_;
+    if (count_ == kWords) fold();
+    words_[count_++] = word;
   }
   void add_bytes(const void* data, size_t size_bytes);
   [[nodiscard]] Hash128 digest() const;
 
  private:
-  uint64_t a_ = 0x9368e53c2f6af274ull;
-  uint64_t b_ = 0x586dcd208f7cd3fdull;
-  uint64_t count_ = 0;
+  static constexpr size_t kWords = 32;
+
+  void fold();  // the words so far become the two of their hash
+
+  uint64_t words_[kWords];  // the first count_ of them
+  size_t count_ = 0;
 };
 
 // A hash that the first thread to ask computes and all read from then on.

@@ -6,7 +6,7 @@
 namespace heddle::base {
 namespace {
 
-constexpr std::string_view kMark = "heddle sealed 1\n";
+constexpr std::string_view kMark = "heddle sealed 2\n";
 
 Hash128 checksum(std::string_view bytes) {
   Hasher hasher;

@@ -195,7 +195,5 @@ std::string environment_variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-bool has_environment_variable(const char* name) { return secure_getenv(name) != nullptr; }
-
 }  // namespace base
 }  // namespace heddle

@@ -90,7 +90,6 @@ namespace base {
 
 // A variable that is not Heddle's, as HOME; empty if there is none, and in a setuid process.
 [[nodiscard]] std::string environment_variable(const char* name);
-[[nodiscard]] bool has_environment_variable(const char* name);
 
 }  // namespace base
 }  // namespace heddle

@@ -148,26 +148,5 @@ TEST_F(Loading, UnknownExtensionsAreListedAndARingOfThemEnds) {
   EXPECT_THAT((*load({.endless_extensions = 3}))->extensions(), SizeIs(256));
 }
 
-TEST_F(Loading, AFlagThatThePluginDoesNotKnowIsToldBeforeItEndsTheProcess) {
-  const auto load_with = [](const char* flags) {
-    setenv("XLA_FLAGS", flags, 1);
-    auto api = Api::load("mock", HEDDLE_PJRT_MOCK);
-    unsetenv("XLA_FLAGS");
-    return api;
-  };
-  const auto refused = load_with("--xla_mock_known=1 --xla_no_such_flag");
-  const auto taken = load_with("--xla_mock_known=1 --xla_mock_known_as_well");
-  // XLA takes no beginning of a name for the name.
-  EXPECT_THAT(base::message_of(load_with("--xla_mock_kno=1").status()),
-              HasSubstr("XLA_FLAGS has --xla_mock_kno, which"));
-  EXPECT_THAT(base::message_of(load_with("--mock_known=1").status()),
-              HasSubstr("XLA_FLAGS has --mock_known, which"));  // nor an end
-  EXPECT_EQ(
-      base::message_of(refused.status()),
-      "plugin mock: XLA_FLAGS has --xla_no_such_flag, which the plugin does not know and would "
-      "end the process over; take it out");
-  EXPECT_TRUE(taken.ok()) << taken.status();
-}
-
 }  // namespace
 }  // namespace heddle::pjrt

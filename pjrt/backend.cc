@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <shared_mutex>
 
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
@@ -15,7 +14,6 @@
 #include "heddle/pjrt/internal/buffer.h"
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/internal/default_options.h"
-#include "heddle/pjrt/internal/environment.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/internal/host_calls.h"
 #include "heddle/pjrt/internal/host_view.h"
@@ -24,7 +22,6 @@
 #include "heddle/pjrt/internal/spmd.h"
 #include "heddle/pjrt/internal/stored.h"
 #include "heddle/pjrt/internal/types.h"
-#include "heddle/pjrt/internal/xla_flags.h"
 #include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/host_memory.h"
 #include "heddle/runtime/transfer.h"
@@ -51,12 +48,18 @@ std::vector<BackendOption> default_options(const Client& client, const DevicePlu
   return options;
 }
 
-// Later options of a name count.
+// The later option of a name counts. Extra options are lists: the later list is joined to the
+// earlier one, and the later entry of a name counts.
 std::vector<BackendOption> merged(std::vector<BackendOption> options,
                                   const std::vector<BackendOption>& more) {
-  for (const BackendOption& option : more) {
-    std::erase_if(options, [&](const BackendOption& old) { return old.name == option.name; });
-    options.push_back(option);
+  for (BackendOption option : more) {
+    const auto old = std::ranges::find(options, option.name, &BackendOption::name);
+    if (old != options.end()) {
+      if (option.name == kExtraOption && !old->value.empty())
+        option.value = base::cat(old->value, ",", option.value);
+      options.erase(old);
+    }
+    options.push_back(std::move(option));
   }
   return options;
 }
@@ -456,44 +459,11 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
   mutable std::shared_ptr<const Shape> last_type_;
 };
 
-// Sets what the record wants in the environment.
-void set_up(const DevicePlugin& plugin) {
-  for (const EnvironmentVariable& variable : plugin.environment)
-    set_environment_variable(variable.name, variable.value);
-  if (plugin.small_while_loop_bytes)
-    add_xla_option("xla_cpu_small_while_loop_byte_threshold", *plugin.small_while_loop_bytes);
-  set_environment_variable("TF_CPP_MIN_LOG_LEVEL", "1");  // XLA's notes; its warnings stay
-}
-
-// One at a time.
+// One at a time: a plugin need not be safe from two threads that set it up.
 StatusOr<std::shared_ptr<const Api>> load(const std::string& name, const std::string& library) {
   static std::mutex mutex;
   const std::scoped_lock lock(mutex);
   return Api::load(name, library);
-}
-
-bool sets_flags(const DevicePlugin& plugin) {
-  return plugin.small_while_loop_bytes.has_value() ||
-         std::ranges::any_of(plugin.environment, [](const EnvironmentVariable& variable) {
-           return variable.name == "XLA_FLAGS";
-         });
-}
-
-// A process has one environment, which XLA's plugins read while a client is made, and end the
-// process over flags of another plugin's record. So no record sets flags between the check of them
-// and the client; but for clients that meet others, which may wait for this process's own next one.
-StatusOr<std::shared_ptr<const Client>> make_client(const std::string& name,
-                                                    const DevicePlugin& plugin) {
-  static std::shared_mutex flags;
-  {
-    std::unique_lock lock(flags, std::defer_lock);
-    if (sets_flags(plugin)) lock.lock();
-    set_up(plugin);
-  }
-  std::shared_lock lock(flags, std::defer_lock);
-  if (plugin.key_values == nullptr) lock.lock();
-  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Api> api, load(name, plugin.library));
-  return Client::create(std::move(api), plugin.create_options, plugin.key_values);
 }
 
 }  // namespace
@@ -504,7 +474,9 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_backend(const std::string& name
   for (const CreateOption& option : plugin.create_options)
     HEDDLE_RETURN_IF_ERROR(check_create_option(name, option));
   std::string build = build_of(plugin.library);  // now: another may come to stand at its path
-  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Client> client, make_client(name, plugin));
+  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Api> api, load(name, plugin.library));
+  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Client> client,
+                          Client::create(std::move(api), plugin.create_options, plugin.key_values));
   return std::make_unique<PluginBackend>(name, std::move(client), plugin, std::move(build));
 }
 

@@ -124,6 +124,49 @@ TEST_F(Options, AProgramThatIsLoadedAsksForNoDefaults) {
   EXPECT_THAT(sent_.build_options().debug_options(), StartsWith("\x08\x01"));
 }
 
+class RecordOptions : public Options {
+ protected:
+  explicit RecordOptions(std::string extra = "a=1,b=2") {
+    backend_ =
+        make_backend("mock",
+                     {.library = HEDDLE_PJRT_MOCK,
+                      .compile_options = {{"xla_backend_extra_options", extra}, {"xla_some", "5"}}})
+            .value();
+  }
+  std::string extra_option(const std::string& name) const {
+    proto::DebugOptions got;
+    EXPECT_TRUE(got.ParseFromString(sent_.build_options().debug_options()));
+    const auto found = got.xla_backend_extra_options().find(name);
+    return found == got.xla_backend_extra_options().end() ? "none" : found->second;
+  }
+};
+
+TEST_F(RecordOptions, AreThoseOfAProgramThatSaysNothing) {
+  ASSERT_EQ(compile({}), Status());
+  EXPECT_EQ(extra_option("a"), "1");
+  EXPECT_EQ(extra_option("b"), "2");
+  ASSERT_EQ(sent_.env_option_overrides_size(), 1);
+  EXPECT_EQ(sent_.env_option_overrides(0).value().text(), "5");
+}
+
+TEST_F(RecordOptions, AProgramSaysOtherwiseByName) {
+  ASSERT_EQ(compile({{"xla_backend_extra_options", "b=3,c=4"}, {"xla_some", "6"}}), Status());
+  EXPECT_EQ(extra_option("a"), "1");
+  EXPECT_EQ(extra_option("b"), "3");
+  EXPECT_EQ(extra_option("c"), "4");
+  ASSERT_EQ(sent_.env_option_overrides_size(), 1);
+  EXPECT_EQ(sent_.env_option_overrides(0).value().text(), "6");
+}
+
+TEST_F(RecordOptions, NeedAPluginThatTellsItsDefaultsWhereTheyAreExtra) {
+  mock_plugin().settings().failing[abi::Slot::kExecutableOptimizedProgram] = {.code = 12,
+                                                                              .message = "no"};
+  const Status status = compile({});
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_THAT(base::message_of(status),
+              StartsWith("compile add: option xla_backend_extra_options: "));
+}
+
 // ---- On real XLA.
 
 class XlaCpuOptions : public XlaCpuCalls {
@@ -199,9 +242,25 @@ TEST_F(XlaCpu, AnExtraOptionThatWouldEndTheProcessIsAnError) {
   EXPECT_EQ(compile("xla_nonsense=1"), Status());
 }
 
-// XLA's loop setting for one program: it marks the loops that become one kernel. This one does
-// unless told otherwise.
-TEST_F(XlaCpu, TheLoopSettingIsAProgramsOwn) {
+TEST_F(XlaCpu, AWrongOptionIsTheErrorOfXla) {
+  const auto expect_error = [&](const char* name, const char* value, const char* text) {
+    const Status status = backend_->compile(add_module(), {{{name, value}}}, device()).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << name;
+    EXPECT_THAT(base::message_of(status), HasSubstr(text));
+  };
+  expect_error("xla_nonsense", "1", "ClientCompile: No such compile option: 'xla_nonsense'");
+  expect_error("xla_cpu_enable_fast_math", "maybe", "'maybe' is not a valid bool value");
+  expect_error("xla_force_host_platform_device_count", "x", "'x' is not a valid int32 value");
+  expect_error("xla_force_host_platform_device_count", "2147483648",
+               "'2147483648' is not a valid int32 value");
+  expect_error("xla_gpu_autotune_gemm_rtol", "1.5f", "'1.5f' is not a valid float value");
+  expect_error("xla_step_marker_location", "here", "'here' is not a valid enum value");
+  expect_error("xla_gpu_enable_command_buffer", "x", "'x' is not a valid enum value");
+}
+
+// XLA's loop setting: it marks the loops that become one kernel. This one does unless told
+// otherwise.
+TEST_F(XlaCpu, TheLoopSettingIsAProgramsOwnOrItsPlugins) {
   const hlo::Module loop = module_of(R"(HloModule loop
 body {
   p = (s32[], f32[8]) parameter(0)
@@ -225,6 +284,7 @@ ENTRY e {
   last = (s32[], f32[8]) while(first), condition=condition, body=body
   ROOT y = f32[8] get-tuple-element(last), index=1
 })");
+  const std::string option = "xla_cpu_small_while_loop_byte_threshold=";
   const auto optimized = [&](std::vector<BackendOption> options) {
     const auto program = backend_->compile(loop, {std::move(options)}, device());
     EXPECT_TRUE(program.ok()) << program.status();
@@ -232,9 +292,14 @@ ENTRY e {
   };
   constexpr char kMark[] = "xla_cpu_small_call";
   EXPECT_THAT(optimized({}), HasSubstr(kMark));
-  const std::string option = "xla_cpu_small_while_loop_byte_threshold=";
   EXPECT_THAT(optimized({{"xla_backend_extra_options", option + "1"}}), Not(HasSubstr(kMark)));
   EXPECT_THAT(optimized({}), HasSubstr(kMark));  // the others' is as it was
+  backend_ =
+      make_backend("xla-cpu", {.library = xla_cpu_library(),
+                               .compile_options = {{"xla_backend_extra_options", option + "1"}}})
+          .value();
+  EXPECT_THAT(optimized({}), Not(HasSubstr(kMark)));
+  EXPECT_THAT(optimized({{"xla_backend_extra_options", option + "1024"}}), HasSubstr(kMark));
 }
 
 }  // namespace

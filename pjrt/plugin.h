@@ -36,12 +36,6 @@ struct CreateOption {
   std::variant<bool, int64_t, float, std::string, std::vector<int64_t>> value;
 };
 
-// Set before the library is loaded, where the process has no such variable yet.
-struct EnvironmentVariable {
-  std::string name;
-  std::string value;
-};
-
 // What a device may have in flight; a launch that finds no room waits for the oldest.
 struct InFlight {
   int launches = runtime::Throttle::Limits{}.launches;  // at least 1
@@ -54,12 +48,6 @@ struct InFlight {
 struct DevicePlugin {
   std::string library;  // path of the shared library
   std::vector<CreateOption> create_options;
-  std::vector<EnvironmentVariable> environment;
-  // XLA's CPU compiles a loop to one kernel where a trip of it reads and writes fewer bytes than
-  // this (its default: 1024), and else dispatches each op of each trip. A great number makes loops
-  // of small ops faster, and loops around large dots far slower, for a kernel has no fast dot. Set
-  // before the plugin is loaded; the first of a process counts.
-  std::optional<int64_t> small_while_loop_bytes;
   // For every program, before its own: XLA's debug options by name.
   std::vector<runtime::BackendOption> compile_options;
   InFlight limits;  // of each device

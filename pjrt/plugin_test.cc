@@ -124,11 +124,9 @@ TEST(PluginFile, HoldsAllThatARecordHolds) {
     "library": "lib/plugin.so",
     "create_options": {"cpu_device_count": 4, "memory_fraction": 1, "allocator": "bfc",
                        "preallocate": false, "visible_devices": [0, 2]},
-    "environment": {"A": "b"},
     "compile_options": {"xla_c": "d"},
     "launches": 8,
     "bytes": "1000000000000",
-    "small_while_loop_bytes": "1000000000",
     "dtypes": ["f32", "bf16"],
     "rng": "rng_philox",
     "donation": false,
@@ -145,13 +143,10 @@ TEST(PluginFile, HoldsAllThatARecordHolds) {
   EXPECT_EQ(std::get<std::string>(options["allocator"]), "bfc");
   EXPECT_FALSE(std::get<bool>(options["preallocate"]));
   EXPECT_THAT(std::get<std::vector<int64_t>>(options["visible_devices"]), ElementsAre(0, 2));
-  ASSERT_EQ(plugin->environment.size(), 1u);
-  EXPECT_EQ(plugin->environment[0].value, "b");
   ASSERT_EQ(plugin->compile_options.size(), 1u);
   EXPECT_EQ(plugin->compile_options[0].value, "d");
   EXPECT_EQ(plugin->limits.launches, 8);
   EXPECT_EQ(plugin->limits.bytes, 1000000000000);
-  EXPECT_EQ(plugin->small_while_loop_bytes, 1000000000);
   EXPECT_THAT(plugin->dtypes, ElementsAre(f32, bf16));
   EXPECT_EQ(plugin->rng, hlo::RandomAlgorithm::kPhilox);
   EXPECT_FALSE(plugin->donation);

@@ -16,7 +16,7 @@ namespace heddle::pjrt {
 namespace {
 
 // Mark, checksum of the rest, then texts.
-constexpr std::string_view kMark = "heddle program 1\n";
+constexpr std::string_view kMark = "heddle program 2\n";
 
 struct Header {
   std::string version;   // of the interface: "0.81"

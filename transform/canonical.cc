@@ -296,8 +296,4 @@ hlo::Module in_canonical_order(hlo::Module&& module) {
   return Canonicalizer<hlo::Module, Keep::kWords>(module).run();
 }
 
-base::Hash128 canonical_hash(const hlo::Module& module) {
-  return hlo::hash_of(canonicalize(module));
-}
-
 }  // namespace heddle::transform

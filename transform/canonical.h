@@ -11,7 +11,6 @@
 // meaning depends on them.
 #pragma once
 
-#include "heddle/base/hash.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::transform {
@@ -24,9 +23,5 @@ namespace heddle::transform {
 // The same module without dead instructions and uncalled computations, in the order of the
 // canonical form. Names, metadata, lines and layouts stay, and equal computations stay apart.
 [[nodiscard]] hlo::Module in_canonical_order(hlo::Module&& module);
-
-// hash_of() the canonical form. Equal hashes find candidates; hlo::equal() of the canonical forms
-// decides.
-[[nodiscard]] base::Hash128 canonical_hash(const hlo::Module& module);
 
 }  // namespace heddle::transform

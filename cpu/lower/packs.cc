@@ -49,8 +49,8 @@ std::vector<std::vector<InstructionId>> parts_of(const hlo::Computation& computa
       if (part == parts.size()) parts.emplace_back();
       parts[part].push_back(id);
     }
-    const bool are_enough = std::ranges::all_of(
-        parts, [](const auto& part) { return part.size() >= Packs::kFewest; });
+    const bool are_enough =
+        std::ranges::all_of(parts, [](const auto& part) { return part.size() >= Packs::kFewest; });
     if (are_enough) return parts;
     break;
   }
@@ -82,8 +82,11 @@ Packs::Packs(const Region& region, int64_t lanes) {
   std::map<std::pair<int64_t, base::Hash128>, std::vector<InstructionId>> groups;
   for (InstructionId id : candidates)
     groups[{level[id.value], form_of(computation, id, kLooksBack)}].push_back(id);
-  // Groups come by level, so operands are in their packs already.
-  for (const auto& [key, group] : groups) {
+  // By level, so that operands are in their packs already; then as the program has them.
+  std::map<std::pair<int64_t, InstructionId>, const std::vector<InstructionId>*> in_order;
+  for (const auto& [key, group] : groups) in_order[{key.first, group[0]}] = &group;
+  for (const auto& [key, found] : in_order) {
+    const std::vector<InstructionId>& group = *found;
     const int64_t bytes = storage_bytes(computation.at(group[0]).shape.dtype());
     const int64_t most = lanes * 4 / std::max<int64_t>(bytes, 4);
     for (std::vector<InstructionId>& part : parts_of(computation, group)) {

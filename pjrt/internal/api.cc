@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "heddle/pjrt/internal/xla_flags.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -125,7 +124,6 @@ StatusOr<std::shared_ptr<const Api>> Api::load(const std::string& name,
     return base::not_found("plugin ", name, ": ", library,
                            " is no file; give the path of the library");
   }
-  HEDDLE_RETURN_IF_ERROR(check_xla_flags(name, library));
   // Local: every plugin brings its own copies of common libraries.
   void* handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr)

@@ -101,12 +101,8 @@ StatusOr<DevicePlugin> read_plugin_file(const std::string& path) {
     HEDDLE_ASSIGN_OR_RETURN(CreateOption option, create_option(path, name, value));
     plugin.create_options.push_back(std::move(option));
   }
-  for (const auto& [name, value] : message.environment())
-    plugin.environment.push_back({name, value});
   for (const auto& [name, value] : message.compile_options())
     plugin.compile_options.push_back({name, value});
-  if (message.has_small_while_loop_bytes())
-    plugin.small_while_loop_bytes = message.small_while_loop_bytes();
   if (message.has_launches()) plugin.limits.launches = message.launches();
   if (message.has_bytes()) plugin.limits.bytes = message.bytes() == 0 ? INT64_MAX : message.bytes();
   if (message.has_donation()) plugin.donation = message.donation();

@@ -532,10 +532,6 @@ extern "C" __attribute__((visibility("default"))) heddle::pjrt::mock::Plugin* he
   return &heddle::pjrt::mock::plugin();
 }
 
-// As XLA's plugins have the names of their flags in them.
-extern "C" __attribute__((visibility("default"), used)) const char* const heddle_mock_flags[] = {
-    "XLA_FLAGS", "xla_mock_known", "xla_mock_known_as_well", "xla_backend_extra_options"};
-
 extern "C" __attribute__((visibility("default"))) const heddle::pjrt::abi::Table* GetPjrtApi() {
   return heddle::pjrt::mock::plugin().table();
 }

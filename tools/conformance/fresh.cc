@@ -1,13 +1,13 @@
 #include "heddle/tools/conformance/fresh.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstring>
 #include <numeric>
 #include <random>
 
-#include "heddle/base/hash.h"
 #include "heddle/hlo/blocks.h"
 
 namespace heddle::conformance {
@@ -319,12 +319,27 @@ Literal draw(const Literal& old, const Program& program, Random& random) {
                            : draw_floats(old, program.loops, random);
 }
 
+// MurmurHash3's mixing. It must not change: the tables of known differences are of these draws.
 uint64_t seed_of(const std::string& name, uint64_t seed, int draw) {
-  base::Hasher hasher;
-  hash_value(hasher, name);
-  hash_value(hasher, seed);
-  hash_value(hasher, draw);
-  return hasher.digest().low;
+  constexpr uint64_t kC1 = 0x87c37b91114253d5ull, kC2 = 0x4cf5ad432745937full;
+  std::vector<uint64_t> words((name.size() + 7) / 8 + 3);
+  words.front() = name.size();
+  std::memcpy(words.data() + 1, name.data(), name.size());
+  words.end()[-2] = seed;
+  words.end()[-1] = static_cast<uint32_t>(draw);
+  uint64_t a = 0x9368e53c2f6af274ull, b = 0x586dcd208f7cd3fdull;
+  for (const uint64_t word : words) {
+    a ^= std::rotl(word * kC1, 31) * kC2;
+    a = (std::rotl(a, 27) + b) * 5 + 0x52dce729;
+    b ^= std::rotl(word * kC2, 33) * kC1;
+    b = (std::rotl(b, 31) + a) * 5 + 0x38495ab5;
+  }
+  const auto finalised = [](uint64_t k) {
+    k = (k ^ (k >> 33)) * 0xff51afd7ed558ccdull;
+    k = (k ^ (k >> 33)) * 0xc4ceb9fe1a85ec53ull;
+    return k ^ (k >> 33);
+  };
+  return finalised(a ^ words.size()) + finalised(b ^ words.size());
 }
 
 // ---- neighbours
