@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "heddle/hlo/evaluation/internal/testing.h"
+#include "heddle/interpreter/internal/testing.h"
 
 namespace heddle::hlo {
 namespace {

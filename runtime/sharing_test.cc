@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "heddle/runtime/dlpack.h"
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/runtime/transfer_guard.h"
 #include "heddle/testing.h"
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 class Sharing : public ::testing::Test {
  protected:
   Device& device() { return *backend_->devices()[0]; }
-  const std::unique_ptr<Backend> backend_ = make_interpreter();
+  const std::unique_ptr<Backend> backend_ = interpreter::make_backend();
 };
 
 TEST_F(Sharing, StridedMemoryArrivesRowMajor) {
@@ -98,7 +98,7 @@ TEST_F(Sharing, ADroppedDownloadIsWaitedFor) {
 TEST_F(Sharing, ADownloadOfAPendingValueReturnsAtOnceAndOutlivesTheBuffer) {
   std::mutex held;
   held.lock();
-  const auto late = make_interpreter({.asynchronous = true, .before_run = [&] {
+  const auto late = interpreter::make_backend({.asynchronous = true, .before_run = [&] {
                                         std::scoped_lock wait(held);
                                         return Status();
                                       }});

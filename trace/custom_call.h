@@ -1,6 +1,6 @@
 // custom_call: a function outside of HLO, known by its name, as an operation of the trace.
 //
-//   hlo::register_custom_call("doubled", doubled);  // heddle/hlo/custom_call.h: its meaning here
+//   interpreter::register_custom_call("doubled", doubled);  // heddle/interpreter/custom_call.h: its meaning here
 //   Tensor y = custom_call("doubled", {x}, {x.shape()})[0];
 #pragma once
 

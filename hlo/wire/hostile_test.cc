@@ -7,8 +7,8 @@
 #include <random>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/evaluate.h"
-#include "heddle/hlo/evaluate_together.h"
+#include "heddle/interpreter/evaluate.h"
+#include "heddle/interpreter/evaluate_together.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"

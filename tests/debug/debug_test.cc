@@ -10,7 +10,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/heddle.h"
-#include "heddle/hlo/custom_call.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/testing.h"
 #include "heddle/tests/debug/support.h"
 
@@ -413,7 +413,7 @@ TEST_P(Debug, FunctionsWithDerivativesOfTheirOwnPrint) {
 TEST_P(Debug, CustomCallsWithEffectsRunOnceUnderDerivatives) {
   static int calls = 0;
   const std::string name = std::string("debug_test_effect_") + GetParam();
-  ASSERT_TRUE(hlo::register_custom_call(name, [](hlo::CustomCall& call) -> StatusOr<Literal> {
+  ASSERT_TRUE(interpreter::register_custom_call(name, [](interpreter::CustomCall& call) -> StatusOr<Literal> {
                 ++calls;
                 return Literal(call.result());
               }).ok());
@@ -432,14 +432,14 @@ TEST_P(Debug, CustomCallsWithEffectsRunOnceUnderDerivatives) {
     run().wait();
     EXPECT_EQ(calls, 3);
   }
-  hlo::unregister_custom_call(name);
+  interpreter::unregister_custom_call(name);
 }
 
 // What nobody reads is not run again; what a tangent reads would be, and is an error.
 TEST_P(Debug, CustomCallsWithEffectsDoNotRunAgainInACheckpoint) {
   static int calls = 0;
   const std::string name = std::string("debug_test_again_") + GetParam();
-  ASSERT_TRUE(hlo::register_custom_call(name, [](hlo::CustomCall& call) -> StatusOr<Literal> {
+  ASSERT_TRUE(interpreter::register_custom_call(name, [](interpreter::CustomCall& call) -> StatusOr<Literal> {
                 ++calls;
                 return call[0];
               }).ok());
@@ -481,7 +481,7 @@ TEST_P(Debug, CustomCallsWithEffectsDoNotRunAgainInACheckpoint) {
   EXPECT_EQ(told, base::cat("grad: ", name, ": has an effect, and would run again for its result ",
                             "where the derivative computes that again; call it outside of the ",
                             "checkpoint [debug_test.cc:", line, "]"));
-  hlo::unregister_custom_call(name);
+  interpreter::unregister_custom_call(name);
 }
 
 TEST_P(Debug, ACheckpointThatComputesAgainPrintsNothingAgain) {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "heddle/hlo/evaluate.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/tests/laws/samples.h"
 
@@ -17,7 +17,7 @@ namespace {
 using hlo::Opcode;
 
 Literal value_of(const Sample& sample, std::vector<Literal> arguments) {
-  auto value = hlo::evaluate(sample.module, std::move(arguments));
+  auto value = interpreter::evaluate(sample.module, std::move(arguments));
   if (value.ok()) return *std::move(value);
   ADD_FAILURE() << sample.line << ": " << value.status();
   return {};
@@ -216,7 +216,7 @@ Literal converted(const Literal& x, DType type) {
   auto module = hlo::parse_text(
       base::cat("ENTRY main { x = ", to_string(x.shape()),
                 " parameter(0) ROOT y = ", to_string(x.shape().with_dtype(type)), " convert(x) }"));
-  auto value = hlo::evaluate(*module, {x});
+  auto value = interpreter::evaluate(*module, {x});
   EXPECT_TRUE(value.ok()) << value.status();
   return *std::move(value);
 }

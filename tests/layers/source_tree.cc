@@ -21,7 +21,8 @@ bool is_test(std::string_view path) {
   return path.ends_with("_test.cc") || path.ends_with("_test.h");
 }
 bool is_internal(std::string_view path) {
-  return path.find("/internal/") != path.npos || path.starts_with("hlo/ops/");
+  return path.find("/internal/") != path.npos || path.starts_with("hlo/ops/") ||
+         path.starts_with("interpreter/ops/");
 }
 
 // "hlo" of "hlo/ops/dot.cc"; "" of "heddle.h".

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/hlo/evaluate.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 
@@ -50,11 +50,11 @@ hlo::Module expanded(const hlo::Module& module) {
 // By the loops, and by the evaluator's own LAPACK.
 Literal by_loops(const std::string& target, const std::vector<Literal>& operands,
                  const std::string& result, const std::string& config) {
-  return hlo::evaluate(expanded(program(target, operands, result, config)), operands).value();
+  return interpreter::evaluate(expanded(program(target, operands, result, config)), operands).value();
 }
 Literal by_evaluator(const std::string& target, const std::vector<Literal>& operands,
                      const std::string& result, const std::string& config) {
-  return hlo::evaluate(program(target, operands, result, config), operands).value();
+  return interpreter::evaluate(program(target, operands, result, config), operands).value();
 }
 
 Complex number(const Literal& x, size_t i) {
