@@ -3,8 +3,8 @@
 // The target of both: 10^7 a second.
 #include <benchmark/benchmark.h>
 
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 
 namespace {
 

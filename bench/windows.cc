@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 
 namespace {
 

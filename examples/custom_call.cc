@@ -6,8 +6,8 @@
 #include <cstdio>
 
 #include "heddle/heddle.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 
 using namespace heddle;
 

@@ -246,8 +246,7 @@ void convert_elements(DType from, const std::byte* x, DType to, std::byte* out, 
   } else if (between_integers) {
     convert_through<int64_t>(from, x, to, out, count);
   } else {
-    const WideInt rounding =
-        real_part(to) == DType::kF64 ? WideInt::kNearestEven : WideInt::kOdd;
+    const WideInt rounding = real_part(to) == DType::kF64 ? WideInt::kNearestEven : WideInt::kOdd;
     convert_through<double>(from, x, to, out, count, rounding);
   }
 }

@@ -56,7 +56,8 @@ class Types {
     if (i == 0) batch_ = before;
     if (before == batch_) return {};
     return error("operand ", i, " is ", shape, "; its dimensions but for the last ", rank,
-                 " must be {", base::join(batch_, ","), "}, as those of operand 0, ", *operands_[0]);
+                 " must be {", base::join(batch_, ","), "}, as those of operand 0, ",
+                 *operands_[0]);
   }
 
   [[nodiscard]] Status check_square(size_t i) {
@@ -337,8 +338,7 @@ Status check_lapack_call(const Instruction& call, std::span<const Shape* const> 
   const auto& target = call.attrs.get<CustomCallAttrs>().custom_call_target;
   const std::optional<LapackName> name = lapack_name(target);
   const Routine* routine = name ? find_routine(*name) : nullptr;
-  if (routine == nullptr)
-    return base::not_found("custom-call: ", target, ": is no LAPACK routine");
+  if (routine == nullptr) return base::not_found("custom-call: ", target, ": is no LAPACK routine");
   for (const Shape* shape : operands) {
     if (shape->is_dynamic() || !shape->is_array())
       return base::invalid_argument("custom-call: ", target, ": an operand is ", *shape,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/ops/rules.h"
 
 namespace heddle::hlo {

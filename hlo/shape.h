@@ -124,14 +124,6 @@ bool same_type(const Shape& a, const Shape& b);
 // Equal dimensions, whatever the element types.
 bool same_dimensions(const Shape& a, const Shape& b);
 
-// All dimensions 0 .. rank-1 that are not listed, ascending.
-std::vector<int64_t> other_dimensions(int64_t rank, std::span<const int64_t> dimensions);
-
-// f32[5,2,3] without dimension 0 is f32[2,3]; flags of dynamic dimensions move along, layouts are
-// dropped.
-Shape without_dimensions(const Shape& shape, std::span<const int64_t> dimensions);
-Shape with_dimension_inserted(const Shape& shape, int64_t at, int64_t size);
-
 // Refuses negative sizes, rank above kMaxRank, layouts that are no permutation, nesting deeper than
 // 64 and byte sizes above 2^62.
 Status check_shape(const Shape& shape);

@@ -172,8 +172,8 @@ TEST_F(InterpreterTest, AnUnknownOptionIsRefused) {
 }
 
 TEST_F(InterpreterTest, AFailedRunIsExecutesError) {
-  const auto failing =
-      interpreter::make_backend({.before_run = [] { return base::resource_exhausted("run: no memory"); }});
+  const auto failing = interpreter::make_backend(
+      {.before_run = [] { return base::resource_exhausted("run: no memory"); }});
   Device& device = *failing->devices()[0];
   const auto identity = compiled(identity_module(2), device);
   EXPECT_EQ(identity->execute(std::vector{on(device, {1, 2})}).status(),

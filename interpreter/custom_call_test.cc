@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "heddle/interpreter/internal/testing.h"
 #include "heddle/interpreter/internal/custom_calls.h"
+#include "heddle/interpreter/internal/testing.h"
 
 namespace heddle::interpreter {
 namespace {
@@ -59,7 +59,8 @@ TEST(CustomCall, RunsTheFunctionOfItsTarget) {
 TEST(CustomCall, WithoutAFunctionSaysHowToGiveOne) {
   EXPECT_EQ(error_of(program("nobody.knows"), {floats({1, 2, 3})}),
             "custom-call: target nobody.knows has no function; give it one with "
-            "interpreter::register_custom_call(\"nobody.knows\", ..) of heddle/interpreter/custom_call.h");
+            "interpreter::register_custom_call(\"nobody.knows\", ..) of "
+            "heddle/interpreter/custom_call.h");
 }
 
 TEST(CustomCall, ATargetHasOneFunctionUntilItIsTakenBack) {

@@ -9,6 +9,9 @@
 #include "heddle/interpreter/internal/sizes.h"
 
 namespace heddle::interpreter {
+
+using namespace hlo;
+
 namespace {
 
 std::string parameter_name(const Computation& computation, size_t number) {

@@ -16,8 +16,6 @@
 
 namespace heddle::interpreter {
 
-using hlo::Module;
-
 struct EvaluationPlan;
 struct Seat;  // interpreter/ops/rendezvous.h
 
@@ -39,7 +37,7 @@ class Evaluator {
   // FailedPrecondition for an elided constant; ResourceExhausted where computations call each other
   // too deep. Only what can run is looked at.
   // cost: linear in the module, no value is computed
-  static StatusOr<Evaluator> prepare(Module module);
+  static StatusOr<Evaluator> prepare(hlo::Module module);
 
   // Evaluates the entry computation. Arguments of the entry's types, by parameter number; move them
   // in to allow updates in place.
@@ -51,7 +49,7 @@ class Evaluator {
   [[nodiscard]] StatusOr<Literal> run_as(const Seat& seat, std::vector<Literal> arguments,
                                          const RunOptions& options) const;
 
-  [[nodiscard]] const Module& module() const;
+  [[nodiscard]] const hlo::Module& module() const;
 
  private:
   explicit Evaluator(std::shared_ptr<const EvaluationPlan> plan) : plan_(std::move(plan)) {}
@@ -62,6 +60,6 @@ class Evaluator {
 };
 
 // prepare() and run() at once.
-StatusOr<Literal> evaluate(const Module& module, std::vector<Literal> arguments);
+StatusOr<Literal> evaluate(const hlo::Module& module, std::vector<Literal> arguments);
 
 }  // namespace heddle::interpreter

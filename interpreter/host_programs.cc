@@ -68,7 +68,8 @@ class FlatEvaluator final : public HostProgram {
                                                },
                                                "run ", evaluator_.module().name));
     std::vector<Literal> results;
-    runtime::for_each_leaf(std::move(whole), [&](Literal leaf) { results.push_back(std::move(leaf)); });
+    runtime::for_each_leaf(std::move(whole),
+                           [&](Literal leaf) { results.push_back(std::move(leaf)); });
     return results;
   }
 
@@ -89,8 +90,6 @@ class FlatEvaluator final : public HostProgram {
       next_seed_;  // of the backend, which a late run may outlive
   bool has_tuples_ = false;
 };
-
-interpreter::
 
 }  // namespace
 

@@ -7,6 +7,9 @@
 #include "heddle/interpreter/evaluate.h"
 
 namespace heddle::interpreter {
+
+using namespace hlo;
+
 namespace {
 
 int64_t largest_integer(DType dtype) {

@@ -4,6 +4,9 @@
 #include <cstring>
 
 namespace heddle::interpreter {
+
+using namespace hlo;
+
 namespace {
 
 std::vector<bool> needed_by(const Computation& computation, InstructionId root) {

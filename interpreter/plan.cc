@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "heddle/base/located_status.h"
+#include "heddle/hlo/verify.h"
 #include "heddle/interpreter/internal/lift.h"
 #include "heddle/interpreter/internal/sizes.h"
-#include "heddle/hlo/verify.h"
 
 namespace heddle::interpreter {
 namespace {
@@ -230,7 +230,7 @@ class RoutineMaker {
 
   // None where it takes a rule.
   ScalarOp scalar_op_of(const Instruction& instruction) const {
-    const ScalarRule rule = definition(instruction.opcode).scalar;
+    const ScalarRule rule = evaluation(instruction.opcode).scalar;
     if (rule == nullptr || !is_plain_scalar(instruction.shape)) return {};
     if (instruction.operands.empty() || instruction.operands.size() > ScalarOp::kMaxOperands)
       return {};
@@ -242,7 +242,7 @@ class RoutineMaker {
   }
 
   Status add_rule(InstructionId id, int64_t position) {
-    const Slot<EvaluateFn>& evaluate = definition(at(id).opcode).evaluate;
+    const Slot<EvaluateFn>& evaluate = evaluation(at(id).opcode).evaluate;
     if (!evaluate) return base::unimplemented(evaluate.reason());
     if (alone_.ok()) alone_ = explain(id, check_alone(module_, at(id)));
     Step step = make_step(Step::Kind::kRule, id, position);

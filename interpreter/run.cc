@@ -187,8 +187,9 @@ Status EvaluationRun::apply_rule(const Routine& routine, Frame& frame, const Ste
     }
   }
   CallSite site(*this, *step.instruction);
-  EvalArgs in{*step.instruction, {operands, step.source_count}, site, routine.computation,
-              &context_,         step.instruction};
+  EvalArgs in{
+      *step.instruction, {operands, step.source_count}, site, routine.computation, &context_,
+      step.instruction};
   StatusOr<Literal> result = step.at_sizes ? apply_at_sizes(step, in) : step.rule(in);
   for (uint32_t i = 0; i < step.source_count; ++i) {
     const bool stays =

@@ -4,10 +4,13 @@
 #include <functional>
 
 #include "heddle/hlo/op.h"
-#include "heddle/hlo/ops/indices.h"
-#include "heddle/hlo/ops/strides.h"
+#include "heddle/hlo/strides.h"
+#include "heddle/interpreter/ops/indices.h"
 
 namespace heddle::interpreter {
+
+using namespace hlo;
+
 namespace {
 
 bool has_dynamic_dimension(const Shape& shape) {

@@ -191,7 +191,8 @@ constexpr char kWindows[] = "s32[3,1] reduce-window(x, i), window={size=1x40}";
 hlo::Module expect_same_values(const hlo::Module& module) {
   hlo::Module now = prepared(module);
   const std::vector<Literal> x = {numbers(module.entry_computation().parameter_shape(0))};
-  EXPECT_EQ(interpreter::evaluate(now, x).value(), interpreter::evaluate(module, x).value()) << hlo::print(now);
+  EXPECT_EQ(interpreter::evaluate(now, x).value(), interpreter::evaluate(module, x).value())
+      << hlo::print(now);
   EXPECT_EQ(hlo::print(prepared(now)), hlo::print(now));
   return now;
 }

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <random>
 
+#include "heddle/interpreter/backend.h"
 #include "heddle/pjrt/internal/backend.h"
 #include "heddle/pjrt/support_test.h"
-#include "heddle/interpreter/backend.h"
 #include "heddle/testing.h"
 
 namespace heddle::pjrt {

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/pjrt/internal/api.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/pjrt/mock/mock.h"

@@ -36,8 +36,8 @@ class Asynchronous : public ::testing::Test {
 
   std::latch gate_{1};
   Status first_error_;
-  std::unique_ptr<Backend> backend_ =
-      interpreter::make_backend({.asynchronous = true, .before_run = [this] { return before_run(); }});
+  std::unique_ptr<Backend> backend_ = interpreter::make_backend(
+      {.asynchronous = true, .before_run = [this] { return before_run(); }});
   Device& device_ = *backend_->devices()[0];
   std::shared_ptr<Executable> add_ = compiled(binary_module(Opcode::kAdd, 2, "add"), device_);
   BufferPtr x_ = on(device_, {1, 2});
@@ -182,8 +182,8 @@ TEST_F(Asynchronous, ARunOutlivesItsExecutable) {
 
 TEST(AsynchronousBackend, FinishesItsRunsBeforeItGoes) {
   int runs = 0;
-  auto backend =
-      interpreter::make_backend({.asynchronous = true, .before_run = [&] { return ++runs, Status(); }});
+  auto backend = interpreter::make_backend(
+      {.asynchronous = true, .before_run = [&] { return ++runs, Status(); }});
   Device& device = *backend->devices()[0];
   auto identity = compiled(identity_module(2), device);
   BufferPtr x = on(device, {1, 2});

@@ -4,11 +4,11 @@
 
 #include "heddle/base/arithmetic.h"
 #include "heddle/base/counters.h"
+#include "heddle/base/memory.h"
 #include "heddle/base/span.h"
 #include "heddle/base/strings.h"
 #include "heddle/hlo/module.h"
 #include "heddle/runtime/internal/admission.h"
-#include "heddle/base/memory.h"
 #include "heddle/runtime/mesh.h"
 
 namespace heddle::runtime {

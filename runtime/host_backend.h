@@ -46,8 +46,8 @@ class HostProgram {
 
 // One program of several devices: from the arguments of each, whole arrays, to its results; by
 // device, replica by replica.
-using GridProgram = std::function<StatusOr<std::vector<Literal>>(
-    std::vector<std::vector<Literal>> arguments)>;
+using GridProgram =
+    std::function<StatusOr<std::vector<Literal>>(std::vector<std::vector<Literal>> arguments)>;
 
 struct HostOptions {
   bool asynchronous = false;  // each device has a thread; results are pending, and carry errors

@@ -24,7 +24,8 @@ class Gone : public ::testing::TestWithParam<bool> {
  protected:
   Gone() { backend_.reset(); }
 
-  std::unique_ptr<Backend> backend_ = interpreter::make_backend({.asynchronous = GetParam(), .devices = 2});
+  std::unique_ptr<Backend> backend_ =
+      interpreter::make_backend({.asynchronous = GetParam(), .devices = 2});
   std::shared_ptr<Executable> add_ =
       compiled(binary_module(Opcode::kAdd, 2, "add"), *backend_->devices()[0]);
   BufferPtr x_ = on(*backend_->devices()[0], {1, 2});

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "heddle/base/counters.h"
-#include "heddle/interpreter/custom_call.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/spmd.h"

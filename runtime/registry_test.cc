@@ -17,7 +17,8 @@ TEST(Registry, FindsTheInterpreterAndAlwaysTheSame) {
 }
 
 TEST(Registry, AnUnknownNameListsWhatThereIs) {
-  ASSERT_TRUE(register_backend("loom", [](std::string_view) { return interpreter::make_backend(); }).ok());
+  ASSERT_TRUE(
+      register_backend("loom", [](std::string_view) { return interpreter::make_backend(); }).ok());
   EXPECT_EQ(find_backend("tpu").status(),
             base::not_found("backend \"tpu\" is not known; there are: ",
                             base::join(backend_names(), ", ")));
@@ -75,7 +76,9 @@ TEST(Registry, ABackendThatIsBeingMadeHoldsUpNoOther) {
 }
 
 TEST(Registry, TwoThreadsFindOneBackend) {
-  ASSERT_TRUE(register_backend("shared", [](std::string_view) { return interpreter::make_backend(); }).ok());
+  ASSERT_TRUE(register_backend("shared", [](std::string_view) {
+                return interpreter::make_backend();
+              }).ok());
   Backend* found[2] = {};
   std::thread other([&] { found[0] = find_backend("shared").value(); });
   found[1] = find_backend("shared").value();
@@ -105,8 +108,9 @@ TEST(DefaultDevice, IsTheInterpreterAtFirst) {
 }
 
 TEST(DefaultDevice, IsSetForTheProcess) {
-  ASSERT_TRUE(
-      register_backend("everywhere", [](std::string_view) { return interpreter::make_backend(); }).ok());
+  ASSERT_TRUE(register_backend("everywhere", [](std::string_view) {
+                return interpreter::make_backend();
+              }).ok());
   ASSERT_TRUE(set_default_device("everywhere:0").ok());
   Device* elsewhere = nullptr;
   std::thread([&] { elsewhere = &default_device(); }).join();

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <numeric>
 
-#include "heddle/runtime/dlpack.h"
 #include "heddle/interpreter/backend.h"
+#include "heddle/runtime/dlpack.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/runtime/transfer_guard.h"
 #include "heddle/testing.h"
@@ -99,9 +99,9 @@ TEST_F(Sharing, ADownloadOfAPendingValueReturnsAtOnceAndOutlivesTheBuffer) {
   std::mutex held;
   held.lock();
   const auto late = interpreter::make_backend({.asynchronous = true, .before_run = [&] {
-                                        std::scoped_lock wait(held);
-                                        return Status();
-                                      }});
+                                                 std::scoped_lock wait(held);
+                                                 return Status();
+                                               }});
   Device& there = *late->devices()[0];
   const auto add = compiled(binary_module(hlo::Opcode::kAdd, 2), there);
   const BufferPtr x = on(there, {1, 2});

@@ -9,8 +9,8 @@
 
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/literal.h"
-#include "heddle/runtime/backend.h"
 #include "heddle/interpreter/backend.h"
+#include "heddle/runtime/backend.h"
 #include "heddle/runtime/transfer.h"
 
 namespace heddle::runtime {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/memory.h"
 #include "heddle/base/span.h"
 #include "heddle/runtime/internal/admission.h"
-#include "heddle/base/memory.h"
 #include "heddle/runtime/internal/mesh_transfer.h"
 #include "heddle/runtime/internal/strided.h"
 #include "heddle/runtime/transfer_guard.h"
@@ -149,7 +149,8 @@ StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array, std::st
 StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(check_download(buffer, what));
   if (ShardedBuffer* sharded = as_sharded(buffer)) {
-    return base::within_memory([&] { return assemble(*sharded, what); }, "download: ", buffer.shape());
+    return base::within_memory([&] { return assemble(*sharded, what); },
+                               "download: ", buffer.shape());
   }
   // Before the memory is asked for: a run that failed may have promised more than there is.
   HEDDLE_RETURN_IF_ERROR(buffer.await());
@@ -168,7 +169,7 @@ StatusOr<Download> start_to_host(Buffer& buffer, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(check_download(buffer, what));
   if (const ShardedBuffer* sharded = as_sharded(buffer)) {
     return base::within_memory([&] { return Download::of_tiles(*sharded, what); },
-                         "download: ", buffer.shape());
+                               "download: ", buffer.shape());
   }
   const auto start = [&]() -> StatusOr<Download> {
     Literal literal = Literal::uninitialised(buffer.shape());

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/interpreter/evaluate.h"
 
 namespace heddle::transform {
 namespace {

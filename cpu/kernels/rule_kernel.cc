@@ -91,7 +91,8 @@ hlo::Module module_of(const hlo::Module& module, const hlo::Computation& computa
 }
 
 StatusOr<std::unique_ptr<Kernel>> make_rule_kernel(hlo::Module alone) {
-  HEDDLE_ASSIGN_OR_RETURN(interpreter::Evaluator evaluator, interpreter::Evaluator::prepare(std::move(alone)));
+  HEDDLE_ASSIGN_OR_RETURN(interpreter::Evaluator evaluator,
+                          interpreter::Evaluator::prepare(std::move(alone)));
   return std::make_unique<RuleKernel>(std::move(evaluator));
 }
 

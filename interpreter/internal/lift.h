@@ -11,10 +11,10 @@ namespace heddle::interpreter {
 
 // True where `root`, a scalar or a tuple of scalars, is had from scalar parameters and constants by
 // elementwise ops alone.
-bool is_liftable(const Computation& computation, InstructionId root);
+bool is_liftable(const hlo::Computation& computation, hlo::InstructionId root);
 
 // The computation of `root` on arrays of n elements, with all its parameters: scalars become [n],
 // constants repeat. Only for what is_liftable().
-Computation lift(const Computation& computation, InstructionId root, int64_t n);
+hlo::Computation lift(const hlo::Computation& computation, hlo::InstructionId root, int64_t n);
 
 }  // namespace heddle::interpreter

@@ -19,7 +19,7 @@
 #include "heddle/base/status.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/module.h"
-#include "heddle/hlo/op.h"
+#include "heddle/interpreter/rules.h"
 
 namespace heddle::interpreter {
 

@@ -19,11 +19,11 @@ bool has_unbounded_dimension(const Shape& shape);
 // A type in it, of an operand or the result, has a dynamic dimension, and the rule depends on it.
 // Ops that hand values on do not, but where their type fixes a size that the operand's leaves open:
 // programs of XLA drop the flag here and there.
-bool depends_on_sizes(const Computation& computation, const Instruction& instruction);
+bool depends_on_sizes(const hlo::Computation& computation, const hlo::Instruction& instruction);
 
 struct Sized {
-  Instruction instruction;
-  std::optional<Dims> cut;  // what of the result is kept
+  hlo::Instruction instruction;
+  std::optional<hlo::Dims> cut;  // what of the result is kept
 };
 
 // The instruction for operands of these sizes, all its types static. An operand that goes with a
@@ -32,11 +32,11 @@ struct Sized {
 // errors: InvalidArgument for a size outside of the bound; Unimplemented for a reshape that tears
 // dynamic dimensions apart, for a bitcast of a part of memory, and where the sizes do not say what
 // the result's are
-StatusOr<Sized> at_sizes(const Module& module, const Computation& computation,
-                         const Instruction& instruction, std::span<Literal> operands);
+StatusOr<Sized> at_sizes(const hlo::Module& module, const hlo::Computation& computation,
+                         const hlo::Instruction& instruction, std::span<Literal> operands);
 
 // The array at other sizes: cut, and filled with zeros.
-Literal at_dimensions(const Literal& x, const Dims& sizes);
+Literal at_dimensions(const Literal& x, const hlo::Dims& sizes);
 
 // The value as the type promises it: where a size is not dynamic it is there in full, filled with
 // zeros.

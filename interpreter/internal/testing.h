@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 
 namespace heddle::interpreter::run_testing {
 

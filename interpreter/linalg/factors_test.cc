@@ -7,7 +7,7 @@
 #include "heddle/interpreter/linalg/internal/reflectors.h"
 #include "heddle/interpreter/linalg/internal/solve.h"
 #include "heddle/interpreter/linalg/internal/testing.h"
-#include "heddle/hlo/ops/op_testing.h"
+#include "heddle/interpreter/ops/op_testing.h"
 
 namespace heddle::interpreter::linalg {
 namespace {

@@ -120,7 +120,7 @@ bool starts_from_identity(const hlo::Module& module, const Computation& computat
   const Instruction& start = computation.at(reduction.operands[1]);
   return start.opcode == Opcode::kConstant &&
          interpreter::is_identity(start.attrs.get<hlo::ConstantAttrs>().literal,
-                          module.at(reduction.called[0]));
+                                  module.at(reduction.called[0]));
 }
 
 Form form_of(const hlo::Module& module, const Computation& computation,

@@ -8,11 +8,11 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/builder.h"
-#include "heddle/interpreter/custom_call.h"
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/debug_calls.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/interpreter/custom_call.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/pjrt/abi/ffi.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/internal/program.h"
@@ -160,7 +160,8 @@ class Sites {
     std::scoped_lock lock(mutex_);
     if (const auto it = sites_.find(text); it != sites_.end()) return it->second;
     HEDDLE_ASSIGN_OR_RETURN(const hlo::Module module, hlo::from_proto(bytes_of(text)));
-    HEDDLE_ASSIGN_OR_RETURN(interpreter::Evaluator evaluator, interpreter::Evaluator::prepare(module));
+    HEDDLE_ASSIGN_OR_RETURN(interpreter::Evaluator evaluator,
+                            interpreter::Evaluator::prepare(module));
     std::vector<Shape> results;
     runtime::append_leaves(module.entry_computation().result_shape(), results);
     if (sites_.size() >= kMost) sites_.clear();

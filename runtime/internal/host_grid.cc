@@ -14,10 +14,9 @@ void append_leaves_of(const Literal& value, std::vector<Literal>& out) {
 class HostGrid final : public SpmdExecutable {
  public:
   HostGrid(const hlo::Module& module, GridProgram program, const DeviceGrid& grid, TileShapes tiles,
-                   std::vector<hlo::Tiles> parameters, std::vector<hlo::Tiles> results,
-                   std::vector<Shape> wholes)
-      : SpmdExecutable(module, grid, std::move(tiles.parameters),
-                       std::move(tiles.results)),
+           std::vector<hlo::Tiles> parameters, std::vector<hlo::Tiles> results,
+           std::vector<Shape> wholes)
+      : SpmdExecutable(module, grid, std::move(tiles.parameters), std::move(tiles.results)),
         program_(std::move(program)),
         parameters_(std::move(parameters)),
         results_(std::move(results)),
@@ -148,8 +147,8 @@ StatusOr<std::shared_ptr<SpmdExecutable>> make_host_grid(const hlo::Module& modu
   HEDDLE_ASSIGN_OR_RETURN(auto result_tiles,
                           tiles_of_all(results, shardings.results, grid.partitions));
   return std::make_shared<HostGrid>(module, std::move(program), grid, std::move(tiles),
-                                            std::move(parameter_tiles), std::move(result_tiles),
-                                            std::move(wholes));
+                                    std::move(parameter_tiles), std::move(result_tiles),
+                                    std::move(wholes));
 }
 
 }  // namespace heddle::runtime

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "heddle/heddle.h"
-#include "heddle/interpreter/custom_call.h"
 #include "heddle/hlo/literal.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/tests/support/outcomes.h"
 
 namespace heddle {

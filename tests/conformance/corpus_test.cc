@@ -56,9 +56,10 @@ StatusOr<Literal> evaluate(const hlo::Module& module, std::vector<Literal> argum
 // All devices of a case, evaluated together.
 StatusOr<std::vector<Literal>> evaluate_replicas(
     const hlo::Module& module, const std::vector<std::vector<Literal>>& arguments) {
-  HEDDLE_ASSIGN_OR_RETURN(const interpreter::Evaluator evaluator, interpreter::Evaluator::prepare(module));
-  return interpreter::evaluate_together(evaluator, {.replicas = static_cast<int64_t>(arguments.size())},
-                                arguments);
+  HEDDLE_ASSIGN_OR_RETURN(const interpreter::Evaluator evaluator,
+                          interpreter::Evaluator::prepare(module));
+  return interpreter::evaluate_together(
+      evaluator, {.replicas = static_cast<int64_t>(arguments.size())}, arguments);
 }
 
 // Ops that are waiting for their evaluation, and the cases they hold up.

@@ -2,9 +2,9 @@
 // Over the programs of the conformance corpus.
 #include <gtest/gtest.h>
 
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tools/conformance/pack.h"
 #include "heddle/transform/canonical.h"
 #include "heddle/transform/pass.h"

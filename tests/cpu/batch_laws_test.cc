@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "heddle/cpu/backend.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 #include "heddle/tests/laws/around_ops.h"
 #include "heddle/tests/laws/batches.h"

@@ -1,8 +1,8 @@
 // Donated arguments keep their memory where a program updates them; others keep their value.
 #include <gtest/gtest.h>
 
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/tests/cpu/support.h"
 

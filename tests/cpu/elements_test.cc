@@ -7,9 +7,9 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/builder.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 #include "heddle/tests/laws/samples.h"
 

@@ -6,9 +6,9 @@
 #include <iostream>
 
 #include "heddle/cpu/backend.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 #include "heddle/tests/laws/around_ops.h"
 #include "heddle/tests/laws/samples.h"

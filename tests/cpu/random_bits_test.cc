@@ -7,8 +7,8 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/cpu/backend.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {

@@ -6,8 +6,8 @@
 
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/lower/lower.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {

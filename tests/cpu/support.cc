@@ -10,8 +10,8 @@
 #include "heddle/cpu/backend.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/hlo/blocks.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/runtime/transfer.h"
 
 namespace heddle::cpu {

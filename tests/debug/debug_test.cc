@@ -413,10 +413,13 @@ TEST_P(Debug, FunctionsWithDerivativesOfTheirOwnPrint) {
 TEST_P(Debug, CustomCallsWithEffectsRunOnceUnderDerivatives) {
   static int calls = 0;
   const std::string name = std::string("debug_test_effect_") + GetParam();
-  ASSERT_TRUE(interpreter::register_custom_call(name, [](interpreter::CustomCall& call) -> StatusOr<Literal> {
-                ++calls;
-                return Literal(call.result());
-              }).ok());
+  ASSERT_TRUE(
+      interpreter::register_custom_call(name,
+                                        [](interpreter::CustomCall& call) -> StatusOr<Literal> {
+                                          ++calls;
+                                          return Literal(call.result());
+                                        })
+          .ok());
   const auto loss = [&](Tensor x) {
     const auto step = [&](Tensor h, Tensor i) {
       (void)custom_call(name, {i}, {Shape(s32, {})}, {.has_side_effect = true, .typed = true});
@@ -439,10 +442,13 @@ TEST_P(Debug, CustomCallsWithEffectsRunOnceUnderDerivatives) {
 TEST_P(Debug, CustomCallsWithEffectsDoNotRunAgainInACheckpoint) {
   static int calls = 0;
   const std::string name = std::string("debug_test_again_") + GetParam();
-  ASSERT_TRUE(interpreter::register_custom_call(name, [](interpreter::CustomCall& call) -> StatusOr<Literal> {
-                ++calls;
-                return call[0];
-              }).ok());
+  ASSERT_TRUE(
+      interpreter::register_custom_call(name,
+                                        [](interpreter::CustomCall& call) -> StatusOr<Literal> {
+                                          ++calls;
+                                          return call[0];
+                                        })
+          .ok());
   int line = 0;
   const auto note = [&](const Tensor& x) {
     line = __LINE__ + 1;

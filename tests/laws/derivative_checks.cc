@@ -6,9 +6,9 @@
 
 #include "heddle/base/function_ref.h"
 #include "heddle/base/strings.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::laws {

@@ -9,8 +9,8 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/derivative.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/laws/around_ops.h"
 #include "heddle/tests/laws/derivative_checks.h"
 #include "heddle/tests/laws/narrow_derivatives.h"

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <map>
 
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/laws/samples.h"
 
 namespace heddle::laws {

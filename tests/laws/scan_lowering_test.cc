@@ -6,8 +6,8 @@
 #include <map>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/transform/pass.h"
 
 namespace heddle {

@@ -14,8 +14,8 @@
 #include <sstream>
 
 #include "heddle/hlo/blocks.h"
-#include "heddle/interpreter/custom_call.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"

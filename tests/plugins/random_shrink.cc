@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/plugins/random_programs.h"
 #include "heddle/transform/passes.h"
 

@@ -7,8 +7,8 @@
 #include <complex>
 #include <limits>
 
-#include "heddle/interpreter/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/tools/conformance/against.h"
 #include "heddle/tools/conformance/backend.h"

@@ -7,12 +7,12 @@
 #include <random>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/interpreter/evaluate.h"
-#include "heddle/interpreter/evaluate_together.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/interpreter/evaluate.h"
+#include "heddle/interpreter/evaluate_together.h"
 
 namespace heddle::hlo {
 namespace {
@@ -242,7 +242,7 @@ void run_somehow(const Module& module) {
     }
   }
   const Computation& entry = module.entry_computation();
-  const StatusOr<Evaluator> evaluator = Evaluator::prepare(module);
+  const StatusOr<interpreter::Evaluator> evaluator = interpreter::Evaluator::prepare(module);
   if (bytes > 1 << 20 || !evaluator.ok()) return;
   std::vector<Literal> arguments;
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
@@ -250,7 +250,7 @@ void run_somehow(const Module& module) {
     arguments.emplace_back(entry.parameter_shape(i));
   }
   (void)evaluator->run(arguments);
-  (void)evaluate_together(*evaluator, {1, 4}, std::vector(4, arguments));
+  (void)interpreter::evaluate_together(*evaluator, {1, 4}, std::vector(4, arguments));
 }
 
 TEST(WireHostile, ProgramsWhoseNumbersAreChangedAreGood) {
