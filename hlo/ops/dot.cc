@@ -1,6 +1,7 @@
 // dot(lhs, rhs): sums of products over the contracting dimensions, for each batch position. The
 // result's dimensions are: batch, what is left of lhs, what is left of rhs. Its element type is the
 // instruction's own.
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/ops/dot_like.h"
 #include "heddle/hlo/ops/region.h"
 #include "heddle/hlo/ops/rules.h"

@@ -2,6 +2,7 @@
 // f, beginning with init. Order and grouping are not defined, and init is an identity of f. Here
 // the elements keep their order, and init comes first. Floats of 8 and 4 bits are rounded at each
 // step, as the body says and XLA does.
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/ops/region.h"
 #include "heddle/hlo/ops/rules.h"
 

@@ -4,6 +4,7 @@
 // stacked along d at the index that they were read from, and the last carries. A single result may
 // stand bare.
 #include "heddle/hlo/ops/region.h"
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::hlo {
 namespace {

@@ -8,6 +8,7 @@
 #include "heddle/hlo/blocks.h"
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/debug_calls.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/interpreter/internal/custom_calls.h"
 #include "heddle/interpreter/linalg/internal/lapack.h"
 #include "heddle/interpreter/ops/complex_math.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/blocks.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/interpreter/ops/elements.h"
 #include "heddle/interpreter/ops/matmul.h"
 #include "heddle/interpreter/ops/permute.h"

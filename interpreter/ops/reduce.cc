@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/interpreter/identity.h"
 #include "heddle/interpreter/ops/elements.h"
 #include "heddle/interpreter/ops/permute.h"

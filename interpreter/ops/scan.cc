@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "heddle/interpreter/rules.h"
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::interpreter {
 namespace {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/interpreter/ops/comparator.h"
 #include "heddle/interpreter/ops/permute.h"
 #include "heddle/interpreter/rules.h"
