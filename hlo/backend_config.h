@@ -19,8 +19,8 @@ struct DictionaryEntry {
 };
 DictionaryEntry find_entry(std::string_view dictionary, std::string_view name);
 
-// Of a custom-call. errors: NotFound where there is none of the name; InvalidArgument where it is of
-// another kind
+// Of a custom-call. errors: NotFound where there is none of the name; InvalidArgument where it is
+// of another kind
 [[nodiscard]] StatusOr<int64_t> config_integer(const Instruction& call, std::string_view name);
 [[nodiscard]] StatusOr<double> config_number(const Instruction& call, std::string_view name);
 [[nodiscard]] StatusOr<bool> config_boolean(const Instruction& call, std::string_view name);

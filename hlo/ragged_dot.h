@@ -1,5 +1,5 @@
-// ragged-dot as a dot. Source: the dense form that JAX's ragged_dot_general states: x is repeated for
-// each group with zeros where other groups stand, and the groups become a contracting (or batch)
+// ragged-dot as a dot. Source: the dense form that JAX's ragged_dot_general states: x is repeated
+// for each group with zeros where other groups stand, and the groups become a contracting (or batch)
 // dimension of a dot.
 #pragma once
 

@@ -4,9 +4,12 @@
 #include <span>
 #include <vector>
 
-#include "heddle/hlo/op.h"
+#include "heddle/base/status.h"
+#include "heddle/hlo/attributes.h"
 
 namespace heddle::hlo {
+
+class InferArgs;  // hlo/op.h
 
 // Checks a window of one entry for each of `base` (the sizes that it moves over) and returns the
 // number of its places along each: floor((padded - dilated window) / stride) + 1, or 0 where the

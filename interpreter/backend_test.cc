@@ -10,7 +10,7 @@
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"
 
-namespace heddle::interpreter {
+namespace heddle::runtime {
 namespace {
 
 using hlo::Opcode;
@@ -264,4 +264,4 @@ TEST_F(InterpreterTest, ResetPeakStartsFromWhatIsLive) {
 }
 
 }  // namespace
-}  // namespace heddle::interpreter
+}  // namespace heddle::runtime

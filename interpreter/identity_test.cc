@@ -7,6 +7,9 @@
 #include "heddle/hlo/text.h"
 
 namespace heddle::interpreter {
+
+using namespace hlo;
+
 namespace {
 
 Computation function_of(const std::string& type, const std::string& body) {

@@ -3,8 +3,8 @@
 // (outputs.., carries..); a slice has no dimension d. The result is the tuple of the outputs,
 // stacked along d at the index that they were read from, and the last carries. A single result may
 // stand bare.
-#include "heddle/hlo/ops/region.h"
 #include "heddle/hlo/dimensions.h"
+#include "heddle/hlo/ops/region.h"
 
 namespace heddle::hlo {
 namespace {

@@ -10,6 +10,10 @@
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/evaluate.h"
 
+namespace heddle::interpreter {
+using namespace hlo;
+}
+
 namespace heddle::interpreter::run_testing {
 
 // Throws the error's text, which fails the test.

@@ -5,6 +5,10 @@
 #include "heddle/interpreter/linalg/internal/lapack.h"
 
 namespace heddle::interpreter::linalg {
+
+using hlo::lapack_name;
+using hlo::LapackName;
+
 namespace {
 
 struct Letter {

@@ -1,6 +1,7 @@
 #include "heddle/interpreter/ops/reduce_window_native.h"
 
 #include "heddle/hlo/blocks.h"
+#include "heddle/hlo/window.h"
 #include "heddle/interpreter/ops/accumulators.h"
 #include "heddle/interpreter/ops/window_taps.h"
 

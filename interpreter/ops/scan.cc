@@ -1,8 +1,8 @@
 #include <cstring>
 #include <iterator>
 
-#include "heddle/interpreter/rules.h"
 #include "heddle/hlo/dimensions.h"
+#include "heddle/interpreter/rules.h"
 
 namespace heddle::interpreter {
 namespace {

@@ -1,6 +1,6 @@
 // What a window that moves over an array touches. Along each dimension the window has `size` taps
-// and a number of places; a tap at a place falls on an element of the array, or on padding or a hole
-// between spread elements.
+// and a number of places; a tap at a place falls on an element of the array, or on padding or a
+// hole between spread elements.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "heddle/hlo/ops/index_testing.h"
+#include "heddle/interpreter/ops/index_testing.h"
 
-namespace heddle::hlo {
+namespace heddle::interpreter {
 namespace {
 
 using namespace index_testing;
@@ -79,4 +79,4 @@ TEST(Fill, WritesAllAndNoMore) {
 }
 
 }  // namespace
-}  // namespace heddle::hlo
+}  // namespace heddle::interpreter
