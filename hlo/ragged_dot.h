@@ -1,6 +1,6 @@
 // ragged-dot as a dot. Source: the dense form that JAX's ragged_dot_general states: x is repeated
-// for each group with zeros where other groups stand, and the groups become a contracting (or batch)
-// dimension of a dot.
+// for each group with zeros where other groups stand, and the groups become a contracting (or
+// batch) dimension of a dot.
 #pragma once
 
 #include <cstdint>
