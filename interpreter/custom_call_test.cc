@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "heddle/hlo/backend_config.h"
 #include "heddle/interpreter/internal/custom_calls.h"
 #include "heddle/interpreter/internal/testing.h"
 

@@ -1,5 +1,5 @@
 // What ops compute, against second implementations that share nothing with the first: for all
-// element types at once, where the tests beside the ops (hlo/ops/*_test.cc) take a few.
+// element types at once, where the tests beside the ops (interpreter/ops/*_test.cc) take a few.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -190,7 +190,7 @@ TEST(Convert, IsTheNearestNumberTheTruncatedOneOrTheLowBits) {
     const Literal y = value_of(sample, sample.arguments);
     const DType from = x.shape().dtype(), to = y.shape().dtype();
     if (is_complex(from) || is_complex(to))
-      continue;  // their parts are as real numbers: hlo/ops/convert_test.cc
+      continue;  // their parts are as real numbers: interpreter/ops/convert_test.cc
     SCOPED_TRACE(sample.line);
     for (int64_t i = 0; i < x.element_count(); ++i, ++compared) {
       const long double number = number_at(x, i);
