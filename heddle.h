@@ -14,6 +14,7 @@
 #include "heddle/grad/vmap.h"
 #include "heddle/hlo/dtype.h"
 #include "heddle/hlo/shape.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/linalg/factors.h"
 #include "heddle/linalg/functions.h"
 #include "heddle/linalg/schur.h"

@@ -3,8 +3,8 @@
 // element. The target of both: 10^7 a second.
 #include <benchmark/benchmark.h>
 
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 
 namespace {
 
@@ -80,7 +80,7 @@ std::string of_type(std::string text, std::string_view type) {
 void run(benchmark::State& state, const std::string& text, int64_t operations) {
   auto module = hlo::parse_text(text);
   if (!module.ok()) return state.SkipWithError(base::message_of(module.status()).c_str());
-  auto evaluator = hlo::Evaluator::prepare(*module);
+  auto evaluator = interpreter::Evaluator::prepare(*module);
   if (!evaluator.ok()) return state.SkipWithError(base::message_of(evaluator.status()).c_str());
   const Literal argument(module->entry_computation().parameter_shape(0));
   for (auto _ : state) benchmark::DoNotOptimize(evaluator->run({argument}));

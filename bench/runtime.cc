@@ -3,7 +3,7 @@
 
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/evaluate.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
@@ -27,7 +27,7 @@ BufferPtr upload(int64_t n) { return to_device(default_device(), Literal(vector_
 
 // The evaluation alone, arguments made ready as a run does.
 void BM_EvaluateTiny(benchmark::State& state) {
-  const hlo::Evaluator evaluator = hlo::Evaluator::prepare(tiny_module()).value();
+  const interpreter::Evaluator evaluator = interpreter::Evaluator::prepare(tiny_module()).value();
   const Literal x(vector_of(2)), y(vector_of(2));
   for (auto _ : state) benchmark::DoNotOptimize(evaluator.run(std::vector{x, y}));
 }

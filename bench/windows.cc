@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 
 namespace {
 
@@ -13,7 +13,7 @@ using namespace heddle;
 
 // Evaluates a module whose entry takes arrays, on zeros.
 void evaluate(benchmark::State& state, const std::string& text) {
-  const auto evaluator = hlo::Evaluator::prepare(*hlo::parse_text(text));
+  const auto evaluator = interpreter::Evaluator::prepare(*hlo::parse_text(text));
   std::vector<Literal> arguments;
   const hlo::Computation& entry = evaluator->module().entry_computation();
   for (size_t i = 0; i < entry.parameter_count(); ++i)

@@ -1,7 +1,7 @@
 # Helpers of the build. Sources are globbed with CONFIGURE_DEPENDS, so a new file needs no line in any CMake file, and a folder
 # without sources is skipped:
 #
-#   FOO/**/*.cc            static library heddle_FOO (heddle::FOO); headers are public but for those in internal/ and hlo/ops/
+#   FOO/**/*.cc            static library heddle_FOO (heddle::FOO); headers are public but for those in internal/ and ops/
 #   FOO/**/*_test.cc       one test program heddle_FOO_test (label FOO)
 #   FOO/proto/*.proto      compiled into heddle_FOO; its .cc files, its tests, and all programs below read
 #                          "heddle/FOO/proto/NAME.pb.h"; no header may. Import as "heddle/FOO/proto/NAME.proto"
@@ -167,7 +167,7 @@ function(heddle_library_pch target folder)
   endif()
   set(headers <algorithm> <cmath> <functional> <map> <mutex> <optional> <unordered_map> <variant> "\"heddle/hlo/module.h\"")
   set(pch heddle_hlo_pch)
-  if(NOT folder MATCHES "^(hlo|placeholder|transform|runtime|pjrt|cpu)$")
+  if(NOT folder MATCHES "^(hlo|placeholder|transform|runtime|interpreter|pjrt|cpu)$")
     set(pch heddle_trace_pch)
     list(APPEND headers "\"heddle/trace/operand.h\"" "\"heddle/trace/tensor.h\"")
   endif()
@@ -255,10 +255,14 @@ function(heddle_library name)
 
   if(tests AND HEDDLE_BUILD_TESTS)
     set(pch heddle_pch)
-    if(name MATCHES "^(base|hlo|placeholder|transform|runtime|pjrt|cpu)$")
+    if(name MATCHES "^(base|hlo|placeholder|transform|runtime|interpreter|pjrt|cpu)$")
       set(pch heddle_gtest_pch)
     endif()
-    heddle_test_program(${target}_test ${name} SOURCES ${tests} LIBRARIES ${target} PCH ${pch})
+    set(oracle)
+    if(name MATCHES "^(transform|runtime|pjrt|cpu)$")  # what their tests make runs on the interpreter
+      set(oracle heddle_interpreter)
+    endif()
+    heddle_test_program(${target}_test ${name} SOURCES ${tests} LIBRARIES ${target} ${oracle} PCH ${pch})
     if(protos)
       heddle_read_protos(${target}_test)
     endif()
@@ -351,11 +355,11 @@ function(heddle_mock folder)
   target_compile_definitions(heddle_${folder}_test PRIVATE ${definition}="$<TARGET_FILE:${target}>")
 endfunction()
 
-# What others may include of a folder: all but internal/, hlo/ops/ and what serves tests.
+# What others may include of a folder: all but internal/, ops/ and what serves tests.
 function(heddle_public_headers out folder)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
     ${PROJECT_SOURCE_DIR}/${folder}/*.h ${PROJECT_SOURCE_DIR}/${folder}/*.def)
-  list(FILTER headers EXCLUDE REGEX "/internal/|/mock/|^hlo/ops/|_test\\.h$")
+  list(FILTER headers EXCLUDE REGEX "/internal/|/mock/|^(hlo|interpreter)/ops/|_test\\.h$")
   list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/)
   set(${out} ${headers} PARENT_SCOPE)
 endfunction()

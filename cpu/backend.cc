@@ -20,10 +20,10 @@
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/stored.h"
 #include "heddle/hlo/debug_calls.h"
-#include "heddle/hlo/evaluate.h"
+#include "heddle/interpreter/evaluate.h"
+#include "heddle/interpreter/host_programs.h"
 #include "heddle/runtime/disk_cache.h"
 #include "heddle/runtime/host_backend.h"
-#include "heddle/runtime/interpreter.h"
 #include "heddle/transform/dump.h"
 #include "heddle/transform/pass.h"
 #include "heddle/transform/state_thread.h"
@@ -145,7 +145,7 @@ class CpuBackend final : public runtime::HostBackend {
       : HostBackend("cpu", "host processor",
                     {.asynchronous = options.asynchronous, .devices = options.devices}),
         options_(options),
-        evaluator_(runtime::make_evaluator_programs()) {
+        evaluator_(interpreter::make_programs()) {
     if (may_be_stored(options)) use_direct_kernels(direct_kernels());
   }
 
@@ -185,6 +185,11 @@ class CpuBackend final : public runtime::HostBackend {
     return evaluator_(module);
   }
 
+  StatusOr<runtime::GridProgram> prepare_for_grid(const hlo::Module& module,
+                                                  const runtime::DeviceGrid& grid) override {
+    return interpreter::prepare_for_grid(module, grid);
+  }
+
   Status check_options(const hlo::Module& module,
                        const runtime::CompileOptions& options) const override {
     for (const auto& [name, value] : options.backend_options) {
@@ -198,7 +203,7 @@ class CpuBackend final : public runtime::HostBackend {
 
  private:
   CpuOptions options_;
-  runtime::PrepareProgram evaluator_;
+  interpreter::PrepareProgram evaluator_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "heddle/base/status.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/registry.h"
 
 namespace heddle::hlo {
@@ -22,7 +23,7 @@ struct Module;
 namespace heddle::cpu {
 
 struct CpuOptions {
-  bool asynchronous = false;  // as InterpreterOptions'
+  bool asynchronous = false;  // as interpreter::Options'
   int devices = 1;
   // A folder for the stages of each program that is compiled; empty: none. HEDDLE_DUMP.
   std::string dump_folder = {};

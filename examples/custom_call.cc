@@ -1,19 +1,19 @@
 // A function of your own inside a program: registered by name, called by custom-call, run by the
 // interpreter.
-#include "heddle/hlo/custom_call.h"
+#include "heddle/interpreter/custom_call.h"
 
 #include <cmath>
 #include <cstdio>
 
 #include "heddle/heddle.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 
 using namespace heddle;
 
 // [function]
 // Airmass by Kasten and Young's fit, from the height of the sun in degrees: f32[n] -> f32[n].
-StatusOr<Literal> airmass(hlo::CustomCall& call) {
+StatusOr<Literal> airmass(interpreter::CustomCall& call) {
   HEDDLE_ASSIGN_OR_RETURN(std::span<const float> height, call.values<float>(0));
   HEDDLE_ASSIGN_OR_RETURN(double scale, call.number("scale"));
   Literal out = Literal::uninitialised(call.result());
@@ -40,9 +40,9 @@ constexpr const char* kProgram = R"(HloModule sun
 
 StatusOr<Literal> run() {
   // [register]
-  HEDDLE_RETURN_IF_ERROR(hlo::register_custom_call("airmass", airmass));
+  HEDDLE_RETURN_IF_ERROR(interpreter::register_custom_call("airmass", airmass));
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module module, hlo::parse_text(kProgram));
-  return hlo::evaluate(module, {Literal::from<float>(Shape(f32, {3}), {90, 30, 5})});
+  return interpreter::evaluate(module, {Literal::from<float>(Shape(f32, {3}), {90, 30, 5})});
   // [/register]
 }
 

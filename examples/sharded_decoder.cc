@@ -11,14 +11,14 @@
 
 #include "heddle/examples/decoder.h"
 #include "heddle/heddle.h"
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 
 using namespace heddle;
 using namespace heddle::examples;
 
 // The first `count` devices of a backend, which lives as long as the process.
 std::vector<Device*> devices_of(const char* name, size_t count) {
-  static runtime::Backend& own = *runtime::make_interpreter({.devices = 4}).release();
+  static runtime::Backend& own = *interpreter::make_backend({.devices = 4}).release();
   runtime::Backend* backend = &own;
   if (name != nullptr) {
     backend = value_or_throw(runtime::find_backend(name), SourceLocation::here());

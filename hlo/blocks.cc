@@ -1,5 +1,6 @@
 #include "heddle/hlo/blocks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -218,6 +219,36 @@ void store(DType dtype, const std::complex<double>* from, int64_t count, std::by
       }
     });
   });
+}
+
+namespace {
+
+// Through blocks of T, which holds every element of `from` exactly (or rounds it so that the next
+// rounding is right).
+template <class T, class... Rounding>
+void convert_through(DType from, const std::byte* x, DType to, std::byte* out, int64_t count,
+                     Rounding... rounding) {
+  constexpr int64_t kBlock = 256;
+  T values[kBlock];
+  for (int64_t at = 0; at < count; at += kBlock) {
+    const int64_t n = std::min(kBlock, count - at);
+    load(from, x + at * storage_bytes(from), n, values, rounding...);
+    store(to, values, n, out + at * storage_bytes(to));
+  }
+}
+
+}  // namespace
+
+void convert_elements(DType from, const std::byte* x, DType to, std::byte* out, int64_t count) {
+  const bool between_integers = !is_floating(from) && !is_floating(to) && !is_complex(to);
+  if (is_complex(from)) {
+    convert_through<std::complex<double>>(from, x, to, out, count);
+  } else if (between_integers) {
+    convert_through<int64_t>(from, x, to, out, count);
+  } else {
+    const WideInt rounding = real_part(to) == DType::kF64 ? WideInt::kNearestEven : WideInt::kOdd;
+    convert_through<double>(from, x, to, out, count, rounding);
+  }
 }
 
 }  // namespace heddle

@@ -36,4 +36,9 @@ void store(DType dtype, const int64_t* from, int64_t count, std::byte* to);
 // Elements of a real type get the real part; pred is "not zero", in either part.
 void store(DType dtype, const std::complex<double>* from, int64_t count, std::byte* to);
 
+// Elements as those of another type, as HLO's convert does: each the nearest; to integers toward
+// zero, saturated, NaN is 0; integers to integers wrap; to pred: not zero; complex to real drops
+// the imaginary part.
+void convert_elements(DType from, const std::byte* x, DType to, std::byte* out, int64_t count);
+
 }  // namespace heddle

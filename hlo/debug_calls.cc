@@ -8,7 +8,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/internal/custom_calls.h"
+#include "heddle/hlo/backend_config.h"
 #include "heddle/hlo/literal.h"
 
 namespace heddle::hlo {

@@ -50,8 +50,4 @@ std::string filled(std::string_view format, std::span<const std::string> texts);
 // "not a number" or "infinite", of an array of floats; "" where all of it is finite.
 std::string_view what_is_not_finite(const Literal& literal);
 
-// Step `step` (from 0) of `total` is done; total 0: nobody knows. Writes a line, or on a terminal a
-// bar, unless one was written just now.
-void show_progress(std::string_view name, int64_t step, int64_t total);
-
 }  // namespace heddle::hlo

@@ -1,4 +1,4 @@
-#include "heddle/hlo/internal/device_lists.h"
+#include "heddle/hlo/device_lists.h"
 
 #include <algorithm>
 #include <numeric>

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 
-#include "heddle/hlo/evaluation/internal/testing.h"
+#include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
 
-using run_testing::parsed;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -22,6 +21,8 @@ below { s = (s32[], f32[4]) parameter(0)
 next { ROOT s = (s32[], f32[4]) parameter(0) }
 ENTRY main { start = (s32[], f32[4]) parameter(0)
   ROOT loop = (s32[], f32[4]) while(start), condition=below, body=next })";
+
+Module parsed(std::string_view text) { return parse_text(text).value(); }
 
 TEST(Dot, InstructionsAreNodesWithNameTypeAndAttributes) {
   const std::string dot = print_dot(parsed(kLoop));

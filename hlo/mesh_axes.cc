@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "heddle/base/strings.h"
-#include "heddle/hlo/internal/device_lists.h"
+#include "heddle/hlo/device_lists.h"
 #include "heddle/hlo/internal/text_items.h"
 
 namespace heddle::hlo {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "heddle/hlo/internal/device_lists.h"
-#include "heddle/hlo/ops/strides.h"
+#include "heddle/hlo/device_lists.h"
+#include "heddle/hlo/strides.h"
 #include "heddle/hlo/text/internal/values.h"
 
 namespace heddle::hlo {

@@ -50,7 +50,7 @@ Both evaluated(const char* function, const Literal& x) {
   const hlo::Module out = prepare(module, 114).value();
   EXPECT_EQ(hlo::verify(out, hlo::Stage::kHlo), Status()) << hlo::print(out);
   EXPECT_FALSE(has_unknown_functions(out)) << function;
-  return {hlo::evaluate(out, {x}).value(), hlo::evaluate(module, {x}).value()};
+  return {interpreter::evaluate(out, {x}).value(), interpreter::evaluate(module, {x}).value()};
 }
 
 // How far, in units in the last place of `scale`.

@@ -61,8 +61,8 @@ TEST(ReduceStarts, AreAppliedOnceBehindTheReduction) {
         const Shape scalar = now.entry_computation().parameter_shape(1);
         const std::vector<Literal> x = {numbers(now.entry_computation().parameter_shape(0)),
                                         numbers(scalar)};
-        const Literal want = hlo::evaluate(module, x).value();
-        EXPECT_EQ(hlo::evaluate(now, x).value(), want) << hlo::print(now);
+        const Literal want = interpreter::evaluate(module, x).value();
+        EXPECT_EQ(interpreter::evaluate(now, x).value(), want) << hlo::print(now);
         const hlo::Instruction& reduce = only(now, hlo::Opcode::kReduce);
         EXPECT_EQ(now.entry_computation().at(reduce.operands[1]).opcode, hlo::Opcode::kConstant);
         EXPECT_EQ(hlo::print(prepared(now)), hlo::print(now));
@@ -92,8 +92,8 @@ TEST(ReduceStarts, OfExtremesKeepThem) {
     const std::vector<Literal> x = {
         Literal::from<float>(Shape(f32, {3, 2}), {-INFINITY, -INFINITY, INFINITY, 1, -0.0F, -0.0F}),
         Literal::scalar(f32, -0.0)};
-    const Literal got = hlo::evaluate(prepared(module), x).value();
-    const Literal want = hlo::evaluate(module, x).value();
+    const Literal got = interpreter::evaluate(prepared(module), x).value();
+    const Literal want = interpreter::evaluate(module, x).value();
     EXPECT_TRUE(std::equal(got.bytes(), got.bytes() + got.byte_size(), want.bytes())) << op;
   }
 }
@@ -113,7 +113,7 @@ TEST(ReduceStarts, OfWindowsAreAppliedOnce) {
       "window={size=40 pad=39_0}, to_apply=f }");
   const hlo::Module now = prepared(module);
   const std::vector<Literal> x = {numbers(Shape(s32, {40}))};
-  EXPECT_EQ(hlo::evaluate(now, x).value(), hlo::evaluate(module, x).value());
+  EXPECT_EQ(interpreter::evaluate(now, x).value(), interpreter::evaluate(module, x).value());
   const hlo::Instruction& window = only(now, hlo::Opcode::kReduceWindow);
   const hlo::Instruction& start = now.entry_computation().at(window.operands[1]);
   EXPECT_EQ(start.attrs.get<hlo::ConstantAttrs>().literal, Literal::scalar(s32, int64_t{0}));
@@ -141,8 +141,8 @@ TEST(ReduceStarts, OfOneElementGoThroughTheFunction) {
     const std::vector<Literal> x = {Literal::from<int32_t>(Shape(s32, {3, 1, 1}), {0, 4, 9}),
                                     Literal::from<float>(Shape(f32, {3, 1, 1}), {1, 2, 3}),
                                     Literal::scalar(s32, int64_t{4}), Literal::scalar(f32, 0.5)};
-    const Literal got = hlo::evaluate(now, x).value();
-    EXPECT_EQ(got, hlo::evaluate(module, x).value()) << hlo::print(now);
+    const Literal got = interpreter::evaluate(now, x).value();
+    EXPECT_EQ(got, interpreter::evaluate(module, x).value()) << hlo::print(now);
     EXPECT_EQ(got.elements()[0].values<int32_t>()[0], 4);
   }
 }
@@ -163,7 +163,7 @@ TEST(ReduceStarts, OfOneElementInALoopGoThroughTheFunction) {
   const hlo::Module now = prepared(module);
   EXPECT_THAT(hlo::print(now), HasSubstr(" map("));
   const std::vector<Literal> x = {Literal::from<int32_t>(Shape(s32, {2}), {10, 20})};
-  EXPECT_EQ(hlo::evaluate(now, x).value(),
+  EXPECT_EQ(interpreter::evaluate(now, x).value(),
             Literal::from<int32_t>(Shape(s32, {2}), {10 + 2 + 4 + 6, 20 + 2 + 4 + 6}));
 }
 
@@ -191,7 +191,8 @@ constexpr char kWindows[] = "s32[3,1] reduce-window(x, i), window={size=1x40}";
 hlo::Module expect_same_values(const hlo::Module& module) {
   hlo::Module now = prepared(module);
   const std::vector<Literal> x = {numbers(module.entry_computation().parameter_shape(0))};
-  EXPECT_EQ(hlo::evaluate(now, x).value(), hlo::evaluate(module, x).value()) << hlo::print(now);
+  EXPECT_EQ(interpreter::evaluate(now, x).value(), interpreter::evaluate(module, x).value())
+      << hlo::print(now);
   EXPECT_EQ(hlo::print(prepared(now)), hlo::print(now));
   return now;
 }
@@ -241,7 +242,7 @@ TEST(ReduceStarts, OfRunningWindowsOfTwoTypesStayInAWindowOfOneMore) {
       "ROOT r = f32[40] reduce-window(x, i), window={size=40 pad=39_0}, to_apply=f }");
   const Literal x(Shape(bf16, {40}));
   const hlo::Module now = prepared(module);
-  EXPECT_EQ(hlo::evaluate(now, {x}).value(), hlo::evaluate(module, {x}).value());
+  EXPECT_EQ(interpreter::evaluate(now, {x}).value(), interpreter::evaluate(module, {x}).value());
   EXPECT_THAT(hlo::print(now), HasSubstr("window={size=41 pad=40_0}"));
 }
 

@@ -32,7 +32,8 @@ void expect_values_of(const std::string& text, const hlo::Module& now) {
   for (int64_t i = -3; i < 7; ++i) {
     for (int64_t j = -3; j < 7; ++j) {
       const std::vector<Literal> at = {s32_scalar(i), s32_scalar(j)};
-      EXPECT_EQ(hlo::evaluate(now, at).value(), hlo::evaluate(module_of(text), at).value())
+      EXPECT_EQ(interpreter::evaluate(now, at).value(),
+                interpreter::evaluate(module_of(text), at).value())
           << i << " " << j << "\n"
           << hlo::print(now);
     }
@@ -103,7 +104,8 @@ TEST(NestedSlices, ClampStartsInTheirOwnType) {
   for (const int64_t i : {-128, -1, 0, 49, 60, 127}) {
     for (const int64_t j : {0, 127, 148, 255}) {
       const std::vector<Literal> at = {Literal::scalar(s8, i), Literal::scalar(u8, j)};
-      EXPECT_EQ(hlo::evaluate(now, at).value(), hlo::evaluate(module_of(text), at).value());
+      EXPECT_EQ(interpreter::evaluate(now, at).value(),
+                interpreter::evaluate(module_of(text), at).value());
     }
   }
 }
@@ -210,8 +212,9 @@ TEST(SelfUpdates, AreKeptApartFromWhatReadsTheArray) {
     EXPECT_EQ(count(now, hlo::Opcode::kAddDependency), update.kept_apart) << update.what << "\n"
                                                                           << hlo::print(now);
     expect_values_of(text, now);
-    EXPECT_EQ(hlo::evaluate(prepare(now, 114).value(), {s32_scalar(0), s32_scalar(1)}).value(),
-              hlo::evaluate(now, {s32_scalar(0), s32_scalar(1)}).value());
+    EXPECT_EQ(
+        interpreter::evaluate(prepare(now, 114).value(), {s32_scalar(0), s32_scalar(1)}).value(),
+        interpreter::evaluate(now, {s32_scalar(0), s32_scalar(1)}).value());
   }
 }
 
@@ -273,8 +276,9 @@ TEST(SelfUpdates, OfScattersOfOneIndexAreKeptApart) {
     EXPECT_EQ(count(now, hlo::Opcode::kAddDependency), scatter.kept_apart) << scatter.what << "\n"
                                                                            << hlo::print(now);
     expect_values_of(text, now);
-    EXPECT_EQ(hlo::evaluate(prepare(now, 114).value(), {s32_scalar(0), s32_scalar(1)}).value(),
-              hlo::evaluate(now, {s32_scalar(0), s32_scalar(1)}).value());
+    EXPECT_EQ(
+        interpreter::evaluate(prepare(now, 114).value(), {s32_scalar(0), s32_scalar(1)}).value(),
+        interpreter::evaluate(now, {s32_scalar(0), s32_scalar(1)}).value());
   }
 }
 

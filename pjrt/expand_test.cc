@@ -35,7 +35,8 @@ void expect_equal_values(const Shape& x, const Shape& y, const Literal& sizes, c
   EXPECT_THAT(hlo::print(expanded), Not(HasSubstr("ragged-dot")));
   std::mt19937 random(5);
   const std::vector<Literal> arguments = {drawn(x, random), drawn(y, random), sizes};
-  EXPECT_EQ(hlo::evaluate(expanded, arguments).value(), hlo::evaluate(module, arguments).value())
+  EXPECT_EQ(interpreter::evaluate(expanded, arguments).value(),
+            interpreter::evaluate(module, arguments).value())
       << hlo::print(expanded);
 }
 
@@ -95,7 +96,8 @@ void expect_equal_bits(const Shape& from, const Shape& to) {
     // Any bits but those of NaN, which a conversion may change: no exponent has all its bits set.
     x.mutable_bytes()[i] = static_cast<std::byte>(random() % 0x3F);
   }
-  EXPECT_EQ(hlo::evaluate(expanded, {x}).value(), hlo::evaluate(module, {x}).value());
+  EXPECT_EQ(interpreter::evaluate(expanded, {x}).value(),
+            interpreter::evaluate(module, {x}).value());
 }
 
 TEST(ComplexBits, AreThoseOfTheParts) {
@@ -109,7 +111,7 @@ TEST(Counts, OfSmallFloatsAreIota) {
   const auto prepared = [](const std::string& constant) {
     const hlo::Module module = module_of(base::cat("ENTRY main { ROOT c = ", constant, " }"));
     const hlo::Module out = prepare(module, 114).value();
-    EXPECT_EQ(hlo::evaluate(out, {}).value(), hlo::evaluate(module, {}).value());
+    EXPECT_EQ(interpreter::evaluate(out, {}).value(), interpreter::evaluate(module, {}).value());
     return hlo::print(out);
   };
   EXPECT_THAT(prepared("f8e3m4[4] constant({0, 1, 2, 3})"), HasSubstr("iota"));
@@ -124,7 +126,8 @@ TEST(Counts, FromMinusZeroAreHidden) {
     const hlo::Module module =
         module_of(base::cat("ENTRY main { ROOT c = ", type, "[4] constant({-0, 1, 2, 3}) }"));
     const hlo::Module out = prepare(module, 114).value();
-    EXPECT_EQ(hlo::evaluate(out, {}).value(), hlo::evaluate(module, {}).value()) << type;
+    EXPECT_EQ(interpreter::evaluate(out, {}).value(), interpreter::evaluate(module, {}).value())
+        << type;
     EXPECT_THAT(hlo::print(out), HasSubstr("constant({0, -1, -2, -3})")) << type;
     EXPECT_THAT(hlo::print(out), HasSubstr("opt-barrier(")) << type;
   }
@@ -141,7 +144,8 @@ TEST(ScalarOperands, AreBroadcast) {
       "ROOT s = f32[4] select(p, c, y) }");
   const hlo::Module out = prepare(module, 114).value();
   ASSERT_EQ(hlo::verify(out, hlo::Stage::kHlo), Status()) << hlo::print(out);
-  EXPECT_EQ(hlo::evaluate(out, arguments).value(), hlo::evaluate(module, arguments).value());
+  EXPECT_EQ(interpreter::evaluate(out, arguments).value(),
+            interpreter::evaluate(module, arguments).value());
   for (const hlo::Instruction& each : out.entry_computation().instructions) {
     if (each.opcode != hlo::Opcode::kClamp && each.opcode != hlo::Opcode::kSelect) continue;
     for (hlo::InstructionId operand : each.operands)

@@ -5,7 +5,7 @@
 #include <regex>
 #include <set>
 
-#include "heddle/hlo/custom_call.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/dlpack.h"
@@ -356,8 +356,8 @@ TEST_F(Faults, EveryFunctionThatHeddleCallsIsOneOfTheMocks) {
 
 // The one function that is not in the table: it stands in an extension.
 TEST_F(Faults, AHandlerThatThePluginRefusesNamesTheCall) {
-  const auto same = [](hlo::CustomCall& call) { return StatusOr<Literal>(call[0]); };
-  ASSERT_EQ(hlo::register_custom_call("faults_test.same", same), Status());
+  const auto same = [](interpreter::CustomCall& call) { return StatusOr<Literal>(call[0]); };
+  ASSERT_EQ(interpreter::register_custom_call("faults_test.same", same), Status());
   const hlo::Module module = module_of(
       "ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] custom-call(x), "
       "custom_call_target=\"faults_test.same\" }");
@@ -367,7 +367,7 @@ TEST_F(Faults, AHandlerThatThePluginRefusesNamesTheCall) {
   start(std::move(settings));
   EXPECT_EQ(base::message_of(backend_->compile(module, {}, device()).status()),
             base::cat(kLabel, "FfiRegisterHandler: no handlers today"));
-  hlo::unregister_custom_call("faults_test.same");
+  interpreter::unregister_custom_call("faults_test.same");
 }
 
 TEST_F(Faults, SuccessWithoutAHandleIsAnError) {

@@ -2,7 +2,7 @@
 // does not know the handler, and of calls that are not what they should be.
 #include <stdexcept>
 
-#include "heddle/hlo/custom_call.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/mesh.h"
 
@@ -64,11 +64,11 @@ struct Call {
 class HostCalls : public MockTest {
  protected:
   HostCalls() {
-    EXPECT_EQ(hlo::register_custom_call(kTarget,
-                                        [this](hlo::CustomCall& call) { return function_(call); }),
+    EXPECT_EQ(interpreter::register_custom_call(
+                  kTarget, [this](interpreter::CustomCall& call) { return function_(call); }),
               Status());
   }
-  ~HostCalls() override { hlo::unregister_custom_call(kTarget); }
+  ~HostCalls() override { interpreter::unregister_custom_call(kTarget); }
 
   // As XLA's CPU: programs with functions that were not registered are not compiled.
   void start_with(int handler_minor) {
@@ -97,11 +97,12 @@ class HostCalls : public MockTest {
         .status();
   }
 
-  std::function<StatusOr<Literal>(hlo::CustomCall&)> function_ = [](hlo::CustomCall& call) {
-    Literal out = call[0];
-    for (float& value : out.mutable_values<float>()) value *= 2;
-    return StatusOr<Literal>(std::move(out));
-  };
+  std::function<StatusOr<Literal>(interpreter::CustomCall&)> function_ =
+      [](interpreter::CustomCall& call) {
+        Literal out = call[0];
+        for (float& value : out.mutable_values<float>()) value *= 2;
+        return StatusOr<Literal>(std::move(out));
+      };
   std::string called_, config_;  // of the last program
 };
 
@@ -199,12 +200,16 @@ TEST_F(HostCalls, AreMadeByAHandlerThatThePluginTakesAndCheckWhatItIsGiven) {
   EXPECT_EQ(early.make(handler), "");
   EXPECT_EQ(early.y[1], 0);
 
-  function_ = [](hlo::CustomCall&) -> StatusOr<Literal> { throw std::runtime_error("no luck"); };
+  function_ = [](interpreter::CustomCall&) -> StatusOr<Literal> {
+    throw std::runtime_error("no luck");
+  };
   EXPECT_THAT(Call(attribute).make(handler), HasSubstr("no luck"));
-  function_ = [](hlo::CustomCall&) -> StatusOr<Literal> { throw 7; };
+  function_ = [](interpreter::CustomCall&) -> StatusOr<Literal> { throw 7; };
   EXPECT_THAT(Call(attribute).make(handler),
               StartsWith("13 the function threw what is no std::exception"));
-  function_ = [](hlo::CustomCall& call) -> StatusOr<Literal> { return call.error("is not so"); };
+  function_ = [](interpreter::CustomCall& call) -> StatusOr<Literal> {
+    return call.error("is not so");
+  };
   EXPECT_THAT(Call(attribute).make(handler), HasSubstr("is not so"));
 }
 

@@ -44,7 +44,8 @@ TEST_P(MulhiOf, IsTheSameByOlderOps) {
   const hlo::Module expanded = expand_mulhi(module);
   ASSERT_EQ(hlo::verify(expanded, hlo::Stage::kHlo), Status());
   EXPECT_THAT(hlo::print(expanded), Not(HasSubstr("mulhi")));
-  EXPECT_EQ(hlo::evaluate(expanded, {x, y}).value(), hlo::evaluate(module, {x, y}).value());
+  EXPECT_EQ(interpreter::evaluate(expanded, {x, y}).value(),
+            interpreter::evaluate(module, {x, y}).value());
 }
 
 INSTANTIATE_TEST_SUITE_P(Integers, MulhiOf, ::testing::Values(s8, u8, s16, u16, s32, u32, s64, u64),

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "heddle/base/settings.h"
-#include "heddle/hlo/custom_call.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/dlpack.h"
@@ -114,10 +114,10 @@ struct Entry {
 class RandomPool : public MockTest {
  protected:
   RandomPool() {
-    const auto same = [](hlo::CustomCall& call) { return StatusOr<Literal>(call[0]); };
-    EXPECT_EQ(hlo::register_custom_call(kTarget, same), Status());
+    const auto same = [](interpreter::CustomCall& call) { return StatusOr<Literal>(call[0]); };
+    EXPECT_EQ(interpreter::register_custom_call(kTarget, same), Status());
   }
-  ~RandomPool() override { hlo::unregister_custom_call(kTarget); }
+  ~RandomPool() override { interpreter::unregister_custom_call(kTarget); }
 
   // Calls of all threads by one seed, on a backend of their own. At the end nothing is left.
   void life(uint32_t seed) {
@@ -379,7 +379,7 @@ class RandomPool : public MockTest {
     const auto results = program.execute(std::vector{x.buffer, y.buffer}, options);
     if (options.only_if_room && results.status().code() == StatusCode::kUnavailable) return;
     if (!results.ok()) return expect_excused(results.status(), {x, y});
-    const Literal said = hlo::evaluate(modules_[x.kind], {x.value, y.value}).value();
+    const Literal said = interpreter::evaluate(modules_[x.kind], {x.value, y.value}).value();
     Entry made{.kind = x.kind, .device = x.device};
     for (size_t i = 0; i < results->size(); ++i) {
       made.buffer = (*results)[i];
@@ -416,7 +416,7 @@ class RandomPool : public MockTest {
     if (!results.ok()) return expect_excused(results.status(), {x, y});
     const Entry* const arguments[] = {&x, &y};
     for (size_t d = 0; d < kDevices; ++d) {
-      const Literal said = hlo::evaluate(negate_module(), {arguments[d]->value}).value();
+      const Literal said = interpreter::evaluate(negate_module(), {arguments[d]->value}).value();
       set(random() % kPlaces, {.buffer = (*results)[d][0], .value = said, .kind = 0, .device = d});
     }
   }

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <random>
 
+#include "heddle/interpreter/backend.h"
 #include "heddle/pjrt/internal/backend.h"
 #include "heddle/pjrt/support_test.h"
-#include "heddle/runtime/interpreter.h"
 #include "heddle/testing.h"
 
 namespace heddle::pjrt {
@@ -146,7 +146,7 @@ TEST_F(Serialized, WhatIsOfAnotherPlatformIsRefused) {
 }
 
 TEST_F(Serialized, OtherBackendsHaveNoneToGiveOrTake) {
-  const auto interpreter = runtime::make_interpreter();
+  const auto interpreter = interpreter::make_backend();
   runtime::Device& there = *interpreter->devices()[0];
   const auto program = interpreter->compile(add_module(), {}, there).value();
   EXPECT_EQ(base::message_of(serialize(*program).status()),

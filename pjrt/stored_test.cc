@@ -8,7 +8,7 @@
 #include <random>
 
 #include "heddle/base/counters.h"
-#include "heddle/hlo/custom_call.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/pjrt/xla_cpu_support_test.h"
 #include "heddle/runtime/disk_cache.h"
@@ -163,7 +163,7 @@ TEST_F(StoredByXla, AProgramGivesTheSameBits) {
   EXPECT_EQ((counters() - before).disk_hits, 1);
 }
 
-StatusOr<Literal> negated(hlo::CustomCall& call) {
+StatusOr<Literal> negated(interpreter::CustomCall& call) {
   HEDDLE_ASSIGN_OR_RETURN(const std::span<const float> x, call.values<float>(0));
   std::vector<float> y;
   for (const float value : x) y.push_back(-value);
@@ -171,7 +171,7 @@ StatusOr<Literal> negated(hlo::CustomCall& call) {
 }
 
 TEST_F(StoredByXla, AProgramCallsFunctionsOfThisProcess) {
-  ASSERT_TRUE(hlo::register_custom_call("negated_of_stored_test", negated).ok());
+  ASSERT_TRUE(interpreter::register_custom_call("negated_of_stored_test", negated).ok());
   constexpr char kCall[] = R"(HloModule call
     ENTRY main { x = f32[3] parameter(0)
       ROOT y = f32[3] custom-call(x), custom_call_target="negated_of_stored_test" })";

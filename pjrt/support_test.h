@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/pjrt/internal/api.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/pjrt/mock/mock.h"
@@ -64,7 +64,7 @@ inline mock::Program evaluated(std::string_view code, std::string_view /*options
   program.run = [module = std::move(module)](const std::vector<const mock::Array*>& arguments) {
     std::vector<Literal> literals;
     for (const mock::Array* argument : arguments) literals.push_back(literal_of(*argument));
-    const Literal result = hlo::evaluate(module, std::move(literals)).value();
+    const Literal result = interpreter::evaluate(module, std::move(literals)).value();
     if (!result.is_tuple()) return std::vector<mock::Array>{array_of(result)};
     std::vector<mock::Array> arrays;
     for (const Literal& element : result.elements()) arrays.push_back(array_of(element));

@@ -5,7 +5,7 @@
 #include <random>
 #include <thread>
 
-#include "heddle/hlo/custom_call.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/internal/host_calls.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/xla_cpu_support_test.h"
@@ -112,7 +112,7 @@ TEST_F(XlaCpu, DamagedBytesNeverReachIt) {
 // ---- Functions that XLA calls.
 
 // scaled(x: f32[..]) = scale x
-StatusOr<Literal> scaled(hlo::CustomCall& call) {
+StatusOr<Literal> scaled(interpreter::CustomCall& call) {
   HEDDLE_ASSIGN_OR_RETURN(std::span<const float> x, call.values<float>(0));
   HEDDLE_ASSIGN_OR_RETURN(const double scale, call.number("scale"));
   if (!x.empty() && x[0] < 0) return call.error("x begins with a negative number");
@@ -134,16 +134,16 @@ class Functions : public XlaCpu {
  protected:
   void SetUp() override {
     XlaCpu::SetUp();
-    ASSERT_EQ(hlo::register_custom_call("test.scaled", scaled), Status());
+    ASSERT_EQ(interpreter::register_custom_call("test.scaled", scaled), Status());
   }
-  void TearDown() override { hlo::unregister_custom_call("test.scaled"); }
+  void TearDown() override { interpreter::unregister_custom_call("test.scaled"); }
 };
 
 TEST_F(Functions, OneRegistrationServesEvaluatorAndPlugin) {
   const Literal x = Literal::from<float>(Shape(f32, {2, 3}), {1, 2, 3, 4, 5, 6});
   const auto got = run(kScaled, {x});
   ASSERT_TRUE(got.ok()) << got.status();
-  EXPECT_EQ(*got, hlo::evaluate(module_of(kScaled), {x}).value());
+  EXPECT_EQ(*got, interpreter::evaluate(module_of(kScaled), {x}).value());
   EXPECT_EQ(got->values<float>()[5], 18);
 }
 
@@ -158,11 +158,11 @@ TEST_F(Functions, ItsErrorIsTheRuns) {
 // The plugin is C on that side: an exception that left the function would end the process.
 TEST_F(Functions, WhateverOneThrowsIsTheRunsError) {
   const auto throws = [](const auto& what) {
-    return [what](hlo::CustomCall&) -> StatusOr<Literal> { throw what; };
+    return [what](interpreter::CustomCall&) -> StatusOr<Literal> { throw what; };
   };
-  const auto error_of = [&](hlo::CustomCallFunction function) {
-    hlo::unregister_custom_call("test.scaled");
-    EXPECT_EQ(hlo::register_custom_call("test.scaled", std::move(function)), Status());
+  const auto error_of = [&](interpreter::CustomCallFunction function) {
+    interpreter::unregister_custom_call("test.scaled");
+    EXPECT_EQ(interpreter::register_custom_call("test.scaled", std::move(function)), Status());
     return base::message_of(run(kScaled, {Literal(Shape(f32, {2, 3}))}).status());
   };
   EXPECT_THAT(error_of(throws(std::runtime_error("no luck"))), HasSubstr("no luck"));
@@ -170,9 +170,9 @@ TEST_F(Functions, WhateverOneThrowsIsTheRunsError) {
 }
 
 TEST_F(Functions, TuplesAndComputationsAreHandedOver) {
-  ASSERT_EQ(hlo::register_custom_call(
+  ASSERT_EQ(interpreter::register_custom_call(
                 "test.twice",
-                [](hlo::CustomCall& call) -> StatusOr<Literal> {
+                [](interpreter::CustomCall& call) -> StatusOr<Literal> {
                   HEDDLE_ASSIGN_OR_RETURN(Literal once, call.call(0, call.operands()));
                   HEDDLE_ASSIGN_OR_RETURN(Literal twice, call.call(0, std::vector{once}));
                   return Literal::tuple({once, twice});
@@ -193,7 +193,7 @@ ENTRY main {
   ROOT sum = f32[2] add(a, b)
 })";
   const auto got = run(text, {vector_of({1, 2})});
-  hlo::unregister_custom_call("test.twice");
+  interpreter::unregister_custom_call("test.twice");
   ASSERT_TRUE(got.ok()) << got.status();
   EXPECT_EQ(*got, vector_of({6, 12}));
 }

@@ -136,7 +136,8 @@ TEST_F(XlaCpu, MulhiIsExpandedForIt) {
                                             Literal::scalar(c.dtype, c.y)};
     const auto got = run(text, arguments);
     ASSERT_TRUE(got.ok()) << got.status();
-    EXPECT_EQ(*got, hlo::evaluate(module_of(text), arguments).value()) << text << c.x << " " << c.y;
+    EXPECT_EQ(*got, interpreter::evaluate(module_of(text), arguments).value())
+        << text << c.x << " " << c.y;
   }
 }
 

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "heddle/base/counters.h"
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"
 
@@ -36,8 +36,8 @@ class Asynchronous : public ::testing::Test {
 
   std::latch gate_{1};
   Status first_error_;
-  std::unique_ptr<Backend> backend_ =
-      make_interpreter({.asynchronous = true, .before_run = [this] { return before_run(); }});
+  std::unique_ptr<Backend> backend_ = interpreter::make_backend(
+      {.asynchronous = true, .before_run = [this] { return before_run(); }});
   Device& device_ = *backend_->devices()[0];
   std::shared_ptr<Executable> add_ = compiled(binary_module(Opcode::kAdd, 2, "add"), device_);
   BufferPtr x_ = on(device_, {1, 2});
@@ -182,8 +182,8 @@ TEST_F(Asynchronous, ARunOutlivesItsExecutable) {
 
 TEST(AsynchronousBackend, FinishesItsRunsBeforeItGoes) {
   int runs = 0;
-  auto backend =
-      make_interpreter({.asynchronous = true, .before_run = [&] { return ++runs, Status(); }});
+  auto backend = interpreter::make_backend(
+      {.asynchronous = true, .before_run = [&] { return ++runs, Status(); }});
   Device& device = *backend->devices()[0];
   auto identity = compiled(identity_module(2), device);
   BufferPtr x = on(device, {1, 2});
@@ -195,7 +195,7 @@ TEST(AsynchronousBackend, FinishesItsRunsBeforeItGoes) {
 }
 
 TEST(AsynchronousThreads, ManyThreadsRunAndReadOnOneDevice) {
-  const auto backend = make_interpreter({.asynchronous = true});
+  const auto backend = interpreter::make_backend({.asynchronous = true});
   Device& device = *backend->devices()[0];
   const auto add = compiled(binary_module(Opcode::kAdd, 2), device);
   const BufferPtr one = on(device, {1, 1});
@@ -211,7 +211,7 @@ TEST(AsynchronousThreads, ManyThreadsRunAndReadOnOneDevice) {
 
 // The last thread that holds the bytes writes to them in place: only after the other has read them.
 TEST(SynchronousThreads, ABufferIsReadByOneThreadAndGivenAwayByAnother) {
-  const auto backend = make_interpreter();
+  const auto backend = interpreter::make_backend();
   Device& device = *backend->devices()[0];
   const auto add = compiled(binary_module(Opcode::kAdd, 1000), device);
   const BufferPtr one = to_device(device, filled(1000, 1)).value();
@@ -228,7 +228,7 @@ TEST(SynchronousThreads, ABufferIsReadByOneThreadAndGivenAwayByAnother) {
 }
 
 TEST(SynchronousThreads, ManyThreadsRunAndDonateOnOneDevice) {
-  const auto backend = make_interpreter();
+  const auto backend = interpreter::make_backend();
   Device& device = *backend->devices()[0];
   const auto add = compiled(binary_module(Opcode::kAdd, 2), device);
   const BufferPtr one = on(device, {1, 1});

@@ -4,11 +4,11 @@
 
 #include "heddle/base/arithmetic.h"
 #include "heddle/base/counters.h"
+#include "heddle/base/memory.h"
 #include "heddle/base/span.h"
 #include "heddle/base/strings.h"
 #include "heddle/hlo/module.h"
 #include "heddle/runtime/internal/admission.h"
-#include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/mesh.h"
 
 namespace heddle::runtime {
@@ -281,7 +281,7 @@ StatusOr<std::shared_ptr<Executable>> Backend::compile(const hlo::Module& module
                                   "; compile with the device's own backend");
   }
   const base::Span span(base::Activity::kCompile, module.name);
-  StatusOr<std::shared_ptr<Executable>> executable = within_memory(
+  StatusOr<std::shared_ptr<Executable>> executable = base::within_memory(
       [&] { return compile_module(module, options, device); }, "compile ", module.name, ":");
   if (executable.ok() && !(*executable)->is_from_disk()) count(&Counters::compiles);
   return executable;

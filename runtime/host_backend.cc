@@ -6,9 +6,8 @@
 #include "absl/container/inlined_vector.h"
 #include "heddle/base/pool.h"
 #include "heddle/base/strings.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/runtime/host_memory.h"
-#include "heddle/runtime/internal/joint_interpreter.h"
+#include "heddle/runtime/internal/host_grid.h"
 #include "heddle/runtime/internal/literal_buffer.h"
 #include "heddle/runtime/internal/work_queue.h"
 
@@ -263,12 +262,17 @@ StatusOr<std::shared_ptr<Executable>> HostBackend::compile_module(const hlo::Mod
   return std::make_shared<HostExecutable>(module, std::move(program), device, queue);
 }
 
-// Devices of one program are the evaluator's: it knows what a partition computes.
 StatusOr<std::shared_ptr<SpmdExecutable>> HostBackend::compile_for_grid(
     const hlo::Module& module, const CompileOptions& options, const DeviceGrid& grid) {
   HEDDLE_RETURN_IF_ERROR(check_options(module, options));
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(module));
-  return make_joint_interpreter(std::move(evaluator), grid);
+  HEDDLE_ASSIGN_OR_RETURN(GridProgram program, prepare_for_grid(module, grid));
+  return make_host_grid(module, std::move(program), grid);
+}
+
+StatusOr<GridProgram> HostBackend::prepare_for_grid(const hlo::Module& module,
+                                                    const DeviceGrid& /*grid*/) {
+  return base::unimplemented("compile ", module.name, ": backend ", name(),
+                             " has no programs of several devices");
 }
 
 Status HostBackend::check_options(const hlo::Module& module, const CompileOptions& options) const {

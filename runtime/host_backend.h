@@ -3,6 +3,7 @@
 // once, and computes there or on the device's own thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,11 @@ class HostProgram {
   [[nodiscard]] virtual std::optional<double> bytes_accessed() const { return std::nullopt; }
 };
 
+// One program of several devices: from the arguments of each, whole arrays, to its results; by
+// device, replica by replica.
+using GridProgram =
+    std::function<StatusOr<std::vector<Literal>>(std::vector<std::vector<Literal>> arguments)>;
+
 struct HostOptions {
   bool asynchronous = false;  // each device has a thread; results are pending, and carry errors
   int devices = 1;
@@ -61,6 +67,10 @@ class HostBackend : public Backend, public SpmdBackend {
   // errors: as Backend::compile()
   [[nodiscard]] virtual StatusOr<std::shared_ptr<const HostProgram>> prepare(
       const hlo::Module& module, const CompileOptions& options) = 0;
+  // Unless overridden, there are no programs of several devices.
+  // errors: as SpmdBackend::compile_for_grid()
+  [[nodiscard]] virtual StatusOr<GridProgram> prepare_for_grid(const hlo::Module& module,
+                                                               const DeviceGrid& grid);
   // Checks CompileOptions::backend_options. Unless overridden, there are none.
   // errors: InvalidArgument that names the option
   [[nodiscard]] virtual Status check_options(const hlo::Module& module,

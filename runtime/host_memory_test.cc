@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 
 namespace heddle::runtime {
 namespace {
@@ -67,7 +67,7 @@ TEST_F(HostMemory, HalfOfItIsTheDefaultBudgetOfTheInterpretersDevicesTogether) {
   const std::optional<int64_t> now = available_host_memory();
   if (!now.has_value()) GTEST_SKIP() << "this system does not say what memory it has";
   for (const int devices : {1, 4}) {
-    const auto backend = make_interpreter({.devices = devices});
+    const auto backend = interpreter::make_backend({.devices = devices});
     for (const auto& device : backend->devices()) {
       EXPECT_NEAR(static_cast<double>(device->throttle().limits().bytes),
                   static_cast<double>(*now) / 2 / devices, static_cast<double>(*now) / 10);

@@ -24,7 +24,8 @@ class Gone : public ::testing::TestWithParam<bool> {
  protected:
   Gone() { backend_.reset(); }
 
-  std::unique_ptr<Backend> backend_ = make_interpreter({.asynchronous = GetParam(), .devices = 2});
+  std::unique_ptr<Backend> backend_ =
+      interpreter::make_backend({.asynchronous = GetParam(), .devices = 2});
   std::shared_ptr<Executable> add_ =
       compiled(binary_module(Opcode::kAdd, 2, "add"), *backend_->devices()[0]);
   BufferPtr x_ = on(*backend_->devices()[0], {1, 2});
@@ -75,7 +76,7 @@ TEST_P(Gone, WhatIsLeftStillTellsOfItself) {
 }
 
 TEST(GoneMesh, IsAnErrorTooAndNamesTheDevice) {
-  auto backend = make_interpreter({.devices = 2});
+  auto backend = interpreter::make_backend({.devices = 2});
   Device& one = *backend->devices()[0];
   const std::vector<Device*> devices = {&one, backend->devices()[1].get()};
   Device& mesh = *mesh_device(devices).value();

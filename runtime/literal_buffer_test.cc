@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 
 namespace heddle::runtime {
 namespace {
 
 // However large a mutex is, which stands before them.
 TEST(LiteralBuffer, HoldsItsFewBytesAlignedAsLiteralsAre) {
-  const auto backend = make_interpreter();
+  const auto backend = interpreter::make_backend();
   const auto shape = std::make_shared<const Shape>(Shape(u8, {LiteralBuffer::kFewBytes}));
   std::vector<std::unique_ptr<LiteralBuffer>> buffers;
   for (int i = 0; i < 20; ++i) {

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "heddle/base/counters.h"
-#include "heddle/hlo/custom_call.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/spmd.h"
@@ -294,12 +294,12 @@ TEST(Spmd, ReplicasRunOnTheirOwnArguments) {
 
 // The function that a program calls runs one on a device of its own grid, which is full of it.
 TEST(Spmd, WhatAProgramStartsIsNotHeldBackByTheProgram) {
-  const auto backend = make_interpreter({.devices = 2});
+  const auto backend = interpreter::make_backend({.devices = 2});
   const std::vector<Device*> devices = {backend->devices()[0].get(), backend->devices()[1].get()};
   const auto inner = compiled(identity_module(2), *devices[0]);
-  ASSERT_EQ(hlo::register_custom_call(
+  ASSERT_EQ(interpreter::register_custom_call(
                 "mesh_test.inner",
-                [&](hlo::CustomCall& call) -> StatusOr<Literal> {
+                [&](interpreter::CustomCall& call) -> StatusOr<Literal> {
                   HEDDLE_ASSIGN_OR_RETURN(const BufferPtr x, to_device(*devices[0], call[0]));
                   HEDDLE_ASSIGN_OR_RETURN(const auto results, inner->execute({&x, 1}));
                   return to_host(*results[0]);
@@ -319,7 +319,7 @@ TEST(Spmd, WhatAProgramStartsIsNotHeldBackByTheProgram) {
     for (Device* device : devices) device->throttle().set_limits({});  // so that the test ends
     EXPECT_EQ(run.get(), Status());
   }
-  hlo::unregister_custom_call("mesh_test.inner");
+  interpreter::unregister_custom_call("mesh_test.inner");
 }
 
 TEST(Spmd, GridsAreChecked) {

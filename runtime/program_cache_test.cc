@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "heddle/base/counters.h"
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"
 
@@ -141,7 +141,7 @@ TEST(CacheOfErrors, AFailedCompileIsNotCounted) {
 }
 
 TEST(CacheUnderCollision, EachModuleGetsItsOwnProgram) {
-  const auto backend = make_interpreter();
+  const auto backend = interpreter::make_backend();
   Device& device = *backend->devices()[0];
   ProgramCache cache(ProgramCache::kDefaultCapacity, &always_equal);
   const std::vector arguments = {on(device, {2, 3}), on(device, {5, 7})};
@@ -251,7 +251,7 @@ TEST(CacheOfManyThreads, IsCleanUnderEvictionAndClearing) {
 }
 
 TEST(ProcessCache, CompileCachedUsesIt) {
-  const auto backend = make_interpreter();
+  const auto backend = interpreter::make_backend();
   Device& device = *backend->devices()[0];
   const auto first = compile_cached(identity_module(6), device).value();
   EXPECT_EQ(program_cache().compile(identity_module(6), device).value(), first);

@@ -9,11 +9,14 @@
 
 #include "heddle/base/settings.h"
 #include "heddle/base/strings.h"
-#include "heddle/runtime/interpreter.h"
 #include "heddle/runtime/report.h"
 
-// pjrt/plugin.h and cpu/backend.h define them; weak, since a program may do without.
+// interpreter/backend.h, cpu/backend.h and pjrt/plugin.h define them; weak, since a program may do
+// without.
 namespace heddle::pjrt::plugin_internal {
+[[gnu::weak]] extern const runtime::LinkedBackend kFamily;
+}
+namespace heddle::interpreter {
 [[gnu::weak]] extern const runtime::LinkedBackend kFamily;
 }
 namespace heddle::cpu {
@@ -22,12 +25,6 @@ namespace heddle::cpu {
 
 namespace heddle::runtime {
 namespace {
-
-StatusOr<std::unique_ptr<Backend>> make_plain_interpreter(std::string_view argument) {
-  if (!argument.empty())
-    return base::not_found("backend interpreter: takes no argument, got \"", argument, "\"");
-  return make_interpreter();
-}
 
 // A backend by the name asked for. Made under a mutex of its own: making one may take long, and may
 // ask for others.
@@ -40,14 +37,14 @@ struct Named {
 struct Registry {
   Registry() {
     report_at_exit();
-    for (const LinkedBackend* family : {&pjrt::plugin_internal::kFamily, &cpu::kFamily}) {
+    for (const LinkedBackend* family :
+         {&pjrt::plugin_internal::kFamily, &cpu::kFamily, &interpreter::kFamily}) {
       if (family != nullptr) factories.emplace(family->name, family->make);
     }
   }
 
   std::mutex mutex;
-  std::map<std::string, BackendFactory, std::less<>> factories{
-      {"interpreter", make_plain_interpreter}};
+  std::map<std::string, BackendFactory, std::less<>> factories;
   std::map<std::string, Named, std::less<>> backends;
   std::atomic<Device*> default_device{nullptr};  // null: nobody has set it
 };

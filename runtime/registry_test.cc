@@ -5,7 +5,7 @@
 #include <latch>
 #include <thread>
 
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 
 namespace heddle::runtime {
 namespace {
@@ -17,7 +17,8 @@ TEST(Registry, FindsTheInterpreterAndAlwaysTheSame) {
 }
 
 TEST(Registry, AnUnknownNameListsWhatThereIs) {
-  ASSERT_TRUE(register_backend("loom", [](std::string_view) { return make_interpreter(); }).ok());
+  ASSERT_TRUE(
+      register_backend("loom", [](std::string_view) { return interpreter::make_backend(); }).ok());
   EXPECT_EQ(find_backend("tpu").status(),
             base::not_found("backend \"tpu\" is not known; there are: ",
                             base::join(backend_names(), ", ")));
@@ -29,7 +30,7 @@ TEST(Registry, MakesABackendAtFirstUseAndOncePerArgument) {
   static std::vector<std::string> made;
   ASSERT_TRUE(register_backend("plugin", [](std::string_view argument) {
                 made.emplace_back(argument);
-                return make_interpreter();
+                return interpreter::make_backend();
               }).ok());
   EXPECT_TRUE(made.empty());
   Backend* a = find_backend("plugin:/lib/a.so").value();
@@ -42,7 +43,7 @@ TEST(Registry, AFactorysErrorComesBackAndIsTriedAgain) {
   static int tries = 0;
   ASSERT_TRUE(register_backend("flaky", [](std::string_view) -> StatusOr<std::unique_ptr<Backend>> {
                 if (++tries == 1) return base::not_found("plugin flaky: no such file");
-                return make_interpreter();
+                return interpreter::make_backend();
               }).ok());
   EXPECT_EQ(find_backend("flaky").status(), base::not_found("plugin flaky: no such file"));
   EXPECT_TRUE(find_backend("flaky").ok());
@@ -50,13 +51,13 @@ TEST(Registry, AFactorysErrorComesBackAndIsTriedAgain) {
 
 TEST(Registry, ATakenNameIsRefused) {
   EXPECT_EQ(
-      register_backend("interpreter", [](std::string_view) { return make_interpreter(); }),
+      register_backend("interpreter", [](std::string_view) { return interpreter::make_backend(); }),
       base::invalid_argument("register_backend: name \"interpreter\" is taken; choose another"));
 }
 
 TEST(Registry, ANameWithAColonIsRefused) {
   EXPECT_EQ(
-      register_backend("a:b", [](std::string_view) { return make_interpreter(); }),
+      register_backend("a:b", [](std::string_view) { return interpreter::make_backend(); }),
       base::invalid_argument("register_backend: name \"a:b\"; it must be a word without a colon"));
 }
 
@@ -66,7 +67,7 @@ TEST(Registry, ABackendThatIsBeingMadeHoldsUpNoOther) {
   ASSERT_TRUE(register_backend("meeting", [](std::string_view argument) {
                 EXPECT_TRUE(find_device("interpreter").ok());
                 if (argument != "third") both.arrive_and_wait();
-                return make_interpreter();
+                return interpreter::make_backend();
               }).ok());
   std::thread other([] { EXPECT_TRUE(find_backend("meeting:second").ok()); });
   EXPECT_TRUE(find_backend("meeting:first").ok());
@@ -75,7 +76,9 @@ TEST(Registry, ABackendThatIsBeingMadeHoldsUpNoOther) {
 }
 
 TEST(Registry, TwoThreadsFindOneBackend) {
-  ASSERT_TRUE(register_backend("shared", [](std::string_view) { return make_interpreter(); }).ok());
+  ASSERT_TRUE(register_backend("shared", [](std::string_view) {
+                return interpreter::make_backend();
+              }).ok());
   Backend* found[2] = {};
   std::thread other([&] { found[0] = find_backend("shared").value(); });
   found[1] = find_backend("shared").value();
@@ -105,8 +108,9 @@ TEST(DefaultDevice, IsTheInterpreterAtFirst) {
 }
 
 TEST(DefaultDevice, IsSetForTheProcess) {
-  ASSERT_TRUE(
-      register_backend("everywhere", [](std::string_view) { return make_interpreter(); }).ok());
+  ASSERT_TRUE(register_backend("everywhere", [](std::string_view) {
+                return interpreter::make_backend();
+              }).ok());
   ASSERT_TRUE(set_default_device("everywhere:0").ok());
   Device* elsewhere = nullptr;
   std::thread([&] { elsewhere = &default_device(); }).join();
@@ -121,7 +125,7 @@ TEST(DefaultDevice, AnUnknownNameLeavesItAsItWas) {
 }
 
 TEST(DefaultDevice, ScopesNestAndEnd) {
-  const auto backend = make_interpreter({.devices = 2});
+  const auto backend = interpreter::make_backend({.devices = 2});
   Device& process_wide = default_device();
   {
     DefaultDevice outer(*backend->devices()[0]);
@@ -135,7 +139,7 @@ TEST(DefaultDevice, ScopesNestAndEnd) {
 }
 
 TEST(DefaultDevice, AScopeHoldsForItsOwnThread) {
-  const auto backend = make_interpreter();
+  const auto backend = interpreter::make_backend();
   DefaultDevice scope(*backend->devices()[0]);
   Device* elsewhere = nullptr;
   std::thread([&] { elsewhere = &default_device(); }).join();

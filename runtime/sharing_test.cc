@@ -7,8 +7,8 @@
 #include <mutex>
 #include <numeric>
 
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/dlpack.h"
-#include "heddle/runtime/interpreter.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/runtime/transfer_guard.h"
 #include "heddle/testing.h"
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 class Sharing : public ::testing::Test {
  protected:
   Device& device() { return *backend_->devices()[0]; }
-  const std::unique_ptr<Backend> backend_ = make_interpreter();
+  const std::unique_ptr<Backend> backend_ = interpreter::make_backend();
 };
 
 TEST_F(Sharing, StridedMemoryArrivesRowMajor) {
@@ -98,10 +98,10 @@ TEST_F(Sharing, ADroppedDownloadIsWaitedFor) {
 TEST_F(Sharing, ADownloadOfAPendingValueReturnsAtOnceAndOutlivesTheBuffer) {
   std::mutex held;
   held.lock();
-  const auto late = make_interpreter({.asynchronous = true, .before_run = [&] {
-                                        std::scoped_lock wait(held);
-                                        return Status();
-                                      }});
+  const auto late = interpreter::make_backend({.asynchronous = true, .before_run = [&] {
+                                                 std::scoped_lock wait(held);
+                                                 return Status();
+                                               }});
   Device& there = *late->devices()[0];
   const auto add = compiled(binary_module(hlo::Opcode::kAdd, 2), there);
   const BufferPtr x = on(there, {1, 2});

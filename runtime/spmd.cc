@@ -4,11 +4,11 @@
 #include <numeric>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/memory.h"
 #include "heddle/base/span.h"
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/runtime/internal/admission.h"
-#include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/internal/mesh_executable.h"
 
 namespace heddle::runtime {
@@ -192,8 +192,8 @@ StatusOr<std::shared_ptr<SpmdExecutable>> compile_spmd_uncounted(const hlo::Modu
                                ": debug_print, debug_check, check_nans and progress are for one "
                                "device, since each of several would show a part; leave them out");
   }
-  return within_memory([&] { return several->compile_for_grid(module, options, grid); }, "compile ",
-                       module.name, ":");
+  return base::within_memory([&] { return several->compile_for_grid(module, options, grid); },
+                             "compile ", module.name, ":");
 }
 
 StatusOr<std::shared_ptr<SpmdExecutable>> compile_spmd(const hlo::Module& module,

@@ -9,8 +9,8 @@
 
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/literal.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/backend.h"
-#include "heddle/runtime/interpreter.h"
 #include "heddle/runtime/transfer.h"
 
 namespace heddle::runtime {
@@ -102,7 +102,7 @@ class HollowBackend final : public Backend {
 
 // Four devices of an interpreter that lives as long as the process, as meshes do.
 inline std::vector<Device*> four_devices() {
-  static Backend& backend = *make_interpreter({.devices = 4}).release();
+  static Backend& backend = *interpreter::make_backend({.devices = 4}).release();
   std::vector<Device*> out;
   for (const auto& device : backend.devices()) out.push_back(device.get());
   return out;

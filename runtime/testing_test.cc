@@ -3,7 +3,7 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/support_test.h"
 
 namespace heddle::runtime {
@@ -11,7 +11,7 @@ namespace {
 
 // EXPECT_NONFATAL_FAILURE runs its block in a class of its own, which sees statics only.
 Device& device() {
-  static const std::unique_ptr<Backend> backend = make_interpreter();
+  static const std::unique_ptr<Backend> backend = interpreter::make_backend();
   return *backend->devices()[0];
 }
 

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/memory.h"
 #include "heddle/base/span.h"
 #include "heddle/runtime/internal/admission.h"
-#include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/internal/mesh_transfer.h"
 #include "heddle/runtime/internal/strided.h"
 #include "heddle/runtime/transfer_guard.h"
@@ -53,7 +53,7 @@ StatusOr<BufferPtr> upload(Device& device, const Shape& shape, const UploadOptio
   HEDDLE_ASSIGN_OR_RETURN(Throttle::Ticket ticket,
                           admit_upload(shape, device, options.only_if_room));
   const base::Span span(base::Activity::kUpload, {}, {}, shape.byte_size());
-  HEDDLE_ASSIGN_OR_RETURN(BufferPtr buffer, within_memory(copy, "upload: ", shape));
+  HEDDLE_ASSIGN_OR_RETURN(BufferPtr buffer, base::within_memory(copy, "upload: ", shape));
   buffer->hold_until_ready(std::move(ticket));
   count(&Counters::uploads);
   count(&Counters::upload_bytes, shape.byte_size());
@@ -149,7 +149,8 @@ StatusOr<BufferPtr> to_device(Device& device, const StridedArray& array, std::st
 StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(check_download(buffer, what));
   if (ShardedBuffer* sharded = as_sharded(buffer)) {
-    return within_memory([&] { return assemble(*sharded, what); }, "download: ", buffer.shape());
+    return base::within_memory([&] { return assemble(*sharded, what); },
+                               "download: ", buffer.shape());
   }
   // Before the memory is asked for: a run that failed may have promised more than there is.
   HEDDLE_RETURN_IF_ERROR(buffer.await());
@@ -159,7 +160,7 @@ StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
     HEDDLE_RETURN_IF_ERROR(buffer.device().backend().copy_to_host(buffer, literal.mutable_bytes()));
     return literal;
   };
-  HEDDLE_ASSIGN_OR_RETURN(Literal literal, within_memory(copy, "download: ", buffer.shape()));
+  HEDDLE_ASSIGN_OR_RETURN(Literal literal, base::within_memory(copy, "download: ", buffer.shape()));
   count_download(buffer.shape());
   return literal;
 }
@@ -167,8 +168,8 @@ StatusOr<Literal> to_host(Buffer& buffer, std::string_view what) {
 StatusOr<Download> start_to_host(Buffer& buffer, std::string_view what) {
   HEDDLE_RETURN_IF_ERROR(check_download(buffer, what));
   if (const ShardedBuffer* sharded = as_sharded(buffer)) {
-    return within_memory([&] { return Download::of_tiles(*sharded, what); },
-                         "download: ", buffer.shape());
+    return base::within_memory([&] { return Download::of_tiles(*sharded, what); },
+                               "download: ", buffer.shape());
   }
   const auto start = [&]() -> StatusOr<Download> {
     Literal literal = Literal::uninitialised(buffer.shape());
@@ -182,7 +183,7 @@ StatusOr<Download> start_to_host(Buffer& buffer, std::string_view what) {
       return Status();
     });
   };
-  return within_memory(start, "download: ", buffer.shape());
+  return base::within_memory(start, "download: ", buffer.shape());
 }
 
 StatusOr<Download> Download::of_tiles(const ShardedBuffer& buffer, std::string_view what) {

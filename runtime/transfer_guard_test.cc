@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "heddle/base/counters.h"
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"
 
@@ -20,7 +20,7 @@ class Guard : public ::testing::Test {
   Status upload() { return to_device(device_, vector_of({1, 2})).status(); }
   Status download() { return to_host(*buffer_).status(); }
 
-  std::unique_ptr<Backend> backend_ = make_interpreter();
+  std::unique_ptr<Backend> backend_ = interpreter::make_backend();
   Device& device_ = *backend_->devices()[0];
   BufferPtr buffer_ = on(device_, {1, 2});
 };

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "heddle/base/counters.h"
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 class Transfer : public ::testing::Test {
  protected:
-  std::unique_ptr<Backend> backend_ = make_interpreter();
+  std::unique_ptr<Backend> backend_ = interpreter::make_backend();
   Device& device_ = *backend_->devices()[0];
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "heddle/base/progress.h"
 #include "heddle/base/strings.h"
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/scan/cond.h"
@@ -25,7 +26,7 @@ void progress(const Tensor& step, base::Int total, std::string_view name, Source
     trace_internal::refuse("step is ", shape, "; it must be an integer scalar");
   if (total < 0) trace_internal::refuse("total is ", total, "; it must be 0 or more");
   if (trace_internal::Recorder::current() == nullptr) {
-    hlo::show_progress(name, step.astype(s64).item<int64_t>(at), total);
+    debug_internal::show_progress(name, step.astype(s64).item<int64_t>(at), total);
     return;
   }
   const std::string config =

@@ -8,7 +8,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/hlo/literal.h"
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer_guard.h"
 #include "heddle/trace/creation.h"
@@ -107,7 +107,7 @@ struct Pair {
 };
 
 TEST(DevicePut, MovesTensorsAndTreesAndCountsThem) {
-  const auto other = runtime::make_interpreter({});
+  const auto other = interpreter::make_backend({});
   Device& there = *other->devices()[0];
   const Pair here_ = {ones(3), zeros(2)};
   Counters before = counters();
@@ -141,7 +141,7 @@ TEST(DevicePut, SaysWhatCannotMove) {
                 (void)device_put(Pair{x, placeholder({2}, f32)}, "interpreter");
               }),
               HasSubstr("device_put of x.b: operand is placeholder"));
-  const auto other = runtime::make_interpreter({});
+  const auto other = interpreter::make_backend({});
   TransferGuard guard(TransferGuard::Policy::kForbid);
   EXPECT_THAT(error_of([&] { (void)device_put(x, *other->devices()[0]); }),
               ContainsRegex("asked for by device_put, and a TransferGuard at .* forbids it"));

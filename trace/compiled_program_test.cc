@@ -281,7 +281,7 @@ TEST(CompiledProgram, OnlyArgumentsCanBeDonated) {
 }
 
 TEST(CompiledProgram, WithoutRoomARunIsUnavailableAndTakesNothing) {
-  static runtime::Backend& backend = *runtime::make_interpreter().release();
+  static runtime::Backend& backend = *interpreter::make_backend().release();
   Device& device = *backend.devices()[0];
   const CompiledProgram program =
       add_number(12.5).compile(device).with({.donate = {0}, .only_if_room = true});

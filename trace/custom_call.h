@@ -1,6 +1,7 @@
 // custom_call: a function outside of HLO, known by its name, as an operation of the trace.
 //
-//   hlo::register_custom_call("doubled", doubled);  // heddle/hlo/custom_call.h: its meaning here
+//   // Its meaning here: heddle/interpreter/custom_call.h.
+//   interpreter::register_custom_call("doubled", doubled);
 //   Tensor y = custom_call("doubled", {x}, {x.shape()})[0];
 #pragma once
 

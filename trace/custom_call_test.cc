@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "heddle/hlo/custom_call.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/program.h"
@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // x times the factor of the configuration, and x plus it.
-StatusOr<Literal> scaled(hlo::CustomCall& call) {
+StatusOr<Literal> scaled(interpreter::CustomCall& call) {
   HEDDLE_ASSIGN_OR_RETURN(std::span<const float> x, call.values<float>(0));
   HEDDLE_ASSIGN_OR_RETURN(const int64_t factor, call.integer("factor"));
   Literal times = Literal::uninitialised(call[0].shape());
@@ -31,9 +31,9 @@ StatusOr<Literal> scaled(hlo::CustomCall& call) {
 class CustomCall : public testing::Test {
  protected:
   void SetUp() override {
-    throw_if_error(hlo::register_custom_call("trace_test_scaled", scaled), {});
+    throw_if_error(interpreter::register_custom_call("trace_test_scaled", scaled), {});
   }
-  void TearDown() override { hlo::unregister_custom_call("trace_test_scaled"); }
+  void TearDown() override { interpreter::unregister_custom_call("trace_test_scaled"); }
 };
 
 TEST_F(CustomCall, GivesATensorForEachShape) {

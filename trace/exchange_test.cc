@@ -294,7 +294,7 @@ TEST(Exchange, ADownloadIsCountedWhenItIsThereAndOutlivesTheTensor) {
 }
 
 TEST(Exchange, ADownloadOfAPendingTensorDoesNotWaitForIt) {
-  static runtime::Backend& backend = *runtime::make_interpreter({.asynchronous = true}).release();
+  static runtime::Backend& backend = *interpreter::make_backend({.asynchronous = true}).release();
   const runtime::DefaultDevice scope(*backend.devices()[0]);
   const Tensor x = ones({64});
   Tensor y = x;

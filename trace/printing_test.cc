@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "heddle/base/counters.h"
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer_guard.h"
 #include "heddle/trace/compiled_program.h"

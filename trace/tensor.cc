@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "heddle/base/located_status.h"
+#include "heddle/base/memory.h"
 #include "heddle/base/pool.h"
-#include "heddle/hlo/builder.h"
-#include "heddle/hlo/evaluate.h"
+#include "heddle/hlo/blocks.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/runtime/mesh.h"
 #include "heddle/runtime/registry.h"
@@ -26,17 +26,17 @@ using trace_internal::Recorder;
 namespace trace_internal {
 namespace {
 
-// The literal in another element type, by the evaluator's own convert.
+// The literal in another element type.
 StatusOr<Literal> converted(const Literal& literal, DType dtype) {
-  if (literal.shape().dtype() == dtype) return literal;
-  hlo::Module module;
-  hlo::ComputationBuilder builder(module);
-  Shape wanted(dtype, literal.shape().dimensions());
-  HEDDLE_ASSIGN_OR_RETURN(
-      hlo::InstructionId root,
-      builder.add(hlo::Opcode::kConvert, {builder.parameter(literal.shape())}, {}, {}, &wanted));
-  module.entry = module.add(std::move(builder).finish(root));
-  return hlo::evaluate(module, {literal});
+  const Shape& shape = literal.shape();
+  if (shape.dtype() == dtype) return literal;
+  const auto convert = [&]() -> StatusOr<Literal> {
+    Literal out = Literal::uninitialised(Shape(dtype, shape.dimensions()));
+    convert_elements(shape.dtype(), literal.bytes(), dtype, out.mutable_bytes(),
+                     literal.element_count());
+    return out;
+  };
+  return base::within_memory(convert, "convert: ", shape);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/interpreter/evaluate.h"
 
 namespace heddle::transform {
 namespace {
@@ -44,7 +44,7 @@ void call_from_entry(hlo::Module& module, ComputationId callee) {
 }
 
 float run(const hlo::Module& module, double x) {
-  return static_cast<float>(hlo::evaluate(module, {Literal::scalar(f32, x)})->to_double(0));
+  return static_cast<float>(interpreter::evaluate(module, {Literal::scalar(f32, x)})->to_double(0));
 }
 
 TEST(Import, AppendsWithCalleesShifted) {

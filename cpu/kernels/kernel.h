@@ -27,7 +27,7 @@ hlo::Module module_of(const hlo::Module& module, const hlo::Computation& computa
                       const hlo::Instruction& instruction);
 
 // What module_of() gave, by its evaluation rule: operands and results are its leaves.
-// errors: as hlo::Evaluator::prepare()
+// errors: as interpreter::Evaluator::prepare()
 StatusOr<std::unique_ptr<Kernel>> make_rule_kernel(hlo::Module alone);
 
 // A matrix product: c[i, j] = sum over l of a[i, l] * b[l, j]. Strides are in elements.

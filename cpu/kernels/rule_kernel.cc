@@ -3,7 +3,7 @@
 
 #include "heddle/cpu/kernels/kernel.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/evaluate.h"
+#include "heddle/interpreter/evaluate.h"
 
 namespace heddle::cpu {
 namespace {
@@ -12,7 +12,7 @@ using hlo::InstructionId;
 
 class RuleKernel final : public Kernel {
  public:
-  explicit RuleKernel(hlo::Evaluator evaluator) : evaluator_(std::move(evaluator)) {}
+  explicit RuleKernel(interpreter::Evaluator evaluator) : evaluator_(std::move(evaluator)) {}
 
   Status run(std::span<void* const> pointers) const override {
     const hlo::Computation& entry = evaluator_.module().entry_computation();
@@ -47,7 +47,7 @@ class RuleKernel final : public Kernel {
     pointers = pointers.subspan(1);
   }
 
-  hlo::Evaluator evaluator_;
+  interpreter::Evaluator evaluator_;
 };
 
 }  // namespace
@@ -91,7 +91,8 @@ hlo::Module module_of(const hlo::Module& module, const hlo::Computation& computa
 }
 
 StatusOr<std::unique_ptr<Kernel>> make_rule_kernel(hlo::Module alone) {
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(std::move(alone)));
+  HEDDLE_ASSIGN_OR_RETURN(interpreter::Evaluator evaluator,
+                          interpreter::Evaluator::prepare(std::move(alone)));
   return std::make_unique<RuleKernel>(std::move(evaluator));
 }
 

@@ -20,7 +20,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 // a = l l^T by columns, for each matrix of a batch, with the roundings of LAPACK's kernels, as
-// hlo/linalg/solve.cc has them; what is not of the factor is zero.
+// interpreter/linalg/solve.cc has them; what is not of the factor is zero.
 void RegionLowering::emit_cholesky(InstructionId id, BufferId to) {
   const Instruction& cholesky = at(id);
   const bool lower = cholesky.attrs.get<hlo::CholeskyAttrs>().lower;

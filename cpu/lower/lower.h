@@ -31,7 +31,7 @@ struct LoweredProgram {
 // errors: Unimplemented for what only the evaluator runs: dynamic dimensions, tokens and effects
 StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes, bool as_lapack);
 
-// errors: as hlo::Evaluator::prepare()
+// errors: as interpreter::Evaluator::prepare()
 StatusOr<std::unique_ptr<Kernel>> make_kernel(const KernelRecipe& recipe);
 
 }  // namespace heddle::cpu

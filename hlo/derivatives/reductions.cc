@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "heddle/hlo/derivatives/internal/rules.h"
-#include "heddle/hlo/ops/window.h"
+#include "heddle/hlo/window.h"
 
 namespace heddle::hlo {
 namespace {

@@ -1,7 +1,8 @@
 // async-start, async-update, async-done: a computation that runs beside others; here it runs at its
 // start. copy-start, copy-done: the same for copies. domain: a mark where shardings change.
 #include "heddle/hlo/ops/region.h"
-#include "heddle/hlo/ops/starts.h"
+#include "heddle/hlo/ops/rules.h"
+#include "heddle/hlo/ops/start_done.h"
 
 namespace heddle::hlo {
 namespace {
@@ -25,27 +26,9 @@ StatusOr<Shape> infer_async_start(const InferArgs& in) {
                   " and contexts");
 }
 
-StatusOr<Literal> evaluate_async_start(EvalArgs& in) {
-  if (in.size() != in.caller.computation(0).parameter_count()) {
-    return base::unimplemented(
-        "async-start: has ", in.size(), " operands, and its computation takes ",
-        in.caller.computation(0).parameter_count(),
-        "; operands that come with a later update are not evaluated: give all at the start");
-  }
-  Literal operands = Literal::tuple({in.operands.begin(), in.operands.end()});
-  HEDDLE_ASSIGN_OR_RETURN(Literal value, in.caller.call_and_consume(0, in.operands));
-  return with_contexts(in, {std::move(operands), std::move(value)});
-}
-
 StatusOr<Shape> infer_async_update(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_at_least(in, 1));
   return infer_start(in);
-}
-
-StatusOr<Literal> evaluate_async_update(EvalArgs& in) {
-  if (in.size() == 1 && same_type(in[0].shape(), in.result())) return std::move(in.operands[0]);
-  return base::unimplemented(
-      "async-update: brings operands of its own; give all operands to async-start");
 }
 
 StatusOr<Shape> infer_copy_start(const InferArgs& in) {
@@ -62,59 +45,20 @@ StatusOr<Shape> infer_copy_done(const InferArgs& in) {
   return in.error("operand 0 is ", in[0], "; must be what a copy-start gives");
 }
 
-// (the copy, the original, context)
-StatusOr<Literal> evaluate_copy_start(EvalArgs& in) { return with_contexts(in, {in[0], in[0]}); }
-
-StatusOr<Literal> evaluate_copy_done(EvalArgs& in) {
-  return std::move(in.operands[0].mutable_elements()[0]);
-}
-
 StatusOr<Shape> infer_domain(const InferArgs& in) { return check_declared(in, in[0]); }
-
-StatusOr<Literal> evaluate_domain(EvalArgs& in) { return std::move(in.operands[0]); }
 
 }  // namespace
 
 const OpDef kAsyncStartDef = {
-    .opcode = Opcode::kAsyncStart,
-    .operand_names = {},
-    .infer = infer_async_start,
-    .evaluate = evaluate_async_start,
-};
-
+    .opcode = Opcode::kAsyncStart, .operand_names = {}, .infer = infer_async_start};
 const OpDef kAsyncUpdateDef = {
-    .opcode = Opcode::kAsyncUpdate,
-    .operand_names = {},
-    .infer = infer_async_update,
-    .evaluate = evaluate_async_update,
-};
-
+    .opcode = Opcode::kAsyncUpdate, .operand_names = {}, .infer = infer_async_update};
 const OpDef kAsyncDoneDef = {
-    .opcode = Opcode::kAsyncDone,
-    .operand_names = {},
-    .infer = infer_done,
-    .evaluate = evaluate_done,
-};
-
+    .opcode = Opcode::kAsyncDone, .operand_names = {}, .infer = infer_done};
 const OpDef kCopyStartDef = {
-    .opcode = Opcode::kCopyStart,
-    .operand_names = {},
-    .infer = infer_copy_start,
-    .evaluate = evaluate_copy_start,
-};
-
+    .opcode = Opcode::kCopyStart, .operand_names = {}, .infer = infer_copy_start};
 const OpDef kCopyDoneDef = {
-    .opcode = Opcode::kCopyDone,
-    .operand_names = {},
-    .infer = infer_copy_done,
-    .evaluate = evaluate_copy_done,
-};
-
-const OpDef kDomainDef = {
-    .opcode = Opcode::kDomain,
-    .operand_names = {},
-    .infer = infer_domain,
-    .evaluate = evaluate_domain,
-};
+    .opcode = Opcode::kCopyDone, .operand_names = {}, .infer = infer_copy_done};
+const OpDef kDomainDef = {.opcode = Opcode::kDomain, .operand_names = {}, .infer = infer_domain};
 
 }  // namespace heddle::hlo

@@ -1,5 +1,4 @@
 // call(x..), to_apply=f: f's value at the operands. fusion is the same under a hint for backends.
-#include "heddle/hlo/op.h"
 #include "heddle/hlo/ops/region.h"
 
 namespace heddle::hlo {
@@ -14,22 +13,9 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return in.called()[0]->result_shape();
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) { return in.caller.call_and_consume(0, in.operands); }
-
 }  // namespace
 
-const OpDef kCallDef = {
-    .opcode = Opcode::kCall,
-    .operand_names = kOperands,
-    .infer = infer,
-    .evaluate = evaluate,
-};
-
-const OpDef kFusionDef = {
-    .opcode = Opcode::kFusion,
-    .operand_names = kOperands,
-    .infer = infer,
-    .evaluate = evaluate,
-};
+const OpDef kCallDef = {.opcode = Opcode::kCall, .operand_names = kOperands, .infer = infer};
+const OpDef kFusionDef = {.opcode = Opcode::kFusion, .operand_names = kOperands, .infer = infer};
 
 }  // namespace heddle::hlo

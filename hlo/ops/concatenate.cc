@@ -1,6 +1,5 @@
 // concatenate(x..), dimensions={d}: the operands one after the other along dimension d.
 #include "heddle/hlo/ops/rules.h"
-#include "heddle/hlo/ops/strides.h"
 
 namespace heddle::hlo {
 namespace {
@@ -48,28 +47,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, resized(result, std::move(sizes)));
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
-  const Shape& result = in.result();
-  if (in.size() == 1) return std::move(in.operands[0]).reshaped(result);
-  const int64_t dim = in.attrs<DimensionsAttrs>().dimensions[0];
-  const int64_t width = storage_bytes(result.dtype());
-  const Strides to(result);
-  Literal out = Literal::uninitialised(result);
-  std::byte* at = out.mutable_bytes();
-  for (const Literal& x : in.operands) {
-    copy_strided(at, to, x.bytes(), Strides(x.shape()), x.shape().dimensions(), width);
-    at += x.shape().dimension(dim) * to[dim] * width;
-  }
-  return out;
-}
-
 }  // namespace
 
-const OpDef kConcatenateDef = {
-    .opcode = Opcode::kConcatenate,
-    .operand_names = {},
-    .infer = infer,
-    .evaluate = evaluate,
-};
+const OpDef kConcatenateDef = {.opcode = Opcode::kConcatenate, .operand_names = {}, .infer = infer};
 
 }  // namespace heddle::hlo

@@ -1,7 +1,7 @@
 // conditional(index, x..), branch_computations={f..}: f[index](x[index]), and no other branch runs.
 // A pred index takes branch 0 when true; an s32 index outside 0 .. n-1 takes the last branch.
-#include "heddle/hlo/op.h"
 #include "heddle/hlo/ops/region.h"
+#include "heddle/hlo/ops/rules.h"
 
 namespace heddle::hlo {
 namespace {
@@ -41,24 +41,9 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return in.called()[0]->result_shape();
 }
 
-size_t branch_of(const Literal& index, size_t branches) {
-  if (index.shape().dtype() == pred) return index.values<bool>()[0] ? 0 : 1;
-  const int32_t i = index.values<int32_t>()[0];
-  return i < 0 || static_cast<size_t>(i) >= branches ? branches - 1 : static_cast<size_t>(i);
-}
-
-StatusOr<Literal> evaluate(EvalArgs& in) {
-  const size_t branch = branch_of(in[0], in.size() - 1);
-  return in.caller.call_and_consume(branch, in.operands.subspan(branch + 1, 1));
-}
-
 }  // namespace
 
 const OpDef kConditionalDef = {
-    .opcode = Opcode::kConditional,
-    .operand_names = kOperands,
-    .infer = infer,
-    .evaluate = evaluate,
-};
+    .opcode = Opcode::kConditional, .operand_names = kOperands, .infer = infer};
 
 }  // namespace heddle::hlo

@@ -5,8 +5,8 @@
 // With feature_group_count = g, input and output features fall into g groups, and each output sees
 // the inputs of its own. With batch_group_count = g, batch and output features do; the result's
 // batch is that of one group.
-#include "heddle/hlo/ops/convolve.h"
-#include "heddle/hlo/ops/window.h"
+#include "heddle/hlo/ops/rules.h"
+#include "heddle/hlo/window.h"
 
 namespace heddle::hlo {
 namespace {
@@ -96,19 +96,11 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return check_declared(in, Shape(in.declared()->dtype(), std::move(sizes)));
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
-  return convolve(in.attrs<ConvolutionAttrs>(), in[0], in[1], in.result());
-}
-
 constexpr std::string_view kNames[] = {"x", "kernel"};
 
 }  // namespace
 
 const OpDef kConvolutionDef = {
-    .opcode = Opcode::kConvolution,
-    .operand_names = kNames,
-    .infer = infer,
-    .evaluate = evaluate,
-};
+    .opcode = Opcode::kConvolution, .operand_names = kNames, .infer = infer};
 
 }  // namespace heddle::hlo

@@ -1,10 +1,6 @@
 // get-dimension-size(x), dimensions={d}: the size of a dimension as s32. set-dimension-size(x,
 // size): x with dimension d dynamic, of this size. dynamic-reshape(x, size..): x under dimensions
 // whose sizes are operands; the declared type bounds them.
-//
-// The rules here see types without bounds: the evaluator holds values at the sizes that they have,
-// and rewrites the instruction to them (hlo/evaluation/internal/sizes.h).
-#include "heddle/hlo/ops/indices.h"
 #include "heddle/hlo/ops/rules.h"
 
 namespace heddle::hlo {
@@ -50,55 +46,15 @@ StatusOr<Shape> infer_reshape(const InferArgs& in) {
                   "; must be equal");
 }
 
-StatusOr<Literal> evaluate_get(EvalArgs& in) {
-  const int64_t dim = in.attrs<DimensionsAttrs>().dimensions[0];
-  return Literal::from<int32_t>(in.result(), {static_cast<int32_t>(in[0].shape().dimension(dim))});
-}
-
-// Dimension d of the result has the size that operand i gives.
-Status check_full(const EvalArgs& in, size_t i, int64_t d) {
-  const int64_t size = index_at(in[i], 0);
-  if (size == in.result().dimension(d)) return {};
-  return base::unimplemented(
-      to_string(in.instruction.opcode), ": dimension ", d, " of the result ", in.result(),
-      " is given the size ", size,
-      ", and by itself the rule gives arrays that fill their bounds; evaluate the module");
-}
-
-StatusOr<Literal> evaluate_set(EvalArgs& in) {
-  HEDDLE_RETURN_IF_ERROR(check_full(in, 1, in.attrs<DimensionsAttrs>().dimensions[0]));
-  return std::move(in.operands[0]).reshaped(in.result());
-}
-
-StatusOr<Literal> evaluate_reshape(EvalArgs& in) {
-  for (int64_t d = 0; d < in.result().rank(); ++d)
-    HEDDLE_RETURN_IF_ERROR(check_full(in, static_cast<size_t>(d) + 1, d));
-  return std::move(in.operands[0]).reshaped(in.result());
-}
-
 constexpr std::string_view kNames[] = {"x", "size"};
 
 }  // namespace
 
 const OpDef kGetDimensionSizeDef = {
-    .opcode = Opcode::kGetDimensionSize,
-    .operand_names = kNames,
-    .infer = infer_get,
-    .evaluate = evaluate_get,
-};
-
+    .opcode = Opcode::kGetDimensionSize, .operand_names = kNames, .infer = infer_get};
 const OpDef kSetDimensionSizeDef = {
-    .opcode = Opcode::kSetDimensionSize,
-    .operand_names = kNames,
-    .infer = infer_set,
-    .evaluate = evaluate_set,
-};
-
+    .opcode = Opcode::kSetDimensionSize, .operand_names = kNames, .infer = infer_set};
 const OpDef kDynamicReshapeDef = {
-    .opcode = Opcode::kDynamicReshape,
-    .operand_names = kNames,
-    .infer = infer_reshape,
-    .evaluate = evaluate_reshape,
-};
+    .opcode = Opcode::kDynamicReshape, .operand_names = kNames, .infer = infer_reshape};
 
 }  // namespace heddle::hlo

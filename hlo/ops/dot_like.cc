@@ -33,15 +33,4 @@ StatusOr<Shape> infer_dot(const InferArgs& in, const Shape& x, const Shape& y,
   return kDotDef.infer.rule()(InferArgs(in.opcode(), operands, dense, {}, in.declared()));
 }
 
-StatusOr<Literal> dot(const Literal& x, const Literal& y, const DotAttrs& attrs,
-                      const Shape& result, Caller& caller) {
-  Instruction instruction;
-  instruction.opcode = Opcode::kDot;
-  instruction.attrs = attrs;
-  instruction.shape = result;
-  Literal operands[] = {x, y};
-  EvalArgs in{instruction, operands, caller};
-  return kDotDef.evaluate.rule()(in);
-}
-
 }  // namespace heddle::hlo

@@ -17,8 +17,4 @@ Status check_dot_result(const InferArgs& in);
 StatusOr<Shape> infer_dot(const InferArgs& in, const Shape& x, const Shape& y,
                           const DotAttrs& attrs);
 
-// The dot of two arrays, of the type `result`.
-StatusOr<Literal> dot(const Literal& x, const Literal& y, const DotAttrs& attrs,
-                      const Shape& result, Caller& caller);
-
 }  // namespace heddle::hlo

@@ -5,11 +5,7 @@
 // Each start is clamped to [0, size of x - size of the block], so that the block lies in x;
 // unsigned starts are compared unsigned.
 // The starts are one integer scalar a dimension; an older form has one vector of them.
-#include <algorithm>
-
-#include "heddle/hlo/ops/indices.h"
 #include "heddle/hlo/ops/rules.h"
-#include "heddle/hlo/ops/strides.h"
 
 namespace heddle::hlo {
 namespace {
@@ -62,63 +58,14 @@ StatusOr<Shape> infer_update(const InferArgs& in) {
   return settle(in, resized(in[0], in[0].dimensions()));
 }
 
-// Offset in elements of the block in x, its starts (the operands from `first` on) clamped.
-int64_t clamped_offset(const EvalArgs& in, size_t first, const Shape& block,
-                       const Strides& strides) {
-  const Shape& x = in[0].shape();
-  const bool is_vector = in.size() == first + 1 && in[first].shape().rank() == 1;
-  int64_t offset = 0;
-  for (int64_t d = 0; d < x.rank(); ++d) {
-    const int64_t start =
-        is_vector ? index_at(in[first], d) : index_at(in[first + static_cast<size_t>(d)], 0);
-    offset += std::clamp<int64_t>(start, 0, x.dimension(d) - block.dimension(d)) * strides[d];
-  }
-  return offset;
-}
-
-StatusOr<Literal> evaluate_slice(EvalArgs& in) {
-  const Shape& result = in.result();
-  if (same_dimensions(result, in[0].shape())) return std::move(in.operands[0]).reshaped(result);
-  const int64_t width = storage_bytes(result.dtype());
-  const Strides from(in[0].shape());
-  const int64_t offset = clamped_offset(in, 1, result, from);
-  Literal out = Literal::uninitialised(result);
-  copy_strided(out.mutable_bytes(), Strides(result), in[0].bytes() + offset * width, from,
-               result.dimensions(), width);
-  return out;
-}
-
-// In place where nobody else holds x.
-StatusOr<Literal> evaluate_update(EvalArgs& in) {
-  const Shape& block = in[1].shape();
-  if (same_dimensions(block, in[0].shape())) return std::move(in.operands[1]).reshaped(in.result());
-  const int64_t width = storage_bytes(block.dtype());
-  const Strides to(in[0].shape());
-  const int64_t offset = clamped_offset(in, 2, block, to);
-  Literal out = std::move(in.operands[0]);
-  if (block.element_count() == 0) return out;
-  copy_strided(out.mutable_bytes() + offset * width, to, in[1].bytes(), Strides(block),
-               block.dimensions(), width);
-  return out;
-}
-
 constexpr std::string_view kSliceNames[] = {"x", "start_indices"};
 constexpr std::string_view kUpdateNames[] = {"x", "update", "start_indices"};
 
 }  // namespace
 
 const OpDef kDynamicSliceDef = {
-    .opcode = Opcode::kDynamicSlice,
-    .operand_names = kSliceNames,
-    .infer = infer_slice,
-    .evaluate = evaluate_slice,
-};
-
+    .opcode = Opcode::kDynamicSlice, .operand_names = kSliceNames, .infer = infer_slice};
 const OpDef kDynamicUpdateSliceDef = {
-    .opcode = Opcode::kDynamicUpdateSlice,
-    .operand_names = kUpdateNames,
-    .infer = infer_update,
-    .evaluate = evaluate_update,
-};
+    .opcode = Opcode::kDynamicUpdateSlice, .operand_names = kUpdateNames, .infer = infer_update};
 
 }  // namespace heddle::hlo

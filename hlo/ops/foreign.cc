@@ -13,8 +13,7 @@ constexpr std::string_view kNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kShuffleDef =
-    unevaluated(Opcode::kShuffle, kNames, infer_shuffle,
-                "is not evaluated by the interpreter: its meaning is not known to Heddle");
+const OpDef kShuffleDef = {
+    .opcode = Opcode::kShuffle, .operand_names = kNames, .infer = infer_shuffle};
 
 }  // namespace heddle::hlo

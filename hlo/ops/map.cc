@@ -1,6 +1,5 @@
 // map(x..), dimensions={0,1,..}, to_apply=f: f at every position of the operands, which have equal
 // dimensions.
-#include "heddle/hlo/op.h"
 #include "heddle/hlo/ops/region.h"
 
 namespace heddle::hlo {
@@ -39,15 +38,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return out;
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) { return in.caller.map(0, in.operands); }
-
 }  // namespace
 
-const OpDef kMapDef = {
-    .opcode = Opcode::kMap,
-    .operand_names = kOperands,
-    .infer = infer,
-    .evaluate = evaluate,
-};
+const OpDef kMapDef = {.opcode = Opcode::kMap, .operand_names = kOperands, .infer = infer};
 
 }  // namespace heddle::hlo

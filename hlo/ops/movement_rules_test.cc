@@ -2,7 +2,7 @@
 // users read.
 #include <gtest/gtest.h>
 
-#include "heddle/hlo/ops/op_testing.h"
+#include "heddle/hlo/ops/infer_testing.h"
 
 namespace heddle::hlo {
 namespace {

@@ -105,29 +105,4 @@ Status check_dimensions(const InferArgs& in, std::span<const int64_t> dimensions
   return {};
 }
 
-Shape without_dimensions(const Shape& shape, std::span<const int64_t> dimensions) {
-  std::vector<int64_t> kept;
-  for (int64_t i = 0; i < shape.rank(); ++i) {
-    if (std::ranges::find(dimensions, i) == dimensions.end()) kept.push_back(i);
-  }
-  std::vector<int64_t> sizes;
-  for (int64_t i : kept) sizes.push_back(shape.dimension(i));
-  Shape out(shape.dtype(), std::move(sizes));
-  for (size_t i = 0; i < kept.size(); ++i) {
-    if (shape.is_dynamic_dimension(kept[i]))
-      out.set_dynamic_dimension(static_cast<int64_t>(i), true);
-  }
-  return out;
-}
-
-Shape with_dimension_inserted(const Shape& shape, int64_t at, int64_t size) {
-  std::vector<int64_t> sizes = shape.dimensions();
-  sizes.insert(sizes.begin() + at, size);
-  Shape out(shape.dtype(), std::move(sizes));
-  for (int64_t i = 0; i < shape.rank(); ++i) {
-    if (shape.is_dynamic_dimension(i)) out.set_dynamic_dimension(i < at ? i : i + 1, true);
-  }
-  return out;
-}
-
 }  // namespace heddle::hlo

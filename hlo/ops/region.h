@@ -1,5 +1,5 @@
 // What the shape rules of region ops (while, reduce, sort, scan, ...) share: checks of the
-// computations that they call, and shapes with a dimension taken out or put in.
+// computations that they call.
 #pragma once
 
 #include <span>
@@ -39,10 +39,5 @@ StatusOr<std::vector<DType>> check_reducer(const InferArgs& in, size_t which, st
 // errors: "dot: lhs dimension 3 is not in f32[2,3]", "reduce: dimensions {1,1} repeat"
 Status check_dimensions(const InferArgs& in, std::span<const int64_t> dimensions,
                         const Shape& shape, std::string_view operand = "");
-
-// f32[5,2,3] without dimension 0 is f32[2,3]; flags of dynamic dimensions move along, layouts are
-// dropped.
-Shape without_dimensions(const Shape& shape, std::span<const int64_t> dimensions);
-Shape with_dimension_inserted(const Shape& shape, int64_t at, int64_t size);
 
 }  // namespace heddle::hlo

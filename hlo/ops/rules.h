@@ -75,11 +75,4 @@ StatusOr<Shape> check_declared(const InferArgs& in, const Shape& expected);
 // that it is there.
 StatusOr<Shape> believe(const InferArgs& in);
 
-// A record of an op whose type is believed after `infer`'s checks and which is not evaluated, for
-// `reason`.
-constexpr OpDef unevaluated(Opcode opcode, std::span<const std::string_view> operand_names,
-                            InferFn infer, const char* reason) {
-  return {.opcode = opcode, .operand_names = operand_names, .infer = infer, .evaluate = No{reason}};
-}
-
 }  // namespace heddle::hlo

@@ -1,7 +1,6 @@
 // slice(x), slice={[start:limit:stride], ..}: every stride-th element of x in [start, limit) along
 // each dimension.
 #include "heddle/hlo/ops/rules.h"
-#include "heddle/hlo/ops/strides.h"
 
 namespace heddle::hlo {
 namespace {
@@ -37,34 +36,10 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, resized(in[0], std::move(sizes)));
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
-  const Shape& result = in.result();
-  const std::vector<SliceDimension>& ranges = in.attrs<SliceAttrs>().slice;
-  if (same_dimensions(result, in[0].shape())) return std::move(in.operands[0]).reshaped(result);
-  const int64_t width = storage_bytes(result.dtype());
-  Strides from(in[0].shape());
-  int64_t start = 0;
-  for (int64_t d = 0; d < result.rank(); ++d) {
-    const SliceDimension& range = ranges[static_cast<size_t>(d)];
-    start += range.start * from[d];
-    // the stride may be any number then
-    from[d] = result.dimension(d) > 1 ? from[d] * range.stride : 0;
-  }
-  Literal out = Literal::uninitialised(result);
-  copy_strided(out.mutable_bytes(), Strides(result), in[0].bytes() + start * width, from,
-               result.dimensions(), width);
-  return out;
-}
-
 constexpr std::string_view kNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kSliceDef = {
-    .opcode = Opcode::kSlice,
-    .operand_names = kNames,
-    .infer = infer,
-    .evaluate = evaluate,
-};
+const OpDef kSliceDef = {.opcode = Opcode::kSlice, .operand_names = kNames, .infer = infer};
 
 }  // namespace heddle::hlo

@@ -1,6 +1,7 @@
 // send, recv, infeed, outfeed: transfers between devices, and between a device and its host. Held
 // and passed on.
-#include "heddle/hlo/ops/starts.h"
+#include "heddle/hlo/ops/rules.h"
+#include "heddle/hlo/ops/start_done.h"
 
 namespace heddle::hlo {
 namespace {
@@ -29,21 +30,14 @@ StatusOr<Shape> infer_outfeed(const InferArgs& in) {
   return infer_token_result(in);
 }
 
-constexpr const char* kPeer =
-    "is not evaluated by the interpreter: it is one device, without a peer or host program to "
-    "exchange values with; pass the values as "
-    "parameters and results";
-constexpr const char* kFeed =
-    "is not evaluated by the interpreter: no host program feeds it; pass the values as parameters "
-    "and results";
-
 }  // namespace
 
-const OpDef kSendDef = unevaluated(Opcode::kSend, {}, infer_send, kPeer);
-const OpDef kSendDoneDef = unevaluated(Opcode::kSendDone, {}, infer_token_result, kPeer);
-const OpDef kRecvDef = unevaluated(Opcode::kRecv, {}, infer_recv, kPeer);
-const OpDef kRecvDoneDef = unevaluated(Opcode::kRecvDone, {}, infer_start, kPeer);
-const OpDef kInfeedDef = unevaluated(Opcode::kInfeed, {}, infer_recv, kFeed);
-const OpDef kOutfeedDef = unevaluated(Opcode::kOutfeed, {}, infer_outfeed, kFeed);
+const OpDef kSendDef = {.opcode = Opcode::kSend, .operand_names = {}, .infer = infer_send};
+const OpDef kSendDoneDef = {
+    .opcode = Opcode::kSendDone, .operand_names = {}, .infer = infer_token_result};
+const OpDef kRecvDef = {.opcode = Opcode::kRecv, .operand_names = {}, .infer = infer_recv};
+const OpDef kRecvDoneDef = {.opcode = Opcode::kRecvDone, .operand_names = {}, .infer = infer_start};
+const OpDef kInfeedDef = {.opcode = Opcode::kInfeed, .operand_names = {}, .infer = infer_recv};
+const OpDef kOutfeedDef = {.opcode = Opcode::kOutfeed, .operand_names = {}, .infer = infer_outfeed};
 
 }  // namespace heddle::hlo

@@ -1,8 +1,5 @@
 // transpose(x), dimensions={..}: dimension d of the result is dimension dimensions[d] of x.
-#include <algorithm>
-
 #include "heddle/hlo/ops/rules.h"
-#include "heddle/hlo/ops/strides.h"
 
 namespace heddle::hlo {
 namespace {
@@ -24,28 +21,10 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, std::move(result));
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
-  const Dims& dims = in.attrs<DimensionsAttrs>().dimensions;
-  const Shape& result = in.result();
-  if (std::ranges::is_sorted(dims)) return std::move(in.operands[0]).reshaped(result);
-  const Strides of_x(in[0].shape());
-  int64_t from[Shape::kMaxRank];
-  for (size_t d = 0; d < dims.size(); ++d) from[d] = of_x[dims[d]];
-  Literal out = Literal::uninitialised(result);
-  copy_strided(out.mutable_bytes(), Strides(result), in[0].bytes(), from, result.dimensions(),
-               storage_bytes(result.dtype()));
-  return out;
-}
-
 constexpr std::string_view kNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kTransposeDef = {
-    .opcode = Opcode::kTranspose,
-    .operand_names = kNames,
-    .infer = infer,
-    .evaluate = evaluate,
-};
+const OpDef kTransposeDef = {.opcode = Opcode::kTranspose, .operand_names = kNames, .infer = infer};
 
 }  // namespace heddle::hlo

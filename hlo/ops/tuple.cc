@@ -1,8 +1,6 @@
 // tuple(x..), get-tuple-element(x), index=i, opt-barrier(x), after-all(token..), add-dependency(x,
 // token): values as they are.
 // Tokens order what has side effects; here they carry nothing.
-#include <iterator>
-
 #include "heddle/hlo/ops/rules.h"
 
 namespace heddle::hlo {
@@ -37,57 +35,18 @@ StatusOr<Shape> infer_after_all(const InferArgs& in) {
 // XLA gives any value as the second operand, mostly a token.
 StatusOr<Shape> infer_add_dependency(const InferArgs& in) { return settle(in, in[0]); }
 
-StatusOr<Literal> evaluate_tuple(EvalArgs& in) {
-  return Literal::tuple(
-      {std::make_move_iterator(in.operands.begin()), std::make_move_iterator(in.operands.end())});
-}
-
-StatusOr<Literal> evaluate_element(EvalArgs& in) {
-  const auto index = static_cast<size_t>(in.attrs<TupleIndexAttrs>().index);
-  return std::move(in.operands[0].mutable_elements()[index]);
-}
-
-StatusOr<Literal> evaluate_same(EvalArgs& in) { return std::move(in.operands[0]); }
-
-StatusOr<Literal> evaluate_after_all(EvalArgs&) { return Literal(Shape::token()); }
-
 constexpr std::string_view kNames[] = {"x", "token"};
 
 }  // namespace
 
-const OpDef kTupleDef = {
-    .opcode = Opcode::kTuple,
-    .operand_names = {},
-    .infer = infer_tuple,
-    .evaluate = evaluate_tuple,
-};
-
+const OpDef kTupleDef = {.opcode = Opcode::kTuple, .operand_names = {}, .infer = infer_tuple};
 const OpDef kGetTupleElementDef = {
-    .opcode = Opcode::kGetTupleElement,
-    .operand_names = kNames,
-    .infer = infer_element,
-    .evaluate = evaluate_element,
-};
-
+    .opcode = Opcode::kGetTupleElement, .operand_names = kNames, .infer = infer_element};
 const OpDef kOptBarrierDef = {
-    .opcode = Opcode::kOptBarrier,
-    .operand_names = kNames,
-    .infer = infer_same,
-    .evaluate = evaluate_same,
-};
-
+    .opcode = Opcode::kOptBarrier, .operand_names = kNames, .infer = infer_same};
 const OpDef kAfterAllDef = {
-    .opcode = Opcode::kAfterAll,
-    .operand_names = {},
-    .infer = infer_after_all,
-    .evaluate = evaluate_after_all,
-};
-
+    .opcode = Opcode::kAfterAll, .operand_names = {}, .infer = infer_after_all};
 const OpDef kAddDependencyDef = {
-    .opcode = Opcode::kAddDependency,
-    .operand_names = kNames,
-    .infer = infer_add_dependency,
-    .evaluate = evaluate_same,
-};
+    .opcode = Opcode::kAddDependency, .operand_names = kNames, .infer = infer_add_dependency};
 
 }  // namespace heddle::hlo

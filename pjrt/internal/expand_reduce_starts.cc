@@ -9,12 +9,12 @@
 //   reduce(x, s), any function f   =>   reduce(x, x, s, s) by (f(a, x), b), element 0
 //   running reduce-window          =>   log2(n) maps of slices, and one of the start
 //
-// A start that is an identity by the form of the function (hlo/identity.h) is left where it is, but
-// over one element.
+// A start that is an identity by the form of the function (interpreter/identity.h) is left where it
+// is, but over one element.
 #include <numeric>
 #include <optional>
 
-#include "heddle/hlo/identity.h"
+#include "heddle/interpreter/identity.h"
 #include "heddle/pjrt/internal/expand.h"
 #include "heddle/pjrt/internal/rewrite.h"
 #include "heddle/transform/emitter.h"
@@ -53,7 +53,7 @@ std::optional<Literal> identity_of(const hlo::Module& module, const Instruction&
   if (reduction.operands.size() != 2) return std::nullopt;
   const std::optional<Opcode> op = only_op(module.at(reduction.called[0]));
   return op.has_value() && reduction.shape.is_array()
-             ? hlo::identity_of(*op, reduction.shape.dtype())
+             ? interpreter::identity_of(*op, reduction.shape.dtype())
              : std::nullopt;
 }
 
@@ -119,8 +119,8 @@ bool starts_from_identity(const hlo::Module& module, const Computation& computat
   if (reduction.operands.size() != 2) return false;
   const Instruction& start = computation.at(reduction.operands[1]);
   return start.opcode == Opcode::kConstant &&
-         hlo::is_identity(start.attrs.get<hlo::ConstantAttrs>().literal,
-                          module.at(reduction.called[0]));
+         interpreter::is_identity(start.attrs.get<hlo::ConstantAttrs>().literal,
+                                  module.at(reduction.called[0]));
 }
 
 Form form_of(const hlo::Module& module, const Computation& computation,

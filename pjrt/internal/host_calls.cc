@@ -8,11 +8,11 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/custom_call.h"
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/debug_calls.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/interpreter/custom_call.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/pjrt/abi/ffi.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/internal/program.h"
@@ -149,7 +149,7 @@ Instruction through_handler(Instruction call, const std::vector<Shape>& operands
 
 // A call that was prepared.
 struct Site {
-  hlo::Evaluator evaluator;
+  interpreter::Evaluator evaluator;
   std::vector<Shape> results;
 };
 
@@ -160,7 +160,8 @@ class Sites {
     std::scoped_lock lock(mutex_);
     if (const auto it = sites_.find(text); it != sites_.end()) return it->second;
     HEDDLE_ASSIGN_OR_RETURN(const hlo::Module module, hlo::from_proto(bytes_of(text)));
-    HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(module));
+    HEDDLE_ASSIGN_OR_RETURN(interpreter::Evaluator evaluator,
+                            interpreter::Evaluator::prepare(module));
     std::vector<Shape> results;
     runtime::append_leaves(module.entry_computation().result_shape(), results);
     if (sites_.size() >= kMost) sites_.clear();
@@ -381,7 +382,7 @@ bool has_host_calls(const hlo::Module& module) {
   for (const hlo::Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions) {
       if (instruction.opcode != Opcode::kCustomCall) continue;
-      if (targets.empty()) targets = hlo::custom_call_targets();
+      if (targets.empty()) targets = interpreter::custom_call_targets();
       if (is_host_call(computation, instruction, targets)) return true;
     }
   }
@@ -397,7 +398,7 @@ StatusOr<hlo::Module> with_host_calls(const hlo::Module& given,
   }
   HEDDLE_ASSIGN_OR_RETURN(const hlo::Module module, transform::with_debug_calls_in_order(given));
   HEDDLE_ASSIGN_OR_RETURN(const std::string handler, handlers().name_for(client));
-  const std::vector<std::string> targets = hlo::custom_call_targets();
+  const std::vector<std::string> targets = interpreter::custom_call_targets();
   transform::ModuleRebuilder into(module);
   for (hlo::ComputationId id : into.order()) {
     transform::Rebuilder to(into, id);

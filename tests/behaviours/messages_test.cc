@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "heddle/heddle.h"
-#include "heddle/hlo/custom_call.h"
 #include "heddle/hlo/literal.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/tests/support/outcomes.h"
 
 namespace heddle {
@@ -387,10 +387,10 @@ TEST(Braces, AreAListOfAxes) {
 
 // ---- Lines.
 
-StatusOr<Literal> fails(hlo::CustomCall&) { return base::internal_error("no luck today"); }
+StatusOr<Literal> fails(interpreter::CustomCall&) { return base::internal_error("no luck today"); }
 
 TEST(Lines, AreThoseOfTheCallAndNotOfACachedOne) {
-  throw_if_error(hlo::register_custom_call("messages_test_fails", fails), {});
+  throw_if_error(interpreter::register_custom_call("messages_test_fails", fails), {});
   const Tensor xs = ones({2});
   auto run = [&](auto body, SourceLocation at) { return error_of([&] { map(body, xs, {}, at); }); };
   auto first = [](Tensor x) { return custom_call("messages_test_fails", {x}, {x.shape()})[0]; };
@@ -398,7 +398,7 @@ TEST(Lines, AreThoseOfTheCallAndNotOfACachedOne) {
   EXPECT_THAT(run(first, {"first.cc", 1}), AllOf(HasSubstr("no luck"), EndsWith("[first.cc:1]")));
   EXPECT_THAT(run(second, {"second.cc", 2}), EndsWith("[second.cc:2]"));
   EXPECT_THAT(run(second, {"third.cc", 3}), EndsWith("[third.cc:3]"));
-  hlo::unregister_custom_call("messages_test_fails");
+  interpreter::unregister_custom_call("messages_test_fails");
 }
 
 }  // namespace

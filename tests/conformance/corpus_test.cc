@@ -9,8 +9,8 @@
 #include <iostream>
 #include <map>
 
-#include "heddle/hlo/evaluate.h"
-#include "heddle/hlo/evaluate_together.h"
+#include "heddle/interpreter/evaluate.h"
+#include "heddle/interpreter/evaluate_together.h"
 #include "heddle/tests/conformance/corpora.h"
 #include "heddle/tools/conformance/run.h"
 
@@ -50,15 +50,16 @@ TEST_P(Corpus, KeepsItsModulesThroughTextAndProto) {
 }
 
 StatusOr<Literal> evaluate(const hlo::Module& module, std::vector<Literal> arguments) {
-  return hlo::evaluate(module, std::move(arguments));
+  return interpreter::evaluate(module, std::move(arguments));
 }
 
 // All devices of a case, evaluated together.
 StatusOr<std::vector<Literal>> evaluate_replicas(
     const hlo::Module& module, const std::vector<std::vector<Literal>>& arguments) {
-  HEDDLE_ASSIGN_OR_RETURN(const hlo::Evaluator evaluator, hlo::Evaluator::prepare(module));
-  return hlo::evaluate_together(evaluator, {.replicas = static_cast<int64_t>(arguments.size())},
-                                arguments);
+  HEDDLE_ASSIGN_OR_RETURN(const interpreter::Evaluator evaluator,
+                          interpreter::Evaluator::prepare(module));
+  return interpreter::evaluate_together(
+      evaluator, {.replicas = static_cast<int64_t>(arguments.size())}, arguments);
 }
 
 // Ops that are waiting for their evaluation, and the cases they hold up.

@@ -2,9 +2,9 @@
 // Over the programs of the conformance corpus.
 #include <gtest/gtest.h>
 
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tools/conformance/pack.h"
 #include "heddle/transform/canonical.h"
 #include "heddle/transform/pass.h"
@@ -38,11 +38,11 @@ TEST_P(PassLaws, KeepsEveryBit) {
   for (const Case& item : cases_) {
     auto module = hlo::from_proto(item.module);
     ASSERT_TRUE(module.ok()) << item.name << ": " << module.status();
-    auto want = hlo::evaluate(*module, item.arguments);
+    auto want = interpreter::evaluate(*module, item.arguments);
     if (!want.ok()) continue;  // tests/conformance counts what is not evaluated
     auto now = run(passes(), *module);
     ASSERT_TRUE(now.ok()) << item.name << ": " << now.status();
-    auto got = hlo::evaluate(*now, item.arguments);
+    auto got = interpreter::evaluate(*now, item.arguments);
     ASSERT_TRUE(got.ok()) << item.name << ": " << got.status();
     EXPECT_TRUE(*got == *want) << item.name << "\n" << hlo::print(*now);
   }
@@ -70,9 +70,9 @@ TEST_P(CanonicalForm, KeepsEveryBitAndIsItsOwn) {
     ASSERT_TRUE(module.ok()) << item.name << ": " << module.status();
     hlo::Module canonical = transform::canonicalize(*module);
     EXPECT_TRUE(hlo::equal(canonical, transform::canonicalize(canonical))) << item.name;
-    auto want = hlo::evaluate(*module, item.arguments);
+    auto want = interpreter::evaluate(*module, item.arguments);
     if (!want.ok()) continue;
-    auto got = hlo::evaluate(canonical, item.arguments);
+    auto got = interpreter::evaluate(canonical, item.arguments);
     ASSERT_TRUE(got.ok()) << item.name << ": " << got.status();
     EXPECT_TRUE(*got == *want) << item.name;
   }

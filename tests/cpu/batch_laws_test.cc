@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "heddle/cpu/backend.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 #include "heddle/tests/laws/around_ops.h"
 #include "heddle/tests/laws/batches.h"
@@ -54,7 +54,7 @@ TEST_P(CpuBatchLaws, LanesGiveTheEvaluatorsValue) {
       SCOPED_TRACE(sample.line + " lanes of " + testing::PrintToString(mix.batched));
       const auto batch = transform::batch(sample.module, mix.batched, kLanes);
       if (!batch.ok()) continue;  // tests/laws has them
-      const auto want = hlo::evaluate(batch->module, mix.all);
+      const auto want = interpreter::evaluate(batch->module, mix.all);
       if (!want.ok() || !is_made_of_arrays(want->shape())) continue;
       const Allowed allowed{.ulp = 2, .share = share_of(sample.type), .any_zero = true};
       EXPECT_EQ(cpu::difference(cpu::OnCpu(batch->module).run(mix.all), *want, allowed), "")
@@ -86,7 +86,7 @@ TEST(CpuBatchPrograms, GiveTheEvaluatorsValue) {
       arguments[i] =
           stacked({arguments[i], loop_arguments(seed, 1)[i], loop_arguments(seed, 2)[i]});
     }
-    const auto want = hlo::evaluate(batch->module, arguments);
+    const auto want = interpreter::evaluate(batch->module, arguments);
     ASSERT_TRUE(want.ok()) << want.status();
     ASSERT_EQ(cpu::difference(cpu::OnCpu(batch->module).run(arguments), *want, {.share = 1e-9}), "")
         << program.text;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 #include "heddle/tests/laws/around_ops.h"
 #include "heddle/tests/laws/derivative_checks.h"
@@ -49,13 +49,13 @@ TEST_P(CpuDerivativeLaws, GiveTheEvaluatorsValue) {
     const std::vector<Literal> leaves = leaves_of(sample.arguments);
     const auto is_array = [](const Literal& each) { return each.shape().is_array(); };
     if (!std::ranges::all_of(sample.arguments, is_array)) continue;  // tests/laws has them
-    const auto value = hlo::evaluate(sample.module, sample.arguments);
+    const auto value = interpreter::evaluate(sample.module, sample.arguments);
     if (!value.ok() || !is_made_of_arrays(value->shape())) continue;
     const auto made = derived(sample, with_tangents(leaves), with_tangents(leaves_of({*value})));
     if (!made.ok()) continue;
     std::vector<Literal> arguments = cpu::arguments_of(*made);
     std::copy(leaves.begin(), leaves.end(), arguments.begin());
-    const auto want = hlo::evaluate(*made, arguments);
+    const auto want = interpreter::evaluate(*made, arguments);
     if (!want.ok()) continue;
     const bool is_double = sample.line.find("f32") == std::string::npos;
     const Allowed allowed{.ulp = 4, .share = is_double ? 1e-13 : 1e-5, .any_zero = true};

@@ -1,8 +1,8 @@
 // Donated arguments keep their memory where a program updates them; others keep their value.
 #include <gtest/gtest.h>
 
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/tests/cpu/support.h"
 
@@ -63,7 +63,7 @@ class CpuDonation : public ::testing::TestWithParam<const char*> {
     return runtime::view_on_host(*buffers_[argument]).value().bytes();
   }
   void expect_value(const BufferPtr& result) {
-    const Literal want = hlo::evaluate(module_, values_).value();
+    const Literal want = interpreter::evaluate(module_, values_).value();
     EXPECT_EQ(difference(runtime::to_host(*result).value(), want), "");
   }
 

@@ -7,9 +7,9 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 #include "heddle/tests/laws/samples.h"
 
@@ -111,7 +111,7 @@ void expect_as_evaluated(Opcode opcode, DType dtype) {
   for (int64_t length : kLengths) {
     const auto module = module_of(opcode, count, Shape(dtype, {length}));
     if (!module || count > 2) return;
-    const auto evaluator = hlo::Evaluator::prepare(*module);
+    const auto evaluator = interpreter::Evaluator::prepare(*module);
     if (!evaluator.ok()) return;
     const OnCpu native(*module);
     const std::vector<Literal> first = arrays_of(xs, dtype, length);

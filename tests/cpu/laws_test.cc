@@ -6,9 +6,9 @@
 #include <iostream>
 
 #include "heddle/cpu/backend.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 #include "heddle/tests/laws/around_ops.h"
 #include "heddle/tests/laws/samples.h"
@@ -95,7 +95,7 @@ bool takes_arrays(const hlo::Module& module) {
 
 // What the evaluator refuses, and what draws numbers, is left out.
 void expect_as_evaluated(const Sample& sample, const hlo::Module& module) {
-  const auto want = hlo::evaluate(module, sample.arguments);
+  const auto want = interpreter::evaluate(module, sample.arguments);
   if (!want.ok() || !takes_arrays(module)) return;
   const cpu::OnCpu native(module);
   for (const bool donated : {false, true}) {

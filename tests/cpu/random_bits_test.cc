@@ -7,8 +7,8 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/cpu/backend.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {
@@ -28,7 +28,7 @@ void expect_bits(const std::string& algorithm, const std::vector<uint64_t>& stat
   ASSERT_TRUE(module.ok()) << module.status();
   const Shape shape(u64, {static_cast<int64_t>(state.size())});
   const std::vector<Literal> arguments = {Literal::from<uint64_t>(shape, state)};
-  const auto want = hlo::evaluate(*module, arguments);
+  const auto want = interpreter::evaluate(*module, arguments);
   ASSERT_TRUE(want.ok()) << want.status();
   const Literal got = OnCpu(*module).run(arguments);
   EXPECT_EQ(difference(got.element(0), want->element(0)), "");

@@ -6,8 +6,8 @@
 
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {
@@ -50,7 +50,7 @@ void expect_converted(std::string_view bits, int64_t count, std::string_view ste
   const hlo::Module module = hlo::parse_text(text).value();
   const Shape shape = module.entry_computation().parameter_shape(0);
   const Literal argument = hlo::parse_literal(step, shape).value();
-  const Literal want = hlo::evaluate(module, {argument}).value();
+  const Literal want = interpreter::evaluate(module, {argument}).value();
   for (const int64_t bytes : {int64_t{16}, host_vector_bytes()})
     EXPECT_EQ(difference(run(module, bytes, argument), want), "") << bytes;
 }

@@ -10,8 +10,8 @@
 #include "heddle/cpu/backend.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/hlo/blocks.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/runtime/transfer.h"
 
 namespace heddle::cpu {
@@ -183,7 +183,7 @@ void expect_as_evaluated(std::string_view text, const Allowed& allowed) {
   const auto module = hlo::parse_text(text);
   ASSERT_TRUE(module.ok()) << module.status() << "\n" << text;
   const std::vector<Literal> arguments = arguments_of(*module);
-  const auto want = hlo::evaluate(*module, arguments);
+  const auto want = interpreter::evaluate(*module, arguments);
   ASSERT_TRUE(want.ok()) << want.status();
   const int64_t before = statistics().native;
   const OnCpu program(*module);

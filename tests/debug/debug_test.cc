@@ -10,7 +10,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/heddle.h"
-#include "heddle/hlo/custom_call.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/testing.h"
 #include "heddle/tests/debug/support.h"
 
@@ -413,10 +413,13 @@ TEST_P(Debug, FunctionsWithDerivativesOfTheirOwnPrint) {
 TEST_P(Debug, CustomCallsWithEffectsRunOnceUnderDerivatives) {
   static int calls = 0;
   const std::string name = std::string("debug_test_effect_") + GetParam();
-  ASSERT_TRUE(hlo::register_custom_call(name, [](hlo::CustomCall& call) -> StatusOr<Literal> {
-                ++calls;
-                return Literal(call.result());
-              }).ok());
+  ASSERT_TRUE(
+      interpreter::register_custom_call(name,
+                                        [](interpreter::CustomCall& call) -> StatusOr<Literal> {
+                                          ++calls;
+                                          return Literal(call.result());
+                                        })
+          .ok());
   const auto loss = [&](Tensor x) {
     const auto step = [&](Tensor h, Tensor i) {
       (void)custom_call(name, {i}, {Shape(s32, {})}, {.has_side_effect = true, .typed = true});
@@ -432,17 +435,20 @@ TEST_P(Debug, CustomCallsWithEffectsRunOnceUnderDerivatives) {
     run().wait();
     EXPECT_EQ(calls, 3);
   }
-  hlo::unregister_custom_call(name);
+  interpreter::unregister_custom_call(name);
 }
 
 // What nobody reads is not run again; what a tangent reads would be, and is an error.
 TEST_P(Debug, CustomCallsWithEffectsDoNotRunAgainInACheckpoint) {
   static int calls = 0;
   const std::string name = std::string("debug_test_again_") + GetParam();
-  ASSERT_TRUE(hlo::register_custom_call(name, [](hlo::CustomCall& call) -> StatusOr<Literal> {
-                ++calls;
-                return call[0];
-              }).ok());
+  ASSERT_TRUE(
+      interpreter::register_custom_call(name,
+                                        [](interpreter::CustomCall& call) -> StatusOr<Literal> {
+                                          ++calls;
+                                          return call[0];
+                                        })
+          .ok());
   int line = 0;
   const auto note = [&](const Tensor& x) {
     line = __LINE__ + 1;
@@ -481,7 +487,7 @@ TEST_P(Debug, CustomCallsWithEffectsDoNotRunAgainInACheckpoint) {
   EXPECT_EQ(told, base::cat("grad: ", name, ": has an effect, and would run again for its result ",
                             "where the derivative computes that again; call it outside of the ",
                             "checkpoint [debug_test.cc:", line, "]"));
-  hlo::unregister_custom_call(name);
+  interpreter::unregister_custom_call(name);
 }
 
 TEST_P(Debug, ACheckpointThatComputesAgainPrintsNothingAgain) {

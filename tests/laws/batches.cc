@@ -5,7 +5,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/batching.h"
-#include "heddle/hlo/evaluate.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/laws/derivative_checks.h"
 
 namespace heddle::laws {
@@ -128,14 +128,14 @@ std::string difference_by_lane(const hlo::Module& module, const transform::Batch
                                const InLanes& mix, Same same) {
   std::vector<std::vector<Literal>> want;
   for (const std::vector<Literal>& lane : mix.lanes) {
-    auto value = hlo::evaluate(module, as_arguments(module, lane));
+    auto value = interpreter::evaluate(module, as_arguments(module, lane));
     if (!value.ok())
       return value.status().code() == StatusCode::kUnimplemented
                  ? ""
                  : base::cat("one lane: ", base::message_of(value.status()));
     want.push_back(leaves_of({*value}));
   }
-  auto value = hlo::evaluate(batch.module, mix.all);
+  auto value = interpreter::evaluate(batch.module, mix.all);
   if (!value.ok()) return base::cat("all lanes: ", base::message_of(value.status()));
   const std::vector<Literal> have = leaves_of({*value});
   for (size_t i = 0; i < have.size(); ++i) {

@@ -6,9 +6,9 @@
 
 #include "heddle/base/function_ref.h"
 #include "heddle/base/strings.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::laws {
@@ -113,7 +113,7 @@ class Checker {
     const hlo::Computation& entry = module.entry_computation();
     for (hlo::InstructionId id : entry.parameters)
       given.push_back(assembled(entry.at(id).shape, arguments, next));
-    HEDDLE_ASSIGN_OR_RETURN(Literal value, hlo::evaluate(module, std::move(given)));
+    HEDDLE_ASSIGN_OR_RETURN(Literal value, interpreter::evaluate(module, std::move(given)));
     return leaves_of({value});
   }
 

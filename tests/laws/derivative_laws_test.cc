@@ -9,8 +9,8 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/derivative.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/laws/around_ops.h"
 #include "heddle/tests/laws/derivative_checks.h"
 #include "heddle/tests/laws/narrow_derivatives.h"
@@ -288,7 +288,7 @@ TEST(DerivativesOfOps, AGreatestNumberIsSharedByAllThatAreEqual) {
     ASSERT_TRUE(module.ok()) << module.status();
     const Literal x =
         rounded(Literal::from<double>(Shape(f64, {1000}), std::span<const double>(halves)), dtype);
-    const auto gradient = hlo::evaluate(*transform::gradient(*module, {true}), {x});
+    const auto gradient = interpreter::evaluate(*transform::gradient(*module, {true}), {x});
     ASSERT_TRUE(gradient.ok()) << gradient.status();
     EXPECT_EQ(gradient->element(1).to_double(999), Literal::scalar(dtype, 0.001).to_double(0)) << t;
   }

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "heddle/base/strings.h"
-#include "heddle/hlo/evaluate.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/tests/laws/derivative_checks.h"
 #include "heddle/transform/derivatives.h"
@@ -109,7 +109,7 @@ std::string adjoint_difference(const SecondOrder& program, const Leaves& given) 
 }  // namespace
 
 std::string difference_on(runtime::Device& device, const SecondOrder& program) {
-  const auto want = hlo::evaluate(program.module, program.arguments);
+  const auto want = interpreter::evaluate(program.module, program.arguments);
   if (!want.ok()) return base::cat(want.status());
   const auto have = run_on(device, program);
   if (!have.ok()) return base::cat(have.status());

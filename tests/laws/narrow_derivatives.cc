@@ -7,9 +7,9 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/derivative.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/laws/batches.h"
 #include "heddle/tests/laws/derivative_checks.h"
 #include "heddle/transform/derivatives.h"
@@ -71,7 +71,8 @@ Leaves widened(const Leaves& all) {
 
 StatusOr<Leaves> value_of(const hlo::Module& module, const Leaves& arguments) {
   HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
-  HEDDLE_ASSIGN_OR_RETURN(Literal value, hlo::evaluate(module, as_arguments(module, arguments)));
+  HEDDLE_ASSIGN_OR_RETURN(Literal value,
+                          interpreter::evaluate(module, as_arguments(module, arguments)));
   return leaves_of({value});
 }
 

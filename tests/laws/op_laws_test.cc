@@ -8,10 +8,11 @@
 #include <regex>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/interpreter/evaluate.h"
+#include "heddle/interpreter/rules.h"
 #include "heddle/tests/laws/around_ops.h"
 #include "heddle/tests/laws/samples.h"
 #include "heddle/transform/canonical.h"
@@ -53,9 +54,9 @@ std::vector<Literal> deep_copies(const std::vector<Literal>& values) {
 // The value, none where the op has no evaluation; any other error fails the test.
 std::optional<Literal> value_of(Opcode opcode, const hlo::Module& module,
                                 std::vector<Literal> arguments) {
-  auto value = hlo::evaluate(module, std::move(arguments));
+  auto value = interpreter::evaluate(module, std::move(arguments));
   if (value.ok()) return *std::move(value);
-  const bool refuses = !hlo::definition(opcode).evaluate || is_known_in_part(opcode);
+  const bool refuses = !interpreter::evaluation(opcode).evaluate || is_known_in_part(opcode);
   EXPECT_TRUE(refuses && value.status().code() == StatusCode::kUnimplemented) << value.status();
   return std::nullopt;
 }
@@ -252,7 +253,7 @@ TEST_P(OpLaws, ElementwiseOpsGiveAScalarWhatTheyGiveAnElement) {
     const hlo::Computation& whole = sample.module.entry_computation();
     const std::optional<Literal> want = value_of(sample);
     if (!want || !want->shape().is_array() || want->shape().is_dynamic()) return;
-    auto evaluator = hlo::Evaluator::prepare(on_scalars(sample));
+    auto evaluator = interpreter::Evaluator::prepare(on_scalars(sample));
     ASSERT_TRUE(evaluator.ok()) << evaluator.status();
     for (int64_t i = 0; i < want->element_count(); ++i) {
       std::vector<Literal> arguments;

@@ -14,6 +14,7 @@
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/hlo/op.h"
+#include "heddle/interpreter/rules.h"
 #include "heddle/tests/laws/function_samples.h"
 #include "heddle/tests/laws/public_functions.h"
 #include "heddle/tests/laws/samples.h"
@@ -326,11 +327,11 @@ std::string operand_words(Opcode opcode) {
 
 void write_opcodes(std::string& out) {
   for (Opcode opcode : every_opcode()) {
-    const hlo::OpDef& def = hlo::definition(opcode);
+    const auto& evaluate = interpreter::evaluation(opcode).evaluate;
     OpcodeFacts facts = facts_of(opcode);
     base::append(out, "| `", to_string(opcode), "` | ", cell(operand_words(opcode)), " | ",
                  attributes_of(opcode), " | ", type_words(facts.types), " | ",
-                 def.evaluate ? "yes" : cell(base::cat("no: ", def.evaluate.reason())), " | ",
+                 evaluate ? "yes" : cell(base::cat("no: ", evaluate.reason())), " | ",
                  facts.gives_floats ? cell(has_derivative(opcode)) : "none: not to floats", " | ",
                  cell(has_batched_form(opcode)), " |\n");
   }

@@ -1,5 +1,5 @@
 // What ops compute, against second implementations that share nothing with the first: for all
-// element types at once, where the tests beside the ops (hlo/ops/*_test.cc) take a few.
+// element types at once, where the tests beside the ops (interpreter/ops/*_test.cc) take a few.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include <cstring>
 #include <map>
 
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/laws/samples.h"
 
 namespace heddle::laws {
@@ -17,7 +17,7 @@ namespace {
 using hlo::Opcode;
 
 Literal value_of(const Sample& sample, std::vector<Literal> arguments) {
-  auto value = hlo::evaluate(sample.module, std::move(arguments));
+  auto value = interpreter::evaluate(sample.module, std::move(arguments));
   if (value.ok()) return *std::move(value);
   ADD_FAILURE() << sample.line << ": " << value.status();
   return {};
@@ -190,7 +190,7 @@ TEST(Convert, IsTheNearestNumberTheTruncatedOneOrTheLowBits) {
     const Literal y = value_of(sample, sample.arguments);
     const DType from = x.shape().dtype(), to = y.shape().dtype();
     if (is_complex(from) || is_complex(to))
-      continue;  // their parts are as real numbers: hlo/ops/convert_test.cc
+      continue;  // their parts are as real numbers: interpreter/ops/convert_test.cc
     SCOPED_TRACE(sample.line);
     for (int64_t i = 0; i < x.element_count(); ++i, ++compared) {
       const long double number = number_at(x, i);
@@ -216,7 +216,7 @@ Literal converted(const Literal& x, DType type) {
   auto module = hlo::parse_text(
       base::cat("ENTRY main { x = ", to_string(x.shape()),
                 " parameter(0) ROOT y = ", to_string(x.shape().with_dtype(type)), " convert(x) }"));
-  auto value = hlo::evaluate(*module, {x});
+  auto value = interpreter::evaluate(*module, {x});
   EXPECT_TRUE(value.ok()) << value.status();
   return *std::move(value);
 }

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/transform/pass.h"
 
 namespace heddle {
@@ -241,7 +241,7 @@ Literal ramp(const Shape& shape, double offset) {
   hlo::ComputationBuilder to(module);
   auto converted = to.add(hlo::Opcode::kConvert, {to.constant(std::move(numbers))}, {}, {}, &shape);
   module.entry = module.add(std::move(to).finish(*converted));
-  return *hlo::evaluate(module, {});
+  return *interpreter::evaluate(module, {});
 }
 
 std::vector<Literal> arguments_of(const hlo::Module& module) {
@@ -260,13 +260,13 @@ TEST_P(ScanLowering, GivesTheScansBits) {
   const auto& [name, length, reverse, unroll] = GetParam();
   hlo::Module scan = program(name, length, reverse, unroll);
   std::vector<Literal> arguments = arguments_of(scan);
-  auto want = hlo::evaluate(scan, arguments);
+  auto want = interpreter::evaluate(scan, arguments);
   ASSERT_TRUE(want.ok()) << want.status();
   for (const char* passes : {"lower-scan", "lower-scan,inline", "lower", "flatten"}) {
     auto pipeline = transform::parse_pipeline(passes);
     auto lowered = transform::run_pipeline(scan, *pipeline, {.verify_each = true});
     ASSERT_TRUE(lowered.ok()) << passes << ": " << lowered.status();
-    auto got = hlo::evaluate(*lowered, arguments);
+    auto got = interpreter::evaluate(*lowered, arguments);
     ASSERT_TRUE(got.ok()) << passes << ": " << got.status();
     EXPECT_TRUE(*got == *want) << passes << " gives " << hlo::print_literal(*got) << ", scan "
                                << hlo::print_literal(*want) << "\n"

@@ -76,6 +76,14 @@ TEST(LayerRules, LetAUnitTestIncludeAnUmbrellaOfWhatItsFolderMay) {
   EXPECT_THAT(includes_off_the_table(tree, table), SizeIs(2));
 }
 
+TEST(LayerRules, LetAUnitTestRunOnTheInterpreter) {
+  const LayerTable table = {{"base", {}}, {"hlo", {"base"}}, {"transform", {"hlo"}}};
+  const SourceFile user = including("heddle/interpreter/evaluate.h");
+  EXPECT_THAT(includes_off_the_table({{"transform/a_test.cc", user}}, table), IsEmpty());
+  for (const char* path : {"transform/a.cc", "hlo/a_test.cc", "base/a_test.cc"})
+    EXPECT_THAT(includes_off_the_table({{path, user}}, table), SizeIs(1)) << path;
+}
+
 TEST(LayerRules, FindAnIncludeThatIsSpelledAnotherWay) {
   SourceTree tree = {{"hlo/a.h", including("heddle/hlo/b.h")},
                      {"hlo/b.h", including("sys/mman.h")}};

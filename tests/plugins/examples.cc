@@ -19,10 +19,10 @@
 #include "heddle/examples/decoder.h"
 #include "heddle/examples/plot.h"
 #include "heddle/heddle.h"
-#include "heddle/hlo/custom_call.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
+#include "heddle/interpreter/custom_call.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/testing.h"
 
 #define main example_main

@@ -14,8 +14,8 @@
 #include <sstream>
 
 #include "heddle/hlo/blocks.h"
-#include "heddle/hlo/custom_call.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
@@ -220,7 +220,7 @@ TEST_F(OnXla, CustomCallOfTheExamplesGivesWhatTheEvaluatorGives) {
   const Status status = run(hlo::parse_text(examples::kCustomCallProgram).value(), device());
   EXPECT_TRUE(status.ok()) << status;
   expect_no_differences();
-  hlo::unregister_custom_call("airmass");  // another test's example registers it
+  interpreter::unregister_custom_call("airmass");  // another test's example registers it
 }
 
 // They check themselves, the transfers too.

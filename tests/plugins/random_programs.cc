@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "heddle/base/subnormals.h"
-#include "heddle/hlo/evaluate.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/plugins/random_maker.h"
 #include "heddle/tools/conformance/against.h"
 #include "heddle/tools/conformance/backend.h"

@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/plugins/random_programs.h"
 #include "heddle/transform/passes.h"
 
@@ -27,7 +27,7 @@ std::optional<Program> with_argument(const Program& program, hlo::InstructionId 
   const bool is_source = old.opcode == hlo::Opcode::kParameter ||
                          old.opcode == hlo::Opcode::kConstant || !old.shape.is_array();
   if (is_source || id == main.root) return std::nullopt;
-  const StatusOr<Literal> value = hlo::evaluate(cut(program, id).module, program.arguments);
+  const StatusOr<Literal> value = interpreter::evaluate(cut(program, id).module, program.arguments);
   if (!value.ok()) return std::nullopt;
   Program out = program;
   hlo::Computation& now = out.module.computations[out.module.entry.value];

@@ -7,7 +7,7 @@
 
 #include "heddle/examples/decoder.h"
 #include "heddle/heddle.h"
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/tests/plugins/four_devices.h"
 #include "heddle/tests/support/sharded_losses.h"
 #include "heddle/trace/node.h"
@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 // Four of the interpreter's: the oracle.
 const std::vector<Device*>& four_evaluators() {
   static const auto& devices = *new std::vector<Device*>([] {
-    auto& backend = *runtime::make_interpreter({.devices = 4}).release();
+    auto& backend = *interpreter::make_backend({.devices = 4}).release();
     std::vector<Device*> out;
     for (const auto& device : backend.devices()) out.push_back(device.get());
     return out;

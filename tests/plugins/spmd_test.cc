@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "heddle/base/counters.h"
-#include "heddle/hlo/custom_call.h"
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/custom_call.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/runtime/mesh.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/tests/plugins/four_devices.h"
@@ -103,7 +103,8 @@ TEST_P(SpmdOnXla, UpdatesByAPartOfTheSameArrayAndStartsOfSums) {
           m = f32[4,8] get-tuple-element(p), index=0
           sum = f32[4] reduce(u, nine), dimensions={1}, to_apply=add
           ROOT t = (f32[4,8,1], f32[4,8], f32[4]) tuple(r, m, sum) })";
-    const Literal want = hlo::evaluate(hlo::parse_text(program).value(), {counted({4, 8})}).value();
+    const Literal want =
+        interpreter::evaluate(hlo::parse_text(program).value(), {counted({4, 8})}).value();
     const auto out = run(mesh(), program, {x});
     for (size_t i = 0; i < out.size(); ++i)
       EXPECT_EQ(runtime::to_host(*out[i]).value(), want.elements()[i]) << cut << " " << i;
@@ -193,14 +194,15 @@ TEST_P(SpmdOnXla, OneDeviceTakesNoNoticeOfShardings) {
 TEST_P(SpmdOnXla, FunctionsOfTheHostAreCalled) {
   constexpr char kTarget[] = "spmd_test.reversed";
   std::atomic<int> calls{0};
-  ASSERT_EQ(hlo::register_custom_call(kTarget,
-                                      [&](hlo::CustomCall& call) -> StatusOr<Literal> {
-                                        ++calls;
-                                        Literal out = call[0];
-                                        std::ranges::reverse(out.mutable_values<float>());
-                                        return out;
-                                      }),
-            Status());
+  ASSERT_EQ(
+      interpreter::register_custom_call(kTarget,
+                                        [&](interpreter::CustomCall& call) -> StatusOr<Literal> {
+                                          ++calls;
+                                          Literal out = call[0];
+                                          std::ranges::reverse(out.mutable_values<float>());
+                                          return out;
+                                        }),
+      Status());
   const BufferPtr x =
       runtime::to_devices(mesh(), counted({8}), sharding("{devices=[4]<=[4]}")).value();
   const auto out = run(mesh(),
@@ -215,7 +217,7 @@ TEST_P(SpmdOnXla, FunctionsOfTheHostAreCalled) {
   EXPECT_THAT(runtime::to_host(*out[0]).value().values<float>(),
               ElementsAre(14, 12, 10, 8, 6, 4, 2, 0));
   EXPECT_EQ(calls, 4);
-  hlo::unregister_custom_call(kTarget);
+  interpreter::unregister_custom_call(kTarget);
 }
 
 // LAPACK's functions that are not written as HLO are the host's. Eigenvalues of a matrix that every

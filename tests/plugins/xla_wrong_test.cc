@@ -7,8 +7,8 @@
 #include <complex>
 #include <limits>
 
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/tools/conformance/against.h"
 #include "heddle/tools/conformance/backend.h"
@@ -30,7 +30,7 @@ Literal s32s(std::vector<int32_t> values) {
 }
 
 Literal evaluated(const std::string& text, const std::vector<Literal>& arguments) {
-  return hlo::evaluate(hlo::parse_text(text).value(), arguments).value();
+  return interpreter::evaluate(hlo::parse_text(text).value(), arguments).value();
 }
 
 Literal on_xla(const std::string& text, const std::vector<Literal>& arguments) {

@@ -1,6 +1,6 @@
 #include "heddle/tools/conformance/backend.h"
 
-#include "heddle/runtime/interpreter.h"
+#include "heddle/interpreter/backend.h"
 #include "heddle/runtime/spmd.h"
 #include "heddle/runtime/transfer.h"
 
@@ -90,7 +90,7 @@ StatusOr<std::vector<Literal>> run_on_replicas(runtime::Backend& backend, const 
 RunReplicas on_replicas(runtime::Backend& backend) {
   return [&backend](const hlo::Module& module, const std::vector<std::vector<Literal>>& arguments) {
     if (backend.name() != "interpreter") return run_on_replicas(backend, module, arguments);
-    const auto enough = runtime::make_interpreter({.devices = static_cast<int>(arguments.size())});
+    const auto enough = interpreter::make_backend({.devices = static_cast<int>(arguments.size())});
     return run_on_replicas(*enough, module, arguments);
   };
 }

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/interpreter/evaluate.h"
 
 namespace heddle::transform {
 namespace {
@@ -50,11 +50,12 @@ hlo::Module expanded(const hlo::Module& module) {
 // The results by the loops, and by the evaluator's own LAPACK.
 Literal by_loops(const std::string& target, const std::vector<Literal>& operands,
                  const std::string& result, const std::string& config) {
-  return hlo::evaluate(expanded(program(target, operands, result, config)), operands).value();
+  return interpreter::evaluate(expanded(program(target, operands, result, config)), operands)
+      .value();
 }
 Literal by_evaluator(const std::string& target, const std::vector<Literal>& operands,
                      const std::string& result, const std::string& config) {
-  return hlo::evaluate(program(target, operands, result, config), operands).value();
+  return interpreter::evaluate(program(target, operands, result, config), operands).value();
 }
 
 Complex number(const Literal& x, size_t i) {

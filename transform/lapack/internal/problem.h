@@ -11,7 +11,7 @@
 namespace heddle::transform::lapack {
 
 // Types of operands and results with all leading dimensions of the batch as one: T[b,m,n], T[b,n],
-// s32[b]. Results are those of the routine in hlo/linalg (docs/custom_calls.md).
+// s32[b]. Results are those of the routine in interpreter/linalg (docs/custom_calls.md).
 struct Problem {
   std::vector<Shape> operands;
   std::vector<Shape> results;

@@ -1,0 +1,43 @@
+#include "heddle/interpreter/backend.h"
+
+#include "heddle/interpreter/host_programs.h"
+
+namespace heddle::interpreter {
+namespace {
+
+class InterpreterBackend final : public runtime::HostBackend {
+ public:
+  explicit InterpreterBackend(const Options& options)
+      : HostBackend("interpreter", "host evaluator",
+                    {.asynchronous = options.asynchronous, .devices = options.devices}),
+        programs_(make_programs(options.before_run, options.seed)) {}
+
+  std::string version() const override { return "reference evaluator, single-threaded, IEEE"; }
+
+ protected:
+  StatusOr<std::shared_ptr<const runtime::HostProgram>> prepare(
+      const hlo::Module& module, const runtime::CompileOptions& /*options*/) override {
+    return programs_(module);
+  }
+  StatusOr<runtime::GridProgram> prepare_for_grid(const hlo::Module& module,
+                                                  const runtime::DeviceGrid& grid) override {
+    return interpreter::prepare_for_grid(module, grid);
+  }
+
+ private:
+  PrepareProgram programs_;
+};
+
+}  // namespace
+
+std::unique_ptr<runtime::Backend> make_backend(const Options& options) {
+  return std::make_unique<InterpreterBackend>(options);
+}
+
+StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument) {
+  if (!argument.empty())
+    return base::not_found("backend interpreter: takes no argument, got \"", argument, "\"");
+  return make_backend();
+}
+
+}  // namespace heddle::interpreter

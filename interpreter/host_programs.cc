@@ -1,0 +1,117 @@
+#include "heddle/interpreter/host_programs.h"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "heddle/base/memory.h"
+#include "heddle/base/strings.h"
+#include "heddle/hlo/tiles.h"
+#include "heddle/interpreter/evaluate.h"
+#include "heddle/interpreter/evaluate_together.h"
+#include "heddle/runtime/throttle.h"
+
+namespace heddle::interpreter {
+namespace {
+
+using runtime::DeviceGrid;
+using runtime::HostProgram;
+using runtime::Throttle;
+
+// Puts leaves back into the tuple that the parameter is.
+Literal nest(const Shape& shape, std::vector<Literal>::iterator& leaf) {
+  if (!shape.is_tuple()) return std::move(*leaf++);
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) elements.push_back(nest(element, leaf));
+  return Literal::tuple(std::move(elements));
+}
+
+bool same_sizes(const Shape& a, const Shape& b) {
+  return same_dimensions(a, b) && std::ranges::equal(a.elements(), b.elements(), same_sizes);
+}
+
+// A value of dynamic size fills its bounds, with zeros: a buffer is of its type.
+Literal filled(Literal value, const Shape& type) {
+  if (same_sizes(value.shape(), type)) return value;
+  if (!type.is_tuple())
+    return hlo::cut(value, std::vector<int64_t>(type.dimensions().size()), type);
+  std::vector<Literal> elements;
+  for (size_t i = 0; i < type.elements().size(); ++i)
+    elements.push_back(filled(std::move(value.mutable_elements()[i]), type.elements()[i]));
+  return Literal::tuple(std::move(elements));
+}
+
+// An evaluator that takes flat arguments.
+class FlatEvaluator final : public HostProgram {
+ public:
+  FlatEvaluator(Evaluator evaluator, std::function<Status()> before_run,
+                std::shared_ptr<std::atomic<uint64_t>> next_seed)
+      : evaluator_(std::move(evaluator)),
+        before_run_(std::move(before_run)),
+        next_seed_(std::move(next_seed)) {
+    for (size_t i = 0; i < entry().parameter_count(); ++i)
+      has_tuples_ |= entry().parameter_shape(i).is_tuple();
+  }
+
+  StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
+                                     const StopToken& stop) const override {
+    const Throttle::Exempt own_work;  // of functions that the program calls
+    if (before_run_) HEDDLE_RETURN_IF_ERROR(before_run_());
+    if (has_tuples_) leaves = nested(std::move(leaves));
+    HEDDLE_ASSIGN_OR_RETURN(
+        Literal result,
+        evaluator_.run(std::move(leaves), {.seed = next_seed_->fetch_add(1), .stop = stop}));
+    HEDDLE_ASSIGN_OR_RETURN(Literal whole, base::within_memory(
+                                               [&]() -> StatusOr<Literal> {
+                                                 return filled(std::move(result),
+                                                               entry().result_shape());
+                                               },
+                                               "run ", evaluator_.module().name));
+    std::vector<Literal> results;
+    runtime::for_each_leaf(std::move(whole),
+                           [&](Literal leaf) { results.push_back(std::move(leaf)); });
+    return results;
+  }
+
+ private:
+  const hlo::Computation& entry() const { return evaluator_.module().entry_computation(); }
+
+  std::vector<Literal> nested(std::vector<Literal> leaves) const {
+    std::vector<Literal> arguments;
+    auto leaf = leaves.begin();
+    for (size_t i = 0; i < entry().parameter_count(); ++i)
+      arguments.push_back(nest(entry().parameter_shape(i), leaf));
+    return arguments;
+  }
+
+  Evaluator evaluator_;
+  std::function<Status()> before_run_;
+  std::shared_ptr<std::atomic<uint64_t>>
+      next_seed_;  // of the backend, which a late run may outlive
+  bool has_tuples_ = false;
+};
+
+}  // namespace
+
+PrepareProgram make_programs(std::function<Status()> before_run, uint64_t seed) {
+  auto next_seed = std::make_shared<std::atomic<uint64_t>>(seed);
+  return [before_run = std::move(before_run),
+          next_seed](const hlo::Module& module) -> StatusOr<std::shared_ptr<const HostProgram>> {
+    HEDDLE_ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::prepare(module));
+    return std::make_shared<FlatEvaluator>(std::move(evaluator), before_run, next_seed);
+  };
+}
+
+StatusOr<runtime::GridProgram> prepare_for_grid(const hlo::Module& module, const DeviceGrid& grid) {
+  HEDDLE_ASSIGN_OR_RETURN(const Evaluator evaluator, Evaluator::prepare(module));
+  const DeviceCounts devices{grid.replicas, grid.partitions};
+  return [evaluator, devices](std::vector<std::vector<Literal>> arguments) {
+    const auto around = [](const std::function<void()>& work) {
+      const Throttle::Exempt own_work;  // of functions that the program calls: the run has the room
+      work();
+    };
+    return evaluate_together(evaluator, devices, std::move(arguments), /*seed=*/0, around);
+  };
+}
+
+}  // namespace heddle::interpreter

@@ -1,0 +1,572 @@
+// Factors and solutions by what they must satisfy, for each element type, over batches.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "heddle/interpreter/linalg/internal/reflectors.h"
+#include "heddle/interpreter/linalg/internal/solve.h"
+#include "heddle/interpreter/linalg/internal/testing.h"
+#include "heddle/interpreter/ops/op_testing.h"
+
+namespace heddle::interpreter::linalg {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using namespace linalg::testing;  // NOLINT: the helpers of these tests
+
+constexpr int64_t kBatch = 3;
+
+template <class T>
+class Factors : public ::testing::Test {};
+using Fields = ::testing::Types<double, Complex>;
+TYPED_TEST_SUITE(Factors, Fields);
+
+template <class T>
+Matrix<T> triangle(Matrix<T> a, bool lower) {
+  for (int64_t j = 0; j < a.columns(); ++j) {
+    for (int64_t i = 0; i < a.rows(); ++i) {
+      if (lower ? i < j : i > j) a(i, j) = T(0);
+    }
+  }
+  return a;
+}
+
+template <class T>
+Matrix<T> positive_definite(int64_t n, uint32_t seed) {
+  const Matrix<T> b = random_matrix<T>(n, n, seed);
+  Matrix<T> a = product(b, adjoint(b));
+  for (int64_t i = 0; i < n; ++i) a(i, i) += 1.0;
+  return a;
+}
+
+TYPED_TEST(Factors, CholeskyTimesItsAdjointIsA) {
+  using T = TypeParam;
+  for (const Letter& letter : letters<T>()) {
+    for (bool lower : {true, false}) {
+      std::vector<Matrix<T>> batch;
+      for (uint32_t i = 0; i < kBatch; ++i) batch.push_back(positive_definite<T>(5, i));
+      const Literal a = literal_of(letter.dtype, batch);
+      const Literal l =
+          op_testing::evaluate(Opcode::kCholesky, {a}, CholeskyAttrs{lower}, a.shape());
+      for (int64_t at = 0; at < kBatch; ++at) {
+        const Matrix<T> factor = read_matrix<T>(l, at);
+        EXPECT_EQ(distance(factor, triangle(factor, lower)),
+                  0);  // XLA's zeros in the other triangle
+        const Matrix<T> again =
+            lower ? product(factor, adjoint(factor)) : product(adjoint(factor), factor);
+        EXPECT_LE(distance(again, read_matrix<T>(a, at)), 10 * tolerance(letter.dtype, 5));
+      }
+    }
+  }
+}
+
+TYPED_TEST(Factors, CholeskyReadsOneTriangle) {
+  using T = TypeParam;
+  const DType dtype = letters<T>()[1].dtype;
+  const Matrix<T> whole = positive_definite<T>(4, 1);
+  for (bool lower : {true, false}) {
+    const Literal a = literal_of<T>(dtype, {whole}),
+                  half = literal_of<T>(dtype, {triangle(whole, lower)});
+    EXPECT_EQ(op_testing::evaluate(Opcode::kCholesky, {half}, CholeskyAttrs{lower}, a.shape()),
+              op_testing::evaluate(Opcode::kCholesky, {a}, CholeskyAttrs{lower}, a.shape()));
+  }
+}
+
+TEST(Cholesky, OfWhatIsNotPositiveDefiniteIsNaN) {
+  const Literal a = Literal::from<float>(Shape(f32, {2, 2, 2}), {1, 2, 2, 1, 4, 2, 2, 5});
+  const Literal l = op_testing::evaluate(Opcode::kCholesky, {a}, CholeskyAttrs{true}, a.shape());
+  for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(std::isnan(l.values<float>()[i]));
+  EXPECT_THAT(l.values<float>().subspan(4), ElementsAre(2, 0, 1, 2));
+}
+
+TEST(Cholesky, OfNothingIsNothing) {
+  const Shape shape(f32, {2, 0, 0});
+  EXPECT_EQ(op_testing::evaluate(Opcode::kCholesky, {Literal(shape)}, CholeskyAttrs{}, shape)
+                .element_count(),
+            0);
+  const Shape half(bf16, {0, 3, 3});
+  EXPECT_EQ(op_testing::evaluate(Opcode::kCholesky, {Literal(half)}, CholeskyAttrs{}, half)
+                .element_count(),
+            0);
+}
+
+// What op(a) is, from the triangle and the diagonal that are read.
+template <class T>
+Matrix<T> applied(const Triangular& form, const Matrix<T>& a) {
+  Matrix<T> out = triangle(a, form.lower);
+  for (int64_t i = 0; form.unit_diagonal && i < a.rows(); ++i) out(i, i) = T(1);
+  if (form.transposed == Transposed::kNo) return out;
+  out = adjoint(out);
+  for (T& x : out.values()) x = form.transposed == Transposed::kYes ? conjugate(x) : x;
+  return out;
+}
+
+std::vector<Triangular> all_forms() {
+  std::vector<Triangular> out;
+  for (bool left : {true, false}) {
+    for (bool lower : {true, false}) {
+      for (bool unit : {true, false}) {
+        for (Transposed transposed : {Transposed::kNo, Transposed::kYes, Transposed::kConjugate}) {
+          out.push_back({left, lower, unit, transposed});
+        }
+      }
+    }
+  }
+  return out;
+}
+
+template <class T>
+Literal triangular_coefficients(DType dtype, uint32_t seed) {
+  std::vector<Matrix<T>> batch;
+  for (uint32_t i = 0; i < kBatch; ++i) {
+    batch.push_back(random_matrix<T>(4, 4, seed + i));
+    for (int64_t k = 0; k < 4; ++k) batch.back()(k, k) += 3.0;
+  }
+  return literal_of(dtype, batch);
+}
+
+template <class T>
+void expect_solution(const Triangular& form, const Literal& a, const Literal& b, const Literal& x) {
+  for (int64_t at = 0; at < kBatch; ++at) {
+    const Matrix<T> op = applied(form, read_matrix<T>(a, at)), solution = read_matrix<T>(x, at);
+    const Matrix<T> again = form.left ? product(op, solution) : product(solution, op);
+    EXPECT_LE(distance(again, read_matrix<T>(b, at)), 10 * tolerance(a.shape().dtype(), 4));
+  }
+}
+
+TYPED_TEST(Factors, TriangularSolveInEveryForm) {
+  using T = TypeParam;
+  for (const Letter& letter : letters<T>()) {
+    const Literal a = triangular_coefficients<T>(letter.dtype, 7);
+    for (const Triangular& form : all_forms()) {
+      const Literal b =
+          random_literal<T>(letter.dtype, kBatch, form.left ? 4 : 3, form.left ? 3 : 4, 11);
+      const TriangularSolveAttrs attrs{form.left, form.lower, form.unit_diagonal,
+                                       form.transposed == Transposed::kNo ? TransposeA::kNoTranspose
+                                       : form.transposed == Transposed::kYes
+                                           ? TransposeA::kTranspose
+                                           : TransposeA::kAdjoint};
+      expect_solution<T>(form, a, b,
+                         op_testing::evaluate(Opcode::kTriangularSolve, {a, b}, attrs, b.shape()));
+    }
+  }
+}
+
+// Beyond the size up to which the order of sums is LAPACK's.
+TYPED_TEST(Factors, LargeTriangularSystemsInEveryForm) {
+  using T = TypeParam;
+  const int64_t n = 70;
+  Matrix<T> a = random_matrix<T>(n, n, 7);
+  for (int64_t k = 0; k < n; ++k) a(k, k) += static_cast<double>(n);
+  for (Triangular form : all_forms()) {
+    Matrix<T> coefficients = a;
+    for (T& x : coefficients.values()) x /= form.unit_diagonal ? 100.0 : 1.0;
+    const Matrix<T> b = random_matrix<T>(form.left ? n : 3, form.left ? 3 : n, 11);
+    Matrix<T> x = b;
+    solve_triangular(form, coefficients, x);
+    const Matrix<T> op = applied(form, coefficients);
+    EXPECT_LE(distance(form.left ? product(op, x) : product(x, op), b), tolerance(f64, n));
+  }
+}
+
+TYPED_TEST(Factors, TrsmInEveryForm) {
+  using T = TypeParam;
+  for (const Letter& letter : letters<T>()) {
+    const Literal a = triangular_coefficients<T>(letter.dtype, 7);
+    for (const Triangular& form : all_forms()) {
+      const Literal b =
+          random_literal<T>(letter.dtype, kBatch, form.left ? 4 : 3, form.left ? 3 : 4, 11);
+      const char transposed = "NTC"[static_cast<int>(form.transposed)];
+      const std::string config = base::cat(
+          "{diag = ", int{form.unit_diagonal ? 'U' : 'N'},
+          " : ui8, side = ", int{form.left ? 'L' : 'R'}, " : ui8, trans_x = ", int{transposed},
+          " : ui8, uplo = ", int{form.lower ? 'L' : 'U'}, " : ui8}");
+      expect_solution<T>(
+          form, a, b, call(target_of(letter.letter, "trsm"), {a, b}, to_string(b.shape()), config));
+    }
+  }
+}
+
+TYPED_TEST(Factors, PotrfLeavesTheOtherTriangle) {
+  using T = TypeParam;
+  for (const Letter& letter : letters<T>()) {
+    for (auto [n, lower] :
+         {std::pair<int64_t, bool>{4, true}, {4, false}, {70, true}, {70, false}}) {
+      const Matrix<T> whole = positive_definite<T>(n, 3);
+      const Literal a = literal_of<T>(letter.dtype, {whole, whole});
+      const Literal out =
+          call(target_of(letter.letter, "potrf"), {a}, base::cat("(", a.shape(), ", s32[2])"),
+               base::cat("{uplo = ", int{lower ? 'L' : 'U'}, " : ui8}"));
+      EXPECT_THAT(out.element(1).values<int32_t>(), ElementsAre(0, 0));
+      const Matrix<T> given = read_matrix<T>(a, 0), got = read_matrix<T>(out.element(0), 1);
+      for (int64_t i = 1; i < n; ++i)
+        EXPECT_EQ(lower ? got(0, i) : got(i, 0), lower ? given(0, i) : given(i, 0));
+      const Matrix<T> factor = triangle(got, lower);
+      const Matrix<T> again =
+          lower ? product(factor, adjoint(factor)) : product(adjoint(factor), factor);
+      EXPECT_LE(distance(again, given), 10 * tolerance(letter.dtype, n));
+    }
+  }
+}
+
+TEST(Potrf, SaysWhichPivotIsNotPositive) {
+  const Literal a = Literal::from<float>(Shape(f32, {2, 3, 3}),
+                                         {1, 0, 0, 0, -1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, NAN});
+  const Literal out = call("lapack_spotrf_ffi", {a}, "(f32[2,3,3], s32[2])", "{uplo = 76 : ui8}");
+  EXPECT_THAT(out.element(1).values<int32_t>(), ElementsAre(2, 3));
+}
+
+// Beyond the first block, too.
+TYPED_TEST(Factors, PotrfStopsAtTheFirstBadPivot) {
+  using T = TypeParam;
+  for (const Letter& letter : letters<T>()) {
+    for (double bad : {-1.0, 0.0, double{NAN}}) {
+      Matrix<T> a = positive_definite<T>(70, 3);
+      for (int64_t i = 0; i < 70; ++i) a(i, 49) = a(49, i) = i == 49 ? T(bad) : T(0);
+      const Literal out =
+          call(target_of(letter.letter, "potrf"), {literal_of<T>(letter.dtype, {a})},
+               base::cat("(", letter.dtype, "[1,70,70], s32[1])"), "{uplo = 76 : ui8}");
+      EXPECT_EQ(out.element(1).to_int64(0), 50);
+    }
+  }
+}
+
+TYPED_TEST(Factors, GetrfOfAnyShapeGivesPLU) {
+  using T = TypeParam;
+  for (const Letter& letter : letters<T>()) {
+    for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 5},
+                        {6, 3},
+                        {3, 6},
+                        {1, 1},
+                        {70, 70},
+                        {90, 40},
+                        {40, 90},
+                        {3, 90}}) {
+      const int64_t k = std::min(m, n);
+      const Literal a = random_literal<T>(letter.dtype, kBatch, m, n, 5);
+      const Literal out =
+          call(target_of(letter.letter, "getrf"), {a},
+               base::cat("(", a.shape(), ", s32[", kBatch, ",", k, "], s32[", kBatch, "])"));
+      for (int64_t at = 0; at < kBatch; ++at) {
+        const Matrix<T> lu = read_matrix<T>(out.element(0), at);
+        Matrix<T> l = triangle(columns_of(lu, 0, k), true);
+        for (int64_t i = 0; i < k; ++i) l(i, i) = T(1);
+        Matrix<T> permuted = read_matrix<T>(a, at);
+        for (int64_t i = 0; i < k; ++i) {
+          permuted.swap_rows(i, out.element(1).to_int64(at * k + i) - 1);
+          // Chosen by |re| + |im|, which is within a factor of sqrt(2) of the size.
+          for (int64_t row = i + 1; row < m; ++row) EXPECT_LE(std::abs(l(row, i)), 1.4143);
+        }
+        EXPECT_LE(distance(product(l, triangle(rows_of(lu, 0, k), false)), permuted),
+                  10 * tolerance(letter.dtype, std::max(m, n)));
+        EXPECT_EQ(out.element(2).to_int64(at), 0);
+      }
+    }
+  }
+}
+
+TEST(Getrf, OfASingularMatrixSaysWhere) {
+  const Literal a = Literal::from<double>(Shape(f64, {2, 2}), {1, 2, 2, 4});
+  const Literal out = call("lapack_dgetrf_ffi", {a}, "(f64[2,2], s32[2], s32[])");
+  EXPECT_EQ(out.element(2).to_int64(0), 2);
+  EXPECT_THAT(out.element(0).values<double>(), ElementsAre(2, 4, 0.5, 0));
+  EXPECT_THAT(out.element(1).values<int32_t>(), ElementsAre(2, 2));
+}
+
+// Where all pivots of a column are zero it goes on.
+TEST(Getrf, OfALargeSingularMatrixSaysWhere) {
+  Matrix<double> a = random_matrix<double>(60, 60, 5);
+  for (int64_t j : {37, 50}) std::ranges::fill(a.column(j), 0.0);
+  const Literal out = call("lapack_dgetrf_ffi", {literal_of<double>(f64, {a})},
+                           "(f64[1,60,60], s32[1,60], s32[1])");
+  EXPECT_EQ(out.element(2).to_int64(0), 38);
+  EXPECT_EQ(out.element(1).to_int64(37), 38);
+  EXPECT_NE(read_matrix<double>(out.element(0), 0)(59, 59), 0);
+}
+
+TEST(Getrf, TakesComplexPivotsByTheSumOfTheirParts) {
+  const Literal a = Literal::from<Complex>(Shape(c128, {2, 1}), {Complex(5, 0), Complex(3, 3)});
+  const Literal out = call("lapack_zgetrf_ffi", {a}, "(c128[2,1], s32[1], s32[])");
+  EXPECT_EQ(out.element(1).to_int64(0), 2);
+}
+
+TYPED_TEST(Factors, GeqrfAndOrgqrGiveQR) {
+  using T = TypeParam;
+  const std::string_view orgqr = std::is_same_v<T, double> ? "orgqr" : "ungqr";
+  for (const Letter& letter : letters<T>()) {
+    for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 5}, {6, 3}, {3, 1}, {100, 60}}) {
+      const Literal a = random_literal<T>(letter.dtype, kBatch, m, n, 9);
+      const std::string tau = base::cat(letter.dtype, "[", kBatch, ",", n, "]");
+      const Literal out =
+          call(target_of(letter.letter, "geqrf"), {a}, base::cat("(", a.shape(), ", ", tau, ")"));
+      const Literal q = call(target_of(letter.letter, orgqr), {out.element(0), out.element(1)},
+                             to_string(a.shape()));
+      for (int64_t at = 0; at < kBatch; ++at) {
+        const Matrix<T> r = triangle(rows_of(read_matrix<T>(out.element(0), at), 0, n), false);
+        EXPECT_LE(unitarity(read_matrix<T>(q, at)), tolerance(letter.dtype, m));
+        EXPECT_LE(distance(product(read_matrix<T>(q, at), r), read_matrix<T>(a, at)),
+                  tolerance(letter.dtype, m));
+        for (int64_t i = 0; i < n; ++i) EXPECT_EQ(imag_of(r(i, i)), 0);
+      }
+    }
+  }
+}
+
+// Q c, Q^H c, c Q and c Q^H are what products with all of Q are.
+TYPED_TEST(Factors, OrmqrMultipliesByQ) {
+  using T = TypeParam;
+  const bool is_real = std::is_same_v<T, double>;
+  for (const Letter& letter : letters<T>()) {
+    const Literal a = random_literal<T>(letter.dtype, kBatch, 5, 5, 9);
+    const std::string tau = base::cat(letter.dtype, "[", kBatch, ",5]");
+    const Literal out =
+        call(target_of(letter.letter, "geqrf"), {a}, base::cat("(", a.shape(), ", ", tau, ")"));
+    const Literal all = call(target_of(letter.letter, is_real ? "orgqr" : "ungqr"),
+                             {out.element(0), out.element(1)}, to_string(a.shape()));
+    for (int form = 0; form < 4; ++form) {
+      const bool left = form < 2, transpose = form % 2 == 1;
+      const Literal c = random_literal<T>(letter.dtype, kBatch, left ? 5 : 2, left ? 2 : 5, 4);
+      const Literal got = call(target_of(letter.letter, is_real ? "ormqr" : "unmqr"),
+                               {out.element(0), out.element(1), c}, to_string(c.shape()),
+                               base::cat("{left = ", left ? "true" : "false",
+                                         ", transpose = ", transpose ? "true" : "false", "}"));
+      for (int64_t at = 0; at < kBatch; ++at) {
+        const Matrix<T> q = read_matrix<T>(all, at), x = read_matrix<T>(c, at);
+        const Matrix<T> factor = transpose ? adjoint(q) : q;
+        EXPECT_LE(distance(read_matrix<T>(got, at), left ? product(factor, x) : product(x, factor)),
+                  tolerance(letter.dtype, 5));
+      }
+    }
+  }
+}
+
+TEST(Geqrf, HasTheSignsOfHouseholder) {
+  const Literal a = Literal::from<double>(Shape(f64, {2, 2}), {3, 1, 4, 1});
+  const Literal out = call("lapack_dgeqrf_ffi", {a}, "(f64[2,2], f64[2])");
+  EXPECT_DOUBLE_EQ(out.element(0).to_double(0),
+                   -5);  // of the sign opposite to the column's first element
+  EXPECT_DOUBLE_EQ(out.element(0).to_double(2), 0.5);  // v = (1, 4 / (3 + 5))
+  EXPECT_DOUBLE_EQ(out.element(1).to_double(0), 1.6);  // (-5 - 3) / -5
+  EXPECT_DOUBLE_EQ(out.element(1).to_double(1), 0);    // nothing to eliminate
+}
+
+TYPED_TEST(Factors, Geqp3OrdersByNorms) {
+  using T = TypeParam;
+  for (const Letter& letter : letters<T>()) {
+    const Literal a = random_literal<T>(letter.dtype, 1, 5, 4, 2);
+    const Literal jpvt = Literal::from<int32_t>(Shape(s32, {1, 4}), {0, 0, 1, 0});
+    const Literal out = call(target_of(letter.letter, "geqp3"), {a, jpvt},
+                             base::cat("(", a.shape(), ", s32[1,4], ", letter.dtype, "[1,4])"));
+    const Matrix<T> packed = read_matrix<T>(out.element(0), 0);
+    std::vector<T> tau;
+    const Matrix<T> taus = read_matrix<T>(out.element(2), 0);
+    for (int64_t i = 0; i < 4; ++i) tau.push_back(taus(0, i));
+    const Matrix<T> again = times(Reflectors<T>{packed, tau}, triangle(packed, false));
+    EXPECT_EQ(out.element(1).to_int64(0), 3);  // the fixed one
+    for (int64_t j = 0; j < 4; ++j) {
+      const Matrix<T> column = columns_of(read_matrix<T>(a, 0), out.element(1).to_int64(j) - 1, 1);
+      EXPECT_LE(distance(columns_of(again, j, 1), column), tolerance(letter.dtype, 5));
+      if (j > 1) {
+        EXPECT_LE(std::abs(packed(j, j)), std::abs(packed(j - 1, j - 1)) * 1.0001);
+      }
+    }
+  }
+}
+
+// Of tall and wide matrices, with no column fixed, some, and more than there are rows.
+TYPED_TEST(Factors, PivotedQRPutTogetherIsA) {
+  using T = TypeParam;
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{5, 4}, {3, 7}, {1, 4}, {70, 60}, {0, 3}}) {
+    for (int64_t front : {0, 2, 3}) {
+      const Matrix<T> a = random_matrix<T>(m, n, 6);
+      std::vector<bool> fixed(static_cast<size_t>(n));
+      for (int64_t j = 0; j < front; ++j) fixed[static_cast<size_t>(n - 1 - j)] = true;
+      const PivotedQR<T> found = pivoted_qr(a, fixed);
+      const Matrix<T> r = other_factor(found.q, m), again = product(columns_of(found.q, m), r);
+      for (int64_t j = 0; j < n; ++j) {
+        const int64_t from = found.order[static_cast<size_t>(j)];
+        EXPECT_EQ(fixed[static_cast<size_t>(from)], j < front);
+        EXPECT_LE(distance(columns_of(again, j, 1), columns_of(a, from, 1)), tolerance(f64, m));
+        if (j > front && j < m) {
+          EXPECT_LE(std::abs(r(j, j)), std::abs(r(j - 1, j - 1)) * 1.0001);
+        }
+      }
+    }
+  }
+}
+
+// Powers of two change exponents alone: squares of such elements overflow, or vanish.
+TYPED_TEST(Factors, ReductionsOfExtremeMatricesAreScaledOnes) {
+  using T = TypeParam;
+  const int64_t n = 6;
+  const Matrix<T> a = hermitian(random_matrix<T>(n, n, 4), true);
+  for (double factor : {0x1p-700, 0x1p700}) {
+    Matrix<T> scaled = a;
+    scale(scaled, factor);
+    const std::vector<bool> fixed(static_cast<size_t>(n));
+    const std::pair<Reflectors<T>, Reflectors<T>> pairs[] = {
+        {qr(a), qr(scaled)},
+        {pivoted_qr(a, fixed).q, pivoted_qr(scaled, fixed).q},
+        {hessenberg(a, 0, n), hessenberg(scaled, 0, n)},
+        {tridiagonalise(a).q, tridiagonalise(scaled).q}};
+    for (const auto& [plain, extreme] : pairs) {
+      Matrix<T> expected = other_factor(plain, n);
+      scale(expected, factor);
+      EXPECT_LE(distance(other_factor(extreme, n), expected), 1e-14 * factor);
+      EXPECT_LE(distance(columns_of(extreme, n), columns_of(plain, n)), 1e-14);
+    }
+  }
+}
+
+TYPED_TEST(Factors, GtsvSolvesWithAndWithoutSwaps) {
+  using T = TypeParam;
+  for (const Letter& letter : letters<T>()) {
+    for (int64_t n : {1, 2, 3, 6}) {
+      const Literal below = random_literal<T>(letter.dtype, 1, kBatch, n, 1),
+                    above = random_literal<T>(letter.dtype, 1, kBatch, n, 2);
+      const Literal middle = random_literal<T>(letter.dtype, 1, kBatch, n, 3);
+      const Literal b = random_literal<T>(letter.dtype, kBatch, n, 2, 4);
+      const Shape rows(letter.dtype, {kBatch, n});
+      const std::string diagonal = to_string(rows);
+      const Literal out =
+          call(target_of(letter.letter, "gtsv"),
+               {below.reshaped(rows), middle.reshaped(rows), above.reshaped(rows), b},
+               base::cat("(", diagonal, ", ", diagonal, ", ", diagonal, ", ", b.shape(), ", s32[",
+                         kBatch, "])"));
+      for (int64_t at = 0; at < kBatch; ++at) {
+        const Matrix<T> l = read_matrix<T>(below, 0), d = read_matrix<T>(middle, 0),
+                        u = read_matrix<T>(above, 0);
+        Matrix<T> a(n, n);
+        for (int64_t i = 0; i < n; ++i) {
+          a(i, i) = d(at, i);
+          if (i > 0) a(i, i - 1) = l(at, i);
+          if (i + 1 < n) a(i, i + 1) = u(at, i);
+        }
+        const Matrix<T> x = read_matrix<T>(out.element(3), at);
+        const double size = std::max(1.0, largest_part(x));
+        EXPECT_LE(distance(product(a, x), read_matrix<T>(b, at)),
+                  size * tolerance(letter.dtype, n));
+        EXPECT_EQ(out.element(4).to_int64(at), 0);
+      }
+    }
+  }
+}
+
+TYPED_TEST(Factors, GehrdAndSytrdAreSimilarToA) {
+  using T = TypeParam;
+  const int64_t n = 6;
+  const Matrix<T> a = random_matrix<T>(n, n, 4);
+  const Reflectors<T> reduced = hessenberg(a, 0, n);
+  const Matrix<T> q = columns_of(reduced, n), h = other_factor(reduced, n);
+  EXPECT_LE(unitarity(q), 1e-14);
+  EXPECT_LE(distance(product(product(q, h), adjoint(q)), a), 1e-14);
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = j + 2; i < n; ++i) EXPECT_EQ(h(i, j), T(0));
+  }
+  const Matrix<T> symmetric = hermitian(a, true);
+  const Tridiagonal<T> t = tridiagonalise(symmetric);
+  Matrix<T> middle = testing::diagonal<T>(t.d, n, n);
+  for (int64_t i = 0; i + 1 < n; ++i)
+    middle(i, i + 1) = middle(i + 1, i) = t.e[static_cast<size_t>(i)];
+  const Matrix<T> z = columns_of(t.q, n);
+  EXPECT_LE(distance(product(product(z, middle), adjoint(z)), symmetric), 1e-14);
+}
+
+// The packed forms that the targets return hold the same reflectors.
+TYPED_TEST(Factors, GehrdAndSytrdPackTheirReflectors) {
+  using T = TypeParam;
+  const Letter letter = letters<T>()[1];
+  const int64_t n = 5;
+  const Literal a = random_literal<T>(letter.dtype, 1, n, n, 8);
+  const std::string vector = base::cat(letter.dtype, "[1,4]");
+  const Literal out =
+      call(target_of(letter.letter, "gehrd"), {a},
+           base::cat("(", a.shape(), ", ", vector, ", s32[1])"), "{high = 5 : i32, low = 1 : i32}");
+  const Reflectors<T> reduced = hessenberg(read_matrix<T>(a, 0), 0, n);
+  EXPECT_EQ(distance(read_matrix<T>(out.element(0), 0), reduced.packed), 0);
+  const std::string_view routine = std::is_same_v<T, double> ? "sytrd" : "hetrd";
+  for (char uplo : {'L', 'U'}) {
+    const Literal packed =
+        call(target_of(letter.letter, routine), {a},
+             base::cat("(", a.shape(), ", f64[1,5], f64[1,4], ", vector, ", s32[1])"),
+             base::cat("{uplo = ", int{uplo}, " : ui8}"));
+    const Matrix<T> got = read_matrix<T>(packed.element(0), 0), given = read_matrix<T>(a, 0);
+    const Matrix<T> taus = read_matrix<T>(packed.element(3), 0);
+    // H(k): lower, rows k + 1 on, from column k, in this order; upper, rows up to k, from column
+    // k + 1, the last one first.
+    Matrix<T> z = Matrix<T>::identity(n, n);
+    for (int64_t step = 0; step + 1 < n; ++step) {
+      const int64_t k = uplo == 'L' ? step : n - 2 - step;
+      Matrix<T> v(n, 1);
+      v(uplo == 'L' ? k + 1 : k, 0) = T(1);
+      for (int64_t i = k + 2; uplo == 'L' && i < n; ++i) v(i, 0) = got(i, k);
+      for (int64_t i = 0; uplo == 'U' && i < k; ++i) v(i, 0) = got(i, k + 1);
+      Matrix<T> h = product(v, adjoint(v));
+      for (T& x : h.values()) x *= -taus(0, k);
+      for (int64_t i = 0; i < n; ++i) h(i, i) += T(1);
+      z = product(z, h);
+    }
+    Matrix<T> middle(n, n);
+    for (int64_t i = 0; i < n; ++i) {
+      middle(i, i) = packed.element(1).to_double(i);
+      EXPECT_EQ(imag_of(got(i, i)), 0);
+      if (i + 1 < n) middle(i, i + 1) = middle(i + 1, i) = packed.element(2).to_double(i);
+    }
+    EXPECT_LE(distance(product(product(z, middle), adjoint(z)), hermitian(given, uplo == 'L')),
+              1e-14)
+        << uplo;
+  }
+}
+
+TEST(LapackTargets, TakeNothingToo) {
+  const Literal none(Shape(f32, {0, 3, 3})), empty(Shape(f32, {2, 0, 0}));
+  EXPECT_EQ(call("lapack_spotrf_ffi", {none}, "(f32[0,3,3], s32[0])", "{uplo = 76 : ui8}")
+                .element(0)
+                .element_count(),
+            0);
+  EXPECT_THAT(call("lapack_spotrf_ffi", {empty}, "(f32[2,0,0], s32[2])", "{uplo = 76 : ui8}")
+                  .element(1)
+                  .values<int32_t>(),
+              ElementsAre(0, 0));
+  EXPECT_EQ(call("lapack_sgetrf_ffi", {Literal(Shape(f32, {0, 4}))}, "(f32[0,4], s32[0], s32[])")
+                .element(0)
+                .element_count(),
+            0);
+  EXPECT_EQ(call("lapack_sgeqrf_ffi", {Literal(Shape(f32, {4, 0}))}, "(f32[4,0], f32[0])")
+                .element(0)
+                .element_count(),
+            0);
+}
+
+std::string error_of(std::string_view target, const std::vector<Literal>& arguments,
+                     std::string_view result, std::string_view config) {
+  return base::message_of(try_call(target, arguments, result, config).status());
+}
+
+TEST(LapackTargets, SayWhatIsWrong) {
+  const Literal a(Shape(f32, {2, 3}));
+  EXPECT_EQ(error_of("lapack_spotrf_ffi", {a}, "(f32[2,3], s32[])", "{uplo = 76 : ui8}"),
+            "custom-call: lapack_spotrf_ffi: operand 0 is f32[2,3]; its last two dimensions must "
+            "be equal");
+  EXPECT_EQ(error_of("lapack_dgetrf_ffi", {a}, "(f64[2,3], s32[2], s32[])", "{}"),
+            "custom-call: lapack_dgetrf_ffi: operand 0 is f32[2,3]; must be of f64 and of rank 2 "
+            "or more");
+  EXPECT_EQ(error_of("lapack_sgetrf_ffi", {a}, "(f32[2,3], s32[3], s32[])", "{}"),
+            "custom-call: lapack_sgetrf_ffi: result is declared as (f32[2,3], s32[3], s32[]); its "
+            "operands give (f32[2,3], s32[2], s32[])");
+  EXPECT_THAT(
+      error_of("lapack_spotrf_ffi", {Literal(Shape(f32, {2, 2}))}, "(f32[2,2], s32[])",
+               "{uplo = 65 : ui8}"),
+      HasSubstr("backend_config has uplo = 65; must be the number of one of the letters LU"));
+  EXPECT_THAT(
+      error_of("lapack_spotrf_ffi", {Literal(Shape(f32, {2, 2}))}, "(f32[2,2], s32[])", "{}"),
+      HasSubstr("backend_config has no entry uplo"));
+  EXPECT_THAT(error_of("lapack_sorgqr_ffi", {Literal(Shape(f32, {2, 3})), Literal(Shape(f32, {2}))},
+                       "f32[2,3]", "{}"),
+              HasSubstr("at least as many rows as columns"));
+}
+
+}  // namespace
+}  // namespace heddle::interpreter::linalg

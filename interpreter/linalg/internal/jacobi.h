@@ -1,0 +1,28 @@
+// Eigenvalues of Hermitian matrices by Jacobi's rotations, as XLA writes out its call Eigh.
+#pragma once
+
+#include "heddle/interpreter/linalg/internal/precision.h"
+
+namespace heddle::interpreter::linalg {
+
+struct JacobiOptions {
+  int64_t most_sweeps = 0;
+  float tolerance = 0;  // of the norm off the diagonal, in parts of the matrix's own
+};
+
+// a = V diag(w) V^H, in the order in which the rotations leave the values.
+template <class T>
+struct JacobiEigen {
+  Matrix<T> vectors;
+  std::vector<T> values;  // real
+};
+
+// Of a batch of Hermitian matrices of one size. All are swept until the last has converged.
+//
+// source   Brent and Luk, The solution of singular-value and symmetric eigenvalue problems on
+//          multiprocessor arrays, SIAM J. Sci. Stat. Comput. 6 (1985)
+template <class T>
+std::vector<JacobiEigen<T>> jacobi_eigen(const std::vector<Matrix<T>>& batch,
+                                         const JacobiOptions& options);
+
+}  // namespace heddle::interpreter::linalg
