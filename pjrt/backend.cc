@@ -236,9 +236,8 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                                             const hlo::Module& module,
                                             const std::vector<int>& donated) {
     HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, fitted(module, record));
-    HEDDLE_ASSIGN_OR_RETURN(out,
-                            prepare(std::move(out), client.api()->minor(), donated,
-                                    expansions_of(record)));
+    HEDDLE_ASSIGN_OR_RETURN(
+        out, prepare(std::move(out), client.api()->minor(), donated, expansions_of(record)));
     HEDDLE_RETURN_IF_ERROR(check_written(out, record));
     drop_shardings(out);
     return out;

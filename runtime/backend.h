@@ -183,9 +183,8 @@ struct CompileOptions {
   // Of traced programs: every float that an operation gives is looked at, and the first NaN is the
   // run's error: which operation, which step of which loop, which line. Slow.
   bool check_nans = false;
-  static constexpr auto kFields =
-      fields(field("backend_options", &CompileOptions::backend_options),
-             field("check_nans", &CompileOptions::check_nans));
+  static constexpr auto kFields = fields(field("backend_options", &CompileOptions::backend_options),
+                                         field("check_nans", &CompileOptions::check_nans));
   friend bool operator==(const CompileOptions&, const CompileOptions&) = default;
 };
 

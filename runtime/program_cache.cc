@@ -41,7 +41,9 @@ ProgramCache::Result ProgramCache::wait(const Entry& entry) {
 void ProgramCache::set(uint64_t hash, const EntryPtr& entry, Result result) {
   Entries::Dropped dropped;
   std::scoped_lock lock(mutex_);
-  if (!result.ok()) entries_.erase(hash, [&](const EntryPtr& it) { return it == entry; }, dropped);
+  if (!result.ok())
+    entries_.erase(
+        hash, [&](const EntryPtr& it) { return it == entry; }, dropped);
   entry->result = std::move(result);
   done_.notify_all();
 }
