@@ -1,5 +1,6 @@
 #include "heddle/interpreter/backend.h"
 
+#include "heddle/base/counters.h"
 #include "heddle/interpreter/host_programs.h"
 
 namespace heddle::interpreter {
@@ -16,7 +17,8 @@ class InterpreterBackend final : public runtime::HostBackend {
 
  protected:
   StatusOr<std::shared_ptr<const runtime::HostProgram>> prepare(
-      const hlo::Module& module, const runtime::CompileOptions& /*options*/) override {
+      const runtime::ModulePtr& module, const runtime::CompileOptions& /*options*/) override {
+    count(&Counters::lowerings);
     return programs_(module);
   }
   StatusOr<runtime::GridProgram> prepare_for_grid(const hlo::Module& module,

@@ -10,6 +10,7 @@
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/interpreter/evaluate_together.h"
 #include "heddle/runtime/throttle.h"
+#include "heddle/transform/lower.h"
 
 namespace heddle::interpreter {
 namespace {
@@ -96,8 +97,9 @@ class FlatEvaluator final : public HostProgram {
 PrepareProgram make_programs(std::function<Status()> before_run, uint64_t seed) {
   auto next_seed = std::make_shared<std::atomic<uint64_t>>(seed);
   return [before_run = std::move(before_run),
-          next_seed](const hlo::Module& module) -> StatusOr<std::shared_ptr<const HostProgram>> {
-    HEDDLE_ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::prepare(module));
+          next_seed](const ModulePtr& module) -> StatusOr<std::shared_ptr<const HostProgram>> {
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, transform::lower(*module));
+    HEDDLE_ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::prepare(std::move(lowered)));
     return std::make_shared<FlatEvaluator>(std::move(evaluator), before_run, next_seed);
   };
 }

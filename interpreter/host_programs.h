@@ -1,4 +1,5 @@
-// The evaluator's programs for a backend of host memory that leaves some to it.
+// The evaluator's programs, of modules as they were traced, for a backend of host memory that
+// leaves some to it.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,8 @@
 namespace heddle::interpreter {
 
 using PrepareProgram =
-    std::function<StatusOr<std::shared_ptr<const runtime::HostProgram>>(const hlo::Module& module)>;
+    std::function<StatusOr<std::shared_ptr<const runtime::HostProgram>>(
+        const runtime::ModulePtr& module)>;
 
 // Each run has the next seed, the first one `seed`. `before_run` is called before each, or null.
 [[nodiscard]] PrepareProgram make_programs(std::function<Status()> before_run = nullptr,

@@ -107,7 +107,10 @@ class HostExecutable final : public Executable {
 
   Status run_into(std::span<const BufferPtr> buffers, std::span<BufferPtr> results,
                   const ExecuteOptions& options) override {
-    HEDDLE_ASSIGN_OR_RETURN(Throttle::Ticket ticket, admit(result_bytes_, options));
+    Throttle::Ticket ticket;  // none for a run that is done when this returns
+    if (queue_ != nullptr || options.only_if_room) {
+      HEDDLE_ASSIGN_OR_RETURN(ticket, admit(result_bytes_, options));
+    }
     if (queue_ == nullptr && options.donate.empty() && result_bytes_ <= kMostInPlace &&
         program_->runs_in_place()) {
       if (auto status = run_in_place(buffers, results, options.stop)) return *std::move(status);
@@ -253,13 +256,13 @@ void HostBackend::use_direct_kernels(const DirectKernels& kernels) {
   for (const auto& device : devices()) device->set_direct_kernels(&kernels);
 }
 
-StatusOr<std::shared_ptr<Executable>> HostBackend::compile_module(const hlo::Module& module,
+StatusOr<std::shared_ptr<Executable>> HostBackend::compile_module(const ModulePtr& module,
                                                                   const CompileOptions& options,
                                                                   Device& device) {
-  HEDDLE_RETURN_IF_ERROR(check_options(module, options));
+  HEDDLE_RETURN_IF_ERROR(check_options(*module, options));
   HEDDLE_ASSIGN_OR_RETURN(auto program, prepare(module, options));
   WorkQueue* queue = queues_.empty() ? nullptr : queues_[static_cast<size_t>(device.id())].get();
-  return std::make_shared<HostExecutable>(module, std::move(program), device, queue);
+  return std::make_shared<HostExecutable>(*module, std::move(program), device, queue);
 }
 
 StatusOr<std::shared_ptr<SpmdExecutable>> HostBackend::compile_for_grid(

@@ -64,9 +64,9 @@ class HostBackend : public Backend, public SpmdBackend {
   // where runs are asynchronous: an operand may be pending. `kernels` is of static storage.
   void use_direct_kernels(const DirectKernels& kernels);
 
-  // errors: as Backend::compile()
+  // From the module as it was traced. errors: as Backend::compile()
   [[nodiscard]] virtual StatusOr<std::shared_ptr<const HostProgram>> prepare(
-      const hlo::Module& module, const CompileOptions& options) = 0;
+      const ModulePtr& module, const CompileOptions& options) = 0;
   // Unless overridden, there are no programs of several devices.
   // errors: as SpmdBackend::compile_for_grid()
   [[nodiscard]] virtual StatusOr<GridProgram> prepare_for_grid(const hlo::Module& module,
@@ -76,7 +76,7 @@ class HostBackend : public Backend, public SpmdBackend {
   [[nodiscard]] virtual Status check_options(const hlo::Module& module,
                                              const CompileOptions& options) const;
 
-  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
+  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_module(const ModulePtr& module,
                                                                      const CompileOptions& options,
                                                                      Device& device) final;
   [[nodiscard]] StatusOr<std::shared_ptr<SpmdExecutable>> compile_for_grid(
