@@ -125,26 +125,6 @@ TEST(RaggedDot, OfABatchIsADot) {
             evaluate(Opcode::kDot, {x, y}, plain, result));
 }
 
-TEST(RaggedDot, RefusesGroupsThatDoNotFit) {
-  const RaggedDotAttrs attrs{.lhs_contracting_dims = {1},
-                             .rhs_contracting_dims = {1},
-                             .lhs_ragged_dims = {0},
-                             .rhs_group_dims = {0}};
-  const Shape x(f32, {9, 4}), y(f32, {3, 4, 5}), result(f32, {9, 5});
-  EXPECT_EQ(op_testing::infer(Opcode::kRaggedDot, {x, y, Shape(s32, {2})}, attrs, result),
-            "ragged-dot: y is f32[3,4,5]; its group dimension 0 must be 2, the number of groups of "
-            "group_sizes s32[2]");
-  EXPECT_EQ(op_testing::infer(Opcode::kRaggedDot, {x, y, Shape(s32, {7, 3})}, attrs, result),
-            "ragged-dot: group_sizes is s32[7,3]; must be s32[3], or have one dimension");
-  EXPECT_EQ(op_testing::infer(Opcode::kRaggedDot, {x, Shape(f32, {4, 5}), Shape(s32, {3})},
-                              RaggedDotAttrs{.lhs_contracting_dims = {1},
-                                             .rhs_contracting_dims = {0},
-                                             .lhs_ragged_dims = {0}},
-                              result),
-            "ragged-dot: rhs_group_dims is {}; must have 1 dimensions where the ragged dimension "
-            "of x is free");
-}
-
 TEST(ScaledDot, EachScaleIsForABlock) {
   Random random(14);
   const Literal x = whole_numbers(random, {2, 6}), y = whole_numbers(random, {6, 4});
@@ -167,11 +147,6 @@ TEST(ScaledDot, TakesNarrowFloatsAndAScalarScale) {
   const DotAttrs attrs{.lhs_contracting_dims = {0}, .rhs_contracting_dims = {0}};
   EXPECT_THAT(numbers(evaluate(Opcode::kScaledDot, {x, y, scale, one}, attrs, Shape(f32, {}))),
               ElementsAre(2.75));
-  EXPECT_EQ(op_testing::infer(Opcode::kScaledDot,
-                              {x.shape(), y.shape(), Shape(f8e8m0fnu, {3}), Shape(f8e8m0fnu, {})},
-                              attrs, Shape(f32, {})),
-            "scaled-dot: x_scale is f8e8m0fnu[3]; must be real, and its dimensions divide those of "
-            "x f8e4m3fn[2]");
 }
 
 }  // namespace
