@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "heddle/hlo/linalg/internal/precision.h"
 #include "heddle/hlo/linalg/internal/solve.h"
 
 namespace heddle::hlo::linalg {

@@ -1,7 +1,7 @@
 // Eigenvalues of Hermitian matrices by Jacobi's rotations, as XLA writes out its call Eigh.
 #pragma once
 
-#include "heddle/hlo/linalg/internal/precision.h"
+#include "heddle/hlo/linalg/internal/matrix.h"
 
 namespace heddle::hlo::linalg {
 
