@@ -1,12 +1,24 @@
 #include "heddle/hlo/linalg/internal/solve.h"
 
+#include <Eigen/Core>
 #include <cmath>
 #include <type_traits>
 
-#include "heddle/hlo/linalg/internal/dense.h"
-
 namespace heddle::hlo::linalg {
 namespace {
+
+template <class T>
+using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+
+// In place.
+template <class T>
+Eigen::Map<Dense<T>> map(Matrix<T>& a) {
+  return {a.values().data(), a.rows(), a.columns()};
+}
+template <class T>
+Eigen::Map<const Dense<T>> map(const Matrix<T>& a) {
+  return {a.values().data(), a.rows(), a.columns()};
+}
 
 template <class T>
 auto size_of(const T& x) {

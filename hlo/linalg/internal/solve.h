@@ -1,5 +1,5 @@
-// LU and Cholesky factors, and the solution of triangular systems, and of tridiagonal ones that may be
-// singular.
+// LU and Cholesky factors, and the solution of triangular systems, and of tridiagonal ones that may
+// be singular.
 //
 // In float, double and complex<double>. The order of sums, and where products are fused or a
 // reciprocal is taken, follows LAPACK on a CPU: small real systems get the same bits.
