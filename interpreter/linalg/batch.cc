@@ -1,5 +1,7 @@
 #include "heddle/interpreter/linalg/internal/batch.h"
 
+#include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "heddle/hlo/blocks.h"
@@ -9,8 +11,10 @@ namespace {
 
 // What load() and store() take.
 template <class T>
-using Wide = std::conditional_t<std::is_same_v<T, float>, double,
-                                std::conditional_t<std::is_same_v<T, SingleComplex>, Complex, T>>;
+using Wide =
+    std::conditional_t<std::is_same_v<T, float>, double,
+                       std::conditional_t<std::is_same_v<T, SingleComplex>, Complex,
+                                          std::conditional_t<std::is_same_v<T, Int>, int64_t, T>>>;
 
 int64_t dimension_from_end(const Shape& shape, int64_t i) {
   return shape.dimension(shape.rank() - 1 - i);
@@ -69,6 +73,10 @@ Status Batch::check_operand(size_t i, DType dtype, int64_t rank) {
     return call_.error("operand ", i, " is ", shape, "; must be of ", dtype, " and of rank ", rank,
                        " or more");
   }
+  const auto sizes = shape.dimensions();
+  if (std::any_of(sizes.end() - rank, sizes.end(),
+                  [](int64_t size) { return size > std::numeric_limits<Int>::max(); }))
+    return call_.error("operand ", i, " is ", shape, "; LAPACK counts rows and columns in 32 bits");
   std::vector<int64_t> before(shape.dimensions().begin(), shape.dimensions().end() - rank);
   if (i == 0) {
     dimensions_ = std::move(before);
@@ -97,8 +105,12 @@ Status Batch::check_results(const std::vector<Shape>& trailing) {
   return {};
 }
 
-int64_t Batch::rows(size_t i) const { return dimension_from_end(call_[i].shape(), 1); }
-int64_t Batch::columns(size_t i) const { return dimension_from_end(call_[i].shape(), 0); }
+Int Batch::rows(size_t i) const {
+  return static_cast<Int>(dimension_from_end(call_[i].shape(), 1));
+}
+Int Batch::columns(size_t i) const {
+  return static_cast<Int>(dimension_from_end(call_[i].shape(), 0));
+}
 
 template <class T>
 std::vector<T> Batch::vector(size_t i, int64_t at) const {
@@ -121,13 +133,14 @@ template std::vector<float> Batch::vector(size_t, int64_t) const;
 template std::vector<double> Batch::vector(size_t, int64_t) const;
 template std::vector<SingleComplex> Batch::vector(size_t, int64_t) const;
 template std::vector<Complex> Batch::vector(size_t, int64_t) const;
-template std::vector<int64_t> Batch::vector(size_t, int64_t) const;
+template std::vector<Int> Batch::vector(size_t, int64_t) const;
 template void Batch::put(size_t, int64_t, const std::vector<float>&);
 template void Batch::put(size_t, int64_t, const std::vector<double>&);
+template void Batch::put(size_t, int64_t, const std::vector<SingleComplex>&);
 template void Batch::put(size_t, int64_t, const std::vector<Complex>&);
-template void Batch::put(size_t, int64_t, const std::vector<int64_t>&);
+template void Batch::put(size_t, int64_t, const std::vector<Int>&);
 
-void Batch::put_info(size_t k, int64_t at, int64_t info) { put(k, at, std::vector<int64_t>{info}); }
+void Batch::put_info(size_t k, int64_t at, Int info) { put(k, at, std::vector<Int>{info}); }
 
 Literal Batch::finish() && {
   if (results_.size() == 1) return std::move(results_[0]);

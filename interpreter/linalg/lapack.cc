@@ -20,9 +20,13 @@ constexpr std::string_view kPrefix = "lapack_";
 constexpr std::string_view kSuffix = "_ffi";
 
 LapackFunction function_for(const LapackRoutine& routine, DType dtype) {
-  if (dtype == c64 && routine.single_complex != nullptr) return routine.single_complex;
-  if (is_complex(dtype)) return routine.complex;
-  return dtype == f32 && routine.single != nullptr ? routine.single : routine.real;
+  switch (dtype) {
+    case f32: return routine.s;
+    case f64: return routine.d;
+    case c64: return routine.c;
+    case c128: return routine.z;
+    default: return nullptr;
+  }
 }
 
 std::vector<LapackRoutine> all_routines() {

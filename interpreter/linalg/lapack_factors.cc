@@ -1,8 +1,8 @@
 // Targets that factor a matrix or solve with one. Operands and results are those of JAX's calls;
 // `info` is LAPACK's.
 #include "heddle/interpreter/linalg/internal/batch.h"
+#include "heddle/interpreter/linalg/internal/fortran.h"
 #include "heddle/interpreter/linalg/internal/lapack.h"
-#include "heddle/interpreter/linalg/internal/reflectors.h"
 #include "heddle/interpreter/linalg/internal/solve.h"
 
 namespace heddle::interpreter::linalg {
@@ -22,7 +22,7 @@ StatusOr<Literal> potrf(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(0, dtype, 2));
   HEDDLE_RETURN_IF_ERROR(check_square(batch, 0));
   HEDDLE_ASSIGN_OR_RETURN(const char uplo, batch.character("uplo", "LU"));
-  const int64_t n = batch.rows(0);
+  const Int n = batch.rows(0);
   HEDDLE_RETURN_IF_ERROR(batch.check_results({Shape(dtype, {n, n}), info_shape()}));
   for (int64_t at = 0; at < batch.size(); ++at) {
     Matrix<T> a = batch.matrix<T>(0, at);
@@ -38,14 +38,14 @@ StatusOr<Literal> getrf(CustomCall& call, DType dtype) {
   Batch batch(call);
   HEDDLE_RETURN_IF_ERROR(call.check_size(1));
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(0, dtype, 2));
-  const int64_t m = batch.rows(0), n = batch.columns(0);
+  const Int m = batch.rows(0), n = batch.columns(0);
   HEDDLE_RETURN_IF_ERROR(
       batch.check_results({Shape(dtype, {m, n}), Shape(s32, {std::min(m, n)}), info_shape()}));
   for (int64_t at = 0; at < batch.size(); ++at) {
     Matrix<T> a = batch.matrix<T>(0, at);
-    std::vector<int64_t> pivots;
+    std::vector<Int> pivots;
     batch.put_info(2, at, lu(a, pivots));
-    for (int64_t& pivot : pivots) ++pivot;
+    for (Int& pivot : pivots) ++pivot;
     batch.put(1, at, pivots);
     batch.put(0, at, a);
   }
@@ -58,13 +58,17 @@ StatusOr<Literal> geqrf(CustomCall& call, DType dtype) {
   Batch batch(call);
   HEDDLE_RETURN_IF_ERROR(call.check_size(1));
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(0, dtype, 2));
-  const int64_t m = batch.rows(0), n = batch.columns(0);
+  const Int m = batch.rows(0), n = batch.columns(0);
   HEDDLE_RETURN_IF_ERROR(
       batch.check_results({Shape(dtype, {m, n}), Shape(dtype, {std::min(m, n)})}));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const Reflectors<T> factors = qr(batch.matrix<T>(0, at));
-    batch.put(0, at, factors.packed);
-    batch.put(1, at, factors.tau);
+    Matrix<T> a = batch.matrix<T>(0, at);
+    std::vector<T> tau(static_cast<size_t>(std::min(m, n)));
+    Workspace<T> work(n);
+    Int info = 0;
+    call_fortran(kGeqrf.of<T>(), m, n, a, stride_of(a), tau, work, work.size(), info);
+    batch.put(0, at, a);
+    batch.put(1, at, tau);
   }
   return std::move(batch).finish();
 }
@@ -77,19 +81,27 @@ StatusOr<Literal> geqp3(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(call.check_size(2));
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(0, dtype, 2));
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(1, s32, 1));
-  const int64_t m = batch.rows(0), n = batch.columns(0);
+  const Int m = batch.rows(0), n = batch.columns(0);
   if (batch.columns(1) != n)
     return call.error("jpvt is ", call[1].shape(), "; must have ", n, " elements, one a column");
   HEDDLE_RETURN_IF_ERROR(
       batch.check_results({Shape(dtype, {m, n}), Shape(s32, {n}), Shape(dtype, {std::min(m, n)})}));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    std::vector<bool> fixed;
-    for (int64_t each : batch.vector<int64_t>(1, at)) fixed.push_back(each != 0);
-    PivotedQR<T> factors = pivoted_qr(batch.matrix<T>(0, at), fixed);
-    for (int64_t& column : factors.order) ++column;
-    batch.put(0, at, factors.q.packed);
-    batch.put(1, at, factors.order);
-    batch.put(2, at, factors.q.tau);
+    Matrix<T> a = batch.matrix<T>(0, at);
+    std::vector<Int> order = batch.vector<Int>(1, at);
+    std::vector<T> tau(static_cast<size_t>(std::min(m, n)));
+    Workspace<T> work(n);
+    Workspace<Real<T>> norms(n);
+    Int info = 0;
+    if constexpr (std::is_same_v<T, Real<T>>) {
+      call_fortran(kGeqp3.of<T>(), m, n, a, stride_of(a), order, tau, work, work.size(), info);
+    } else {
+      call_fortran(kGeqp3.of<T>(), m, n, a, stride_of(a), order, tau, work, work.size(), norms,
+                   info);
+    }
+    batch.put(0, at, a);
+    batch.put(1, at, order);
+    batch.put(2, at, tau);
   }
   return std::move(batch).finish();
 }
@@ -101,7 +113,7 @@ StatusOr<Literal> orgqr(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(call.check_size(2));
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(0, dtype, 2));
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(1, dtype, 1));
-  const int64_t m = batch.rows(0), n = batch.columns(0), k = batch.columns(1);
+  const Int m = batch.rows(0), n = batch.columns(0), k = batch.columns(1);
   if (m < n || n < k) {
     return call.error(
         "operands are ", call[0].shape(), " and ", call[1].shape(),
@@ -109,8 +121,12 @@ StatusOr<Literal> orgqr(CustomCall& call, DType dtype) {
   }
   HEDDLE_RETURN_IF_ERROR(batch.check_results({Shape(dtype, {m, n})}));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const Reflectors<T> q{batch.matrix<T>(0, at), batch.vector<T>(1, at)};
-    batch.put(0, at, columns_of(q, n));
+    Matrix<T> a = batch.matrix<T>(0, at);
+    const std::vector<T> tau = batch.vector<T>(1, at);
+    Workspace<T> work(n);
+    Int info = 0;
+    call_fortran(kOrgqr.of<T>(), m, n, k, a, stride_of(a), tau, work, work.size(), info);
+    batch.put(0, at, a);
   }
   return std::move(batch).finish();
 }
@@ -125,19 +141,23 @@ StatusOr<Literal> ormqr(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(2, dtype, 2));
   HEDDLE_ASSIGN_OR_RETURN(const bool left, call.boolean("left"));
   HEDDLE_ASSIGN_OR_RETURN(const bool transposed, call.boolean("transpose"));
-  const int64_t m = batch.rows(2), n = batch.columns(2), k = batch.columns(1);
+  const Int m = batch.rows(2), n = batch.columns(2), k = batch.columns(1);
   if (batch.rows(0) != (left ? m : n) || batch.columns(0) < k || batch.rows(0) < k) {
     return call.error("operands are ", call[0].shape(), ", ", call[1].shape(), " and ",
                       call[2].shape(), "; a must have as many rows as c has ",
                       left ? "rows" : "columns", ", and no fewer columns than tau has elements");
   }
   HEDDLE_RETURN_IF_ERROR(batch.check_results({Shape(dtype, {m, n})}));
+  const char adjoint = std::is_same_v<T, Real<T>> ? 'T' : 'C';
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const Reflectors<T> q{batch.matrix<T>(0, at), batch.vector<T>(1, at)};
-    const Matrix<T> c = batch.matrix<T>(2, at);
-    const Matrix<T> given = left ? c : adjoint(c);  // c Q = (Q^H c^H)^H
-    const Matrix<T> product = left == transposed ? times_adjoint(q, given) : times(q, given);
-    batch.put(0, at, left ? product : adjoint(product));
+    Matrix<T> a = batch.matrix<T>(0, at);
+    const std::vector<T> tau = batch.vector<T>(1, at);
+    Matrix<T> c = batch.matrix<T>(2, at);
+    Workspace<T> work(left ? n : m);
+    Int info = 0;
+    call_fortran(kOrmqr.of<T>(), left ? 'L' : 'R', transposed ? adjoint : 'N', m, n, k, a,
+                 stride_of(a), tau, c, stride_of(c), work, work.size(), info);
+    batch.put(0, at, c);
   }
   return std::move(batch).finish();
 }
@@ -176,7 +196,7 @@ StatusOr<Literal> trsm(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(1, dtype, 2));
   HEDDLE_RETURN_IF_ERROR(check_square(batch, 0));
   HEDDLE_ASSIGN_OR_RETURN(const Triangular form, triangular_form(batch));
-  const int64_t m = batch.rows(1), n = batch.columns(1);
+  const Int m = batch.rows(1), n = batch.columns(1);
   if ((form.left ? m : n) != batch.rows(0)) {
     return call.error("b is ", call[1].shape(), "; its ", form.left ? "rows" : "columns",
                       " must be as many as those of a, ", call[0].shape());
@@ -200,7 +220,7 @@ StatusOr<Literal> gtsv(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(call.check_size(4));
   for (size_t i = 0; i < 3; ++i) HEDDLE_RETURN_IF_ERROR(batch.check_operand(i, dtype, 1));
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(3, dtype, 2));
-  const int64_t n = batch.columns(1), columns = batch.columns(3);
+  const Int n = batch.columns(1), columns = batch.columns(3);
   if (batch.columns(0) != n || batch.columns(2) != n || batch.rows(3) != n) {
     return call.error("operands are ", call[0].shape(), ", ", call[1].shape(), ", ",
                       call[2].shape(), " and ", call[3].shape(),
@@ -213,11 +233,10 @@ StatusOr<Literal> gtsv(CustomCall& call, DType dtype) {
     std::vector<T> below = batch.vector<T>(0, at), middle = batch.vector<T>(1, at),
                    above = batch.vector<T>(2, at);
     Matrix<T> b = batch.matrix<T>(3, at);
-    const size_t couplings = n > 0 ? static_cast<size_t>(n - 1) : 0;
-    const std::span<T> lower = std::span<T>(below).last(couplings);
-    batch.put_info(
-        4, at,
-        solve_tridiagonal(lower, std::span<T>(middle), std::span<T>(above).first(couplings), b));
+    Int info = 0;
+    call_fortran(kGtsv.of<T>(), n, columns, below.data() + (n > 0 ? 1 : 0), middle, above, b,
+                 stride_of(b), info);
+    batch.put_info(4, at, info);
     batch.put(0, at, below);
     batch.put(1, at, middle);
     batch.put(2, at, above);
@@ -235,44 +254,26 @@ StatusOr<Literal> gehrd(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(check_square(batch, 0));
   HEDDLE_ASSIGN_OR_RETURN(const int64_t low, call.integer("low"));
   HEDDLE_ASSIGN_OR_RETURN(const int64_t high, call.integer("high"));
-  const int64_t n = batch.rows(0);
+  const Int n = batch.rows(0);
   if (low < 1 || high > n || low > high + 1) {
     return call.error("low is ", low, " and high ", high, "; must be in [1, ", n,
                       "], low not above high");
   }
-  const int64_t couplings = std::max<int64_t>(n - 1, 0);
+  const Int couplings = std::max(n - 1, 0);
   HEDDLE_RETURN_IF_ERROR(
       batch.check_results({Shape(dtype, {n, n}), Shape(dtype, {couplings}), info_shape()}));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const Reflectors<T> reduced = hessenberg(batch.matrix<T>(0, at), low - 1, high);
-    batch.put(0, at, reduced.packed);
-    batch.put(1, at, reduced.tau);
-    batch.put_info(2, at, 0);
+    Matrix<T> a = batch.matrix<T>(0, at);
+    std::vector<T> tau(static_cast<size_t>(couplings));
+    Workspace<T> work(n);
+    Int info = 0;
+    call_fortran(kGehrd.of<T>(), n, static_cast<Int>(low), static_cast<Int>(high), a, stride_of(a),
+                 tau, work, work.size(), info);
+    batch.put(0, at, a);
+    batch.put(1, at, tau);
+    batch.put_info(2, at, info);
   }
   return std::move(batch).finish();
-}
-
-// `from` in the given triangle, diagonal included, and the rest of a in the other.
-template <class T>
-Matrix<T> with_triangle(Matrix<T> a, const Matrix<T>& from, bool lower) {
-  for (int64_t j = 0; j < a.columns(); ++j) {
-    for (int64_t i = 0; i < a.rows(); ++i) {
-      if (lower ? i >= j : i <= j) a(i, j) = from(i, j);
-    }
-  }
-  return a;
-}
-
-// LAPACK works from the last row up on a matrix given by its upper triangle: as it does downwards
-// on the one with its rows and columns reversed.
-template <class T>
-Tridiagonal<T> tridiagonalise_upward(const Matrix<T>& a) {
-  Tridiagonal<T> out = tridiagonalise(reversed(a));
-  out.q.packed = reversed(out.q.packed);
-  std::ranges::reverse(out.q.tau);
-  std::ranges::reverse(out.d);
-  std::ranges::reverse(out.e);
-  return out;
 }
 
 // sytrd(a), uplo: (T and the reflectors in its triangle of a, diagonal, off-diagonal, tau, info).
@@ -283,38 +284,42 @@ StatusOr<Literal> sytrd(CustomCall& call, DType dtype) {
   HEDDLE_RETURN_IF_ERROR(batch.check_operand(0, dtype, 2));
   HEDDLE_RETURN_IF_ERROR(check_square(batch, 0));
   HEDDLE_ASSIGN_OR_RETURN(const char uplo, batch.character("uplo", "LU"));
-  const int64_t n = batch.rows(0), couplings = std::max<int64_t>(n - 1, 0);
+  const Int n = batch.rows(0), couplings = std::max(n - 1, 0);
   const DType real = real_part(dtype);
   HEDDLE_RETURN_IF_ERROR(
       batch.check_results({Shape(dtype, {n, n}), Shape(real, {n}), Shape(real, {couplings}),
                            Shape(dtype, {couplings}), info_shape()}));
   for (int64_t at = 0; at < batch.size(); ++at) {
-    const Matrix<T> a = batch.matrix<T>(0, at), whole = hermitian(a, uplo == 'L');
-    const Tridiagonal<T> reduced =
-        uplo == 'L' ? tridiagonalise(whole) : tridiagonalise_upward(whole);
-    batch.put(0, at, with_triangle(a, reduced.q.packed, uplo == 'L'));
-    batch.put(3, at, reduced.q.tau);
-    batch.put(1, at, reduced.d);
-    batch.put(2, at, reduced.e);
-    batch.put_info(4, at, 0);
+    Matrix<T> a = batch.matrix<T>(0, at);
+    std::vector<T> tau(static_cast<size_t>(couplings));
+    std::vector<Real<T>> diagonal(static_cast<size_t>(n)), beside(tau.size());
+    Workspace<T> work(n);
+    Int info = 0;
+    call_fortran(kSytrd.of<T>(), uplo, n, a, stride_of(a), diagonal, beside, tau, work, work.size(),
+                 info);
+    batch.put(0, at, a);
+    batch.put(1, at, diagonal);
+    batch.put(2, at, beside);
+    batch.put(3, at, tau);
+    batch.put_info(4, at, info);
   }
   return std::move(batch).finish();
 }
 
 constexpr LapackRoutine kRoutines[] = {
-    {"gehrd", gehrd<double>, gehrd<Complex>},
-    {"geqp3", geqp3<double>, geqp3<Complex>},
-    {"geqrf", geqrf<double>, geqrf<Complex>},
-    {"getrf", getrf<double>, getrf<Complex>, getrf<float>, getrf<SingleComplex>},
-    {"gtsv", gtsv<double>, gtsv<Complex>, gtsv<float>},
-    {"hetrd", nullptr, sytrd<Complex>},
-    {"orgqr", orgqr<double>, nullptr},
-    {"ormqr", ormqr<double>, nullptr},
-    {"potrf", potrf<double>, potrf<Complex>, potrf<float>},
-    {"sytrd", sytrd<double>, nullptr},
-    {"trsm", trsm<double>, trsm<Complex>, trsm<float>, trsm<SingleComplex>},
-    {"ungqr", nullptr, orgqr<Complex>},
-    {"unmqr", nullptr, ormqr<Complex>},
+    {"gehrd", gehrd<float>, gehrd<double>, gehrd<SingleComplex>, gehrd<Complex>},
+    {"geqp3", geqp3<float>, geqp3<double>, geqp3<SingleComplex>, geqp3<Complex>},
+    {"geqrf", geqrf<float>, geqrf<double>, geqrf<SingleComplex>, geqrf<Complex>},
+    {"getrf", getrf<float>, getrf<double>, getrf<SingleComplex>, getrf<Complex>},
+    {"gtsv", gtsv<float>, gtsv<double>, gtsv<SingleComplex>, gtsv<Complex>},
+    {"hetrd", nullptr, nullptr, sytrd<SingleComplex>, sytrd<Complex>},
+    {"orgqr", orgqr<float>, orgqr<double>},
+    {"ormqr", ormqr<float>, ormqr<double>},
+    {"potrf", potrf<float>, potrf<double>, potrf<Complex>, potrf<Complex>},
+    {"sytrd", sytrd<float>, sytrd<double>},
+    {"trsm", trsm<float>, trsm<double>, trsm<SingleComplex>, trsm<Complex>},
+    {"ungqr", nullptr, nullptr, orgqr<SingleComplex>, orgqr<Complex>},
+    {"unmqr", nullptr, nullptr, ormqr<SingleComplex>, ormqr<Complex>},
 };
 
 }  // namespace

@@ -10,6 +10,8 @@ from jax import lax
 
 # Two signs of the f32 matrix of 20 rows turn where its bidiagonal form moves by such a unit, 6 times of 200, and ours are those.
 LEFT_OUT = [('gesdd', 's', 20, 20)]
+# Seeds up to here are passed over: OpenBLAS itself gives three answers for the matrix of seed 1, by the processor that it runs on.
+PASSED_OVER = {('eigh_upper', 's', 16, 16): 1}
 TYPES = dict(s=np.float32, d=np.float64, c=np.complex64, z=np.complex128)
 
 
@@ -65,7 +67,7 @@ def rows():
                 if (name, letter, m, n) in LEFT_OUT:
                     continue
                 rng = np.random.default_rng(0)
-                for seed in range(1, 200):
+                for seed in range(1 + PASSED_OVER.get((name, letter, m, n), 0), 200):
                     a = matrix(letter, m, n, seed)
                     answer = ROUTINES[name](a)
                     if is_steady(ROUTINES[name], a, answer, rng):

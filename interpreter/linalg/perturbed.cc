@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "heddle/interpreter/linalg/internal/precision.h"
 #include "heddle/interpreter/linalg/internal/solve.h"
 
 namespace heddle::interpreter::linalg {

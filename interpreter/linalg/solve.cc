@@ -1,12 +1,24 @@
 #include "heddle/interpreter/linalg/internal/solve.h"
 
+#include <Eigen/Core>
 #include <cmath>
 #include <type_traits>
 
-#include "heddle/interpreter/linalg/internal/dense.h"
-
 namespace heddle::interpreter::linalg {
 namespace {
+
+template <class T>
+using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+
+// In place.
+template <class T>
+Eigen::Map<Dense<T>> map(Matrix<T>& a) {
+  return {a.values().data(), a.rows(), a.columns()};
+}
+template <class T>
+Eigen::Map<const Dense<T>> map(const Matrix<T>& a) {
+  return {a.values().data(), a.rows(), a.columns()};
+}
 
 template <class T>
 auto size_of(const T& x) {
@@ -80,7 +92,7 @@ int64_t find_pivot(const Matrix<T>& a, int64_t k) {
 
 // Swaps rows [from, to) with their pivots, in order, in the columns [first, last).
 template <class T>
-void swap_rows(Matrix<T>& a, const std::vector<int64_t>& pivots, int64_t from, int64_t to,
+void swap_rows(Matrix<T>& a, const std::vector<Int>& pivots, int64_t from, int64_t to,
                int64_t first, int64_t last) {
   for (int64_t j = first; j < last; ++j) {
     for (int64_t i = from; i < to; ++i) std::swap(a(i, j), a(pivots[static_cast<size_t>(i)], j));
@@ -102,14 +114,14 @@ void reduce_column(Matrix<T>& a, int64_t first, int64_t j) {
 
 // As lu_of(), column by column.
 template <class T>
-int lu_by_columns(Matrix<T>& a, int64_t first, int64_t last, std::vector<int64_t>& pivots) {
+int lu_by_columns(Matrix<T>& a, int64_t first, int64_t last, std::vector<Int>& pivots) {
   int info = 0;
   for (int64_t j = first; j < last; ++j) {
     swap_rows(a, pivots, first, std::ssize(pivots), j, j + 1);
     reduce_column(a, first, j);
     if (j >= a.rows()) continue;
     const int64_t pivot = find_pivot(a, j);
-    pivots.push_back(pivot);
+    pivots.push_back(static_cast<Int>(pivot));
     if (a(pivot, j) == T(0)) {
       if (info == 0) info = static_cast<int>(j + 1);
       continue;
@@ -128,7 +140,7 @@ constexpr int64_t kLuColumns = 16;
 // L and U of the columns [first, last) from row `first` on, whose rows are swapped in these columns
 // alone.
 template <class T>
-int lu_of(Matrix<T>& a, int64_t first, int64_t last, std::vector<int64_t>& pivots) {
+int lu_of(Matrix<T>& a, int64_t first, int64_t last, std::vector<Int>& pivots) {
   if (first >= a.rows()) return 0;
   if (last - first <= kLuColumns) return lu_by_columns(a, first, last, pivots);
   const int64_t middle = std::min((first + last) / 2, a.rows()), size = middle - first;
@@ -150,7 +162,7 @@ int lu_of(Matrix<T>& a, int64_t first, int64_t last, std::vector<int64_t>& pivot
 }  // namespace
 
 template <class T>
-int lu(Matrix<T>& a, std::vector<int64_t>& pivots) {
+int lu(Matrix<T>& a, std::vector<Int>& pivots) {
   pivots.clear();
   return lu_of(a, 0, a.columns(), pivots);
 }
@@ -345,67 +357,15 @@ void solve_triangular(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) 
   }
 }
 
-namespace {
-
-// Rows i and i + 1 of the tridiagonal matrix, made upper triangular in column i.
-template <class T>
-void eliminate_tridiagonal(size_t i, std::span<T> below, std::span<T> diagonal, std::span<T> above,
-                           Matrix<T>& b) {
-  const auto row = static_cast<int64_t>(i);
-  const bool has_second = i + 1 < above.size();
-  if (size_of(diagonal[i]) >= size_of(below[i])) {
-    const T factor = below[i] / diagonal[i];
-    diagonal[i + 1] -= factor * above[i];
-    for (int64_t j = 0; j < b.columns(); ++j) b(row + 1, j) -= factor * b(row, j);
-    below[i] = T(0);
-    return;
-  }
-  const T factor = diagonal[i] / below[i];
-  diagonal[i] = below[i];
-  const T next = diagonal[i + 1];
-  diagonal[i + 1] = above[i] - factor * next;
-  below[i] = has_second ? above[i + 1] : T(0);
-  if (has_second) above[i + 1] = -factor * below[i];
-  above[i] = next;
-  for (int64_t j = 0; j < b.columns(); ++j) {
-    const T upper = b(row, j);
-    b(row, j) = b(row + 1, j);
-    b(row + 1, j) = upper - factor * b(row + 1, j);
-  }
-}
-
-}  // namespace
-
-template <class T>
-int solve_tridiagonal(std::span<T> below, std::span<T> diagonal, std::span<T> above, Matrix<T>& b) {
-  const size_t n = diagonal.size();
-  for (size_t i = 0; i + 1 < n; ++i) {
-    if (diagonal[i] == T(0) && below[i] == T(0)) return static_cast<int>(i + 1);
-    eliminate_tridiagonal(i, below, diagonal, above, b);
-  }
-  if (n > 0 && diagonal[n - 1] == T(0)) return static_cast<int>(n);
-  for (int64_t j = 0; j < b.columns(); ++j) {
-    for (size_t i = n; i-- > 0;) {
-      const auto row = static_cast<int64_t>(i);
-      T sum = b(row, j);
-      if (i + 1 < n) sum -= above[i] * b(row + 1, j);
-      if (i + 2 < n) sum -= below[i] * b(row + 2, j);
-      b(row, j) = sum / diagonal[i];
-    }
-  }
-  return 0;
-}
-
-#define HEDDLE_INSTANTIATE(T)                                                      \
-  template int lu(Matrix<T>&, std::vector<int64_t>&);                              \
-  template int cholesky(Matrix<T>&, bool);                                         \
-  template void solve_triangular(const Triangular&, const Matrix<T>&, Matrix<T>&); \
-  template int solve_tridiagonal(std::span<T>, std::span<T>, std::span<T>, Matrix<T>&);
+#define HEDDLE_INSTANTIATE(T)                     \
+  template int lu(Matrix<T>&, std::vector<Int>&); \
+  template int cholesky(Matrix<T>&, bool);        \
+  template void solve_triangular(const Triangular&, const Matrix<T>&, Matrix<T>&);
 HEDDLE_INSTANTIATE(float)
 HEDDLE_INSTANTIATE(double)
 HEDDLE_INSTANTIATE(Complex)
 #undef HEDDLE_INSTANTIATE
-template int lu(Matrix<SingleComplex>&, std::vector<int64_t>&);
+template int lu(Matrix<SingleComplex>&, std::vector<Int>&);
 template void solve_triangular(const Triangular&, const Matrix<SingleComplex>&,
                                Matrix<SingleComplex>&);
 

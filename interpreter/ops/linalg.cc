@@ -17,8 +17,10 @@ using linalg::Matrix;
 template <class T>
 Matrix<T> cholesky_factor(Matrix<T> a, bool lower) {
   const int64_t n = a.rows(), failed = linalg::cholesky(a, lower);
-  if (failed > 0 && (failed < n || linalg::real_of(a(n - 1, n - 1)) != 0))
-    return linalg::all_nan<T>(n, n);
+  if (failed > 0 && (failed < n || linalg::real_of(a(n - 1, n - 1)) != 0)) {
+    fill_nan(a);
+    return a;
+  }
   if (failed > 0 && n > 1) a(n - 1, n - 1) = std::numeric_limits<double>::quiet_NaN();
   for (int64_t j = 0; j < n; ++j) {
     for (int64_t i = 0; i < n; ++i) {

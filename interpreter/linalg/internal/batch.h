@@ -2,13 +2,12 @@
 // rows and columns, those before count the batch.
 #pragma once
 
-#include "heddle/interpreter/custom_call.h"
+#include "heddle/hlo/custom_call.h"
 #include "heddle/interpreter/linalg/internal/matrix.h"
 
 namespace heddle::interpreter::linalg {
 
-// Reads matrix number `at` of a literal whose last two dimensions are rows and columns, as double
-// or Complex.
+// Reads matrix number `at` of a literal whose last two dimensions are rows and columns.
 template <class T>
 Matrix<T> read_matrix(const Literal& literal, int64_t at);
 // Writes it back, rounded once to the element type.
@@ -27,16 +26,16 @@ class Batch {
  public:
   explicit Batch(CustomCall& call) : call_(call) {}
 
-  // Operand i has elements of `dtype` and `rank` trailing dimensions (2: a matrix, 1: a vector);
-  // its dimensions before are those of operand 0.
+  // Operand i has elements of `dtype` and `rank` trailing dimensions (2: a matrix, 1: a vector)
+  // that an Int holds; its dimensions before are those of operand 0.
   Status check_operand(size_t i, DType dtype, int64_t rank);
   // Result k (of a tuple of `count`, or, with count 1, the result itself) is an array of this
   // element type and of these trailing dimensions, after the batch.
   Status check_results(const std::vector<Shape>& trailing);
 
   [[nodiscard]] int64_t size() const { return has_values() ? size_ : 0; }
-  [[nodiscard]] int64_t rows(size_t i) const;
-  [[nodiscard]] int64_t columns(size_t i) const;  // of a vector: its length
+  [[nodiscard]] Int rows(size_t i) const;
+  [[nodiscard]] Int columns(size_t i) const;  // of a vector: its length
 
   template <class T>
   [[nodiscard]] Matrix<T> matrix(size_t i, int64_t at) const {
@@ -52,7 +51,7 @@ class Batch {
   }
   template <class T>
   void put(size_t k, int64_t at, const std::vector<T>& vector);
-  void put_info(size_t k, int64_t at, int64_t info);
+  void put_info(size_t k, int64_t at, Int info);
 
   [[nodiscard]] Literal finish() &&;
 

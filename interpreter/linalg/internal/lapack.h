@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/interpreter/custom_call.h"
+#include "heddle/hlo/custom_call.h"
 
 namespace heddle::interpreter::linalg {
 
@@ -16,10 +16,7 @@ using LapackFunction = StatusOr<Literal> (*)(CustomCall&, DType);
 // ungqr, syevd and heevd.
 struct LapackRoutine {
   std::string_view name;
-  LapackFunction real = nullptr;
-  LapackFunction complex = nullptr;
-  LapackFunction single = nullptr;          // for f32, where it is not computed in double
-  LapackFunction single_complex = nullptr;  // for c64, likewise
+  LapackFunction s = nullptr, d = nullptr, c = nullptr, z = nullptr;
 };
 
 // Factors and solutions (lapack_factors.cc), eigenvalues and singular values (lapack_values.cc).

@@ -1,23 +1,20 @@
-// Dense matrices for the rules of linear algebra, in the two types that they compute in: double,
-// which serves every real type, and complex<double>. Results are rounded once to the element type.
-//
-// Signs, order and packing are LAPACK's where its users see them: JAX's programs were made with its
-// results. What does not hang on the order of LAPACK's own steps is computed by Eigen
-// (reflectors.cc; products and large triangular systems); the rest is the textbook's loops, written
-// to be read.
+// Dense matrices of LAPACK's four types. The ops cholesky and triangular-solve compute other floats
+// in double.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace heddle::interpreter::linalg {
 
 using Complex = std::complex<double>;
-using SingleComplex = std::complex<float>;  // of the few routines that compute in f32
+using SingleComplex = std::complex<float>;
+using Int = int32_t;  // LAPACK's sizes
 
 inline double conjugate(double x) { return x; }
 inline float conjugate(float x) { return x; }
@@ -31,6 +28,9 @@ inline double imag_of(double) { return 0; }
 inline float imag_of(float) { return 0; }
 inline double imag_of(Complex x) { return x.imag(); }
 inline float imag_of(SingleComplex x) { return x.imag(); }
+
+template <class T>
+using Real = decltype(real_of(T()));
 
 // Column-major: a column is a span.
 template <class T>
@@ -64,13 +64,6 @@ class Matrix {
   [[nodiscard]] const std::vector<T>& values() const { return values_; }
   [[nodiscard]] std::vector<T>& values() { return values_; }
 
-  void swap_columns(int64_t a, int64_t b) {
-    for (int64_t i = 0; i < rows_; ++i) std::swap((*this)(i, a), (*this)(i, b));
-  }
-  void swap_rows(int64_t a, int64_t b) {
-    for (int64_t j = 0; j < columns_; ++j) std::swap((*this)(a, j), (*this)(b, j));
-  }
-
  private:
   int64_t rows_ = 0;
   int64_t columns_ = 0;
@@ -102,22 +95,6 @@ Matrix<T> rows_of(const Matrix<T>& a, int64_t from, int64_t count) {
   return out;
 }
 
-// With its rows and columns in the opposite order.
-template <class T>
-Matrix<T> reversed(Matrix<T> a) {
-  std::ranges::reverse(a.values());
-  return a;
-}
-// With its rows in the opposite order.
-template <class T>
-Matrix<T> rows_reversed(Matrix<T> a) {
-  for (int64_t j = 0; j < a.columns(); ++j) std::ranges::reverse(a.column(j));
-  return a;
-}
-
-template <class T>
-Matrix<T> product(const Matrix<T>& a, const Matrix<T>& b);
-
 // b with a in its upper left corner.
 template <class T, class U>
 Matrix<T> with_corner(Matrix<T> b, const Matrix<U>& a) {
@@ -125,33 +102,31 @@ Matrix<T> with_corner(Matrix<T> b, const Matrix<U>& a) {
   return b;
 }
 
-// The Euclidean norm, without overflow of the squares.
 template <class T>
-double norm_of(std::span<const T> x);
-
-// The largest |re| or |im|; NaN where there is one.
-template <class T>
-double largest_part(const Matrix<T>& a);
-
-template <class T>
-bool all_finite(const Matrix<T>& a);
+bool all_finite(const Matrix<T>& a) {
+  return std::ranges::all_of(a.values(), [](const T& x) {
+    return std::isfinite(real_of(x)) && std::isfinite(imag_of(x));
+  });
+}
 
 // NaN in every element.
 template <class T>
-Matrix<T> all_nan(int64_t rows, int64_t columns);
+void fill_nan(Matrix<T>& a) {
+  std::ranges::fill(a.values(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
+}
 
 // The matrix whose given triangle a has, the other being its mirror image; the diagonal is real.
 template <class T>
-Matrix<T> hermitian(const Matrix<T>& a, bool lower);
-
-// A power of two that brings the largest element of a near 1, so that squares neither overflow nor
-// vanish; 1 where it is near enough.
-template <class T>
-double scale_for(const Matrix<T>& a);
-
-template <class T>
-void scale(Matrix<T>& a, double factor) {
-  for (T& x : a.values()) x *= factor;
+Matrix<T> hermitian(const Matrix<T>& a, bool lower) {
+  Matrix<T> out(a.rows(), a.rows());
+  for (int64_t j = 0; j < a.rows(); ++j) {
+    out(j, j) = real_of(a(j, j));
+    for (int64_t i = j + 1; i < a.rows(); ++i) {
+      out(i, j) = lower ? a(i, j) : conjugate(a(j, i));
+      out(j, i) = conjugate(out(i, j));
+    }
+  }
+  return out;
 }
 
 }  // namespace heddle::interpreter::linalg

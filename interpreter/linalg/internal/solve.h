@@ -1,4 +1,5 @@
-// LU and Cholesky factors, and the solution of triangular and tridiagonal systems.
+// LU and Cholesky factors, and the solution of triangular systems, and of tridiagonal ones that may
+// be singular.
 //
 // In float, double and complex<double>. The order of sums, and where products are fused or a
 // reciprocal is taken, follows LAPACK on a CPU: small real systems get the same bits.
@@ -14,7 +15,7 @@ namespace heddle::interpreter::linalg {
 // diagonal. The pivot is the first element of largest |x| of its column; of complex elements of
 // largest |re| + |im|, as in LAPACK.
 template <class T>
-int lu(Matrix<T>& a, std::vector<int64_t>& pivots);
+int lu(Matrix<T>& a, std::vector<Int>& pivots);
 
 // In place, from one triangle: L with L L^H = a, or, not `lower`, U with U^H U = a; the other
 // triangle is left as it is. Returns 0, or 1 + the position of the first pivot that is not
@@ -38,16 +39,10 @@ struct Triangular {
 template <class T>
 void solve_triangular(const Triangular& form, const Matrix<T>& a, Matrix<T>& b);
 
-// b := x, with the tridiagonal matrix of `below`, `diagonal` and `above` (n-1, n and n-1 elements)
-// times x = b. Gaussian elimination with row swaps: below becomes the second diagonal above of U
-// (its last element unused), diagonal and above the first two. Returns 0, or 1 + the position of
-// the first zero on U's diagonal, where it stops.
-template <class T>
-int solve_tridiagonal(std::span<T> below, std::span<T> diagonal, std::span<T> above, Matrix<T>& b);
-
-// The same for matrices that may be singular, as inverse iteration has them: tiny pivots are moved
-// by an epsilon of U's largest element, so that x is finite. Each row is scaled by its own size
-// where two are compared. All three spans have n elements, below[0] and above[n-1] unused.
+// b := x, with the tridiagonal matrix of `below`, `diagonal` and `above` times x = b. The matrix
+// may be singular, as inverse iteration has them: tiny pivots are moved by an epsilon of U's
+// largest element, so that x is finite. Each row is scaled by its own size where two are compared.
+// All three spans have n elements, below[0] and above[n-1] unused.
 //
 // source   LAPACK's routines lagtf and lagts, and jaxlib's tridiagonal_solve_perturbed
 template <class T>

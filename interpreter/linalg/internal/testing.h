@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/interpreter/internal/testing.h"
+#include "heddle/hlo/evaluation/internal/testing.h"
 #include "heddle/interpreter/linalg/internal/batch.h"
 
 namespace heddle::interpreter::linalg::testing {
@@ -20,6 +20,17 @@ Matrix<T> random_matrix(int64_t rows, int64_t columns, uint32_t seed) {
   for (T& x : out.values()) {
     if constexpr (std::is_same_v<T, double>) x = uniform(engine);
     if constexpr (std::is_same_v<T, Complex>) x = Complex(uniform(engine), uniform(engine));
+  }
+  return out;
+}
+
+template <class T>
+Matrix<T> product(const Matrix<T>& a, const Matrix<T>& b) {
+  Matrix<T> out(a.rows(), b.columns());
+  for (int64_t j = 0; j < b.columns(); ++j) {
+    for (int64_t k = 0; k < a.columns(); ++k) {
+      for (int64_t i = 0; i < a.rows(); ++i) out(i, j) += a(i, k) * b(k, j);
+    }
   }
   return out;
 }
@@ -47,6 +58,16 @@ Matrix<T> diagonal(const std::vector<double>& values, int64_t rows, int64_t colu
   for (size_t i = 0; i < values.size(); ++i)
     out(static_cast<int64_t>(i), static_cast<int64_t>(i)) = values[i];
   return out;
+}
+
+template <class T>
+Matrix<T> triangle(Matrix<T> a, bool lower) {
+  for (int64_t j = 0; j < a.columns(); ++j) {
+    for (int64_t i = 0; i < a.rows(); ++i) {
+      if (lower ? i < j : i > j) a(i, j) = T(0);
+    }
+  }
+  return a;
 }
 
 // The element types of the four letters, and which matrices to compute in.
@@ -100,6 +121,14 @@ inline Literal call(std::string_view target, const std::vector<Literal>& argumen
   auto value = try_call(target, arguments, result, config);
   if (!value.ok()) throw std::runtime_error(base::message_of(value.status()));
   return *std::move(value);
+}
+
+// The letter of a type of matrices.
+template <class T>
+constexpr char kLetter = std::is_same_v<T, double> ? 'd' : 'z';
+template <class T>
+DType dtype_of() {
+  return std::is_same_v<T, double> ? f64 : c128;
 }
 
 // lapack_dpotrf_ffi.

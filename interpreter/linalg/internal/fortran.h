@@ -1,0 +1,114 @@
+// Calls of LAPACK, which is Fortran: every argument is given by its address, and the
+// lengths of letters follow all arguments. Sizes are 32 bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "heddle/interpreter/linalg/internal/matrix.h"
+
+namespace heddle::interpreter::linalg {
+
+using Fortran = void (*)();  // of any arguments
+
+// A routine of four types.
+struct Routine {
+  Fortran s, d, c, z;
+
+  template <class T>
+  [[nodiscard]] Fortran of() const {
+    if constexpr (std::is_same_v<T, float>) return s;
+    if constexpr (std::is_same_v<T, double>) return d;
+    if constexpr (std::is_same_v<T, SingleComplex>) return c;
+    if constexpr (std::is_same_v<T, Complex>) return z;
+  }
+};
+
+#define HEDDLE_ROUTINE(name, real, complex) \
+  extern "C" {                              \
+  void s##real##_();                        \
+  void d##real##_();                        \
+  void c##complex##_();                     \
+  void z##complex##_();                     \
+  }                                         \
+  inline constexpr Routine name = {s##real##_, d##real##_, c##complex##_, z##complex##_};
+HEDDLE_ROUTINE(kGees, gees, gees)
+HEDDLE_ROUTINE(kGeev, geev, geev)
+HEDDLE_ROUTINE(kGehrd, gehrd, gehrd)
+HEDDLE_ROUTINE(kGeqp3, geqp3, geqp3)
+HEDDLE_ROUTINE(kGeqrf, geqrf, geqrf)
+HEDDLE_ROUTINE(kGesdd, gesdd, gesdd)
+HEDDLE_ROUTINE(kGesvd, gesvd, gesvd)
+HEDDLE_ROUTINE(kGtsv, gtsv, gtsv)
+HEDDLE_ROUTINE(kOrgqr, orgqr, ungqr)
+HEDDLE_ROUTINE(kOrmqr, ormqr, unmqr)
+HEDDLE_ROUTINE(kSyevd, syevd, heevd)
+HEDDLE_ROUTINE(kSytrd, sytrd, hetrd)
+#undef HEDDLE_ROUTINE
+
+template <class T>
+auto address_of(T& x) {
+  static_assert(!std::is_same_v<std::remove_const_t<T>, int64_t>, "sizes are Int");
+  if constexpr (requires { x.data(); }) {
+    return x.data();
+  } else if constexpr (requires { x.values(); }) {
+    return x.values().data();
+  } else if constexpr (std::is_pointer_v<T>) {
+    return x;
+  } else {
+    return &x;
+  }
+}
+
+// Letters, sizes and scalars; vectors, spans and matrices; pointers as they are.
+template <class... Arguments>
+void call_fortran(Fortran routine, Arguments&&... arguments) {
+  constexpr size_t kLetters =
+      (size_t{0} + ... + size_t{std::is_same_v<std::remove_cvref_t<Arguments>, char>});
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    using Function = void (*)(decltype(address_of(arguments))..., decltype(I)...);
+    reinterpret_cast<Function>(routine)(address_of(arguments)..., (I * 0 + 1)...);
+  }
+  (std::make_index_sequence<kLetters>());
+}
+
+// From one column to the next; LAPACK takes no 0. Batch has checked sizes (internal/batch.h).
+template <class T>
+Int stride_of(const Matrix<T>& a) {
+  return static_cast<Int>(std::max<int64_t>(a.rows(), 1));
+}
+
+// Workspace of the routines that take some per row or column: as much as their blocks of columns
+// can use.
+template <class T>
+class Workspace {
+ public:
+  explicit Workspace(Int lines)
+      : size_(static_cast<Int>(
+            std::min<int64_t>(int64_t{lines} * 66 + 5000, std::numeric_limits<Int>::max()))),
+        values_(static_cast<size_t>(size_)) {}
+
+  [[nodiscard]] T* data() { return values_.data(); }
+  [[nodiscard]] Int size() const { return size_; }
+
+ private:
+  Int size_;
+  std::vector<T> values_;
+};
+
+// Calls run(work, size) twice: with size -1 the routine says how much workspace it takes.
+template <class T, class Run>
+void with_workspace(const Run& run) {
+  T best{};
+  run(&best, Int{-1});
+  // A size beyond 2^24 may have been rounded down to a float.
+  const double size = std::max(1.0, static_cast<double>(real_of(best)) * (1 + 0x1p-23));
+  std::vector<T> work(static_cast<size_t>(size) + 1);
+  run(work.data(), static_cast<Int>(work.size()));
+}
+
+}  // namespace heddle::interpreter::linalg
