@@ -316,7 +316,7 @@ void NestedShape::enter(size_t length) {
     }
     if (depth == 1) {
       row = std::to_string(path_[0]);
-      first = "0";
+      first.assign(1, '0');  // of text, g++ 12 warns of its own string's copy
     }
     throw Error(invalid_argument("array", ": row ", row, " has ", size, " values; it must have ",
                                  sizes_[depth], " as row ", first),

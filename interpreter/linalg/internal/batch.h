@@ -2,7 +2,7 @@
 // rows and columns, those before count the batch.
 #pragma once
 
-#include "heddle/hlo/custom_call.h"
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/interpreter/linalg/internal/matrix.h"
 
 namespace heddle::interpreter::linalg {

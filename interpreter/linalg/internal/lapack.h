@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/hlo/custom_call.h"
+#include "heddle/interpreter/custom_call.h"
 
 namespace heddle::interpreter::linalg {
 

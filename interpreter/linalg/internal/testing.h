@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/hlo/evaluation/internal/testing.h"
+#include "heddle/interpreter/internal/testing.h"
 #include "heddle/interpreter/linalg/internal/batch.h"
 
 namespace heddle::interpreter::linalg::testing {
