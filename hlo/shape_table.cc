@@ -43,14 +43,14 @@ struct ShapeTable::Shard {
 
 namespace {
 
-constexpr size_t kMaxKeptRank = 8;
+constexpr size_t kMaxPermanentRank = 8;
 constexpr size_t kShards = 64;
 constexpr int kShardShift = 16;
 
 // Shapes that are never freed, by open addressing: at most half full, and nothing ever leaves.
-constexpr size_t kSlots = 2 * ShapeTable::kMostKept;
+constexpr size_t kSlots = 2 * ShapeTable::kMostPermanent;
 constinit std::array<std::atomic<const void*>, kSlots> slots = {};
-constinit std::atomic<size_t> kept_count = 0;
+constinit std::atomic<size_t> permanent_count = 0;
 
 uint64_t mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
@@ -80,7 +80,7 @@ ShapeTable::Shard& ShapeTable::shard_of(uint64_t hash) {
   return shards[(hash >> kShardShift) % kShards];
 }
 
-const Shape::Record* ShapeTable::find_kept(const Key& key) {
+const Shape::Record* ShapeTable::find_permanent(const Key& key) {
   for (size_t at = key.hash % kSlots;; at = (at + 1) % kSlots) {
     const auto* record =
         static_cast<const Shape::Record*>(slots[at].load(std::memory_order_acquire));
@@ -88,12 +88,13 @@ const Shape::Record* ShapeTable::find_kept(const Key& key) {
   }
 }
 
-// Whether there was room. The caller has the lock of the record's shard, so nobody keeps an equal
+// Whether there was room. The caller has the lock of the record's shard, so nobody adds an equal
 // one at the same time.
-bool ShapeTable::keep(const Shape::Record* record) {
-  if (record->dimensions.size() > kMaxKeptRank || !record->elements.empty() ||
-      record->layout.has_value() || kept_count.load(std::memory_order_relaxed) >= kMostKept ||
-      kept_count.fetch_add(1, std::memory_order_relaxed) >= kMostKept) {
+bool ShapeTable::make_permanent(const Shape::Record* record) {
+  if (record->dimensions.size() > kMaxPermanentRank || !record->elements.empty() ||
+      record->layout.has_value() ||
+      permanent_count.load(std::memory_order_relaxed) >= kMostPermanent ||
+      permanent_count.fetch_add(1, std::memory_order_relaxed) >= kMostPermanent) {
     return false;
   }
   for (size_t at = record->table_hash % kSlots;; at = (at + 1) % kSlots) {
@@ -102,7 +103,7 @@ bool ShapeTable::keep(const Shape::Record* record) {
   }
 }
 
-Shape::Record* ShapeTable::make(const Key& key) {
+std::unique_ptr<Shape::Record> ShapeTable::make(const Key& key) {
   const Shape::Parts& parts = key.parts;
   auto record = std::make_unique<Shape::Record>();
   record->dtype = parts.dtype;
@@ -111,35 +112,40 @@ Shape::Record* ShapeTable::make(const Key& key) {
   record->elements.assign(parts.elements.begin(), parts.elements.end());
   if (parts.layout != nullptr) record->layout = base::Box<Layout>(*parts.layout);
   record->table_hash = key.hash;
-  for (int64_t size : parts.dimensions)
-    record->element_count = wrapping_product(record->element_count, size);
-  if (is_array_element(parts.dtype))
-    record->byte_size = wrapping_product(record->element_count, storage_bytes(parts.dtype));
-  bool has_layouts = parts.layout != nullptr;
-  std::vector<Shape> types;
-  for (const Shape& element : parts.elements) {
-    record->byte_size = saturating_add(record->byte_size, element.byte_size());
-    types.push_back(element);
-    types.back().clear_layout();
-    has_layouts |= types.back() != element;
-  }
-  record->type = record.get();
-  if (has_layouts) {
-    record->own_type = Shape({parts.dtype, parts.dynamic, parts.dimensions, types, nullptr});
-    record->type = record->own_type.record_;
-    record->type_hash = record->type->type_hash;
-    return record.release();
-  }
-  base::Hasher hasher;
-  hash_value(hasher, parts.dtype);
-  hash_value(hasher, parts.dynamic);
-  hash_value(hasher, record->dimensions);
-  hash_value(hasher, record->elements);
-  record->type_hash = hasher.digest();
-  return record.release();
+  measure(*record);
+  set_type(*record);
+  return record;
 }
 
-const Shape::Record* ShapeTable::find_counted(const Shard& shard, const Key& key) {
+// Nobody has checked the sizes yet.
+void ShapeTable::measure(Shape::Record& record) {
+  for (int64_t size : record.dimensions)
+    record.element_count = wrapping_product(record.element_count, size);
+  if (is_array_element(record.dtype))
+    record.byte_size = wrapping_product(record.element_count, storage_bytes(record.dtype));
+  for (const Shape& element : record.elements)
+    record.byte_size = saturating_add(record.byte_size, element.byte_size());
+}
+
+void ShapeTable::set_type(Shape::Record& record) {
+  std::vector<Shape> types = record.elements;
+  for (Shape& type : types) type.clear_layout();
+  if (record.layout.has_value() || types != record.elements) {
+    record.own_type = Shape({record.dtype, record.dynamic, record.dimensions, types, nullptr});
+    record.type = record.own_type.record_;
+    record.type_hash = record.type->type_hash;
+    return;
+  }
+  record.type = &record;
+  base::Hasher hasher;
+  hash_value(hasher, record.dtype);
+  hash_value(hasher, record.dynamic);
+  hash_value(hasher, record.dimensions);
+  hash_value(hasher, record.elements);
+  record.type_hash = hasher.digest();
+}
+
+const Shape::Record* ShapeTable::find_in(const Shard& shard, const Key& key) {
   const auto found = shard.counted.find(key);
   if (found == shard.counted.end()) return nullptr;
   (*found)->handles.fetch_add(1, std::memory_order_relaxed);
@@ -148,18 +154,18 @@ const Shape::Record* ShapeTable::find_counted(const Shard& shard, const Key& key
 
 const Shape::Record* ShapeTable::record_of(const Shape::Parts& parts) {
   const Key key{parts, hash_of(parts)};
-  if (const Shape::Record* kept = find_kept(key)) return kept;
+  if (const Shape::Record* found = find_permanent(key)) return found;
   Shard& shard = shard_of(key.hash);
   {
     const std::lock_guard lock(shard.mutex);
-    if (const Shape::Record* counted = find_counted(shard, key)) return counted;
+    if (const Shape::Record* found = find_in(shard, key)) return found;
   }
   // Made and, where another thread was faster, freed without the lock: both touch other shapes.
-  std::unique_ptr<Shape::Record> fresh(make(key));
+  std::unique_ptr<Shape::Record> fresh = make(key);
   const std::lock_guard lock(shard.mutex);
-  if (const Shape::Record* kept = find_kept(key)) return kept;
-  if (const Shape::Record* counted = find_counted(shard, key)) return counted;
-  if (keep(fresh.get())) return fresh.release();
+  if (const Shape::Record* found = find_permanent(key)) return found;
+  if (const Shape::Record* found = find_in(shard, key)) return found;
+  if (make_permanent(fresh.get())) return fresh.release();
   fresh->is_counted = true;
   shard.counted.insert(fresh.get());
   return fresh.release();
@@ -182,7 +188,7 @@ void ShapeTable::drop(const Shape::Record* record) {
   delete record;  // and the handles of its elements
 }
 
-size_t ShapeTable::counted() {
+size_t ShapeTable::counted_shapes() {
   size_t count = 0;
   for (uint64_t i = 0; i < kShards; ++i) {
     Shard& shard = shard_of(i << kShardShift);

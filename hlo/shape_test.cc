@@ -11,7 +11,7 @@
 namespace heddle {
 namespace {
 
-// Never among the shapes that are kept: of too many dimensions.
+// Never a permanent one: it has too many dimensions.
 Shape counted(int64_t size) { return Shape(f32, {1, 1, 1, 1, 1, 1, 1, 1, size}); }
 
 base::Hash128 hash_of(const Shape& shape) {
@@ -121,7 +121,7 @@ TEST(Shape, LayoutsOfElementsAreNoPartOfTheType) {
 }
 
 TEST(Shape, LastHandlesFreeTheRecord) {
-  const size_t before = ShapeTable::counted();
+  const size_t before = ShapeTable::counted_shapes();
   for (int64_t i = 0; i < 100'000; ++i) {
     const Shape shape = counted(i), tuple = Shape::tuple({shape, Shape(f32, {i, 1})});
     Shape laid_out = shape;
@@ -129,21 +129,21 @@ TEST(Shape, LastHandlesFreeTheRecord) {
     ASSERT_EQ(tuple.element(0).dimension(8), i);
     ASSERT_EQ(laid_out.layout().memory_space, 1);
   }
-  EXPECT_EQ(ShapeTable::counted(), before);
+  EXPECT_EQ(ShapeTable::counted_shapes(), before);
 }
 
 TEST(Shape, NestedOnesAreFreedWithTheOutermost) {
-  const size_t before = ShapeTable::counted();
+  const size_t before = ShapeTable::counted_shapes();
   Shape shape = counted(3);
   for (int i = 0; i < 60; ++i) shape = Shape::tuple({shape, shape});
-  EXPECT_EQ(ShapeTable::counted(), before + 61);
+  EXPECT_EQ(ShapeTable::counted_shapes(), before + 61);
   shape = Shape();
-  EXPECT_EQ(ShapeTable::counted(), before);
+  EXPECT_EQ(ShapeTable::counted_shapes(), before);
 }
 
 // Threads that make, copy and drop the same few shapes agree on one record of each.
 TEST(Shape, IsSafeFromThreads) {
-  const size_t before = ShapeTable::counted();
+  const size_t before = ShapeTable::counted_shapes();
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([] {
@@ -156,7 +156,7 @@ TEST(Shape, IsSafeFromThreads) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(ShapeTable::counted(), before);
+  EXPECT_EQ(ShapeTable::counted_shapes(), before);
 }
 
 // Dropped after main(), when other statics of this file are gone.

@@ -1,11 +1,12 @@
 // The table of all shapes in use. Private to hlo/shape.cc and its test.
 //
-// The first kMostKept arrays and tokens of a process, of few dimensions and without a layout, are
-// never freed: what a program computes with is among them, it is found without a lock, and its
+// The first kMostPermanent arrays and tokens of a process, of few dimensions and without a layout,
+// are never freed: what a program computes with is among them, it is found without a lock, and its
 // copies count nothing, so that threads that trace share only what none of them writes. All others
 // are counted, and leave the table with their last handle; a lock guards them, one of many.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "heddle/hlo/shape.h"
@@ -23,14 +24,14 @@ struct Shape::Parts {
 
 class ShapeTable {
  public:
-  static constexpr size_t kMostKept = 4096;
+  static constexpr size_t kMostPermanent = 4096;
 
   // The record of these parts, with a handle of the caller's.
   static const Shape::Record* record_of(const Shape::Parts& parts);
   // Takes back the handle that may be the last.
   static void drop(const Shape::Record* record);
   // How many shapes are counted.
-  static size_t counted();
+  static size_t counted_shapes();
 
  private:
   struct Key;
@@ -38,10 +39,12 @@ class ShapeTable {
   struct Shard;
   static uint64_t hash_of(const Shape::Parts& parts);
   static Shard& shard_of(uint64_t hash);
-  static const Shape::Record* find_kept(const Key& key);
-  static const Shape::Record* find_counted(const Shard& shard, const Key& key);
-  static bool keep(const Shape::Record* record);
-  static Shape::Record* make(const Key& key);
+  static const Shape::Record* find_permanent(const Key& key);
+  static const Shape::Record* find_in(const Shard& shard, const Key& key);
+  static bool make_permanent(const Shape::Record* record);
+  static std::unique_ptr<Shape::Record> make(const Key& key);
+  static void measure(Shape::Record& record);
+  static void set_type(Shape::Record& record);
 };
 
 }  // namespace heddle
