@@ -2,6 +2,7 @@
 // thread-safe: guard it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -36,11 +37,12 @@ class LruMap {
     return nullptr;
   }
 
-  // Makes the entry of this value the most recent, where it is still there.
-  void refresh(uint64_t hash, const Value& value) {
+  // Makes the entry whose value this is the most recent, where it is still there.
+  template <class Is>
+  void refresh(uint64_t hash, Is&& is) {
     auto [from, to] = by_hash_.equal_range(hash);
     for (; from != to; ++from) {
-      if (from->second->value == value) entries_.splice(entries_.begin(), entries_, from->second);
+      if (is(from->second->value)) entries_.splice(entries_.begin(), entries_, from->second);
     }
   }
 
@@ -58,6 +60,15 @@ class LruMap {
     return entries_.front().value;
   }
 
+  // Drops the entry whose value this is, where it is still there.
+  template <class Is>
+  void erase(uint64_t hash, Is&& is, Dropped& dropped) {
+    auto [from, to] = by_hash_.equal_range(hash);
+    for (; from != to; ++from) {
+      if (is(from->second->value)) return drop(from, dropped);
+    }
+  }
+
   void set_capacity(size_t capacity, Dropped& dropped) {
     capacity_ = capacity;
     shrink(dropped);
@@ -71,24 +82,24 @@ class LruMap {
 
  private:
   using Entries = std::list<Entry>;
+  using Index = std::unordered_multimap<uint64_t, typename Entries::iterator>;
 
   void shrink(Dropped& dropped) {
     while (entries_.size() > capacity_ && entries_.size() > 1) {
       auto last = std::prev(entries_.end());
       auto [from, to] = by_hash_.equal_range(last->hash);
-      for (; from != to; ++from) {
-        if (from->second == last) {
-          by_hash_.erase(from);
-          break;
-        }
-      }
-      dropped.entries_.splice(dropped.entries_.end(), entries_, last);
+      drop(std::find_if(from, to, [&](const auto& item) { return item.second == last; }), dropped);
     }
+  }
+
+  void drop(typename Index::iterator item, Dropped& dropped) {
+    dropped.entries_.splice(dropped.entries_.end(), entries_, item->second);
+    by_hash_.erase(item);
   }
 
   size_t capacity_;
   Entries entries_;
-  std::unordered_multimap<uint64_t, typename Entries::iterator> by_hash_;
+  Index by_hash_;
 };
 
 }  // namespace heddle

@@ -61,7 +61,7 @@ void BM_ExecuteTinyDonating(benchmark::State& state) {
 BENCHMARK(BM_ExecuteTinyDonating);
 
 void BM_FindCachedProgram(benchmark::State& state) {
-  const hlo::Module module = tiny_module();
+  const auto module = std::make_shared<const hlo::Module>(tiny_module());
   for (auto _ : state) benchmark::DoNotOptimize(compile_cached(module, default_device()));
 }
 BENCHMARK(BM_FindCachedProgram);

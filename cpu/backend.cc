@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "heddle/base/counters.h"
 #include "heddle/base/settings.h"
+#include "heddle/base/span.h"
 #include "heddle/base/strings.h"
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/inspect.h"
@@ -64,27 +66,28 @@ struct Lowered {
   LoweredProgram program;
 };
 
-StatusOr<Lowered> lowered(const hlo::Module& given) {
-  hlo::Module ordered, expanded;
-  const bool shows_something = hlo::has_debug_calls(given);
-  if (shows_something) {
-    HEDDLE_ASSIGN_OR_RETURN(ordered, transform::with_debug_calls_in_order(given));
+// The pipeline, from the module as it was traced: loops, then ops that are written as others, flat
+// after each rewriting that leaves something to clean.
+StatusOr<Lowered> lowered(const hlo::Module& traced) {
+  const base::Span span(base::Activity::kLower, traced.name);
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module module,
+                          transform::run_pipeline(traced, transform::kLoopPipeline));
+  if (hlo::has_debug_calls(module)) {
+    HEDDLE_ASSIGN_OR_RETURN(module, transform::with_debug_calls_in_order(module));
   }
-  const hlo::Module& module = shows_something ? ordered : given;
   const bool expands = transform::has_lapack(module, is_expanded) && !has_large_matrix(module);
   if (expands) {
-    HEDDLE_ASSIGN_OR_RETURN(expanded, transform::expand_lapack(module, is_expanded));
+    HEDDLE_ASSIGN_OR_RETURN(module, transform::expand_lapack(module, is_expanded));
   }
   const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
-  HEDDLE_ASSIGN_OR_RETURN(
-      out.flat,
-      transform::run_pipeline(widen(expand_random_bits(expands ? expanded : module)), flatten));
+  HEDDLE_ASSIGN_OR_RETURN(out.flat,
+                          transform::run_pipeline(widen(expand_random_bits(module)), flatten));
   if (has_complex(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(split_complex(out.flat), flatten));
   }
   if (auto unrolled = unroll_array_loops(out.flat)) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*std::move(unrolled), flatten));
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unrolled, flatten));
   }
   HEDDLE_ASSIGN_OR_RETURN(out.program, lower(out.flat, host_vector_bytes(), expands));
   return out;
@@ -104,6 +107,7 @@ StatusOr<std::shared_ptr<const Plan>> plan_of(const hlo::Module& module) {
 StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
                                                     const CpuOptions& options,
                                                     StoredProgram& stored) {
+  count(&Counters::lowerings);
   HEDDLE_ASSIGN_OR_RETURN(Lowered lower, lowered(module));
   if (options.profiles_loops) add_loop_clocks(lower.program.plan, lower.program.kernels);
   HEDDLE_ASSIGN_OR_RETURN(JitResult result,
@@ -157,14 +161,15 @@ class CpuBackend final : public runtime::HostBackend {
 
  protected:
   StatusOr<std::shared_ptr<const HostProgram>> prepare(
-      const hlo::Module& module, const runtime::CompileOptions& compile_options) override {
+      const runtime::ModulePtr& traced, const runtime::CompileOptions& compile_options) override {
+    const hlo::Module& module = *traced;
     CpuOptions options = options_;
     for (const auto& [name, value] : compile_options.backend_options)
       options.profiles_loops |= value == kYes;
     StoredProgram stored(module, may_be_stored(options) ? runtime::disk_cache() : nullptr);
     if (std::optional<NativeParts> parts = stored.find()) {
       parts->name = module.name;
-      parts->plan = [module] { return plan_of(module); };
+      parts->plan = [traced] { return plan_of(*traced); };
       ++native_count;
       return make_native(*std::move(parts), module);
     }
@@ -182,7 +187,7 @@ class CpuBackend final : public runtime::HostBackend {
                                              {{"before.hlo", transform::text_of_dump(module)},
                                               {"why", base::message_of(program.status()) + "\n"}}));
     }
-    return evaluator_(module);
+    return evaluator_(traced);
   }
 
   Status check_options(const hlo::Module& module,

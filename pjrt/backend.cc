@@ -28,6 +28,7 @@
 #include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/host_memory.h"
 #include "heddle/runtime/transfer.h"
+#include "heddle/transform/lower.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -35,6 +36,7 @@ namespace {
 using runtime::BackendOption;
 using runtime::BufferPtr;
 using runtime::Device;
+using runtime::ModulePtr;
 
 // XLA's CPU takes max(NaN, x) for x unless it is told otherwise; JAX always tells it.
 constexpr std::string_view kFastMinMax = "xla_cpu_enable_fast_min_max";
@@ -115,10 +117,11 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     return is_portable(merged(options_, options.backend_options));
   }
 
-  StatusOr<std::shared_ptr<runtime::Executable>> load_module(const hlo::Module& module,
+  StatusOr<std::shared_ptr<runtime::Executable>> load_module(const ModulePtr& traced,
                                                              const runtime::CompileOptions& options,
                                                              Device& device,
                                                              std::string_view serialized) override {
+    const hlo::Module& module = *traced;
     HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
     if (!record_->dtypes.empty())  // the bytes may be of a time when it said otherwise
       HEDDLE_RETURN_IF_ERROR(prepared_for(*client_, *record_, module, {}).status());
@@ -126,7 +129,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     HEDDLE_RETURN_IF_ERROR(with_host_calls(module, client_).status());
     HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded,
                             Loaded::deserialize(client_, serialized, results_of(module)));
-    HEDDLE_ASSIGN_OR_RETURN(auto compile, compiler_of(module, options, device));
+    HEDDLE_ASSIGN_OR_RETURN(auto compile, compiler_of(traced, options, device));
     return std::make_shared<PjrtExecutable>(
         module, device, client_, std::move(loaded), std::move(compile),
         program_hash(module, options, device), how_of(options, device));
@@ -134,13 +137,12 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
 
  protected:
   StatusOr<std::shared_ptr<runtime::Executable>> compile_module(
-      const hlo::Module& module, const runtime::CompileOptions& options, Device& device) override {
-    HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
+      const ModulePtr& module, const runtime::CompileOptions& options, Device& device) override {
     HEDDLE_ASSIGN_OR_RETURN(auto compile, compiler_of(module, options, device));
     HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const Loaded> loaded, compile({}));
     return std::make_shared<PjrtExecutable>(
-        module, device, client_, std::move(loaded), std::move(compile),
-        program_hash(module, options, device), how_of(options, device));
+        *module, device, client_, std::move(loaded), std::move(compile),
+        program_hash(*module, options, device), how_of(options, device));
   }
 
   StatusOr<std::shared_ptr<runtime::SpmdExecutable>> compile_for_grid(
@@ -204,16 +206,22 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
             .execute_device = compiles_portable(options) ? device_of(device).handle : nullptr};
   }
 
-  StatusOr<PjrtExecutable::Compile> compiler_of(const hlo::Module& module,
+  // The function lowers the module when it is called first. Its caller holds a lock.
+  StatusOr<PjrtExecutable::Compile> compiler_of(const ModulePtr& traced,
                                                 const runtime::CompileOptions& options,
                                                 const Device& device) const {
     HEDDLE_ASSIGN_OR_RETURN(std::vector<BackendOption> checked,
-                            checked_options(module, options, 1));
-    return [client = client_, record = record_, defaults = defaults_, module, build = build(),
-            id = device_of(device).id, checked = std::move(checked)](
-               const std::vector<int>& donated) -> StatusOr<std::shared_ptr<const Loaded>> {
-      HEDDLE_ASSIGN_OR_RETURN(const auto all, resolved(module, checked, *defaults));
-      return compile_for(client, *record, build, module, compile_options(id, all), donated);
+                            checked_options(*traced, options, 1));
+    return [client = client_, record = record_, defaults = defaults_, traced, lowered = ModulePtr(),
+            build = build(), id = device_of(device).id, checked = std::move(checked)](
+               const std::vector<int>& donated) mutable -> StatusOr<std::shared_ptr<const Loaded>> {
+      HEDDLE_ASSIGN_OR_RETURN(const auto all, resolved(*traced, checked, *defaults));
+      if (lowered == nullptr) {
+        count(&Counters::lowerings);
+        HEDDLE_ASSIGN_OR_RETURN(hlo::Module plain, transform::lower(*traced));
+        lowered = std::make_shared<const hlo::Module>(std::move(plain));
+      }
+      return compile_for(client, *record, build, *lowered, compile_options(id, all), donated);
     };
   }
 
@@ -228,8 +236,8 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                                             const hlo::Module& module,
                                             const std::vector<int>& donated) {
     HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, fitted(module, record));
-    HEDDLE_ASSIGN_OR_RETURN(out,
-                            prepare(out, client.api()->minor(), donated, expansions_of(record)));
+    HEDDLE_ASSIGN_OR_RETURN(
+        out, prepare(std::move(out), client.api()->minor(), donated, expansions_of(record)));
     HEDDLE_RETURN_IF_ERROR(check_written(out, record));
     drop_shardings(out);
     return out;

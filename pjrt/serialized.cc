@@ -144,7 +144,8 @@ StatusOr<std::shared_ptr<runtime::Executable>> load(std::string_view bytes,
   const Header here = header_of(*backend, device, backend->compiles_portable(options),
                                 backend->program_hash(module, options, device));
   HEDDLE_ASSIGN_OR_RETURN(const std::string_view payload, payload_for(bytes, here, module.name));
-  return backend->load_module(module, options, device, payload);
+  return backend->load_module(std::make_shared<const hlo::Module>(module), options, device,
+                              payload);
 }
 
 }  // namespace heddle::pjrt

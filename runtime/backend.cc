@@ -6,10 +6,11 @@
 #include "heddle/base/counters.h"
 #include "heddle/base/span.h"
 #include "heddle/base/strings.h"
-#include "heddle/hlo/module.h"
+#include "heddle/hlo/verify.h"
 #include "heddle/runtime/internal/admission.h"
 #include "heddle/runtime/internal/memory.h"
 #include "heddle/runtime/mesh.h"
+#include "heddle/transform/expand_checks.h"
 
 namespace heddle::runtime {
 namespace {
@@ -26,10 +27,10 @@ class GoneBackend final : public Backend {
   std::string version() const override { return "gone"; }
 
  private:
-  StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
+  StatusOr<std::shared_ptr<Executable>> compile_module(const ModulePtr& module,
                                                        const CompileOptions& /*options*/,
                                                        Device& device) override {
-    return gone_error(base::cat("compile ", module.name), device);
+    return gone_error(base::cat("compile ", module->name), device);
   }
   StatusOr<BufferPtr> copy_to_device(Device& device, const void* /*data*/,
                                      const Shape& /*shape*/) override {
@@ -271,9 +272,27 @@ Device& Backend::add_device(std::string kind) {
   return *devices_.back();
 }
 
-StatusOr<std::shared_ptr<Executable>> Backend::compile(const hlo::Module& module,
+namespace {
+
+// The module, with its checks as a part of it.
+StatusOr<ModulePtr> with_checks(const ModulePtr& module, bool all) {
+  if (!all && !transform::has_checks(*module)) return module;
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module expanded, transform::expand_checks(*module, all));
+  return std::make_shared<const hlo::Module>(std::move(expanded));
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<Executable>> Backend::compile(hlo::Module module,
                                                        const CompileOptions& options,
                                                        Device& device) {
+  return compile(std::make_shared<const hlo::Module>(std::move(module)), options, device);
+}
+
+StatusOr<std::shared_ptr<Executable>> Backend::compile(const ModulePtr& given,
+                                                       const CompileOptions& options,
+                                                       Device& device) {
+  const hlo::Module& module = *given;
   if (device.is_gone()) return gone_error(base::cat("compile ", module.name), device);
   if (&device.backend() != this) {
     return base::invalid_argument("compile ", module.name, ": device ", device.name(),
@@ -281,8 +300,15 @@ StatusOr<std::shared_ptr<Executable>> Backend::compile(const hlo::Module& module
                                   "; compile with the device's own backend");
   }
   const base::Span span(base::Activity::kCompile, module.name);
-  StatusOr<std::shared_ptr<Executable>> executable = within_memory(
-      [&] { return compile_module(module, options, device); }, "compile ", module.name, ":");
+  CompileOptions of_backend = options;
+  of_backend.check_nans = false;  // its checks are in the module
+  const auto made = [&]() -> StatusOr<std::shared_ptr<Executable>> {
+    HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
+    HEDDLE_ASSIGN_OR_RETURN(const ModulePtr whole, with_checks(given, options.check_nans));
+    return compile_module(whole, of_backend, device);
+  };
+  StatusOr<std::shared_ptr<Executable>> executable =
+      within_memory(made, "compile ", module.name, ":");
   if (executable.ok() && !(*executable)->is_from_disk()) count(&Counters::compiles);
   return executable;
 }

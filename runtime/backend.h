@@ -34,6 +34,9 @@ struct Module;  // heddle/hlo/module.h
 
 namespace heddle::runtime {
 
+// A module on its way to the machine: nothing changes it, and all who keep it share it.
+using ModulePtr = std::shared_ptr<const hlo::Module>;
+
 class Backend;
 class Buffer;
 class Device;
@@ -180,9 +183,8 @@ struct CompileOptions {
   // Of traced programs: every float that an operation gives is looked at, and the first NaN is the
   // run's error: which operation, which step of which loop, which line. Slow.
   bool check_nans = false;
-  static constexpr auto kFields =
-      fields(field("backend_options", &CompileOptions::backend_options),
-             field("check_nans", &CompileOptions::check_nans));
+  static constexpr auto kFields = fields(field("backend_options", &CompileOptions::backend_options),
+                                         field("check_nans", &CompileOptions::check_nans));
   friend bool operator==(const CompileOptions&, const CompileOptions&) = default;
 };
 
@@ -297,13 +299,18 @@ class Backend {
   [[nodiscard]] virtual std::string version() const = 0;  // for people: `heddle info`
   [[nodiscard]] const std::vector<std::shared_ptr<Device>>& devices() const { return devices_; }
 
-  // Compiles a module of stage hlo or traced, as far as the backend reads it. Counted in
-  // `compiles`; nothing is kept in memory here (runtime/program_cache.h). What a disk cache holds
+  // Compiles a module as it was traced, scans included: how it becomes what the device runs is
+  // the backend's own. The checks of a program mean the same everywhere, and are written out here
+  // (transform/expand_checks.h). Counted in `compiles`, and in `lowerings` where the backend runs
+  // its passes; nothing is kept in memory here (runtime/program_cache.h). What a disk cache holds
   // (runtime/disk_cache.h) is read instead, and not counted.
   //
   // errors   InvalidArgument for an illegal module, a foreign device or an option that the backend
   //          does not know; Unimplemented for an op that it has not
-  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(const hlo::Module& module,
+  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(const ModulePtr& module,
+                                                              const CompileOptions& options,
+                                                              Device& device);
+  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(hlo::Module module,
                                                               const CompileOptions& options,
                                                               Device& device);
 
@@ -311,8 +318,9 @@ class Backend {
   explicit Backend(std::string name) : name_(std::move(name)) {}
   Device& add_device(std::string kind);
 
+  // compile(), of a legal module for a device of this backend, without checks.
   [[nodiscard]] virtual StatusOr<std::shared_ptr<Executable>> compile_module(
-      const hlo::Module& module, const CompileOptions& options, Device& device) = 0;
+      const ModulePtr& module, const CompileOptions& options, Device& device) = 0;
 
  private:
   // The raw copies. Private, and called by runtime/transfer.cc alone, so that no byte passes

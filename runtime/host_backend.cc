@@ -254,13 +254,13 @@ void HostBackend::use_direct_kernels(const DirectKernels& kernels) {
   for (const auto& device : devices()) device->set_direct_kernels(&kernels);
 }
 
-StatusOr<std::shared_ptr<Executable>> HostBackend::compile_module(const hlo::Module& module,
+StatusOr<std::shared_ptr<Executable>> HostBackend::compile_module(const ModulePtr& module,
                                                                   const CompileOptions& options,
                                                                   Device& device) {
-  HEDDLE_RETURN_IF_ERROR(check_options(module, options));
+  HEDDLE_RETURN_IF_ERROR(check_options(*module, options));
   HEDDLE_ASSIGN_OR_RETURN(auto program, prepare(module, options));
   WorkQueue* queue = queues_.empty() ? nullptr : queues_[static_cast<size_t>(device.id())].get();
-  return std::make_shared<HostExecutable>(module, std::move(program), device, queue);
+  return std::make_shared<HostExecutable>(*module, std::move(program), device, queue);
 }
 
 // Devices of one program are the evaluator's: it knows what a partition computes.

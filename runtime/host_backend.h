@@ -58,15 +58,15 @@ class HostBackend : public Backend, public SpmdBackend {
   // where runs are asynchronous: an operand may be pending. `kernels` is of static storage.
   void use_direct_kernels(const DirectKernels& kernels);
 
-  // errors: as Backend::compile()
+  // From the module as it was traced. errors: as Backend::compile()
   [[nodiscard]] virtual StatusOr<std::shared_ptr<const HostProgram>> prepare(
-      const hlo::Module& module, const CompileOptions& options) = 0;
+      const ModulePtr& module, const CompileOptions& options) = 0;
   // Checks CompileOptions::backend_options. Unless overridden, there are none.
   // errors: InvalidArgument that names the option
   [[nodiscard]] virtual Status check_options(const hlo::Module& module,
                                              const CompileOptions& options) const;
 
-  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
+  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_module(const ModulePtr& module,
                                                                      const CompileOptions& options,
                                                                      Device& device) final;
   [[nodiscard]] StatusOr<std::shared_ptr<SpmdExecutable>> compile_for_grid(

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <atomic>
 
+#include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
 #include "heddle/hlo/evaluate.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/runtime/host_backend.h"
 #include "heddle/runtime/internal/memory.h"
+#include "heddle/transform/lower.h"
 
 namespace heddle::runtime {
 namespace {
@@ -88,8 +90,9 @@ class FlatEvaluator final : public HostProgram {
 PrepareProgram programs(std::function<Status()> before_run, uint64_t seed) {
   auto next_seed = std::make_shared<std::atomic<uint64_t>>(seed);
   return [before_run = std::move(before_run),
-          next_seed](const hlo::Module& module) -> StatusOr<std::shared_ptr<const HostProgram>> {
-    HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(module));
+          next_seed](const ModulePtr& module) -> StatusOr<std::shared_ptr<const HostProgram>> {
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, transform::lower(*module));
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Evaluator evaluator, hlo::Evaluator::prepare(std::move(lowered)));
     return std::make_shared<FlatEvaluator>(std::move(evaluator), before_run, next_seed);
   };
 }
@@ -104,8 +107,9 @@ class Interpreter final : public HostBackend {
   std::string version() const override { return "reference evaluator, single-threaded, IEEE"; }
 
  protected:
-  StatusOr<std::shared_ptr<const HostProgram>> prepare(const hlo::Module& module,
+  StatusOr<std::shared_ptr<const HostProgram>> prepare(const ModulePtr& module,
                                                        const CompileOptions& /*options*/) override {
+    count(&Counters::lowerings);
     return programs_(module);
   }
 

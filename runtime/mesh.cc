@@ -5,10 +5,12 @@
 #include <mutex>
 #include <typeinfo>
 
+#include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
 #include "heddle/runtime/internal/mesh_executable.h"
 #include "heddle/runtime/internal/mesh_transfer.h"
 #include "heddle/runtime/transfer.h"
+#include "heddle/transform/lower.h"
 
 namespace heddle::runtime {
 namespace {
@@ -33,10 +35,13 @@ class MeshBackend final : public Backend {
   const std::vector<Device*>& parts() const { return parts_; }
 
  protected:
-  StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
+  StatusOr<std::shared_ptr<Executable>> compile_module(const ModulePtr& module,
                                                        const CompileOptions& options,
                                                        Device& device) override {
-    return MeshExecutable::compile(module, options, device);
+    // Here and not in the backend of the parts: what a loop says of layouts is read from the whiles.
+    count(&Counters::lowerings);
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, transform::lower(*module));
+    return MeshExecutable::compile(std::move(lowered), options, device);
   }
 
  private:

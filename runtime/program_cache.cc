@@ -1,113 +1,98 @@
 #include "heddle/runtime/program_cache.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <optional>
+#include <utility>
+
+#include "heddle/transform/canonical.h"
 
 namespace heddle::runtime {
 
-// One program, from the moment that a thread sets out to compile it.
-struct ProgramCache::Entry {
-  base::Hash128 hash;
-  hlo::Module module;
-  uint64_t device_serial;
-  CompileOptions options;
-
-  std::mutex mutex;
-  std::condition_variable done;
-  std::optional<StatusOr<std::shared_ptr<Executable>>> result;
-
-  void set(StatusOr<std::shared_ptr<Executable>> value) {
-    std::scoped_lock lock(mutex);
-    result = std::move(value);
-    done.notify_all();
-  }
-  StatusOr<std::shared_ptr<Executable>> wait() {
-    std::unique_lock lock(mutex);
-    done.wait(lock, [this] { return result.has_value(); });
-    return *result;
-  }
-};
+std::shared_ptr<Executable> ProgramHandle::get() const {
+  std::shared_ptr<Executable> executable = executable_.lock();
+  if (executable == nullptr) return nullptr;
+  constexpr uint32_t kRefresh = 64;
+  std::atomic_ref hits(hits_);
+  const uint32_t now = hits.load(std::memory_order_relaxed) + 1;
+  hits.store(now, std::memory_order_relaxed);
+  if (now % kRefresh == 0) program_cache().used_again(hash_, executable);
+  return executable;
+}
 
 ProgramCache::ProgramCache(size_t capacity, Hash hash)
-    : hash_(hash), capacity_(std::max<size_t>(capacity, 1)) {}
-ProgramCache::~ProgramCache() = default;
+    : hash_(hash), entries_(std::max<size_t>(capacity, 1)) {}
 
-StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(const hlo::Module& lowered,
-                                                            Device& device,
-                                                            const CompileOptions& options) {
-  const base::Hash128 hash = hash_(lowered);
+std::pair<ProgramCache::EntryPtr, bool> ProgramCache::find_or_add(uint64_t hash, Key key) {
+  Entries::Dropped dropped;
+  std::scoped_lock lock(mutex_);
+  EntryPtr* found = entries_.find(hash, [&](const Key& other) {
+    return other.device == key.device && other.options == key.options &&
+           hlo::equal(other.canonical, key.canonical);
+  });
+  if (found != nullptr) return {*found, false};
+  return {entries_.insert(hash, std::move(key), std::make_shared<Entry>(), dropped), true};
+}
+
+ProgramCache::Result ProgramCache::wait(const Entry& entry) {
   std::unique_lock lock(mutex_);
-  if (auto it = find(hash, lowered, device, options); it != entries_.end()) {
-    entries_.splice(entries_.begin(), entries_, it);
-    std::shared_ptr<Entry> entry = *it;
-    lock.unlock();
-    return entry->wait();
-  }
-  auto entry = std::make_shared<Entry>();
-  entry->hash = hash;
-  entry->module = lowered;
-  entry->device_serial = device.serial();
-  entry->options = options;
-  entries_.push_front(entry);
-  by_hash_.emplace(hash, entries_.begin());
-  shrink_to_capacity();
-  lock.unlock();
+  done_.wait(lock, [&] { return entry.result.has_value(); });
+  return *entry.result;
+}
 
-  try {
-    StatusOr<std::shared_ptr<Executable>> result =
-        device.backend().compile(lowered, options, device);
-    if (!result.ok()) forget(*entry);
-    entry->set(result);
+void ProgramCache::set(uint64_t hash, const EntryPtr& entry, Result result) {
+  Entries::Dropped dropped;
+  std::scoped_lock lock(mutex_);
+  if (!result.ok())
+    entries_.erase(
+        hash, [&](const EntryPtr& it) { return it == entry; }, dropped);
+  entry->result = std::move(result);
+  done_.notify_all();
+}
+
+StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(const ModulePtr& traced, Device& device,
+                                                            const CompileOptions& options,
+                                                            ProgramHandle* handle) {
+  Key key{transform::canonicalize(*traced), device.serial(), options};
+  const uint64_t hash = hash_.load(std::memory_order_relaxed)(key.canonical).low;
+  const auto [entry, is_new] = find_or_add(hash, std::move(key));
+  const auto hand_on = [&](Result result) {
+    if (handle != nullptr && result.ok()) *handle = {*result, hash};
     return result;
+  };
+  if (!is_new) return hand_on(wait(*entry));
+  try {
+    Result result = device.backend().compile(traced, options, device);
+    set(hash, entry, result);
+    return hand_on(std::move(result));
   } catch (...) {  // a backend of the user's own; others may wait for the program
-    forget(*entry);
-    entry->set(base::internal_error(
-        "compile ", lowered.name, ": backend ", device.backend().name(),
-        " threw an exception in another thread; a backend must return errors"));
+    set(hash, entry,
+        base::internal_error(
+            "compile ", traced->name, ": backend ", device.backend().name(),
+            " threw an exception in another thread; a backend must return errors"));
     throw;
   }
 }
 
-void ProgramCache::forget(const Entry& entry) {
+StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(hlo::Module traced, Device& device,
+                                                            const CompileOptions& options) {
+  return compile(std::make_shared<const hlo::Module>(std::move(traced)), device, options);
+}
+
+void ProgramCache::used_again(uint64_t hash, const std::shared_ptr<Executable>& executable) {
   std::scoped_lock lock(mutex_);
-  auto is_it = [&](const std::shared_ptr<Entry>& other) { return other.get() == &entry; };
-  if (auto it = std::ranges::find_if(entries_, is_it); it != entries_.end()) erase(it);
-}
-
-ProgramCache::Entries::iterator ProgramCache::find(const base::Hash128& hash,
-                                                   const hlo::Module& module, const Device& device,
-                                                   const CompileOptions& options) {
-  auto [first, last] = by_hash_.equal_range(hash);
-  for (auto it = first; it != last; ++it) {
-    const Entry& entry = **it->second;
-    if (entry.device_serial == device.serial() && entry.options == options &&
-        hlo::equal(entry.module, module)) {
-      return it->second;
-    }
-  }
-  return entries_.end();
-}
-
-void ProgramCache::shrink_to_capacity() {
-  while (entries_.size() > capacity_) erase(std::prev(entries_.end()));
-}
-
-void ProgramCache::erase(Entries::iterator entry) {
-  auto [first, last] = by_hash_.equal_range((*entry)->hash);
-  by_hash_.erase(std::find_if(first, last, [&](const auto& item) { return item.second == entry; }));
-  entries_.erase(entry);
+  entries_.refresh(hash, [&](const EntryPtr& entry) {
+    return entry->result.has_value() && entry->result->ok() && **entry->result == executable;
+  });
 }
 
 void ProgramCache::set_capacity(size_t capacity) {
+  Entries::Dropped dropped;
   std::scoped_lock lock(mutex_);
-  capacity_ = std::max<size_t>(capacity, 1);
-  shrink_to_capacity();
+  entries_.set_capacity(std::max<size_t>(capacity, 1), dropped);
 }
 
 size_t ProgramCache::capacity() const {
   std::scoped_lock lock(mutex_);
-  return capacity_;
+  return entries_.capacity();
 }
 
 size_t ProgramCache::size() const {
@@ -116,9 +101,9 @@ size_t ProgramCache::size() const {
 }
 
 void ProgramCache::clear() {
+  Entries::Dropped dropped;
   std::scoped_lock lock(mutex_);
-  by_hash_.clear();
-  entries_.clear();
+  entries_.clear(dropped);
 }
 
 ProgramCache& program_cache() {
@@ -126,9 +111,15 @@ ProgramCache& program_cache() {
   return instance;
 }
 
-StatusOr<std::shared_ptr<Executable>> compile_cached(const hlo::Module& lowered, Device& device,
+StatusOr<std::shared_ptr<Executable>> compile_cached(const ModulePtr& traced, Device& device,
+                                                     const CompileOptions& options,
+                                                     ProgramHandle* handle) {
+  return program_cache().compile(traced, device, options, handle);
+}
+
+StatusOr<std::shared_ptr<Executable>> compile_cached(hlo::Module traced, Device& device,
                                                      const CompileOptions& options) {
-  return program_cache().compile(lowered, device, options);
+  return program_cache().compile(std::move(traced), device, options);
 }
 
 }  // namespace heddle::runtime

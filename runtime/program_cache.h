@@ -1,22 +1,44 @@
 // ProgramCache: compiled programs by what they compute. Equal modules share one executable, whoever
 // traced them.
 //
-// The key is a hash and then full equality of the module (names, lines and metadata count not), the
-// device and the options, so a collision costs a comparison and never gives a wrong program.
+// The key is the canonical form of the module as it was traced (transform/canonical.h: names, lines
+// and metadata count not), the device and the options: found by a hash, and then compared in full,
+// so that a collision costs a comparison and never gives a wrong program. It is the one place where
+// executables are kept; who wants one again without a lookup keeps a ProgramHandle.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
-#include <list>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
+#include <optional>
 
 #include "heddle/base/hash.h"
+#include "heddle/base/lru.h"
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
 #include "heddle/runtime/backend.h"
 
 namespace heddle::runtime {
+
+// A program of the process's cache, which alone keeps it alive. A hit takes no lock and looks
+// nothing up; every 64th tells the cache that the program is in use. Copies may be read by several
+// threads at once.
+class ProgramHandle {
+ public:
+  ProgramHandle() = default;  // of nothing
+  ProgramHandle(const std::shared_ptr<Executable>& executable, uint64_t hash)
+      : executable_(executable), hash_(hash) {}
+
+  // The program; null where the cache has let go of it.
+  [[nodiscard]] std::shared_ptr<Executable> get() const;
+
+ private:
+  std::weak_ptr<Executable> executable_;
+  uint64_t hash_ = 0;          // of its entry
+  mutable uint32_t hits_ = 0;  // about: threads may lose each other's
+};
 
 // Safe from any thread. Threads that ask for the same program at once compile it once: one
 // compiles, the others wait for it.
@@ -25,18 +47,22 @@ class ProgramCache {
   using Hash = base::Hash128 (*)(const hlo::Module&);
   static constexpr size_t kDefaultCapacity = 1024;  // programs
 
-  // `hash` may be worse than hlo::hash_of: tests force collisions with it.
   explicit ProgramCache(size_t capacity = kDefaultCapacity, Hash hash = &hlo::hash_of);
-  ~ProgramCache();
 
-  // Returns the executable for `lowered`, compiling it where it is not held. Errors are not held:
-  // the next call tries again.
+  // Returns the executable of a legal module as it was traced, compiling it where it is not held.
+  // Errors are not held: the next call tries again. `handle`: gets the program.
   //
   // errors   those of Backend::compile()
-  // cost     a hit: one hash and one comparison, linear in the module
-  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(const hlo::Module& lowered,
+  // cost     a hit: the canonical form, one hash and one comparison, linear in the module
+  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(const ModulePtr& traced,
                                                               Device& device,
+                                                              const CompileOptions& options = {},
+                                                              ProgramHandle* handle = nullptr);
+  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(hlo::Module traced, Device& device,
                                                               const CompileOptions& options = {});
+
+  // The program ran again and was not asked for: it is the last to go.
+  void used_again(uint64_t hash, const std::shared_ptr<Executable>& executable);
 
   // The most programs held, at least 1. The least recently used go first, as soon as there are
   // more; those that callers hold live on.
@@ -45,23 +71,32 @@ class ProgramCache {
   [[nodiscard]] size_t size() const;
   void clear();
 
+  // `hash` may be worse than hlo::hash_of: tests force collisions with it.
+  void set_hash_for_testing(Hash hash) { hash_ = hash; }
+
  private:
-  struct Entry;
-  using Entries = std::list<std::shared_ptr<Entry>>;
+  using Result = StatusOr<std::shared_ptr<Executable>>;
+  struct Key {
+    hlo::Module canonical;
+    uint64_t device;  // serial number: an address may be used again
+    CompileOptions options;
+  };
+  // From the moment that a thread sets out to compile it.
+  struct Entry {
+    std::optional<Result> result;  // guarded by mutex_
+  };
+  using EntryPtr = std::shared_ptr<Entry>;
+  using Entries = LruMap<Key, EntryPtr>;
 
-  void forget(const Entry& entry);
+  // The entry, and whether it is new, for the caller to compile.
+  std::pair<EntryPtr, bool> find_or_add(uint64_t hash, Key key);
+  Result wait(const Entry& entry);
+  void set(uint64_t hash, const EntryPtr& entry, Result result);
 
-  // All with mutex_ held.
-  Entries::iterator find(const base::Hash128& hash, const hlo::Module& module, const Device& device,
-                         const CompileOptions& options);
-  void shrink_to_capacity();
-  void erase(Entries::iterator entry);
-
-  const Hash hash_;
+  std::atomic<Hash> hash_;
   mutable std::mutex mutex_;
-  size_t capacity_;
-  Entries entries_;  // most recently used first
-  std::unordered_multimap<base::Hash128, Entries::iterator, base::HashOfHash> by_hash_;
+  std::condition_variable done_;  // a result of any entry is there
+  Entries entries_;
 };
 
 // The process's cache: what compile_cached() uses. It lives as long as the process; an unregistered
@@ -70,6 +105,9 @@ class ProgramCache {
 
 // program_cache().compile().
 [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_cached(
-    const hlo::Module& lowered, Device& device, const CompileOptions& options = {});
+    const ModulePtr& traced, Device& device, const CompileOptions& options = {},
+    ProgramHandle* handle = nullptr);
+[[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_cached(
+    hlo::Module traced, Device& device, const CompileOptions& options = {});
 
 }  // namespace heddle::runtime

@@ -79,11 +79,11 @@ class HollowBackend final : public Backend {
     void release() override { forget_bytes(); }
   };
 
-  StatusOr<std::shared_ptr<Executable>> compile_module(const hlo::Module& module,
+  StatusOr<std::shared_ptr<Executable>> compile_module(const ModulePtr& module,
                                                        const CompileOptions&,
                                                        Device& device) override {
     if (on_compile_) HEDDLE_RETURN_IF_ERROR(on_compile_());
-    return std::make_shared<Hollow>(module, device);
+    return std::make_shared<Hollow>(*module, device);
   }
   StatusOr<BufferPtr> copy_to_device(Device& device, const void*, const Shape& shape) override {
     if (shape.byte_size() >= 1 << 30) throw std::bad_alloc();

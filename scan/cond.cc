@@ -29,9 +29,7 @@ struct ReadyConditional {
   size_t operands;
   Shape chooser;
   uint64_t device;  // serial number
-  std::weak_ptr<runtime::Executable> executable;
-  uint64_t hash;              // of the program there
-  mutable uint32_t hits = 0;  // of this thread, which alone has the entry
+  runtime::ProgramHandle program;
 };
 using ReadyConditionals = trace_internal::LastOfPlace<ReadyConditional>;
 
@@ -133,18 +131,13 @@ class Branches {
                                                     bodies_.back()->fragment.get(), {});
     const auto last = table ? table->all_at(place) : nullptr;
     if (last && fits(*last->front(), device, chooser)) {
-      const ReadyConditional& ready = *last->front();
-      if (ExecutablePtr executable = ready.executable.lock()) {
-        constexpr uint32_t kRefresh = 64;  // the cache of programs lets go of what is not used
-        if (++ready.hits % kRefresh == 0) trace_internal::used_again(ready.hash, executable);
-        return executable;
-      }
+      if (ExecutablePtr executable = last->front()->program.get()) return executable;
     }
-    uint64_t hash = 0;
-    ExecutablePtr executable = make(device, chooser, to_index, &hash);
+    runtime::ProgramHandle handle;
+    ExecutablePtr executable = make(device, chooser, to_index, &handle);
     if (table) {
       ReadyConditional ready{
-          {}, operands_.leaves.size(), chooser.shape(), device.serial(), executable, hash};
+          {}, operands_.leaves.size(), chooser.shape(), device.serial(), std::move(handle)};
       for (const BodyPtr& body : bodies_) ready.branches.push_back(body->fragment);
       table->keep(place, std::move(ready));
     }
@@ -171,7 +164,7 @@ class Branches {
 
   // Traced on parameters of its own: two values that are one tensor now may be two the next time.
   [[nodiscard]] ExecutablePtr make(runtime::Device& device, const Tensor& chooser, ToIndex to_index,
-                                   uint64_t* hash) const {
+                                   runtime::ProgramHandle* handle) const {
     trace_internal::Recorder recorder(what_, at_);
     const auto parameter = [&](const Tensor& like) {
       return recorder.parameter(like.shape(), at_, like.node()->number ? nullptr : &like);
@@ -187,8 +180,9 @@ class Branches {
     for (const BodyPtr& body : bodies_) captures.push_back(parameters(body->captures));
     const std::vector<std::span<const Tensor>> spans(captures.begin(), captures.end());
     const std::vector<Tensor> results = emit_conditional(to_index(chosen), leaves, spans);
-    const trace_internal::Traced traced = recorder.finish(results, what_, at_);
-    return value_or_throw(trace_internal::executable_for(traced.module, device, {}, hash), at_);
+    trace_internal::Traced traced = recorder.finish(results, what_, at_);
+    return value_or_throw(trace_internal::executable_for(std::move(traced.module), device, handle),
+                          at_);
   }
 
   [[nodiscard]] std::string name_of(size_t branch) const {

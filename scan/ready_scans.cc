@@ -68,7 +68,11 @@ void keep_ready_scan(const ReadyQuery& query, ReadyPtr made) {
   const uint64_t hash = hash_of(query);
   decltype(ReadyCache::entries)::Dropped dropped;
   std::lock_guard lock(cache().mutex);
-  if (cache().entries.find(hash, [&](const Key& key) { return asks_for(query, key); })) return;
+  if (ReadyPtr* found =
+          cache().entries.find(hash, [&](const Key& key) { return asks_for(query, key); })) {
+    std::swap(*found, made);
+    return;
+  }
   cache().entries.insert(hash,
                          {query.body, query.carries, query.xs, query.length, query.options,
                           query.device, query.shardings},

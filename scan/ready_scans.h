@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "heddle/runtime/backend.h"
+#include "heddle/runtime/program_cache.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/scan/scan.h"
 
@@ -15,7 +15,7 @@ namespace heddle::scan_internal {
 
 // A scan's program takes the leaves of init and of xs, and then what the body captures.
 struct Ready {
-  std::shared_ptr<runtime::Executable> executable;
+  runtime::ProgramHandle program;
   std::vector<size_t> captures;  // places among the body's captures, in the program's order
   bool captures_in_order = true;
 };
@@ -35,9 +35,10 @@ struct ReadyQuery {
 
 // Returns the entry, or null.
 ReadyPtr find_ready_scan(const ReadyQuery& query);
+// In place of one that is there: its program is gone.
 void keep_ready_scan(const ReadyQuery& query, ReadyPtr made);
 
-// Programs hold code: at most this many, or the capacity of the combine cache where that is less.
+// At most this many, or the capacity of the combine cache where that is less.
 inline constexpr size_t kMaxReadyScans = 1024;
 void set_ready_scan_capacity(size_t entries);
 size_t ready_scan_count();

@@ -297,8 +297,9 @@ class AtOnce {
                            .device = device.serial(),
                            .shardings = shardings()};
     ReadyPtr ready = find_ready_scan(query);
-    if (!ready) {
-      ready = make(device);
+    std::shared_ptr<runtime::Executable> executable = ready ? ready->program.get() : nullptr;
+    if (!executable) {
+      ready = make(device, executable);
       keep_ready_scan(query, ready);
     }
     if (!ready->captures_in_order) {
@@ -306,7 +307,7 @@ class AtOnce {
       for (size_t i = 0; i < captures.size(); ++i)
         buffers_[arguments + i] = captures[ready->captures[i]];
     }
-    std::vector<Tensor> all = trace_internal::run_at_once(*ready->executable, buffers_, at_);
+    std::vector<Tensor> all = trace_internal::run_at_once(*executable, buffers_, at_);
     const size_t ys = leaf_count(body_->results[1]);
     if (ys == 0) return {std::move(all), {}, body_->results[1]};
     const auto carry = all.begin() + static_cast<std::ptrdiff_t>(ys);
@@ -332,7 +333,8 @@ class AtOnce {
 
   // Traced on parameters of its own, not on captured values: two leaves that are one tensor now may
   // be two the next time.
-  [[nodiscard]] ReadyPtr make(runtime::Device& device) const {
+  [[nodiscard]] ReadyPtr make(runtime::Device& device,
+                              std::shared_ptr<runtime::Executable>& executable) const {
     trace_internal::Recorder recorder(what_, at_);
     auto parameters = [&](const std::vector<Tensor>& leaves) {
       std::vector<Tensor> out;
@@ -344,14 +346,15 @@ class AtOnce {
     ScanResult result = emit_scan(setting_, init, xs, *body_, options_, at_);
     std::vector<Tensor> all = std::move(result.ys);
     all.insert(all.end(), result.carry.begin(), result.carry.end());
-    const trace_internal::Traced traced = recorder.finish(all, what_, at_);
+    trace_internal::Traced traced = recorder.finish(all, what_, at_);
     auto ready = std::make_shared<Ready>();
     for (const Tensor& capture : traced.captures) {
       const auto place = std::ranges::find(body_->captures, capture.id(), &Tensor::id);
       ready->captures.push_back(static_cast<size_t>(place - body_->captures.begin()));
     }
     ready->captures_in_order = std::ranges::is_sorted(ready->captures);
-    ready->executable = value_or_throw(trace_internal::executable_for(traced.module, device), at_);
+    executable = value_or_throw(
+        trace_internal::executable_for(std::move(traced.module), device, &ready->program), at_);
     return ready;
   }
 

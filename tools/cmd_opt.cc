@@ -42,8 +42,8 @@ Status run(const Options& options) {
   HEDDLE_ASSIGN_OR_RETURN(Program program, load_program(options.program));
   if (!options.passes.empty()) {
     HEDDLE_ASSIGN_OR_RETURN(auto passes, transform::parse_pipeline(options.passes));
-    HEDDLE_ASSIGN_OR_RETURN(program.module, transform::run_pipeline(std::move(program.module),
-                                                                    passes, {.verify_each = true}));
+    HEDDLE_ASSIGN_OR_RETURN(program.module,
+                            transform::run_pipeline(program.module, passes, {.verify_each = true}));
   }
   HEDDLE_ASSIGN_OR_RETURN(const std::string out, written(program.module, options.form));
   if (!options.output.empty()) return write_file(options.output, out);

@@ -65,7 +65,8 @@ Error elsewhere(const CompiledProgram& program, std::string_view argument, const
 CompiledProgram Program::compile(Device& device, const CompileOptions& options,
                                  SourceLocation at) const {
   require_here("compile", at);
-  auto executable = value_or_throw(trace_internal::executable_for(module(at), device, options), at);
+  auto executable =
+      value_or_throw(trace_internal::executable_for(shared_module(at), device, options), at);
   return CompiledProgram(std::make_shared<const CompiledProgram::State>(
       CompiledProgram::State{*this, options, std::move(executable)}));
 }

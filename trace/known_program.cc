@@ -57,16 +57,14 @@ struct Key {
   }
 };
 
-// What a thread keeps of a program that executable_for() holds: a hit takes no lock.
+// What a thread keeps of a program of the cache.
 struct Known {
   std::string_view name;
   std::vector<int64_t> options;
   std::vector<ShapePtr> arrays;
   std::vector<DType> numbers;
   uint64_t device = 0;
-  std::weak_ptr<runtime::Executable> executable;
-  uint64_t hash = 0;  // of the program there
-  uint32_t hits = 0;
+  runtime::ProgramHandle program;
 
   [[nodiscard]] bool is_of(const Key& key) const {
     const auto same = [](const ShapePtr& have, const ShapePtr* want) {
@@ -152,7 +150,7 @@ class Arguments {
 // errors: throws Error for what the usual way has words for
 std::shared_ptr<runtime::Executable> made_anew(const Key& key, Formula formula,
                                                runtime::Device& device, SourceLocation at,
-                                               uint64_t* hash) {
+                                               runtime::ProgramHandle* handle) {
   const PublicCall call(key.name, at);
   Recorder recorder(key.name, at);
   std::vector<Tensor> operands;
@@ -160,9 +158,9 @@ std::shared_ptr<runtime::Executable> made_anew(const Key& key, Formula formula,
   for (const ShapePtr* array : key.arrays)
     operands.push_back(recorder.parameter(array ? **array : Shape::scalar(*number++), at));
   const Tensor result = formula(operands);
-  const Traced traced = recorder.finish({&result, 1}, key.name, at);
+  Traced traced = recorder.finish({&result, 1}, key.name, at);
   if (!traced.captures.empty()) return nullptr;
-  return value_or_throw(executable_for(traced.module, device, {}, hash), at);
+  return value_or_throw(executable_for(std::move(traced.module), device, handle), at);
 }
 
 // Null where there is none, for which the usual way has words.
@@ -171,16 +169,12 @@ std::shared_ptr<runtime::Executable> program_of(const Key& key, Formula formula,
   KnownPrograms* all = known_programs();
   if (all == nullptr) return nullptr;
   Known& known = (*all)[key.hash() % all->size()];
-  if (known.is_of(key)) {
-    std::shared_ptr<runtime::Executable> executable = known.executable.lock();
-    constexpr uint32_t kRefresh = 64;  // the cache of programs lets go of what is not used
-    if (executable && ++known.hits % kRefresh == 0) used_again(known.hash, executable);
-    if (executable) return executable;
-  }
-  uint64_t hash = 0;
   std::shared_ptr<runtime::Executable> executable;
+  if (known.is_of(key)) executable = known.program.get();
+  if (executable != nullptr) return executable;
+  runtime::ProgramHandle handle;
   try {
-    executable = made_anew(key, formula, device, at, &hash);
+    executable = made_anew(key, formula, device, at, &handle);
   } catch (const Error&) {
     return nullptr;
   }
@@ -190,8 +184,7 @@ std::shared_ptr<runtime::Executable> program_of(const Key& key, Formula formula,
            .arrays = {},
            .numbers = {key.numbers.begin(), key.numbers.end()},
            .device = key.device,
-           .executable = executable,
-           .hash = hash};
+           .program = std::move(handle)};
   for (const ShapePtr* array : key.arrays) known.arrays.push_back(array ? *array : nullptr);
   return executable;
 }

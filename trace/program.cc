@@ -17,16 +17,19 @@ namespace heddle {
 
 namespace {
 
-// Executables of one module, by device: found without looking at the module again.
+// What the cache of programs gave for one module, by device: found without looking at the module
+// again, and kept as long as the program.
 class Compiled {
  public:
-  std::shared_ptr<runtime::Executable> get(const hlo::Module& module, runtime::Device& device,
-                                           SourceLocation at) {
-    std::lock_guard lock(mutex_);
+  std::shared_ptr<runtime::Executable> get(const runtime::ModulePtr& module,
+                                           runtime::Device& device, SourceLocation at) {
+    std::unique_lock lock(mutex_);
     for (const auto& [where, executable] : by_device_) {
       if (where == device.serial()) return executable;
     }
+    lock.unlock();
     auto made = value_or_throw(trace_internal::executable_for(module, device), at);
+    lock.lock();
     by_device_.emplace_back(device.serial(), made);
     return made;
   }
@@ -48,7 +51,7 @@ bool is_same(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 struct Program::State {
-  std::shared_ptr<const hlo::Module> module;
+  runtime::ModulePtr module;
   std::shared_ptr<Compiled> compiled = std::make_shared<Compiled>();  // of `module`
   std::vector<Tensor> captures;
   Signature signature;
@@ -81,7 +84,10 @@ std::string Program::hlo_proto(SourceLocation at) const {
 const Signature& Program::signature(SourceLocation at) const {
   return state("signature", at).signature;
 }
-const hlo::Module& Program::module(SourceLocation at) const { return *state("module", at).module; }
+const hlo::Module& Program::module(SourceLocation at) const { return *shared_module(at); }
+const runtime::ModulePtr& Program::shared_module(SourceLocation at) const {
+  return state("module", at).module;
+}
 const TreeSpec& Program::result_spec(SourceLocation at) const {
   return state("result_spec", at).result_spec;
 }
@@ -169,7 +175,7 @@ std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocati
   }
   std::vector<runtime::BufferPtr> buffers = trace_internal::buffers_of(all, "run", at);
   auto executable =
-      state_->compiled->get(*state_->module, trace_internal::device_of(buffers, "run", at), at);
+      state_->compiled->get(state_->module, trace_internal::device_of(buffers, "run", at), at);
   return trace_internal::run_executable(*executable, buffers, at);
 }
 

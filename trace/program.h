@@ -104,6 +104,7 @@ class [[nodiscard]] Program : public trace_internal::Calls<Program> {
   // For Heddle's own code. errors: Error where it was moved from, at a call of `op`
   void require_here(std::string_view op, SourceLocation at) const { (void)state(op, at); }
   [[nodiscard]] const std::vector<Tensor>& captures() const;  // as signature() lists them
+  [[nodiscard]] const std::shared_ptr<const hlo::Module>& shared_module(SourceLocation at) const;
 
   struct State;
   explicit Program(std::shared_ptr<const State> state) : state_(std::move(state)) {}

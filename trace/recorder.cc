@@ -488,22 +488,16 @@ void count_trace() {
 
 namespace {
 
-// What was made of a program that ran at once. The cache of programs keeps the executable alive.
+// What was made of a program that ran at once.
 struct Made {
-  std::weak_ptr<runtime::Executable> executable;
-  uint64_t hash = 0;    // of the program there
+  runtime::ProgramHandle program;
   uint64_t device = 0;  // serial number
-  mutable uint32_t hits = 0;  // of this thread, which alone has the entry
 };
 using Programs = Recordings<Made>;
 
 // The executable of a trace that came as expected; null where it is gone or another device's.
 std::shared_ptr<runtime::Executable> still_fits(const Made& made, const runtime::Device& device) {
-  if (device.serial() != made.device) return nullptr;
-  std::shared_ptr<runtime::Executable> executable = made.executable.lock();
-  constexpr uint32_t kRefresh = 64;  // the cache of programs lets go of what is not used
-  if (executable && ++made.hits % kRefresh == 0) used_again(made.hash, executable);
-  return executable;
+  return device.serial() == made.device ? made.program.get() : nullptr;
 }
 
 // A function outside of a trace: recorded and, when its trace has ended, run.
@@ -540,10 +534,10 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation given,
   }
   if (!executable) {
     runtime::Device& device = device_of(buffers, what, at);
-    uint64_t hash = 0;
-    executable = value_or_throw(executable_for(traced.module, device, {}, &hash), at);
+    runtime::ProgramHandle handle;
+    executable = value_or_throw(executable_for(std::move(traced.module), device, &handle), at);
     if (recording && programs)
-      programs->keep(place, {*std::move(recording), {executable, hash, device.serial()}});
+      programs->keep(place, {*std::move(recording), {std::move(handle), device.serial()}});
   }
   return run_at_once(*executable, buffers, at);
 }

@@ -1,22 +1,15 @@
 #include "heddle/trace/run_module.h"
 
 #include <cmath>
-#include <mutex>
 #include <optional>
 
 #include "absl/container/inlined_vector.h"
-#include "heddle/base/counters.h"
-#include "heddle/base/lru.h"
 #include "heddle/base/span.h"
-#include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
-#include "heddle/transform/canonical.h"
 #include "heddle/transform/derivatives.h"
-#include "heddle/transform/expand_checks.h"
-#include "heddle/transform/lower.h"
 
 namespace heddle::trace_internal {
 namespace {
@@ -24,18 +17,6 @@ namespace {
 using runtime::BufferPtr;
 using runtime::Device;
 using runtime::Executable;
-
-struct Key {
-  hlo::Module canonical;
-  uint64_t device;  // serial number: an address may be used again
-  runtime::CompileOptions options;
-};
-
-struct Cache {
-  std::mutex mutex;
-  LruMap<Key, std::shared_ptr<Executable>> programs{kMaxPrograms};
-  std::optional<uint64_t> forced_hash;
-};
 
 // errors: FailedPrecondition where a part is compiled for another device
 Status check_device(const hlo::Module& traced, const Device& device) {
@@ -52,50 +33,19 @@ Status check_device(const hlo::Module& traced, const Device& device) {
   return {};
 }
 
-Cache& cache() {
-  static Cache* const kCache = new Cache;  // never destroyed: threads may outlive main
-  return *kCache;
-}
-
 }  // namespace
 
-StatusOr<std::shared_ptr<Executable>> executable_for(const hlo::Module& traced, Device& device,
+StatusOr<std::shared_ptr<Executable>> executable_for(const runtime::ModulePtr& traced,
+                                                     Device& device,
                                                      const runtime::CompileOptions& options,
-                                                     uint64_t* hash_out) {
-  hlo::Module canonical = transform::canonicalize(traced);
-  uint64_t hash = hlo::hash_of(canonical).low;
-  {
-    std::lock_guard lock(cache().mutex);
-    hash = cache().forced_hash.value_or(hash);
-    if (hash_out) *hash_out = hash;
-    auto* found = cache().programs.find(hash, [&](const Key& key) {
-      return key.device == device.serial() && key.options == options &&
-             hlo::equal(key.canonical, canonical);
-    });
-    if (found) return *found;
-  }
-  HEDDLE_RETURN_IF_ERROR(check_device(traced, device));
-  // Not under the lock: two threads that miss at once lower twice, and the program cache compiles
-  // once.
-  count(&Counters::lowerings);
-  hlo::Module checked;
-  const bool has_checks = options.check_nans || transform::has_checks(traced);
-  if (has_checks) {
-    HEDDLE_ASSIGN_OR_RETURN(checked, transform::expand_checks(traced, options.check_nans));
-  }
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, transform::lower(has_checks ? checked : traced));
-  HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
-                          runtime::compile_cached(lowered, device, options));
-  decltype(Cache::programs)::Dropped dropped;
-  std::lock_guard lock(cache().mutex);
-  cache().programs.insert(hash, {std::move(canonical), device.serial(), options}, executable,
-                          dropped);
-  return executable;
+                                                     runtime::ProgramHandle* handle) {
+  HEDDLE_RETURN_IF_ERROR(check_device(*traced, device));
+  return runtime::compile_cached(traced, device, options, handle);
 }
 
-void used_again(uint64_t hash, const std::shared_ptr<Executable>& executable) {
-  std::lock_guard lock(cache().mutex);
-  cache().programs.refresh(hash, executable);
+StatusOr<std::shared_ptr<Executable>> executable_for(hlo::Module traced, Device& device,
+                                                     runtime::ProgramHandle* handle) {
+  return executable_for(std::make_shared<const hlo::Module>(std::move(traced)), device, {}, handle);
 }
 
 std::vector<BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_view what,
@@ -221,22 +171,6 @@ std::vector<Tensor> run_at_once(Executable& executable, std::span<const BufferPt
       text.resize(text.size() - place.size());
     throw Error({status.code(), text}, at);
   }
-}
-
-size_t program_count() {
-  std::lock_guard lock(cache().mutex);
-  return cache().programs.size();
-}
-
-void set_program_capacity_for_testing(size_t capacity) {
-  decltype(Cache::programs)::Dropped dropped;
-  std::lock_guard lock(cache().mutex);
-  cache().programs.set_capacity(capacity, dropped);
-}
-
-void force_program_hash_for_testing(const uint64_t* hash) {
-  std::lock_guard lock(cache().mutex);
-  cache().forced_hash = hash ? std::optional(*hash) : std::nullopt;
 }
 
 }  // namespace heddle::trace_internal

@@ -1,5 +1,4 @@
-// Running traced modules: canonical form, lowering, compilation, each found again by structure.
-// Private to Heddle.
+// Running traced modules. Private to Heddle.
 #pragma once
 
 #include <memory>
@@ -7,22 +6,18 @@
 #include <vector>
 
 #include "heddle/hlo/module.h"
-#include "heddle/runtime/backend.h"
+#include "heddle/runtime/program_cache.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::trace_internal {
 
-// The executable of a traced module on a device. The first request lowers (scan to while, counted)
-// and compiles it (counted); any module of equal canonical form and equal options gets the same
-// one. Holds at most 1024 programs, least recently used first to go. errors: of the lowering or the
-// backend
+// The executable of a traced module on a device, of the cache of programs.
+// errors: FailedPrecondition where a part is compiled for another device; those of compile_cached()
 StatusOr<std::shared_ptr<runtime::Executable>> executable_for(
-    const hlo::Module& traced, runtime::Device& device,
-    const runtime::CompileOptions& options = {}, uint64_t* hash = nullptr);
-
-// A program that executable_for() gave, with this hash, ran again and was not asked for: it is the
-// last to go.
-void used_again(uint64_t hash, const std::shared_ptr<runtime::Executable>& executable);
+    const runtime::ModulePtr& traced, runtime::Device& device,
+    const runtime::CompileOptions& options = {}, runtime::ProgramHandle* handle = nullptr);
+StatusOr<std::shared_ptr<runtime::Executable>> executable_for(
+    hlo::Module traced, runtime::Device& device, runtime::ProgramHandle* handle = nullptr);
 
 // The buffers of concrete tensors. errors: throws Error naming the operand that has none
 std::vector<runtime::BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_view what,
@@ -54,13 +49,5 @@ std::vector<Tensor> run_executable(runtime::Executable& executable,
 // call, since the executable may have been made of equal code on other lines
 std::vector<Tensor> run_at_once(runtime::Executable& executable,
                                 std::span<const runtime::BufferPtr> arguments, SourceLocation at);
-
-// The programs that executable_for() holds.
-inline constexpr size_t kMaxPrograms = 1024;
-size_t program_count();
-// For tests: holds fewer; and the hash of every program becomes this one, so that all collide
-// (null: the real hashes).
-void set_program_capacity_for_testing(size_t capacity);
-void force_program_hash_for_testing(const uint64_t* hash);
 
 }  // namespace heddle::trace_internal

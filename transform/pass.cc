@@ -38,20 +38,20 @@ Status verify_after(const Pass& pass, const hlo::Module& module, hlo::Stage stag
 // A module on its way through a pipeline.
 class PipelineRun {
  public:
-  PipelineRun(hlo::Module module, const PipelineOptions& options)
-      : module_(std::move(module)), options_(options), stage_(options.stage) {}
+  PipelineRun(const hlo::Module& module, const PipelineOptions& options)
+      : now_(&module), options_(options), stage_(options.stage) {}
 
   Status begin() {
     keep("input");
-    if (options_.verify_each) HEDDLE_RETURN_IF_ERROR(hlo::verify(module_, stage_));
-    if (options_.dump) options_.dump(step_, "input", module_);
+    if (options_.verify_each) HEDDLE_RETURN_IF_ERROR(hlo::verify(*now_, stage_));
+    if (options_.dump) options_.dump(step_, "input", *now_);
     return {};
   }
 
   Status run(const Pass& pass) {
     auto now = [&] {
       const base::Span span(base::Activity::kPass, pass.name);
-      return pass.run(module_);
+      return pass.run(*now_);
     }();
     const std::string prefix =
         base::cat(pass.name, ": ");  // which passes that others call too have
@@ -59,6 +59,7 @@ class PipelineRun {
     if (!now.ok() && base::message_of(now.status()).starts_with(prefix)) return now.status();
     if (!now.ok()) return base::annotate(now.status(), prefix);
     module_ = *std::move(now);
+    now_ = &module_;
     ++passes_;
     keep(pass.name);
     stage_ = std::max(stage_, pass.leaves);
@@ -69,7 +70,7 @@ class PipelineRun {
 
   // Each pass is idempotent: where all the others leave a result of it alone, so does it.
   Status settle(std::span<const Pass> passes) {
-    base::Hash128 before = hlo::hash_of(module_);
+    base::Hash128 before = hlo::hash_of(*now_);
     size_t unchanged = 0;  // passes in a row
     bool changed = false;
     for (size_t i = 0; i < kMaxRounds * passes.size(); ++i) {
@@ -85,6 +86,7 @@ class PipelineRun {
 
   StatusOr<hlo::Module> finish() && {
     HEDDLE_RETURN_IF_ERROR(write());
+    if (now_ != &module_) return *now_;
     return std::move(module_);
   }
 
@@ -92,13 +94,14 @@ class PipelineRun {
   // For HEDDLE_DUMP: the module, unless the pass has left it as it was.
   void keep(std::string_view pass) {
     if (folder_.empty()) return;
-    std::string text = text_of_dump(module_);
+    std::string text = text_of_dump(*now_);
     if (!dumped_.empty() && dumped_.back().text == text) return;
     const std::string number = base::cat(passes_ < 10 ? "0" : "", passes_);
     dumped_.push_back({base::cat("passes.", number, "-", pass, ".hlo"), std::move(text)});
   }
-  Status write() const { return folder_.empty() ? Status() : dump(folder_, module_.name, dumped_); }
+  Status write() const { return folder_.empty() ? Status() : dump(folder_, now_->name, dumped_); }
 
+  const hlo::Module* now_;  // the module that came in, until a pass has run
   hlo::Module module_;
   const PipelineOptions& options_;
   hlo::Stage stage_;
@@ -110,9 +113,9 @@ class PipelineRun {
 
 }  // namespace
 
-StatusOr<hlo::Module> run_pipeline(hlo::Module module, std::span<const Pass> passes,
+StatusOr<hlo::Module> run_pipeline(const hlo::Module& module, std::span<const Pass> passes,
                                    const PipelineOptions& options) {
-  PipelineRun pipeline(std::move(module), options);
+  PipelineRun pipeline(module, options);
   HEDDLE_RETURN_IF_ERROR(pipeline.begin());
   while (!passes.empty()) {
     auto last = std::ranges::find(passes, false, &Pass::settles);

@@ -1,6 +1,6 @@
 // Pass and pipelines: a pass is a function from module to module, a pipeline is a table of passes.
 //
-//   HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, run_pipeline(std::move(traced), kLowerPipeline));
+//   HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, run_pipeline(traced, kLowerPipeline));
 #pragma once
 
 #include <functional>
@@ -54,6 +54,12 @@ inline constexpr Pass settling(std::string_view name,
 
 }  // namespace pass_internal
 
+// Loops as backends know them, and nothing more: what rewrites ops by name goes behind it.
+inline constexpr Pass kLoopPipeline[] = {
+    {"simplify", simplify},
+    {"lower-scan", lower_scan, hlo::Stage::kHlo},
+};
+
 // From what was traced to what any XLA reads: while and no scan. Calls stay, so that a combine
 // computation is one computation. Running it twice is running it once.
 inline constexpr Pass kLowerPipeline[] = {
@@ -96,7 +102,7 @@ inline constexpr size_t kMaxRounds = 16;
 // Runs the passes in order, those that settle as often as it takes.
 // errors: a pass's own, with its name before it; Internal, if a module does not verify after a
 // pass, with the pass's name
-StatusOr<hlo::Module> run_pipeline(hlo::Module module, std::span<const Pass> passes,
+StatusOr<hlo::Module> run_pipeline(const hlo::Module& module, std::span<const Pass> passes,
                                    const PipelineOptions& options = {});
 
 // Returns the passes of a list like "lower-scan,inline,simplify". The names "lower" and "flatten"

@@ -26,8 +26,8 @@ class PjrtBackend : public runtime::Backend {
   [[nodiscard]] virtual bool compiles_portable(const runtime::CompileOptions& options) const = 0;
   // compile(), from what Loaded::serialize() gave.
   [[nodiscard]] virtual StatusOr<std::shared_ptr<runtime::Executable>> load_module(
-      const hlo::Module& module, const runtime::CompileOptions& options, runtime::Device& device,
-      std::string_view serialized) = 0;
+      const runtime::ModulePtr& module, const runtime::CompileOptions& options,
+      runtime::Device& device, std::string_view serialized) = 0;
 
  protected:
   PjrtBackend(std::string name, std::shared_ptr<const Client> client, std::string build)

@@ -16,13 +16,33 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using transform::Emitter;
 
-bool has_opcode(const hlo::Module& module, Opcode opcode) {
+template <Opcode... kOpcodes>
+bool has(const hlo::Module& module) {
   return std::ranges::any_of(module.computations, [&](const hlo::Computation& computation) {
     return std::ranges::any_of(computation.instructions, [&](const hlo::Instruction& instruction) {
-      return instruction.opcode == opcode;
+      return ((instruction.opcode == kOpcodes) || ...);
     });
   });
 }
+
+// The second half of the pipeline: what plugins do not know, or compile wrongly, in this order.
+struct Expansion {
+  bool (*applies)(const hlo::Module&);
+  hlo::Module (*run)(const hlo::Module&);
+};
+constexpr Expansion kExpansions[] = {
+    {has<Opcode::kMulhi>, expand_mulhi},
+    {has<Opcode::kRaggedDot>, expand_ragged_dot},
+    {has_complex_bits, expand_complex_bits},
+    {has_complex_converts, expand_complex_converts},
+    {has_misread_powers, expand_powers},
+    {has_counts, expand_counts},
+    {has_unknown_functions, expand_functions},
+    {has_misread_starts, expand_reduce_starts},
+    {has<Opcode::kDynamicSlice, Opcode::kGather>, expand_nested_slices},
+    {has<Opcode::kDynamicUpdateSlice, Opcode::kScatter>, expand_self_updates},
+    {has_scalar_operands, expand_scalar_operands},
+};
 
 Status check_leaves(const Shape& shape, int plugin_minor, std::string_view what) {
   std::vector<Shape> leaves;
@@ -158,34 +178,22 @@ std::string missing_function(const std::string& text) {
 
 }  // namespace
 
-StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
-                              const std::vector<int>& donated,
+StatusOr<hlo::Module> prepare(hlo::Module out, int plugin_minor, const std::vector<int>& donated,
                               const transform::CallFilter& expanded, const MayAlias& may_alias) {
-  HEDDLE_RETURN_IF_ERROR(check_signature(module, plugin_minor));
+  HEDDLE_RETURN_IF_ERROR(check_signature(out, plugin_minor));
   // Inside the program too: plugins that do not know a type read it as another.
-  HEDDLE_RETURN_IF_ERROR(check_arrays(module, [&](const Shape& array) {
+  HEDDLE_RETURN_IF_ERROR(check_arrays(out, [&](const Shape& array) {
     return array.is_dynamic() ? Status() : check_transferable(array, plugin_minor);
   }));
-  hlo::Module out = module;
-  if (has_opcode(out, Opcode::kScan)) {
+  if (has<Opcode::kScan>(out)) {
     HEDDLE_ASSIGN_OR_RETURN(out, transform::lower_scan(out));
   }
   if (transform::has_lapack(out, expanded)) {
     HEDDLE_ASSIGN_OR_RETURN(out, transform::expand_lapack(out, expanded));
   }
-  if (has_opcode(out, Opcode::kMulhi)) out = expand_mulhi(out);
-  if (has_opcode(out, Opcode::kRaggedDot)) out = expand_ragged_dot(out);
-  if (has_complex_bits(out)) out = expand_complex_bits(out);
-  if (has_complex_converts(out)) out = expand_complex_converts(out);
-  if (has_misread_powers(out)) out = expand_powers(out);
-  if (has_counts(out)) out = expand_counts(out);
-  if (has_unknown_functions(out)) out = expand_functions(out);
-  if (has_misread_starts(out)) out = expand_reduce_starts(out);
-  if (has_opcode(out, Opcode::kDynamicSlice) || has_opcode(out, Opcode::kGather))
-    out = expand_nested_slices(out);
-  if (has_opcode(out, Opcode::kDynamicUpdateSlice) || has_opcode(out, Opcode::kScatter))
-    out = expand_self_updates(out);
-  if (has_scalar_operands(out)) out = expand_scalar_operands(out);
+  for (const Expansion& expansion : kExpansions) {
+    if (expansion.applies(out)) out = expansion.run(out);
+  }
   if (!is_flat(out.entry_computation())) out = flattened(out);
   write_header(donated, may_alias, out);
   return out;

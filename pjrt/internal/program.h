@@ -24,7 +24,7 @@ using MayAlias = std::function<bool(int parameter, size_t result)>;
 //
 // errors   Unimplemented for a parameter or result that a plugin cannot pass, and for programs of
 //          several devices
-[[nodiscard]] StatusOr<hlo::Module> prepare(const hlo::Module& module, int plugin_minor,
+[[nodiscard]] StatusOr<hlo::Module> prepare(hlo::Module module, int plugin_minor,
                                             const std::vector<int>& donated = {},
                                             const transform::CallFilter& expanded = nullptr,
                                             const MayAlias& may_alias = nullptr);

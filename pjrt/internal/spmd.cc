@@ -26,7 +26,8 @@ StatusOr<hlo::Module> prepare_spmd(const hlo::Module& module, int plugin_minor, 
     return partitions == 1 ||
            shardings.parameters[static_cast<size_t>(parameter)] == shardings.results[result];
   };
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, prepare(single, plugin_minor, donated, expanded, alike));
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out,
+                          prepare(std::move(single), plugin_minor, donated, expanded, alike));
   if (partitions == 1) return out;
   hlo::Computation& entry = out.computations[out.entry.value];
   const auto set = [&](hlo::InstructionId id, hlo::Sharding sharding) {

@@ -56,9 +56,11 @@ StatusOr<BufferPtr> laid_out(const BufferPtr& argument, const Sharding& wanted, 
 
 }  // namespace
 
-MeshExecutable::MeshExecutable(const hlo::Module& module, const CompileOptions& options,
-                               Device& mesh)
-    : Executable(module, mesh), module_(module), options_(options), grid_(grid_of(mesh)) {}
+MeshExecutable::MeshExecutable(hlo::Module module, const CompileOptions& options, Device& mesh)
+    : Executable(module, mesh),
+      module_(std::move(module)),
+      options_(options),
+      grid_(grid_of(mesh)) {}
 
 Status MeshExecutable::read_parameters() {
   const hlo::Computation& entry = module_.entry_computation();
@@ -74,11 +76,11 @@ Status MeshExecutable::read_parameters() {
   return {};
 }
 
-StatusOr<std::shared_ptr<Executable>> MeshExecutable::compile(const hlo::Module& module,
+StatusOr<std::shared_ptr<Executable>> MeshExecutable::compile(hlo::Module module,
                                                               const CompileOptions& options,
                                                               Device& mesh) {
-  std::shared_ptr<MeshExecutable> out(new MeshExecutable(module, options, mesh));
-  HEDDLE_RETURN_IF_ERROR(base::annotate(out->read_parameters(), "compile ", module.name, ": "));
+  std::shared_ptr<MeshExecutable> out(new MeshExecutable(std::move(module), options, mesh));
+  HEDDLE_RETURN_IF_ERROR(base::annotate(out->read_parameters(), "compile ", out->name(), ": "));
   const auto is_said = [](const std::optional<Sharding>& said) { return said.has_value(); };
   if (!std::ranges::all_of(out->said_, is_said)) return out;  // its arguments will tell
   Shardings parameters;

@@ -16,7 +16,7 @@ namespace heddle::runtime {
 class MeshExecutable final : public Executable {
  public:
   // errors   those of compile_spmd(). Not counted: Backend::compile() does
-  [[nodiscard]] static StatusOr<std::shared_ptr<Executable>> compile(const hlo::Module& module,
+  [[nodiscard]] static StatusOr<std::shared_ptr<Executable>> compile(hlo::Module module,
                                                                      const CompileOptions& options,
                                                                      Device& mesh);
 
@@ -34,7 +34,7 @@ class MeshExecutable final : public Executable {
     std::shared_ptr<SpmdExecutable> program;
   };
 
-  MeshExecutable(const hlo::Module& module, const CompileOptions& options, Device& mesh);
+  MeshExecutable(hlo::Module module, const CompileOptions& options, Device& mesh);
   [[nodiscard]] Status read_parameters();
   [[nodiscard]] StatusOr<Variant> compile_variant(Shardings parameters) const;
   [[nodiscard]] StatusOr<const Variant*> variant_for(std::span<const BufferPtr> arguments);

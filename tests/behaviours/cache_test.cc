@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "heddle/heddle.h"
+#include "heddle/runtime/program_cache.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/scan/ready_scans.h"
 #include "heddle/testing.h"
-#include "heddle/trace/run_module.h"
 
 namespace heddle {
 namespace {
@@ -347,11 +347,11 @@ class Collisions {
   Collisions() {
     clear_combine_cache();
     scan_internal::force_combine_hash_for_testing(&kSame);
-    trace_internal::force_program_hash_for_testing(&kSame.low);
+    runtime::program_cache().set_hash_for_testing([](const hlo::Module&) { return kSame; });
   }
   ~Collisions() {
     scan_internal::force_combine_hash_for_testing(nullptr);
-    trace_internal::force_program_hash_for_testing(nullptr);
+    runtime::program_cache().set_hash_for_testing(&hlo::hash_of);
     clear_combine_cache();
   }
 
@@ -437,14 +437,16 @@ TEST(CombineCache, LevelsAndWholeScansAreBounded) {
 }
 
 TEST(ProgramCache, IsBounded) {
-  EXPECT_LE(trace_internal::program_count(), trace_internal::kMaxPrograms);
-  trace_internal::set_program_capacity_for_testing(kFew);
+  runtime::ProgramCache& cache = runtime::program_cache();
+  const size_t capacity = cache.capacity();
+  EXPECT_LE(cache.size(), capacity);
+  cache.set_capacity(kFew);
   const auto run = [](int64_t size) { return sum(full({size}, 2000)).item<float>(); };
   for (int i = 1; i <= 12; ++i) EXPECT_EQ(run(i), 2000 * i);
-  EXPECT_EQ(trace_internal::program_count(), kFew);
+  EXPECT_EQ(cache.size(), kFew);
   EXPECT_EQ(effects_of([&] { run(12); }).lowerings, 0);
   EXPECT_GT(effects_of([&] { run(1); }).lowerings, 0) << "it was dropped";
-  trace_internal::set_program_capacity_for_testing(trace_internal::kMaxPrograms);
+  cache.set_capacity(capacity);
 }
 
 TEST(CombineCache, ThreadsTraceAndScanAtOnce) {

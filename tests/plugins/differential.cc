@@ -96,11 +96,12 @@ class Differential final : public runtime::Backend {
 
  private:
   StatusOr<std::shared_ptr<runtime::Executable>> compile_module(
-      const hlo::Module& module, const runtime::CompileOptions& options, Device& device) override {
+      const runtime::ModulePtr& module, const runtime::CompileOptions& options,
+      Device& device) override {
     HEDDLE_ASSIGN_OR_RETURN(auto first, first_.backend().compile(module, options, first_));
     HEDDLE_ASSIGN_OR_RETURN(auto second, second_.backend().compile(module, options, second_));
     ++findings_.programs;
-    return std::make_shared<Both>(module, device, std::move(first), std::move(second), findings_);
+    return std::make_shared<Both>(*module, device, std::move(first), std::move(second), findings_);
   }
   StatusOr<BufferPtr> copy_to_device(Device& device, const void* data,
                                      const Shape& shape) override {
