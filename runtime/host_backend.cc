@@ -108,7 +108,10 @@ class HostExecutable final : public Executable {
 
   Status run_into(std::span<const BufferPtr> buffers, std::span<BufferPtr> results,
                   const ExecuteOptions& options) override {
-    HEDDLE_ASSIGN_OR_RETURN(Throttle::Ticket ticket, admit(result_bytes_, options));
+    Throttle::Ticket ticket;  // none for a run that is done when this returns
+    if (queue_ != nullptr || options.only_if_room) {
+      HEDDLE_ASSIGN_OR_RETURN(ticket, admit(result_bytes_, options));
+    }
     if (queue_ == nullptr && options.donate.empty() && result_bytes_ <= kMostInPlace &&
         program_->runs_in_place()) {
       if (auto status = run_in_place(buffers, results, options.stop)) return *std::move(status);

@@ -153,6 +153,22 @@ TEST_F(InterpreterTest, SizesAreNotAddedBeyondTheGreatestNumber) {
   EXPECT_EQ(device.throttle().load().bytes, 0);
 }
 
+// The sums of 1, 2, 3 so far.
+TEST_F(InterpreterTest, TakesAScanAsItWasTraced) {
+  const auto module = hlo::parse_text(R"(HloModule m
+    step { x = f32[] parameter(0) c = f32[] parameter(1) s = f32[] add(c, x)
+      ROOT r = (f32[], f32[]) tuple(s, s) }
+    ENTRY main { xs = f32[3] parameter(0) c = f32[] constant(0)
+      ROOT r = (f32[3], f32[]) scan(xs, c), dimensions={0}, num_carries=1, to_apply=step })");
+  ASSERT_EQ(module.status(), Status());
+  std::shared_ptr<Executable> program;
+  EXPECT_EQ(effects_of([&] { program = compiled(*module, device_); }),
+            (Counters{.lowerings = 1, .compiles = 1}));
+  const auto results = program->execute(std::vector{on(device_, {1, 2, 3})}).value();
+  EXPECT_EQ(values_of(*results[0]), (std::vector<float>{1, 3, 6}));
+  EXPECT_EQ(values_of(*results[1]), (std::vector<float>{6}));
+}
+
 TEST_F(InterpreterTest, ADeviceOfAnotherBackendIsRefused) {
   HollowBackend hollow;
   EXPECT_EQ(

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "heddle/base/counters.h"
+#include "heddle/hlo/text.h"
 #include "heddle/runtime/interpreter.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"
@@ -248,6 +249,42 @@ TEST(CacheOfManyThreads, IsCleanUnderEvictionAndClearing) {
   churn(5);
   other.join();
   EXPECT_LE(cache.size(), 3u);
+}
+
+// Its first instruction is dead, and the other is of another name.
+TEST_F(Cache, WhatComputesTheSameIsTheSameProgram) {
+  const auto module = [](std::string_view text) { return hlo::parse_text(text).value(); };
+  EXPECT_EQ(get(module("ENTRY main { x = f32[2] parameter(0) y = f32[2] abs(x) "
+                       "ROOT z = f32[2] negate(x) }")),
+            get(module("ENTRY other { a = f32[2] parameter(0) ROOT b = f32[2] negate(a) }")));
+}
+
+TEST(Handle, HasTheProgramUntilTheCacheLetsGoOfIt) {
+  const auto backend = make_interpreter();
+  Device& device = *backend->devices()[0];
+  EXPECT_EQ(ProgramHandle().get(), nullptr);
+  ProgramHandle handle;
+  const auto module = std::make_shared<const hlo::Module>(identity_module(7));
+  const auto program = compile_cached(module, device, {}, &handle).value().get();
+  EXPECT_EQ(handle.get().get(), program);
+  program_cache().clear();
+  EXPECT_EQ(handle.get(), nullptr);
+}
+
+TEST(Handle, WhatRunsOftenIsTheLastToGo) {
+  const auto backend = make_interpreter();
+  Device& device = *backend->devices()[0];
+  program_cache().clear();
+  const size_t capacity = program_cache().capacity();
+  program_cache().set_capacity(2);
+  ProgramHandle often;
+  (void)compile_cached(std::make_shared<const hlo::Module>(identity_module(1)), device, {}, &often);
+  (void)compile_cached(identity_module(2), device);
+  for (int i = 0; i < 100; ++i) EXPECT_NE(often.get(), nullptr);
+  (void)compile_cached(identity_module(3), device);
+  EXPECT_NE(often.get(), nullptr);
+  program_cache().set_capacity(capacity);
+  program_cache().clear();
 }
 
 TEST(ProcessCache, CompileCachedUsesIt) {
