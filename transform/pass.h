@@ -54,6 +54,13 @@ inline constexpr Pass settling(std::string_view name,
 
 }  // namespace pass_internal
 
+// What backends that take a scan as it is leave out: no op becomes another.
+inline constexpr Pass kCleanPipeline[] = {
+    pass_internal::settling("simplify", simplify),
+    pass_internal::settling("merge-equal", merge_equal),
+    pass_internal::settling("remove-unused", remove_unused),
+};
+
 // Loops as backends know them, and nothing more: what rewrites ops by name goes behind it.
 inline constexpr Pass kLoopPipeline[] = {
     {"simplify", simplify},
