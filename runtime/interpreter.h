@@ -26,7 +26,8 @@ struct InterpreterOptions {
 
 [[nodiscard]] std::unique_ptr<Backend> make_interpreter(const InterpreterOptions& options = {});
 
-// The evaluator's programs, of modules as they were traced, for a backend that leaves some to it. Each run has the next seed.
+// The evaluator's programs, of modules as they were traced, for a backend that leaves some to it.
+// Each run has the next seed.
 using PrepareProgram =
     std::function<StatusOr<std::shared_ptr<const HostProgram>>(const ModulePtr& module)>;
 [[nodiscard]] PrepareProgram make_evaluator_programs();

@@ -38,7 +38,7 @@ class MeshBackend final : public Backend {
   StatusOr<std::shared_ptr<Executable>> compile_module(const ModulePtr& module,
                                                        const CompileOptions& options,
                                                        Device& device) override {
-    // Here and not in the backend of the parts: what a loop says of layouts is read from the whiles.
+    // Here and not in the backend of the parts: layouts of a loop's results are read from whiles.
     count(&Counters::lowerings);
     HEDDLE_ASSIGN_OR_RETURN(hlo::Module lowered, transform::lower(*module));
     return MeshExecutable::compile(std::move(lowered), options, device);
