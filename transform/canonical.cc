@@ -7,16 +7,12 @@
 #include <vector>
 
 #include "heddle/transform/effects.h"
+#include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
 namespace {
 
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
 using hlo::InstructionExtras;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 // Where the instructions of one computation go.
 struct Order {

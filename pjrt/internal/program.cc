@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/pjrt/internal/expand.h"
+#include "heddle/pjrt/internal/rewrite.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/lapack/expand.h"
@@ -12,8 +13,6 @@
 namespace heddle::pjrt {
 namespace {
 
-using hlo::InstructionId;
-using hlo::Opcode;
 using transform::Emitter;
 
 bool has_opcode(const hlo::Module& module, Opcode opcode) {
