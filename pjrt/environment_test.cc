@@ -2,8 +2,6 @@
 // test a process of its own.
 #include "heddle/pjrt/internal/environment.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,12 +9,10 @@
 #include <vector>
 
 #include "heddle/base/strings.h"
+#include "heddle/base/support_test.h"
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::Contains;
-using ::testing::Not;
 
 std::vector<std::string> variables(char** from) {
   std::vector<std::string> all;
