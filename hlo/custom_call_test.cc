@@ -1,12 +1,10 @@
 #include "heddle/hlo/custom_call.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <stdexcept>
 #include <thread>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/evaluation/internal/testing.h"
 #include "heddle/hlo/internal/custom_calls.h"
 
@@ -17,9 +15,6 @@ using run_testing::error_of;
 using run_testing::f32_of;
 using run_testing::floats;
 using run_testing::run;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // Registers for one test.
 class Registered {

@@ -1,18 +1,14 @@
 #include "heddle/hlo/dot.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/evaluation/internal/testing.h"
 
 namespace heddle::hlo {
 namespace {
 
 using run_testing::parsed;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr std::string_view kLoop = R"(
 below { s = (s32[], f32[4]) parameter(0)

@@ -1,7 +1,5 @@
 // What Heddle says to a user's mistake: the function as it was called, what is wrong, what mends
 // it, and the user's line.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <complex>
 #include <functional>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/hlo/custom_call.h"
 #include "heddle/hlo/literal.h"
@@ -16,12 +15,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 constexpr char kHere[] = "[messages_test.cc:";
 
