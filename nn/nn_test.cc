@@ -1,5 +1,4 @@
 // Neural-net functions against formulas and loops in double, and at the edges of the dtypes.
-
 #include <cmath>
 #include <limits>
 #include <numbers>

@@ -1,6 +1,5 @@
 // Corners of the catalogue, against what jax.numpy 0.10 gives in 64 bits: empty axes, dtypes of few
 // bits, numbers at the ends of theirs. And which op an error names, and which line a program has.
-
 #include <algorithm>
 #include <cmath>
 #include <complex>

@@ -1,5 +1,4 @@
 // What errors say: the function that the user wrote, the operand, what mends it, and his line.
-
 #include "heddle/base/support_test.h"
 #include "heddle/numpy/aliases.h"
 #include "heddle/numpy/matrices.h"

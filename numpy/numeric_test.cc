@@ -1,5 +1,4 @@
 // Against what numpy 2 gives.
-
 #include <cmath>
 
 #include "heddle/base/support_test.h"

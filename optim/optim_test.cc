@@ -1,6 +1,5 @@
 // Optimizers against the formulas of their papers in plain C++, schedules at their corners, and
 // L-BFGS on functions whose minimum is known.
-
 #include <cmath>
 #include <map>
 

@@ -1,6 +1,5 @@
 // Keys, shapes, types and errors, moments of samples, and keys carried by a scan. That values are
 // those of jax.random is shown in tests/random.
-
 #include <cmath>
 #include <functional>
 #include <set>

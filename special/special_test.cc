@@ -1,5 +1,4 @@
 // Values at the edges of the functions' domains, types, errors, and behaviour inside a scan.
-
 #include <cmath>
 
 #include "heddle/base/support_test.h"

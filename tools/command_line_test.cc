@@ -1,5 +1,4 @@
 // What the tool says of words that it does not know.
-
 #include "heddle/base/support_test.h"
 #include "heddle/tools/command.h"
 

@@ -1,6 +1,5 @@
 // array() of every kind of list that holds numbers, short forms of creation, and tensors moved
 // between devices.
-
 #include <array>
 #include <span>
 

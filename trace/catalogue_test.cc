@@ -1,5 +1,4 @@
 // The everyday functions against values worked out by hand or by plain loops.
-
 #include <cmath>
 #include <complex>
 #include <limits>

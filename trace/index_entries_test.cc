@@ -1,5 +1,4 @@
 // Several index arrays, new axes, ellipses and masks against what numpy 2 and jax.numpy 0.10 give.
-
 #include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"

@@ -1,5 +1,5 @@
-// What was made of modules that were asked for. Keys have a module by its identity: equal traces are
-// one fragment (the combine cache), so that what comes again is found and not made again.
+// What was made of modules that were asked for. Keys have a module by its identity: equal traces
+// are one fragment (the combine cache), so that what comes again is found and not made again.
 #pragma once
 
 #include <cstddef>

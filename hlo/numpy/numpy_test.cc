@@ -1,6 +1,5 @@
 // What .npy and .npz files may not be, in words; zip64; raw bytes. Files that numpy wrote are read
 // in tests/numpy.
-
 #include "heddle/base/strings.h"
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/numpy/internal/zip.h"

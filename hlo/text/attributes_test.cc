@@ -1,5 +1,4 @@
 // What any instruction may carry, and values whose text has forms of its own.
-
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 

@@ -1,5 +1,4 @@
 // What is wrong is said with its place; and hostile text costs no more than its length.
-
 #include <ctime>
 
 #include "heddle/base/support_test.h"

@@ -1,5 +1,4 @@
 // What stands in the first line, and around computations.
-
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 

@@ -1,6 +1,5 @@
 // Text that XLA does not print but reads, and so do we: each comes to the module of the canonical
 // form given.
-
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 

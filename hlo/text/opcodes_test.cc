@@ -1,6 +1,5 @@
 // Every opcode with every attribute: the line comes back as it was, in a module that parses back
 // equal.
-
 #include <algorithm>
 #include <set>
 

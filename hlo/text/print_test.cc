@@ -1,5 +1,4 @@
 // The forms of print(), the names it makes, and foo-start.
-
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/text.h"

@@ -1,6 +1,5 @@
 // Bytes from anywhere give an error or a module: never a crash, a hang or memory that the bytes do
 // not pay for.
-
 #include <algorithm>
 #include <random>
 

@@ -1,5 +1,4 @@
 // What is newer than Heddle in a proto is there again when it is written.
-
 #include <functional>
 #include <map>
 

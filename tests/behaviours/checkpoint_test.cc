@@ -1,5 +1,4 @@
 // scan's .checkpoint: the same gradients, for less memory and one more run of the steps.
-
 #include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"

@@ -1,5 +1,4 @@
 // What a compiled function says: of a call that is another's, of what has changed, of names.
-
 #include <functional>
 #include <map>
 

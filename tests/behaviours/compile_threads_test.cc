@@ -1,5 +1,4 @@
 // compile(fn) from several threads: who traces, and that nobody waits for ever.
-
 #include <barrier>
 #include <chrono>
 #include <functional>

@@ -1,5 +1,4 @@
 // custom_jvp and custom_vjp: whose derivative is used where, and what they refuse.
-
 #include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/hlo/module.h"

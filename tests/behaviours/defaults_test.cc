@@ -1,5 +1,4 @@
 // docs/defaults.md: what a call does where nothing is said. One test for each table of the page.
-
 #include <cmath>
 #include <vector>
 

@@ -1,6 +1,5 @@
 // Generic lambdas go wherever functions do: nothing asks what they do with anything but what they
 // are called with. Beside them functions of Heddle's by their names.
-
 #include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"

@@ -1,5 +1,4 @@
 // Solutions of equations: custom_linear_solve, custom_root, and linear_transpose.
-
 #include "heddle/base/support_test.h"
 #include "heddle/grad/support_test.h"
 #include "heddle/heddle.h"

@@ -1,6 +1,5 @@
 // The behaviours that JAX's lax_control_flow_test checks about loops and branches under vmap, by
 // their numbers in the list of docs/behaviours.md.
-
 #include <cmath>
 #include <regex>
 

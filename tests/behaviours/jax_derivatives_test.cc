@@ -1,6 +1,5 @@
 // The behaviours that JAX's lax_control_flow_test checks about derivatives of loops and branches,
 // by their numbers in the list of docs/behaviours.md: what of B, D, E, F and I needs no vmap.
-
 #include <cmath>
 #include <random>
 #include <regex>

@@ -1,7 +1,6 @@
 // The behaviours that JAX's lax_control_flow_test checks, groups A (arguments), B (while), D
 // (fori), E (cond and switch), H (scan) and K (associative_scan), by their numbers in the list of
 // docs/behaviours.md. Those that wait, and those that types rule out, are there.
-
 #include <map>
 #include <numeric>
 

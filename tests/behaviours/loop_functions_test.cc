@@ -1,6 +1,5 @@
 // Loop functions beyond the behaviours of other systems: one callable in several loops, structures
 // that change, leaves without a value, bounds on trips, layers without parameters.
-
 #include <map>
 
 #include "heddle/base/support_test.h"

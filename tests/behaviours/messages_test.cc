@@ -1,6 +1,5 @@
 // What Heddle says to a user's mistake: the function as it was called, what is wrong, what mends
 // it, and the user's line.
-
 #include <complex>
 #include <functional>
 #include <stdexcept>

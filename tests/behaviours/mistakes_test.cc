@@ -1,5 +1,4 @@
 // Mistakes of a new user at run time: what Heddle says, and with which line.
-
 #include <cmath>
 #include <map>
 #include <optional>

@@ -1,5 +1,4 @@
 // Behaviours of loops on several devices, by their numbers in the lists of docs/behaviours.md.
-
 #include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/hlo/tiles.h"

@@ -1,6 +1,5 @@
 // torch_xla's behaviours that need derivatives, compiled functions or eager calls, by their numbers
 // in the list of docs/behaviours.md.
-
 #include <map>
 #include <regex>
 

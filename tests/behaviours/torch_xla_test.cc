@@ -1,7 +1,6 @@
 // The behaviours that torch_xla's tests check for scan, scan_layers, placeholders, while_loop and
 // the lowering context, by their numbers in the list of docs/behaviours.md. Those that wait, and
 // those that types rule out, are listed there too.
-
 #include <cmath>
 #include <set>
 

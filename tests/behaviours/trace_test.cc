@@ -1,5 +1,4 @@
 // Tracing: leaks, nesting, captures, staging at size, and loops three deep.
-
 #include <fstream>
 #include <string>
 

@@ -1,5 +1,4 @@
 // scan_until: what it gives, what it leaves out, and its derivatives.
-
 #include <map>
 
 #include "heddle/base/support_test.h"

@@ -1,6 +1,5 @@
 // Ops that run at once on prebuilt kernels give what a compiled program of the same op gives, and
 // go the program's way where they have to.
-
 #include <atomic>
 #include <cmath>
 #include <functional>

@@ -1,6 +1,5 @@
 // debug_print on the evaluator, cpu and, where it is there,
 // XLA's CPU plugin (./dev setup-plugin xla-cpu).
-
 #include <functional>
 #include <string>
 #include <thread>

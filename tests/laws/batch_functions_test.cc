@@ -1,6 +1,5 @@
 // vmap of every public function: each lane is what one gives, for each operand alone with lanes and
 // for all of them.
-
 #include <optional>
 #include <random>
 

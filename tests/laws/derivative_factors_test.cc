@@ -1,6 +1,5 @@
 // Derivatives of factors of matrices, eigenvalues and singular values: against differences, and
 // along batches.
-
 #include <functional>
 
 #include "heddle/base/support_test.h"

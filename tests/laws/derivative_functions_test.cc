@@ -1,5 +1,4 @@
 // Derivatives of the catalogue's functions.
-
 #include "heddle/base/support_test.h"
 #include "heddle/grad/support_test.h"
 #include "heddle/heddle.h"

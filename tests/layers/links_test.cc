@@ -1,6 +1,5 @@
 // The links of README.md and docs/: each goes to a file that is there and to a heading that it has,
 // and the index names every page.
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>

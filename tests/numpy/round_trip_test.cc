@@ -1,5 +1,4 @@
 // Files go to numpy and come back. Needs a python3 with numpy; skipped elsewhere.
-
 #include <complex>
 #include <cstdlib>
 #include <filesystem>

@@ -1,6 +1,5 @@
 // The tracing surface on four devices of real XLA: shardings, shard_map, and the decoder of
 // examples/ in parallel. Skipped where the plugin is not there: ./dev setup-plugin xla-cpu.
-
 #include <cmath>
 
 #include "heddle/base/support_test.h"

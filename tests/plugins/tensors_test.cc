@@ -1,7 +1,6 @@
 // What a user of Tensor does with real XLA beyond calling programs: options of one program, names
 // of devices, donation, programs as bytes, and memory that host and device share. Skipped where the
 // plugin is not there: ./dev setup-plugin xla-cpu.
-
 #include <atomic>
 #include <chrono>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Values of a computation by leaf: each instruction has a list, one entry for each leaf of its type.
+// Values of a computation by leaf: each instruction has a list, one entry a leaf of its type.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // Which calls expand_lapack() writes, and that it leaves others alone.
-
 #include <algorithm>
 #include <random>
 #include <string>
