@@ -1,12 +1,10 @@
 #include "heddle/base/few.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "heddle/base/support_test.h"
 
 namespace heddle::base {
 namespace {
 
-using testing::ElementsAre;
 using testing::ElementsAreArray;
 
 TEST(Few, HoldsAsManyAsItIsGiven) {

@@ -1,17 +1,16 @@
 #include "heddle/base/files.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "heddle/base/support_test.h"
+
 namespace heddle::base {
 namespace {
 
-using testing::EndsWith;
 namespace fs = std::filesystem;
 
 class UsersFiles : public testing::Test {

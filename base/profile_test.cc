@@ -1,8 +1,5 @@
 #include "heddle/base/profile.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -13,14 +10,13 @@
 #include <vector>
 
 #include "heddle/base/span.h"
+#include "heddle/base/support_test.h"
 
 namespace heddle {
 namespace {
 
 using base::Activity;
 using base::Span;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::string file(const std::string& name) { return ::testing::TempDir() + "heddle_" + name; }
 

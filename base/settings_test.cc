@@ -1,19 +1,16 @@
 #include "heddle/base/settings.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
 
 #include "heddle/base/strings.h"
+#include "heddle/base/support_test.h"
 
 namespace heddle {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::IsSupersetOf;
 
 class Variable {

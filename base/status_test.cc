@@ -1,19 +1,15 @@
 #include "heddle/base/status.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <vector>
 
 #include "heddle/base/located_status.h"
+#include "heddle/base/support_test.h"
 
 namespace heddle {
 namespace {
-
-using ::testing::HasSubstr;
 
 TEST(Status, OfNothingIsSuccess) {
   EXPECT_TRUE(Status().ok());

@@ -4,6 +4,8 @@
 //
 //   matmul_bench [milliseconds a shape, 150] [f64]
 #define EIGEN_DONT_PARALLELIZE
+#include "heddle/cpu/kernels/matmul.h"
+
 #include <Eigen/Core>
 #include <algorithm>
 #include <cstdio>
@@ -12,8 +14,6 @@
 #include <ctime>
 #include <functional>
 #include <vector>
-
-#include "heddle/cpu/kernels/matmul.h"
 
 namespace heddle::cpu {
 namespace {
@@ -72,23 +72,6 @@ double seconds(const std::function<void()>& f, int64_t calls) {
 }
 
 template <class T>
-struct Calls;
-template <>
-struct Calls<float> {
-  static constexpr auto kProduct = matmul_f32;
-  static constexpr auto kPackedProduct = matmul_packed_f32;
-  static constexpr auto kPack = pack_b_f32;
-  static constexpr auto kSize = packed_size_f32;
-};
-template <>
-struct Calls<double> {
-  static constexpr auto kProduct = matmul_f64;
-  static constexpr auto kPackedProduct = matmul_packed_f64;
-  static constexpr auto kPack = pack_b_f64;
-  static constexpr auto kSize = packed_size_f64;
-};
-
-template <class T>
 struct Aligned {
   explicit Aligned(size_t count)
       : data(static_cast<T*>(std::aligned_alloc(64, (count * sizeof(T) + 4096) / 64 * 64))) {
@@ -136,15 +119,15 @@ void run(const Case& x, double budget) {
                            x.n,
                            1,
                            false};
-  Aligned<T> packed(Calls<T>::kSize(x.k, x.n) / sizeof(T));
-  Calls<T>::kPack(args, packed.data);
+  Aligned<T> packed(MatmulOf<T>::packed_size(x.k, x.n) / sizeof(T));
+  MatmulOf<T>::pack_b(args, packed.data);
   const auto reference = x.a_columns
                              ? (x.b_columns ? eigen<T, kColumn, kColumn> : eigen<T, kColumn, kRow>)
                          : x.b_columns ? eigen<T, kRow, kColumn>
                                        : eigen<T, kRow, kRow>;
   const std::function<void()> all[3] = {
-      [&] { Calls<T>::kProduct(args); },
-      [&] { Calls<T>::kPackedProduct(args, packed.data); },
+      [&] { MatmulOf<T>::product(args); },
+      [&] { MatmulOf<T>::packed_product(args, packed.data); },
       [&] { reference(x, a.data, b.data, d.data); },
   };
   double best[3] = {1e9, 1e9, 1e9};

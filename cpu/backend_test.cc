@@ -1,7 +1,5 @@
 #include "heddle/cpu/backend.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -11,6 +9,7 @@
 #include <thread>
 
 #include "heddle/base/strings.h"
+#include "heddle/base/support_test.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/transfer.h"
@@ -20,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using runtime::BufferPtr;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 constexpr char kEndless[] = R"(HloModule endless
   body { p = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(p), index=0

@@ -1,13 +1,11 @@
 #include "heddle/cpu/loop_clock.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "heddle/base/profile.h"
+#include "heddle/base/support_test.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/backend.h"
@@ -15,9 +13,6 @@
 
 namespace heddle::cpu {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr char kModule[] = R"(HloModule sums
 ENTRY main {

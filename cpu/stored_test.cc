@@ -1,7 +1,5 @@
 #include "heddle/cpu/stored.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/base/strings.h"
+#include "heddle/base/support_test.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/text.h"
@@ -24,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using runtime::BufferPtr;
 using runtime::DiskCache;
-using ::testing::HasSubstr;
 
 // One of each kind that code reaches outside of itself for: constants, functions of the C library,
 // kernels of each kind, loops that threads share.

@@ -2,9 +2,7 @@
 // steps at once.
 #include "heddle/grad/checkpoint.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/grad/support_test.h"
 #include "heddle/grad/vmap.h"
 #include "heddle/numpy/math.h"
@@ -16,9 +14,6 @@ namespace heddle {
 namespace {
 
 using namespace grad_internal;  // NOLINT: support_test.h
-using ::testing::DoubleNear;
-using ::testing::HasSubstr;
-using ::testing::Pointwise;
 
 TEST(Checkpoint, GivesTheSameGradient) {
   auto step = [](const Cell& cell, Tensor h, Tensor x) {

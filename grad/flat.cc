@@ -1,11 +1,10 @@
 #include "heddle/grad/flat.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "heddle/base/counters.h"
 #include "heddle/base/located_status.h"
-#include "heddle/base/lru.h"
+#include "heddle/grad/internal/made.h"
 #include "heddle/grad/internal/traced.h"
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/scan/combine_cache.h"
@@ -145,8 +144,7 @@ using trace_internal::PublicCall;
 
 enum class Kind : uint8_t { kGradient, kJvp, kLinearize };
 
-// Derivatives of modules that were asked for, by the module's identity: equal traces are one
-// fragment (the combine cache), so that what comes again is found and not differentiated again.
+// Derivatives of modules.
 struct Key {
   Fragment of;
   Kind kind;
@@ -157,18 +155,7 @@ struct Made {
   Fragment first;      // gradient, jvp, or the forward part
   Fragment push = {};  // of kLinearize: the linear part
 };
-using MadePtr = std::shared_ptr<const Made>;
-
-struct Cache {
-  static constexpr size_t kCapacity = 1024;
-  std::mutex mutex;
-  LruMap<Key, MadePtr> made{kCapacity};
-};
-
-Cache& cache() {
-  static Cache* const kCache = new Cache;  // never destroyed: threads may outlive main
-  return *kCache;
-}
+using Cache = MadeOf<Key, Made>;
 
 Fragment shared(hlo::Module module) {
   return std::make_shared<const hlo::Module>(std::move(module));
@@ -197,28 +184,20 @@ StatusOr<Made> make(const Key& key) {
   return made;
 }
 
-MadePtr find_or_make(Key key, const FlatFunction& fn, const Point& point) {
+Cache::Ptr find_or_make(Key key, const FlatFunction& fn, const Point& point) {
   base::Hasher hasher;
   hasher.add_word(reinterpret_cast<uint64_t>(key.of.get()));
   hasher.add_word(static_cast<uint64_t>(key.kind));
-  const uint64_t hash = hasher.digest().low;
-  {
-    std::lock_guard lock(cache().mutex);
-    if (MadePtr* found = cache().made.find(hash, [&](const Key& other) { return other == key; }))
-      return *found;
-  }
-  auto made = make(key);
-  if (!made.ok()) {
-    throw_in_own_lines(fn, types_of(point.leaves), point.leaves, made.status(),
-                       [&](const Fragment& own) {
-                         return make({own, key.kind, key.by}).status();
-                       });
-  }
-  auto out = std::make_shared<const Made>(*std::move(made));
-  decltype(Cache::made)::Dropped dropped;
-  std::lock_guard lock(cache().mutex);
-  cache().made.insert(hash, std::move(key), out, dropped);
-  return out;
+  return Cache::all().find_or_make(hasher.digest().low, std::move(key), [&](const Key& key) {
+    auto made = make(key);
+    if (!made.ok()) {
+      throw_in_own_lines(fn, types_of(point.leaves), point.leaves, made.status(),
+                         [&](const Fragment& own) {
+                           return make({own, key.kind, key.by}).status();
+                         });
+    }
+    return *std::move(made);
+  });
 }
 
 std::vector<bool> by_parameter(const Point& point, const Trace& trace) {
@@ -288,7 +267,7 @@ Derived gradient(const FlatFunction& fn, const Point& point) {
   require_floats(fn, point);
   const Trace trace = traced(fn, point);
   require_scalar(fn, trace);
-  const MadePtr made =
+  const Cache::Ptr made =
       find_or_make({trace.module, Kind::kGradient, by_parameter(point, trace)}, fn, point);
   return derived(trace, call(fn.what, fn.at, made->first, with_captures(point.leaves, trace)));
 }
@@ -296,7 +275,7 @@ Derived gradient(const FlatFunction& fn, const Point& point) {
 Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor>& tangents) {
   const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   const Trace trace = traced(fn, point);
-  const MadePtr made =
+  const Cache::Ptr made =
       find_or_make({trace.module, Kind::kJvp, by_parameter(point, trace)}, fn, point);
   std::vector<Tensor> operands = with_captures(point.leaves, trace);
   operands.insert(operands.end(), tangents.begin(), tangents.end());
@@ -306,7 +285,7 @@ Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor
 struct Linear::State {
   std::string_view what;  // of static storage
   SourceLocation at;
-  MadePtr made;            // null: only the way back is known
+  Cache::Ptr made;         // null: only the way back is known
   Fragment pullback = {};  // null: made of `made` when it is asked for
   std::vector<Tensor> residuals;
   std::vector<Shape> tangents;  // types of the leaves in `of`
@@ -393,25 +372,13 @@ namespace {
 // The pullback of a linear part, made at its first use.
 Fragment pullback_of(const Fragment& pushforward, size_t residuals, std::string_view what,
                      SourceLocation at) {
-  struct Pullbacks {
-    std::mutex mutex;
-    LruMap<Fragment, Fragment> made{Cache::kCapacity};
-  };
-  static Pullbacks* const kPullbacks = new Pullbacks;  // never destroyed
   const auto hash = reinterpret_cast<uint64_t>(pushforward.get());
-  {
-    std::lock_guard lock(kPullbacks->mutex);
-    Fragment* found =
-        kPullbacks->made.find(hash, [&](const Fragment& other) { return other == pushforward; });
-    if (found) return *found;
-  }
-  auto module = transform::transpose(*pushforward, residuals);
-  if (!module.ok()) throw Error(in_words_of(module.status(), what), at);
-  Fragment made = shared(*std::move(module));
-  decltype(Pullbacks::made)::Dropped dropped;
-  std::lock_guard lock(kPullbacks->mutex);
-  kPullbacks->made.insert(hash, pushforward, made, dropped);
-  return made;
+  return MadeOf<Fragment, hlo::Module>::all().find_or_make(
+      hash, pushforward, [&](const Fragment& pushforward) {
+        auto module = transform::transpose(*pushforward, residuals);
+        if (!module.ok()) throw Error(in_words_of(module.status(), what), at);
+        return *std::move(module);
+      });
 }
 
 }  // namespace

@@ -1,12 +1,10 @@
 #include "heddle/grad/grad.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <map>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/grad/support_test.h"
 #include "heddle/numpy/aliases.h"
@@ -26,10 +24,6 @@ namespace heddle {
 namespace {
 
 using namespace grad_internal;  // NOLINT: support_test.h
-using ::testing::DoubleNear;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Pointwise;
 
 Tensor numbers(std::vector<double> values) { return array(values); }
 double value(const Tensor& x) { return x.item<double>(); }

@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/numpy/aliases.h"
 #include "heddle/numpy/sequences.h"
 #include "heddle/trace/elementwise.h"
+#include "heddle/trace/shaping.h"
 #include "heddle/trace/support_test.h"
 #include "heddle/trace/tree.h"
 
@@ -19,6 +21,19 @@ inline Tensor some(std::vector<int64_t> sizes, double seed = 0) {
   int64_t count = 1;
   for (int64_t n : sizes) count *= n;
   return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
+}
+
+// fn of each example along axis 0, one after another.
+template <class Fn, class... Args>
+Tensor one_by_one(const Fn& fn, int64_t count, const Args&... args) {
+  std::vector<Tensor> all;
+  for (int64_t i = 0; i < count; ++i) all.push_back(fn(args[i]...));
+  return stack(all, 0);
+}
+
+inline void expect_same(const Tensor& have, const Tensor& want) {
+  ASSERT_EQ(have.shape(), want.shape());
+  EXPECT_THAT(values(have), Pointwise(DoubleNear(1e-12), values(want)));
 }
 
 struct Cell {

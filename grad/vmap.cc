@@ -1,9 +1,8 @@
 #include "heddle/grad/vmap.h"
 
 #include <algorithm>
-#include <mutex>
 
-#include "heddle/base/lru.h"
+#include "heddle/grad/internal/made.h"
 #include "heddle/grad/internal/traced.h"
 #include "heddle/trace/collectives.h"
 #include "heddle/trace/error.h"
@@ -16,8 +15,7 @@ namespace {
 
 using trace_internal::PublicCall;
 
-// Batched forms that were asked for, by the module's identity: equal traces are one fragment (the
-// combine cache), so that what comes again is found.
+// Batched forms of modules.
 struct Key {
   Fragment of;
   std::vector<bool> batched;
@@ -29,38 +27,18 @@ struct Made {
   Fragment module;
   std::vector<bool> results;
 };
-using MadePtr = std::shared_ptr<const Made>;
+using Cache = MadeOf<Key, Made>;
 
-struct Cache {
-  static constexpr size_t kCapacity = 1024;
-  std::mutex mutex;
-  LruMap<Key, MadePtr> made{kCapacity};
-};
-
-Cache& cache() {
-  static Cache* const kCache = new Cache;  // never destroyed: threads may outlive main
-  return *kCache;
-}
-
-MadePtr find_or_make(Key key, const FlatFunction& fn) {
+Cache::Ptr find_or_make(Key key, const FlatFunction& fn) {
   base::Hasher hasher;
   hasher.add_word(reinterpret_cast<uint64_t>(key.of.get()));
   hasher.add_word(static_cast<uint64_t>(key.size));
   for (bool each : key.batched) hasher.add_word(each ? 1 : 0);
-  const uint64_t hash = hasher.digest().low;
-  {
-    std::lock_guard lock(cache().mutex);
-    if (MadePtr* found = cache().made.find(hash, [&](const Key& other) { return other == key; }))
-      return *found;
-  }
-  auto batch = transform::batch(*key.of, key.batched, key.size, key.together);
-  if (!batch.ok()) throw Error(in_words_of(batch.status(), fn.what), fn.at);
-  auto out = std::make_shared<const Made>(
-      Made{std::make_shared<const hlo::Module>(std::move(batch->module)), batch->results});
-  decltype(Cache::made)::Dropped dropped;
-  std::lock_guard lock(cache().mutex);
-  cache().made.insert(hash, std::move(key), out, dropped);
-  return out;
+  return Cache::all().find_or_make(hasher.digest().low, std::move(key), [&](const Key& key) {
+    auto batch = transform::batch(*key.of, key.batched, key.size, key.together);
+    if (!batch.ok()) throw Error(in_words_of(batch.status(), fn.what), fn.at);
+    return Made{std::make_shared<const hlo::Module>(std::move(batch->module)), batch->results};
+  });
 }
 
 // What vmap says of one leaf of the arguments or of the result.
@@ -82,7 +60,7 @@ class Vmapped {
     std::vector<bool> batched;
     for (const Leaf& leaf : leaves_) batched.push_back(leaf.axis != kNoAxis);
     batched.resize(batched.size() + trace.captures.size());
-    const MadePtr made = find_or_make(
+    const Cache::Ptr made = find_or_make(
         {trace.module, std::move(batched), size_, options_.axis_name.empty() ? "" : scope.mark()},
         fn_);
     const std::vector<Leaf> results = results_of(trace, *made);

@@ -1,11 +1,9 @@
 #include "heddle/grad/vmap.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <optional>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/grad/support_test.h"
 #include "heddle/numpy/aliases.h"
@@ -25,24 +23,6 @@ namespace heddle {
 namespace {
 
 using namespace grad_internal;  // NOLINT: support_test.h
-using ::testing::DoubleNear;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::Pointwise;
-
-// fn of each example along axis 0, one after another.
-template <class Fn, class... Args>
-Tensor one_by_one(const Fn& fn, int64_t count, const Args&... args) {
-  std::vector<Tensor> all;
-  for (int64_t i = 0; i < count; ++i) all.push_back(fn(args[i]...));
-  return stack(all, 0);
-}
-
-void expect_same(const Tensor& have, const Tensor& want) {
-  ASSERT_EQ(have.shape(), want.shape());
-  EXPECT_THAT(values(have), Pointwise(DoubleNear(1e-12), values(want)));
-}
 
 TEST(Vmap, DoesEachExample) {
   auto f = [](Tensor a, Tensor b) { return sum(a * b) + max(a); };

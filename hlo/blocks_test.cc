@@ -5,12 +5,12 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/literal.h"
 
 namespace heddle {
 namespace {
 
-using testing::ElementsAre;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 

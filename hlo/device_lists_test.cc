@@ -1,10 +1,8 @@
 #include "heddle/hlo/device_lists.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/internal/mesh_axes.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
@@ -12,9 +10,6 @@
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 std::string program(const std::string& groups, const std::string& sharding = "{replicated}") {
   return base::cat(

@@ -1,17 +1,13 @@
 #include "heddle/hlo/dot.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr std::string_view kLoop = R"(
 below { s = (s32[], f32[4]) parameter(0)

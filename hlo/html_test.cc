@@ -1,18 +1,13 @@
 #include "heddle/hlo/html.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
 #include <regex>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr char kLoop[] = R"(HloModule count
 body {

@@ -1,17 +1,13 @@
 #include "heddle/hlo/tiles.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <numeric>
 
+#include "heddle/base/support_test.h"
 #include "heddle/base/text_cursor.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::ElementsAre;
 
 // The sharding of this text, read as part of a module.
 Sharding sharding(const std::string& text, const std::string& type = "f32[]") {

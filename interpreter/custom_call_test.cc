@@ -1,12 +1,10 @@
 #include "heddle/interpreter/custom_call.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <stdexcept>
 #include <thread>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/backend_config.h"
 #include "heddle/interpreter/internal/custom_calls.h"
 #include "heddle/interpreter/internal/testing.h"
@@ -18,9 +16,6 @@ using run_testing::error_of;
 using run_testing::f32_of;
 using run_testing::floats;
 using run_testing::run;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // Registers for one test.
 class Registered {

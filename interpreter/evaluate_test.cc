@@ -2,12 +2,10 @@
 // each op.
 #include "heddle/interpreter/evaluate.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <thread>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/interpreter/internal/plan.h"
 #include "heddle/interpreter/internal/testing.h"
@@ -19,8 +17,6 @@ using run_testing::error_of;
 using run_testing::floats;
 using run_testing::parsed;
 using run_testing::run;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST(Evaluate, ReturnsTheRootOfTheEntry) {
   const Literal sum = run(R"(HloModule m

@@ -1,8 +1,6 @@
 #include "heddle/interpreter/evaluate_together.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/interpreter/internal/testing.h"
 
@@ -12,8 +10,6 @@ namespace {
 using run_testing::floats;
 using run_testing::numbers;
 using run_testing::parsed;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr const char* kAdd =
     "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n";

@@ -1,9 +1,7 @@
 // Factors, by the properties of their products: each dtype, batches, all aspects and sizes.
 #include "heddle/linalg/factors.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/linalg/internal/testing.h"
 #include "heddle/linalg/spectra.h"
 #include "heddle/numpy/sorting.h"
@@ -12,10 +10,6 @@ namespace heddle::linalg {
 namespace {
 
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 class Factors : public testing::TestWithParam<DType> {
  protected:

@@ -1,13 +1,11 @@
 // Forms of Schur and Hessenberg, and general eigenvalues, by the properties of their products.
 #include "heddle/linalg/schur.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <complex>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/linalg/functions.h"
 #include "heddle/linalg/internal/testing.h"
 #include "heddle/linalg/solving.h"
@@ -20,8 +18,6 @@ namespace heddle::linalg {
 namespace {
 
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 DType complex_of(DType dtype) { return real_dtype(dtype) == f32 ? c64 : c128; }
 

@@ -2,11 +2,9 @@
 // empty matrices, errors, and a Kalman filter whose step solves equations inside a scan.
 #include "heddle/linalg/solving.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <array>
 
+#include "heddle/base/support_test.h"
 #include "heddle/linalg/functions.h"
 #include "heddle/linalg/internal/testing.h"
 #include "heddle/linalg/spectra.h"
@@ -17,11 +15,6 @@ namespace heddle::linalg {
 namespace {
 
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
-using testing::DoubleNear;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 class Solving : public testing::TestWithParam<DType> {
  protected:

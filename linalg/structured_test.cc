@@ -1,11 +1,9 @@
 // Against results of scipy.linalg, numpy.linalg and jax.numpy.linalg.
 #include "heddle/linalg/structured.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/linalg/factors.h"
 #include "heddle/linalg/functions.h"
 #include "heddle/linalg/internal/testing.h"
@@ -22,9 +20,6 @@ namespace {
 using linalg_internal::distance;
 using linalg_internal::positive_tensor;
 using linalg_internal::random_tensor;
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 auto near(double x) { return DoubleNear(x, 1e-13); }
 Tensor square2() { return array<double>({4, 1, 2, 3}, {2, 2}); }

@@ -13,14 +13,9 @@
 namespace heddle::nn {
 namespace {
 
-using nn_internal::floating;
-using nn_internal::formula;
-using nn_internal::wide_of;
 using trace_internal::axis_of;
-using trace_internal::Expr;
 using trace_internal::known_program;
 using trace_internal::KnownOptions;
-using trace_internal::PublicCall;
 
 // An activation: a formula of one operand of floats.
 template <class Fn>

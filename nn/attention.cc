@@ -14,11 +14,6 @@
 namespace heddle::nn {
 namespace {
 
-using nn_internal::floating;
-using nn_internal::formula;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
-
 constexpr std::string_view kOp = "nn::dot_product_attention";
 
 struct Sizes {

@@ -11,11 +11,6 @@
 namespace heddle::nn {
 namespace {
 
-using nn_internal::floating;
-using nn_internal::formula;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
-
 // weight * value, and 0 where the weight is 0, whatever the value is.
 Expr weighted(const Expr& weight, const Expr& value) {
   return where(weight == 0, 0, weight * value);

@@ -1,12 +1,10 @@
 // Neural-net functions against formulas and loops in double, and at the edges of the dtypes.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/nn/activations.h"
 #include "heddle/nn/attention.h"
 #include "heddle/nn/losses.h"
@@ -19,11 +17,7 @@
 namespace heddle::nn {
 namespace {
 
-using testing::ElementsAre;
 using testing::FloatEq;
-using testing::FloatNear;
-using testing::HasSubstr;
-using testing::IsNan;
 
 const float kInf = INFINITY;
 constexpr double kUnit = std::numeric_limits<double>::epsilon();

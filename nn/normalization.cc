@@ -7,12 +7,6 @@
 namespace heddle::nn {
 namespace {
 
-using nn_internal::floating;
-using nn_internal::formula;
-using nn_internal::wide_of;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
-
 Expr standardized(const Expr& x, const std::vector<int64_t>& axes, double epsilon) {
   Expr centred = x - mean(x, {.axes = axes, .keep_dims = true});
   Expr variance = mean(square(centred), {.axes = axes, .keep_dims = true});

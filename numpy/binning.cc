@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "heddle/numpy/float_limits.h"
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/math.h"
 #include "heddle/numpy/searching.h"
 #include "heddle/numpy/vectors.h"
@@ -15,9 +16,6 @@
 namespace heddle {
 namespace {
 
-using trace_internal::Expr;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 using trace_internal::vector_of;
 
 // The bin of each element; -1 or n for an element outside.

@@ -1,11 +1,9 @@
 // Bins, interpolation, sets and running functions against results of numpy 2 and jax.numpy 0.10.
 #include "heddle/numpy/binning.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/numpy/manipulation.h"
 #include "heddle/numpy/math.h"
 #include "heddle/numpy/nan_statistics.h"
@@ -23,11 +21,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 Tensor row(std::vector<double> x) { return array(x); }
 Tensor edges() { return row({0, 1, 2.5, 4}); }

@@ -1,13 +1,11 @@
 // Corners of the catalogue, against what jax.numpy 0.10 gives in 64 bits: empty axes, dtypes of few
 // bits, numbers at the ends of theirs. And which op an error names, and which line a program has.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <functional>
 
+#include "heddle/base/support_test.h"
 #include "heddle/numpy/cosine_transforms.h"
 #include "heddle/numpy/index_grids.h"
 #include "heddle/numpy/manipulation.h"
@@ -31,10 +29,6 @@
 namespace heddle {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
 using Complex = std::complex<double>;
 
 TEST(Reads, OfIntegersKeepTheNumberOrSayThatTheyDoNot) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/math.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
@@ -10,11 +11,6 @@
 
 namespace heddle {
 namespace {
-
-using trace_internal::axis_of;
-using trace_internal::Expr;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 // x with the axis last, of f32 or f64 and with elements there.
 Expr with_axis_last(const Operand& operand, int64_t axis) {

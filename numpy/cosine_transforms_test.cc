@@ -1,11 +1,9 @@
 // Against results of scipy.fft and numpy.fft.
 #include "heddle/numpy/cosine_transforms.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/shaping.h"
@@ -13,11 +11,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pointwise;
 
 auto near(double x) { return DoubleNear(x, 1e-13); }
 Tensor powers() { return array<double>({1, 2, 4, 8}); }

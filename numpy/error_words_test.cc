@@ -1,7 +1,5 @@
 // What errors say: the function that the user wrote, the operand, what mends it, and his line.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/numpy/aliases.h"
 #include "heddle/numpy/matrices.h"
 #include "heddle/numpy/sorting.h"
@@ -16,12 +14,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 TEST(ErrorWords, HaveTheLineWhereAMessageEndsWithARange) {
   const Tensor x = ones({2, 3});

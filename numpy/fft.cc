@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
@@ -14,10 +15,6 @@ namespace {
 
 using hlo::FftType;
 using trace_internal::axes_of;
-using trace_internal::axis_of;
-using trace_internal::Expr;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 // A transform over axes, the halved one last; lengths are those of the real or full side.
 struct Plan {

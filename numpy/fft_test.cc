@@ -1,14 +1,12 @@
 // Fourier transforms against the sums that define them.
 #include "heddle/numpy/fft.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 #include <limits>
 #include <numbers>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/reductions.h"
@@ -18,9 +16,7 @@
 namespace heddle {
 namespace {
 
-using testing::ElementsAre;
 using testing::FloatEq;
-using testing::HasSubstr;
 using C = std::complex<double>;
 
 constexpr double kUnit = std::numeric_limits<double>::epsilon();

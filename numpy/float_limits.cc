@@ -2,16 +2,13 @@
 
 #include <cmath>
 
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
-
-using trace_internal::Expr;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 // Of an IEEE format with so many stored mantissa bits whose exponents reach from `least` to `most`.
 FloatLimits limits_of(int mantissa_bits, int least, int most) {

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/matrices.h"
 #include "heddle/numpy/vectors.h"
 #include "heddle/trace/axes.h"
@@ -15,11 +16,6 @@
 
 namespace heddle {
 namespace {
-
-using trace_internal::Expr;
-using trace_internal::in_program;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 // Which elements of a matrix tril keeps, or the others: known here, so they are a constant.
 std::vector<Tensor> triangle(std::string_view op, int64_t rows, std::optional<base::Int> given,

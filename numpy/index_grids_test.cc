@@ -1,9 +1,7 @@
 // Grids and polynomials against results of numpy 2 and jax.numpy 0.10.
 #include "heddle/numpy/index_grids.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/numpy/polynomials.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/indexing.h"
@@ -12,11 +10,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 auto near(double x) { return DoubleNear(x, 1e-14); }
 

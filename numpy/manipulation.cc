@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/searching.h"
 #include "heddle/scan/associative.h"
 #include "heddle/trace/axes.h"
@@ -12,11 +13,6 @@
 
 namespace heddle {
 namespace {
-
-using trace_internal::axis_of;
-using trace_internal::in_program;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 Tensor with_rank(const Tensor& x, int64_t rank) {
   if (x.rank() >= rank) return x;

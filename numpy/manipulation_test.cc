@@ -1,19 +1,13 @@
 // Against results of numpy 2 and jax.numpy 0.10.
 #include "heddle/numpy/manipulation.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/program.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 std::vector<int> of(const Tensor& x) { return x.to_vector<int>(); }
 Tensor grid() { return reshape(arange(6), {2, 3}); }

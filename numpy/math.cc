@@ -15,10 +15,6 @@ namespace {
 
 using numpy_internal::of_floats;
 using numpy_internal::of_two;
-using trace_internal::Expr;
-using trace_internal::floating;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 Expr is_inf_of(const Expr& x) { return ~is_finite(x) & ~is_nan(x); }
 

@@ -1,13 +1,11 @@
 // Elementwise functions, of one op and of several, against <cmath>.
 #include "heddle/numpy/math.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 #include <limits>
 
+#include "heddle/base/support_test.h"
 #include "heddle/numpy/float_limits.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
@@ -18,12 +16,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
-using testing::StartsWith;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kUnit = std::numeric_limits<double>::epsilon();

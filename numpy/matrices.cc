@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/math.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/contractions.h"
@@ -16,9 +17,6 @@
 
 namespace heddle {
 namespace {
-
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 // The elements lie n + 1 apart in the flattened matrix.
 Tensor diagonal_of(const Tensor& x, int64_t k) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/sorting.h"
 #include "heddle/numpy/statistics.h"
 #include "heddle/scan/associative.h"
@@ -16,12 +17,7 @@
 namespace heddle {
 namespace {
 
-using trace_internal::axis_of;
 using trace_internal::checked;
-using trace_internal::Expr;
-using trace_internal::floating;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 // How many numbers there are, in x's dtype.
 Expr count_of(const Expr& x, const Reduction& over) {

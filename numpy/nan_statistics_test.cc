@@ -1,12 +1,10 @@
 // Against results of numpy 2 and jax.numpy 0.10; orders too.
 #include "heddle/numpy/nan_statistics.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 
+#include "heddle/base/support_test.h"
 #include "heddle/numpy/sorting.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
@@ -15,11 +13,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 Tensor rows() { return array<double>({3, NAN, 1, NAN, NAN, 4}, {2, 3}); }
 auto near(double x) { return DoubleNear(x, 1e-14); }

@@ -15,12 +15,6 @@ namespace heddle {
 namespace {
 
 using numpy_internal::of_floats;
-using trace_internal::axis_of;
-using trace_internal::Expr;
-using trace_internal::floating;
-using trace_internal::in_program;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 Expr truncated(const Expr& x) { return where(x < 0, ceil(x), floor(x)); }
 // |x| with the sign of y.

@@ -1,9 +1,7 @@
 // Against what numpy 2 gives.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/numpy/math.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
@@ -13,11 +11,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 Tensor row(std::vector<double> x) { return array(x); }
 

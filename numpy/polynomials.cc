@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/vectors.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
@@ -10,10 +11,6 @@
 namespace heddle {
 namespace {
 
-using trace_internal::Expr;
-using trace_internal::in_program;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 using trace_internal::vector_of;
 
 Expr fractions_of(std::string_view name, const Operand& x) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/sorting.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
@@ -11,12 +12,6 @@
 
 namespace heddle {
 namespace {
-
-using trace_internal::axis_of;
-using trace_internal::Expr;
-using trace_internal::floating;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 // Of the elements before and behind a position, `rest` of the way from one to the other.
 Expr between_of(const Expr& low, const Expr& high, double rest, QuantileMethod between) {

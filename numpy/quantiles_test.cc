@@ -1,22 +1,15 @@
 // Against results of numpy 2, and at the edges.
 #include "heddle/numpy/quantiles.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/numpy/aliases.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
-
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 auto near(double x) { return DoubleNear(x, 1e-14); }
 Tensor rows() { return array<double>({{3, 1, 4, 1, 5}, {9, 2, 6, 5, 3}}); }

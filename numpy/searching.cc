@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/axes.h"
@@ -14,9 +15,6 @@
 
 namespace heddle {
 namespace {
-
-using trace_internal::Expr;
-using trace_internal::PublicCall;
 
 // a before b; NaN last.
 Expr before(const Expr& a, const Expr& b) {

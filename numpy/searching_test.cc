@@ -1,18 +1,14 @@
 #include "heddle/numpy/searching.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
 
 TEST(SearchSorted, FindsTheBoundsOfEqualElements) {
   Tensor sorted = array<int>({1, 3, 3, 3, 7});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/numpy/index_grids.h"
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/math.h"
 #include "heddle/numpy/statistics.h"
 #include "heddle/scan/associative.h"
@@ -15,12 +16,6 @@
 
 namespace heddle {
 namespace {
-
-using trace_internal::axis_of;
-using trace_internal::Expr;
-using trace_internal::floating;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 // All but the first element along an axis, and all but the last.
 struct Neighbours {

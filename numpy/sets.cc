@@ -1,3 +1,4 @@
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/searching.h"
 #include "heddle/numpy/sequences.h"
 #include "heddle/trace/axes.h"
@@ -8,11 +9,6 @@
 
 namespace heddle {
 namespace {
-
-using trace_internal::Expr;
-using trace_internal::in_program;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 void require_order(const Tensor& x, const Tensor& y) {
   if (x.dtype() == y.dtype() && !is_complex(x.dtype())) return;

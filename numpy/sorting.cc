@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/comparing.h"
 #include "heddle/trace/dtypes.h"
@@ -15,12 +16,8 @@
 namespace heddle {
 namespace {
 
-using trace_internal::axis_of;
 using trace_internal::comes_before;
-using trace_internal::Expr;
 using trace_internal::is_level;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 // x and the indices, broadcast to each other in all axes but one.
 struct Aligned {

@@ -1,18 +1,14 @@
 #include "heddle/numpy/sorting.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
 
 TEST(TakeAlongAxis, PicksRowByRow) {
   Tensor x = reshape(arange(12), {3, 4});

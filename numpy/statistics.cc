@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/math.h"
 #include "heddle/numpy/matrices.h"
 #include "heddle/trace/axes.h"
@@ -15,11 +16,7 @@
 namespace heddle {
 namespace {
 
-using trace_internal::axis_of;
 using trace_internal::checked;
-using trace_internal::Expr;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 // x and the axis to work along. Without an axis x is flattened.
 struct Along {

@@ -1,13 +1,11 @@
 // Statistics, matrices and sequences against results of numpy 2, and at the edges.
 #include "heddle/numpy/statistics.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <functional>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/numpy/matrices.h"
 #include "heddle/numpy/sequences.h"
 #include "heddle/trace/creation.h"
@@ -18,13 +16,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
-using testing::StartsWith;
 
 Tensor rows() { return array<double>({3, 1, 4, 1, 5, 9, 2, 6, 5, 3}, {2, 5}); }
 auto near(double x) { return DoubleNear(x, 1e-8); }

@@ -1,11 +1,9 @@
 // Optimizers against the formulas of their papers in plain C++, schedules at their corners, and
 // L-BFGS on functions whose minimum is known.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <map>
 
+#include "heddle/base/support_test.h"
 #include "heddle/optim/lbfgs.h"
 #include "heddle/optim/optimizers.h"
 #include "heddle/testing.h"
@@ -20,14 +18,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ContainsRegex;
-using testing::DoubleNear;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::Pointwise;
-using testing::StartsWith;
 
 struct Params {
   Tensor w, b;

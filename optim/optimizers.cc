@@ -41,13 +41,15 @@ Leaves Update::check(std::string_view what, Leaves leaves) const {
   return leaves;
 }
 
-void Update::sgd(const optim::SgdOptions& o, const Tensor& step, const Leaves& grads) {
+void Update::apply(const optim::SgdOptions& o, const Tensor& step, const Leaves& grads,
+                   std::span<Leaves> /*moments*/) {
   for (size_t i = 0; i < params_.size(); ++i)
     params_[i] = params_[i] - o.learning_rate.at(step, params_[i].dtype()) * grads[i];
 }
 
-void Update::momentum(const optim::MomentumOptions& o, const Tensor& step, const Leaves& grads,
-                      Leaves& velocity) {
+void Update::apply(const optim::MomentumOptions& o, const Tensor& step, const Leaves& grads,
+                   std::span<Leaves> moments) {
+  Leaves& velocity = moments[0];
   for (size_t i = 0; i < params_.size(); ++i) {
     velocity[i] = o.decay * velocity[i] + grads[i];
     const Tensor by = o.nesterov ? grads[i] + o.decay * velocity[i] : velocity[i];
@@ -55,8 +57,9 @@ void Update::momentum(const optim::MomentumOptions& o, const Tensor& step, const
   }
 }
 
-void Update::adam(const optim::AdamOptions& o, const Tensor& step, const Leaves& grads,
-                  Leaves& mean, Leaves& square) {
+void Update::apply(const optim::AdamOptions& o, const Tensor& step, const Leaves& grads,
+                   std::span<Leaves> moments) {
+  Leaves &mean = moments[0], &square = moments[1];
   const Tensor updates = step + 1;
   for (size_t i = 0; i < params_.size(); ++i) {
     Tensor& p = params_[i];
@@ -71,8 +74,9 @@ void Update::adam(const optim::AdamOptions& o, const Tensor& step, const Leaves&
   }
 }
 
-void Update::lion(const optim::LionOptions& o, const Tensor& step, const Leaves& grads,
-                  Leaves& mean) {
+void Update::apply(const optim::LionOptions& o, const Tensor& step, const Leaves& grads,
+                   std::span<Leaves> moments) {
+  Leaves& mean = moments[0];
   for (size_t i = 0; i < params_.size(); ++i) {
     Tensor& p = params_[i];
     Tensor by = sign(mixed(o.b1, mean[i], grads[i]));

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,14 +59,17 @@ struct LionState {
 };
 
 struct SgdOptions {
+  static constexpr const char* kName = "optim::sgd";
   Rate learning_rate;
 };
 struct MomentumOptions {
+  static constexpr const char* kName = "optim::momentum";
   Rate learning_rate;
   double decay = 0.9;
   bool nesterov = false;
 };
 struct AdamOptions {
+  static constexpr const char* kName = "optim::adam";
   Rate learning_rate;
   double b1 = 0.9, b2 = 0.999;
   double eps = 1e-8;        // added to the root
@@ -73,6 +77,7 @@ struct AdamOptions {
   double weight_decay = 0;  // times the learning rate (Loshchilov and Hutter 2017): adamw's
 };
 struct LionOptions {
+  static constexpr const char* kName = "optim::lion";
   Rate learning_rate;
   double b1 = 0.9, b2 = 0.99;
   double weight_decay = 1e-3;
@@ -94,12 +99,15 @@ class Update {
   // errors: throws Error if they are not like the parameters
   Leaves check(std::string_view what, Leaves leaves) const;
 
-  void sgd(const optim::SgdOptions& o, const Tensor& step, const Leaves& grads);
-  void momentum(const optim::MomentumOptions& o, const Tensor& step, const Leaves& grads,
-                Leaves& velocity);
-  void adam(const optim::AdamOptions& o, const Tensor& step, const Leaves& grads, Leaves& mean,
-            Leaves& square);
-  void lion(const optim::LionOptions& o, const Tensor& step, const Leaves& grads, Leaves& mean);
+  // One step; `moments` are those of the state, in order.
+  void apply(const optim::SgdOptions& o, const Tensor& step, const Leaves& grads,
+             std::span<Leaves> moments);
+  void apply(const optim::MomentumOptions& o, const Tensor& step, const Leaves& grads,
+             std::span<Leaves> moments);
+  void apply(const optim::AdamOptions& o, const Tensor& step, const Leaves& grads,
+             std::span<Leaves> moments);
+  void apply(const optim::LionOptions& o, const Tensor& step, const Leaves& grads,
+             std::span<Leaves> moments);
 
   [[nodiscard]] const Leaves& params() const { return params_; }
 
@@ -129,104 +137,58 @@ P zeros_like_tree(const P& params) {
   return tree_of<P>(tree_spec(params), zeros_of(flatten(params)));
 }
 
+// Calls visit(name, moment) for what a state has beside its step.
+template <class State, class Visit>
+void for_each_moment(State& state, const Visit& visit) {
+  const auto each = [&](const auto& /*step*/, const auto&... moments) {
+    (visit(moments.name, state.*(moments.member)), ...);
+  };
+  std::apply(each, fields_of<std::remove_const_t<State>>());
+}
+
+template <class Options, template <Tree> class State>
+struct Optimizer {
+  Options options;
+
+  template <Tree P>
+  [[nodiscard]] State<P> init(const P& params, SourceLocation at = SourceLocation::here()) const {
+    const PublicCall call(Options::kName, at);
+    State<P> state{first_step()};
+    for_each_moment(state, [&](std::string_view, P& moment) { moment = zeros_like_tree(params); });
+    return state;
+  }
+  template <Tree P>
+  [[nodiscard]] std::pair<P, State<P>> update(const P& grads, const State<P>& state,
+                                              const P& params,
+                                              SourceLocation at = SourceLocation::here()) const {
+    const PublicCall call(Options::kName, at);
+    Update update = update_of(params);
+    std::vector<Leaves> moments;
+    for_each_moment(state, [&](std::string_view name, const P& moment) {
+      moments.push_back(update.check(name, flatten(moment)));
+    });
+    update.apply(options, state.step, update.check("gradients", flatten(grads)), moments);
+    const TreeSpec spec = tree_spec(params);
+    State<P> next{next_step(state.step)};
+    size_t i = 0;
+    for_each_moment(next,
+                    [&](std::string_view, P& moment) { moment = tree_of<P>(spec, moments[i++]); });
+    return {tree_of<P>(spec, update.params()), std::move(next)};
+  }
+};
+
 }  // namespace heddle::optim_internal
 
 namespace heddle::optim {
 
 // p - rate g.
-struct Sgd {
-  SgdOptions options;
-
-  template <Tree P>
-  [[nodiscard]] SgdState<P> init(const P&) const {
-    return {optim_internal::first_step()};
-  }
-  template <Tree P>
-  [[nodiscard]] std::pair<P, SgdState<P>> update(const P& grads, const SgdState<P>& state,
-                                                 const P& params,
-                                                 SourceLocation at = SourceLocation::here()) const {
-    const optim_internal::PublicCall call("optim::sgd", at);
-    auto update = optim_internal::update_of(params);
-    update.sgd(options, state.step, update.check("gradients", flatten(grads)));
-    return {optim_internal::tree_of<P>(tree_spec(params), update.params()),
-            {optim_internal::next_step(state.step)}};
-  }
-};
-
+using Sgd = optim_internal::Optimizer<SgdOptions, SgdState>;
 // v = decay v + g; p - rate v, or p - rate (g + decay v) where `nesterov`.
-struct Momentum {
-  MomentumOptions options;
-
-  template <Tree P>
-  [[nodiscard]] MomentumState<P> init(const P& params,
-                                      SourceLocation at = SourceLocation::here()) const {
-    const optim_internal::PublicCall call("optim::momentum", at);
-    return {optim_internal::first_step(), optim_internal::zeros_like_tree(params)};
-  }
-  template <Tree P>
-  [[nodiscard]] std::pair<P, MomentumState<P>> update(
-      const P& grads, const MomentumState<P>& state, const P& params,
-      SourceLocation at = SourceLocation::here()) const {
-    const optim_internal::PublicCall call("optim::momentum", at);
-    auto update = optim_internal::update_of(params);
-    auto velocity = update.check("velocity", flatten(state.velocity));
-    update.momentum(options, state.step, update.check("gradients", flatten(grads)), velocity);
-    const TreeSpec spec = tree_spec(params);
-    return {optim_internal::tree_of<P>(spec, update.params()),
-            {optim_internal::next_step(state.step), optim_internal::tree_of<P>(spec, velocity)}};
-  }
-};
-
+using Momentum = optim_internal::Optimizer<MomentumOptions, MomentumState>;
 // Kingma and Ba 2014, algorithm 1; with weight decay Loshchilov and Hutter 2017, algorithm 2.
-struct Adam {
-  AdamOptions options;
-
-  template <Tree P>
-  [[nodiscard]] AdamState<P> init(const P& params,
-                                  SourceLocation at = SourceLocation::here()) const {
-    const optim_internal::PublicCall call("optim::adam", at);
-    return {optim_internal::first_step(), optim_internal::zeros_like_tree(params),
-            optim_internal::zeros_like_tree(params)};
-  }
-  template <Tree P>
-  [[nodiscard]] std::pair<P, AdamState<P>> update(
-      const P& grads, const AdamState<P>& state, const P& params,
-      SourceLocation at = SourceLocation::here()) const {
-    const optim_internal::PublicCall call("optim::adam", at);
-    auto update = optim_internal::update_of(params);
-    auto mean = update.check("mean", flatten(state.mean));
-    auto square = update.check("square", flatten(state.square));
-    update.adam(options, state.step, update.check("gradients", flatten(grads)), mean, square);
-    const TreeSpec spec = tree_spec(params);
-    return {optim_internal::tree_of<P>(spec, update.params()),
-            {optim_internal::next_step(state.step), optim_internal::tree_of<P>(spec, mean),
-             optim_internal::tree_of<P>(spec, square)}};
-  }
-};
-
+using Adam = optim_internal::Optimizer<AdamOptions, AdamState>;
 // p - rate (sign(b1 m + (1 - b1) g) + weight_decay p); m = b2 m + (1 - b2) g. Chen et al. 2023.
-struct Lion {
-  LionOptions options;
-
-  template <Tree P>
-  [[nodiscard]] LionState<P> init(const P& params,
-                                  SourceLocation at = SourceLocation::here()) const {
-    const optim_internal::PublicCall call("optim::lion", at);
-    return {optim_internal::first_step(), optim_internal::zeros_like_tree(params)};
-  }
-  template <Tree P>
-  [[nodiscard]] std::pair<P, LionState<P>> update(
-      const P& grads, const LionState<P>& state, const P& params,
-      SourceLocation at = SourceLocation::here()) const {
-    const optim_internal::PublicCall call("optim::lion", at);
-    auto update = optim_internal::update_of(params);
-    auto mean = update.check("mean", flatten(state.mean));
-    update.lion(options, state.step, update.check("gradients", flatten(grads)), mean);
-    const TreeSpec spec = tree_spec(params);
-    return {optim_internal::tree_of<P>(spec, update.params()),
-            {optim_internal::next_step(state.step), optim_internal::tree_of<P>(spec, mean)}};
-  }
-};
+using Lion = optim_internal::Optimizer<LionOptions, LionState>;
 
 inline Sgd sgd(SgdOptions options) { return {std::move(options)}; }
 inline Momentum momentum(MomentumOptions options) { return {std::move(options)}; }

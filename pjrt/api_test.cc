@@ -4,15 +4,13 @@
 #include <cstdio>
 #include <fstream>
 
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/support_test.h"
 
 namespace heddle::pjrt {
 namespace {
 
 using abi::Slot;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 class Loading : public MockTest {
  protected:

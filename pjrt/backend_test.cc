@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/transfer_guard.h"
@@ -14,8 +15,6 @@ namespace heddle::pjrt {
 namespace {
 
 using abi::Slot;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class OnPlugin : public MockTest {
  protected:

@@ -1,4 +1,5 @@
 // What a program says of its compilation, as XLA reads it; and that it takes effect.
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/proto/compile_options.pb.h"
 #include "heddle/pjrt/serialized.h"
@@ -9,9 +10,6 @@ namespace heddle::pjrt {
 namespace {
 
 using runtime::BackendOption;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 class Options : public MockTest {
  protected:
@@ -169,35 +167,14 @@ TEST_F(RecordOptions, NeedAPluginThatTellsItsDefaultsWhereTheyAreExtra) {
 
 // ---- On real XLA.
 
-class XlaCpuOptions : public XlaCpuCalls {
- protected:
-  Status run_on(abi::LoadedExecutable* program, abi::Buffer* x, abi::Device* device) {
-    abi::Buffer* const arguments[] = {x, x};
-    abi::Buffer* const* const list = arguments;
-    abi::Buffer* result = nullptr;
-    abi::Buffer** const results = &result;
-    abi::ExecuteOptions options{.head = {sizeof(options)}};
-    abi::LoadedExecutableExecuteArgs args{.executable = program,
-                                          .options = &options,
-                                          .argument_lists = &list,
-                                          .devices_count = 1,
-                                          .args_count = 2,
-                                          .output_lists = &results,
-                                          .execute_device = device};
-    Status status = api_->call(args);
-    if (status.ok()) destroy(result);
-    return status;
-  }
-};
-
-TEST_F(XlaCpuOptions, APortableProgramBelongsToNoDevice) {
+TEST_F(XlaCpuCalls, APortableProgramBelongsToNoDevice) {
   abi::LoadedExecutable* program =
       compile(hlo::to_proto(add_module()), "hlo",
               compile_options(0, {{"compile_portable_executable", "true"}}))
           .value();
   abi::Buffer* x = uploaded(vector_of({1, 2}));
-  EXPECT_FALSE(run_on(program, x, nullptr).ok());
-  EXPECT_EQ(run_on(program, x, client_->devices()[0].handle), Status());
+  EXPECT_FALSE(run(program, {x, x}).ok());
+  destroy(run(program, {x, x}, {}, client_->devices()[0].handle).value());
   destroy(x);
   api_->destroy(abi::LoadedExecutableDestroyArgs{.executable = program});
 }

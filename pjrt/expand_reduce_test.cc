@@ -2,15 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/pjrt/support_test.h"
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 // Small whole numbers of any type.
 Literal numbers(const Shape& shape) {

@@ -3,15 +3,13 @@
 
 #include <random>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/pjrt/support_test.h"
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 // Small whole numbers, whose sums of products are exact.
 Literal drawn(const Shape& shape, std::mt19937& random) {

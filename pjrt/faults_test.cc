@@ -5,6 +5,7 @@
 #include <regex>
 #include <set>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
@@ -15,8 +16,6 @@ namespace heddle::pjrt {
 namespace {
 
 using abi::Slot;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 constexpr int kUnimplemented = 12;
 constexpr char kLabel[] = "plugin mock (PJRT 0.114): ";

@@ -2,6 +2,7 @@
 // does not know the handler, and of calls that are not what they should be.
 #include <stdexcept>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/mesh.h"
@@ -16,10 +17,6 @@ struct FfiError {
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 constexpr char kTarget[] = "host_calls_test.twice";
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/abi/extras.h"
 #include "heddle/pjrt/interface_support_test.h"
@@ -11,8 +12,6 @@ namespace heddle::pjrt {
 namespace {
 
 using abi::Slot;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class InterfaceOfBuffers : public Interface {
  protected:
@@ -294,18 +293,7 @@ TEST_P(InterfaceOfBuffers, ABufferOfAnErrorIsTheErrorOfRunsToo) {
                                         .memory = memory()};
   ASSERT_EQ(api_->call(args), Status());
   abi::LoadedExecutable* program = compiled();
-  abi::Buffer* const arguments[] = {args.buffer, args.buffer};
-  abi::Buffer* const* const list = arguments;
-  abi::Buffer* sum = nullptr;
-  abi::Buffer** const results = &sum;
-  abi::ExecuteOptions how{.head = {sizeof(how)}};
-  abi::LoadedExecutableExecuteArgs run{.executable = program,
-                                       .options = &how,
-                                       .argument_lists = &list,
-                                       .devices_count = 1,
-                                       .args_count = 2,
-                                       .output_lists = &results};
-  ASSERT_EQ(api_->call(run), Status());
+  abi::Buffer* const sum = run(program, {args.buffer, args.buffer}).value();
   for (abi::Buffer* buffer : {args.buffer, sum}) {
     abi::BufferReadyEventArgs ready{.buffer = buffer};
     ASSERT_EQ(api_->call(ready), Status());

@@ -6,14 +6,12 @@
 #include <set>
 #include <thread>
 
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/abi/extras.h"
 #include "heddle/pjrt/interface_support_test.h"
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::Each;
-using ::testing::HasSubstr;
 
 class InterfaceOfPrograms : public Interface {
  protected:
@@ -39,26 +37,6 @@ class InterfaceOfPrograms : public Interface {
     return module_of(base::cat("HloModule slow\nENTRY e {\n  x = ", slow_type(),
                                " parameter(0)\n  y = ", slow_type(), " dot(x, x), ", kDims,
                                "\n  ROOT z = ", slow_type(), " dot(y, x), ", kDims, "\n}"));
-  }
-
-  // Of a program with one result.
-  StatusOr<abi::Buffer*> run(abi::LoadedExecutable* program,
-                             const std::vector<abi::Buffer*>& arguments,
-                             const std::vector<int64_t>& kept = {}) {
-    abi::Buffer* const* const list = arguments.data();
-    abi::Buffer* result = nullptr;
-    abi::Buffer** const results = &result;
-    abi::ExecuteOptions how{.head = {sizeof(how)},
-                            .non_donatable_input_indices = kept.data(),
-                            .non_donatable_input_indices_count = kept.size()};
-    abi::LoadedExecutableExecuteArgs args{.executable = program,
-                                          .options = &how,
-                                          .argument_lists = &list,
-                                          .devices_count = 1,
-                                          .args_count = arguments.size(),
-                                          .output_lists = &results};
-    HEDDLE_RETURN_IF_ERROR(api_->call(args));
-    return result;
   }
 
   bool is_deleted(abi::Buffer* buffer) {
@@ -227,17 +205,7 @@ TEST_P(InterfaceOfPrograms, UnknownExtensionsOfArgumentsArePassedOver) {
 TEST_P(InterfaceOfPrograms, ManyThreadsWaitForOneResult) {
   abi::LoadedExecutable* program = compiled(slow_module());
   abi::Buffer* const x = uploaded(Literal(slow_type()));
-  abi::Buffer* const* const list = &x;
-  abi::Buffer* result = nullptr;
-  abi::Buffer** const results = &result;
-  abi::ExecuteOptions options{.head = {sizeof(options)}};
-  abi::LoadedExecutableExecuteArgs args{.executable = program,
-                                        .options = &options,
-                                        .argument_lists = &list,
-                                        .devices_count = 1,
-                                        .args_count = 1,
-                                        .output_lists = &results};
-  ASSERT_EQ(api_->call(args), Status());
+  abi::Buffer* const result = run(program, {x}).value();
   std::atomic<int> called = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {

@@ -15,6 +15,7 @@
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/internal/event.h"
+#include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
@@ -47,17 +48,28 @@ class InterfaceCalls : public Test {
 
   StatusOr<abi::LoadedExecutable*> compile(std::string code, std::string_view format,
                                            const std::string& options) {
-    abi::Program program{.head = {sizeof(program)},
-                         .code = code.data(),
-                         .code_size = code.size(),
-                         .format = format.data(),
-                         .format_size = format.size()};
-    abi::ClientCompileArgs args{.client = client_->handle(),
-                                .program = &program,
-                                .compile_options = options.data(),
-                                .compile_options_size = options.size()};
+    return pjrt::compile(*client_, std::move(code), format, options);
+  }
+
+  // Of a program with one result.
+  StatusOr<abi::Buffer*> run(abi::LoadedExecutable* program,
+                             const std::vector<abi::Buffer*>& arguments,
+                             const std::vector<int64_t>& kept = {}, abi::Device* device = nullptr) {
+    abi::Buffer* const* const list = arguments.data();
+    abi::Buffer* result = nullptr;
+    abi::Buffer** const results = &result;
+    abi::ExecuteOptions how{.head = {sizeof(how)},
+                            .non_donatable_input_indices = kept.data(),
+                            .non_donatable_input_indices_count = kept.size()};
+    abi::LoadedExecutableExecuteArgs args{.executable = program,
+                                          .options = &how,
+                                          .argument_lists = &list,
+                                          .devices_count = 1,
+                                          .args_count = arguments.size(),
+                                          .output_lists = &results,
+                                          .execute_device = device};
     HEDDLE_RETURN_IF_ERROR(api_->call(args));
-    return args.executable;
+    return result;
   }
 
   std::shared_ptr<const Api> api_;

@@ -1,5 +1,6 @@
 // The official behaviours of the interface, by its own calls: of clients, devices, programs' bytes
 // and buffers. Of each plugin in interface_support_test.h.
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/abi/buffer.h"
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/abi/executable.h"
@@ -8,10 +9,6 @@
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST_P(Interface, PlatformProcessAndAttributes) {
   EXPECT_EQ(client_->platform(), is_mock() ? "mock" : "cpu");

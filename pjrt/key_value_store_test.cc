@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "heddle/base/bytes.h"
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/internal/key_values.h"
 #include "heddle/pjrt/support_test.h"
 
@@ -24,7 +25,6 @@ namespace heddle::pjrt {
 namespace {
 
 using std::chrono::milliseconds;
-using ::testing::HasSubstr;
 
 constexpr milliseconds kLong(20000);
 

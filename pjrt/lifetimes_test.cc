@@ -1,4 +1,5 @@
 // What is left of a plugin's backend when that is gone, and where its client goes, on the mock.
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/dlpack.h"
@@ -6,8 +7,6 @@
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::ElementsAre;
 
 Status gone(std::string_view op) {
   return base::failed_precondition(op,

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/finder.h"
 #include "heddle/pjrt/internal/plugin_file.h"
 #include "heddle/pjrt/support_test.h"
@@ -13,10 +14,7 @@
 namespace heddle::pjrt {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::Field;
-using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
 std::string folder() {

@@ -5,15 +5,13 @@
 #include <complex>
 #include <random>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/pjrt/internal/expand.h"
 #include "heddle/pjrt/support_test.h"
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 class MulhiOf : public ::testing::TestWithParam<DType> {};
 

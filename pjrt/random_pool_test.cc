@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "heddle/base/settings.h"
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
@@ -22,7 +23,6 @@ namespace {
 
 using Random = std::mt19937;
 using runtime::Throttle;
-using ::testing::HasSubstr;
 
 constexpr int kThreads = 3, kCalls = 700;
 constexpr size_t kPlaces = 24, kDevices = 2;

@@ -1,6 +1,7 @@
 // What a plugin's record says of its programs and devices, on the mock.
 #include "heddle/pjrt/internal/record.h"
 
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/spmd.h"
@@ -8,10 +9,6 @@
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 class Record : public MockTest {
  protected:

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <random>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/backend.h"
 #include "heddle/pjrt/internal/backend.h"
 #include "heddle/pjrt/support_test.h"
@@ -13,9 +14,6 @@ namespace heddle::pjrt {
 namespace {
 
 using abi::Slot;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 class Serialized : public MockTest {
  protected:

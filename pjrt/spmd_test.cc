@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/internal/spmd.h"
 #include "heddle/pjrt/proto/compile_options.pb.h"
 #include "heddle/pjrt/support_test.h"
@@ -11,9 +12,6 @@
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class Spmd : public MockTest {
  protected:

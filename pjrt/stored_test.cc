@@ -8,6 +8,7 @@
 #include <random>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/pjrt/xla_cpu_support_test.h"
@@ -18,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using abi::Slot;
-using ::testing::ElementsAre;
 
 // The process's disk cache, in a folder of its own.
 class CacheFolder {

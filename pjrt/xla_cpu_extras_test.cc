@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/internal/host_calls.h"
 #include "heddle/pjrt/serialized.h"
@@ -14,10 +15,6 @@
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 // ---- Transfers.
 

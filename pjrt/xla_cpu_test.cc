@@ -5,15 +5,12 @@
 #include <thread>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/pjrt/xla_cpu_support_test.h"
 #include "heddle/testing.h"
 
 namespace heddle::pjrt {
 namespace {
-
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST_F(XlaCpu, AProgramRunsOnEachDevice) {
   for (const auto& device : backend_->devices()) {

@@ -11,13 +11,6 @@
 namespace heddle::random {
 namespace {
 
-using random_internal::gumbel_of;
-using random_internal::Request;
-using random_internal::uniform_of;
-using random_internal::words_of;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
-
 constexpr std::string_view kOp = "random::choice";
 
 struct Drawing {

@@ -10,17 +10,6 @@
 namespace heddle::random {
 namespace {
 
-using random_internal::Domain;
-using random_internal::exponential_of;
-using random_internal::gumbel_of;
-using random_internal::normal_of;
-using random_internal::rademacher_of;
-using random_internal::Request;
-using random_internal::sample;
-using random_internal::uniform_of;
-using random_internal::Words;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
 using Parameters = std::span<const Expr>;
 
 Expr next_after(const Expr& x, double towards) { return nextafter(x.operand(), towards); }

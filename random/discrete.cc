@@ -12,21 +12,6 @@
 namespace heddle::random {
 namespace {
 
-using random_internal::bernoulli_of;
-using random_internal::Domain;
-using random_internal::gumbel_of;
-using random_internal::rademacher_of;
-using random_internal::random_bits;
-using random_internal::Request;
-using random_internal::sample;
-using random_internal::sample_shape;
-using random_internal::uniform_of;
-using random_internal::Words;
-using random_internal::words_of;
-using trace_internal::Expr;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
-
 struct Range {
   int64_t least;
   uint64_t greatest;

@@ -16,19 +16,7 @@
 namespace heddle::random {
 namespace {
 
-using random_internal::Domain;
-using random_internal::exponential_of;
-using random_internal::normal_of;
-using random_internal::rademacher_of;
-using random_internal::Request;
-using random_internal::sample;
-using random_internal::split_each;
-using random_internal::split_many;
-using random_internal::uniform_of;
-using random_internal::Words;
 using trace_internal::any_of;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
 using Parameters = std::span<const Expr>;
 
 Tensor choose(const Expr& condition, const Expr& x, const Tensor& otherwise) {

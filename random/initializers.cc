@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "heddle/numpy/float_limits.h"
+#include "heddle/random/internal/threefry.h"
 #include "heddle/random/multivariate.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
@@ -13,9 +14,6 @@ namespace {
 
 using trace_internal::axes_of;
 using trace_internal::axis_of;
-using trace_internal::Expr;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
 
 // The deviation of a normal number truncated at two deviations.
 constexpr double kTruncatedDeviation = 0.87962566103423978;

@@ -1,17 +1,11 @@
 // Against results of jax.nn.initializers 0.10.2 for key 3.
 #include "heddle/random/initializers.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::random {
 namespace {
-
-using testing::ElementsAre;
-using testing::FloatNear;
-using testing::HasSubstr;
 
 std::vector<float> of(const Tensor& x) { return x.to_vector<float>(); }
 auto near(float x) { return FloatNear(x, 4e-7F); }

@@ -9,13 +9,6 @@
 namespace heddle::random {
 namespace {
 
-using random_internal::key_of;
-using random_internal::Words;
-using random_internal::words_of;
-using trace_internal::Expr;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
-
 // The bits of an integer scalar or C++ number, as u64 (`wide`) or as u32, the low ones.
 Expr integer_bits(std::string_view what, const Operand& x, bool wide) {
   DType dtype = wide ? u64 : u32;

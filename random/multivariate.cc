@@ -16,10 +16,6 @@
 namespace heddle::random {
 namespace {
 
-using trace_internal::Expr;
-using trace_internal::one_program;
-using trace_internal::PublicCall;
-
 // The shape without its last `count` sizes.
 Dimensions without_last(const Dimensions& shape, size_t count) {
   return {shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(count)};

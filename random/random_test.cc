@@ -1,14 +1,12 @@
 // Keys, shapes, types and errors, moments of samples, and keys carried by a scan. That values are
 // those of jax.random is shown in tests/random.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <functional>
 #include <set>
 #include <string>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/random/continuous.h"
 #include "heddle/random/discrete.h"
 #include "heddle/random/keys.h"
@@ -23,10 +21,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 std::vector<uint32_t> words(const Tensor& t) { return t.to_vector<uint32_t>(); }
 

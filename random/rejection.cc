@@ -12,17 +12,7 @@
 namespace heddle::random {
 namespace {
 
-using random_internal::Domain;
-using random_internal::key_of;
-using random_internal::Request;
-using random_internal::sample;
-using random_internal::split_each;
-using random_internal::uniform_of;
-using random_internal::Words;
-using random_internal::words_of;
 using trace_internal::any_of;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
 using Parameters = std::span<const Expr>;
 
 // A loop's key and two arrays of the sample's shape.

@@ -260,7 +260,7 @@ TEST_F(Cache, WhatComputesTheSameIsTheSameProgram) {
 }
 
 TEST(Handle, HasTheProgramUntilTheCacheLetsGoOfIt) {
-  const auto backend = make_interpreter();
+  const auto backend = interpreter::make_backend();
   Device& device = *backend->devices()[0];
   EXPECT_EQ(ProgramHandle().get(), nullptr);
   ProgramHandle handle;
@@ -272,7 +272,7 @@ TEST(Handle, HasTheProgramUntilTheCacheLetsGoOfIt) {
 }
 
 TEST(Handle, WhatRunsOftenIsTheLastToGo) {
-  const auto backend = make_interpreter();
+  const auto backend = interpreter::make_backend();
   Device& device = *backend->devices()[0];
   program_cache().clear();
   const size_t capacity = program_cache().capacity();

@@ -1,12 +1,10 @@
 #include "heddle/scan/scan.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
@@ -23,9 +21,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 TEST(Map, OfSeveralXs) {
   const Tensor x = arange(3, f32), y = array<float>({{1, 1}, {2, 2}, {3, 3}});

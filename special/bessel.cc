@@ -10,10 +10,6 @@ namespace heddle::special {
 namespace {
 
 using special_internal::chebyshev;
-using special_internal::evaluate;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
-using Arguments = std::span<const Expr>;
 
 // Chebyshev coefficients, the highest first. The shorter series of f32 are their tails: the earlier
 // terms are below half an ulp.
@@ -92,9 +88,7 @@ Tensor bessel_i0e(Operand x) {
   });
 }
 
-Tensor bessel_i1e(Operand x) {
-  return evaluate("special::bessel_i1e", {{"x", x}}, [](Arguments v) { return scaled_i1(v[0]); });
-}
+Tensor bessel_i1e(Operand x) { return evaluate("special::bessel_i1e", {"x", x}, scaled_i1); }
 
 Tensor i0e(Operand x) {
   const PublicCall call("special::i0e", x.at());

@@ -11,11 +11,6 @@
 namespace heddle::special {
 namespace {
 
-using special_internal::evaluate;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
-using Arguments = std::span<const Expr>;
-
 Expr gamma_at(const Expr& x) { return gamma(x.operand()); }
 Expr lgamma_at(const Expr& x) { return lgamma(x.operand()); }
 Expr sign_at(const Expr& x) { return gammasgn(x.operand()); }
@@ -81,15 +76,9 @@ Tensor factorial(Operand n) {
   });
 }
 
-Tensor comb(Operand n, Operand k) {
-  return evaluate("special::comb", {{"n", n}, {"k", k}},
-                  [](Arguments v) { return comb_of(v[0], v[1]); });
-}
+Tensor comb(Operand n, Operand k) { return evaluate("special::comb", {"n", n}, {"k", k}, comb_of); }
 
-Tensor poch(Operand x, Operand m) {
-  return evaluate("special::poch", {{"x", x}, {"m", m}},
-                  [](Arguments v) { return poch_of(v[0], v[1]); });
-}
+Tensor poch(Operand x, Operand m) { return evaluate("special::poch", {"x", x}, {"m", m}, poch_of); }
 
 Tensor multigammaln(Operand x, base::Int d) {
   const PublicCall call("special::multigammaln", x.at());

@@ -1,22 +1,15 @@
 // Against results of scipy.special and numpy.
 #include "heddle/special/combinatorics.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/special/bessel.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::special {
 namespace {
-
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 auto near(double x) { return DoubleNear(x, 1e-13 * std::max(1.0, std::abs(x))); }
 

@@ -11,11 +11,6 @@
 namespace heddle::special {
 namespace {
 
-using special_internal::evaluate;
-using special_internal::polynomial;
-using trace_internal::Expr;
-using Arguments = std::span<const Expr>;
-
 // sum over k of (-1)^(k+1) x^k / (k k!), for x up to 1.
 Expr entire_part(const Expr& x) {
   std::array<double, 21> coefficients{};  // the highest power first
@@ -121,12 +116,8 @@ Tensor exp1(Operand x) {
   });
 }
 
-Tensor expi(Operand x) {
-  return evaluate("special::expi", {{"x", x}}, [](Arguments v) { return expi_of(v[0]); });
-}
+Tensor expi(Operand x) { return evaluate("special::expi", {"x", x}, expi_of); }
 
-Tensor dawsn(Operand x) {
-  return evaluate("special::dawsn", {{"x", x}}, [](Arguments v) { return dawson_of(v[0]); });
-}
+Tensor dawsn(Operand x) { return evaluate("special::dawsn", {"x", x}, dawson_of); }
 
 }  // namespace heddle::special

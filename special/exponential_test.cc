@@ -1,21 +1,14 @@
 // Against mpmath with 25 digits.
 #include "heddle/special/exponential.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::special {
 namespace {
-
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 auto near(double x) { return DoubleNear(x, 1e-14 * std::abs(x)); }
 

@@ -10,14 +10,9 @@
 namespace heddle::special {
 namespace {
 
-using special_internal::evaluate_all;
 using special_internal::split_square;
 using special_internal::Square;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
-using Arguments = std::span<const Expr>;
 using std::numbers::inv_sqrtpi;
-using std::numbers::pi;
 
 struct Parts {
   Expr re, im;

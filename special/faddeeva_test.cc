@@ -1,11 +1,9 @@
 // Against mpmath with 60 digits.
 #include "heddle/special/faddeeva.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
@@ -13,11 +11,6 @@
 
 namespace heddle::special {
 namespace {
-
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 auto near(double x) { return DoubleNear(x, 4e-15 * std::abs(x)); }
 

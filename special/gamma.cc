@@ -12,13 +12,10 @@ namespace heddle::special {
 namespace {
 
 using special_internal::digamma_of;
-using special_internal::evaluate;
 using special_internal::gamma_of;
 using special_internal::lgamma_of;
 using special_internal::log_beta;
 using special_internal::zeta_of;
-using trace_internal::Expr;
-using Arguments = std::span<const Expr>;
 
 // The sign of gamma: between -n and -n + 1 it is that of (-1)^n.
 Expr gammasgn_of(const Expr& x) {
@@ -47,40 +44,27 @@ Expr polygamma_of(const Expr& n, const Expr& x) {
 
 }  // namespace
 
-Tensor lgamma(Operand x) {
-  return evaluate("special::lgamma", {{"x", x}}, [](Arguments v) { return lgamma_of(v[0]); });
-}
+Tensor lgamma(Operand x) { return evaluate("special::lgamma", {"x", x}, lgamma_of); }
 
 Tensor gammaln(Operand x) {
   const trace_internal::PublicCall call("special::gammaln", x.at());
   return lgamma(x);
 }
 
-Tensor gammasgn(Operand x) {
-  return evaluate("special::gammasgn", {{"x", x}}, [](Arguments v) { return gammasgn_of(v[0]); });
-}
+Tensor gammasgn(Operand x) { return evaluate("special::gammasgn", {"x", x}, gammasgn_of); }
 
-Tensor gamma(Operand x) {
-  return evaluate("special::gamma", {{"x", x}}, [](Arguments v) { return gamma_of(v[0]); });
-}
+Tensor gamma(Operand x) { return evaluate("special::gamma", {"x", x}, gamma_of); }
 
 Tensor betaln(Operand a, Operand b) {
-  return evaluate("special::betaln", {{"a", a}, {"b", b}},
-                  [](Arguments v) { return betaln_of(v[0], v[1]); });
+  return evaluate("special::betaln", {"a", a}, {"b", b}, betaln_of);
 }
 
-Tensor digamma(Operand x) {
-  return evaluate("special::digamma", {{"x", x}}, [](Arguments v) { return digamma_of(v[0]); });
-}
+Tensor digamma(Operand x) { return evaluate("special::digamma", {"x", x}, digamma_of); }
 
 Tensor polygamma(Operand n, Operand x) {
-  return evaluate("special::polygamma", {{"n", n}, {"x", x}},
-                  [](Arguments v) { return polygamma_of(v[0], v[1]); });
+  return evaluate("special::polygamma", {"n", n}, {"x", x}, polygamma_of);
 }
 
-Tensor zeta(Operand x, Operand q) {
-  return evaluate("special::zeta", {{"x", x}, {"q", q}},
-                  [](Arguments v) { return zeta_of(v[0], v[1]); });
-}
+Tensor zeta(Operand x, Operand q) { return evaluate("special::zeta", {"x", x}, {"q", q}, zeta_of); }
 
 }  // namespace heddle::special

@@ -10,12 +10,6 @@
 namespace heddle::special {
 namespace {
 
-using special_internal::any_of;
-using special_internal::elementwise;
-using special_internal::evaluate;
-using trace_internal::Expr;
-using Arguments = std::span<const Expr>;
-
 Expr is_pole(const Expr& x) { return (x <= 0) & (x == floor(x)); }
 
 Expr lgamma_at(const Expr& x) { return lgamma(x.operand()); }

@@ -9,13 +9,8 @@
 namespace heddle::special {
 namespace {
 
-using special_internal::any_of;
-using special_internal::elementwise;
-using special_internal::evaluate;
 using special_internal::log_ratio;
 using special_internal::power_over_gamma;
-using trace_internal::Expr;
-using Arguments = std::span<const Expr>;
 
 struct LentzState {
   Tensor active;  // pred: not converged

@@ -15,14 +15,10 @@
 namespace heddle::special {
 namespace {
 
-using special_internal::any_of;
 using special_internal::digamma_of;
-using special_internal::evaluate;
 using special_internal::lgamma1p;
 using special_internal::log_ratio;
 using special_internal::power_over_gamma;
-using trace_internal::Expr;
-using Arguments = std::span<const Expr>;
 
 enum class Wanted : uint8_t { kValue, kDerivative, kSampleDerivative };
 

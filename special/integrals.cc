@@ -13,12 +13,7 @@ namespace heddle::special {
 namespace {
 
 using special_internal::bell;
-using special_internal::evaluate;
-using special_internal::polynomial;
-using trace_internal::Expr;
-using Arguments = std::span<const Expr>;
 using std::numbers::egamma;
-using std::numbers::pi;
 
 // 1 / B_2k, Bernoulli's numbers, from k = 9 down.
 constexpr double kInverseBernoulli[] = {
@@ -144,18 +139,12 @@ Expr owens_of(const Expr& h, const Expr& a) {
 
 }  // namespace
 
-Tensor spence(Operand x) {
-  return evaluate("special::spence", {{"x", x}}, [](Arguments v) { return spence_of(v[0]); });
-}
+Tensor spence(Operand x) { return evaluate("special::spence", {"x", x}, spence_of); }
 
-Tensor expn(Operand n, Operand x) {
-  return evaluate("special::expn", {{"n", n}, {"x", x}},
-                  [](Arguments v) { return expn_of(v[0], v[1]); });
-}
+Tensor expn(Operand n, Operand x) { return evaluate("special::expn", {"n", n}, {"x", x}, expn_of); }
 
 Tensor owens_t(Operand h, Operand a) {
-  return evaluate("special::owens_t", {{"h", h}, {"a", a}},
-                  [](Arguments v) { return owens_of(v[0], v[1]); });
+  return evaluate("special::owens_t", {"h", h}, {"a", a}, owens_of);
 }
 
 }  // namespace heddle::special

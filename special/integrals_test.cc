@@ -1,24 +1,16 @@
 // Against mpmath with 30 digits.
 #include "heddle/special/integrals.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <numbers>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::special {
 namespace {
-
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::IsNan;
 
 auto near(double x) { return DoubleNear(x, 2e-15 * std::abs(x)); }
 

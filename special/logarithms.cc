@@ -8,10 +8,6 @@
 namespace heddle::special {
 namespace {
 
-using special_internal::evaluate;
-using trace_internal::Expr;
-using Arguments = std::span<const Expr>;
-
 // x times `log` of y, but 0 where x is 0: 0 log 0 = 0. A NaN of y stays. Where the logarithm is
 // finite 0 is what the product gives, and with it the slopes of the product.
 Expr times_log(const Expr& x, const Expr& y, Tensor (*log_of)(Operand)) {

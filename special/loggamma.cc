@@ -11,13 +11,7 @@
 namespace heddle::special {
 namespace {
 
-using special_internal::evaluate;
-using special_internal::evaluate_all;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
-using Arguments = std::span<const Expr>;
 using std::numbers::ln2;
-using std::numbers::pi;
 
 struct Parts {
   Expr re, im;

@@ -1,12 +1,10 @@
 // Against mpmath with 30 digits.
 #include "heddle/special/loggamma.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
@@ -14,12 +12,6 @@
 
 namespace heddle::special {
 namespace {
-
-using testing::DoubleNear;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 auto about(double x) { return DoubleNear(x, 1e-14 * std::max(1.0, std::abs(x))); }
 

@@ -10,12 +10,8 @@ namespace heddle::special {
 namespace {
 
 using special_internal::bell;
-using special_internal::evaluate;
 using special_internal::split_square;
 using special_internal::Square;
-using trace_internal::Expr;
-using trace_internal::polynomial;
-using Arguments = std::span<const Expr>;
 
 constexpr double kSqrtHalf = std::numbers::sqrt2 / 2;
 
@@ -216,28 +212,16 @@ Expr ndtri_of(const Expr& p) {
 
 }  // namespace
 
-Tensor erfc(Operand x) {
-  return evaluate("special::erfc", {{"x", x}}, [](Arguments v) { return erfc_of(v[0]); });
-}
+Tensor erfc(Operand x) { return evaluate("special::erfc", {"x", x}, erfc_of); }
 
-Tensor erfcx(Operand x) {
-  return evaluate("special::erfcx", {{"x", x}}, [](Arguments v) { return erfcx_of(v[0]); });
-}
+Tensor erfcx(Operand x) { return evaluate("special::erfcx", {"x", x}, erfcx_of); }
 
-Tensor erf_inv(Operand x) {
-  return evaluate("special::erf_inv", {{"x", x}}, [](Arguments v) { return erf_inv_of(v[0]); });
-}
+Tensor erf_inv(Operand x) { return evaluate("special::erf_inv", {"x", x}, erf_inv_of); }
 
-Tensor ndtr(Operand x) {
-  return evaluate("special::ndtr", {{"x", x}}, [](Arguments v) { return ndtr_of(v[0]); });
-}
+Tensor ndtr(Operand x) { return evaluate("special::ndtr", {"x", x}, ndtr_of); }
 
-Tensor log_ndtr(Operand x) {
-  return evaluate("special::log_ndtr", {{"x", x}}, [](Arguments v) { return log_ndtr_of(v[0]); });
-}
+Tensor log_ndtr(Operand x) { return evaluate("special::log_ndtr", {"x", x}, log_ndtr_of); }
 
-Tensor ndtri(Operand p) {
-  return evaluate("special::ndtri", {{"p", p}}, [](Arguments v) { return ndtri_of(v[0]); });
-}
+Tensor ndtri(Operand p) { return evaluate("special::ndtri", {"p", p}, ndtri_of); }
 
 }  // namespace heddle::special

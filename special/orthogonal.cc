@@ -13,14 +13,6 @@
 namespace heddle::special {
 namespace {
 
-using special_internal::evaluate;
-using special_internal::evaluate_all;
-using special_internal::polynomial;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
-using Arguments = std::span<const Expr>;
-using std::numbers::pi;
-
 // The rows [v + 1, ..] of J, with the row of index k set to `values`.
 class Rows {
  public:

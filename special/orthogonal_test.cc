@@ -1,12 +1,10 @@
 // Against mpmath with 30 digits.
 #include "heddle/special/orthogonal.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
@@ -14,12 +12,6 @@
 
 namespace heddle::special {
 namespace {
-
-using testing::DoubleNear;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 auto near(double x) { return DoubleNear(x, 5e-15 * std::abs(x)); }
 auto about(double x) { return DoubleNear(x, 1e-15); }

@@ -12,13 +12,6 @@
 namespace heddle::special {
 namespace {
 
-using special_internal::evaluate_all;
-using special_internal::polynomial;
-using trace_internal::Expr;
-using trace_internal::PublicCall;
-using Arguments = std::span<const Expr>;
-using std::numbers::pi;
-
 struct Complex {
   Tensor re, im;
   static constexpr auto kFields = fields(field("re", &Complex::re), field("im", &Complex::im));

@@ -1,9 +1,7 @@
 // Values at the edges of the functions' domains, types, errors, and behaviour inside a scan.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/numpy/float_limits.h"
 #include "heddle/scan/scan.h"
 #include "heddle/special/bessel.h"
@@ -17,9 +15,6 @@ namespace heddle {
 namespace {
 
 using testing::DoubleEq;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsNan;
 
 const double kInf = INFINITY;
 

@@ -1,11 +1,10 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "heddle/base/support_test.h"
 #include "heddle/runtime/disk_cache.h"
 #include "heddle/tools/command.h"
 
@@ -13,10 +12,6 @@ namespace heddle::tools {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 // The commands on a folder of the test's own.
 class CacheCommand : public ::testing::Test {

@@ -1,15 +1,9 @@
 // What the tool says of words that it does not know.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/tools/command.h"
 
 namespace heddle::tools {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 // What is written to stderr; `code`: the exit status.
 std::string said(std::vector<std::string> words, int& code) {

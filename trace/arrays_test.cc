@@ -1,12 +1,10 @@
 // array() of every kind of list that holds numbers, short forms of creation, and tensors moved
 // between devices.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <array>
 #include <span>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/interpreter/backend.h"
 #include "heddle/runtime/registry.h"
@@ -18,9 +16,6 @@
 namespace heddle {
 namespace {
 
-using testing::ContainsRegex;
-using testing::ElementsAre;
-using testing::HasSubstr;
 using Dims = std::vector<int64_t>;
 
 Dims dims(const Tensor& x) { return x.shape().dimensions(); }

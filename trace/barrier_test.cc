@@ -1,11 +1,9 @@
 #include "heddle/trace/barrier.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
 #include <string>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/program.h"
@@ -13,9 +11,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 // Both leaves go through one barrier, also in the plain form that backends get.
 TEST(OptimizationBarrier, IsOneForAllLeavesOfATree) {

@@ -1,13 +1,11 @@
 // The everyday functions against values worked out by hand or by plain loops.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 #include <limits>
 #include <sstream>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
@@ -20,14 +18,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::FloatNear;
-using testing::HasSubstr;
-using testing::Not;
-using testing::Pointwise;
-using testing::StartsWith;
 
 Tensor grid() { return reshape(arange(6), {2, 3}).astype(f32); }  // 0 1 2 / 3 4 5
 

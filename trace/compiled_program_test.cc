@@ -1,9 +1,7 @@
 // Programs for a device, with options: what is compiled, when, and what the errors say.
 #include "heddle/trace/compiled_program.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/runtime/mesh.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/support_test.h"
@@ -17,10 +15,6 @@ namespace heddle {
 namespace {
 
 using runtime::DefaultDevice;
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 // A program that no other test traces: `number` is a constant in it.
 Program add_number(double number, int64_t size = 2) {

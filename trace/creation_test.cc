@@ -1,9 +1,6 @@
 // Constants and ranges against what jax.numpy gives, and at the edges of their dtypes.
 #include "heddle/trace/creation.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <array>
 #include <cmath>
 #include <complex>
@@ -11,15 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 TEST(Creation, LinspaceOfIntegersIsRoundedDown) {
   EXPECT_THAT(linspace(0, 10, 5, s32).to_vector<int>(), ElementsAre(0, 2, 5, 7, 10));

@@ -1,8 +1,6 @@
 #include "heddle/trace/custom_call.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
@@ -10,9 +8,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 // x times the factor of the configuration, and x plus it.
 StatusOr<Literal> scaled(interpreter::CustomCall& call) {

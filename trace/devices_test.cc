@@ -1,18 +1,13 @@
 #include "heddle/trace/devices.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 TEST(Devices, OfABackendByItsName) {
   const std::vector<Device*> all = devices("interpreter");

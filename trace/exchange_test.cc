@@ -1,15 +1,13 @@
 // Host memory and tensors: what is shared, what is copied, for how long, and what the counters say.
 #include "heddle/trace/exchange.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <complex>
 #include <cstdlib>
 #include <numeric>
 #include <optional>
 
+#include "heddle/base/support_test.h"
 #include "heddle/runtime/mesh.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/support_test.h"
@@ -22,11 +20,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 // 4 KiB that start at a multiple of 64.
 class Memory {

@@ -2,13 +2,11 @@
 // Numpy's own files are read in tests/numpy.
 #include "heddle/trace/files.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/runtime/transfer_guard.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/program.h"
@@ -16,10 +14,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ContainsRegex;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 struct Layer {
   Tensor w, b;

@@ -1,7 +1,5 @@
 // Several index arrays, new axes, ellipses and masks against what numpy 2 and jax.numpy 0.10 give.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/indexing.h"
@@ -12,10 +10,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 Tensor grid() { return reshape(arange(12), {3, 4}); }
 Tensor box() { return reshape(arange(24), {2, 3, 4}); }

@@ -1,10 +1,8 @@
 #include "heddle/trace/indexing.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
@@ -14,10 +12,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 Tensor grid() { return reshape(arange(12), {3, 4}); }  // rows 0..3, 4..7, 8..11
 

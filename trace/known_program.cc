@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/container/inlined_vector.h"
+#include "heddle/base/of_this_thread.h"
 #include "heddle/base/span.h"
 #include "heddle/hlo/array_memory.h"
 #include "heddle/runtime/direct.h"
@@ -77,17 +78,7 @@ struct Known {
 };
 using KnownPrograms = std::array<Known, 512>;
 
-// Of this thread; null when its variables are being destroyed.
-KnownPrograms* known_programs() {
-  thread_local bool is_gone = false;  // has no destructor, so that it may be read at any time
-  struct Owner {
-    std::unique_ptr<KnownPrograms> all = std::make_unique<KnownPrograms>();
-    ~Owner() { is_gone = true; }
-  };
-  if (is_gone) return nullptr;
-  thread_local const Owner kOwner;
-  return kOwner.all.get();
-}
+KnownPrograms* known_programs() { return base::of_this_thread<KnownPrograms>(); }
 
 // An array as an operand of a program; null for all else.
 const Node* plain_array(const Operand& operand) {

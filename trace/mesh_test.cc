@@ -1,11 +1,9 @@
 #include "heddle/trace/mesh.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <numeric>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/runtime/registry.h"
@@ -22,10 +20,6 @@
 
 namespace heddle {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 const Mesh& square() {
   static const Mesh& mesh = *new Mesh({{"data", 2}, {"model", 2}}, runtime::four_devices());

@@ -1,13 +1,11 @@
 // C++ numbers beside tensors: which a dtype holds, and what two operands are cast to.
 #include "heddle/trace/operand.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 #include <limits>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/indexing.h"
@@ -17,11 +15,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 TEST(Operand, NumbersBeyondTheRangeOfFloatsAreErrors) {
   EXPECT_THAT(

@@ -2,12 +2,10 @@
 // shown in tests/numpy.
 #include "heddle/trace/printing.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <sstream>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/backend.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer_guard.h"
@@ -18,9 +16,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ContainsRegex;
-using testing::HasSubstr;
 
 std::string printed(const Tensor& x) {
   std::ostringstream out;

@@ -1,14 +1,12 @@
 // What Program's own errors say, and of which line.
 #include "heddle/trace/program.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
@@ -17,11 +15,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 TEST(Program, CanBeDrawn) {
   const Program program = trace([](Tensor a) { return a + 1; }, ones({2}));

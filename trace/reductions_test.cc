@@ -1,13 +1,11 @@
 // Reductions: the dtypes of their results, the names and lines in their errors.
 #include "heddle/trace/reductions.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <complex>
 #include <functional>
 #include <string>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
@@ -19,11 +17,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 TEST(Reductions, ReduceTakesAFunctionOfTwoAndOnesByName) {
   const Tensor x = array<float>({{1, 5, 3}, {4, 2, 6}});

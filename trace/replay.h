@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "heddle/base/few.h"
+#include "heddle/base/of_this_thread.h"
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/module.h"
 
@@ -197,18 +198,8 @@ class LastOfPlace {
     row[0] = {std::move(entries), place, recordings_epoch()};
   }
 
-  // This thread's table; null when the thread's variables are being destroyed: what still runs then
-  // is made anew.
-  static LastOfPlace* of_thread() {
-    thread_local bool is_gone = false;  // has no destructor, so that it may be read at any time
-    struct Owner {
-      std::unique_ptr<LastOfPlace> table = std::make_unique<LastOfPlace>();
-      ~Owner() { is_gone = true; }
-    };
-    if (is_gone) return nullptr;
-    thread_local const Owner kOwner;
-    return kOwner.table.get();
-  }
+  // This thread's table; null where what runs is made anew.
+  static LastOfPlace* of_thread() { return base::of_this_thread<LastOfPlace>(); }
 
  private:
   struct Slot {

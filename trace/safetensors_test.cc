@@ -1,7 +1,5 @@
 // Trees in safetensors files: what comes back and on which memory, what is refused in words. Files
 // that others wrote are read in tests/numpy.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,6 +7,7 @@
 
 #include "heddle/base/bytes.h"
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/runtime/transfer_guard.h"
 #include "heddle/trace/compiled_program.h"
 #include "heddle/trace/creation.h"
@@ -20,10 +19,6 @@
 namespace heddle {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
 using testing::Pair;
 
 struct Layer {

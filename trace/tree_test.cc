@@ -1,13 +1,11 @@
 // Trees: static fields, lists by a function, and several trees at once.
 #include "heddle/trace/tree.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/program.h"
@@ -15,9 +13,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 enum class Kind { kFull, kCausal };
 

@@ -327,28 +327,22 @@ Tensor At::set(Operand value) const {
                  [](const Tensor&, const Tensor& update) { return update; });
 }
 Tensor At::add(Operand value) const {
-  return updated("at.add", x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return heddle::add(a, b); });
+  return updated("at.add", x_, entries_, value, location_, false, heddle::add);
 }
 Tensor At::subtract(Operand value) const {
-  return updated("at.subtract", x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return heddle::subtract(a, b); });
+  return updated("at.subtract", x_, entries_, value, location_, false, heddle::subtract);
 }
 Tensor At::multiply(Operand value) const {
-  return updated("at.multiply", x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return heddle::multiply(a, b); });
+  return updated("at.multiply", x_, entries_, value, location_, false, heddle::multiply);
 }
 Tensor At::divide(Operand value) const {
-  return updated("at.divide", x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return heddle::divide(a, b); });
+  return updated("at.divide", x_, entries_, value, location_, false, heddle::divide);
 }
 Tensor At::min(Operand value) const {
-  return updated("at.min", x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return minimum(a, b); });
+  return updated("at.min", x_, entries_, value, location_, false, heddle::minimum);
 }
 Tensor At::max(Operand value) const {
-  return updated("at.max", x_, entries_, value, location_, false,
-                 [](const Tensor& a, const Tensor& b) { return maximum(a, b); });
+  return updated("at.max", x_, entries_, value, location_, false, heddle::maximum);
 }
 
 }  // namespace heddle

@@ -1,11 +1,9 @@
 // Convolutions and pools against plain loops on whole numbers, which leave nothing to round.
 #include "heddle/trace/windows.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/reductions.h"
@@ -14,10 +12,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 // Whole numbers of no pattern, in -4 .. 4.
 Tensor whole(std::vector<int64_t> shape, int seed) {

@@ -8,16 +8,12 @@
 #include <vector>
 
 #include "heddle/transform/effects.h"
+#include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
 namespace {
 
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
 using hlo::InstructionExtras;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 // The new places of the instructions of one computation.
 struct Order {

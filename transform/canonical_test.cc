@@ -3,15 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "heddle/hlo/builder.h"
+#include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
 namespace {
 
 using hlo::ComputationBuilder;
-using hlo::ComputationId;
-using hlo::InstructionId;
 using hlo::Module;
-using hlo::Opcode;
 
 const Shape kF32(f32, {4});
 

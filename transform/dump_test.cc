@@ -1,7 +1,5 @@
 #include "heddle/transform/dump.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -11,6 +9,7 @@
 #include <map>
 
 #include "heddle/base/strings.h"
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/lower.h"
@@ -20,10 +19,6 @@ namespace heddle::transform {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 // With HEDDLE_DUMP as a folder of the test's own.
 class Dumps : public ::testing::Test {

@@ -1,9 +1,8 @@
 #include "heddle/transform/emitter.h"
 
-namespace heddle::transform {
+#include "heddle/transform/internal/ir.h"
 
-using hlo::InstructionId;
-using hlo::Opcode;
+namespace heddle::transform {
 
 namespace {
 

@@ -10,16 +10,13 @@
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/transform/derivatives/internal/parts.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/rebuilder.h"
 #include "heddle/transform/state_thread.h"
 
 namespace heddle::transform {
 
-using hlo::Computation;
-using hlo::ComputationId;
 using hlo::Dims;
-using hlo::Instruction;
-using hlo::Opcode;
 
 namespace {
 

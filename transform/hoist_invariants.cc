@@ -10,17 +10,12 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/opcode.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::transform {
 namespace {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 // What an instruction costs where its operands are at hand.
 enum class Work : uint8_t {

@@ -6,12 +6,10 @@
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/interpreter/evaluate.h"
+#include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
 namespace {
-
-using hlo::ComputationId;
-using hlo::Opcode;
 
 const char kTwice[] = R"(
 double {

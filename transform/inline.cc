@@ -8,16 +8,12 @@
 // they are.
 #include <algorithm>
 
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::transform {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 constexpr int64_t kMaxInstructions = int64_t{1} << 20;
 

@@ -4,15 +4,13 @@
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle::transform {
 namespace {
 
 using hlo::ComputationBuilder;
-using hlo::ComputationId;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 constexpr int64_t kLimit = int64_t{1} << 20;
 const Shape kScalar = Shape::scalar(f32);

@@ -1,15 +1,10 @@
 #include "heddle/transform/liveness.h"
 
 #include "heddle/hlo/derivative.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 bool shrinks_with_callee(const hlo::Module& module, const Instruction& instruction) {
   switch (instruction.opcode) {

@@ -20,6 +20,7 @@
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/transform/derivatives/internal/parts.h"
 #include "heddle/transform/emitter.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_plan.h"
 #include "heddle/transform/internal/scan_sharding.h"
 #include "heddle/transform/passes.h"
@@ -29,12 +30,7 @@
 namespace heddle::transform {
 namespace {
 
-using hlo::Computation;
 using hlo::ComputationBuilder;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using Ids = std::vector<InstructionId>;
 using Kind = OutputSource::Kind;
 

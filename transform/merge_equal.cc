@@ -9,17 +9,12 @@
 // equal operand ids. Equal computations are merged before their callers, so equal loops become one.
 #include <unordered_map>
 
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::transform {
 namespace {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 template <class Id>
 using Seen = std::unordered_map<base::Hash128, Id, base::HashOfHash>;

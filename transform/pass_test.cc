@@ -1,15 +1,11 @@
 #include "heddle/transform/pass.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/transform/support_test.h"
 
 namespace heddle::transform {
 namespace {
-
-using ::testing::ElementsAre;
 
 hlo::Module parsed(std::string_view text) { return *hlo::parse_text(text); }
 

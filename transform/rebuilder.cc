@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "heddle/transform/internal/ir.h"
+
 namespace heddle::transform {
 namespace {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 template <class Id>
 void map_ids(std::vector<Id>& ids, const std::vector<Id>& map) {

@@ -5,6 +5,7 @@
 //   y = f32[8] get-tuple-element(s), index=2   =>  y = f32[8] get-tuple-element(s), index=1
 #include <algorithm>
 
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
 #include "heddle/transform/internal/shrink.h"
 #include "heddle/transform/liveness.h"
@@ -14,10 +15,6 @@
 namespace heddle::transform {
 namespace {
 
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using Kept = std::vector<bool>;  // by element of a tuple; empty for other shapes
 
 // Writes the live part of one computation.

@@ -6,12 +6,11 @@
 
 #include "heddle/transform/internal/rules.h"
 
+#include "heddle/transform/internal/ir.h"
+
 namespace heddle::transform {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 constexpr InstructionId kNo;
 
 bool is_integral(DType dtype) { return is_integer(dtype) || dtype == pred; }

@@ -3,14 +3,13 @@
 
 #include "heddle/transform/internal/rules.h"
 
+#include "heddle/transform/internal/ir.h"
+
 namespace heddle::transform {
 namespace {
 
 using hlo::DimensionsAttrs;
 using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 constexpr InstructionId kNo;
 
 const Dims& dims(const Instruction& instruction) {

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/rules.h"
 #include "heddle/transform/trip_count.h"
 
 namespace heddle::transform {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 constexpr InstructionId kNo;
 
 // `now` as a call of called[which] on one operand.

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "heddle/transform/internal/ir.h"
+
 namespace heddle::transform {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
 using Kind = OutputSource::Kind;
 
 constexpr int64_t kMaxStraightSteps = int64_t{1} << 16;

@@ -8,17 +8,13 @@
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/transform/emitter.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/shardy_mesh.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::transform {
 namespace {
 
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using hlo::Sharding;
 
 constexpr std::string_view kMeshes = "xla.sdy.meshes";

@@ -1,17 +1,13 @@
 // What to-shardy refuses; tests/golden/to-shardy shows what it writes.
 #include "heddle/transform/shardy.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/transform/pass.h"
 
 namespace heddle::transform {
 namespace {
-
-using ::testing::HasSubstr;
 
 // Of a program on six devices that marks a parameter so.
 std::string refusal(const std::string& sharding, const std::string& other = "{replicated}") {

@@ -1,16 +1,12 @@
 #include <array>
 
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/rules.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::transform {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 // Nothing but metadata hangs on it, so that replacing it loses nothing. (A while's config is a trip
 // count, which rules read.)

@@ -6,14 +6,9 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/transform/derivatives/internal/parts.h"
+#include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 namespace {
 

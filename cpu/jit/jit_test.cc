@@ -1,15 +1,11 @@
 #include "heddle/cpu/jit/jit.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/cpu/plan/builder.h"
 #include "heddle/cpu/plan/cost.h"
 
 namespace heddle::cpu {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr Type kOne = {Scalar::kF32, 1};
 

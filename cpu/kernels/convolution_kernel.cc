@@ -19,23 +19,6 @@ constexpr int64_t kPartsPerThread = 4;
 constexpr int64_t kFewestTaps = 64;                     // of a product of its own for each feature
 constexpr int64_t kFewestOfThreads = int64_t{1} << 20;  // multiplications, some 20 us
 
-template <class T>
-struct Products;
-template <>
-struct Products<float> {
-  static constexpr auto packed_size = packed_size_f32;
-  static constexpr auto pack = pack_b_f32;
-  static constexpr auto multiply = matmul_f32;
-  static constexpr auto multiply_packed = matmul_packed_f32;
-};
-template <>
-struct Products<double> {
-  static constexpr auto packed_size = packed_size_f64;
-  static constexpr auto pack = pack_b_f64;
-  static constexpr auto multiply = matmul_f64;
-  static constexpr auto multiply_packed = matmul_packed_f64;
-};
-
 int64_t total(const std::vector<int64_t>& sizes) {
   int64_t product = 1;
   for (int64_t size : sizes) product *= size;
@@ -136,7 +119,7 @@ class ConvolutionKernel final : public Kernel {
     const int64_t parts =
         work < kFewestOfThreads ? 1 : std::min<int64_t>(blocks, kPartsPerThread * thread_count());
     std::vector<T> weights(by_taps_ ? 0 : static_cast<size_t>(depth_ * columns_));
-    const size_t packed_size = has_rows_ ? Products<T>::packed_size(depth_, columns_) : 0;
+    const size_t packed_size = has_rows_ ? MatmulOf<T>::packed_size(depth_, columns_) : 0;
     std::vector<std::byte> packed(packed_size + 64);
     auto* aligned =
         reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(packed.data()) + 63) / 64 * 64);
@@ -172,20 +155,20 @@ class ConvolutionKernel final : public Kernel {
 
  private:
   void pack(const T* weights, std::byte* packed) const {
-    Products<T>::pack({.a = nullptr,
-                       .b = weights,
-                       .c = nullptr,
-                       .m = rows_,
-                       .n = columns_,
-                       .k = depth_,
-                       .a_row = 0,
-                       .a_col = 0,
-                       .b_row = columns_,
-                       .b_col = 1,
-                       .c_row = 0,
-                       .c_col = 0,
-                       .accumulate = false},
-                      packed);
+    MatmulOf<T>::pack_b({.a = nullptr,
+                         .b = weights,
+                         .c = nullptr,
+                         .m = rows_,
+                         .n = columns_,
+                         .k = depth_,
+                         .a_row = 0,
+                         .a_col = 0,
+                         .b_row = columns_,
+                         .b_col = 1,
+                         .c_row = 0,
+                         .c_col = 0,
+                         .accumulate = false},
+                        packed);
   }
 
   // Under neighbouring taps of a line of the window lie neighbours, and the weights of one feature
@@ -378,37 +361,37 @@ class ConvolutionKernel final : public Kernel {
     by_rows ? fill_by_rows(x, first, last, scratch) : fill_by_columns(x, first, last, scratch);
     const int64_t row = by_rows ? depth_ : 1, column = by_rows ? 1 : rows;
     if (has_rows_) {
-      Products<T>::multiply_packed({.a = scratch,
-                                    .b = nullptr,
-                                    .c = y + offset_in_y(first),
-                                    .m = rows,
-                                    .n = columns_,
-                                    .k = depth_,
-                                    .a_row = row,
-                                    .a_col = column,
-                                    .b_row = 0,
-                                    .b_col = 0,
-                                    .c_row = row_step_,
-                                    .c_col = y_.feature,
-                                    .accumulate = false},
-                                   weights.packed);
+      MatmulOf<T>::packed_product({.a = scratch,
+                                   .b = nullptr,
+                                   .c = y + offset_in_y(first),
+                                   .m = rows,
+                                   .n = columns_,
+                                   .k = depth_,
+                                   .a_row = row,
+                                   .a_col = column,
+                                   .b_row = 0,
+                                   .b_col = 0,
+                                   .c_row = row_step_,
+                                   .c_col = y_.feature,
+                                   .accumulate = false},
+                                  weights.packed);
       return;
     }
     // The transposed product: a result's rows are neighbours.
     T* sums = row_step_ > 0 ? y + offset_in_y(first) : scratch + block_ * depth_;
-    Products<T>::multiply({.a = weights.values,
-                           .b = scratch,
-                           .c = sums,
-                           .m = columns_,
-                           .n = rows,
-                           .k = depth_,
-                           .a_row = 1,
-                           .a_col = columns_,
-                           .b_row = column,
-                           .b_col = row,
-                           .c_row = row_step_ > 0 ? y_.feature : rows,
-                           .c_col = 1,
-                           .accumulate = false});
+    MatmulOf<T>::product({.a = weights.values,
+                          .b = scratch,
+                          .c = sums,
+                          .m = columns_,
+                          .n = rows,
+                          .k = depth_,
+                          .a_row = 1,
+                          .a_col = columns_,
+                          .b_row = column,
+                          .b_col = row,
+                          .c_row = row_step_ > 0 ? y_.feature : rows,
+                          .c_col = 1,
+                          .accumulate = false});
     for (int64_t i = 0; i < rows && row_step_ < 0; ++i) {
       T* to = y + offset_in_y(first + i);
       for (int64_t c = 0; c < columns_; ++c) to[c * y_.feature] = sums[c * rows + i];
@@ -423,19 +406,19 @@ class ConvolutionKernel final : public Kernel {
     T* sums = scratch + block_ * row_size_;
     for (int64_t f = 0; f < features_; ++f) {
       fill_taps(x + f * x_.feature, first, last, scratch);
-      Products<T>::multiply({.a = scratch,
-                             .b = w + f * w_.feature,
-                             .c = sums,
-                             .m = rows,
-                             .n = columns_,
-                             .k = row_size_,
-                             .a_row = row_size_,
-                             .a_col = 1,
-                             .b_row = w_.spatial.back(),
-                             .b_col = w_.outer,
-                             .c_row = columns_,
-                             .c_col = 1,
-                             .accumulate = f > 0});
+      MatmulOf<T>::product({.a = scratch,
+                            .b = w + f * w_.feature,
+                            .c = sums,
+                            .m = rows,
+                            .n = columns_,
+                            .k = row_size_,
+                            .a_row = row_size_,
+                            .a_col = 1,
+                            .b_row = w_.spatial.back(),
+                            .b_col = w_.outer,
+                            .c_row = columns_,
+                            .c_col = 1,
+                            .accumulate = f > 0});
     }
     for (int64_t i = 0; i < rows; ++i) {
       T* to = y + offset_in_y(first + i);

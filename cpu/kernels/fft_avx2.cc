@@ -3,9 +3,6 @@
 
 namespace heddle::cpu {
 
-const FftTable kFftAvx2 = {.f32 = run_stages<float>,
-                           .f64 = run_stages<double>,
-                           .moves_f32 = &kMoves<float>,
-                           .moves_f64 = &kMoves<double>};
+const FftTable kFftAvx2 = kStages;
 
 }  // namespace heddle::cpu

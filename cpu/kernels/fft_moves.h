@@ -7,14 +7,9 @@
 #include <type_traits>
 
 #include "heddle/cpu/kernels/fft.h"
+#include "heddle/cpu/kernels/unroll.h"
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // no vector leaves this file's functions for another's
-
-#if defined(__clang__)
-#define HEDDLE_UNROLL _Pragma("unroll")
-#else
-#define HEDDLE_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 namespace heddle::cpu {
 namespace {

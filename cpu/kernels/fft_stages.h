@@ -156,5 +156,10 @@ bool run_stages(const std::vector<FftStage<T>>& stages, int64_t n, void* data, v
   return true;
 }
 
+constexpr FftTable kStages = {.f32 = run_stages<float>,
+                              .f64 = run_stages<double>,
+                              .moves_f32 = &kMoves<float>,
+                              .moves_f64 = &kMoves<double>};
+
 }  // namespace
 }  // namespace heddle::cpu

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
 
 #include "heddle/cpu/kernels/matmul_table.h"
 
@@ -57,8 +58,9 @@ struct Scratch {
 
 MatmulPart whole(const MatmulArgs& args) { return {0, args.m, 0, args.n}; }
 
-size_t packed_elements(const MatmulTable& table, int64_t k, int64_t n) {
-  return static_cast<size_t>((n + table.panel - 1) / table.panel * table.panel * k);
+template <class T>
+const MatmulTable& table() {
+  return std::is_same_v<T, float> ? tables().f32 : tables().f64;
 }
 
 }  // namespace
@@ -85,47 +87,43 @@ bool set_matmul_isa(Isa isa) noexcept {
   return true;
 }
 
-void matmul_f32(const MatmulArgs& args) noexcept { tables().f32.part(args, whole(args)); }
-void matmul_f64(const MatmulArgs& args) noexcept { tables().f64.part(args, whole(args)); }
-
-void matmul_part_f32(const MatmulArgs& args, const MatmulPart& part) noexcept {
-  tables().f32.part(args, part);
-}
-void matmul_part_f64(const MatmulArgs& args, const MatmulPart& part) noexcept {
-  tables().f64.part(args, part);
+template <class T>
+void MatmulOf<T>::product(const MatmulArgs& args) noexcept {
+  part(args, whole(args));
 }
 
-int64_t matmul_panel_f32() noexcept { return tables().f32.panel; }
-int64_t matmul_panel_f64() noexcept { return tables().f64.panel; }
-
-size_t packed_size_f32(int64_t k, int64_t n) noexcept {
-  return packed_elements(tables().f32, k, n) * sizeof(float);
-}
-size_t packed_size_f64(int64_t k, int64_t n) noexcept {
-  return packed_elements(tables().f64, k, n) * sizeof(double);
+template <class T>
+void MatmulOf<T>::part(const MatmulArgs& args, const MatmulPart& part) noexcept {
+  table<T>().part(args, part);
 }
 
-void pack_b_f32(const MatmulArgs& args, void* packed) noexcept {
-  tables().f32.pack_b(args, packed);
-}
-void pack_b_f64(const MatmulArgs& args, void* packed) noexcept {
-  tables().f64.pack_b(args, packed);
+template <class T>
+int64_t MatmulOf<T>::panel() noexcept {
+  return table<T>().panel;
 }
 
-void matmul_packed_f32(const MatmulArgs& args, const void* packed) noexcept {
-  tables().f32.packed_part(args, packed, whole(args));
-}
-void matmul_packed_f64(const MatmulArgs& args, const void* packed) noexcept {
-  tables().f64.packed_part(args, packed, whole(args));
+template <class T>
+size_t MatmulOf<T>::packed_size(int64_t k, int64_t n) noexcept {
+  return static_cast<size_t>((n + panel() - 1) / panel() * panel() * k) * sizeof(T);
 }
 
-void matmul_packed_part_f32(const MatmulArgs& args, const void* packed,
-                            const MatmulPart& part) noexcept {
-  tables().f32.packed_part(args, packed, part);
+template <class T>
+void MatmulOf<T>::pack_b(const MatmulArgs& args, void* packed) noexcept {
+  table<T>().pack_b(args, packed);
 }
-void matmul_packed_part_f64(const MatmulArgs& args, const void* packed,
-                            const MatmulPart& part) noexcept {
-  tables().f64.packed_part(args, packed, part);
+
+template <class T>
+void MatmulOf<T>::packed_product(const MatmulArgs& args, const void* packed) noexcept {
+  packed_part(args, packed, whole(args));
 }
+
+template <class T>
+void MatmulOf<T>::packed_part(const MatmulArgs& args, const void* packed,
+                              const MatmulPart& part) noexcept {
+  table<T>().packed_part(args, packed, part);
+}
+
+template struct MatmulOf<float>;
+template struct MatmulOf<double>;
 
 }  // namespace heddle::cpu

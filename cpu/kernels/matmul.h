@@ -7,10 +7,10 @@
 // Bits. The bits of an element of C depend on the instruction set and on the arguments: sizes,
 // strides and `accumulate`. They do not depend on the part that a call computes. To use several
 // threads, give each its own part of one and the same MatmulArgs. Parts may cut rows and columns
-// anywhere; cuts at multiples of matmul_panel_*() columns are fastest. Most products sum each
+// anywhere; cuts at multiples of panel() columns are fastest. Most products sum each
 // element in order of k with one accumulator. When A and B are both contiguous along k and few rows
 // or columns are wanted, lanes sum k in an interleaved order that depends on k alone. A product
-// with packed B always sums in order of k, so it can differ from matmul_* in the last bits.
+// with packed B always sums in order of k, so it can differ from product() in the last bits.
 //
 // Nothing here throws. A call allocates nothing after the first call of that size on its thread.
 #pragma once
@@ -38,34 +38,26 @@ struct MatmulPart {
   int64_t col_begin, col_end;
 };
 
-void matmul_f32(const MatmulArgs& args) noexcept;
-void matmul_f64(const MatmulArgs& args) noexcept;
+// The products of T, which is float or double.
+template <class T>
+struct MatmulOf {
+  static void product(const MatmulArgs& args) noexcept;
+  static void part(const MatmulArgs& args, const MatmulPart& part) noexcept;
 
-void matmul_part_f32(const MatmulArgs& args, const MatmulPart& part) noexcept;
-void matmul_part_f64(const MatmulArgs& args, const MatmulPart& part) noexcept;
+  // Packing copies B into panels of panel() columns, the last one padded with zeros. It pays when B
+  // is used again, with n >= 16. A packed B belongs to the instruction set that packed it, so it
+  // must not be stored outside the process. Align it to 64 bytes.
+  static int64_t panel() noexcept;
+  // returns: bytes
+  static size_t packed_size(int64_t k, int64_t n) noexcept;
+  // Reads b, k, n, b_row and b_col.
+  static void pack_b(const MatmulArgs& args, void* packed) noexcept;
 
-// Packing copies B into panels of matmul_panel_*() columns, the last one padded with zeros. It pays
-// when B is used again, with n >= 16. A packed B belongs to the instruction set that packed it, so
-// it must not be stored outside the process. Align it to 64 bytes.
-int64_t matmul_panel_f32() noexcept;
-int64_t matmul_panel_f64() noexcept;
-
-// returns: bytes
-size_t packed_size_f32(int64_t k, int64_t n) noexcept;
-size_t packed_size_f64(int64_t k, int64_t n) noexcept;
-
-// Reads b, k, n, b_row and b_col.
-void pack_b_f32(const MatmulArgs& args, void* packed) noexcept;
-void pack_b_f64(const MatmulArgs& args, void* packed) noexcept;
-
-// These read `packed` in place of b, b_row and b_col.
-void matmul_packed_f32(const MatmulArgs& args, const void* packed) noexcept;
-void matmul_packed_f64(const MatmulArgs& args, const void* packed) noexcept;
-
-void matmul_packed_part_f32(const MatmulArgs& args, const void* packed,
-                            const MatmulPart& part) noexcept;
-void matmul_packed_part_f64(const MatmulArgs& args, const void* packed,
-                            const MatmulPart& part) noexcept;
+  // These read `packed` in place of b, b_row and b_col.
+  static void packed_product(const MatmulArgs& args, const void* packed) noexcept;
+  static void packed_part(const MatmulArgs& args, const void* packed,
+                          const MatmulPart& part) noexcept;
+};
 
 enum class Isa { kGeneric, kAvx2, kAvx512 };
 

@@ -14,35 +14,23 @@ namespace heddle::cpu {
 namespace {
 
 template <class T>
-struct Calls;
+struct Reference;
 template <>
-struct Calls<float> {
-  static constexpr auto kProduct = matmul_f32;
-  static constexpr auto kPart = matmul_part_f32;
-  static constexpr auto kPackedProduct = matmul_packed_f32;
-  static constexpr auto kPackedPart = matmul_packed_part_f32;
-  static constexpr auto kPack = pack_b_f32;
-  static constexpr auto kSize = packed_size_f32;
+struct Reference<float> {
   static constexpr uint32_t kGuard = 0x7fc0dead;
   using Bits = uint32_t;
   using Exact = double;
 };
 template <>
-struct Calls<double> {
-  static constexpr auto kProduct = matmul_f64;
-  static constexpr auto kPart = matmul_part_f64;
-  static constexpr auto kPackedProduct = matmul_packed_f64;
-  static constexpr auto kPackedPart = matmul_packed_part_f64;
-  static constexpr auto kPack = pack_b_f64;
-  static constexpr auto kSize = packed_size_f64;
+struct Reference<double> {
   static constexpr uint64_t kGuard = 0x7ff8dead0000beef;
   using Bits = uint64_t;
   using Exact = long double;
 };
 
 template <class T>
-typename Calls<T>::Bits bits(T x) {
-  typename Calls<T>::Bits y;
+typename Reference<T>::Bits bits(T x) {
+  typename Reference<T>::Bits y;
   std::memcpy(&y, &x, sizeof x);
   return y;
 }
@@ -106,12 +94,12 @@ struct Problem {
     before = c;
   }
 
-  using Exact = typename Calls<T>::Exact;
+  using Exact = typename Reference<T>::Exact;
   static constexpr Exact kEpsilon = std::numeric_limits<T>::epsilon();
   static constexpr int64_t kMargin = 70;
   static T guard() {
     T x;
-    const auto word = Calls<T>::kGuard;
+    const auto word = Reference<T>::kGuard;
     std::memcpy(&x, &word, sizeof x);
     return x;
   }
@@ -168,8 +156,8 @@ struct Problem {
   }
 
   std::vector<T> packed() {
-    std::vector<T> p(Calls<T>::kSize(args.k, args.n) / sizeof(T), guard());
-    Calls<T>::kPack(args, p.data());
+    std::vector<T> p(MatmulOf<T>::packed_size(args.k, args.n) / sizeof(T), guard());
+    MatmulOf<T>::pack_b(args, p.data());
     return p;
   }
 
@@ -191,11 +179,11 @@ template <class T>
 void check(Shape shape, Layout la, Layout lb, Layout lc, bool accumulate, unsigned seed) {
   Problem<T> x(shape, la, lb, lc, accumulate, seed);
   const auto expected = x.expected();
-  Calls<T>::kProduct(x.args);
+  MatmulOf<T>::product(x.args);
   ASSERT_EQ(x.error(expected), "") << describe(x.args);
   x.c = x.before;
   const std::vector<T> packed = x.packed();
-  Calls<T>::kPackedProduct(x.args, packed.data());
+  MatmulOf<T>::packed_product(x.args, packed.data());
   ASSERT_EQ(x.error(expected), "") << "packed, " << describe(x.args);
 }
 
@@ -294,11 +282,11 @@ TEST_P(Matmul, IsRightForRandomShapes) {
 template <class T>
 void check_parts(Shape shape, Layout la, Layout lb, Layout lc, bool accumulate) {
   Problem<T> x(shape, la, lb, lc, accumulate, 3);
-  Calls<T>::kProduct(x.args);
+  MatmulOf<T>::product(x.args);
   const std::vector<T> whole = x.c;
   const std::vector<T> packed = x.packed();
   x.c = x.before;
-  Calls<T>::kPackedProduct(x.args, packed.data());
+  MatmulOf<T>::packed_product(x.args, packed.data());
   const std::vector<T> whole_packed = x.c;
   const auto equal = [](const std::vector<T>& u, const std::vector<T>& v) {
     return std::memcmp(u.data(), v.data(), u.size() * sizeof(T)) == 0;
@@ -312,9 +300,9 @@ void check_parts(Shape shape, Layout la, Layout lb, Layout lc, bool accumulate) 
             const MatmulPart part = {i, std::min(i + rows, shape.m), j,
                                      std::min(j + columns, shape.n)};
             if (use_packed) {
-              Calls<T>::kPackedPart(x.args, packed.data(), part);
+              MatmulOf<T>::packed_part(x.args, packed.data(), part);
             } else {
-              Calls<T>::kPart(x.args, part);
+              MatmulOf<T>::part(x.args, part);
             }
           }
         }
@@ -357,7 +345,7 @@ void check_special_values() {
       x.a[0] = inf;                                         // A[0,0]
       x.b[20 * x.sb.row + (shape.n - 1) * x.sb.col] = nan;  // B[20,n-1]
       x.b[0] = 0;                                           // B[0,0], so C[0,0] has inf * 0
-      Calls<T>::kProduct(x.args);
+      MatmulOf<T>::product(x.args);
       for (int64_t i = 0; i < shape.m; ++i) {
         for (int64_t j = 0; j < shape.n; ++j) {
           const T c = x.c[x.c_index(i, j)];
@@ -380,10 +368,10 @@ TEST_P(Matmul, PropagatesNanAndInfinity) {
 TEST_P(Matmul, OfNoDepthIsZeroOrLeavesTheSum) {
   float c[6] = {1, 2, 3, 4, 5, 6};
   MatmulArgs args = {nullptr, nullptr, c, 2, 3, 0, 0, 1, 3, 1, 3, 1, true};
-  matmul_f32(args);
+  MatmulOf<float>::product(args);
   EXPECT_EQ(c[5], 6);
   args.accumulate = false;
-  matmul_f32(args);
+  MatmulOf<float>::product(args);
   for (float x : c) EXPECT_EQ(x, 0);
 }
 

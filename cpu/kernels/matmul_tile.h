@@ -12,11 +12,7 @@
 
 #include <cstdint>
 
-#if defined(__clang__)
-#define HEDDLE_UNROLL _Pragma("unroll")
-#else
-#define HEDDLE_UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "heddle/cpu/kernels/unroll.h"
 
 namespace heddle::cpu {
 namespace {

@@ -29,7 +29,7 @@ class ProductKernel final : public Kernel {
       return {};
     }
     // A part is some columns of one product: which thread has it changes no bits.
-    const int64_t panel = p_.dtype == f64 ? matmul_panel_f64() : matmul_panel_f32();
+    const int64_t panel = p_.dtype == f64 ? MatmulOf<double>::panel() : MatmulOf<float>::panel();
     const int64_t wanted = std::max<int64_t>(2 * thread_count() / products_, 1);
     const int64_t columns = std::max((p_.n / wanted + panel - 1) / panel * panel, panel);
     const int64_t cuts = (p_.n + columns - 1) / columns;
@@ -74,7 +74,7 @@ class ProductKernel final : public Kernel {
                             .c_row = p_.c_row,
                             .c_col = p_.c_column,
                             .accumulate = slab > 0};
-      p_.dtype == f64 ? matmul_part_f64(args, part) : matmul_part_f32(args, part);
+      p_.dtype == f64 ? MatmulOf<double>::part(args, part) : MatmulOf<float>::part(args, part);
     }
   }
 

@@ -46,6 +46,19 @@ std::vector<int64_t> outer_dimensions(const ReducedDims& dims, int64_t lane) {
   return outer;
 }
 
+struct Slab {
+  ReducedDims dims;
+  int64_t lane;
+  std::vector<int64_t> outer;
+};
+Slab slab_of(const Shape& from, const Instruction& reduce) {
+  Slab slab{split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions),
+            lane_dimension(from.dimensions()),
+            {}};
+  slab.outer = outer_dimensions(slab.dims, slab.lane);
+  return slab;
+}
+
 }  // namespace
 
 // The fold of a slab of one result's elements, without the initial value: `count` from `first` on,
@@ -55,13 +68,10 @@ RegionLowering::SlabFold RegionLowering::fold_slab(InstructionId id, Op fold,
                                                    int64_t count, Memo* shared) {
   const Instruction& reduce = at(id);
   const Shape& from = at(reduce.operands[0]).shape;
-  const ReducedDims dims =
-      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
-  const int64_t lane = lane_dimension(from.dimensions());
-  const std::vector<int64_t> outer = outer_dimensions(dims, lane);
-  std::vector<int64_t> outer_sizes = sizes_of(from, outer);
-  if (!outer.empty()) outer_sizes[0] = count;
-  const int64_t length = outer.empty() ? count : from.dimension(lane);
+  const Slab slab = slab_of(from, reduce);
+  std::vector<int64_t> outer_sizes = sizes_of(from, slab.outer);
+  if (!slab.outer.empty()) outer_sizes[0] = count;
+  const int64_t length = slab.outer.empty() ? count : from.dimension(slab.lane);
   const Scalar scalar = scalar_type(reduce.shape);
   const int64_t lanes =
       std::min<int64_t>(lanes_for(program_.program.plan, widest_scalar(id)), length);
@@ -74,10 +84,10 @@ RegionLowering::SlabFold RegionLowering::fold_slab(InstructionId id, Op fold,
     const auto set = [&](int64_t d, Coordinate c) {
       place.coordinates[static_cast<size_t>(d)] = c;
     };
-    for (size_t i = 0; i < dims.kept.size(); ++i) set(dims.kept[i], {kept[i]});
-    for (size_t i = 0; i < outer.size(); ++i)
-      set(outer[i], {i == 0 ? b().add(at_outer[i], first) : at_outer[i]});
-    set(lane, {outer.empty() ? b().add(from_lane, first) : from_lane, 1});
+    for (size_t i = 0; i < slab.dims.kept.size(); ++i) set(slab.dims.kept[i], {kept[i]});
+    for (size_t i = 0; i < slab.outer.size(); ++i)
+      set(slab.outer[i], {i == 0 ? b().add(at_outer[i], first) : at_outer[i]});
+    set(slab.lane, {slab.outer.empty() ? b().add(from_lane, first) : from_lane, 1});
     Memo own;
     Memo& memo = shared != nullptr ? *shared : own;
     return b().splat(operand_element(reduce.operands[0], place, memo), static_cast<int32_t>(lanes));
@@ -120,11 +130,8 @@ NodeId RegionLowering::reduce_slab(InstructionId id, Op fold, std::span<const No
 NodeId RegionLowering::reduce_along_lanes(InstructionId id, Op fold, std::span<const NodeId> kept) {
   const Instruction& reduce = at(id);
   const Shape& from = at(reduce.operands[0]).shape;
-  const ReducedDims dims =
-      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
-  const int64_t lane = lane_dimension(from.dimensions());
-  const std::vector<int64_t> outer = outer_dimensions(dims, lane);
-  const int64_t size = from.dimension(outer.empty() ? lane : outer[0]);
+  const Slab slab = slab_of(from, reduce);
+  const int64_t size = from.dimension(slab.outer.empty() ? slab.lane : slab.outer[0]);
   const int64_t chunk = std::max<int64_t>(kChunk * size / from.element_count(), 1);
   NodeId sum;
   if (!kept.empty() || size / chunk < kFewestChunks) {

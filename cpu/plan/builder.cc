@@ -12,13 +12,9 @@ PlanBuilder::PlanBuilder(Plan& plan) : plan_(plan) {
 }
 
 NodeId PlanBuilder::make(Node node, std::span<const NodeId> args) {
-  node.first_arg = static_cast<uint32_t>(plan_.args.size());
-  node.arg_count = static_cast<uint32_t>(args.size());
   node.origin = origin_;
-  plan_.args.insert(plan_.args.end(), args.begin(), args.end());
-  plan_.nodes.push_back(node);
   depth_.push_back(static_cast<uint16_t>(open_.size() - 1));
-  return NodeId(plan_.nodes.size() - 1);
+  return plan_.add(node, args);
 }
 
 // The outermost open block that knows the operands, and no block outside of a barrier or of

@@ -174,14 +174,6 @@ class Fusion {
     return is_read;
   }
 
-  NodeId add(Node node, std::span<const NodeId> args) {
-    node.first_arg = static_cast<uint32_t>(plan_.args.size());
-    node.arg_count = static_cast<uint32_t>(args.size());
-    plan_.args.insert(plan_.args.end(), args.begin(), args.end());
-    plan_.nodes.push_back(node);
-    return NodeId(plan_.nodes.size() - 1);
-  }
-
   // What the first loop touches lives as long as what those behind it touch, the second loop and
   // the nodes between, which go before it.
   void live_until(NodeId first, std::span<const NodeId> behind) {
@@ -268,9 +260,9 @@ class Fusion {
   void add_turn(const Block& body, NodeId turn, int64_t ahead, std::vector<NodeId>& nodes,
                 std::map<std::tuple<BufferId, int64_t, Type>, NodeId, ByPlace>& stored) {
     const std::set<NodeId> inside(body.nodes.begin(), body.nodes.end());
-    const NodeId by = add({.op = Op::kConstant, .type = {Scalar::kI64, 1}, .imm = ahead}, {});
+    const NodeId by = plan_.add({.op = Op::kConstant, .type = {Scalar::kI64, 1}, .imm = ahead}, {});
     const NodeId both[] = {turn, by};
-    const NodeId now = add({.op = Op::kAdd, .type = {Scalar::kI64, 1}}, both);
+    const NodeId now = plan_.add({.op = Op::kAdd, .type = {Scalar::kI64, 1}}, both);
     nodes.insert(nodes.end(), {by, now});
     std::map<NodeId, NodeId> copies = {{body.parameters[0], now}};
     for (NodeId id : body.nodes) {
@@ -279,7 +271,7 @@ class Fusion {
       for (NodeId& arg : args) {
         if (const auto found = copies.find(arg); found != copies.end()) arg = found->second;
       }
-      nodes.push_back(add(node, args));
+      nodes.push_back(plan_.add(node, args));
       copies.emplace(id, nodes.back());
       if (node.op != Op::kStore) continue;
       const auto index = index_of(plan_.args_of(node)[0], body.parameters[0], inside);

@@ -164,6 +164,13 @@ struct Plan {
   [[nodiscard]] std::span<const BlockId> blocks_of(const Node& node) const {
     return {block_lists.data() + node.first_block, node.block_count};
   }
+  NodeId add(Node node, std::span<const NodeId> of) {
+    node.first_arg = static_cast<uint32_t>(args.size());
+    node.arg_count = static_cast<uint32_t>(of.size());
+    args.insert(args.end(), of.begin(), of.end());
+    nodes.push_back(node);
+    return NodeId(nodes.size() - 1);
+  }
 };
 
 // Changes with the operations and the layout of a plan: what the code generator was built for must

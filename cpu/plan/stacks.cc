@@ -151,20 +151,13 @@ class Joining {
     }
   }
 
-  NodeId add(Node node, std::span<const NodeId> args) {
-    node.first_arg = static_cast<uint32_t>(plan_.args.size());
-    node.arg_count = static_cast<uint32_t>(args.size());
-    plan_.args.insert(plan_.args.end(), args.begin(), args.end());
-    plan_.nodes.push_back(node);
-    return NodeId(plan_.nodes.size() - 1);
-  }
   NodeId index_constant(int64_t value, std::vector<NodeId>& to) {
-    to.push_back(add({.op = Op::kConstant, .type = {Scalar::kI64, 1}, .imm = value}, {}));
+    to.push_back(plan_.add({.op = Op::kConstant, .type = {Scalar::kI64, 1}, .imm = value}, {}));
     return to.back();
   }
   NodeId index_op(Op op, NodeId a, NodeId b, std::vector<NodeId>& to) {
     const NodeId args[] = {a, b};
-    to.push_back(add({.op = op, .type = {Scalar::kI64, 1}}, args));
+    to.push_back(plan_.add({.op = op, .type = {Scalar::kI64, 1}}, args));
     return to.back();
   }
 
@@ -259,26 +252,26 @@ class Joining {
     std::vector<LaneSource> sources;
     for (uint32_t lane = 0; lane < values.size(); ++lane) sources.push_back({lane, 0});
     plan_.shuffles.push_back(std::move(sources));
-    made.push_back(add(
+    made.push_back(plan_.add(
         {.op = Op::kShuffle, .type = wide, .imm = static_cast<int64_t>(plan_.shuffles.size() - 1)},
         values));
     const NodeId args[] = {index, made.back()};
-    made.push_back(add({.op = Op::kStore,
-                        .type = wide,
-                        .buffer = stack.buffer,
-                        .origin = plan_.at(nodes[at.back()]).origin},
-                       args));
+    made.push_back(plan_.add({.op = Op::kStore,
+                              .type = wide,
+                              .buffer = stack.buffer,
+                              .origin = plan_.at(nodes[at.back()]).origin},
+                             args));
   }
 
   void load(const Stack& stack, const std::vector<NodeId>& nodes, const std::vector<size_t>& at,
             NodeId index, std::vector<NodeId>& made) {
     const Type wide = {stack.type.scalar, static_cast<int32_t>(at.size())};
     const NodeId args[] = {index};
-    made.push_back(add({.op = Op::kLoad,
-                        .type = wide,
-                        .buffer = stack.buffer,
-                        .origin = plan_.at(nodes[at.front()]).origin},
-                       args));
+    made.push_back(plan_.add({.op = Op::kLoad,
+                              .type = wide,
+                              .buffer = stack.buffer,
+                              .origin = plan_.at(nodes[at.front()]).origin},
+                             args));
     for (size_t position : at) {
       Node& node = plan_.nodes[nodes[position].value];
       const uint32_t lane = member(stack, node.buffer).lane;

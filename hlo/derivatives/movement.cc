@@ -6,14 +6,6 @@
 namespace heddle::hlo {
 namespace {
 
-Dims all_but(int64_t rank, const Dims& some) {
-  Dims out;
-  for (int64_t d = 0; d < rank; ++d) {
-    if (std::ranges::count(some, d) == 0) out.push_back(d);
-  }
-  return out;
-}
-
 Dims inverse(const Dims& permutation) {
   Dims out(permutation.size());
   for (size_t i = 0; i < out.size(); ++i)
@@ -70,6 +62,14 @@ Values from_concatenate(const TransposeArgs& t) {
 }
 
 }  // namespace
+
+Dims all_but(int64_t rank, const Dims& some) {
+  Dims out;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (std::ranges::count(some, d) == 0) out.push_back(d);
+  }
+  return out;
+}
 
 StatusOr<Values> jvp_linear(const JvpArgs& d) {
   Values operands;

@@ -9,16 +9,8 @@
 namespace heddle::hlo {
 namespace {
 
-Dims kept_dimensions(int64_t rank, const Dims& reduced) {
-  Dims out;
-  for (int64_t d = 0; d < rank; ++d) {
-    if (std::ranges::count(reduced, d) == 0) out.push_back(d);
-  }
-  return out;
-}
-
 Value to_operand(const Value& y, const Dims& sizes, const Dims& reduced) {
-  return broadcast(y, sizes, kept_dimensions(static_cast<int64_t>(sizes.size()), reduced));
+  return broadcast(y, sizes, all_but(static_cast<int64_t>(sizes.size()), reduced));
 }
 
 // Those that are the greatest are counted, and share, in 32 bits or more: bf16 counts to 256, and

@@ -1,18 +1,13 @@
 // What .npy and .npz files may not be, in words; zip64; raw bytes. Files that numpy wrote are read
 // in tests/numpy.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "heddle/base/strings.h"
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/numpy/internal/zip.h"
 #include "heddle/hlo/numpy/npy.h"
 #include "heddle/hlo/numpy/npz.h"
 
 namespace heddle::hlo {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 std::string npy(std::string header, std::string_view data = "") {
   header += '\n';

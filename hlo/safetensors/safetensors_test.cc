@@ -2,19 +2,14 @@
 // are read in tests/numpy.
 #include "heddle/hlo/safetensors/safetensors.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "heddle/base/bytes.h"
 #include "heddle/base/strings.h"
+#include "heddle/base/support_test.h"
 
 namespace heddle::hlo {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::Pair;
-using testing::StartsWith;
 
 std::string file_of(std::string_view json, std::string_view data = "") {
   std::string out;

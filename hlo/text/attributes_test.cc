@@ -1,13 +1,9 @@
 // What any instruction may carry, and values whose text has forms of its own.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::HasSubstr;
 
 // `add(%x, %x)` with the attributes, as it comes back; or the error.
 std::string reprint(std::string_view attributes, PrintOptions options = {}) {

@@ -1,16 +1,12 @@
 // What is wrong is said with its place; and hostile text costs no more than its length.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <ctime>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/text/internal/parser.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::HasSubstr;
 
 std::string error_of(std::string_view text) {
   auto module = parse_text(text);

@@ -1,14 +1,9 @@
 // What stands in the first line, and around computations.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 constexpr std::string_view kBody = R"(
 ENTRY %main (a: f32[2], b: f32[2]) -> (f32[2], f32[2]) {

@@ -1,14 +1,10 @@
 // Text that XLA does not print but reads, and so do we: each comes to the module of the canonical
 // form given.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::HasSubstr;
 
 // The text of the computations, short, without the header; or the error.
 std::string short_form(std::string_view text) {

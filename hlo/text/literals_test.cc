@@ -1,15 +1,12 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::HasSubstr;
 
 Shape shape_of(std::string_view text) { return *parse_shape(text); }
 

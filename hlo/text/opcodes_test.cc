@@ -1,17 +1,13 @@
 // Every opcode with every attribute: the line comes back as it was, in a module that parses back
 // equal.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <set>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::HasSubstr;
 
 // An instruction in XLA's long form, without `ROOT %r = `, and the types of its operands %p0, %p1,
 // ..

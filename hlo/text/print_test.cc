@@ -1,14 +1,10 @@
 // The forms of print(), the names it makes, and foo-start.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr std::string_view kText =
     R"(HloModule m, entry_computation_layout={(f32[2,3]{1,0})->f32[2]{0}}

@@ -1,12 +1,9 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::HasSubstr;
 
 class ShapeText : public ::testing::TestWithParam<std::string_view> {};
 

@@ -1,17 +1,13 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <complex>
 #include <cstring>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr DType kElementTypes[] = {
 #define HEDDLE_X(enumerator, text, number, bits, bytes, kind) DType::enumerator,

@@ -1,17 +1,13 @@
 // What is newer than Heddle in a proto is there again when it is written.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <map>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire/support_test.h"
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::HasSubstr;
 
 TEST(WireUnknown, UnknownFieldsSurviveEverywhere) {
   auto message = message_of_module(sum());

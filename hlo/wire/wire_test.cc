@@ -1,11 +1,10 @@
 #include "heddle/hlo/wire.h"
 
-#include <gmock/gmock.h>
 #include <google/protobuf/descriptor.pb.h>
-#include <gtest/gtest.h>
 
 #include <set>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/text.h"
@@ -13,9 +12,6 @@
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // The module, or the message of the error.
 std::string error_of(const proto::HloModuleProto& message) {

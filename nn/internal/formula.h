@@ -5,6 +5,7 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::nn_internal {
 
@@ -21,3 +22,13 @@ Tensor formula(std::string_view op, Fn&& fn) {
 }
 
 }  // namespace heddle::nn_internal
+
+namespace heddle::nn {
+
+using nn_internal::floating;
+using nn_internal::formula;
+using nn_internal::wide_of;
+using trace_internal::Expr;
+using trace_internal::PublicCall;
+
+}  // namespace heddle::nn

@@ -41,3 +41,14 @@ Tensor of_floats(std::string_view op, const Operand& x, const Operand& y, Fn&& f
 }
 
 }  // namespace heddle::numpy_internal
+
+namespace heddle {
+
+using trace_internal::axis_of;
+using trace_internal::Expr;
+using trace_internal::floating;
+using trace_internal::in_program;
+using trace_internal::one_program;
+using trace_internal::PublicCall;
+
+}  // namespace heddle

@@ -36,30 +36,37 @@ void append_property(const abi::NamedValue& property, runtime::ProgramCost& cost
   cost.properties.emplace_back(name, value);
 }
 
+Status require_program(const Client& client, abi::Slot slot, abi::LoadedExecutable* program) {
+  if (program != nullptr) return {};
+  return client.api()->error(Code::kInternal, name_of(slot),
+                             "succeeded without a program; the plugin is at fault");
+}
+
 }  // namespace
+
+StatusOr<abi::LoadedExecutable*> compile(const Client& client, std::string code,
+                                         std::string_view format, const std::string& options) {
+  abi::Program program{.head = {sizeof(program)},
+                       .code = code.data(),
+                       .code_size = code.size(),
+                       .format = format.data(),
+                       .format_size = format.size()};
+  abi::ClientCompileArgs args{.client = client.handle(),
+                              .program = &program,
+                              .compile_options = options.data(),
+                              .compile_options_size = options.size()};
+  HEDDLE_RETURN_IF_ERROR(client.api()->call(args));
+  HEDDLE_RETURN_IF_ERROR(require_program(client, args.kSlot, args.executable));
+  return args.executable;
+}
 
 StatusOr<std::shared_ptr<const Loaded>> Loaded::compile(std::shared_ptr<const Client> client,
                                                         const std::string& module,
                                                         const std::string& options,
                                                         const std::vector<Shape>& results) {
-  constexpr std::string_view kFormat = "hlo";
-  std::string code = module;  // the interface takes it without const
-  abi::Program program{.head = {sizeof(program)},
-                       .code = code.data(),
-                       .code_size = code.size(),
-                       .format = kFormat.data(),
-                       .format_size = kFormat.size()};
-  abi::ClientCompileArgs args{.client = client->handle(),
-                              .program = &program,
-                              .compile_options = options.data(),
-                              .compile_options_size = options.size()};
-  const Api& api = *client->api();
-  HEDDLE_RETURN_IF_ERROR(api.call(args));
-  if (args.executable == nullptr) {
-    return api.error(Code::kInternal, name_of(args.kSlot),
-                     "succeeded without a program; the plugin is at fault");
-  }
-  return checked(std::shared_ptr<Loaded>(new Loaded(std::move(client), args.executable)), results);
+  HEDDLE_ASSIGN_OR_RETURN(abi::LoadedExecutable * program,
+                          pjrt::compile(*client, module, "hlo", options));
+  return checked(std::shared_ptr<Loaded>(new Loaded(std::move(client), program)), results);
 }
 
 StatusOr<std::shared_ptr<const Loaded>> Loaded::deserialize(std::shared_ptr<const Client> client,
@@ -68,12 +75,8 @@ StatusOr<std::shared_ptr<const Loaded>> Loaded::deserialize(std::shared_ptr<cons
   abi::ExecutableDeserializeAndLoadArgs args{.client = client->handle(),
                                              .serialized_executable = bytes.data(),
                                              .serialized_executable_size = bytes.size()};
-  const Api& api = *client->api();
-  HEDDLE_RETURN_IF_ERROR(api.call(args));
-  if (args.loaded_executable == nullptr) {
-    return api.error(Code::kInternal, name_of(args.kSlot),
-                     "succeeded without a program; the plugin is at fault");
-  }
+  HEDDLE_RETURN_IF_ERROR(client->api()->call(args));
+  HEDDLE_RETURN_IF_ERROR(require_program(*client, args.kSlot, args.loaded_executable));
   std::shared_ptr<Loaded> loaded(new Loaded(std::move(client), args.loaded_executable));
   loaded->was_compiled_ = false;
   return checked(std::move(loaded), results);

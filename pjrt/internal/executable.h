@@ -18,6 +18,12 @@
 
 namespace heddle::pjrt {
 
+// Compiles `code`, which the interface takes without const, with serialised options.
+// errors   the plugin's; Internal where it succeeds without a program
+[[nodiscard]] StatusOr<abi::LoadedExecutable*> compile(const Client& client, std::string code,
+                                                       std::string_view format,
+                                                       const std::string& options);
+
 // The plugin's program, and what it says of itself.
 class Loaded {
  public:

@@ -6,9 +6,6 @@
 namespace heddle::pjrt {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using transform::Emitter;
 
 // The integer type of twice the width, up to 64 bits.

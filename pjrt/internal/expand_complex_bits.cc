@@ -8,9 +8,6 @@ namespace heddle::pjrt {
 namespace {
 
 using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 class ComplexBits {
  public:

@@ -7,8 +7,6 @@
 namespace heddle::pjrt {
 namespace {
 
-using hlo::Opcode;
-
 bool is_misread(const hlo::Computation& computation, const hlo::Instruction& instruction) {
   if (instruction.opcode != Opcode::kConvert) return false;
   const DType from = computation.at(instruction.operands[0]).shape.dtype();

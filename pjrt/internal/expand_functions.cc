@@ -13,9 +13,6 @@
 namespace heddle::pjrt {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using Direction = hlo::ComparisonDirection;
 
 // Arithmetic on arrays of one shape and real dtype.

@@ -12,10 +12,6 @@
 namespace heddle::pjrt {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 // What XLA sees through.
 bool is_seen_through(Opcode opcode) {
   return opcode == Opcode::kReshape || opcode == Opcode::kTranspose || opcode == Opcode::kCopy ||

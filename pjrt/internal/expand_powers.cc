@@ -7,9 +7,6 @@
 namespace heddle::pjrt {
 namespace {
 
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kBits = 6;  // that XLA reads
 
 bool is_below_limit(const hlo::Computation& computation, InstructionId id) {

@@ -14,9 +14,6 @@ namespace heddle::pjrt {
 namespace {
 
 using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using transform::Emitter;
 
 bool contains(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }

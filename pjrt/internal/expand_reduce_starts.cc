@@ -22,11 +22,6 @@
 namespace heddle::pjrt {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 bool is_reduction(const Instruction& instruction) {
   return instruction.opcode == Opcode::kReduce || instruction.opcode == Opcode::kReduceWindow;
 }

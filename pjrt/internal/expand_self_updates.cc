@@ -15,11 +15,6 @@
 namespace heddle::pjrt {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 // The arrays that a scatter writes to; its indices and as many updates follow.
 size_t array_count(const Instruction& scatter) { return (scatter.operands.size() - 1) / 2; }
 

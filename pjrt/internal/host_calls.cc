@@ -17,6 +17,7 @@
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/pjrt/internal/reaper.h"
+#include "heddle/pjrt/internal/rewrite.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/runtime/throttle.h"
 #include "heddle/transform/rebuilder.h"
@@ -24,10 +25,6 @@
 
 namespace heddle::pjrt {
 namespace {
-
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 constexpr char kAttribute[] = "heddle_call";
 

@@ -9,16 +9,12 @@
 #include "heddle/base/located_status.h"
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/pjrt/internal/program.h"
+#include "heddle/pjrt/internal/rewrite.h"
 #include "heddle/transform/rebuilder.h"
 #include "heddle/transform/shard_map.h"
 
 namespace heddle::pjrt {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 bool begins(const Instruction& instruction) {
   return hlo::is_custom(instruction, "SPMDFullToShardShape");

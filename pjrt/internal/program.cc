@@ -4,6 +4,7 @@
 
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/pjrt/internal/expand.h"
+#include "heddle/pjrt/internal/rewrite.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/lapack/expand.h"
@@ -13,8 +14,6 @@
 namespace heddle::pjrt {
 namespace {
 
-using hlo::InstructionId;
-using hlo::Opcode;
 using transform::Emitter;
 
 template <Opcode... kOpcodes>

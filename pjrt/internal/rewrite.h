@@ -8,6 +8,11 @@
 
 namespace heddle::pjrt {
 
+using hlo::Computation;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
 // matches(computation, instruction) says which; write(into, to, i) appends what is read in place of
 // instruction i of `to`, and returns it.
 template <class Matches, class Write>

@@ -2,13 +2,11 @@
 
 #include <utility>
 
+#include "heddle/pjrt/internal/rewrite.h"
 #include "heddle/transform/trip_count.h"
 
 namespace heddle::pjrt {
 namespace {
-
-using hlo::Instruction;
-using hlo::Opcode;
 
 // XLA finds the trips of a loop itself, so a loop that states none may have one.
 bool is_entered(const Instruction& loop, Sources::Loops loops) {

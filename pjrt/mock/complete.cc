@@ -231,15 +231,8 @@ abi::Error* answer(abi::EventSetArgs& args) {
   return nullptr;
 }
 
-template <class Args>
-abi::Error* row(Args* args) {
-  return enter<Args>(args, &answer);
-}
-
-template <class... Args>
-void add_rows(abi::Table& table) {
-  ((table.rows[static_cast<size_t>(Args::kSlot)] = reinterpret_cast<void*>(&row<Args>)), ...);
-}
+constexpr auto kAnswer = [](auto& args) { return answer(args); };
+constexpr auto kUndo = [](auto& args) { take_back(args); };
 
 // ---- Extensions.
 
@@ -284,7 +277,8 @@ void add_complete_rows(abi::Table& table) {
            abi::ExecutableSizeOfGeneratedCodeInBytesArgs, abi::ExecutableFingerprintArgs,
            abi::LoadedExecutableGetDeviceAssignmentArgs,
            abi::LoadedExecutableAddressableDevicesArgs, abi::ExecuteContextCreateArgs,
-           abi::ExecuteContextDestroyArgs, abi::EventCreateArgs, abi::EventSetArgs>(table);
+           abi::ExecuteContextDestroyArgs, abi::EventCreateArgs, abi::EventSetArgs>(table, kAnswer,
+                                                                                    kUndo);
 }
 
 abi::Extension* add_complete_extensions(abi::Extension* next) {

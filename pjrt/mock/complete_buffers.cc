@@ -260,15 +260,8 @@ abi::Error* destroy_layout(abi::LayoutsMemoryLayoutDestroyArgs* args) {
   return nullptr;
 }
 
-template <class Args>
-abi::Error* row(Args* args) {
-  return enter<Args>(args, &answer);
-}
-
-template <class... Args>
-void add_rows(abi::Table& table) {
-  ((table.rows[static_cast<size_t>(Args::kSlot)] = reinterpret_cast<void*>(&row<Args>)), ...);
-}
+constexpr auto kAnswer = [](auto& args) { return answer(args); };
+constexpr auto kUndo = [](auto& args) { take_back(args); };
 
 }  // namespace
 
@@ -293,7 +286,7 @@ void add_complete_buffer_rows(abi::Table& table) {
            abi::AsyncHostToDeviceTransferManagerDestroyArgs,
            abi::AsyncHostToDeviceTransferManagerRetrieveBufferArgs,
            abi::AsyncHostToDeviceTransferManagerTransferDataArgs,
-           abi::AsyncHostToDeviceTransferManagerSetBufferErrorArgs>(table);
+           abi::AsyncHostToDeviceTransferManagerSetBufferErrorArgs>(table, kAnswer, kUndo);
 }
 
 }  // namespace heddle::pjrt::mock

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "heddle/pjrt/mock/mock.h"
@@ -112,6 +113,20 @@ abi::Error* enter(Args* args, abi::Error* (*answer)(Args&),
   abi::Error* error = answer(*args);
   if (error == nullptr && settings().empty_handed.contains(Args::kSlot)) undo(*args);
   return error;
+}
+
+// The slots of a table for these arguments: answer(args), and undo(args) of what it gave.
+template <class... Args, class Answer, class Undo>
+void add_rows(abi::Table& table, Answer, Undo) {
+  const auto add = [&]<class A>(std::type_identity<A>) {
+    const auto row = +[](A* args) {
+      return enter<A>(
+          args, [](A& args) -> abi::Error* { return Answer()(args); },
+          [](A& args) { Undo()(args); });
+    };
+    table.rows[static_cast<size_t>(A::kSlot)] = reinterpret_cast<void*>(row);
+  };
+  (add(std::type_identity<Args>()), ...);
 }
 
 }  // namespace heddle::pjrt::mock

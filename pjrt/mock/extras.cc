@@ -124,15 +124,8 @@ void undo(Args& args) {
   take_back(args);
 }
 
-template <class Args>
-abi::Error* row(Args* args) {
-  return enter<Args>(args, &answer, &undo);
-}
-
-template <class... Args>
-void add_rows(abi::Table& table) {
-  ((table.rows[static_cast<size_t>(Args::kSlot)] = reinterpret_cast<void*>(&row<Args>)), ...);
-}
+constexpr auto kAnswer = [](auto& args) { return answer(args); };
+constexpr auto kUndo = [](auto& args) { undo(args); };
 
 }  // namespace
 
@@ -142,7 +135,8 @@ void add_extra_rows(abi::Table& table) {
            abi::BufferOpaqueDeviceMemoryDataPointerArgs, abi::DeviceMemoryStatsArgs,
            abi::ClientPlatformVersionArgs, abi::ExecutableGetCompiledMemoryStatsArgs,
            abi::ExecutableGetCostAnalysisArgs, abi::ExecutableOptimizedProgramArgs,
-           abi::ExecutableSerializeArgs, abi::ExecutableDeserializeAndLoadArgs>(table);
+           abi::ExecutableSerializeArgs, abi::ExecutableDeserializeAndLoadArgs>(table, kAnswer,
+                                                                                kUndo);
 }
 
 std::map<std::string, abi::FfiHandler>& registered_handlers() {

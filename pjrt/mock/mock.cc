@@ -460,10 +460,8 @@ void undo(Args& args) {
   take_back(args);
 }
 
-template <class Args>
-abi::Error* row(Args* args) {
-  return enter<Args>(args, &answer, &undo);
-}
+constexpr auto kAnswer = [](auto& args) { return answer(args); };
+constexpr auto kUndo = [](auto& args) { undo(args); };
 
 void destroy_error(abi::ErrorDestroyArgs* args) { delete args->error; }
 
@@ -477,11 +475,6 @@ abi::Error* tell_code(abi::ErrorGetCodeArgs* args) {
   if (fault != settings().failing.end()) return fail(fault->second);
   args->code = static_cast<abi::ErrorCode>(args->error->fault.code);
   return nullptr;
-}
-
-template <class... Args>
-void add_rows(abi::Table& table) {
-  ((table.rows[static_cast<size_t>(Args::kSlot)] = reinterpret_cast<void*>(&row<Args>)), ...);
 }
 
 void MockPlugin::reset(Settings settings) {
@@ -502,7 +495,7 @@ void MockPlugin::reset(Settings settings) {
            abi::ExecutableOutputElementTypesArgs, abi::ExecutableOutputDimensionsArgs,
            abi::ClientBufferFromHostBufferArgs, abi::BufferDestroyArgs, abi::BufferReadyEventArgs,
            abi::BufferIsOnCpuArgs, abi::BufferUnsafePointerArgs, abi::BufferToHostBufferArgs,
-           abi::LoadedExecutableExecuteArgs>(table);
+           abi::LoadedExecutableExecuteArgs>(table, kAnswer, kUndo);
   table.rows[static_cast<size_t>(Slot::kErrorDestroy)] = reinterpret_cast<void*>(&destroy_error);
   table.rows[static_cast<size_t>(Slot::kErrorMessage)] = reinterpret_cast<void*>(&tell_message);
   table.rows[static_cast<size_t>(Slot::kErrorGetCode)] = reinterpret_cast<void*>(&tell_code);

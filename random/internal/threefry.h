@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "heddle/random/keys.h"
+#include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::random::random_internal {
 
@@ -37,3 +39,12 @@ Expr random_bits(const Words& keys, int64_t width, const Dimensions& shape, cons
 void check_sample_shape(const Dimensions& shape);
 
 }  // namespace heddle::random::random_internal
+
+namespace heddle::random {
+
+using namespace random_internal;  // NOLINT: what the distributions are written with
+using trace_internal::Expr;
+using trace_internal::one_program;
+using trace_internal::PublicCall;
+
+}  // namespace heddle::random

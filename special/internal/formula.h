@@ -3,6 +3,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <numbers>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "heddle/base/function_ref.h"
 #include "heddle/numpy/float_limits.h"
 #include "heddle/trace/expr.h"
+#include "heddle/trace/public_call.h"
 
 namespace heddle::special_internal {
 
@@ -28,6 +30,14 @@ using Formula = base::FunctionRef<Expr(std::span<const Expr>)>;
 // broadcast. f16 and bf16 are computed in f32 and rounded once. errors: Error if they are not
 // floats of one dtype or do not broadcast
 Tensor evaluate(std::string_view op, std::initializer_list<Parameter> parameters, Formula fn);
+// Of a function of one or two.
+inline Tensor evaluate(std::string_view op, const Parameter& x, Expr (*fn)(const Expr&)) {
+  return evaluate(op, {x}, [&](std::span<const Expr> v) { return fn(v[0]); });
+}
+inline Tensor evaluate(std::string_view op, const Parameter& x, const Parameter& y,
+                       Expr (*fn)(const Expr&, const Expr&)) {
+  return evaluate(op, {x, y}, [&](std::span<const Expr> v) { return fn(v[0], v[1]); });
+}
 
 // fn(v), for a formula with loops that have no reverse mode: see elementwise() of scan/own_rule.h.
 Expr elementwise(std::string_view op, std::span<const Expr> v, Formula fn);
@@ -42,3 +52,17 @@ std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Para
 Expr chebyshev(const Expr& x, std::span<const double> coefficients);
 
 }  // namespace heddle::special_internal
+
+namespace heddle::special {
+
+using special_internal::elementwise;
+using special_internal::evaluate;
+using special_internal::evaluate_all;
+using std::numbers::pi;
+using trace_internal::any_of;
+using trace_internal::Expr;
+using trace_internal::polynomial;
+using trace_internal::PublicCall;
+using Arguments = std::span<const Expr>;
+
+}  // namespace heddle::special

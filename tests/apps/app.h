@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/heddle.h"
+#include "heddle/tests/support/joined.h"
 
 namespace heddle::apps {
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "heddle/tests/apps/app.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/tests/apps/app.h"
 #include "heddle/tests/conformance/corpora.h"
 #include "heddle/tools/conformance/compare.h"
 #include "heddle/tools/conformance/pack.h"
@@ -16,11 +16,7 @@ namespace heddle::apps {
 namespace {
 
 std::vector<App> all_apps() {
-  std::vector<App> all;
-  for (auto make : {array_apps, loop_apps, model_apps, solver_apps}) {
-    for (App& one : make()) all.push_back(std::move(one));
-  }
-  return all;
+  return joined({array_apps(), loop_apps(), model_apps(), solver_apps()});
 }
 
 const conformance::Case& case_of(const std::string& name) {

@@ -177,12 +177,6 @@ std::vector<App> layers() {
 
 }  // namespace
 
-std::vector<App> array_apps() {
-  std::vector<App> all;
-  for (auto make : {cumulative, indexing, layers}) {
-    for (App& one : make()) all.push_back(std::move(one));
-  }
-  return all;
-}
+std::vector<App> array_apps() { return joined({cumulative(), indexing(), layers()}); }
 
 }  // namespace heddle::apps

@@ -282,12 +282,6 @@ std::vector<App> branches() {
 
 }  // namespace
 
-std::vector<App> loop_apps() {
-  std::vector<App> all;
-  for (auto make : {scans, rnns, whiles, branches}) {
-    for (App& one : make()) all.push_back(std::move(one));
-  }
-  return all;
-}
+std::vector<App> loop_apps() { return joined({scans(), rnns(), whiles(), branches()}); }
 
 }  // namespace heddle::apps

@@ -1,5 +1,6 @@
 // Models over time: state spaces, filters, hidden Markov chains, advantages, and equations.
 #include "heddle/tests/apps/app.h"
+#include "heddle/tests/support/runge_kutta.h"
 
 namespace heddle::apps {
 namespace {
@@ -178,18 +179,6 @@ Tensor lorenz(Tensor x) {
   return fori_loop(0, 20, step, x);
 }
 
-// Steps of Runge and Kutta's method of order 4; all states.
-template <class Slope>
-Tensor runge_kutta(Slope slope, Tensor x, double dt, int64_t steps) {
-  auto step = [&](Tensor x, None) {
-    const Tensor k1 = slope(x), k2 = slope(x + (dt / 2) * k1), k3 = slope(x + (dt / 2) * k2);
-    const Tensor k4 = slope(x + dt * k3);
-    x = x + (dt / 6) * (k1 + 2.0 * k2 + 2.0 * k3 + k4);
-    return std::pair(x, x);
-  };
-  return scan(step, x, None{}, {.length = steps}).second;
-}
-
 Tensor lotka_volterra(Tensor p, Tensor x) {
   auto slope = [&](Tensor x) {
     return stack({p[0] * x[0] - p[1] * x[0] * x[1], p[2] * x[0] * x[1] - p[3] * x[1]});
@@ -272,12 +261,6 @@ std::vector<App> equations() {
 
 }  // namespace
 
-std::vector<App> model_apps() {
-  std::vector<App> all;
-  for (auto make : {sequences, likelihoods, equations}) {
-    for (App& one : make()) all.push_back(std::move(one));
-  }
-  return all;
-}
+std::vector<App> model_apps() { return joined({sequences(), likelihoods(), equations()}); }
 
 }  // namespace heddle::apps

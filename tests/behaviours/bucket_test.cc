@@ -1,13 +1,11 @@
 // compile(fn, {.bucket = ..}): what is padded, what it costs, and what is no silent mistake.
 #include "heddle/compile/bucket.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <numeric>
 #include <thread>
 
+#include "heddle/base/support_test.h"
 #include "heddle/compile/compile.h"
 #include "heddle/grad/grad.h"
 #include "heddle/grad/vmap.h"
@@ -33,11 +31,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 Tensor rows(int64_t count, int64_t columns = 2) {
   std::vector<float> values(static_cast<size_t>(count * columns));

@@ -1,19 +1,11 @@
 // scan's .checkpoint: the same gradients, for less memory and one more run of the steps.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
-
-using testing::DoubleNear;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::Pointwise;
-using testing::StartsWith;
 
 Tensor some(int64_t size, double seed = 0) {
   return sin(cos(arange(size, f64) * 1.7 + seed) * 9.3 + seed);

@@ -1,20 +1,13 @@
 // What a compiled function says: of a call that is another's, of what has changed, of names.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <map>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 // ----- the line of a call that a loop or a transform makes
 

@@ -2,13 +2,11 @@
 // may stand.
 #include "heddle/compile/compile.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <barrier>
 #include <map>
 #include <thread>
 
+#include "heddle/base/support_test.h"
 #include "heddle/grad/grad.h"
 #include "heddle/grad/vmap.h"
 #include "heddle/numpy/sequences.h"
@@ -30,11 +28,7 @@ namespace heddle {
 namespace {
 
 using runtime::DefaultDevice;
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
 using testing::MatchesRegex;
-using testing::StartsWith;
 
 struct State {
   Tensor level, count;

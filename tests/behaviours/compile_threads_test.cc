@@ -1,7 +1,4 @@
 // compile(fn) from several threads: who traces, and that nobody waits for ever.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <barrier>
 #include <chrono>
 #include <functional>
@@ -9,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "heddle/base/support_test.h"
 #include "heddle/compile/compile.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
@@ -18,7 +16,6 @@ namespace heddle {
 namespace {
 
 using std::chrono::seconds;
-using testing::StartsWith;
 
 TEST(CompileThreads, EightTraceOnceAndTheOthersWait) {
   std::atomic<int> traced = 0;

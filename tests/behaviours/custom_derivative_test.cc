@@ -1,7 +1,5 @@
 // custom_jvp and custom_vjp: whose derivative is used where, and what they refuse.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/text.h"
@@ -10,9 +8,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::HasSubstr;
-using testing::StartsWith;
 
 double value(const Tensor& x) { return x.item<double>(); }
 

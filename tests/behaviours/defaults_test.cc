@@ -1,17 +1,12 @@
 // docs/defaults.md: what a call does where nothing is said. One test for each table of the page.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::FloatNear;
 
 std::vector<float> floats(const Tensor& x) { return x.astype(f32).to_vector<float>(); }
 std::vector<int> ints(const Tensor& x) { return x.astype(s32).to_vector<int>(); }

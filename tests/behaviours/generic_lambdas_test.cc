@@ -1,16 +1,11 @@
 // Generic lambdas go wherever functions do: nothing asks what they do with anything but what they
 // are called with. Beside them functions of Heddle's by their names.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 std::vector<float> values(const Tensor& x) { return x.to_vector<float>(); }
 

@@ -1,7 +1,5 @@
 // Solutions of equations: custom_linear_solve, custom_root, and linear_transpose.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/grad/support_test.h"
 #include "heddle/heddle.h"
 
@@ -9,10 +7,6 @@ namespace heddle {
 namespace {
 
 using namespace grad_internal;  // NOLINT: support_test.h
-using ::testing::DoubleNear;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Pointwise;
 
 Tensor matrix(const Tensor& m) { return matmul(m, transpose(m)) + 2.0 * eye(3, f64); }
 

@@ -1,50 +1,24 @@
 // The behaviours that JAX's lax_control_flow_test checks about loops and branches under vmap, by
 // their numbers in the list of docs/behaviours.md.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <regex>
 
+#include "heddle/base/support_test.h"
+#include "heddle/grad/support_test.h"
 #include "heddle/heddle.h"
 
 namespace heddle {
 namespace {
 
-using testing::DoubleNear;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
-using testing::Pointwise;
-
-std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
-std::vector<int> ints(const Tensor& x) { return x.to_vector<int>(); }
-
-// Numbers in -1 .. 1 without order.
-Tensor some(std::vector<int64_t> sizes, double seed = 0) {
-  int64_t count = 1;
-  for (int64_t n : sizes) count *= n;
-  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
-}
+using grad_internal::expect_same;
+using grad_internal::one_by_one;
+using grad_internal::some;
+using grad_internal::values;
 
 size_t count_of(const std::string& text, const std::string& word) {
   const std::regex pattern(word);
   return static_cast<size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), pattern),
                                            std::sregex_iterator()));
-}
-
-// fn of each example along axis 0, one after another.
-template <class Fn, class... Args>
-Tensor one_by_one(const Fn& fn, int64_t count, const Args&... args) {
-  std::vector<Tensor> all;
-  for (int64_t i = 0; i < count; ++i) all.push_back(fn(args[i]...));
-  return stack(all, 0);
-}
-
-void expect_same(const Tensor& have, const Tensor& want) {
-  ASSERT_EQ(have.shape(), want.shape());
-  EXPECT_THAT(values(have), Pointwise(DoubleNear(1e-12), values(want)));
 }
 
 // B. and C. while and fori

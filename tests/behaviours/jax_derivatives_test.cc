@@ -1,46 +1,25 @@
 // The behaviours that JAX's lax_control_flow_test checks about derivatives of loops and branches,
 // by their numbers in the list of docs/behaviours.md: what of B, D, E, F and I needs no vmap.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <random>
 #include <regex>
 
+#include "heddle/base/support_test.h"
+#include "heddle/grad/support_test.h"
 #include "heddle/heddle.h"
 
 namespace heddle {
 namespace {
 
-using testing::DoubleNear;
-using testing::HasSubstr;
-using testing::Not;
-using testing::Pointwise;
+using grad_internal::some;
+using grad_internal::values;
 
 double value(const Tensor& x) { return x.item<double>(); }
-std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
-
-// Numbers in -1 .. 1 without order.
-Tensor some(std::vector<int64_t> sizes, double seed = 0) {
-  int64_t count = 1;
-  for (int64_t n : sizes) count *= n;
-  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
-}
 
 size_t count_of(const std::string& text, const std::string& word) {
   const std::regex pattern(word);
   return static_cast<size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), pattern),
                                            std::sregex_iterator()));
-}
-
-template <class Fn>
-std::string error_of(Fn&& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 // A. and D.

@@ -1,12 +1,10 @@
 // The behaviours that JAX's lax_control_flow_test checks, groups A (arguments), B (while), D
 // (fori), E (cond and switch), H (scan) and K (associative_scan), by their numbers in the list of
 // docs/behaviours.md. Those that wait, and those that types rule out, are there.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
 #include <numeric>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
@@ -14,11 +12,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 using Map = std::map<std::string, Tensor>;
 using List = std::vector<Tensor>;

@@ -1,19 +1,14 @@
 // Loop functions beyond the behaviours of other systems: one callable in several loops, structures
 // that change, leaves without a value, bounds on trips, layers without parameters.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
 #include "heddle/tests/support/outcomes.h"
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 using List = std::vector<Tensor>;
 using Map = std::map<std::string, Tensor>;

@@ -1,14 +1,12 @@
 // What Heddle says to a user's mistake: the function as it was called, what is wrong, what mends
 // it, and the user's line.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <complex>
 #include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/interpreter/custom_call.h"
@@ -16,12 +14,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 constexpr char kHere[] = "[messages_test.cc:";
 

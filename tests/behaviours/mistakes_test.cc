@@ -1,13 +1,11 @@
 // Mistakes of a new user at run time: what Heddle says, and with which line.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
 #include "heddle/tests/support/outcomes.h"
@@ -15,15 +13,7 @@
 namespace heddle {
 namespace {
 
-using testing::AllOf;
-using testing::Each;
-using testing::ElementsAre;
-using testing::EndsWith;
 using testing::FloatEq;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
 
 using Named = std::map<std::string, Tensor>;
 using List = std::vector<Tensor>;

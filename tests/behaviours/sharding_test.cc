@@ -1,7 +1,5 @@
 // Behaviours of loops on several devices, by their numbers in the lists of docs/behaviours.md.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/hlo/tiles.h"
 #include "heddle/hlo/verify.h"
@@ -13,8 +11,6 @@
 
 namespace heddle {
 namespace {
-
-using ::testing::HasSubstr;
 
 const Mesh& square() {
   static const Mesh& mesh = *new Mesh({{"data", 2}, {"model", 2}}, runtime::four_devices());

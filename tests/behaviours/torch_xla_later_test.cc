@@ -1,11 +1,10 @@
 // torch_xla's behaviours that need derivatives, compiled functions or eager calls, by their numbers
 // in the list of docs/behaviours.md.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
 #include <regex>
 
+#include "heddle/base/support_test.h"
+#include "heddle/grad/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
 #include "heddle/trace/support_test.h"
@@ -13,19 +12,8 @@
 namespace heddle {
 namespace {
 
-using testing::AllOf;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::StartsWith;
-
-std::vector<double> values(const Tensor& x) { return x.to_vector<double>(); }
-
-// Numbers in -1 .. 1 without order.
-Tensor some(std::vector<int64_t> sizes, double seed = 0) {
-  int64_t count = 1;
-  for (int64_t n : sizes) count *= n;
-  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
-}
+using grad_internal::some;
+using grad_internal::values;
 
 void expect_near(const Tensor& a, const Tensor& b, double tolerance = 1e-12) {
   EXPECT_EQ(a.shape(), b.shape());

@@ -1,12 +1,10 @@
 // The behaviours that torch_xla's tests check for scan, scan_layers, placeholders, while_loop and
 // the lowering context, by their numbers in the list of docs/behaviours.md. Those that wait, and
 // those that types rule out, are listed there too.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <set>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
 #include "heddle/tests/support/outcomes.h"
@@ -14,11 +12,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 Tensor real(float value) { return scalar<float>(value); }
 

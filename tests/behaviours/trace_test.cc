@@ -1,10 +1,8 @@
 // Tracing: leaks, nesting, captures, staging at size, and loops three deep.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <string>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
 #include "heddle/tests/support/llama.h"
@@ -12,10 +10,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 TEST(Trace, EscapedValueIsAnErrorThatSaysSo) {
   Tensor kept;

@@ -1,19 +1,13 @@
 // scan_until: what it gives, what it leaves out, and its derivatives.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
-
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
 
 std::pair<Tensor, Tensor> add(const Tensor& c, const Tensor& x) { return {c + x, c * x}; }
 

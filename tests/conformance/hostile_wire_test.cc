@@ -1,11 +1,9 @@
 // Bytes from anywhere give an error or a module: never a crash, a hang or memory that the bytes do
 // not pay for.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <random>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/text.h"
@@ -16,8 +14,6 @@
 
 namespace heddle::hlo {
 namespace {
-
-using ::testing::HasSubstr;
 
 // A loop with a constant, a tuple, a gather, and some of everything in its header.
 std::string sample() {

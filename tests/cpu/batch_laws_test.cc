@@ -64,12 +64,7 @@ TEST_P(CpuBatchLaws, LanesGiveTheEvaluatorsValue) {
   }
 }
 
-std::string name_of(const ::testing::TestParamInfo<Opcode>& info) {
-  std::string name(to_string(info.param));
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(EveryOp, CpuBatchLaws, ::testing::ValuesIn(every_opcode()), name_of);
+INSTANTIATE_TEST_SUITE_P(EveryOp, CpuBatchLaws, ::testing::ValuesIn(every_opcode()), OpName());
 
 TEST(CpuBatchPrograms, GiveTheEvaluatorsValue) {
   HEDDLE_NEEDS_CODE_GENERATOR();

@@ -67,12 +67,7 @@ TEST_P(CpuDerivativeLaws, GiveTheEvaluatorsValue) {
   if (compared == 0) GTEST_SKIP() << "has no derivative";
 }
 
-std::string name_of(const ::testing::TestParamInfo<Opcode>& info) {
-  std::string name(to_string(info.param));
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(EveryOp, CpuDerivativeLaws, ::testing::ValuesIn(every_opcode()), name_of);
+INSTANTIATE_TEST_SUITE_P(EveryOp, CpuDerivativeLaws, ::testing::ValuesIn(every_opcode()), OpName());
 
 }  // namespace
 }  // namespace heddle::laws

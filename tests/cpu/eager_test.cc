@@ -1,8 +1,5 @@
 // Ops that run at once on prebuilt kernels give what a compiled program of the same op gives, and
 // go the program's way where they have to.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <cmath>
 #include <functional>
@@ -10,15 +7,14 @@
 #include <thread>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
 #include "heddle/tests/cpu/support.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle::cpu {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 class CpuEager : public ::testing::Test {
  protected:
@@ -122,15 +118,6 @@ TEST_F(CpuEager, NumbersAreElementsAndArgumentsOfTheRun) {
   EXPECT_EQ(counters().number_operands - before, 3);
   const Tensor big = x * INFINITY;
   EXPECT_THAT(big.to_vector<float>(), ElementsAre(INFINITY, -INFINITY));
-}
-
-std::string error_of(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& error) {
-    return std::string(error.what());
-  }
-  return "none";
 }
 
 TEST_F(CpuEager, MistakesAreToldAsBefore) {

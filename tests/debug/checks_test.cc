@@ -3,18 +3,12 @@
 #include <cmath>
 #include <limits>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/tests/debug/support.h"
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::FloatNear;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
 
 class Checks : public Debug {};
 INSTANTIATE_TEST_SUITE_P(Backends, Checks, testing::Values("interpreter", "cpu", "xla"),

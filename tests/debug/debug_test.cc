@@ -1,14 +1,12 @@
 // debug_print on the evaluator, cpu and, where it is there,
 // XLA's CPU plugin (./dev setup-plugin xla-cpu).
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "heddle/base/strings.h"
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/testing.h"
@@ -16,13 +14,6 @@
 
 namespace heddle {
 namespace {
-
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
 
 INSTANTIATE_TEST_SUITE_P(Backends, Debug, testing::Values("interpreter", "cpu", "xla"),
                          [](const auto& info) { return std::string(info.param); });

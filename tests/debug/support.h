@@ -11,17 +11,9 @@
 
 #include "heddle/heddle.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle {
-
-inline std::string error_of(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 // What is printed while it lives.
 class Lines {

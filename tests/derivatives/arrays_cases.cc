@@ -6,9 +6,6 @@
 namespace heddle::derivatives {
 namespace {
 
-using V = const Tensors&;
-using T = const Tensor&;
-
 Run hess(OfNumber f) { return second(std::move(f)); }
 
 std::vector<Case> reductions() {
@@ -104,7 +101,9 @@ std::vector<Case> indexing() {
       {"at_add_outside", modes([](V v) {
          return v[0].at(array({3, 9})).add(v[1]);
        })},
-      {"at_multiply", modes([](V v) { return v[0].at({array({3, 0})}).multiply(v[1]); })},
+      {"at_multiply", modes([](V v) {
+         return v[0].at({array({3, 0})}).multiply(v[1]);
+       })},
       {"dynamic_slice", modes([](V v) {
          return dynamic_slice(v[0], {scalar(1), scalar(0)}, {2, 2});
        })},
@@ -219,12 +218,6 @@ std::vector<Case> layers() {
 
 }  // namespace
 
-std::vector<Case> array_cases() {
-  std::vector<Case> all;
-  for (auto make : {reductions, indexing, shapes, layers}) {
-    for (Case& one : make()) all.push_back(std::move(one));
-  }
-  return all;
-}
+std::vector<Case> array_cases() { return joined({reductions(), indexing(), shapes(), layers()}); }
 
 }  // namespace heddle::derivatives

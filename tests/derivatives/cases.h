@@ -7,11 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/grad/support_test.h"
 #include "heddle/heddle.h"
+#include "heddle/tests/support/joined.h"
 
 namespace heddle::derivatives {
 
+using grad_internal::some;  // as some() in jax_modes.py
 using Tensors = std::vector<Tensor>;
+using V = const Tensors&;
+using T = const Tensor&;
 using Run = std::function<Tensors(const Tensors&)>;  // a case: inputs -> values
 
 struct Case {

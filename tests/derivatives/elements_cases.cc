@@ -16,7 +16,6 @@ Run pair(Tensor (*f)(Operand, Operand)) {
 Run pair(OfNumbers f) { return derivatives::pair(std::move(f)); }
 
 std::vector<Case> basic() {
-  using T = const Tensor&;
   return {
       {"abs", each(abs)},
       {"acos", each(acos)},
@@ -73,7 +72,6 @@ std::vector<Case> basic() {
 }
 
 std::vector<Case> of_two() {
-  using T = const Tensor&;
   return {
       {"add_multiply", pair([](T x, T y) { return x + y * x; })},
       {"divide", pair(divide)},
@@ -107,7 +105,6 @@ std::vector<Case> of_two() {
 
 std::vector<Case> special_functions() {
   using namespace special;
-  using T = const Tensor&;
   return {
       {"lgamma", each(special::lgamma)},
       {"gamma", each(special::gamma)},
@@ -146,7 +143,6 @@ std::vector<Case> special_functions() {
 }
 
 std::vector<Case> activations() {
-  using T = const Tensor&;
   return {
       {"relu", each(nn::relu)},
       {"relu6", each(nn::relu6)},
@@ -173,11 +169,7 @@ std::vector<Case> activations() {
 }  // namespace
 
 std::vector<Case> element_cases() {
-  std::vector<Case> all;
-  for (auto make : {basic, of_two, special_functions, activations}) {
-    for (Case& one : make()) all.push_back(std::move(one));
-  }
-  return all;
+  return joined({basic(), of_two(), special_functions(), activations()});
 }
 
 }  // namespace heddle::derivatives

@@ -56,12 +56,8 @@ const Row& row_of(const std::string& name) {
 }
 
 std::vector<Case> all_cases() {
-  std::vector<Case> all;
-  for (auto make :
-       {element_cases, array_cases, matrix_cases, loop_cases, model_cases, transform_cases}) {
-    for (Case& one : make()) all.push_back(std::move(one));
-  }
-  return all;
+  return joined({element_cases(), array_cases(), matrix_cases(), loop_cases(), model_cases(),
+                 transform_cases()});
 }
 
 std::vector<int64_t> sizes_of(const std::string& type) {

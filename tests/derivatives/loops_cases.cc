@@ -4,16 +4,7 @@
 namespace heddle::derivatives {
 namespace {
 
-using V = const Tensors&;
-using T = const Tensor&;
 using Pair = std::pair<Tensor, Tensor>;
-
-// The numbers of some() in jax_modes.py.
-Tensor some(std::vector<int64_t> sizes, double seed = 0) {
-  int64_t count = 1;
-  for (int64_t n : sizes) count *= n;
-  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
-}
 
 Pair cell(Tensor h, Tensor x) {
   h = tanh(0.9 * h + x);
@@ -293,11 +284,7 @@ std::vector<Case> batches() {
 }  // namespace
 
 std::vector<Case> loop_cases() {
-  std::vector<Case> all;
-  for (auto make : {scans, whiles, branches, associative, batches}) {
-    for (Case& one : make()) all.push_back(std::move(one));
-  }
-  return all;
+  return joined({scans(), whiles(), branches(), associative(), batches()});
 }
 
 }  // namespace heddle::derivatives

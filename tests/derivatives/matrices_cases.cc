@@ -4,9 +4,6 @@
 namespace heddle::derivatives {
 namespace {
 
-using V = const Tensors&;
-using T = const Tensor&;
-
 std::vector<Case> matrices() {
   using namespace linalg;
   return {
@@ -91,10 +88,6 @@ std::vector<Case> complex_numbers() {
 
 }  // namespace
 
-std::vector<Case> matrix_cases() {
-  std::vector<Case> all = matrices();
-  for (Case& one : complex_numbers()) all.push_back(std::move(one));
-  return all;
-}
+std::vector<Case> matrix_cases() { return joined({matrices(), complex_numbers()}); }
 
 }  // namespace heddle::derivatives

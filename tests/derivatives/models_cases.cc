@@ -1,11 +1,10 @@
 // Models as users write them: filters, recurrent nets, equations, optimisers.
 #include "heddle/tests/derivatives/cases.h"
+#include "heddle/tests/support/runge_kutta.h"
 
 namespace heddle::derivatives {
 namespace {
 
-using V = const Tensors&;
-using T = const Tensor&;
 using Pair = std::pair<Tensor, Tensor>;
 
 Tensor kalman(Tensor f, Tensor h, Tensor q, Tensor r, Tensor ys) {
@@ -56,17 +55,6 @@ Tensor lstm(V v) {
   };
   const Tensor zero = zeros({2}, f64);
   return scan(step, Pair(zero, zero), v[1]).second;
-}
-
-template <class Slope>
-Tensor runge_kutta(Slope slope, Tensor x, double dt, int64_t steps) {
-  auto step = [&](Tensor x, None) {
-    const Tensor k1 = slope(x), k2 = slope(x + (dt / 2) * k1), k3 = slope(x + (dt / 2) * k2);
-    const Tensor k4 = slope(x + dt * k3);
-    x = x + (dt / 6) * (k1 + 2.0 * k2 + 2.0 * k3 + k4);
-    return Pair(x, x);
-  };
-  return scan(step, x, None{}, {.length = steps}).second;
 }
 
 Tensor lotka_volterra(Tensor p, Tensor x) {

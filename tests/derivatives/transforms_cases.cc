@@ -4,15 +4,7 @@
 namespace heddle::derivatives {
 namespace {
 
-using V = const Tensors&;
-using T = const Tensor&;
 using Pair = std::pair<Tensor, Tensor>;
-
-Tensor some(std::vector<int64_t> sizes, double seed = 0) {
-  int64_t count = 1;
-  for (int64_t n : sizes) count *= n;
-  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
-}
 
 // R^3 -> R^2, and a number.
 Tensor f3(Tensor x) { return stack({x[0] * sin(x[1]), exp(x[2]) * pow(x[0], 2)}); }
@@ -184,11 +176,7 @@ std::vector<Case> own_rules() {
 }  // namespace
 
 std::vector<Case> transform_cases() {
-  std::vector<Case> all;
-  for (auto make : {derivatives, batches, examples, own_rules}) {
-    for (Case& one : make()) all.push_back(std::move(one));
-  }
-  return all;
+  return joined({derivatives(), batches(), examples(), own_rules()});
 }
 
 }  // namespace heddle::derivatives

@@ -13,13 +13,6 @@ namespace {
 constexpr std::string_view kCase = "// verify   tag: ";
 constexpr std::string_view kError = "  // error: ";
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
 // "12:5: add: .." and the lines that show the place.
 struct Message {
   size_t line = 1;

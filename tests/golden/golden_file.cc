@@ -9,10 +9,6 @@
 #include "heddle/hlo/text.h"
 
 namespace heddle::golden {
-namespace {
-
-constexpr std::string_view kBecomes = "// ----- becomes";
-constexpr std::string_view kPass = "// pass:";
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -20,6 +16,11 @@ std::vector<std::string> lines_of(const std::string& text) {
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   return lines;
 }
+
+namespace {
+
+constexpr std::string_view kBecomes = "// ----- becomes";
+constexpr std::string_view kPass = "// pass:";
 
 std::string trimmed(std::string_view text) {
   size_t first = text.find_first_not_of(' ');

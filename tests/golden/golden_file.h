@@ -16,6 +16,8 @@
 
 namespace heddle::golden {
 
+std::vector<std::string> lines_of(const std::string& text);
+
 struct GoldenFile {
   std::string path;
   std::string head;    // the comment lines at the top, as they are

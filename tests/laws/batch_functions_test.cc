@@ -1,12 +1,10 @@
 // vmap of every public function: each lane is what one gives, for each operand alone with lanes and
 // for all of them.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <optional>
 #include <random>
 
 #include "heddle/base/strings.h"
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/tests/laws/batches.h"
@@ -15,17 +13,6 @@
 
 namespace heddle::laws {
 namespace {
-
-using ::testing::IsEmpty;
-
-std::vector<FunctionSample> samples() {
-  std::vector<FunctionSample> all = core_samples();
-  for (auto more : {everyday_samples, catalogue_samples}) {
-    std::vector<FunctionSample> list = more();
-    std::ranges::move(list, std::back_inserter(all));
-  }
-  return all;
-}
 
 // The function's module on the samples' inputs; none where it needs more than one device, or takes
 // no such dtype.
@@ -109,7 +96,7 @@ std::string close(const Literal& have, const Literal& want) { return far_apart(h
 TEST(BatchFunctions, EachLaneIsWhatOneGives) {
   std::vector<std::string> wrong;
   size_t done = 0;
-  for (const FunctionSample& sample : samples()) {
+  for (const FunctionSample& sample : every_sample()) {
     std::optional<hlo::Module> module = module_of(sample, f64);
     if (!module) module = module_of(sample, s32);
     if (!module) continue;

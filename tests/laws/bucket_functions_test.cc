@@ -17,15 +17,6 @@
 namespace heddle::laws {
 namespace {
 
-std::vector<FunctionSample> samples() {
-  std::vector<FunctionSample> all = core_samples();
-  for (auto more : {everyday_samples, catalogue_samples}) {
-    std::vector<FunctionSample> list = more();
-    std::ranges::move(list, std::back_inserter(all));
-  }
-  return all;
-}
-
 // Inputs of the samples that may have rows: x, y, v, m, image, kernel, heads, choice, square.
 const std::vector<std::vector<int>> kWithRows = {
     {0}, {1}, {2}, {3}, {5}, {6}, {7}, {11}, {13}, {0, 1}, {0, 1, 2, 11, 13}};
@@ -76,7 +67,7 @@ TEST(BucketOfEveryFunction, IsRightOrAnError) {
   const runtime::DefaultDevice device(*runtime::find_device("interpreter:0").value());
   int right = 0;
   std::set<std::string_view> names;
-  for (const FunctionSample& sample : samples()) {
+  for (const FunctionSample& sample : every_sample()) {
     if (sample.name.starts_with("debug_")) continue;  // it prints
     const auto call = [&](const std::vector<Tensor>& inputs) {
       return sample.call(Inputs::of(f32, inputs));

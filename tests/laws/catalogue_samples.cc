@@ -11,47 +11,23 @@ std::vector<FunctionSample> matrices() {
   return {
       {"linalg::cholesky", [](In i) { return Tensors{cholesky(i.m)}; }},
       {"linalg::triangular_solve", [](In i) { return Tensors{triangular_solve(i.m, i.m)}; }},
-      {"linalg::lu",
-       [](In i) {
-         Lu f = lu(i.m);
-         return Tensors{f.lu, f.pivots, f.permutation};
-       }},
+      {"linalg::lu", [](In i) { return members_of(lu(i.m)); }},
       {"linalg::lu_pivots_to_permutation",
        [](In i) { return Tensors{lu_pivots_to_permutation(i.rows, 3)}; }, false},
-      {"linalg::qr",
-       [](In i) {
-         Qr f = qr(i.m);
-         return Tensors{f.q, f.r};
-       }},
+      {"linalg::qr", [](In i) { return members_of(qr(i.m)); }},
       {"linalg::matrix_power", [](In i) { return Tensors{matrix_power(i.m, 5)}; }},
       {"linalg::expm", [](In i) { return Tensors{expm(i.m)}; }},
       {"linalg::norm", [](In i) { return Tensors{linalg::norm(i.x)}; }},
       {"linalg::solve", [](In i) { return Tensors{solve(i.m, i.m)}; }},
       {"linalg::inv", [](In i) { return Tensors{inv(i.m)}; }},
       {"linalg::det", [](In i) { return Tensors{det(i.m)}; }},
-      {"linalg::slogdet",
-       [](In i) {
-         Slogdet d = slogdet(i.m);
-         return Tensors{d.sign, d.logabsdet};
-       }},
-      {"linalg::lstsq",
-       [](In i) {
-         Lstsq l = lstsq(i.m, i.m);
-         return Tensors{l.x, l.residuals, l.rank, l.s};
-       }},
+      {"linalg::slogdet", [](In i) { return members_of(slogdet(i.m)); }},
+      {"linalg::lstsq", [](In i) { return members_of(lstsq(i.m, i.m)); }},
       {"linalg::pinv", [](In i) { return Tensors{pinv(i.m)}; }},
       {"linalg::matrix_rank", [](In i) { return Tensors{matrix_rank(i.m)}; }},
-      {"linalg::eigh",
-       [](In i) {
-         Eigh e = eigh(i.m);
-         return Tensors{e.eigenvalues, e.eigenvectors};
-       }},
+      {"linalg::eigh", [](In i) { return members_of(eigh(i.m)); }},
       {"linalg::eigvalsh", [](In i) { return Tensors{eigvalsh(i.m)}; }},
-      {"linalg::svd",
-       [](In i) {
-         Svd s = svd(i.m);
-         return Tensors{s.u, s.s, s.vh};
-       }},
+      {"linalg::svd", [](In i) { return members_of(svd(i.m)); }},
       {"linalg::svdvals", [](In i) { return Tensors{svdvals(i.m)}; }},
   };
 }
@@ -64,11 +40,7 @@ std::vector<FunctionSample> more_matrices() {
          return Tensors{multi_dot({i.square, i.x, i.pair})};
        }},
       {"linalg::trace", [](In i) { return Tensors{linalg::trace(i.m)}; }},
-      {"linalg::polar",
-       [](In i) {
-         Polar p = polar(i.m);
-         return Tensors{p.u, p.p};
-       }},
+      {"linalg::polar", [](In i) { return members_of(polar(i.m)); }},
       {"linalg::vector_norm", [](In i) { return Tensors{vector_norm(i.m)}; }},
       {"linalg::matrix_norm", [](In i) { return Tensors{matrix_norm(i.m)}; }},
       {"linalg::cond", [](In i) { return Tensors{cond(i.m)}; }},
@@ -79,36 +51,16 @@ std::vector<FunctionSample> more_matrices() {
       {"linalg::tensorinv", [](In i) { return Tensors{tensorinv(i.square, 1)}; }},
       {"linalg::householder_product",
        [](In i) { return Tensors{householder_product(i.square, i.pair)}; }},
-      {"linalg::hessenberg",
-       [](In i) {
-         Hessenberg h = hessenberg(i.m);
-         return Tensors{h.h, h.q};
-       }},
-      {"linalg::schur",
-       [](In i) {
-         Schur s = schur(i.m);
-         return Tensors{s.t, s.z};
-       }},
-      {"linalg::rsf2csf",
-       [](In i) {
-         Schur s = rsf2csf(i.m, i.m);
-         return Tensors{s.t, s.z};
-       }},
+      {"linalg::hessenberg", [](In i) { return members_of(hessenberg(i.m)); }},
+      {"linalg::schur", [](In i) { return members_of(schur(i.m)); }},
+      {"linalg::rsf2csf", [](In i) { return members_of(rsf2csf(i.m, i.m)); }},
       {"linalg::sqrtm", [](In i) { return Tensors{sqrtm(i.m)}; }},
       {"linalg::funm",
        [](In i) { return Tensors{funm(i.m, [](const Tensor& w) { return exp(w); })}; }},
       {"linalg::solve_sylvester", [](In i) { return Tensors{solve_sylvester(i.m, i.m, i.m)}; }},
-      {"linalg::eig",
-       [](In i) {
-         Eig e = eig(i.m);
-         return Tensors{e.eigenvalues, e.eigenvectors};
-       }},
+      {"linalg::eig", [](In i) { return members_of(eig(i.m)); }},
       {"linalg::eigvals", [](In i) { return Tensors{eigvals(i.m)}; }},
-      {"linalg::eigh_tridiagonal",
-       [](In i) {
-         Eigh e = eigh_tridiagonal(i.v, i.pair);
-         return Tensors{e.eigenvalues, e.eigenvectors};
-       }},
+      {"linalg::eigh_tridiagonal", [](In i) { return members_of(eigh_tridiagonal(i.v, i.pair)); }},
       {"linalg::roots", [](In i) { return Tensors{roots(i.v)}; }},
       {"linalg::polyfit", [](In i) { return Tensors{polyfit(i.v, i.v, 1)}; }},
       {"linalg::block_diag",

@@ -16,15 +16,6 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-std::vector<FunctionSample> samples() {
-  std::vector<FunctionSample> all = core_samples();
-  for (auto more : {everyday_samples, catalogue_samples}) {
-    std::vector<FunctionSample> list = more();
-    std::ranges::move(list, std::back_inserter(all));
-  }
-  return all;
-}
-
 // Operands of f32 whose elements take turns.
 Tensors operands(std::span<const double> values) {
   Tensors out;
@@ -71,7 +62,7 @@ std::string false_alarm(const FunctionSample& sample, std::span<const double> va
 std::vector<std::string> false_alarms(std::span<const std::array<double, 5>> all,
                                       bool (*is_asked)(std::string_view name)) {
   std::vector<std::string> wrong;
-  for (const FunctionSample& sample : samples()) {
+  for (const FunctionSample& sample : every_sample()) {
     if (!is_asked(sample.name)) continue;
     for (const auto& values : all) {
       const std::string found = false_alarm(sample, values);

@@ -182,10 +182,7 @@ std::vector<FunctionSample> movement() {
       {"transpose", [](In i) { return Tensors{transpose(i.x)}; }},
       {"append", [](In i) { return Tensors{append(i.x, i.y)}; }},
       {"optimization_barrier",
-       [](In i) {
-         const auto [x, y] = optimization_barrier(std::pair(i.x, i.y));
-         return Tensors{x, y};
-       }},
+       [](In i) { return flatten(optimization_barrier(std::pair(i.x, i.y))); }},
       {"swapaxes", [](In i) { return Tensors{swapaxes(i.x, 0, 1)}; }},
       {"moveaxis", [](In i) { return Tensors{moveaxis(i.x, 0, 1)}; }},
       {"expand_dims", [](In i) { return Tensors{expand_dims(i.x, 0)}; }},
@@ -404,11 +401,7 @@ std::vector<FunctionSample> loops() {
       cumulative("cummin", cummin),
       cumulative("cumlogsumexp", cumlogsumexp),
       {"searchsorted", [](In i) { return Tensors{searchsorted(i.v, i.x)}; }},
-      {"unique",
-       [](In i) {
-         UniqueResult u = unique(i.x, 3);
-         return Tensors{u.values, u.indices, u.inverse, u.counts, u.number};
-       }},
+      {"unique", [](In i) { return members_of(unique(i.x, 3)); }},
   };
 }
 
@@ -545,11 +538,12 @@ Inputs Inputs::of(DType t, std::span<const Tensor> p) {
 }
 
 std::vector<FunctionSample> core_samples() {
-  std::vector<FunctionSample> samples;
-  for (const auto& part : {elementwise(), creation(), movement(), reductions(), transforms(),
-                           loops(), derivatives(), devices()})
-    samples.insert(samples.end(), part.begin(), part.end());
-  return samples;
+  return joined({elementwise(), creation(), movement(), reductions(), transforms(), loops(),
+                 derivatives(), devices()});
+}
+
+std::vector<FunctionSample> every_sample() {
+  return joined({core_samples(), everyday_samples(), catalogue_samples()});
 }
 
 }  // namespace heddle::laws

@@ -1,10 +1,8 @@
 // Derivatives of factors of matrices, eigenvalues and singular values: against differences, and
 // along batches.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <functional>
 
+#include "heddle/base/support_test.h"
 #include "heddle/grad/support_test.h"
 #include "heddle/heddle.h"
 
@@ -12,8 +10,6 @@ namespace heddle {
 namespace {
 
 using namespace grad_internal;  // NOLINT: support_test.h
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // A loss that weighs each element, of numbers that no phase of the vectors changes.
 Tensor weighed(const Tensor& x) { return sum(x * some(x.shape().dimensions(), 3)); }

@@ -1,20 +1,12 @@
 // Derivatives of the catalogue's functions.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
+#include "heddle/grad/support_test.h"
 #include "heddle/heddle.h"
 
 namespace heddle {
 namespace {
 
-using ::testing::ElementsAre;
-
-// Numbers in -1 .. 1 without order.
-Tensor some(std::vector<int64_t> sizes, double seed = 0) {
-  int64_t count = 1;
-  for (int64_t n : sizes) count *= n;
-  return reshape(sin(cos(arange(count, f64) * 1.7 + seed) * 9.3 + seed), sizes);
-}
+using grad_internal::some;
 
 TEST(Derivatives, OfFunctions) {
   check_grads([](Tensor x) { return sum(cumsum(x) * cumprod(x)); }, std::tuple(some({5})));

@@ -294,13 +294,7 @@ TEST(DerivativesOfOps, AGreatestNumberIsSharedByAllThatAreEqual) {
   }
 }
 
-std::string name_of(const ::testing::TestParamInfo<Opcode>& info) {
-  std::string name(to_string(info.param));
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Ops, DerivativeLaws, ::testing::ValuesIn(every_opcode()), name_of);
+INSTANTIATE_TEST_SUITE_P(Ops, DerivativeLaws, ::testing::ValuesIn(every_opcode()), OpName());
 
 }  // namespace
 }  // namespace heddle::laws

@@ -91,18 +91,9 @@ bool is_not_for_one_device(const std::string& wrong) {
          wrong.find("custom-call: target") != wrong.npos;
 }
 
-std::vector<FunctionSample> samples() {
-  std::vector<FunctionSample> all = core_samples();
-  for (auto more : {everyday_samples, catalogue_samples}) {
-    std::vector<FunctionSample> list = more();
-    std::ranges::move(list, std::back_inserter(all));
-  }
-  return all;
-}
-
 TEST(Devices, FunctionsRunWhereTheirOperandsAre) {
   std::vector<std::string> wrong;
-  for (const FunctionSample& sample : samples()) {
+  for (const FunctionSample& sample : every_sample()) {
     const std::string found = check(sample.call);
     if (!found.empty() && !is_not_for_one_device(found))
       wrong.push_back(base::cat(sample.name, ": ", found));
@@ -197,7 +188,7 @@ TEST(Devices, NumbersGoToTheDeviceOfTheOperandBesideThem) {
   };
   for (const NumberSample& sample : number_samples()) note(sample.name, sample.call);
   // Functions of two operands: a number on either side, where one may stand.
-  for (const FunctionSample& sample : samples()) {
+  for (const FunctionSample& sample : every_sample()) {
     if (sample.two == nullptr) continue;
     for (const int place : {0, 1}) {
       const auto call = [&](In i) -> Tensors {
@@ -215,7 +206,7 @@ TEST(Devices, NumbersGoToTheDeviceOfTheOperandBesideThem) {
 TEST(Devices, EveryFunctionThatTakesNumbersBesideTensorsIsTried) {
   std::set<std::string> tried;
   for (const NumberSample& sample : number_samples()) tried.insert(sample.name);
-  for (const FunctionSample& sample : samples()) {
+  for (const FunctionSample& sample : every_sample()) {
     if (sample.two != nullptr) tried.insert(std::string(sample.name));
   }
   std::set<std::string> missing;

@@ -101,21 +101,9 @@ std::vector<FunctionSample> numbers() {
       one("is_posinf", is_posinf),
       one("spacing", spacing),
       {"around", [](In i) { return Tensors{around(i.x, 2)}; }},
-      {"divmod",
-       [](In i) {
-         DivmodResult d = divmod(i.x, i.y);
-         return Tensors{d.quotient, d.remainder};
-       }},
-      {"modf",
-       [](In i) {
-         ModfResult p = modf(i.x);
-         return Tensors{p.fraction, p.whole};
-       }},
-      {"frexp",
-       [](In i) {
-         FrexpResult e = frexp(i.x);
-         return Tensors{e.mantissa, e.exponent};
-       }},
+      {"divmod", [](In i) { return members_of(divmod(i.x, i.y)); }},
+      {"modf", [](In i) { return members_of(modf(i.x)); }},
+      {"frexp", [](In i) { return members_of(frexp(i.x)); }},
       {"ldexp", [](In i) { return Tensors{ldexp(i.x, i.rows)}; }},
       {"select", [](In i) { return Tensors{select({i.choice}, {i.x}, i.y)}; }},
       {"choose",
@@ -213,11 +201,7 @@ std::vector<FunctionSample> grids() {
       {"polyadd", [](In i) { return Tensors{polyadd(i.v, i.v)}; }},
       {"polysub", [](In i) { return Tensors{polysub(i.v, i.v)}; }},
       {"polymul", [](In i) { return Tensors{polymul(i.v, i.v)}; }},
-      {"polydiv",
-       [](In i) {
-         Quotient q = polydiv(i.v, i.v);
-         return Tensors{q.quotient, q.remainder};
-       }},
+      {"polydiv", [](In i) { return members_of(polydiv(i.v, i.v)); }},
       {"polyder", [](In i) { return Tensors{polyder(i.v)}; }},
       {"polyint", [](In i) { return Tensors{polyint(i.v)}; }},
       {"poly", [](In i) { return Tensors{poly(i.v)}; }},
@@ -301,11 +285,8 @@ std::vector<FunctionSample> loops() {
 }  // namespace
 
 std::vector<FunctionSample> everyday_samples() {
-  std::vector<FunctionSample> samples;
-  for (const auto& part : {formulas(), matrices_and_sequences(), statistics(), numbers(),
-                           arranging(), grids(), nan_statistics_and_orders(), loops()})
-    samples.insert(samples.end(), part.begin(), part.end());
-  return samples;
+  return joined({formulas(), matrices_and_sequences(), statistics(), numbers(), arranging(),
+                 grids(), nan_statistics_and_orders(), loops()});
 }
 
 }  // namespace heddle::laws

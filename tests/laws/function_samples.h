@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/heddle.h"
+#include "heddle/tests/support/joined.h"
 
 namespace heddle::laws {
 
@@ -48,6 +49,7 @@ struct FunctionSample {
 std::vector<FunctionSample> core_samples();       // of trace/ and scan/
 std::vector<FunctionSample> everyday_samples();   // of numpy/
 std::vector<FunctionSample> catalogue_samples();  // of linalg/, special/, random/ and nn/
+std::vector<FunctionSample> every_sample();
 
 // Public functions, or whole headers, that record no operation of their own, and why.
 struct Unrecorded {
@@ -55,6 +57,26 @@ struct Unrecorded {
   std::string_view reason;
 };
 std::span<const Unrecorded> unrecorded();
+
+// The tensors of a result's struct.
+template <class T>
+std::vector<Tensor> members_of(const T& result) {
+  constexpr size_t kCount = fields_internal::member_count<T>();
+  static_assert(kCount >= 2 && kCount <= 5);
+  if constexpr (kCount == 2) {
+    const auto& [a, b] = result;
+    return {a, b};
+  } else if constexpr (kCount == 3) {
+    const auto& [a, b, c] = result;
+    return {a, b, c};
+  } else if constexpr (kCount == 4) {
+    const auto& [a, b, c, d] = result;
+    return {a, b, c, d};
+  } else {
+    const auto& [a, b, c, d, e] = result;
+    return {a, b, c, d, e};
+  }
+}
 
 // Samples of functions on operands of the tried dtype.
 FunctionSample one(const char* name, Tensor (*fn)(Operand));

@@ -280,12 +280,7 @@ TEST(Samples, AreManyOfEveryElementType) {
 #undef HEDDLE_X
 }
 
-std::string name_of(const ::testing::TestParamInfo<Opcode>& info) {
-  std::string name(to_string(info.param));
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(EveryOp, OpLaws, ::testing::ValuesIn(every_opcode()), name_of);
+INSTANTIATE_TEST_SUITE_P(EveryOp, OpLaws, ::testing::ValuesIn(every_opcode()), OpName());
 
 }  // namespace
 }  // namespace heddle::laws

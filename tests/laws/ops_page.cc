@@ -202,8 +202,7 @@ std::string derivative_words(const Facts& facts) {
 
 std::map<std::string, FunctionSample> samples_by_name() {
   std::map<std::string, FunctionSample> samples;
-  for (const auto& part : {core_samples(), everyday_samples(), catalogue_samples()})
-    for (const FunctionSample& s : part) samples.emplace(s.name, s);
+  for (const FunctionSample& s : every_sample()) samples.emplace(s.name, s);
   return samples;
 }
 

@@ -1,20 +1,15 @@
 // docs/ops.md says what the definitions say. UPDATE_GOLDEN=1 writes it anew (./dev docs).
 #include "heddle/tests/laws/ops_page.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
+#include "heddle/base/support_test.h"
 #include "heddle/tests/laws/public_functions.h"
 
 namespace heddle::laws {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 constexpr const char* kPath = "docs/ops.md";
 

@@ -45,20 +45,11 @@ bool is_named(const FunctionSample& sample, std::string_view message) {
          (other != kRefusedBy.end() && says(other->second));
 }
 
-std::vector<FunctionSample> samples() {
-  std::vector<FunctionSample> all = core_samples();
-  for (auto more : {everyday_samples, catalogue_samples}) {
-    std::vector<FunctionSample> list = more();
-    std::ranges::move(list, std::back_inserter(all));
-  }
-  return all;
-}
-
 // Whether a line is one of the sample's, which end where the next one of the file begins.
 bool is_of(const FunctionSample& sample, SourceLocation at) {
   static const std::set<std::pair<std::string_view, uint32_t>> kFirst = [] {
     std::set<std::pair<std::string_view, uint32_t>> first;
-    for (const FunctionSample& each : samples())
+    for (const FunctionSample& each : every_sample())
       first.emplace(each.name.at.file, each.name.at.line);
     return first;
   }();
@@ -119,7 +110,7 @@ void check(const FunctionSample& sample, const Tensor& valueless, std::vector<st
 
 TEST(NoValue, DefaultConstructedTensorsAreRefusedByTheFunctionThatWasCalled) {
   std::vector<std::string> wrong;
-  for (const FunctionSample& sample : samples()) check(sample, Tensor(), wrong);
+  for (const FunctionSample& sample : every_sample()) check(sample, Tensor(), wrong);
   EXPECT_EQ(base::join(wrong, "\n"), "");
 }
 
@@ -127,13 +118,13 @@ TEST(NoValue, MovedFromTensorsAreRefusedByTheFunctionThatWasCalled) {
   Tensor moved_from = placeholder({}, f32);
   const Tensor to = std::move(moved_from);
   std::vector<std::string> wrong;
-  for (const FunctionSample& sample : samples()) check(sample, moved_from, wrong);
+  for (const FunctionSample& sample : every_sample()) check(sample, moved_from, wrong);
   EXPECT_EQ(base::join(wrong, "\n"), "");
 }
 
 TEST(Lines, OfAllThatAFunctionRecordsAreTheOneWhereItIsCalled) {
   std::set<std::string> wrong;
-  for (const FunctionSample& sample : samples()) {
+  for (const FunctionSample& sample : every_sample()) {
     const std::optional<DType> t = dtype_for(sample);
     if (!t) continue;  // told by the laws above
     const trace_internal::Traced traced = trace_internal::trace_flat(

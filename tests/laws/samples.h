@@ -6,6 +6,7 @@
 // program a type and size.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,5 +67,15 @@ std::vector<Refused> refused_of(hlo::Opcode opcode);
 
 // The opcodes in the order of opcodes.def.
 std::vector<hlo::Opcode> every_opcode();
+
+// Names the tests of a suite that has one an opcode.
+struct OpName {
+  template <class Info>
+  std::string operator()(const Info& info) const {
+    std::string name(to_string(info.param));
+    std::ranges::replace(name, '-', '_');
+    return name;
+  }
+};
 
 }  // namespace heddle::laws

@@ -1,9 +1,6 @@
 // The numbers of docs/behaviours.md: each behaviour of the two studies has a test with its number,
 // or a row that says why not.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "heddle/base/support_test.h"
+
 namespace heddle::layers {
 namespace {
-
-using ::testing::IsEmpty;
 
 using Rows = std::map<int, std::string>;  // number to reason
 

@@ -1,18 +1,14 @@
 // The rules of docs/architecture.md, on this project; rules_test.cc shows that each rule finds a
 // breach.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <iterator>
 
+#include "heddle/base/support_test.h"
 #include "heddle/tests/layers/source_tree.h"
 
 namespace heddle::layers {
 namespace {
-
-using ::testing::IsEmpty;
 
 std::string read(const char* path) {
   std::ifstream in(path);

@@ -1,8 +1,5 @@
 // The links of README.md and docs/: each goes to a file that is there and to a heading that it has,
 // and the index names every page.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -17,11 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "heddle/base/support_test.h"
+
 namespace heddle::layers {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 namespace fs = std::filesystem;
 

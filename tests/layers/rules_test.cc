@@ -1,16 +1,11 @@
 // Each rule finds a breach where there is one, and nothing in the like without it.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/tests/layers/source_tree.h"
 
 namespace heddle::layers {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 SourceFile including(std::string path) { return {.lines = 1, .includes = {{std::move(path), 1}}}; }

@@ -2,9 +2,6 @@
 // other.
 #include "heddle/base/settings.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -14,13 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/tests/layers/source_tree.h"
 
 namespace heddle::layers {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 std::string read(const std::filesystem::path& path) {
   std::ifstream in(path);

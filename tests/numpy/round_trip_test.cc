@@ -1,11 +1,9 @@
 // Files go to numpy and come back. Needs a python3 with numpy; skipped elsewhere.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <complex>
 #include <cstdlib>
 #include <filesystem>
 
+#include "heddle/base/support_test.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/files.h"
@@ -13,8 +11,6 @@
 
 namespace heddle::numpy_test {
 namespace {
-
-using testing::ElementsAre;
 
 struct Layer {
   Tensor b;

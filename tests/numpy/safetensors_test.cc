@@ -2,9 +2,6 @@
 // an error. Files go to the package, and PyTorch's side of it, where python3 has them.
 #include "heddle/hlo/safetensors/safetensors.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <complex>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +11,7 @@
 
 #include "heddle/base/bytes.h"
 #include "heddle/base/strings.h"
+#include "heddle/base/support_test.h"
 #include "heddle/tests/numpy/mutated.h"
 #include "heddle/tests/numpy/reference.h"
 #include "heddle/trace/creation.h"
@@ -26,7 +24,6 @@ namespace heddle::numpy_test {
 namespace {
 
 using hlo::SafetensorsFile;
-using testing::ElementsAre;
 using testing::Pair;
 
 std::vector<File> files() { return files_of("tests/numpy/safetensors.txt"); }

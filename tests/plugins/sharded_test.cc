@@ -1,10 +1,8 @@
 // The tracing surface on four devices of real XLA: shardings, shard_map, and the decoder of
 // examples/ in parallel. Skipped where the plugin is not there: ./dev setup-plugin xla-cpu.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/examples/decoder.h"
 #include "heddle/heddle.h"
 #include "heddle/interpreter/backend.h"
@@ -17,7 +15,6 @@ namespace {
 
 using examples::Layer;
 using examples::Size;
-using ::testing::ElementsAre;
 
 // Four of the interpreter's: the oracle.
 const std::vector<Device*>& four_evaluators() {

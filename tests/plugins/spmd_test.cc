@@ -2,15 +2,13 @@
 // where the plugin is not there: ./dev setup-plugin xla-cpu.
 #include "heddle/runtime/spmd.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <thread>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/interpreter/evaluate.h"
@@ -25,7 +23,6 @@ namespace {
 
 using runtime::BufferPtr;
 using runtime::Device;
-using ::testing::ElementsAre;
 
 class SpmdOnXla : public OnFourXlaDevices {
  protected:

@@ -1,9 +1,6 @@
 // What a user of Tensor does with real XLA beyond calling programs: options of one program, names
 // of devices, donation, programs as bytes, and memory that host and device share. Skipped where the
 // plugin is not there: ./dev setup-plugin xla-cpu.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -13,20 +10,16 @@
 #include <span>
 #include <thread>
 
+#include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/hlo/module.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/testing.h"
+#include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
 
 constexpr char kName[] = "pjrt:tensors-on-xla";
 
@@ -46,15 +39,6 @@ class TensorsOnXla : public ::testing::Test {
   }
   std::optional<DefaultDevice> scope_;
 };
-
-std::string error_of(const std::function<void()>& fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 // Memory of a plugin is none of the host's: a new size compiles a pad and a cut, and not fn.
 TEST_F(TensorsOnXla, ABucketPadsAndCutsByPrograms) {

@@ -1,14 +1,13 @@
 #include "heddle/tools/bench/bench.h"
 
-#include <gmock/gmock.h>
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <sstream>
 
+#include "heddle/base/support_test.h"
 #include "heddle/cpu/backend.h"  // makes cpu known
 #include "heddle/hlo/numpy/npy.h"
 #include "heddle/tools/program.h"
@@ -17,8 +16,6 @@ namespace heddle::tools {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr char kDouble[] = R"(HloModule double
 ENTRY main {

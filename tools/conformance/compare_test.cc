@@ -1,16 +1,13 @@
 #include "heddle/tools/conformance/compare.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 #include <limits>
 
+#include "heddle/base/support_test.h"
+
 namespace heddle::conformance {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr Tolerance kExact{.exact = true};
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

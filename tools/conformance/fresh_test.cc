@@ -1,14 +1,13 @@
 // Drawing new inputs, comparing two devices on them, and the tables of known differences.
 #include "heddle/tools/conformance/fresh.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <fstream>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/runtime/registry.h"
@@ -17,9 +16,6 @@
 
 namespace heddle::conformance {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 hlo::Module program(std::string_view lines) {
   return hlo::parse_text(base::cat("ENTRY main {\n", lines, "}\n")).value();

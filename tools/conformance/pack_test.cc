@@ -1,21 +1,17 @@
 #include "heddle/tools/conformance/pack.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <random>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/tools/proto/hlo_case.pb.h"
 
 namespace heddle::conformance {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 std::string gzip(const std::string& bytes) {
   std::string out(compressBound(bytes.size()) + 64, '\0');

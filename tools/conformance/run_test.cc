@@ -1,8 +1,6 @@
 #include "heddle/tools/conformance/run.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/runtime/registry.h"
@@ -10,8 +8,6 @@
 
 namespace heddle::conformance {
 namespace {
-
-using ::testing::HasSubstr;
 
 // x, (x, -x): both parts of a nested result.
 hlo::Module sample_module() {

@@ -12,16 +12,13 @@
 #include "heddle/hlo/op.h"
 #include "heddle/transform/batching/internal/batcher.h"
 #include "heddle/transform/dump.h"
+#include "heddle/transform/internal/ir.h"
+#include "heddle/transform/internal/leaves.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle::transform {
 
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
 using hlo::Module;
-using hlo::Opcode;
 
 std::vector<bool> mask_of(const AllLanes& lanes) {
   std::vector<bool> out;
@@ -394,30 +391,16 @@ StatusOr<AllLanes> Batcher::batched(Graph& graph, const Computation& computation
 
 StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
                                 const AllLanes& parameters, const Value& active) {
-  std::vector<AllLanes> values(computation.instructions.size());
-  const auto part = [](const AllLanes& all, size_t first, size_t count) {
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-    return AllLanes(begin, begin + static_cast<std::ptrdiff_t>(count));
-  };
-  size_t next = 0;
-  for (InstructionId id : computation.parameters) {
-    const size_t count = leaf_count(computation.at(id).shape);
-    values[id.value] = part(parameters, next, count);
-    next += count;
-  }
+  std::vector<AllLanes> values = values_of_parameters(computation, parameters);
   for (size_t i = 0; i < values.size(); ++i) {
     const Instruction& instruction = computation.instructions[i];
     if (instruction.opcode == Opcode::kParameter) continue;
     graph.set_location(instruction.at);
-    AllLanes operands;
-    for (InstructionId id : instruction.operands)
-      operands.insert(operands.end(), values[id.value].begin(), values[id.value].end());
+    AllLanes operands = leaves_of_operands(instruction, values);
     if (instruction.opcode == Opcode::kTuple) {
       values[i] = std::move(operands);
     } else if (instruction.opcode == Opcode::kGetTupleElement) {
-      const Shape& tuple = computation.at(instruction.operands[0]).shape;
-      const int64_t index = instruction.attrs.get<hlo::TupleIndexAttrs>().index;
-      values[i] = part(operands, first_leaf(tuple, index), leaf_count(instruction.shape));
+      values[i] = leaves_of_element(computation, instruction, operands);
     } else if (!together_.empty() && hlo::together_along(instruction) == together_) {
       values[i] = {together(graph, instruction, operands)};
     } else if (is_any_batched(operands) || (active && minds_active(instruction)) ||

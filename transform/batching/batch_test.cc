@@ -1,16 +1,11 @@
 #include "heddle/transform/batch.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 
 namespace heddle::transform {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 // The text of the module with `of` batched to 4 lanes, or the error's message.
 std::string batched(std::string_view text, const std::vector<bool>& of) {

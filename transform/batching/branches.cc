@@ -5,13 +5,9 @@
 
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/batching/internal/batcher.h"
+#include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::Opcode;
 
 class BranchesBatch {
  public:

@@ -5,15 +5,11 @@
 #include "heddle/base/strings.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/batching/internal/batcher.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
 #include "heddle/transform/trip_count.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::Opcode;
 
 namespace {
 
@@ -80,18 +76,12 @@ class ScanBatch {
   }
 
  private:
-  [[nodiscard]] Shape slice_of(const Value& input) const {
-    hlo::Dims sizes = input.sizes();
-    sizes.erase(sizes.begin() + parts_.dimension);
-    return {input.dtype(), sizes};
-  }
-
   Status write_body() {
     while (true) {
       Graph body(batcher_.into(), body_.name);
       AllLanes parameters;
       for (const Lanes& each : inputs_)
-        parameters.push_back({body.parameter(slice_of(each.x)), each.is_batched});
+        parameters.push_back({body.parameter(slice_of(each.x, parts_.dimension)), each.is_batched});
       for (size_t i = 0; i < carries_.size(); ++i) {
         const Shape& lane = body_.parameter_shape(parts_.inputs + i);
         parameters.push_back(

@@ -4,13 +4,10 @@
 
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
+#include "heddle/transform/internal/ir.h"
+#include "heddle/transform/internal/leaves.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 namespace {
 
@@ -26,23 +23,6 @@ bool any_given(const Values& values) {
     if (each) return true;
   }
   return false;
-}
-
-Values leaves_of_operands(const Instruction& instruction, const std::vector<Values>& values) {
-  Values out;
-  for (InstructionId id : instruction.operands)
-    out.insert(out.end(), values[id.value].begin(), values[id.value].end());
-  return out;
-}
-
-// The leaves of an element of a tuple, as a part of the tuple's.
-struct Range {
-  size_t first, size;
-};
-Range element_range(const Computation& computation, const Instruction& element) {
-  const Shape& tuple = computation.at(element.operands[0]).shape;
-  return {first_leaf(tuple, element.attrs.get<hlo::TupleIndexAttrs>().index),
-          leaf_count(element.shape)};
 }
 
 Value copy_of(Graph& graph, Source& source, const Computation& computation,
@@ -228,14 +208,8 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
 StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& computation,
                                          const Values& parameters, const Values& ct) {
   const size_t size = computation.instructions.size();
-  std::vector<Values> values(size), cts(size);  // by leaf; a value that is absent is linear
-  size_t next = 0;
-  for (InstructionId id : computation.parameters) {
-    const size_t count = leaf_count(computation.at(id).shape);
-    const auto first = parameters.begin() + static_cast<std::ptrdiff_t>(next);
-    values[id.value].assign(first, first + static_cast<std::ptrdiff_t>(count));
-    next += count;
-  }
+  // By leaf; a value that is absent is linear.
+  std::vector<Values> values = values_of_parameters(computation, parameters), cts(size);
   for (size_t i = 0; i < size; ++i) {
     const Instruction& instruction = computation.instructions[i];
     cts[i].resize(leaf_count(instruction.shape));
@@ -244,9 +218,7 @@ StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& comput
     if (instruction.opcode == Opcode::kTuple) {
       values[i] = operands;
     } else if (instruction.opcode == Opcode::kGetTupleElement) {
-      const Range part = element_range(computation, instruction);
-      const auto first = operands.begin() + static_cast<std::ptrdiff_t>(part.first);
-      values[i].assign(first, first + static_cast<std::ptrdiff_t>(part.size));
+      values[i] = leaves_of_element(computation, instruction, operands);
     } else if (any_absent(operands)) {
       HEDDLE_RETURN_IF_ERROR(check_no_constant(instruction, operands));
       const bool is_barrier = instruction.opcode == Opcode::kOptBarrier;
@@ -274,9 +246,8 @@ StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& comput
       of_operands = cts[i];
     } else if (instruction.opcode == Opcode::kGetTupleElement) {
       of_operands.resize(operands.size());
-      std::ranges::copy(
-          cts[i], of_operands.begin() +
-                      static_cast<std::ptrdiff_t>(element_range(computation, instruction).first));
+      std::ranges::copy(cts[i], of_operands.begin() + static_cast<std::ptrdiff_t>(
+                                                          first_leaf_of(computation, instruction)));
     } else {
       HEDDLE_ASSIGN_OR_RETURN(of_operands,
                               transposed(graph, computation, instruction, operands, cts[i]));

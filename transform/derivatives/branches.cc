@@ -6,15 +6,10 @@
 
 #include "heddle/transform/derivatives/internal/devices.h"
 #include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 class BranchesJvp {
  public:

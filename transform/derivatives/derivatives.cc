@@ -8,14 +8,12 @@
 #include "heddle/transform/derivatives/internal/devices.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/dump.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle::transform {
 
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::InstructionId;
 using hlo::Module;
 
 namespace {

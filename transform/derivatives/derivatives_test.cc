@@ -1,16 +1,12 @@
 // Derivatives of modules from text: malformed modules are errors, and nothing reads out of bounds.
 #include "heddle/transform/derivatives.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 
 namespace heddle::transform {
 namespace {
-
-using ::testing::HasSubstr;
 
 // The text of the gradient by the parameters in `of`, or the error's message.
 std::string gradient_of(std::string_view text, const std::vector<bool>& of) {

@@ -7,14 +7,11 @@
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/devices.h"
+#include "heddle/transform/internal/ir.h"
+#include "heddle/transform/internal/leaves.h"
 #include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 Duals poisoned(Duals values, const Status& why) {
   for (Dual& value : values) {
@@ -302,29 +299,16 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
 
 StatusOr<Duals> Forward::run(Graph& graph, const Computation& computation,
                              const Duals& parameters) {
-  std::vector<Duals> values(computation.instructions.size());
-  size_t next = 0;
-  for (InstructionId id : computation.parameters) {
-    const size_t count = leaf_count(computation.at(id).shape);
-    const auto first = parameters.begin() + static_cast<std::ptrdiff_t>(next);
-    values[id.value].assign(first, first + static_cast<std::ptrdiff_t>(count));
-    next += count;
-  }
+  std::vector<Duals> values = values_of_parameters(computation, parameters);
   for (size_t i = 0; i < values.size(); ++i) {
     const Instruction& instruction = computation.instructions[i];
     if (instruction.opcode == Opcode::kParameter) continue;
     graph.set_location(instruction.at);
-    Duals operands;
-    for (InstructionId id : instruction.operands)
-      operands.insert(operands.end(), values[id.value].begin(), values[id.value].end());
+    Duals operands = leaves_of_operands(instruction, values);
     if (instruction.opcode == Opcode::kTuple) {
       values[i] = std::move(operands);
     } else if (instruction.opcode == Opcode::kGetTupleElement) {
-      const Shape& tuple = computation.at(instruction.operands[0]).shape;
-      const auto first =
-          operands.begin() + static_cast<std::ptrdiff_t>(first_leaf(
-                                 tuple, instruction.attrs.get<hlo::TupleIndexAttrs>().index));
-      values[i].assign(first, first + static_cast<std::ptrdiff_t>(leaf_count(instruction.shape)));
+      values[i] = leaves_of_element(computation, instruction, operands);
     } else {
       HEDDLE_ASSIGN_OR_RETURN(values[i], derived(graph, computation, instruction, operands));
     }

@@ -9,11 +9,9 @@
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::Instruction;
 
 namespace {
 

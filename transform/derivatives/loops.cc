@@ -20,15 +20,10 @@
 #include "heddle/transform/derivatives/internal/devices.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/effects.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 namespace {
 
@@ -97,12 +92,6 @@ class ScanJvp {
   }
 
  private:
-  [[nodiscard]] Shape slice_of(const Value& input) const {
-    hlo::Dims sizes = input.sizes();
-    sizes.erase(sizes.begin() + parts_.dimension);
-    return {input.dtype(), sizes};
-  }
-
   // (xs, dxs, h, dh) -> (ys, dys, h, dh) of one step.
   Status write_body() {
     while (true) {
@@ -130,9 +119,10 @@ class ScanJvp {
 
   Duals body_parameters(Graph& body) const {
     Duals inputs, carries;
-    for (const Dual& each : inputs_) inputs.push_back({body.parameter(slice_of(each.x))});
+    for (const Dual& each : inputs_)
+      inputs.push_back({body.parameter(slice_of(each.x, parts_.dimension))});
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (dx_[i]) inputs[i].dx = body.parameter(slice_of(inputs_[i].x));
+      if (dx_[i]) inputs[i].dx = body.parameter(slice_of(inputs_[i].x, parts_.dimension));
     }
     for (const Dual& each : carries_) carries.push_back({body.parameter(each.x.shape())});
     for (size_t i = 0; i < carries_.size(); ++i) {
@@ -267,7 +257,7 @@ class ScanJvp {
     Graph body(forward_.source_.into(), body_.name);
     PartCopy step(body, both);
     for (size_t i = 0; i < parts_.inputs; ++i)
-      step.give(both.parameters[i], body.parameter(slice_of(inputs_[i].x)));
+      step.give(both.parameters[i], body.parameter(slice_of(inputs_[i].x, parts_.dimension)));
     for (size_t i = 0; i < parts_.carries; ++i)
       step.give(both.parameters[first_carry() + i], body.parameter(carries_[i].x.shape()));
     const auto first = returned.begin();
@@ -388,11 +378,11 @@ class ScanJvp {
     Values inputs, carries;
     for (const auto& [id, input] : read_) {
       inputs.push_back(inputs_[input].x);
-      step.give(id, body.parameter(slice_of(inputs_[input].x)));
+      step.give(id, body.parameter(slice_of(inputs_[input].x, parts_.dimension)));
     }
     for (size_t i = 0; i < stacked_.size(); ++i) {
       inputs.push_back(stacked_values_[i]);
-      const Value kept = body.parameter(slice_of(stacked_values_[i]));
+      const Value kept = body.parameter(slice_of(stacked_values_[i], parts_.dimension));
       step.give(stacked_[i], devices_->read(body, stacked_[i], kept));
     }
     append(inputs, tangents(inputs_, dx_));
@@ -400,7 +390,7 @@ class ScanJvp {
       step.give(both.parameters[i], body.parameter(both.parameter_shape(i)));
     if (inputs.empty()) {
       inputs.push_back(counter_input(graph_, parts_.dimension, parts_.length));
-      body.parameter(slice_of(inputs[0]));
+      body.parameter(slice_of(inputs[0], parts_.dimension));
     }
     Values through;
     for (size_t i = 0; i < hoisted_.size(); ++i) {

@@ -1,11 +1,10 @@
 #include "heddle/transform/derivatives/internal/parallel.h"
 
 #include "heddle/transform/batching/internal/batcher.h"
+#include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
 
-using hlo::Computation;
-using hlo::ComputationId;
 using hlo::Dims;
 
 namespace {

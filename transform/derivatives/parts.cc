@@ -8,13 +8,9 @@
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/op.h"
 #include "heddle/transform/effects.h"
+#include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
-
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 size_t leaf_count(const Shape& shape) {
   if (!shape.is_tuple()) return 1;
@@ -36,6 +32,12 @@ size_t first_leaf(const Shape& tuple, int64_t index) {
   size_t first = 0;
   for (int64_t i = 0; i < index; ++i) first += leaf_count(tuple.element(i));
   return first;
+}
+
+Shape slice_of(const Value& input, int64_t dimension) {
+  hlo::Dims sizes = input.sizes();
+  sizes.erase(sizes.begin() + dimension);
+  return {input.dtype(), sizes};
 }
 
 Values flattened(Graph& graph, const Value& value) {

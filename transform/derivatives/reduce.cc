@@ -5,12 +5,11 @@
 
 #include "heddle/transform/batching/internal/batcher.h"
 #include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
 
-using hlo::Computation;
 using hlo::Dims;
-using hlo::Instruction;
 
 class ReduceJvp {
  public:

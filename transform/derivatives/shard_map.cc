@@ -11,12 +11,9 @@
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/devices.h"
+#include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::Opcode;
 
 namespace {
 

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 namespace {
 

@@ -17,15 +17,10 @@
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/parallel.h"
 #include "heddle/transform/derivatives/internal/split_sums.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 class ScanTranspose {
  public:

@@ -3,14 +3,10 @@
 // transpose.
 #include "heddle/base/strings.h"
 #include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/trip_count.h"
 
 namespace heddle::transform {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::Opcode;
 
 class WhileJvp {
  public:

@@ -8,6 +8,7 @@
 #include "heddle/transform/canonical.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/import.h"
+#include "heddle/transform/internal/ir.h"
 #include "heddle/transform/lapack/internal/arrays.h"
 #include "heddle/transform/lapack/internal/problem.h"
 #include "heddle/transform/rebuilder.h"
@@ -15,10 +16,6 @@
 namespace heddle::transform {
 namespace {
 
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using lapack::Problem;
 
 Shape plain(Shape shape) {

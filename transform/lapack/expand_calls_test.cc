@@ -1,20 +1,16 @@
 // Which calls expand_lapack() writes, and that it leaves others alone.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/transform/lapack/expand.h"
 
 namespace heddle::transform {
 namespace {
-
-using ::testing::HasSubstr;
 
 hlo::Module parsed(const std::string& text) {
   auto module = hlo::parse_text(text);

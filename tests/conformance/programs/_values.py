@@ -1,5 +1,6 @@
 """Arguments of the programs: arrays of any type, from a seed that the program's name gives."""
 import zlib
+from itertools import chain
 import ml_dtypes
 import numpy as np
 import jax

@@ -63,12 +63,7 @@ def programs():
             policy = jax.checkpoint_policies.dots_with_no_batch_dims_saveable
             yield f'scan_{name}_policy', jitted(jax.grad(jax.checkpoint(loss, policy=policy)), W, H, X)
             yield f'scan_{name}_eager', eager(run, W, H, X)
-    yield from loops()
-    yield from branches()
-    yield from maps()
-    yield from custom()
-    yield from types()
-    yield from algorithms()
+    yield from chain(loops(), branches(), maps(), custom(), types(), algorithms())
 
 
 def loops():

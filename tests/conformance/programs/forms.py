@@ -9,14 +9,7 @@ from programs._values import *
 
 
 def programs():
-    yield from dots()
-    yield from sorts()
-    yield from reductions()
-    yield from windows()
-    yield from scatters()
-    yield from convolutions()
-    yield from elementwise()
-    yield from second_order()
+    yield from chain(dots(), sorts(), reductions(), windows(), scatters(), convolutions(), elementwise(), second_order())
 
 
 def arr(*key, shape, name='float32', low=-2.0, high=2.0):

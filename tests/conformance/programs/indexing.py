@@ -37,10 +37,7 @@ def programs():
                     yield f'{method}_{key}_gradient', jitted(jax.grad(lambda v, u, i=index, m=method: jnp.sum(jnp.sin(getattr(v.at[i], m)(u))), (0, 1)), x, update)
                     yield f'{method}_{key}_vmap', jitted(jax.vmap(lambda v, u, i=index, m=method: getattr(v.at[i], m)(u)), np.stack([x, x]), np.stack([update, update * 2]))
                     yield f'{method}_{key}_jvp', jitted(lambda v, u, i=index, m=method: jax.jvp(lambda a, b: getattr(a.at[i], m)(b), (v, u), (v, u)), x, update)
-    yield from traced()
-    yield from slices()
-    yield from batched()
-    yield from segments()
+    yield from chain(traced(), slices(), batched(), segments())
 
 
 def traced():

@@ -18,13 +18,7 @@ CUMULATIVE = 'cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod
 
 
 def programs():
-    yield from elementwise()
-    yield from reducers()
-    yield from shapes()
-    yield from building()
-    yield from products()
-    yield from sets_and_sorting()
-    yield from polynomials()
+    yield from chain(elementwise(), reducers(), shapes(), building(), products(), sets_and_sorting(), polynomials())
 
 
 def elementwise():

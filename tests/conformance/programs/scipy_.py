@@ -14,11 +14,7 @@ DISTRIBUTIONS = dict(bernoulli=(0.3,), beta=(1.5, 2.0), betabinom=(7, 1.5, 2.0),
 
 
 def programs():
-    yield from special()
-    yield from statistics()
-    yield from others()
-    yield from odes()
-    yield from sparse()
+    yield from chain(special(), statistics(), others(), odes(), sparse())
 
 
 def special():

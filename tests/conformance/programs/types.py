@@ -18,11 +18,7 @@ def spread(name):
 
 
 def programs():
-    yield from conversions()
-    yield from arithmetic()
-    yield from dots()
-    yield from movements()
-    yield from reductions()
+    yield from chain(conversions(), arithmetic(), dots(), movements(), reductions())
 
 
 def conversions():

@@ -9,13 +9,7 @@ from programs._values import *
 
 
 def programs():
-    yield from convolutions()
-    yield from convolution_types()
-    yield from convolution_gradients()
-    yield from patches()
-    yield from windows()
-    yield from images()
-    yield from fourier()
+    yield from chain(convolutions(), convolution_types(), convolution_gradients(), patches(), windows(), images(), fourier())
 
 
 def conv(**options):

@@ -24,6 +24,9 @@ size_t first_leaf(const Shape& tuple, int64_t index);
 Values flattened(Graph& graph, const Value& value);
 Value assembled(Graph& graph, const Shape& shape, std::span<const Value> leaves);
 
+// The type of one step's part of a scan's input.
+Shape slice_of(const Value& input, int64_t dimension);
+
 // An instruction with new operands and callees. What refers to other instructions is left out.
 Value copied(Graph& graph, const hlo::Instruction& instruction, const Values& operands,
              std::vector<hlo::ComputationId> called);
