@@ -8,7 +8,6 @@
 namespace heddle::hlo {
 namespace {
 
-
 constexpr std::string_view kLoop = R"(
 below { s = (s32[], f32[4]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
