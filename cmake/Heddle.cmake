@@ -140,11 +140,17 @@ function(heddle_make_pch target options)
   target_include_directories(${target} PRIVATE ${HEDDLE_INCLUDE_DIR})
   cmake_language(CALL ${options} ${target})
   target_precompile_headers(${target} PRIVATE ${ARGN})
+  heddle_compiles_pch(${target})
 endfunction()
 
 function(heddle_test_pch target)
   heddle_make_pch(${target} heddle_test_options <gmock/gmock.h> <gtest/gtest.h> ${ARGN})
   target_link_libraries(${target} PRIVATE GTest::gmock)
+endfunction()
+
+# For the target whose precompiled header it is.
+function(heddle_compiles_pch target)
+  set_property(TARGET ${target} PROPERTY CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/compile_pch ${CMAKE_CXX_COMPILER_LAUNCHER})
 endfunction()
 
 # As ccache asks of precompiled headers.
@@ -400,6 +406,7 @@ function(heddle_tool)
     heddle_compile_options(heddle_tools)
     heddle_cache_pch(heddle_tools)
     target_precompile_headers(heddle_tools PRIVATE <CLI/CLI.hpp> "\"heddle/heddle.h\"")
+    heddle_compiles_pch(heddle_tools)
     target_link_libraries(heddle_tools PUBLIC heddle CLI11::CLI11 PRIVATE ZLIB::ZLIB)
     if(protos)
       heddle_compile_protos(heddle_tools ${protos})

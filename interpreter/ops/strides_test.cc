@@ -8,6 +8,7 @@
 namespace heddle::interpreter {
 namespace {
 
+using namespace hlo;
 using namespace index_testing;
 
 // Random strides: the dimensions of a row-major array with gaps, in any order, some walked
