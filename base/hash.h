@@ -52,7 +52,7 @@ class Hasher {
 };
 
 // A hash that the first thread to ask computes and all read from then on.
-class KeptHash {
+class LazyHash {
  public:
   template <class Compute>
   Hash128 get(const Compute& compute) const {

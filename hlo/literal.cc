@@ -19,7 +19,7 @@ struct Literal::Storage {
   size_t block_bytes = 0;
   std::shared_ptr<const void> lender;  // keeps borrowed bytes alive
   bool elided = false;
-  base::KeptHash hash;  // of the bytes, where they are many and its own
+  base::LazyHash hash;  // of the bytes, where they are many and its own
 
   // Aligned here: aligned_alloc() is three times slower than malloc() for the few bytes of a loop's
   // scalars.

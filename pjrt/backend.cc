@@ -311,17 +311,9 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     return buffer;
   }
 
-  // Uploads that follow one another are mostly of one type, which they share.
-  std::shared_ptr<const Shape> type_of(const Shape& shape) const {
-    std::scoped_lock lock(type_mutex_);
-    if (last_type_ == nullptr || !(*last_type_ == shape))
-      last_type_ = std::make_shared<const Shape>(shape);
-    return last_type_;
-  }
-
   BufferPtr buffer_of(Device& device, const Shape& shape, int64_t held_bytes,
                       abi::Buffer* handle) const {
-    return PjrtBuffer::make(client_, device, type_of(shape), shape.byte_size(), held_bytes, handle);
+    return PjrtBuffer::make(client_, device, shape, held_bytes, handle);
   }
 
   StatusOr<BufferPtr> borrow(Device& device, const void* data, const Shape& shape,
@@ -463,8 +455,6 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
   const std::shared_ptr<DefaultDebugOptions> defaults_;
   const std::shared_ptr<std::mutex> launching_ = std::make_shared<std::mutex>();
   mutable std::atomic<ZeroCopy> zero_copy_{ZeroCopy::kUnknown};
-  mutable std::mutex type_mutex_;
-  mutable std::shared_ptr<const Shape> last_type_;
 };
 
 // One at a time: a plugin need not be safe from two threads that set it up.

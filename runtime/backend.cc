@@ -85,15 +85,9 @@ void Device::add_bytes(int64_t bytes) {
 }
 
 Buffer::Buffer(Device& device, Shape shape, int64_t held_bytes)
-    : Buffer(device, std::make_shared<const Shape>(std::move(shape)), 0, held_bytes) {
-  size_bytes_ = shape_->byte_size();
-}
-
-Buffer::Buffer(Device& device, std::shared_ptr<const Shape> shape, int64_t size_bytes,
-               int64_t held_bytes)
     : device_(device.shared_from_this()),
       shape_(std::move(shape)),
-      size_bytes_(size_bytes),
+      size_bytes_(shape_.byte_size()),
       held_bytes_(held_bytes) {
   device_->add_bytes(held_bytes);
 }

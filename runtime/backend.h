@@ -112,8 +112,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  [[nodiscard]] const Shape& shape() const { return *shape_; }
-  [[nodiscard]] const std::shared_ptr<const Shape>& shape_ptr() const { return shape_; }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] Device& device() const { return *device_; }
   [[nodiscard]] int64_t size_bytes() const { return size_bytes_; }
 
@@ -140,15 +139,12 @@ class Buffer {
  protected:
   // `held_bytes` of the device's memory: size_bytes(), or 0 where the memory is lent by the host.
   Buffer(Device& device, Shape shape, int64_t held_bytes);
-  // Shares the type with others of its kind, which costs no copy.
-  Buffer(Device& device, std::shared_ptr<const Shape> shape, int64_t size_bytes,
-         int64_t held_bytes);
   // For release(): takes the bytes out of the device's account, once.
   void forget_bytes();
 
  private:
   std::shared_ptr<Device> device_;
-  std::shared_ptr<const Shape> shape_;
+  Shape shape_;
   int64_t size_bytes_;
   std::atomic<int64_t> held_bytes_;
 };

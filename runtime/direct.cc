@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "heddle/base/counters.h"
+#include "heddle/base/of_this_thread.h"
 #include "heddle/base/pool.h"
 #include "heddle/hlo/array_memory.h"
 #include "heddle/runtime/internal/literal_buffer.h"
@@ -47,59 +48,43 @@ class Pinned {
   const void* bytes_;
 };
 
-using ShapePtr = std::shared_ptr<const Shape>;
-
 // The types of results that are not their operand's own: few, so that most calls make none.
 enum class Derived : uint8_t { kTruths, kRow };
 struct DerivedShapes {
   struct Entry {
-    ShapePtr from, to;
+    Shape from, to;
     Derived which = Derived::kTruths;
   };
   std::array<Entry, 8> entries;
 };
 
-// Of this thread; null when its variables are being destroyed.
-DerivedShapes* derived_shapes() {
-  thread_local bool is_gone = false;  // has no destructor, so that it may be read at any time
-  struct Owner {
-    DerivedShapes shapes;
-    ~Owner() { is_gone = true; }
-  };
-  if (is_gone) return nullptr;
-  thread_local Owner owner;
-  return &owner.shapes;
-}
-
-ShapePtr make_derived(const Shape& from, Derived which) {
-  if (which == Derived::kTruths) return std::make_shared<const Shape>(from.with_dtype(pred));
+Shape make_derived(const Shape& from, Derived which) {
+  if (which == Derived::kTruths) return from.with_dtype(pred);
   const auto& sizes = from.dimensions();
-  return std::make_shared<const Shape>(
-      from.with_dimensions(std::vector<int64_t>(sizes.begin() + 1, sizes.end())));
+  return from.with_dimensions(std::vector<int64_t>(sizes.begin() + 1, sizes.end()));
 }
 
-ShapePtr derived(const ShapePtr& from, Derived which) {
-  DerivedShapes* known = derived_shapes();
-  if (known == nullptr) return make_derived(*from, which);
-  const size_t place = (reinterpret_cast<uintptr_t>(from.get()) / 32 + static_cast<size_t>(which)) %
-                       known->entries.size();
-  DerivedShapes::Entry& entry = known->entries[place];
-  if (entry.from != from || entry.which != which) entry = {from, make_derived(*from, which), which};
+Shape derived(const Shape& from, Derived which) {
+  auto* known = base::of_this_thread<DerivedShapes>();
+  if (known == nullptr) return make_derived(from, which);
+  const auto place = static_cast<size_t>(from.byte_size()) / 4 + static_cast<size_t>(which);
+  DerivedShapes::Entry& entry = known->entries[place % known->entries.size()];
+  if (entry.from != from || entry.which != which) entry = {from, make_derived(from, which), which};
   return entry.to;
 }
 
 // write(bytes) makes the value.
 template <class Write>
-BufferPtr result(Device& device, ShapePtr shape, int64_t size_bytes, const Write& write) {
+BufferPtr result(Device& device, const Shape& shape, const Write& write) {
   try {
-    if (size_bytes <= LiteralBuffer::kFewBytes) {
-      auto buffer = base::make_pooled<LiteralBuffer>(device, std::move(shape), size_bytes);
+    if (shape.byte_size() <= LiteralBuffer::kFewBytes) {
+      auto buffer = base::make_pooled<LiteralBuffer>(device, shape);
       write(buffer->few());
       return buffer;
     }
-    Literal value = Literal::uninitialised(*shape);
+    Literal value = Literal::uninitialised(shape);
     write(value.mutable_bytes());
-    return base::make_pooled<LiteralBuffer>(device, std::move(shape), size_bytes,
+    return base::make_pooled<LiteralBuffer>(device, shape, shape.byte_size(),
                                             base::make_pooled<Slot>(std::move(value)));
   } catch (const std::bad_alloc&) {
     return nullptr;  // a program says what memory it lacks
@@ -154,11 +139,9 @@ BufferPtr run_direct(DirectOp op, DirectOperand x, DirectOperand y) {
   if (first.bytes() == nullptr || (!is_unary(op) && second.bytes() == nullptr)) return nullptr;
   const int64_t count = whole->shape().element_count();
   const bool gives_truths = is_comparison(op);
-  BufferPtr made =
-      result(whole->device(),
-             gives_truths ? derived(whole->shape_ptr(), Derived::kTruths) : whole->shape_ptr(),
-             gives_truths ? count : whole->size_bytes(),
-             [&, run = kernel](void* out) { run(first.bytes(), second.bytes(), out, count); });
+  BufferPtr made = result(
+      whole->device(), gives_truths ? derived(whole->shape(), Derived::kTruths) : whole->shape(),
+      [&, run = kernel](void* out) { run(first.bytes(), second.bytes(), out, count); });
   if (made != nullptr) count_run(x, y);
   return made;
 }
@@ -190,9 +173,9 @@ BufferPtr copy_row(Buffer& x, int64_t position) {
   const Pinned whole({&x});
   if (whole.bytes() == nullptr) return nullptr;
   const auto* from = static_cast<const std::byte*>(whole.bytes()) + position * row_bytes;
-  BufferPtr made =
-      result(x.device(), derived(x.shape_ptr(), Derived::kRow), row_bytes,
-             [&](void* out) { std::memcpy(out, from, static_cast<size_t>(row_bytes)); });
+  BufferPtr made = result(x.device(), derived(shape, Derived::kRow), [&](void* out) {
+    std::memcpy(out, from, static_cast<size_t>(row_bytes));
+  });
   if (made == nullptr) return nullptr;
   heddle::count(&Counters::executions);
   heddle::count(&Counters::number_operands);

@@ -81,8 +81,6 @@ class HostExecutable final : public Executable {
       : Executable(module, device), program_(std::move(program)), queue_(queue) {
     if (program_->is_from_disk()) mark_from_disk();
     result_bytes_ = total_bytes(result_shapes());
-    for (const Shape& shape : result_shapes())
-      results_.push_back({std::make_shared<const Shape>(shape), shape.byte_size()});
   }
 
   ProgramCost cost() const override {
@@ -133,17 +131,17 @@ class HostExecutable final : public Executable {
     for (size_t i = 0; i < buffers.size(); ++i) {
       if (!arguments.read(i, on_host(buffers[i]))) return std::nullopt;
     }
-    absl::InlinedVector<Literal, 2> values(results_.size());
-    absl::InlinedVector<void*, 8> places(results_.size());
-    absl::InlinedVector<BufferPtr, 4> results(results_.size());
+    const std::vector<Shape>& shapes = result_shapes();
+    absl::InlinedVector<Literal, 2> values(shapes.size());
+    absl::InlinedVector<void*, 8> places(shapes.size());
+    absl::InlinedVector<BufferPtr, 4> results(shapes.size());
     for (size_t i = 0; i < results.size(); ++i) {
-      const Result& result = results_[i];
-      if (result.bytes <= LiteralBuffer::kFewBytes) {
-        auto few = base::make_pooled<LiteralBuffer>(device(), result.shape, result.bytes);
+      if (shapes[i].byte_size() <= LiteralBuffer::kFewBytes) {
+        auto few = base::make_pooled<LiteralBuffer>(device(), shapes[i]);
         places[i] = few->few();
         results[i] = std::move(few);
       } else {
-        values[i] = Literal::uninitialised(*result.shape);
+        values[i] = Literal::uninitialised(shapes[i]);
         places[i] = values[i].mutable_bytes();
       }
     }
@@ -217,17 +215,12 @@ class HostExecutable final : public Executable {
   }
 
   BufferPtr result_buffer(size_t number, std::shared_ptr<Slot> slot) const {
-    const Result& result = results_[number];
-    return base::make_pooled<LiteralBuffer>(device(), result.shape, result.bytes, std::move(slot));
+    const Shape& shape = result_shapes()[number];
+    return base::make_pooled<LiteralBuffer>(device(), shape, shape.byte_size(), std::move(slot));
   }
 
   std::shared_ptr<const HostProgram> program_;  // shared with runs that outlive this executable
   WorkQueue* queue_;                            // null: on the caller's thread
-  struct Result {
-    std::shared_ptr<const Shape> shape;
-    int64_t bytes = 0;
-  };
-  std::vector<Result> results_;
   int64_t result_bytes_ = 0;
 };
 
@@ -289,8 +282,7 @@ StatusOr<BufferPtr> HostBackend::copy_to_device(Device& device, const void* data
                                                 const Shape& shape) {
   const auto bytes = static_cast<size_t>(shape.byte_size());
   if (shape.byte_size() <= LiteralBuffer::kFewBytes) {
-    auto few = base::make_pooled<LiteralBuffer>(device, std::make_shared<const Shape>(shape),
-                                                shape.byte_size());
+    auto few = base::make_pooled<LiteralBuffer>(device, shape);
     if (bytes > 0) std::memcpy(few->few(), data, bytes);
     return few;
   }

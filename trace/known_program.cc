@@ -31,14 +31,13 @@ void KnownOptions::add(std::string_view text) {
 namespace {
 
 using runtime::BufferPtr;
-using ShapePtr = std::shared_ptr<const Shape>;
 constexpr size_t kFew = 6;
 
 // What one call is found by.
 struct Key {
   std::string_view name;
   std::span<const int64_t> options;
-  absl::InlinedVector<const ShapePtr*, kFew> arrays;  // null: a number
+  absl::InlinedVector<const Shape*, kFew> arrays;  // null: a number
   absl::InlinedVector<DType, kFew> numbers;
   uint64_t device = 0;  // serial number
 
@@ -49,10 +48,10 @@ struct Key {
       word ^= word >> 32;
     };
     for (const int64_t option : options) mix(static_cast<uint64_t>(option));
-    for (const ShapePtr* array : arrays) {
+    for (const Shape* array : arrays) {
       if (array == nullptr) continue;
-      mix(static_cast<uint64_t>((*array)->dtype()));
-      for (const int64_t size : (*array)->dimensions()) mix(static_cast<uint64_t>(size));
+      mix(static_cast<uint64_t>(array->dtype()));
+      for (const int64_t size : array->dimensions()) mix(static_cast<uint64_t>(size));
     }
     return word;
   }
@@ -62,15 +61,14 @@ struct Key {
 struct Known {
   std::string_view name;
   std::vector<int64_t> options;
-  std::vector<ShapePtr> arrays;
+  std::vector<Shape> arrays;  // an invalid one: a number
   std::vector<DType> numbers;
   uint64_t device = 0;
   runtime::ProgramHandle program;
 
   [[nodiscard]] bool is_of(const Key& key) const {
-    const auto same = [](const ShapePtr& have, const ShapePtr* want) {
-      if (want == nullptr || have == nullptr) return want == nullptr && have == nullptr;
-      return have == *want || same_type(*have, **want);
+    const auto same = [](const Shape& have, const Shape* want) {
+      return want == nullptr ? !have.is_valid() : same_type(have, *want);
     };
     return name == key.name && device == key.device && std::ranges::equal(options, key.options) &&
            std::ranges::equal(arrays, key.arrays, same) && std::ranges::equal(numbers, key.numbers);
@@ -106,7 +104,7 @@ class Arguments {
       if (device_ == nullptr) device_ = &node->buffer->device();
       if (device_ != &node->buffer->device()) return false;
       buffers_.push_back(node->buffer);
-      key.arrays.push_back(&node->buffer->shape_ptr());
+      key.arrays.push_back(&node->buffer->shape());
     }
     if (device_ == nullptr) {
       const auto found = runtime::find_default_device();
@@ -146,8 +144,8 @@ std::shared_ptr<runtime::Executable> made_anew(const Key& key, Formula formula,
   Recorder recorder(key.name, at);
   std::vector<Tensor> operands;
   auto number = key.numbers.begin();
-  for (const ShapePtr* array : key.arrays)
-    operands.push_back(recorder.parameter(array ? **array : Shape::scalar(*number++), at));
+  for (const Shape* array : key.arrays)
+    operands.push_back(recorder.parameter(array ? *array : Shape::scalar(*number++), at));
   const Tensor result = formula(operands);
   Traced traced = recorder.finish({&result, 1}, key.name, at);
   if (!traced.captures.empty()) return nullptr;
@@ -176,7 +174,7 @@ std::shared_ptr<runtime::Executable> program_of(const Key& key, Formula formula,
            .numbers = {key.numbers.begin(), key.numbers.end()},
            .device = key.device,
            .program = std::move(handle)};
-  for (const ShapePtr* array : key.arrays) known.arrays.push_back(array ? *array : nullptr);
+  for (const Shape* array : key.arrays) known.arrays.push_back(array ? *array : Shape());
   return executable;
 }
 

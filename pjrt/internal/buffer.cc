@@ -6,19 +6,15 @@
 namespace heddle::pjrt {
 
 std::shared_ptr<PjrtBuffer> PjrtBuffer::make(std::shared_ptr<const Client> client,
-                                             runtime::Device& device,
-                                             std::shared_ptr<const Shape> shape, int64_t size_bytes,
+                                             runtime::Device& device, Shape shape,
                                              int64_t held_bytes, abi::Buffer* handle) {
   return std::allocate_shared<PjrtBuffer>(Recycled<PjrtBuffer>(), std::move(client), device,
-                                          std::move(shape), size_bytes, held_bytes, handle);
+                                          std::move(shape), held_bytes, handle);
 }
 
-PjrtBuffer::PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& device,
-                       std::shared_ptr<const Shape> shape, int64_t size_bytes, int64_t held_bytes,
-                       abi::Buffer* handle)
-    : Buffer(device, std::move(shape), size_bytes, held_bytes),
-      client_(std::move(client)),
-      handle_(handle) {}
+PjrtBuffer::PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& device, Shape shape,
+                       int64_t held_bytes, abi::Buffer* handle)
+    : Buffer(device, std::move(shape), held_bytes), client_(std::move(client)), handle_(handle) {}
 
 PjrtBuffer::~PjrtBuffer() {
   if (!deleted_.load(std::memory_order_relaxed)) unpin();

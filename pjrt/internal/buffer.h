@@ -19,14 +19,11 @@ class PjrtBuffer final : public runtime::Buffer, public std::enable_shared_from_
  public:
   // Takes the plugin's buffer, which is of `shape`.
   [[nodiscard]] static std::shared_ptr<PjrtBuffer> make(std::shared_ptr<const Client> client,
-                                                        runtime::Device& device,
-                                                        std::shared_ptr<const Shape> shape,
-                                                        int64_t size_bytes, int64_t held_bytes,
-                                                        abi::Buffer* handle);
+                                                        runtime::Device& device, Shape shape,
+                                                        int64_t held_bytes, abi::Buffer* handle);
   // For make().
-  PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& device,
-             std::shared_ptr<const Shape> shape, int64_t size_bytes, int64_t held_bytes,
-             abi::Buffer* handle);
+  PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& device, Shape shape,
+             int64_t held_bytes, abi::Buffer* handle);
   ~PjrtBuffer() override;
 
   [[nodiscard]] ValueState state() const override;

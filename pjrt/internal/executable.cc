@@ -216,12 +216,10 @@ PjrtExecutable::PjrtExecutable(const hlo::Module& module, runtime::Device& devic
       programs_(std::move(loaded), std::move(compile)),
       program_hash_(program_hash),
       how_(how),
-      types_(std::make_shared<const std::vector<Shape>>(result_shapes())),
       shows_lines_(shows_lines(module)) {
   if (!programs_.plain()->was_compiled()) mark_from_disk();
-  for (const Shape& shape : *types_) sizes_.push_back(shape.byte_size());
-  bytes_in_flight_ =
-      saturating_add(runtime::total_bytes(*types_), programs_.plain()->scratch_bytes().value_or(0));
+  bytes_in_flight_ = saturating_add(runtime::total_bytes(result_shapes()),
+                                    programs_.plain()->scratch_bytes().value_or(0));
 }
 
 runtime::ProgramCost PjrtExecutable::cost() const {
@@ -232,7 +230,7 @@ runtime::ProgramCost PjrtExecutable::cost() const {
 
 StatusOr<std::vector<BufferPtr>> PjrtExecutable::run(std::span<const BufferPtr> arguments,
                                                      const runtime::ExecuteOptions& options) {
-  std::vector<BufferPtr> results(types_->size());
+  std::vector<BufferPtr> results(result_shapes().size());
   HEDDLE_RETURN_IF_ERROR(run_into(arguments, results, options));
   return results;
 }
@@ -320,6 +318,7 @@ Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> a
 
 Status PjrtExecutable::take_results(std::span<abi::Buffer* const> handles,
                                     std::span<BufferPtr> results) const {
+  const std::vector<Shape>& shapes = result_shapes();
   Status status;
   for (size_t i = 0; i < handles.size(); ++i) {
     if (handles[i] == nullptr) {
@@ -327,9 +326,8 @@ Status PjrtExecutable::take_results(std::span<abi::Buffer* const> handles,
                                      i, "; the plugin is at fault");
       continue;
     }
-    results[i] =
-        PjrtBuffer::make(client_, device(), std::shared_ptr<const Shape>(types_, &(*types_)[i]),
-                         sizes_[i], sizes_[i], handles[i]);
+    const int64_t bytes = shapes[i].byte_size();
+    results[i] = PjrtBuffer::make(client_, device(), shapes[i], bytes, handles[i]);
   }
   return status;
 }

@@ -142,10 +142,7 @@ class PjrtExecutable final : public runtime::Executable {
   DonatingPrograms programs_;
   const base::Hash128 program_hash_;
   const How how_;
-  // The types of the results, which they share; and their sizes.
-  const std::shared_ptr<const std::vector<Shape>> types_;
   const bool shows_lines_;  // while it runs
-  std::vector<int64_t> sizes_;
   int64_t bytes_in_flight_ = 0;  // what a run holds: results and scratch
 };
 

@@ -172,8 +172,7 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::results_of(const Launch& launch) con
         continue;
       }
       const Shape& shape = result_shapes()[i];
-      of_device.push_back(PjrtBuffer::make(parts_.client, *grid().devices[device],
-                                           std::make_shared<const Shape>(shape), shape.byte_size(),
+      of_device.push_back(PjrtBuffer::make(parts_.client, *grid().devices[device], shape,
                                            shape.byte_size(), handle));
     }
   }

@@ -60,15 +60,9 @@ class LiteralBuffer final : public Buffer {
       : Buffer(device, std::move(shape), held_bytes),
         slot_(std::move(slot)),
         direct_(slot_->bytes()) {}
-  // Of a shape that many buffers share, with its size.
-  LiteralBuffer(Device& device, std::shared_ptr<const Shape> shape, int64_t size_bytes,
-                std::shared_ptr<Slot> slot)
-      : Buffer(device, std::move(shape), size_bytes, size_bytes),
-        slot_(std::move(slot)),
-        direct_(slot_->bytes()) {}
   // Of a value of at most kFewBytes, which its maker writes to few() before another thread has it.
-  LiteralBuffer(Device& device, std::shared_ptr<const Shape> shape, int64_t size_bytes)
-      : Buffer(device, std::move(shape), size_bytes, size_bytes), is_few_(true), direct_(few()) {}
+  LiteralBuffer(Device& device, const Shape& shape)
+      : Buffer(device, shape, shape.byte_size()), is_few_(true), direct_(few()) {}
 
   static constexpr int64_t kFewBytes = 64;
   [[nodiscard]] std::byte* few() {
