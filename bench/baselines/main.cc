@@ -55,8 +55,8 @@ class LoopBackend final : public runtime::HostBackend {
 
  protected:
   StatusOr<std::shared_ptr<const runtime::HostProgram>> prepare(
-      const hlo::Module& module, const runtime::CompileOptions& /*options*/) override {
-    return std::make_shared<LoopProgram>(module);
+      const runtime::ModulePtr& module, const runtime::CompileOptions& /*options*/) override {
+    return std::make_shared<LoopProgram>(*module);
   }
 };
 
