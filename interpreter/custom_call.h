@@ -49,6 +49,8 @@ class CustomCall {
  public:
   explicit CustomCall(EvalArgs& args) : args_(args) {}
 
+  // The call as the program has it.
+  [[nodiscard]] const hlo::Instruction& instruction() const;
   [[nodiscard]] const std::string& target() const;
   // The operands, in row-major order whatever layouts the program asks for.
   [[nodiscard]] std::span<const Literal> operands() const;
