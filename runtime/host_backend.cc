@@ -98,7 +98,7 @@ class HostExecutable final : public Executable {
  protected:
   StatusOr<std::vector<BufferPtr>> run(std::span<const BufferPtr> buffers,
                                        const ExecuteOptions& options) override {
-    std::vector<BufferPtr> results(results_.size());
+    std::vector<BufferPtr> results(result_shapes().size());
     HEDDLE_RETURN_IF_ERROR(run_into(buffers, results, options));
     return results;
   }

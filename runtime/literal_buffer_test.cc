@@ -10,11 +10,10 @@ namespace {
 // However large a mutex is, which stands before them.
 TEST(LiteralBuffer, HoldsItsFewBytesAlignedAsLiteralsAre) {
   const auto backend = interpreter::make_backend();
-  const auto shape = std::make_shared<const Shape>(Shape(u8, {LiteralBuffer::kFewBytes}));
+  const Shape shape(u8, {LiteralBuffer::kFewBytes});
   std::vector<std::unique_ptr<LiteralBuffer>> buffers;
   for (int i = 0; i < 20; ++i) {
-    buffers.push_back(
-        std::make_unique<LiteralBuffer>(*backend->devices()[0], shape, LiteralBuffer::kFewBytes));
+    buffers.push_back(std::make_unique<LiteralBuffer>(*backend->devices()[0], shape));
     LiteralBuffer& buffer = *buffers.back();
     const auto end = reinterpret_cast<std::byte*>(&buffer) + sizeof buffer;
     EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.few()) % 64, 0U);
