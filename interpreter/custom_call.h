@@ -25,6 +25,10 @@
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/native.h"
 
+namespace heddle::hlo {
+struct Instruction;
+}
+
 namespace heddle::interpreter {
 
 struct EvalArgs;
