@@ -11,8 +11,8 @@ namespace heddle::interpreter::linalg {
 
 using LapackFunction = StatusOr<Literal> (*)(CustomCall&);
 
-// A routine in each of LAPACK's types, without its letter: "potrf"; or a call of XLA's, by its whole
-// name. Not all are there for real and complex types: orgqr and ungqr, syevd and heevd.
+// A routine in each of LAPACK's types, without its letter: "potrf"; or a call of XLA's, by its
+// whole name. Not all are there for real and complex types: orgqr and ungqr, syevd and heevd.
 struct LapackRoutine {
   std::string_view name;
   LapackFunction s = nullptr, d = nullptr, c = nullptr, z = nullptr;
