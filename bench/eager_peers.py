@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times eager operations and models beside libtorch and MLX, in turns, and makes the table of docs/performance.md.
 
-  ninja -C build/release bench_eager bench_models && bench/eager_peers.py
+  cmake --preset release -DHEDDLE_BUILD_BENCH=ON && ninja -C build/release bench_eager bench_models && bench/eager_peers.py
 
 Fetches the C++ parts of PyPI's wheels once into build/peers (torch, the two CUDA libraries that its CPU library names,
 and MLX if there is a wheel), builds bench/peers/*.cc against them, and runs ours and theirs round by round. libtorch

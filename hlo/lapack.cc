@@ -1,6 +1,8 @@
 #include "heddle/hlo/lapack.h"
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -33,10 +35,12 @@ class Types {
   [[nodiscard]] int64_t rows(size_t i) const { return from_end(i, 2); }
   [[nodiscard]] int64_t columns(size_t i) const { return from_end(i, 1); }  // a vector's length
 
+  [[nodiscard]] const std::string& target() const {
+    return call_.attrs.get<CustomCallAttrs>().custom_call_target;
+  }
   template <class... Parts>
   [[nodiscard]] Status error(const Parts&... parts) const {
-    return base::invalid_argument(
-        "custom-call: ", call_.attrs.get<CustomCallAttrs>().custom_call_target, ": ", parts...);
+    return base::invalid_argument("custom-call: ", target(), ": ", parts...);
   }
 
   [[nodiscard]] Status check_size(size_t operands) const {
@@ -52,6 +56,9 @@ class Types {
       return error("operand ", i, " is ", shape, "; must be of ", dtype, " and of rank ", rank,
                    " or more");
     }
+    if (std::any_of(shape.dimensions().end() - rank, shape.dimensions().end(),
+                    [](int64_t size) { return size > std::numeric_limits<int32_t>::max(); }))
+      return error("operand ", i, " is ", shape, "; LAPACK counts rows and columns in 32 bits");
     Dims before(shape.dimensions().begin(), shape.dimensions().end() - rank);
     if (i == 0) batch_ = before;
     if (before == batch_) return {};
@@ -97,6 +104,7 @@ class Types {
   [[nodiscard]] StatusOr<bool> boolean(std::string_view name) const {
     return config_boolean(call_, name);
   }
+  [[nodiscard]] const Instruction& call() const { return call_; }
 
   [[nodiscard]] Shape of(Dims sizes) const { return Shape(dtype_, std::move(sizes)); }
   [[nodiscard]] Shape real(Dims sizes) const { return Shape(real_part(dtype_), std::move(sizes)); }
@@ -199,17 +207,26 @@ Status trsm(Types& t) {
   return t.check_results({t.of({m, n})});
 }
 
-Status gtsv(Types& t) {
+// dl, d, du and b of a tridiagonal system.
+Status check_tridiagonal(Types& t) {
   HEDDLE_RETURN_IF_ERROR(t.check_size(4));
   for (size_t i = 0; i < 3; ++i) HEDDLE_RETURN_IF_ERROR(t.check_operand(i, t.dtype(), 1));
   HEDDLE_RETURN_IF_ERROR(t.check_operand(3, t.dtype(), 2));
   const int64_t n = t.columns(1);
-  if (t.columns(0) != n || t.columns(2) != n || t.rows(3) != n) {
-    return t.error("operands are ", t[0], ", ", t[1], ", ", t[2], " and ", t[3],
-                   "; all must have the length of d, and b as many rows");
-  }
-  const Shape diagonal = t.of({n});
-  return t.check_results({diagonal, diagonal, diagonal, t.of({n, t.columns(3)}), info()});
+  if (t.columns(0) == n && t.columns(2) == n && t.rows(3) == n) return {};
+  return t.error("operands are ", t[0], ", ", t[1], ", ", t[2], " and ", t[3],
+                 "; all must have the length of d, and b as many rows");
+}
+
+Status gtsv(Types& t) {
+  HEDDLE_RETURN_IF_ERROR(check_tridiagonal(t));
+  const Shape diagonal = t.of({t.columns(1)});
+  return t.check_results({diagonal, diagonal, diagonal, t.of({t.rows(3), t.columns(3)}), info()});
+}
+
+Status perturbed(Types& t) {
+  HEDDLE_RETURN_IF_ERROR(check_tridiagonal(t));
+  return t.check_results({t.of({t.rows(3), t.columns(3)})});
 }
 
 Status gehrd(Types& t) {
@@ -258,6 +275,13 @@ Status syevd(Types& t) {
   return t.check_results({t.of({n, n}), t.real({n}), info()});
 }
 
+Status eigh(Types& t) {
+  HEDDLE_RETURN_IF_ERROR(check_one_matrix(t));
+  HEDDLE_RETURN_IF_ERROR(eigh_options(t.call()).status());
+  HEDDLE_RETURN_IF_ERROR(t.check_square(0));
+  return t.check_results({t.of({t.rows(0), t.rows(0)}), t.real({t.rows(0)})});
+}
+
 // Eigenvalues are one result of a complex matrix, and two, their parts, of a real one.
 void add_values(const Types& t, std::vector<Shape>& results) {
   results.insert(results.end(), is_complex(t.dtype()) ? 1 : 2, t.of({t.rows(0)}));
@@ -279,7 +303,10 @@ Status gees(Types& t) {
   HEDDLE_RETURN_IF_ERROR(t.check_letter("mode", "VN"));
   HEDDLE_ASSIGN_OR_RETURN(const char sort, t.letter("sort", "NS"));
   if (sort == 'S')
-    return base::unimplemented("gees: sort = S does not say which eigenvalues come first");
+    return base::unimplemented(
+        "custom-call: ", t.target(),
+        ": sort = S, and the call does not say which eigenvalues come first; must "
+        "be N (jaxlib refuses S too)");
   const Shape square = t.of({t.rows(0), t.rows(0)});
   std::vector<Shape> results = {square, square};
   add_values(t, results);
@@ -315,11 +342,44 @@ constexpr Routine kRoutines[] = {
     {"unmqr", ormqr, For::kComplex},
 };
 
-const Routine* find_routine(const LapackName& name) {
-  const auto* const found = std::ranges::find(kRoutines, name.routine, &Routine::name);
-  if (found == std::end(kRoutines)) return nullptr;
-  const For wanted = is_complex(name.dtype) ? For::kComplex : For::kReal;
-  return found->types == For::kBoth || found->types == wanted ? found : nullptr;
+// By their whole target. They compute in the type of operand 0.
+constexpr Routine kXlaCalls[] = {
+    {"Eigh", eigh},
+    {"ProductOfElementaryHouseholderReflectors", orgqr},
+    {"Qr", geqrf},
+    {"tridiagonal_solve_perturbed_ffi", perturbed},
+};
+
+bool is_of(const Routine& routine, DType dtype) {
+  return routine.types == For::kBoth ||
+         routine.types == (is_complex(dtype) ? For::kComplex : For::kReal);
+}
+
+const Routine* find(std::span<const Routine> routines, std::string_view name) {
+  const auto found = std::ranges::find(routines, name, &Routine::name);
+  return found == routines.end() ? nullptr : &*found;
+}
+
+const Routine* find_routine(std::string_view target) {
+  const std::optional<LapackName> name = lapack_name(target);
+  if (!name) return find(kXlaCalls, target);
+  const Routine* found = find(kRoutines, name->routine);
+  return found != nullptr && is_of(*found, name->dtype) ? found : nullptr;
+}
+
+Status check(const Routine& routine, Types types) {
+  if (std::ranges::find(kLetters, types.dtype(), &Letter::dtype) == std::end(kLetters))
+    return types.error("operand 0 is ", types[0], "; must be of f32, f64, c64 or c128");
+  return routine.check(types);
+}
+
+// Takes a number, and the comma after it if there is one.
+template <class Number>
+bool take_number(std::string_view& text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  if (text.starts_with(',')) text.remove_prefix(1);
+  return error == std::errc();
 }
 
 }  // namespace
@@ -334,18 +394,43 @@ std::optional<LapackName> lapack_name(std::string_view target) {
   return LapackName{target.substr(1), letter->dtype};
 }
 
+bool is_lapack_target(std::string_view target) { return find_routine(target) != nullptr; }
+
+std::vector<std::string> lapack_targets() {
+  std::vector<std::string> out;
+  for (const Routine& each : kXlaCalls) out.emplace_back(each.name);
+  for (const Routine& routine : kRoutines) {
+    for (const auto& [letter, dtype] : kLetters) {
+      if (is_of(routine, dtype)) out.push_back(base::cat(kPrefix, letter, routine.name, kSuffix));
+    }
+  }
+  return out;
+}
+
 Status check_lapack_call(const Instruction& call, std::span<const Shape* const> operands) {
   const auto& target = call.attrs.get<CustomCallAttrs>().custom_call_target;
-  const std::optional<LapackName> name = lapack_name(target);
-  const Routine* routine = name ? find_routine(*name) : nullptr;
+  const Routine* routine = find_routine(target);
   if (routine == nullptr) return base::not_found("custom-call: ", target, ": is no LAPACK routine");
   for (const Shape* shape : operands) {
     if (shape->is_dynamic() || !shape->is_array())
       return base::invalid_argument("custom-call: ", target, ": an operand is ", *shape,
                                     "; must be an array of known size");
   }
-  Types types(call, operands, name->dtype);
-  return routine->check(types);
+  const std::optional<LapackName> name = lapack_name(target);
+  const DType of_operands = operands.empty() ? f32 : operands[0]->dtype();
+  return check(*routine, Types(call, operands, name ? name->dtype : of_operands));
+}
+
+StatusOr<EighOptions> eigh_options(const Instruction& call) {
+  EighOptions out;
+  const std::string& config = call.extras->backend_config;
+  std::string_view text = config;
+  const bool is_read = take_number(text, out.lower) && take_number(text, out.is_sorted) &&
+                       take_number(text, out.most_sweeps) && take_number(text, out.tolerance) &&
+                       text.empty();
+  if (is_read) return out;
+  return base::invalid_argument("custom-call: Eigh: backend_config is ", config,
+                                "; must be lower,sort,sweeps,tolerance, as in 1,1,100,1e-6");
 }
 
 std::string_view lapack_option(std::string_view backend_config, std::string_view name) {

@@ -89,6 +89,7 @@ std::vector<std::string> custom_call_targets() {
   return out;
 }
 
+const Instruction& CustomCall::instruction() const { return args_.instruction; }
 const std::string& CustomCall::target() const {
   return args_.attrs<CustomCallAttrs>().custom_call_target;
 }

@@ -25,6 +25,10 @@
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/native.h"
 
+namespace heddle::hlo {
+struct Instruction;
+}
+
 namespace heddle::interpreter {
 
 struct EvalArgs;
@@ -49,6 +53,8 @@ class CustomCall {
  public:
   explicit CustomCall(EvalArgs& args) : args_(args) {}
 
+  // The call as the program has it.
+  [[nodiscard]] const hlo::Instruction& instruction() const;
   [[nodiscard]] const std::string& target() const;
   // The operands, in row-major order whatever layouts the program asks for.
   [[nodiscard]] std::span<const Literal> operands() const;

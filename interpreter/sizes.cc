@@ -74,6 +74,22 @@ bool is_row_major(const Shape& shape) {
   return std::ranges::is_sorted(shape.minor_to_major(), std::greater());
 }
 
+// Hand values on, whatever their sizes, or are run by the evaluator itself.
+bool hands_on(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kWhile:
+    case Opcode::kConditional:
+    case Opcode::kCall:
+    case Opcode::kFusion:
+    case Opcode::kOptBarrier: return true;
+    default: return false;
+  }
+}
+
 class Sizer {
  public:
   Sizer(const Module& module, const Computation& computation, const Instruction& instruction,
@@ -98,11 +114,9 @@ class Sizer {
 
   StatusOr<Shape> result() {
     if (has_trait(out_.opcode, kElementwise)) return elementwise();
+    if (hands_on(out_.opcode)) return out_.shape;
     switch (out_.opcode) {
-      case Opcode::kGetDimensionSize:
-      case Opcode::kTuple:
-      case Opcode::kGetTupleElement:
-      case Opcode::kOptBarrier: return out_.shape;
+      case Opcode::kGetDimensionSize: return out_.shape;
       case Opcode::kSetDimensionSize: return with_size_set();
       case Opcode::kDynamicReshape: return reshaped_to_operands();
       case Opcode::kReshape: return reshaped();
@@ -413,22 +427,6 @@ class Sizer {
   Instruction out_;
   std::optional<Dims> cut_;
 };
-
-// Hand values on, whatever their sizes, or are run by the evaluator itself.
-bool hands_on(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-    case Opcode::kCall:
-    case Opcode::kFusion:
-    case Opcode::kOptBarrier: return true;
-    default: return false;
-  }
-}
 
 // A size is fixed where the type that the value comes of leaves it open.
 bool drops_flags(const Shape& type, const Shape& from) {

@@ -174,7 +174,7 @@ std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
                             base::Int axis = -1, base::Flag stable = true,
                             SourceLocation at = SourceLocation::here());
 
-// HLO's gather and scatter; the fields are those of the HLO text, explained in docs/tracing.md.
+// HLO's gather and scatter; the fields are those of the HLO text, explained in docs/catalogue.md.
 // errors: Error naming the rule of the dims or shapes that is broken
 struct GatherDims {
   base::Ints offset_dims;

@@ -1,7 +1,5 @@
 #include "heddle/interpreter/linalg/internal/batch.h"
 
-#include <algorithm>
-#include <limits>
 #include <type_traits>
 
 #include "heddle/hlo/blocks.h"
@@ -66,43 +64,11 @@ template void write_matrix(const Matrix<SingleComplex>&, int64_t, Literal&);
 template void write_matrix(const Matrix<double>&, int64_t, Literal&);
 template void write_matrix(const Matrix<Complex>&, int64_t, Literal&);
 
-Status Batch::check_operand(size_t i, DType dtype, int64_t rank) {
-  if (i >= call_.size()) return call_.error("has ", call_.size(), " operands; takes more than ", i);
-  const Shape& shape = call_[i].shape();
-  if (!shape.is_array() || shape.dtype() != dtype || shape.rank() < rank) {
-    return call_.error("operand ", i, " is ", shape, "; must be of ", dtype, " and of rank ", rank,
-                       " or more");
-  }
-  const auto sizes = shape.dimensions();
-  if (std::any_of(sizes.end() - rank, sizes.end(),
-                  [](int64_t size) { return size > std::numeric_limits<Int>::max(); }))
-    return call_.error("operand ", i, " is ", shape, "; LAPACK counts rows and columns in 32 bits");
-  std::vector<int64_t> before(shape.dimensions().begin(), shape.dimensions().end() - rank);
-  if (i == 0) {
-    dimensions_ = std::move(before);
-    size_ = batch_size(shape, rank);
-    return {};
-  }
-  if (before == dimensions_) return {};
-  return call_.error("operand ", i, " is ", shape, "; its dimensions but for the last ", rank,
-                     " must be {", base::join(dimensions_, ","), "}, as those of operand 0, ",
-                     call_[0].shape());
-}
-
-Status Batch::check_results(const std::vector<Shape>& trailing) {
-  std::vector<Shape> shapes;
-  for (const Shape& each : trailing) {
-    std::vector<int64_t> dimensions = dimensions_;
-    dimensions.insert(dimensions.end(), each.dimensions().begin(), each.dimensions().end());
-    shapes.emplace_back(each.dtype(), std::move(dimensions));
-  }
-  const Shape expected = shapes.size() == 1 ? shapes[0] : Shape::tuple(shapes);
-  if (!same_type(call_.result(), expected)) {
-    return call_.error("result is declared as ", call_.result(), "; its operands give ", expected);
-  }
-  for (const Shape& shape : shapes)
-    results_.push_back(has_values() ? Literal(shape) : Literal::elided(shape));
-  return {};
+Batch::Batch(CustomCall& call, int64_t rank)
+    : call_(call), size_(batch_size(call[0].shape(), rank)) {
+  const Shape& result = call.result();
+  if (result.is_array()) results_.emplace_back(result);
+  for (const Shape& each : result.elements()) results_.emplace_back(each);
 }
 
 Int Batch::rows(size_t i) const {
@@ -111,6 +77,14 @@ Int Batch::rows(size_t i) const {
 Int Batch::columns(size_t i) const {
   return static_cast<Int>(dimension_from_end(call_[i].shape(), 0));
 }
+int64_t Batch::result_rows(size_t k) const { return dimension_from_end(results_[k].shape(), 1); }
+int64_t Batch::result_columns(size_t k) const { return dimension_from_end(results_[k].shape(), 0); }
+
+char Batch::letter(std::string_view name) const { return static_cast<char>(integer(name)); }
+Int Batch::integer(std::string_view name) const {
+  return static_cast<Int>(call_.integer(name).value());
+}
+bool Batch::boolean(std::string_view name) const { return call_.boolean(name).value(); }
 
 template <class T>
 std::vector<T> Batch::vector(size_t i, int64_t at) const {
@@ -145,16 +119,6 @@ void Batch::put_info(size_t k, int64_t at, Int info) { put(k, at, std::vector<In
 Literal Batch::finish() && {
   if (results_.size() == 1) return std::move(results_[0]);
   return Literal::tuple(std::move(results_));
-}
-
-StatusOr<char> Batch::character(std::string_view name, std::string_view allowed) const {
-  HEDDLE_ASSIGN_OR_RETURN(const int64_t value, call_.integer(name));
-  if (value >= 0 && value < 128 &&
-      allowed.find(static_cast<char>(value)) != std::string_view::npos) {
-    return static_cast<char>(value);
-  }
-  return call_.error("backend_config has ", name, " = ", value,
-                     "; must be the number of one of the letters ", allowed);
 }
 
 }  // namespace heddle::interpreter::linalg

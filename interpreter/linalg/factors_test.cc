@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "heddle/hlo/lapack.h"
+#include "heddle/interpreter/linalg/internal/lapack.h"
 #include "heddle/interpreter/linalg/internal/solve.h"
 #include "heddle/interpreter/linalg/internal/testing.h"
 #include "heddle/interpreter/ops/op_testing.h"
@@ -335,6 +337,13 @@ TEST(LapackTargets, TakeNothingToo) {
                 .element(0)
                 .element_count(),
             0);
+}
+
+// Each target that the check knows has a function, and no other one has.
+TEST(LapackTargets, AreThoseThatAreChecked) {
+  for (const std::string& target : lapack_targets()) EXPECT_TRUE(find_lapack(target)) << target;
+  for (const char* target : {"potrf", "lapack_spotrf", "lapack_sQr_ffi", "lapack_sungqr_ffi"})
+    EXPECT_FALSE(find_lapack(target)) << target;
 }
 
 std::string error_of(std::string_view target, const std::vector<Literal>& arguments,

@@ -142,7 +142,7 @@ class Jacobi {
 
 template <class T>
 std::vector<JacobiEigen<T>> jacobi_eigen(const std::vector<Matrix<T>>& batch,
-                                         const JacobiOptions& options) {
+                                         const hlo::EighOptions& options) {
   std::vector<Jacobi<T>> running(batch.begin(), batch.end());
   const auto all_done = [&] {
     return std::ranges::all_of(
@@ -158,7 +158,7 @@ std::vector<JacobiEigen<T>> jacobi_eigen(const std::vector<Matrix<T>>& batch,
 
 #define HEDDLE_INSTANTIATE(T)                                                      \
   template std::vector<JacobiEigen<T>> jacobi_eigen(const std::vector<Matrix<T>>&, \
-                                                    const JacobiOptions&);
+                                                    const hlo::EighOptions&);
 HEDDLE_INSTANTIATE(float)
 HEDDLE_INSTANTIATE(double)
 HEDDLE_INSTANTIATE(SingleComplex)

@@ -24,31 +24,11 @@ std::vector<T> vector_of(int64_t size) {
 }
 
 // Workspace grows by the square of the smaller size, and LAPACK counts it in an Int.
-Status check_workspace(const Batch& batch) {
-  const int64_t m = batch.rows(0), n = batch.columns(0);
+Status check_workspace(const CustomCall& call) {
+  const Shape& a = call[0].shape();
+  const int64_t m = a.dimension(a.rank() - 2), n = a.dimension(a.rank() - 1);
   if (std::min(m, n) < (1 << 14) && std::max(m, n) < (1 << 24) && m * n < (1 << 30)) return {};
-  return batch.call().error("operand 0 is ", batch.call()[0].shape(),
-                            "; LAPACK counts its workspace in 32 bits");
-}
-
-// Operand 0 is all that there is, a batch of square matrices.
-Status check_one_square(Batch& batch, DType dtype) {
-  HEDDLE_RETURN_IF_ERROR(batch.call().check_size(1));
-  HEDDLE_RETURN_IF_ERROR(batch.check_operand(0, dtype, 2));
-  HEDDLE_RETURN_IF_ERROR(check_workspace(batch));
-  if (batch.rows(0) == batch.columns(0)) return {};
-  return batch.call().error("operand 0 is ", batch.call()[0].shape(),
-                            "; its last two dimensions must be equal");
-}
-
-// Without vectors, programs declare either size for them: `full` where both that are declared
-// are square (one of them is in any case).
-bool declares_full(const CustomCall& call, int64_t rows, int64_t columns) {
-  const Shape& result = call.result();
-  if (!result.is_tuple() || result.element_shapes() != 5) return false;
-  const Shape &u = result.element(2), &vh = result.element(3);
-  if (!u.is_array() || u.rank() < 2 || !vh.is_array() || vh.rank() < 2) return false;
-  return u.dimension(u.rank() - 1) == rows && vh.dimension(vh.rank() - 2) == columns;
+  return call.error("operand 0 is ", a, "; LAPACK counts its workspace in 32 bits");
 }
 
 // a = U diag(s) V^H. Without vectors, those are zeros.
@@ -91,12 +71,12 @@ void run_gesvd(Matrix<T> a, char mode, Svd<T>& out) {
   });
 }
 
-// `full`: all of U and V, not only the columns that belong to values.
+// With `u_columns` columns of U and `v_columns` of V: all of them, or those that belong to values.
 template <class T>
-Svd<T> svd(const Matrix<T>& a, char mode, bool full, void (*routine)(Matrix<T>, char, Svd<T>&)) {
+Svd<T> svd(const Matrix<T>& a, char mode, int64_t u_columns, int64_t v_columns,
+           void (*routine)(Matrix<T>, char, Svd<T>&)) {
   const int64_t m = a.rows(), n = a.columns(), size = std::min(m, n);
-  Svd<T> out{Matrix<T>(m, full ? m : size), vector_of<Real<T>>(size),
-             Matrix<T>(full ? n : size, n)};
+  Svd<T> out{Matrix<T>(m, u_columns), vector_of<Real<T>>(size), Matrix<T>(v_columns, n)};
   if (size == 0) {
     if (mode == 'A') return {Matrix<T>::identity(m, m), {}, Matrix<T>::identity(n, n)};
     return out;
@@ -113,20 +93,13 @@ Svd<T> svd(const Matrix<T>& a, char mode, bool full, void (*routine)(Matrix<T>, 
 // gesdd(a), mode A (all of U and V), S (as much as the values need) or N (none): (a, s, U, V^H,
 // info).
 template <class T>
-StatusOr<Literal> svd_of(CustomCall& call, DType dtype, void (*routine)(Matrix<T>, char, Svd<T>&)) {
+StatusOr<Literal> svd_of(CustomCall& call, void (*routine)(Matrix<T>, char, Svd<T>&)) {
+  HEDDLE_RETURN_IF_ERROR(check_workspace(call));
   Batch batch(call);
-  HEDDLE_RETURN_IF_ERROR(call.check_size(1));
-  HEDDLE_RETURN_IF_ERROR(batch.check_operand(0, dtype, 2));
-  HEDDLE_RETURN_IF_ERROR(check_workspace(batch));
-  HEDDLE_ASSIGN_OR_RETURN(const char mode, batch.character("mode", "ASN"));
-  const int64_t m = batch.rows(0), n = batch.columns(0), size = std::min(m, n);
-  const bool full = mode == 'A' || (mode == 'N' && declares_full(call, m, n));
-  HEDDLE_RETURN_IF_ERROR(batch.check_results({Shape(dtype, {m, n}), Shape(real_part(dtype), {size}),
-                                              Shape(dtype, {m, full ? m : size}),
-                                              Shape(dtype, {full ? n : size, n}), info_shape()}));
+  const char mode = batch.letter("mode");
   for (int64_t at = 0; at < batch.size(); ++at) {
     const Matrix<T> a = batch.matrix<T>(0, at);
-    const Svd<T> found = svd(a, mode, full, routine);
+    const Svd<T> found = svd(a, mode, batch.result_columns(2), batch.result_rows(3), routine);
     batch.put(0, at, a);
     batch.put(1, at, found.s);
     batch.put(2, at, found.u);
@@ -137,12 +110,12 @@ StatusOr<Literal> svd_of(CustomCall& call, DType dtype, void (*routine)(Matrix<T
 }
 
 template <class T>
-StatusOr<Literal> gesdd(CustomCall& call, DType dtype) {
-  return svd_of<T>(call, dtype, run_gesdd<T>);
+StatusOr<Literal> gesdd(CustomCall& call) {
+  return svd_of<T>(call, run_gesdd<T>);
 }
 template <class T>
-StatusOr<Literal> gesvd(CustomCall& call, DType dtype) {
-  return svd_of<T>(call, dtype, run_gesvd<T>);
+StatusOr<Literal> gesvd(CustomCall& call) {
+  return svd_of<T>(call, run_gesvd<T>);
 }
 
 // In place: the eigenvectors, or, with mode N, nothing of meaning.
@@ -167,17 +140,13 @@ Int run_syevd(char mode, char uplo, Matrix<T>& a, std::vector<Real<T>>& values) 
 
 // syevd(a), uplo, mode V or N: (eigenvectors, eigenvalues, info).
 template <class T>
-StatusOr<Literal> syevd(CustomCall& call, DType dtype) {
+StatusOr<Literal> syevd(CustomCall& call) {
+  HEDDLE_RETURN_IF_ERROR(check_workspace(call));
   Batch batch(call);
-  HEDDLE_RETURN_IF_ERROR(check_one_square(batch, dtype));
-  HEDDLE_ASSIGN_OR_RETURN(const char uplo, batch.character("uplo", "LU"));
-  HEDDLE_ASSIGN_OR_RETURN(const char mode, batch.character("mode", "VN"));
-  const int64_t n = batch.rows(0);
-  HEDDLE_RETURN_IF_ERROR(
-      batch.check_results({Shape(dtype, {n, n}), Shape(real_part(dtype), {n}), info_shape()}));
+  const char uplo = batch.letter("uplo"), mode = batch.letter("mode");
   for (int64_t at = 0; at < batch.size(); ++at) {
     Matrix<T> a = batch.matrix<T>(0, at);
-    std::vector<Real<T>> values = all_nan<Real<T>>(n);
+    std::vector<Real<T>> values = all_nan<Real<T>>(a.rows());
     Int info = 1;
     if (all_finite(hermitian(a, uplo == 'L'))) {
       info = run_syevd(mode, uplo, a, values);
@@ -252,10 +221,6 @@ Eigenpairs<T> eigenpairs(Matrix<T> a, char left, char right) {
 }
 
 template <class T>
-void add_values(std::vector<Shape>& results, DType dtype, int64_t n) {
-  results.insert(results.end(), std::tuple_size_v<Values<T>>, Shape(dtype, {n}));
-}
-template <class T>
 size_t put_values(Batch& batch, size_t k, int64_t at, const Values<T>& values) {
   for (const std::vector<T>& each : values) batch.put(k++, at, each);
   return k;
@@ -264,17 +229,10 @@ size_t put_values(Batch& batch, size_t k, int64_t at, const Values<T>& values) {
 // geev(a), compute_left, compute_right, each V or N: (eigenvalues, left eigenvectors, right
 // eigenvectors, info). Vectors that are not asked for are zeros.
 template <class T>
-StatusOr<Literal> geev(CustomCall& call, DType dtype) {
+StatusOr<Literal> geev(CustomCall& call) {
+  HEDDLE_RETURN_IF_ERROR(check_workspace(call));
   Batch batch(call);
-  HEDDLE_RETURN_IF_ERROR(check_one_square(batch, dtype));
-  HEDDLE_ASSIGN_OR_RETURN(const char left, batch.character("compute_left", "VN"));
-  HEDDLE_ASSIGN_OR_RETURN(const char right, batch.character("compute_right", "VN"));
-  const int64_t n = batch.rows(0);
-  const Shape vectors(real_part(dtype) == f32 ? c64 : c128, {n, n});
-  std::vector<Shape> results;
-  add_values<T>(results, dtype, n);
-  results.insert(results.end(), {vectors, vectors, info_shape()});
-  HEDDLE_RETURN_IF_ERROR(batch.check_results(results));
+  const char left = batch.letter("compute_left"), right = batch.letter("compute_right");
   for (int64_t at = 0; at < batch.size(); ++at) {
     const Eigenpairs<T> found = eigenpairs(batch.matrix<T>(0, at), left, right);
     const size_t next = put_values<T>(batch, 0, at, found.values);
@@ -319,21 +277,10 @@ Schur<T> schur_of(Matrix<T> a, char mode) {
 
 // gees(a), mode V or N, sort N: (T, Z, eigenvalues, number of those selected, info).
 template <class T>
-StatusOr<Literal> gees(CustomCall& call, DType dtype) {
+StatusOr<Literal> gees(CustomCall& call) {
+  HEDDLE_RETURN_IF_ERROR(check_workspace(call));
   Batch batch(call);
-  HEDDLE_RETURN_IF_ERROR(check_one_square(batch, dtype));
-  HEDDLE_ASSIGN_OR_RETURN(const char mode, batch.character("mode", "VN"));
-  HEDDLE_ASSIGN_OR_RETURN(const char sort, batch.character("sort", "NS"));
-  if (sort == 'S')
-    return base::unimplemented(
-        "custom-call: ", call.target(),
-        ": sort = S, and the call does not say which eigenvalues come first; must "
-        "be N (jaxlib refuses S too)");
-  const int64_t n = batch.rows(0);
-  std::vector<Shape> results = {Shape(dtype, {n, n}), Shape(dtype, {n, n})};
-  add_values<T>(results, dtype, n);
-  results.insert(results.end(), {info_shape(), info_shape()});
-  HEDDLE_RETURN_IF_ERROR(batch.check_results(results));
+  const char mode = batch.letter("mode");
   for (int64_t at = 0; at < batch.size(); ++at) {
     const Schur<T> found = schur_of(batch.matrix<T>(0, at), mode);
     batch.put(0, at, found.t);

@@ -120,6 +120,9 @@ TEST(XlaCalls, RefuseWhatXlaRefuses) {
               HasSubstr("must be lower,sort,sweeps,tolerance"));
   EXPECT_THAT(error("Qr", "(f32[1,2], f32[2])", "{}"),
               HasSubstr("its operands give (f32[1,2], f32[1])"));
+  const Literal half(Shape(f16, {2, 2}));
+  EXPECT_EQ(base::message_of(try_call("Qr", {half}, "(f16[2,2], f16[2])", "{}").status()),
+            "custom-call: Qr: operand 0 is f16[2,2]; must be of f32, f64, c64 or c128");
 }
 
 }  // namespace

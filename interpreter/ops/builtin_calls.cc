@@ -9,6 +9,7 @@
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/dimensions.h"
+#include "heddle/hlo/lapack.h"
 #include "heddle/interpreter/internal/custom_calls.h"
 #include "heddle/interpreter/linalg/internal/lapack.h"
 #include "heddle/interpreter/ops/complex_math.h"
@@ -350,13 +351,11 @@ constexpr Builtin kBuiltins[] = {
 CustomCallFunction find_builtin_call(std::string_view target) {
   const auto* const found = std::ranges::find(kBuiltins, target, &Builtin::target);
   if (found != std::end(kBuiltins)) return found->function;
-  if (CustomCallFunction function = linalg::find_xla_call(target)) return function;
   return linalg::find_lapack(target);
 }
 
 std::vector<std::string> builtin_call_targets() {
-  std::vector<std::string> out = linalg::lapack_targets();
-  for (std::string& target : linalg::xla_call_targets()) out.push_back(std::move(target));
+  std::vector<std::string> out = lapack_targets();
   for (const Builtin& each : kBuiltins) out.emplace_back(each.target);
   return out;
 }

@@ -259,7 +259,7 @@ LayerTable parse_cmake_links(std::string_view cmake) {
     const std::vector<std::string> call = words(between(line, "(", ")").value_or(""));
     std::set<std::string>& to = links[call.at(0)];
     for (size_t i = 1; i < call.size(); ++i) {
-      if (call[i].find("::") == call[i].npos && call[i] != "DEPS" && call[i] != "PRIVATE")
+      if (call[i].find_first_of(":$") == call[i].npos && call[i] != "DEPS" && call[i] != "PRIVATE")
         to.insert(call[i]);
     }
   }

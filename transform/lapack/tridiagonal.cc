@@ -6,7 +6,8 @@ namespace heddle::transform::lapack {
 namespace {
 
 // Diagonals [b,n,1]; below[i] is in row i, left of the diagonal. Elimination turns it into a second
-// diagonal above, one row further up. b[b,n,k], info s32[b,1,1].
+// diagonal above, one row further up. The last element has no place there and stays, as in LAPACK.
+// b[b,n,k], info s32[b,1,1].
 struct Rows {
   Array below, middle, above, b, info;
   explicit Rows(const Arrays& from)
@@ -36,8 +37,8 @@ Arrays eliminated(const Array& i, const Rows& rows, int64_t n) {
   const auto choose = [&](const Array& old, const Array& kept, const Array& exchanged) {
     return select(is_going, select(is_kept, kept, exchanged), old);
   };
-  const Array second = select(has_second, far, 0.0);
-  return {put(rows.below, choose(low, low.number(0), second), 1, next),
+  const auto second = [&](const Array& value) { return select(has_second, value, low); };
+  return {put(rows.below, choose(low, second(low.number(0)), second(far)), 1, next),
           put(put(rows.middle, choose(here, here, low), 1, i),
               choose(other, other - factor * up, up - factor * other), 1, next),
           put(put(rows.above, choose(up, up, other), 1, i),

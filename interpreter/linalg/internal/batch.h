@@ -17,25 +17,22 @@ void write_matrix(const Matrix<T>& matrix, int64_t at, Literal& literal);
 // The product of all but the last `count` dimensions.
 int64_t batch_size(const Shape& shape, int64_t count);
 
-// The type of LAPACK's `info`, one a matrix.
-inline Shape info_shape() { return Shape::scalar(s32); }
-
-// Of operands without values (Literal::elided) it is a batch of no matrices, whose types are
-// checked all the same.
+// A call that check_lapack_call() lets pass. Results are zeros until they are written.
 class Batch {
  public:
-  explicit Batch(CustomCall& call) : call_(call) {}
+  // Operand 0 has `rank` dimensions behind those of the batch (2: a matrix, 1: a vector).
+  explicit Batch(CustomCall& call, int64_t rank = 2);
 
-  // Operand i has elements of `dtype` and `rank` trailing dimensions (2: a matrix, 1: a vector)
-  // that an Int holds; its dimensions before are those of operand 0.
-  Status check_operand(size_t i, DType dtype, int64_t rank);
-  // Result k (of a tuple of `count`, or, with count 1, the result itself) is an array of this
-  // element type and of these trailing dimensions, after the batch.
-  Status check_results(const std::vector<Shape>& trailing);
-
-  [[nodiscard]] int64_t size() const { return has_values() ? size_ : 0; }
+  [[nodiscard]] int64_t size() const { return size_; }
   [[nodiscard]] Int rows(size_t i) const;
   [[nodiscard]] Int columns(size_t i) const;  // of a vector: its length
+  // As an array of result k has them.
+  [[nodiscard]] int64_t result_rows(size_t k) const;
+  [[nodiscard]] int64_t result_columns(size_t k) const;
+  // Options, as JAX writes them: a character is a number, uplo = 76 : ui8.
+  [[nodiscard]] char letter(std::string_view name) const;
+  [[nodiscard]] Int integer(std::string_view name) const;
+  [[nodiscard]] bool boolean(std::string_view name) const;
 
   template <class T>
   [[nodiscard]] Matrix<T> matrix(size_t i, int64_t at) const {
@@ -55,18 +52,9 @@ class Batch {
 
   [[nodiscard]] Literal finish() &&;
 
-  // An entry of backend_config that is a character, as JAX writes it: a number, uplo = 76 : ui8.
-  // One of `allowed`.
-  StatusOr<char> character(std::string_view name, std::string_view allowed) const;
-
-  [[nodiscard]] CustomCall& call() const { return call_; }
-
  private:
-  [[nodiscard]] bool has_values() const { return call_.size() == 0 || !call_[0].is_elided(); }
-
   CustomCall& call_;
-  int64_t size_ = 0;
-  std::vector<int64_t> dimensions_;  // of the batch
+  int64_t size_;
   std::vector<Literal> results_;
 };
 

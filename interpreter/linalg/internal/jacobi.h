@@ -1,14 +1,10 @@
 // Eigenvalues of Hermitian matrices by Jacobi's rotations, as XLA writes out its call Eigh.
 #pragma once
 
+#include "heddle/hlo/lapack.h"
 #include "heddle/interpreter/linalg/internal/matrix.h"
 
 namespace heddle::interpreter::linalg {
-
-struct JacobiOptions {
-  int64_t most_sweeps = 0;
-  float tolerance = 0;  // of the norm off the diagonal, in parts of the matrix's own
-};
 
 // a = V diag(w) V^H, in the order in which the rotations leave the values.
 template <class T>
@@ -23,6 +19,6 @@ struct JacobiEigen {
 //          multiprocessor arrays, SIAM J. Sci. Stat. Comput. 6 (1985)
 template <class T>
 std::vector<JacobiEigen<T>> jacobi_eigen(const std::vector<Matrix<T>>& batch,
-                                         const JacobiOptions& options);
+                                         const hlo::EighOptions& options);
 
 }  // namespace heddle::interpreter::linalg
