@@ -156,6 +156,14 @@ DiskCache::Size prune_files(const Handle& folder, int64_t most_bytes, int64_t& l
   return removed;
 }
 
+// By the fine clock: the file system's own goes on some milliseconds at a time.
+void mark_used_now(const Handle& file) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const timespec times[] = {now, now};
+  futimens(file.number(), times);
+}
+
 // All of the file; nothing where it is none of ours.
 struct Contents {
   std::string bytes;
@@ -184,7 +192,7 @@ Contents read_file(const Handle& folder, const std::string& name, int64_t most_b
     if (got <= 0) return {.problem = "cut off"};
     at += static_cast<size_t>(got);
   }
-  if (marks_use) futimens(file.number(), nullptr);
+  if (marks_use) mark_used_now(file);
   return contents;
 }
 
@@ -249,6 +257,7 @@ void DiskCache::store(std::string_view key, std::string_view about, std::string_
       unlinkat(folder->number(), unfinished.c_str(), 0);
       return;
     }
+    mark_used_now(file);
   }
   if (renameat(folder->number(), unfinished.c_str(), folder->number(), name.c_str()) != 0) {
     unlinkat(folder->number(), unfinished.c_str(), 0);

@@ -270,7 +270,7 @@ TEST_F(DiskCacheTest, NoChangedFileGivesAWrongPayload) {
         must_miss = other != key;
         break;
       }
-      case 3: bytes[14] = '2'; break;  // another version
+      case 3: bytes[14] = '1'; break;  // another version
       case 4:
         bytes.resize(below(1000));
         for (char& byte : bytes) byte = static_cast<char>(random());

@@ -216,22 +216,21 @@ StatusOr<Literal> sytrd(CustomCall& call) {
 }
 
 constexpr LapackRoutine kRoutines[] = {
-    {"ProductOfElementaryHouseholderReflectors", orgqr<float>, orgqr<double>, orgqr<SingleComplex>,
-     orgqr<Complex>},
-    {"Qr", geqrf<float>, geqrf<double>, geqrf<SingleComplex>, geqrf<Complex>},
-    {"gehrd", gehrd<float>, gehrd<double>, gehrd<SingleComplex>, gehrd<Complex>},
-    {"geqp3", geqp3<float>, geqp3<double>, geqp3<SingleComplex>, geqp3<Complex>},
-    {"geqrf", geqrf<float>, geqrf<double>, geqrf<SingleComplex>, geqrf<Complex>},
+    in_double("ProductOfElementaryHouseholderReflectors", orgqr<double>, orgqr<Complex>),
+    in_double("Qr", geqrf<double>, geqrf<Complex>),
+    in_double("gehrd", gehrd<double>, gehrd<Complex>),
+    in_double("geqp3", geqp3<double>, geqp3<Complex>),
+    in_double("geqrf", geqrf<double>, geqrf<Complex>),
     {"getrf", getrf<float>, getrf<double>, getrf<SingleComplex>, getrf<Complex>},
     {"gtsv", gtsv<float>, gtsv<double>, gtsv<SingleComplex>, gtsv<Complex>},
-    {"hetrd", nullptr, nullptr, sytrd<SingleComplex>, sytrd<Complex>},
-    {"orgqr", orgqr<float>, orgqr<double>},
-    {"ormqr", ormqr<float>, ormqr<double>},
+    in_double("hetrd", nullptr, sytrd<Complex>),
+    in_double("orgqr", orgqr<double>, nullptr),
+    in_double("ormqr", ormqr<double>, nullptr),
     {"potrf", potrf<float>, potrf<double>, potrf<Complex>, potrf<Complex>},
-    {"sytrd", sytrd<float>, sytrd<double>},
+    in_double("sytrd", sytrd<double>, nullptr),
     {"trsm", trsm<float>, trsm<double>, trsm<SingleComplex>, trsm<Complex>},
-    {"ungqr", nullptr, nullptr, orgqr<SingleComplex>, orgqr<Complex>},
-    {"unmqr", nullptr, nullptr, ormqr<SingleComplex>, ormqr<Complex>},
+    in_double("ungqr", nullptr, orgqr<Complex>),
+    in_double("unmqr", nullptr, ormqr<Complex>),
 };
 
 }  // namespace

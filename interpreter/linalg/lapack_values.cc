@@ -292,6 +292,8 @@ StatusOr<Literal> gees(CustomCall& call) {
   return std::move(batch).finish();
 }
 
+// In LAPACK's own types: after how many steps an iteration ends, and with it the signs of vectors,
+// follows from the precision.
 constexpr LapackRoutine kRoutines[] = {
     {"gees", gees<float>, gees<double>, gees<SingleComplex>, gees<Complex>},
     {"geev", geev<float>, geev<double>, geev<SingleComplex>, geev<Complex>},

@@ -17,6 +17,12 @@ struct LapackRoutine {
   std::string_view name;
   LapackFunction s = nullptr, d = nullptr, c = nullptr, z = nullptr;
 };
+// A routine that computes f32 in f64, and c64 in c128, and rounds once: an f32 result is nearer to
+// the true one than LAPACK's own.
+constexpr LapackRoutine in_double(std::string_view name, LapackFunction real,
+                                  LapackFunction complex) {
+  return {name, real, real, complex, complex};
+}
 
 // Factors and solutions (lapack_factors.cc), eigenvalues and singular values (lapack_values.cc),
 // calls beside LAPACK's (xla_calls.cc). The calls are right: check_lapack_call() has passed them.
