@@ -59,16 +59,22 @@ struct LionState {
 };
 
 struct SgdOptions {
+  template <Tree P>
+  using State = SgdState<P>;
   static constexpr const char* kName = "optim::sgd";
   Rate learning_rate;
 };
 struct MomentumOptions {
+  template <Tree P>
+  using State = MomentumState<P>;
   static constexpr const char* kName = "optim::momentum";
   Rate learning_rate;
   double decay = 0.9;
   bool nesterov = false;
 };
 struct AdamOptions {
+  template <Tree P>
+  using State = AdamState<P>;
   static constexpr const char* kName = "optim::adam";
   Rate learning_rate;
   double b1 = 0.9, b2 = 0.999;
@@ -77,6 +83,8 @@ struct AdamOptions {
   double weight_decay = 0;  // times the learning rate (Loshchilov and Hutter 2017): adamw's
 };
 struct LionOptions {
+  template <Tree P>
+  using State = LionState<P>;
   static constexpr const char* kName = "optim::lion";
   Rate learning_rate;
   double b1 = 0.9, b2 = 0.99;
@@ -146,8 +154,11 @@ void for_each_moment(State& state, const Visit& visit) {
   std::apply(each, fields_of<std::remove_const_t<State>>());
 }
 
-template <class Options, template <Tree> class State>
+template <class Options>
 struct Optimizer {
+  template <Tree P>
+  using State = typename Options::template State<P>;
+
   Options options;
 
   template <Tree P>
@@ -182,13 +193,13 @@ struct Optimizer {
 namespace heddle::optim {
 
 // p - rate g.
-using Sgd = optim_internal::Optimizer<SgdOptions, SgdState>;
+using Sgd = optim_internal::Optimizer<SgdOptions>;
 // v = decay v + g; p - rate v, or p - rate (g + decay v) where `nesterov`.
-using Momentum = optim_internal::Optimizer<MomentumOptions, MomentumState>;
+using Momentum = optim_internal::Optimizer<MomentumOptions>;
 // Kingma and Ba 2014, algorithm 1; with weight decay Loshchilov and Hutter 2017, algorithm 2.
-using Adam = optim_internal::Optimizer<AdamOptions, AdamState>;
+using Adam = optim_internal::Optimizer<AdamOptions>;
 // p - rate (sign(b1 m + (1 - b1) g) + weight_decay p); m = b2 m + (1 - b2) g. Chen et al. 2023.
-using Lion = optim_internal::Optimizer<LionOptions, LionState>;
+using Lion = optim_internal::Optimizer<LionOptions>;
 
 inline Sgd sgd(SgdOptions options) { return {std::move(options)}; }
 inline Momentum momentum(MomentumOptions options) { return {std::move(options)}; }
