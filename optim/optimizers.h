@@ -149,10 +149,11 @@ void for_each_moment(State& state, const Visit& visit) {
 template <class Options, template <Tree> class State>
 struct Optimizer {
   Options options;
+  const char* name = Options::kName;  // of the function that made it, for errors
 
   template <Tree P>
   [[nodiscard]] State<P> init(const P& params, SourceLocation at = SourceLocation::here()) const {
-    const PublicCall call(Options::kName, at);
+    const PublicCall call(name, at);
     State<P> state{first_step()};
     for_each_moment(state, [&](std::string_view, P& moment) { moment = zeros_like_tree(params); });
     return state;
@@ -161,7 +162,7 @@ struct Optimizer {
   [[nodiscard]] std::pair<P, State<P>> update(const P& grads, const State<P>& state,
                                               const P& params,
                                               SourceLocation at = SourceLocation::here()) const {
-    const PublicCall call(Options::kName, at);
+    const PublicCall call(name, at);
     Update update = update_of(params);
     std::vector<Leaves> moments;
     for_each_moment(state, [&](std::string_view name, const P& moment) {
@@ -201,7 +202,7 @@ struct AdamWOptions {
   double weight_decay = 1e-4;
 };
 inline Adam adamw(const AdamWOptions& o) {
-  return {{o.learning_rate, o.b1, o.b2, o.eps, o.eps_root, o.weight_decay}};
+  return {{o.learning_rate, o.b1, o.b2, o.eps, o.eps_root, o.weight_decay}, "optim::adamw"};
 }
 inline Lion lion(LionOptions options) { return {std::move(options)}; }
 
