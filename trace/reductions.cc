@@ -140,10 +140,6 @@ Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool ke
   });
 }
 
-}  // namespace
-
-namespace {
-
 // As numpy has it: small integers would soon go around, and pred is counted.
 Tensor widened(const Operand& x) {
   const Tensor t = as_tensor(x);
