@@ -21,6 +21,7 @@ enum Trait : uint32_t {
   // the result type cannot be had from the operands alone: text and builders must give it
   kDeclared = 8,
   kSideEffect = 16,  // must run even where the result is unused
+  kMoves = 32,       // it computes nothing: it says where elements come from
 };
 
 inline constexpr int kVariadic = -1;
