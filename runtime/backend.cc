@@ -8,7 +8,7 @@
 #include "heddle/base/span.h"
 #include "heddle/base/strings.h"
 #include "heddle/hlo/verify.h"
-#include "heddle/runtime/internal/admission.h"
+#include "heddle/runtime/internal/launch_room.h"
 #include "heddle/transform/expand_checks.h"
 
 namespace heddle::runtime {
