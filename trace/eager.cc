@@ -1,4 +1,4 @@
-#include "heddle/trace/eager.h"
+#include "heddle/trace/internal/eager.h"
 
 #include <cmath>
 #include <cstring>

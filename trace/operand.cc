@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "heddle/hlo/literal.h"
-#include "heddle/trace/eager.h"
+#include "heddle/trace/internal/eager.h"
 #include "heddle/trace/known_program.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/on_device_of.h"
