@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "heddle/base/hash.h"
+#include "heddle/base/sole_owner.h"
 
 namespace heddle::base {
 
@@ -19,7 +20,7 @@ class Box {
 
   [[nodiscard]] bool has_value() const { return value_ != nullptr; }
   [[nodiscard]] const T& get() const {
-    static const T kEmpty{};
+    static const T& kEmpty = *new const T{};  // never destroyed: boxes live to the end of a process
     return value_ ? *value_ : kEmpty;
   }
   const T* operator->() const { return &get(); }
@@ -29,7 +30,7 @@ class Box {
   T& mutate() {
     if (!value_) {
       value_ = std::make_shared<T>();
-    } else if (value_.use_count() != 1) {
+    } else if (!is_sole_owner(value_)) {
       value_ = std::make_shared<T>(*value_);
     }
     return *value_;

@@ -17,6 +17,11 @@ class Few {
  public:
   using value_type = T;
 
+  Few() = default;
+  Few(const Few&) = default;  // and no move: it would leave a size without its elements
+  Few& operator=(const Few&) = default;
+  ~Few() = default;
+
   void push_back(const T& value) {
     if (size_ < N) {
       new (few_ + size_ * sizeof(T)) T(value);

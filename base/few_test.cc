@@ -35,5 +35,13 @@ TEST(Few, BeginsAnewWhenItIsCleared) {
   EXPECT_THAT(list, ElementsAre(8, 9, 10));
 }
 
+TEST(Few, StaysWholeWhenItIsMovedFrom) {
+  Few<int, 2> list;
+  for (int i = 0; i < 3; ++i) list.push_back(i);
+  const Few<int, 2> moved = std::move(list);
+  EXPECT_THAT(moved, ElementsAre(0, 1, 2));
+  EXPECT_THAT(list, ElementsAre(0, 1, 2));  // NOLINT(bugprone-use-after-move)
+}
+
 }  // namespace
 }  // namespace heddle::base

@@ -77,6 +77,7 @@ class LazyHash {
 // hash_value(hasher, x) for numbers, enums, text, vectors and structs with kFields.
 template <class T>
 requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void hash_value(Hasher& hasher, T value) {
+  static_assert(sizeof value <= sizeof(uint64_t), "hash a long double as a double");
   uint64_t word = 0;
   std::memcpy(&word, &value, sizeof value);
   hasher.add_word(word);

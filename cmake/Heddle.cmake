@@ -318,7 +318,7 @@ endfunction()
 
 # Which Heddle this is, for the disk cache: what was compiled by another is not found.
 function(heddle_build_digest)
-  set(folders base hlo transform runtime cpu)
+  set(folders base hlo transform runtime interpreter cpu)
   set(all)
   foreach(folder ${folders})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc ${PROJECT_SOURCE_DIR}/${folder}/*.h

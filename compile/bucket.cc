@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "heddle/base/strings.h"
-#include "heddle/hlo/tiles.h"
+#include "heddle/hlo/sharding_tiles.h"
 #include "heddle/runtime/rows.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/node.h"

@@ -5,7 +5,7 @@
 
 #include "heddle/compile/internal/matching.h"
 #include "heddle/hlo/module.h"
-#include "heddle/hlo/tiles.h"
+#include "heddle/hlo/sharding_tiles.h"
 #include "heddle/trace/node.h"
 
 namespace heddle::compile_internal {

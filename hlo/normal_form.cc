@@ -1,4 +1,4 @@
-#include "heddle/hlo/normal_form.h"
+#include "heddle/hlo/internal/normal_form.h"
 
 #include <algorithm>
 #include <numeric>

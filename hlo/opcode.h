@@ -18,9 +18,10 @@ enum Trait : uint32_t {
   kElementwise = 1,  // element i of the result depends on element i of the operands alone
   kCommutative = 2,  // operands 0 and 1 may be swapped
   kLinear = 4,       // linear in every operand
-  // the result type cannot be had from the operands alone: text and builders must give it
+  // the operands alone do not tell the result type: text and builders must give it
   kDeclared = 8,
   kSideEffect = 16,  // must run even where the result is unused
+  kMoves = 32,       // it computes nothing: it says where elements come from
 };
 
 inline constexpr int kVariadic = -1;

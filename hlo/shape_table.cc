@@ -57,6 +57,26 @@ uint64_t mix(uint64_t hash, uint64_t word) {
   return hash ^ (hash >> 32);
 }
 
+uint64_t mix_list(uint64_t hash, const std::vector<int64_t>& list) {
+  hash = mix(hash, list.size());
+  for (int64_t value : list) hash = mix(hash, static_cast<uint64_t>(value));
+  return hash;
+}
+
+// Of all that tells layouts apart: a large module has many that differ in their tiles alone.
+uint64_t mix_layout(uint64_t hash, const Layout& layout) {
+  hash = mix_list(hash, layout.minor_to_major);
+  hash = mix_list(hash, layout.dim_level_types);
+  for (const std::vector<int64_t>& tile : layout.tiles) hash = mix_list(hash, tile);
+  for (const Layout::SplitConfig& split : layout.split_configs)
+    hash = mix_list(mix(hash, static_cast<uint64_t>(split.dimension)), split.split_indices);
+  hash = mix_list(hash, {layout.tail_padding_alignment, static_cast<int64_t>(layout.index_type),
+                         static_cast<int64_t>(layout.pointer_type), layout.element_size_in_bits,
+                         layout.memory_space, layout.metadata_prefix_bytes});
+  const std::hash<std::string> hash_text;
+  return mix(mix(hash, hash_text(layout.physical_shape)), hash_text(layout.unknown_proto));
+}
+
 int64_t wrapping_product(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
@@ -67,11 +87,7 @@ uint64_t ShapeTable::hash_of(const Shape::Parts& parts) {
   uint64_t hash = mix(static_cast<uint64_t>(parts.dtype), parts.dynamic);
   for (int64_t size : parts.dimensions) hash = mix(hash, static_cast<uint64_t>(size));
   for (const Shape& element : parts.elements) hash = mix(hash, element.record().table_hash);
-  if (parts.layout != nullptr) {
-    for (int64_t d : parts.layout->minor_to_major) hash = mix(hash, static_cast<uint64_t>(d));
-    hash = mix(hash, static_cast<uint64_t>(parts.layout->memory_space));
-  }
-  return hash;
+  return parts.layout == nullptr ? hash : mix_layout(hash, *parts.layout);
 }
 
 // Never destroyed: shapes are dropped to the very end of a process.

@@ -7,7 +7,7 @@
 #include "heddle/base/memory.h"
 #include "heddle/base/span.h"
 #include "heddle/base/strings.h"
-#include "heddle/hlo/tiles.h"
+#include "heddle/hlo/sharding_tiles.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/interpreter/evaluate_together.h"
 #include "heddle/runtime/throttle.h"

@@ -28,7 +28,7 @@ Status located(const Status& status, const Instruction& instruction) {
   return with_location(status, base::cat(metadata.source_file, ":", metadata.source_line));
 }
 
-// Has a value that differs from device to device, or is had from several.
+// Its value differs from device to device, or comes from several.
 bool joins_devices(const Instruction& instruction) {
   return instruction.attrs.holds<CollectiveAttrs>() ||
          instruction.attrs.holds<CollectivePermuteAttrs>() ||

@@ -88,7 +88,7 @@ struct ScalarOp {
   static constexpr size_t kMaxOperands = 3;
   using Apply = void (*)(const ScalarOp& op, std::span<const std::byte* const> operands,
                          std::byte* result);
-  // null: had by the evaluation rule alone. The result overlaps no operand
+  // null: only the evaluation rule computes it. The result overlaps no operand
   Apply apply = nullptr;
   const void* function = nullptr;  // what apply() applies, where it serves several ops
   DType from = DType::kInvalid;    // element type of operand 0

@@ -214,8 +214,7 @@ StatusOr<Literal> EvaluationRun::apply_at_sizes(const Step& step, EvalArgs& in) 
   return fitted(std::move(result), step.instruction->shape);
 }
 
-// Runs of lifted computations are kept like frames. Null where the value is not had by elementwise
-// ops.
+// Runs of lifted computations are kept like frames. Null where elementwise ops do not suffice.
 EvaluationRun* EvaluationRun::lifted(const EvaluationPlan::LiftKey& key) {
   auto [found, is_new] = lifted_.try_emplace(key);
   if (is_new) {

@@ -250,7 +250,7 @@ class Sizer {
       return base::unimplemented(
           "reshape: x is ", declared(0), " at the sizes {", base::join(sizes_of(0), ","),
           "}, the result ", out_.shape,
-          "; its dynamic dimensions must each be had from dimensions of their own");
+          "; its dynamic dimensions must each follow from dimensions of their own");
     }
     sizes[open[0]] = count / others;
     return {};

@@ -253,7 +253,7 @@ TEST(Sizes, ThatDoNotFitAreErrors) {
     ENTRY main { x = f32[6] parameter(0) n = s32[] constant(5) d = f32[<=6] set-dimension-size(x, n), dimensions={0} ROOT r = f32[<=2,<=3] reshape(d) })",
                      {floats({1, 2, 3, 4, 5, 6})}),
             "reshape: x is f32[<=6] at the sizes {5}, the result f32[<=2,<=3]; its dynamic "
-            "dimensions must each be had from dimensions of their own");
+            "dimensions must each follow from dimensions of their own");
 }
 
 }  // namespace

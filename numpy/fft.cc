@@ -46,7 +46,7 @@ Expr prepared(const Plan& plan, const Operand& operand) {
 int64_t half(int64_t n) { return n / 2 + 1; }
 
 // x with axes of the plan's lengths: cut off, or with zeros at the end.
-Expr fitted(const Plan& plan, const Expr& x) {
+Expr at_lengths(const Plan& plan, const Expr& x) {
   std::vector<Padding> padding(static_cast<size_t>(x.tensor().rank()));
   bool fits = true;
   for (size_t i = 0; i < plan.axes.size(); ++i) {
@@ -138,7 +138,7 @@ Tensor run(const Plan& plan, const Operand& operand) {
                            "; transforms need lengths of 1 or more, give n");
   }
   return one_program(plan.op, [&] {
-    Expr out = in_groups(plan, fitted(plan, x));
+    Expr out = in_groups(plan, at_lengths(plan, x));
     double factor = factor_of(plan);
     return (factor == 1 ? out : out * factor).tensor();
   });

@@ -135,6 +135,11 @@ TEST(Optim, GradientsThatAreNotLikeTheParametersAreErrors) {
       }),
       ContainsRegex("^optim::adam: gradients.b is f64\\[2\\]; the parameter is f64\\[2,2\\] "
                     "\\[optim_test.cc:[0-9]+\\]$"));
+  const auto adamw = optim::adamw({.learning_rate = 0.1});
+  EXPECT_THAT(error_of([&] {
+                (void)adamw.update({p.w, zeros({2}, f64)}, adamw.init(p), p);
+              }),
+              StartsWith("optim::adamw: gradients.b is f64[2]"));
   using Leaves = std::vector<Tensor>;
   const Leaves one{p.w}, two{p.w, p.w};
   EXPECT_THAT(error_of([&] { (void)adam.update(two, adam.init(one), one); }),

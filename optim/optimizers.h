@@ -160,10 +160,11 @@ struct Optimizer {
   using State = typename Options::template State<P>;
 
   Options options;
+  const char* name = Options::kName;  // of the function that made it, for errors
 
   template <Tree P>
   [[nodiscard]] State<P> init(const P& params, SourceLocation at = SourceLocation::here()) const {
-    const PublicCall call(Options::kName, at);
+    const PublicCall call(name, at);
     State<P> state{first_step()};
     for_each_moment(state, [&](std::string_view, P& moment) { moment = zeros_like_tree(params); });
     return state;
@@ -172,7 +173,7 @@ struct Optimizer {
   [[nodiscard]] std::pair<P, State<P>> update(const P& grads, const State<P>& state,
                                               const P& params,
                                               SourceLocation at = SourceLocation::here()) const {
-    const PublicCall call(Options::kName, at);
+    const PublicCall call(name, at);
     Update update = update_of(params);
     std::vector<Leaves> moments;
     for_each_moment(state, [&](std::string_view name, const P& moment) {
@@ -212,7 +213,7 @@ struct AdamWOptions {
   double weight_decay = 1e-4;
 };
 inline Adam adamw(const AdamWOptions& o) {
-  return {{o.learning_rate, o.b1, o.b2, o.eps, o.eps_root, o.weight_decay}};
+  return {{o.learning_rate, o.b1, o.b2, o.eps, o.eps_root, o.weight_decay}, "optim::adamw"};
 }
 inline Lion lion(LionOptions options) { return {std::move(options)}; }
 

@@ -152,7 +152,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
       const hlo::Module& module, const runtime::CompileOptions& options,
       const runtime::DeviceGrid& grid) override {
     HEDDLE_RETURN_IF_ERROR(hlo::verify(module));
-    HEDDLE_ASSIGN_OR_RETURN(const hlo::Module own, fitted(module, *record_));
+    HEDDLE_ASSIGN_OR_RETURN(const hlo::Module own, fit_to_plugin(module, *record_));
     HEDDLE_ASSIGN_OR_RETURN(const runtime::EntryShardings shardings,
                             runtime::entry_shardings(module));
     HEDDLE_ASSIGN_OR_RETURN(runtime::TileShapes tiles,
@@ -238,7 +238,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
   static StatusOr<hlo::Module> prepared_for(const Client& client, const DevicePlugin& record,
                                             const hlo::Module& module,
                                             const std::vector<int>& donated) {
-    HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, fitted(module, record));
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, fit_to_plugin(module, record));
     HEDDLE_ASSIGN_OR_RETURN(
         out, prepare(std::move(out), client.api()->minor(), donated, expansions_of(record)));
     HEDDLE_RETURN_IF_ERROR(check_written(out, record));
@@ -248,7 +248,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
 
   // What a program of several devices is compiled from.
   struct SpmdSource {
-    const hlo::Module& module;  // fitted
+    const hlo::Module& module;  // as fit_to_plugin() gives it
     const runtime::EntryShardings& shardings;
     const runtime::DeviceGrid& grid;
     const std::vector<int>& ids;  // of the devices, the plugin's

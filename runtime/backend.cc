@@ -8,8 +8,7 @@
 #include "heddle/base/span.h"
 #include "heddle/base/strings.h"
 #include "heddle/hlo/verify.h"
-#include "heddle/runtime/internal/admission.h"
-#include "heddle/runtime/mesh.h"
+#include "heddle/runtime/internal/launch_room.h"
 #include "heddle/transform/expand_checks.h"
 
 namespace heddle::runtime {
@@ -102,10 +101,6 @@ void Buffer::forget_bytes() {
 }
 
 Status wait(Buffer& buffer) { return buffer.await(); }
-
-void synchronize(Device& device) {
-  for (Device* part : devices_of(device)) part->throttle().drain();
-}
 
 Status deleted_error(std::string_view op, const Shape& shape) {
   return base::failed_precondition(

@@ -153,7 +153,8 @@ class Buffer {
 [[nodiscard]] Status wait(Buffer& buffer);
 
 // Waits until every run and upload that was started on the device before this call is done, and for
-// nothing that others start meanwhile. What failed tells so by its own buffers.
+// nothing that others start meanwhile. What failed tells so by its own buffers. In mesh.cc, which
+// knows the devices of a mesh.
 void synchronize(Device& device);
 
 // The error of reading a buffer that is gone: FailedPrecondition that names its type and the

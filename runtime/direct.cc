@@ -91,10 +91,6 @@ BufferPtr result(Device& device, const Shape& shape, const Write& write) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // The kernel of op(x, y), and the operand of the result's shape.
 struct Choice {
   DirectKernel kernel = nullptr;  // null: none

@@ -1,6 +1,6 @@
 // Direct kernels: one elementwise operation on small arrays, without a program. Where nothing is
 // traced an add of four floats is a call of a function, and no compiler is asked for it. Private to
-// Heddle; trace/eager.h is what ops use.
+// Heddle; trace/internal/eager.h is what ops use.
 //
 // A backend whose buffers lie in host memory, and whose runs are done when they return, may give
 // its devices a table of them (HostBackend::use_direct_kernels). A kernel's results are those of

@@ -204,9 +204,9 @@ class HostExecutable final : public Executable {
       into[i] = result_buffer(i, slots[i]);
     }
     // In a pointer, since the queue's functions are copyable.
-    auto held = std::make_shared<Throttle::Ticket>(std::move(ticket));
+    auto shared_ticket = std::make_shared<Throttle::Ticket>(std::move(ticket));
     queue_->submit([program = program_, arguments = std::move(arguments), slots = std::move(slots),
-                    held = std::move(held), stop]() mutable {
+                    shared_ticket = std::move(shared_ticket), stop]() mutable {
       StatusOr<std::vector<Literal>> values = values_of(arguments);
       arguments.clear();  // what was donated is the run's alone from here
       fill(slots, values.ok() ? program->run(*std::move(values), stop)

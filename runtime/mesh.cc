@@ -112,6 +112,10 @@ std::vector<Device*> devices_of(Device& device) {
   return mesh == nullptr ? std::vector<Device*>{&device} : mesh->parts();
 }
 
+void synchronize(Device& device) {
+  for (Device* part : devices_of(device)) part->throttle().drain();
+}
+
 ShardedBuffer::ShardedBuffer(Device& mesh, Shape shape, hlo::Sharding sharding, hlo::Tiles tiles,
                              std::vector<BufferPtr> parts)
     : Buffer(mesh, std::move(shape), /*held_bytes=*/0),

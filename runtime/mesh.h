@@ -18,7 +18,7 @@
 #include "heddle/base/status.h"
 #include "heddle/hlo/literal.h"
 #include "heddle/hlo/sharding.h"
-#include "heddle/hlo/tiles.h"
+#include "heddle/hlo/sharding_tiles.h"
 #include "heddle/runtime/backend.h"
 #include "heddle/runtime/upload_options.h"
 

@@ -7,8 +7,8 @@
 #include "heddle/base/memory.h"
 #include "heddle/base/span.h"
 #include "heddle/hlo/debug_calls.h"
-#include "heddle/hlo/tiles.h"
-#include "heddle/runtime/internal/admission.h"
+#include "heddle/hlo/sharding_tiles.h"
+#include "heddle/runtime/internal/launch_room.h"
 #include "heddle/runtime/internal/mesh_executable.h"
 
 namespace heddle::runtime {

@@ -5,7 +5,7 @@
 #include "heddle/base/counters.h"
 #include "heddle/base/memory.h"
 #include "heddle/base/span.h"
-#include "heddle/runtime/internal/admission.h"
+#include "heddle/runtime/internal/launch_room.h"
 #include "heddle/runtime/internal/mesh_transfer.h"
 #include "heddle/runtime/internal/strided.h"
 #include "heddle/runtime/transfer_guard.h"

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "heddle/scan/trace_body.h"
+#include "heddle/scan/internal/trace_body.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "absl/container/inlined_vector.h"
-#include "heddle/scan/trace_body.h"
+#include "heddle/scan/internal/trace_body.h"
 #include "heddle/scan/until.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/public_call.h"

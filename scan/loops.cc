@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "heddle/scan/trace_body.h"
+#include "heddle/scan/internal/trace_body.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"

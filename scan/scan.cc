@@ -6,9 +6,9 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/hlo/literal.h"
+#include "heddle/scan/internal/trace_body.h"
 #include "heddle/scan/progress.h"
 #include "heddle/scan/ready_scans.h"
-#include "heddle/scan/trace_body.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/run_module.h"

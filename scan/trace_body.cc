@@ -1,4 +1,4 @@
-#include "heddle/scan/trace_body.h"
+#include "heddle/scan/internal/trace_body.h"
 
 #include <algorithm>
 #include <optional>

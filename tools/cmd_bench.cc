@@ -8,7 +8,7 @@
 #include "heddle/tools/bench/bench.h"
 #include "heddle/tools/command.h"
 #include "heddle/tools/interrupt.h"
-#include "heddle/tools/numbers.h"
+#include "heddle/tools/number_options.h"
 
 namespace heddle::tools {
 namespace {

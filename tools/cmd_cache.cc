@@ -6,7 +6,7 @@
 #include "CLI/CLI.hpp"
 #include "heddle/runtime/disk_cache.h"
 #include "heddle/tools/command.h"
-#include "heddle/tools/numbers.h"
+#include "heddle/tools/number_options.h"
 
 namespace heddle::tools {
 namespace {

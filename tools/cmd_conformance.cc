@@ -16,7 +16,7 @@
 #include "heddle/tools/conformance/backend.h"
 #include "heddle/tools/conformance/known.h"
 #include "heddle/tools/conformance/run.h"
-#include "heddle/tools/numbers.h"
+#include "heddle/tools/number_options.h"
 #include "heddle/tools/program.h"
 
 namespace heddle::tools {

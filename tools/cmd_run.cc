@@ -16,7 +16,7 @@
 #include "heddle/runtime/transfer.h"
 #include "heddle/tools/command.h"
 #include "heddle/tools/interrupt.h"
-#include "heddle/tools/numbers.h"
+#include "heddle/tools/number_options.h"
 #include "heddle/tools/program.h"
 
 namespace heddle::tools {

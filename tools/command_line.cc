@@ -7,7 +7,7 @@
 #include "heddle/cpu/backend.h"  // makes cpu known
 #include "heddle/pjrt/plugin.h"  // makes pjrt:NAME known
 #include "heddle/tools/command.h"
-#include "heddle/tools/numbers.h"
+#include "heddle/tools/number_options.h"
 
 namespace heddle::tools {
 

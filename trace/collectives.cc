@@ -10,10 +10,10 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
+#include "heddle/trace/internal/scalar_fragment.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/rows.h"
-#include "heddle/trace/scalar_fragment.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/surroundings.h"
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/trace/internal/window_geometry.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/window_geometry.h"
 #include "heddle/trace/windows.h"
 
 namespace heddle {

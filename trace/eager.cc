@@ -1,12 +1,12 @@
-#include "heddle/trace/eager.h"
+#include "heddle/trace/internal/eager.h"
 
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <optional>
 #include <span>
 
 #include "heddle/base/pool.h"
+#include "heddle/base/sole_owner.h"
 #include "heddle/runtime/direct.h"
 #include "heddle/trace/known_program.h"
 #include "heddle/trace/node.h"
@@ -25,16 +25,11 @@ runtime::Buffer* concrete_buffer(const Operand& operand) {
 Node* own_node(const Operand& operand) {
   if (!operand.is_dying()) return nullptr;
   const std::shared_ptr<const Node>& shared = operand.tensor().node();
-  if (shared == nullptr || shared.use_count() != 1) return nullptr;
-#ifdef __SANITIZE_THREAD__
-  const auto fence = shared;  // as in Literal::is_unique()
-#else
-  std::atomic_thread_fence(std::memory_order_acquire);
-#endif
+  if (!base::is_sole_owner(shared)) return nullptr;
   auto& node = const_cast<Node&>(*shared);  // each is made as one that may change
   const bool is_plain =
       node.scope == nullptr && node.number == nullptr && !node.has_remark && !node.sharding;
-  return is_plain && node.buffer.use_count() == 1 ? &node : nullptr;
+  return is_plain && base::is_sole_owner(node.buffer) ? &node : nullptr;
 }
 
 void drop_if_dying(const Operand& x) {

@@ -208,16 +208,16 @@ class Einsum {
   // Letters that nothing else wants.
   Labelled sum_lone_letters(Labelled term, const std::string& wanted) const {
     std::vector<int64_t> gone;
-    std::string kept;
+    std::string letters;
     for (size_t i = 0; i < term.letters.size(); ++i) {
       char c = term.letters[i];
       if (wanted.find(c) == std::string::npos)
         gone.push_back(static_cast<int64_t>(i));
       else
-        kept.push_back(c);
+        letters.push_back(c);
     }
     if (!gone.empty()) term.x = sum_of(term.x, gone);
-    term.letters = kept;
+    term.letters = letters;
     return term;
   }
 
@@ -228,12 +228,12 @@ class Einsum {
     for (size_t i = 0; i < a.letters.size(); ++i) {
       size_t j = b.letters.find(a.letters[i]);
       bool shared = j != std::string::npos;
-      bool kept = wanted.find(a.letters[i]) != std::string::npos;
+      bool is_batch = wanted.find(a.letters[i]) != std::string::npos;
       if (!shared) left.push_back(a.letters[i]);
       if (!shared) continue;
-      (kept ? axes.lhs_batch : axes.lhs_contracting).push_back(static_cast<int64_t>(i));
-      (kept ? axes.rhs_batch : axes.rhs_contracting).push_back(static_cast<int64_t>(j));
-      if (kept) batch.push_back(a.letters[i]);
+      (is_batch ? axes.lhs_batch : axes.lhs_contracting).push_back(static_cast<int64_t>(i));
+      (is_batch ? axes.rhs_batch : axes.rhs_contracting).push_back(static_cast<int64_t>(j));
+      if (is_batch) batch.push_back(a.letters[i]);
     }
     for (char c : b.letters) {
       if (a.letters.find(c) == std::string::npos) right.push_back(c);

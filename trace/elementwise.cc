@@ -3,7 +3,7 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
-#include "heddle/trace/eager.h"
+#include "heddle/trace/internal/eager.h"
 #include "heddle/trace/known_program.h"
 #include "heddle/trace/on_device_of.h"
 #include "heddle/trace/public_call.h"

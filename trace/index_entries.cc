@@ -1,13 +1,13 @@
-#include "heddle/trace/index_entries.h"
+#include "heddle/trace/internal/index_entries.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/creation.h"
-#include "heddle/trace/eager.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/internal/eager.h"
 #include "heddle/trace/positions.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"

@@ -7,13 +7,13 @@
 #include "heddle/trace/comparing.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/internal/scalar_fragment.h"
 #include "heddle/trace/known_program.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/positions.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/reductions.h"
-#include "heddle/trace/scalar_fragment.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle {

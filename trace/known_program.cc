@@ -11,7 +11,7 @@
 #include "heddle/runtime/direct.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
-#include "heddle/trace/eager.h"
+#include "heddle/trace/internal/eager.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"

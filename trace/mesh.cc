@@ -49,29 +49,29 @@ struct Walk {
 
 // Without sizes of 1, and with neighbours that stay neighbours as one.
 Walk shortest(const Walk& from) {
-  Walk kept;
+  Walk out;
   std::vector<int64_t> renumbered(from.sizes.size(), -1);
   for (size_t i = 0; i < from.sizes.size(); ++i) {
     if (from.sizes[i] == 1) continue;
-    renumbered[i] = static_cast<int64_t>(kept.sizes.size());
-    kept.sizes.push_back(from.sizes[i]);
+    renumbered[i] = static_cast<int64_t>(out.sizes.size());
+    out.sizes.push_back(from.sizes[i]);
   }
   for (int64_t axis : from.order) {
     if (renumbered[static_cast<size_t>(axis)] >= 0)
-      kept.order.push_back(renumbered[static_cast<size_t>(axis)]);
+      out.order.push_back(renumbered[static_cast<size_t>(axis)]);
   }
-  for (size_t i = 0; i + 1 < kept.order.size();) {
-    const int64_t first = kept.order[i];
-    if (kept.order[i + 1] != first + 1) {
+  for (size_t i = 0; i + 1 < out.order.size();) {
+    const int64_t first = out.order[i];
+    if (out.order[i + 1] != first + 1) {
       ++i;
       continue;
     }
-    kept.sizes[static_cast<size_t>(first)] *= kept.sizes[static_cast<size_t>(first) + 1];
-    kept.sizes.erase(kept.sizes.begin() + first + 1);
-    kept.order.erase(kept.order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    for (int64_t& axis : kept.order) axis -= axis > first ? 1 : 0;
+    out.sizes[static_cast<size_t>(first)] *= out.sizes[static_cast<size_t>(first) + 1];
+    out.sizes.erase(out.sizes.begin() + first + 1);
+    out.order.erase(out.order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    for (int64_t& axis : out.order) axis -= axis > first ? 1 : 0;
   }
-  return kept;
+  return out;
 }
 
 }  // namespace

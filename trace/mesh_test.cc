@@ -4,8 +4,8 @@
 
 #include "heddle/base/counters.h"
 #include "heddle/base/support_test.h"
+#include "heddle/hlo/sharding_tiles.h"
 #include "heddle/hlo/text.h"
-#include "heddle/hlo/tiles.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/trace/collectives.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "heddle/hlo/literal.h"
-#include "heddle/trace/eager.h"
+#include "heddle/trace/internal/eager.h"
 #include "heddle/trace/known_program.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/on_device_of.h"
@@ -42,17 +42,17 @@ bool in_range(DType dtype, bool negative, uint64_t size) {
 // has neither. Rounding to one mantissa bit or none loses a third at most.
 bool overflows(DType dtype, double value) {
   if (!std::isfinite(value) || std::abs(value) <= 1) return false;
-  const double held = Literal::scalar(dtype, value).to_double(0);
-  return !std::isfinite(held) || std::abs(held) < 0.6 * std::abs(value);
+  const double rounded = Literal::scalar(dtype, value).to_double(0);
+  return !std::isfinite(rounded) || std::abs(rounded) < 0.6 * std::abs(value);
 }
 
 // The difference of an integer and a double, exactly: neither conversion may round.
-bool is_exactly(double held, const Operand& number) {
+bool is_exactly(double value, const Operand& number) {
   if (const int64_t* i = std::get_if<int64_t>(&number.number()))
-    return std::abs(held) < 0x1p63 ? static_cast<int64_t>(held) == *i
-                                   : held == -0x1p63 && *i == INT64_MIN;
+    return std::abs(value) < 0x1p63 ? static_cast<int64_t>(value) == *i
+                                    : value == -0x1p63 && *i == INT64_MIN;
   const uint64_t* u = std::get_if<uint64_t>(&number.number());
-  return u == nullptr || (held < 0x1p64 && static_cast<uint64_t>(held) == *u);
+  return u == nullptr || (value < 0x1p64 && static_cast<uint64_t>(value) == *u);
 }
 
 bool float_holds(DType dtype, const Operand& number) {
@@ -271,7 +271,7 @@ Tensor broadcast_to(const Tensor& x, const base::Ints& dimensions, SourceLocatio
   const Shape& from = trace_internal::node_of(x).shape;
   if (from.dimensions() == dimensions) return x;
   Tensor squeezed = x;
-  std::vector<int64_t> kept;
+  std::vector<int64_t> sizes;
   std::vector<int64_t> mapped;
   if (static_cast<size_t>(from.rank()) > dimensions.size() ||
       common_dimensions(from, Shape(from.dtype(), dimensions)) != dimensions) {
@@ -288,14 +288,14 @@ Tensor broadcast_to(const Tensor& x, const base::Ints& dimensions, SourceLocatio
   size_t missing = dimensions.size() - static_cast<size_t>(from.rank());
   for (size_t i = 0; i < static_cast<size_t>(from.rank()); ++i) {
     if (from.dimensions()[i] != dimensions[i + missing]) continue;
-    kept.push_back(from.dimensions()[i]);
+    sizes.push_back(from.dimensions()[i]);
     mapped.push_back(static_cast<int64_t>(i + missing));
   }
-  if (kept.size() != static_cast<size_t>(from.rank())) {
+  if (sizes.size() != static_cast<size_t>(from.rank())) {
     squeezed = trace_internal::emit({.opcode = hlo::Opcode::kReshape,
                                      .operands = {x},
                                      .attrs = hlo::ReshapeAttrs{},
-                                     .declared = Shape(from.dtype(), kept)});
+                                     .declared = Shape(from.dtype(), sizes)});
   }
   return trace_internal::emit({.opcode = hlo::Opcode::kBroadcast,
                                .operands = {squeezed},

@@ -39,10 +39,6 @@ class Compiled {
   std::vector<std::pair<uint64_t, std::shared_ptr<runtime::Executable>>> by_device_;
 };
 
-}  // namespace
-
-namespace {
-
 // Traced values have no id.
 bool is_same(const Tensor& a, const Tensor& b) {
   return a.is_traced() ? a.node() == b.node() : a.id() == b.id();

@@ -11,11 +11,11 @@
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/extremes.h"
+#include "heddle/trace/internal/scalar_fragment.h"
 #include "heddle/trace/known_program.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/scalar_fragment.h"
 #include "heddle/trace/shaping.h"
 
 namespace heddle {
@@ -139,10 +139,6 @@ Tensor arg_extreme(std::string_view name, Operand operand, int64_t axis, bool ke
     return keep_dims ? restore_dims(out[1], x.shape(), {along}) : out[1];
   });
 }
-
-}  // namespace
-
-namespace {
 
 // As numpy has it: small integers would soon go around, and pred is counted.
 Tensor widened(const Operand& x) {

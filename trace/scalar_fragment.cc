@@ -1,4 +1,4 @@
-#include "heddle/trace/scalar_fragment.h"
+#include "heddle/trace/internal/scalar_fragment.h"
 
 #include <map>
 

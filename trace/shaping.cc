@@ -5,8 +5,8 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/eager.h"
 #include "heddle/trace/elementwise.h"
+#include "heddle/trace/internal/eager.h"
 #include "heddle/trace/known_program.h"
 #include "heddle/trace/on_device_of.h"
 #include "heddle/trace/public_call.h"

@@ -5,7 +5,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/dtypes.h"
 #include "heddle/trace/elementwise.h"
-#include "heddle/trace/index_entries.h"
+#include "heddle/trace/internal/index_entries.h"
 #include "heddle/trace/positions.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"

@@ -1,4 +1,4 @@
-#include "heddle/trace/window_geometry.h"
+#include "heddle/trace/internal/window_geometry.h"
 
 #include <algorithm>
 

@@ -6,11 +6,11 @@
 #include "heddle/trace/creation.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/extremes.h"
+#include "heddle/trace/internal/scalar_fragment.h"
+#include "heddle/trace/internal/window_geometry.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/scalar_fragment.h"
-#include "heddle/trace/window_geometry.h"
 
 namespace heddle {
 namespace {

@@ -17,11 +17,12 @@ using hlo::InstructionExtras;
 
 // The new places of the instructions of one computation.
 struct Order {
-  std::vector<InstructionId> kept;    // old ids in canonical order
+  std::vector<InstructionId> old_id;  // old ids in canonical order
   std::vector<InstructionId> new_id;  // by old id; not valid: dead
 
   [[nodiscard]] bool changes_nothing() const {
-    return kept.size() == new_id.size() && std::ranges::is_sorted(kept, {}, &InstructionId::value);
+    return old_id.size() == new_id.size() &&
+           std::ranges::is_sorted(old_id, {}, &InstructionId::value);
   }
 };
 
@@ -30,7 +31,7 @@ class OrderMaker {
  public:
   explicit OrderMaker(const Computation& from) : from_(from) {
     order_.new_id.resize(from.instructions.size());
-    order_.kept.reserve(from.instructions.size());
+    order_.old_id.reserve(from.instructions.size());
     for (InstructionId id : from.parameters) place(id);
   }
 
@@ -66,8 +67,8 @@ class OrderMaker {
   }
   [[nodiscard]] bool placed(InstructionId id) const { return order_.new_id[id.value].valid(); }
   void place(InstructionId id) {
-    order_.new_id[id.value] = InstructionId(order_.kept.size());
-    order_.kept.push_back(id);
+    order_.new_id[id.value] = InstructionId(order_.old_id.size());
+    order_.old_id.push_back(id);
   }
 
   const Computation& from_;
@@ -169,10 +170,10 @@ class Canonicalizer {
   }
 
   ComputationId next_callee(Frame& frame) const {
-    const auto& kept = orders_[frame.id.value].kept;
+    const auto& old_id = orders_[frame.id.value].old_id;
     const Computation& computation = from_.computations[frame.id.value];
-    for (; frame.instruction < kept.size(); ++frame.instruction, frame.callee = 0) {
-      const auto& called = computation.at(kept[frame.instruction]).called;
+    for (; frame.instruction < old_id.size(); ++frame.instruction, frame.callee = 0) {
+      const auto& called = computation.at(old_id[frame.instruction]).called;
       if (frame.callee < called.size()) return called[frame.callee++];
     }
     return {};
@@ -185,9 +186,9 @@ class Canonicalizer {
 
   Computation meaning(auto& from, const Order& order) const {
     Computation into;
-    into.instructions.reserve(order.kept.size());
+    into.instructions.reserve(order.old_id.size());
     std::vector<bool> keep_layout = layouts_to_keep(from);
-    for (InstructionId id : order.kept) {
+    for (InstructionId id : order.old_id) {
       auto& old = from.instructions[id.value];
       into.instructions.push_back(emit(old, order));
       if (keep_layout.empty() || !keep_layout[id.value])
@@ -205,8 +206,8 @@ class Canonicalizer {
   Computation reordered(Computation from, const Order& order) const {
     if (!order.changes_nothing()) {
       std::vector<Instruction> now;
-      now.reserve(order.kept.size());
-      for (InstructionId id : order.kept) {
+      now.reserve(order.old_id.size());
+      for (InstructionId id : order.old_id) {
         now.push_back(std::move(from.instructions[id.value]));
         renumber(now.back(), order);
       }

@@ -31,24 +31,15 @@ bool has_float(const Shape& shape) {
 
 // Ops that make no value of their own, or that are written as they are.
 bool only_moves(Opcode opcode) {
+  if (has_trait(opcode, hlo::kMoves)) return true;
   switch (opcode) {
     case Opcode::kParameter:
     case Opcode::kConstant:
     case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kCopy:
     case Opcode::kOptBarrier:
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kTranspose:
-    case Opcode::kSlice:
-    case Opcode::kReverse:
-    case Opcode::kConcatenate:
-    case Opcode::kDynamicSlice:
     case Opcode::kDynamicUpdateSlice:
     case Opcode::kGather:
-    case Opcode::kSort:
-    case Opcode::kPad: return true;
+    case Opcode::kSort: return true;
     default: return false;
   }
 }

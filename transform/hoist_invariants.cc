@@ -30,20 +30,11 @@ constexpr int64_t kMostBytesOfAll = int64_t{256} << 20;  // that a loop may get
 
 // Not set: such an instruction stays where it is.
 std::optional<Work> work_of(const Instruction& instruction) {
+  if (has_trait(instruction.opcode, hlo::kMoves)) return Work::kNone;
   switch (instruction.opcode) {
     case Opcode::kConstant:
     case Opcode::kIota:
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kBitcast:
-    case Opcode::kTranspose:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kDynamicSlice:
-    case Opcode::kConcatenate:
-    case Opcode::kPad:
-    case Opcode::kCopy:
-    case Opcode::kGetTupleElement: return Work::kNone;
+    case Opcode::kBitcast: return Work::kNone;
     case Opcode::kAbs:
     case Opcode::kAdd:
     case Opcode::kAnd:

@@ -1,4 +1,4 @@
-#include "heddle/transform/liveness.h"
+#include "heddle/transform/internal/liveness.h"
 
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/internal/ir.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "heddle/transform/internal/ir.h"
+#include "heddle/transform/internal/liveness.h"
 #include "heddle/transform/internal/scan_parts.h"
 #include "heddle/transform/internal/shrink.h"
-#include "heddle/transform/liveness.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"
 

@@ -1,6 +1,6 @@
 #include "heddle/transform/internal/scan_sharding.h"
 
-#include "heddle/hlo/tiles.h"
+#include "heddle/hlo/sharding_tiles.h"
 
 namespace heddle::transform {
 

@@ -6,7 +6,7 @@
 
 #include "heddle/base/strings.h"
 #include "heddle/hlo/custom_derivative.h"
-#include "heddle/hlo/tiles.h"
+#include "heddle/hlo/sharding_tiles.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/shardy_mesh.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "heddle/base/strings.h"
-#include "heddle/hlo/tiles.h"
+#include "heddle/hlo/sharding_tiles.h"
 
 namespace heddle::transform {
 namespace {

@@ -4,6 +4,9 @@
 // are never freed: what a program computes with is among them, it is found without a lock, and its
 // copies count nothing, so that threads that trace share only what none of them writes. All others
 // are counted, and leave the table with their last handle; a lock guards them, one of many.
+// The first ones are those of a program that builds its model first. A process that reads a large
+// foreign file before spends the places on that file's shapes; its own shapes are then counted,
+// which is slower where many threads trace and is right all the same.
 #pragma once
 
 #include <memory>

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/internal/check_type.h"
-#include "heddle/hlo/normal_form.h"
+#include "heddle/hlo/internal/normal_form.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/text/internal/parser.h"
 #include "heddle/hlo/text/internal/shapes.h"

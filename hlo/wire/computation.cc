@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "heddle/hlo/normal_form.h"
+#include "heddle/hlo/internal/normal_form.h"
 #include "heddle/hlo/wire/internal/repeats.h"
 
 namespace heddle::hlo::wire {

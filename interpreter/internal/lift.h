@@ -9,8 +9,8 @@
 
 namespace heddle::interpreter {
 
-// True where `root`, a scalar or a tuple of scalars, is had from scalar parameters and constants by
-// elementwise ops alone.
+// True where `root`, a scalar or a tuple of scalars, follows from scalar parameters and constants
+// by elementwise ops alone.
 bool is_liftable(const hlo::Computation& computation, hlo::InstructionId root);
 
 // The computation of `root` on arrays of n elements, with all its parameters: scalars become [n],

@@ -90,7 +90,7 @@ struct EvaluationPlan {
   Status alone;                   // why one device alone cannot run it: the module counts on others
 
   // A value of a computation on scalars, for arrays of 2^log2_size elements; made at the first
-  // call. Null where it is not had by elementwise ops alone.
+  // call. Null where elementwise ops do not suffice.
   struct LiftKey {
     ComputationId computation;
     InstructionId value;

@@ -174,7 +174,7 @@ Values<T> values_of(std::vector<T> each) {
 // The vectors of a real matrix's eigenvalues: two columns hold real and imaginary parts of the
 // first vector of a pair. Where geev failed they mean nothing.
 template <class T>
-Matrix<std::complex<Real<T>>> unpacked(const Matrix<T>& vectors, const Values<T>& values) {
+Matrix<std::complex<Real<T>>> complex_vectors(const Matrix<T>& vectors, const Values<T>& values) {
   if constexpr (!kIsReal<T>) return vectors;
   if constexpr (kIsReal<T>) {
     const int64_t n = vectors.rows();
@@ -236,8 +236,8 @@ StatusOr<Literal> geev(CustomCall& call) {
   for (int64_t at = 0; at < batch.size(); ++at) {
     const Eigenpairs<T> found = eigenpairs(batch.matrix<T>(0, at), left, right);
     const size_t next = put_values<T>(batch, 0, at, found.values);
-    if (left == 'V') batch.put(next, at, unpacked(found.left, found.values));
-    if (right == 'V') batch.put(next + 1, at, unpacked(found.right, found.values));
+    if (left == 'V') batch.put(next, at, complex_vectors(found.left, found.values));
+    if (right == 'V') batch.put(next + 1, at, complex_vectors(found.right, found.values));
     batch.put_info(next + 2, at, found.info);
   }
   return std::move(batch).finish();

@@ -1,5 +1,5 @@
-// What elementwise ops are evaluated by: a row with the op's functions on double, 64-bit integers
-// and complex<double>. There is one for each kind of element type that the op's shape rule accepts.
+// How elementwise ops are evaluated. Each op has a row with its functions on double, 64-bit
+// integers and complex<double>: one for each kind of element type that its shape rule accepts.
 //
 // Evaluation takes blocks of elements through load(), the function and store() (hlo/blocks.h): a
 // function is instantiated for a few types, not for thirty, and its result is rounded once to the

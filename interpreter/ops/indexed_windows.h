@@ -82,7 +82,7 @@ class IndexedWindows {
 
   const int32_t* narrow_ = nullptr;  // the indices, of type s32; else
   const int64_t* wide_ = nullptr;    // of s64, or
-  std::vector<int64_t> converted_;   // had from another type
+  std::vector<int64_t> converted_;   // of another type, as s64
   size_t window_rank_ = 0;
   int batch_rank_ = 0;
   int components_ = 0;

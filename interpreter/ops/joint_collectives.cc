@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/device_lists.h"
-#include "heddle/hlo/tiles.h"
+#include "heddle/hlo/sharding_tiles.h"
 #include "heddle/interpreter/ops/start_done.h"
 
 namespace heddle::interpreter {

@@ -1,10 +1,10 @@
 #include <cstring>
 
 #include "heddle/hlo/dimensions.h"
-#include "heddle/interpreter/identity.h"
 #include "heddle/interpreter/ops/elements.h"
 #include "heddle/interpreter/ops/permute.h"
 #include "heddle/interpreter/ops/reduce_native.h"
+#include "heddle/interpreter/reduction_identity.h"
 #include "heddle/interpreter/rules.h"
 
 namespace heddle::interpreter {

@@ -1,4 +1,4 @@
-// What a plugin compiles a program with that is told nothing.
+// The options with which a plugin compiles a program where the user gives none.
 #pragma once
 
 #include <memory>

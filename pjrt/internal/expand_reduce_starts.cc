@@ -9,12 +9,12 @@
 //   reduce(x, s), any function f   =>   reduce(x, x, s, s) by (f(a, x), b), element 0
 //   running reduce-window          =>   log2(n) maps of slices, and one of the start
 //
-// A start that is an identity by the form of the function (interpreter/identity.h) is left where it
-// is, but over one element.
+// A start that is an identity by the form of the function (interpreter/reduction_identity.h) is
+// left where it is, but over one element.
 #include <numeric>
 #include <optional>
 
-#include "heddle/interpreter/identity.h"
+#include "heddle/interpreter/reduction_identity.h"
 #include "heddle/pjrt/internal/expand.h"
 #include "heddle/pjrt/internal/rewrite.h"
 #include "heddle/transform/emitter.h"

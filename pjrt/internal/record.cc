@@ -57,7 +57,7 @@ Status check_dtype(DType dtype, const DevicePlugin& plugin) {
                              names_of(plugin.dtypes), "; convert to one of them");
 }
 
-StatusOr<hlo::Module> fitted(hlo::Module module, const DevicePlugin& plugin) {
+StatusOr<hlo::Module> fit_to_plugin(hlo::Module module, const DevicePlugin& plugin) {
   HEDDLE_RETURN_IF_ERROR(
       check_arrays(module, [&](const Shape& array) { return check_dtype(array.dtype(), plugin); }));
   if (plugin.rng == hlo::RandomAlgorithm::kDefault) return module;

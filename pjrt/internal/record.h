@@ -19,9 +19,9 @@ namespace heddle::pjrt {
 // leaves that open.
 // errors   Unimplemented that names the op whose element type the record does not list, or whose
 //          state the generator has not
-[[nodiscard]] StatusOr<hlo::Module> fitted(hlo::Module module, const DevicePlugin& plugin);
+[[nodiscard]] StatusOr<hlo::Module> fit_to_plugin(hlo::Module module, const DevicePlugin& plugin);
 
-// The same types in what a fitted module became: its ops may be written with others.
+// The same types in what such a module became: its ops may be written with others.
 // errors   Unimplemented that names the op, by the line of the one that it stands for
 [[nodiscard]] Status check_written(const hlo::Module& module, const DevicePlugin& plugin);
 

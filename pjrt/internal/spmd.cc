@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "heddle/base/arithmetic.h"
-#include "heddle/hlo/tiles.h"
+#include "heddle/hlo/sharding_tiles.h"
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/transform/shardy.h"

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <thread>
 
+#include "heddle/base/sole_owner.h"
+
 namespace heddle::runtime {
 
 void Slot::set(StatusOr<Literal> value) {
@@ -68,7 +70,7 @@ std::byte* LiteralBuffer::own_bytes() {
   const std::scoped_lock lock(mutex_);
   if (is_released_) return nullptr;
   if (is_few_) return slot_ == nullptr ? few() : nullptr;  // else the slot has a copy
-  return slot_ != nullptr && slot_.use_count() == 1 ? slot_->own_bytes() : nullptr;
+  return base::is_sole_owner(slot_) ? slot_->own_bytes() : nullptr;
 }
 
 // Under the lock.

@@ -71,7 +71,7 @@ Status MeshExecutable::read_parameters() {
         hlo::leaf_shardings(sharding.has_value() ? &*sharding : nullptr, parameter.shape);
     HEDDLE_RETURN_IF_ERROR(base::annotate(leaves.status(), "parameter ", parameter.name, ": "));
     for (const Sharding* leaf : *leaves)
-      said_.push_back(leaf == nullptr ? std::nullopt : std::optional(*leaf));
+      annotations_.push_back(leaf == nullptr ? std::nullopt : std::optional(*leaf));
   }
   return {};
 }
@@ -81,10 +81,12 @@ StatusOr<std::shared_ptr<Executable>> MeshExecutable::compile(hlo::Module module
                                                               Device& mesh) {
   std::shared_ptr<MeshExecutable> out(new MeshExecutable(std::move(module), options, mesh));
   HEDDLE_RETURN_IF_ERROR(base::annotate(out->read_parameters(), "compile ", out->name(), ": "));
-  const auto is_said = [](const std::optional<Sharding>& said) { return said.has_value(); };
-  if (!std::ranges::all_of(out->said_, is_said)) return out;  // its arguments will tell
+  const auto is_known = [](const std::optional<Sharding>& sharding) {
+    return sharding.has_value();
+  };
+  if (!std::ranges::all_of(out->annotations_, is_known)) return out;  // its arguments will tell
   Shardings parameters;
-  for (const auto& said : out->said_) parameters.push_back(*said);
+  for (const auto& sharding : out->annotations_) parameters.push_back(*sharding);
   HEDDLE_ASSIGN_OR_RETURN(Variant first, out->compile_variant(std::move(parameters)));
   out->variants_.push_back(std::make_unique<const Variant>(std::move(first)));
   return out;
@@ -113,7 +115,7 @@ StatusOr<const MeshExecutable::Variant*> MeshExecutable::variant_for(
     std::span<const BufferPtr> arguments) {
   Shardings wanted;
   for (size_t i = 0; i < arguments.size(); ++i)
-    wanted.push_back(said_[i].has_value() ? *said_[i] : *sharding_of(*arguments[i]));
+    wanted.push_back(annotations_[i].has_value() ? *annotations_[i] : *sharding_of(*arguments[i]));
   const std::scoped_lock lock(mutex_);
   for (const auto& variant : variants_) {
     if (variant->parameters == wanted) return variant.get();

@@ -44,7 +44,7 @@ class MeshExecutable final : public Executable {
   const hlo::Module module_;
   const CompileOptions options_;
   const DeviceGrid grid_;
-  std::vector<std::optional<hlo::Sharding>> said_;  // by flat parameter
+  std::vector<std::optional<hlo::Sharding>> annotations_;  // of the module, by flat parameter
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<const Variant>> variants_;
 };

@@ -157,7 +157,7 @@ class BranchesJvp {
         branch.read.emplace_back(id, static_cast<size_t>(parameter));
         continue;
       }
-      const Shape kept = devices.kept(both, id);
+      const Shape kept = devices.residual_type(both, id);
       size_t slot = 0;
       while (slot < slots_.size() && (taken[slot] || !same_type(slots_[slot], kept))) ++slot;
       if (slot == slots_.size()) {

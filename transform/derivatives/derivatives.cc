@@ -166,7 +166,7 @@ ComputationId linear_part(Writer& writer, const Computation& computation, const 
   PartCopy part(graph, computation);
   const PartsOfDevices devices(computation);
   for (InstructionId id : residuals) {
-    const Value kept = graph.parameter(devices.kept(computation, id));
+    const Value kept = graph.parameter(devices.residual_type(computation, id));
     part.give(id, devices.read(graph, id, kept));
   }
   for (size_t i = both.parameters.size(); i < computation.parameters.size(); ++i)

@@ -232,7 +232,7 @@ StatusOr<hlo::ComputationId> Forward::part_of(const Computation& computation,
   PartCopy copy(graph, computation);
   const PartsOfDevices devices(computation);
   for (InstructionId id : given) {
-    const Value kept = graph.parameter(devices.kept(computation, id));
+    const Value kept = graph.parameter(devices.residual_type(computation, id));
     copy.give(id, devices.read(graph, id, kept));
   }
   Values made = kind == PartKind::kWithEffects ? copy.want_with_effects(wanted) : copy.want(wanted);

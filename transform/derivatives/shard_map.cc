@@ -150,7 +150,7 @@ hlo::FrontendAttributes no_copies(int64_t devices) {
 
 }  // namespace
 
-Shape PartsOfDevices::kept(const Computation& computation, hlo::InstructionId id) const {
+Shape PartsOfDevices::residual_type(const Computation& computation, hlo::InstructionId id) const {
   const Shape& shape = computation.at(id).shape;
   if (!has(id)) return shape;
   hlo::Dims sizes = shape.dimensions();

@@ -16,7 +16,8 @@ class PartsOfDevices {
   explicit PartsOfDevices(const hlo::Computation& computation);
 
   // The type of the residual of a value.
-  [[nodiscard]] Shape kept(const hlo::Computation& computation, hlo::InstructionId id) const;
+  [[nodiscard]] Shape residual_type(const hlo::Computation& computation,
+                                    hlo::InstructionId id) const;
   // The values of these instructions as they leave a computation: [devices, ..] for parts.
   void join(Graph& graph, std::span<const hlo::InstructionId> ids, Values& values) const;
   // The value of a residual: for a part, each device's own.

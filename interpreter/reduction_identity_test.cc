@@ -1,4 +1,4 @@
-#include "heddle/interpreter/identity.h"
+#include "heddle/interpreter/reduction_identity.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "heddle/hlo/tiles.h"
+#include "heddle/hlo/sharding_tiles.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "heddle/runtime/internal/admission.h"
+#include "heddle/runtime/internal/launch_room.h"
 
 #include <optional>
 #include <utility>
