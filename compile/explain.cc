@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "heddle/compile/internal/matching.h"
 #include "heddle/hlo/module.h"
@@ -119,8 +121,13 @@ std::string part(const hlo::Module& module, const hlo::Instruction& caller, size
   }
 }
 
-std::string difference(const hlo::Module& old_module, const hlo::Computation& old_code,
-                       const hlo::Module& new_module, const hlo::Computation& new_code) {
+// Computations of the old and the new module without a difference: many may call one.
+using Same = std::set<std::pair<hlo::ComputationId, hlo::ComputationId>>;
+
+std::string difference(const hlo::Module& old_module, hlo::ComputationId old_id,
+                       const hlo::Module& new_module, hlo::ComputationId new_id, Same& same) {
+  if (same.contains({old_id, new_id})) return "";
+  const hlo::Computation &old_code = old_module.at(old_id), &new_code = new_module.at(new_id);
   const auto &was = old_code.instructions, &is = new_code.instructions;
   const size_t both = std::min(was.size(), is.size());
   for (size_t i = 0; i < both; ++i) {
@@ -132,8 +139,7 @@ std::string difference(const hlo::Module& old_module, const hlo::Computation& ol
                        b.at.known() ? base::cat(", at ", to_string(b.at)) : "");
     }
     for (size_t k = 0; k < b.called.size(); ++k) {
-      const std::string inside = difference(old_module, old_module.at(a.called[k]), new_module,
-                                            new_module.at(b.called[k]));
+      const std::string inside = difference(old_module, a.called[k], new_module, b.called[k], same);
       if (!inside.empty()) return base::cat("in ", part(new_module, b, k), " ", inside);
     }
     hlo::Instruction same_called = a;
@@ -146,7 +152,9 @@ std::string difference(const hlo::Module& old_module, const hlo::Computation& ol
   }
   if (is.size() > both) return base::cat("it computes ", named(is[both]), " too");
   if (was.size() > both) return base::cat("it computes ", named(was[both]), " no more");
-  return old_code.root == new_code.root ? "" : "it returns another result";
+  if (old_code.root != new_code.root) return "it returns another result";
+  same.emplace(old_id, new_id);
+  return "";
 }
 
 }  // namespace
@@ -161,8 +169,9 @@ std::string change(const Program& was, const Program& is) {
   if (before.size() != now.size())
     return base::cat("it captures ", now.size(), " tensors, and captured ", before.size());
   if (hlo::equal(was.module(), is.module())) return "";
-  const std::string found = difference(was.module(), was.module().entry_computation(), is.module(),
-                                       is.module().entry_computation());
+  Same same;
+  const std::string found =
+      difference(was.module(), was.module().entry, is.module(), is.module().entry, same);
   return found.empty() ? "it computes something else" : found;
 }
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "heddle/base/located_status.h"
+#include "heddle/base/memory.h"
 #include "heddle/base/strings.h"
 #include "heddle/cpu/kernels/pool.h"
 
@@ -70,12 +71,12 @@ int64_t call_kernel(void* context, int64_t number, void* const* pointers) {
   auto& run = *static_cast<RunContext*>(context);
   const auto which = static_cast<size_t>(number);
   const size_t count = run.parts->kernel_buffers[which];
-  try {  // nothing may be thrown through machine code
-    run.error = run.parts->kernels[which]->run({pointers, count});
-  } catch (const std::bad_alloc&) {
-    run.error = base::resource_exhausted("run ", run.parts->name,
-                                         ": a kernel needs more memory than there is");
-  }
+  // Nothing may be thrown through machine code.
+  run.error = base::within_memory(
+      [&] {
+        return run.parts->kernels[which]->run({pointers, count});
+      },
+      "run ", run.parts->name, ": a kernel");
   return run.error.ok() ? 0 : 1;
 }
 
@@ -99,24 +100,14 @@ class NativeProgram final : public HostProgram {
 
   StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
                                      const StopToken& stop) const override {
-    try {
-      return run_code(std::move(leaves), stop);
-    } catch (const std::bad_alloc&) {
-      return no_memory();
-    } catch (const std::length_error&) {  // a std::vector that could never be that long
-      return no_memory();
-    }
+    return guarded([&] { return run_code(std::move(leaves), stop); });
   }
 
   bool runs_in_place() const override { return true; }
 
   Status run_in_place(std::span<const void* const> arguments, std::span<void* const> results,
                       const StopToken& stop) const override {
-    try {
-      return call(arguments.data(), results.data(), stop);
-    } catch (const std::bad_alloc&) {
-      return no_memory();
-    }
+    return guarded([&] { return call(arguments.data(), results.data(), stop); });
   }
 
   std::optional<int64_t> scratch_bytes() const override { return parts_.arena_bytes; }
@@ -125,6 +116,18 @@ class NativeProgram final : public HostProgram {
   bool is_from_disk() const override { return parts_.is_from_disk; }
 
  private:
+  // As base::within_memory(), with an error that takes time to make.
+  template <class Work>
+  auto guarded(const Work& work) const -> decltype(work()) {
+    try {
+      return work();
+    } catch (const std::bad_alloc&) {
+      return no_memory();
+    } catch (const std::length_error&) {
+      return no_memory();
+    }
+  }
+
   // Names the greatest thing that a run needs.
   [[nodiscard]] Status no_memory() const {
     const std::string what = base::cat("run ", parts_.name, " needs more memory than there is: ");

@@ -234,9 +234,9 @@ Status gehrd(Types& t) {
   HEDDLE_ASSIGN_OR_RETURN(const int64_t low, t.integer("low"));
   HEDDLE_ASSIGN_OR_RETURN(const int64_t high, t.integer("high"));
   const int64_t n = t.rows(0);
-  if (low < 1 || high > n || low > high + 1) {
-    return t.error("low is ", low, " and high ", high, "; must be in [1, ", n,
-                   "], low not above high");
+  if (low < 1 || high > n || (n > 0 ? low > high : low != 1 || high != 0)) {
+    return t.error("low is ", low, " and high ", high, "; must be ",
+                   n > 0 ? base::cat("in [1, ", n, "], low not above high") : "1 and 0");
   }
   return t.check_results({t.of({n, n}), t.of({std::max<int64_t>(n - 1, 0)}), info()});
 }
@@ -303,10 +303,9 @@ Status gees(Types& t) {
   HEDDLE_RETURN_IF_ERROR(t.check_letter("mode", "VN"));
   HEDDLE_ASSIGN_OR_RETURN(const char sort, t.letter("sort", "NS"));
   if (sort == 'S')
-    return base::unimplemented(
-        "custom-call: ", t.target(),
-        ": sort = S, and the call does not say which eigenvalues come first; must "
-        "be N (jaxlib refuses S too)");
+    return base::unimplemented("custom-call: ", t.target(), ": backend_config has sort = S, ",
+                               "and the call does not say which eigenvalues come first; must be N "
+                               "(jaxlib refuses S too)");
   const Shape square = t.of({t.rows(0), t.rows(0)});
   std::vector<Shape> results = {square, square};
   add_values(t, results);

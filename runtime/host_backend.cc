@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/container/inlined_vector.h"
+#include "heddle/base/memory.h"
 #include "heddle/base/pool.h"
 #include "heddle/base/strings.h"
 #include "heddle/runtime/host_memory.h"
@@ -111,7 +112,8 @@ class HostExecutable final : public Executable {
     }
     if (queue_ == nullptr && options.donate.empty() && result_bytes_ <= kMostInPlace &&
         program_->runs_in_place()) {
-      if (auto status = run_in_place(buffers, results, options.stop)) return *std::move(status);
+      const auto run = [&] { return run_in_place(buffers, results, options.stop); };
+      if (auto status = base::within_memory(run, "run ", name())) return *std::move(status);
     }
     Arguments arguments(buffers.size());
     HEDDLE_RETURN_IF_ERROR(take(buffers, options, arguments));

@@ -199,6 +199,7 @@ class Canonicalizer {
     into.execution_thread = from.execution_thread;
     into.is_fusion = from.is_fusion;
     into.unknown_proto = from.unknown_proto;
+    into.unknown_parts = from.unknown_parts;
     return into;
   }
 

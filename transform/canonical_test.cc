@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "heddle/base/strings.h"
 #include "heddle/hlo/builder.h"
+#include "heddle/hlo/text.h"
 #include "heddle/transform/internal/ir.h"
 
 namespace heddle::transform {
@@ -83,6 +85,64 @@ TEST(Canonical, WhatTheHeaderSaysOfTheProgramCounts) {
   EXPECT_ONE(origin_recovery_table, "x");
   // These are all: a new field does not compile until it has a line above.
   [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = Extras();
+}
+
+#undef EXPECT_TWO
+#undef EXPECT_ONE
+
+// The same of programs that differ in one field of the extras of parameter 0, or of a computation.
+template <class Change>
+void expect_programs(int count, const char* field, Change change) {
+  const Module plain = product_sum(false, "");
+  Module other = plain;
+  if constexpr (std::is_invocable_v<Change, hlo::Computation&>) {
+    change(other.computations[0]);
+  } else {
+    change(other.computations[0].instructions[0].extras.mutate());
+  }
+  EXPECT_EQ(hlo::equal(plain, other), count == 1) << field;
+  EXPECT_EQ(hlo::equal(canonicalize(plain), canonicalize(other)), count == 1) << field;
+  if (count == 1) {
+    EXPECT_EQ(hash_of_canonical(plain), hash_of_canonical(other)) << field;
+  }
+}
+
+#define EXPECT_PROGRAMS(count, Type, field, ...) \
+  expect_programs(count, #field, [](hlo::Type& e) { e.field = __VA_ARGS__; })
+
+TEST(Canonical, WhatExtrasSayOfTheProgramCounts) {
+  EXPECT_PROGRAMS(2, InstructionExtras, sharding, base::Box<hlo::Sharding>(hlo::Sharding()));
+  EXPECT_PROGRAMS(2, InstructionExtras, frontend_attributes, {{"mesh", "x"}});
+  EXPECT_PROGRAMS(2, InstructionExtras, backend_config, "x");
+  EXPECT_PROGRAMS(2, InstructionExtras, control_predecessors, {InstructionId(1)});
+  EXPECT_PROGRAMS(2, InstructionExtras, parameter_replication, {true});
+  EXPECT_PROGRAMS(2, InstructionExtras, result_accuracy, "x");
+  EXPECT_PROGRAMS(2, InstructionExtras, unknown_proto, "x");
+  EXPECT_PROGRAMS(2, InstructionExtras, unknown_parts, "x");
+  EXPECT_PROGRAMS(1, InstructionExtras, metadata, {.op_name = "x"});
+  EXPECT_PROGRAMS(1, InstructionExtras, statistics, "x");
+  EXPECT_PROGRAMS(1, InstructionExtras, origin, "x");
+  // These are all: a new field does not compile until it has a line above.
+  [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h, i, j, k] = hlo::InstructionExtras();
+}
+
+TEST(Canonical, SoDoesWhatAComputationSays) {
+  EXPECT_PROGRAMS(2, Computation, execution_thread, "x");
+  EXPECT_PROGRAMS(2, Computation, is_fusion, true);
+  EXPECT_PROGRAMS(2, Computation, unknown_proto, "x");
+  EXPECT_PROGRAMS(2, Computation, unknown_parts, "x");
+  EXPECT_PROGRAMS(1, Computation, name, "x");
+  // The others are its instructions, parameters and root.
+  [[maybe_unused]] const auto& [a, b, c, d, e, f, g, h] = hlo::Computation();
+}
+#undef EXPECT_PROGRAMS
+
+TEST(Canonical, TextsThatDifferInReplicationAloneAreTwoPrograms) {
+  const auto program = [](std::string_view more) {
+    return *hlo::parse_text(
+        base::cat("HloModule m\nENTRY e { ROOT x = f32[4] parameter(0)", more, " }"));
+  };
+  EXPECT_FALSE(hlo::equal(program(""), program(", parameter_replication={true}")));
 }
 
 TEST(CanonicalOrder, KeepsNames) {

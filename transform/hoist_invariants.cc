@@ -4,11 +4,14 @@
 //   body(i, x, w): y = x * exp(w)      e = exp(w)
 //   while(i, x, w)                 =>  body(i, x, w, e): y = x * e
 //                                      while(i, x, w, e)
+//
+// Work leaves loops of zero turns too, which then cost it once for nothing.
 #include <algorithm>
 #include <map>
 #include <optional>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/lapack.h"
 #include "heddle/hlo/opcode.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/passes.h"
@@ -69,7 +72,7 @@ std::optional<Work> work_of(const Instruction& instruction) {
     case Opcode::kXor: return Work::kLittle;
     case Opcode::kCustomCall: {
       const auto& call = instruction.attrs.get<hlo::CustomCallAttrs>();
-      if (!call.custom_call_target.starts_with("lapack_")) return std::nullopt;
+      if (!hlo::lapack_name(call.custom_call_target)) return std::nullopt;
       return Work::kMost;
     }
     case Opcode::kCholesky:

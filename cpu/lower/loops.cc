@@ -271,7 +271,6 @@ void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {
   }
 }
 
-// All of the padding first, then what of the operand falls inside.
 // Writes the padding value around the operand's elements, of which there are `sizes` by dimension,
 // side by side; over all of the array where they are few.
 void RegionLowering::fill_around(InstructionId id, BufferId to, std::span<const int64_t> sizes) {
@@ -307,6 +306,7 @@ void RegionLowering::fill_around(InstructionId id, BufferId to, std::span<const 
   }
 }
 
+// All of the padding first, then what of the operand falls inside.
 void RegionLowering::emit_pad(InstructionId id, BufferId to) {
   const Instruction& instruction = at(id);
   const Shape& from = at(instruction.operands[0]).shape;

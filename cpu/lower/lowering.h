@@ -167,9 +167,19 @@ class RegionLowering {
   void fill_around(hlo::InstructionId id, BufferId to, std::span<const int64_t> sizes);
   void emit_running(hlo::InstructionId id, BufferId to);
   Status emit_update(hlo::InstructionId id);
-  Status emit_scatter(hlo::InstructionId id);              // scatter.cc
   void emit_cholesky(hlo::InstructionId id, BufferId to);  // factors.cc
   void emit_triangular_solve(hlo::InstructionId id, BufferId to);
+
+  // ---- scatter.cc
+  struct Scattering;
+  Status emit_scatter(hlo::InstructionId id);
+  std::vector<std::pair<LeafId, Value>> copy_overwritten(const hlo::Instruction& scatter,
+                                                         size_t count);
+  std::vector<BufferId> scatter_places(hlo::InstructionId id, std::span<const BufferId> old);
+  NodeId window_start(const Scattering& s, std::span<const NodeId> at_outer,
+                      std::vector<NodeId>& start);
+  void scatter_window(const Scattering& s, std::span<const NodeId> at_outer,
+                      std::span<const NodeId> start);
 
   // ---- reductions.cc
   void emit_reduce(hlo::InstructionId id);

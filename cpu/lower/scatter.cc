@@ -16,130 +16,169 @@ bool has(const hlo::Dims& dims, int64_t d) { return std::ranges::count(dims, d) 
 
 }  // namespace
 
-// A window that does not fit is left out as a whole: its elements are written as they were.
-Status RegionLowering::emit_scatter(InstructionId id) {
-  const Instruction& scatter = at(id);
-  const auto& attrs = scatter.attrs.get<hlo::ScatterAttrs>();
-  const auto leaves = region_.leaves_of(id);
-  const size_t count = leaves.size();  // arrays
-  const auto shape_of = [&](LeafId leaf) -> const Shape& { return this->shape(leaf); };
-  const Shape& shape = shape_of(leaves[0]);
-  const Shape& indices = at(scatter.operands[count]).shape;
-  const Shape& updates = at(scatter.operands[count + 1]).shape;
-  const hlo::Computation& combine = program_.module.at(scatter.called[0]);
+// A scatter, and what its parts have to do with each other.
+struct RegionLowering::Scattering {
+  InstructionId id;
+  const Instruction& scatter;
+  const hlo::ScatterAttrs& attrs;
+  std::span<const LeafId> leaves;  // the arrays
+  const Shape& shape;              // of each array
+  const Shape& updates;
+  std::vector<BufferId> to;
+  // Dimensions of the updates: those of the index vectors, and those of a window.
+  std::vector<int64_t> outer, window, outer_sizes, window_sizes;
+  // Of the operand: how long a window is there, and which of its dimensions that is.
+  std::vector<int64_t> length, from_window;
 
-  // What is scattered may be, or be computed from, what it overwrites: also where that is a copy,
-  // since a donated argument and its copy are one.
-  std::vector<BufferId> old;
-  for (size_t i = 0; i < count; ++i) old.push_back(in_memory(region_.leaf(scatter.operands[i])));
+  void match_dimensions() {
+    for (int64_t d = 0; d < updates.rank(); ++d)
+      (has(attrs.update_window_dims, d) ? window : outer).push_back(d);
+    for (int64_t d : outer) outer_sizes.push_back(updates.dimension(d));
+    for (int64_t d : window) window_sizes.push_back(updates.dimension(d));
+    length.assign(shape.dimensions().size(), 1);
+    from_window.assign(shape.dimensions().size(), -1);
+    int64_t next = 0;
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      if (has(attrs.inserted_window_dims, d) || has(attrs.input_batching_dims, d)) continue;
+      length[static_cast<size_t>(d)] = window_sizes[static_cast<size_t>(next)];
+      from_window[static_cast<size_t>(d)] = next++;
+    }
+  }
+};
+
+// What is scattered may be, or be computed from, what it overwrites: also where that is a copy,
+// since a donated argument and its copy are one. Returns the values that copies replace.
+std::vector<std::pair<LeafId, Value>> RegionLowering::copy_overwritten(const Instruction& scatter,
+                                                                       size_t count) {
   std::vector<std::pair<LeafId, Value>> copied;
   for (size_t k = count; k < scatter.operands.size(); ++k) {
     const LeafId operand = region_.leaf(scatter.operands[k]);
-    const auto reaches = [&](size_t i) {
-      return region_.reaches(operand, region_.leaf(scatter.operands[i]));
-    };
     bool overwrites = false;
-    for (size_t i = 0; i < count; ++i) overwrites = overwrites || reaches(i);
+    for (size_t i = 0; i < count; ++i)
+      overwrites = overwrites || region_.reaches(operand, region_.leaf(scatter.operands[i]));
     if (!overwrites) continue;
-    const BufferId copy = program_.allocate(shape_of(operand));
+    const BufferId copy = program_.allocate(shape(operand));
     write_leaf(operand, copy);
     copied.emplace_back(operand, std::exchange(values_[operand.value], Value::of(copy)));
   }
+  return copied;
+}
+
+// The arrays' old memory, or copies of it.
+std::vector<BufferId> RegionLowering::scatter_places(InstructionId id,
+                                                     std::span<const BufferId> old) {
+  const auto leaves = region_.leaves_of(id);
   std::vector<BufferId> to;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < old.size(); ++i) {
     const bool in_place = program_.state(old[i]).is_writable &&
                           program_.state(old[i]).pending == 1 &&
                           std::ranges::count(old, old[i]) == 1;
     to.push_back(in_place ? old[i] : place_for(leaves[i], id));
-    if (!in_place) program_.copy_whole(to[i], old[i], shape_of(leaves[i]).byte_size(), 1);
+    if (!in_place) program_.copy_whole(to[i], old[i], shape(leaves[i]).byte_size(), 1);
   }
-  // Dimensions of the updates: those of the index vectors, and those of a window.
-  std::vector<int64_t> outer, window;
-  for (int64_t d = 0; d < updates.rank(); ++d)
-    (has(attrs.update_window_dims, d) ? window : outer).push_back(d);
-  std::vector<int64_t> outer_sizes, window_sizes;
-  for (int64_t d : outer) outer_sizes.push_back(updates.dimension(d));
-  for (int64_t d : window) window_sizes.push_back(updates.dimension(d));
-  // Of the operand: how long a window is there, and which of its dimensions that is.
-  std::vector<int64_t> length(shape.dimensions().size(), 1);
-  std::vector<int64_t> from_window(shape.dimensions().size(), -1);
-  int64_t next = 0;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (has(attrs.inserted_window_dims, d) || has(attrs.input_batching_dims, d)) continue;
-    length[static_cast<size_t>(d)] = window_sizes[static_cast<size_t>(next)];
-    from_window[static_cast<size_t>(d)] = next++;
-  }
+  return to;
+}
 
-  std::vector<NodeId> at_outer;
-  const auto finish = [&] {
-    for (size_t i = copied.size(); i-- > 0;) values_[copied[i].first.value] = copied[i].second;
-    for (size_t i = 0; i < count; ++i) bind(leaves[i], Value::of(to[i]));
-    return Status();
-  };
-  if (shape.element_count() == 0 || std::ranges::count(outer_sizes, 0)) return finish();
-  loop_nest(b(), outer_sizes, at_outer, {}, [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+// Where the window of an index vector begins. Returns whether it fits.
+NodeId RegionLowering::window_start(const Scattering& s, std::span<const NodeId> at_outer,
+                                    std::vector<NodeId>& start) {
+  const InstructionId vectors = s.scatter.operands[s.leaves.size()];
+  const Shape& indices = at(vectors).shape;
+  Memo memo;
+  NodeId fits = b().bits({Scalar::kPred, 1}, 1);
+  for (size_t i = 0; i < s.attrs.scatter_dims_to_operand_dims.size(); ++i) {
+    Place place;
+    for (NodeId node : at_outer) place.coordinates.push_back({node});
+    if (s.attrs.index_vector_dim < indices.rank()) {
+      place.coordinates.insert(place.coordinates.begin() + s.attrs.index_vector_dim,
+                               Coordinate{b().index(static_cast<int64_t>(i))});
+    }
+    const int64_t d = s.attrs.scatter_dims_to_operand_dims[i];
+    const NodeId index = as_index(b(), indices.dtype(), operand_element(vectors, place, memo));
+    const int64_t most = s.shape.dimension(d) - s.length[static_cast<size_t>(d)];
+    // Without a sign, what is below 0 lies behind every array.
+    const NodeId inside = b().compare(Predicate::kULe, index, b().index(most));
+    fits = i == 0 ? inside : b().binary(Op::kAnd, fits, inside);
+    start[static_cast<size_t>(d)] = index;
+  }
+  for (size_t i = 0; i < s.attrs.input_batching_dims.size(); ++i) {
+    int64_t d = s.attrs.scatter_indices_batching_dims[i];
+    if (s.attrs.index_vector_dim < d) --d;
+    start[static_cast<size_t>(s.attrs.input_batching_dims[i])] = at_outer[static_cast<size_t>(d)];
+  }
+  return fits;
+}
+
+// The elements of one window, into what is there.
+void RegionLowering::scatter_window(const Scattering& s, std::span<const NodeId> at_outer,
+                                    std::span<const NodeId> start) {
+  const hlo::Computation& combine = program_.module.at(s.scatter.called[0]);
+  const size_t count = s.leaves.size();
+  for_each_place(s.window_sizes, widest_scalar(s.id), [&](const Place& in_window) {
     Memo memo;
-    std::vector<NodeId> start(shape.dimensions().size(), b().index(0));
-    NodeId fits = b().bits({Scalar::kPred, 1}, 1);
-    for (size_t i = 0; i < attrs.scatter_dims_to_operand_dims.size(); ++i) {
-      Place place;
-      for (NodeId node : at_outer) place.coordinates.push_back({node});
-      if (attrs.index_vector_dim < indices.rank()) {
-        place.coordinates.insert(place.coordinates.begin() + attrs.index_vector_dim,
-                                 Coordinate{b().index(static_cast<int64_t>(i))});
+    Place source{.coordinates = std::vector<Coordinate>(s.updates.dimensions().size()),
+                 .lanes = in_window.lanes};
+    for (size_t i = 0; i < s.outer.size(); ++i)
+      source.coordinates[static_cast<size_t>(s.outer[i])] = {at_outer[i]};
+    for (size_t i = 0; i < s.window.size(); ++i)
+      source.coordinates[static_cast<size_t>(s.window[i])] = in_window.coordinates[i];
+    Place target{.coordinates = {}, .lanes = in_window.lanes};
+    for (size_t d = 0; d < start.size(); ++d) {
+      Coordinate c{start[d]};
+      if (s.from_window[d] >= 0) {
+        const Coordinate& w = in_window.coordinates[static_cast<size_t>(s.from_window[d])];
+        c = {b().add(w.base, start[d]), w.step};
       }
-      const int64_t d = attrs.scatter_dims_to_operand_dims[i];
-      const NodeId index =
-          as_index(b(), indices.dtype(), operand_element(scatter.operands[count], place, memo));
-      const int64_t most = shape.dimension(d) - length[static_cast<size_t>(d)];
-      // Without a sign, what is below 0 lies behind every array.
-      const NodeId inside = b().compare(Predicate::kULe, index, b().index(most));
-      fits = i == 0 ? inside : b().binary(Op::kAnd, fits, inside);
-      start[static_cast<size_t>(d)] = index;
+      target.coordinates.push_back(c);
     }
-    for (size_t i = 0; i < attrs.input_batching_dims.size(); ++i) {
-      int64_t d = attrs.scatter_indices_batching_dims[i];
-      if (attrs.index_vector_dim < d) --d;
-      start[static_cast<size_t>(attrs.input_batching_dims[i])] = at_outer[static_cast<size_t>(d)];
-    }
-    // What does not fit is left out.
-    b().begin_switch(b().select(fits, b().index(0), b().index(1)), {});
-    b().begin_branch();
-    for_each_place(window_sizes, widest_scalar(id), [&](const Place& in_window) {
-      Memo inner;
-      Place source{.coordinates = std::vector<Coordinate>(updates.dimensions().size()),
-                   .lanes = in_window.lanes};
-      for (size_t i = 0; i < outer.size(); ++i)
-        source.coordinates[static_cast<size_t>(outer[i])] = {at_outer[i]};
-      for (size_t i = 0; i < window.size(); ++i)
-        source.coordinates[static_cast<size_t>(window[i])] = in_window.coordinates[i];
-      Place target{.coordinates = {}, .lanes = in_window.lanes};
-      for (size_t d = 0; d < start.size(); ++d) {
-        Coordinate c{start[d]};
-        if (from_window[d] >= 0) {
-          const Coordinate& w = in_window.coordinates[static_cast<size_t>(from_window[d])];
-          c = {b().add(w.base, start[d]), w.step};
-        }
-        target.coordinates.push_back(c);
-      }
-      std::vector<NodeId> before(count);
-      {
-        const PlanBuilder::Ordered after_the_last_one(b());
-        for (size_t i = 0; i < count; ++i) before[i] = load_at(to[i], shape_of(leaves[i]), target);
-      }
-      std::vector<NodeId> arguments = before;
+    std::vector<NodeId> arguments(count);
+    {
+      const PlanBuilder::Ordered after_the_last_one(b());
       for (size_t i = 0; i < count; ++i)
-        arguments.push_back(operand_element(scatter.operands[count + 1 + i], source, inner));
-      const std::vector<NodeId> after = inline_scalars(b(), combine, arguments);
-      for (size_t i = 0; i < count; ++i) store_at(to[i], shape_of(leaves[i]), target, after[i]);
-    });
-    b().end_branch({});
-    b().begin_branch();
-    b().end_branch({});
-    b().end_switch();
-    return {};
+        arguments[i] = load_at(s.to[i], shape(s.leaves[i]), target);
+    }
+    for (size_t i = 0; i < count; ++i)
+      arguments.push_back(operand_element(s.scatter.operands[count + 1 + i], source, memo));
+    const std::vector<NodeId> after = inline_scalars(b(), combine, arguments);
+    for (size_t i = 0; i < count; ++i) store_at(s.to[i], shape(s.leaves[i]), target, after[i]);
   });
-  return finish();
+}
+
+// A window that does not fit is left out as a whole.
+Status RegionLowering::emit_scatter(InstructionId id) {
+  const Instruction& scatter = at(id);
+  const auto leaves = region_.leaves_of(id);
+  const size_t count = leaves.size();
+  std::vector<BufferId> old;
+  for (size_t i = 0; i < count; ++i) old.push_back(in_memory(region_.leaf(scatter.operands[i])));
+  const auto copied = copy_overwritten(scatter, count);
+  Scattering s{.id = id,
+               .scatter = scatter,
+               .attrs = scatter.attrs.get<hlo::ScatterAttrs>(),
+               .leaves = leaves,
+               .shape = shape(leaves[0]),
+               .updates = at(scatter.operands[count + 1]).shape,
+               .to = scatter_places(id, old)};
+  s.match_dimensions();
+  if (s.shape.element_count() > 0 && !std::ranges::count(s.outer_sizes, 0)) {
+    std::vector<NodeId> at_outer;
+    loop_nest(b(), s.outer_sizes, at_outer, {},
+              [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+                std::vector<NodeId> start(s.shape.dimensions().size(), b().index(0));
+                const NodeId fits = window_start(s, at_outer, start);
+                b().begin_switch(b().select(fits, b().index(0), b().index(1)), {});
+                b().begin_branch();
+                scatter_window(s, at_outer, start);
+                b().end_branch({});
+                b().begin_branch();
+                b().end_branch({});
+                b().end_switch();
+                return {};
+              });
+  }
+  for (size_t i = copied.size(); i-- > 0;) values_[copied[i].first.value] = copied[i].second;
+  for (size_t i = 0; i < count; ++i) bind(leaves[i], Value::of(s.to[i]));
+  return {};
 }
 
 }  // namespace heddle::cpu

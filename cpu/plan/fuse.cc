@@ -277,7 +277,12 @@ class Fusion {
       const auto index = index_of(plan_.args_of(node)[0], body.parameters[0], inside);
       if (!index) continue;
       const BufferId buffer = same_[node.buffer.value];
-      stored[{buffer, index->offset + index->by * ahead, node.type}] = args[1];
+      const int64_t from = index->offset + index->by * ahead, to = from + node.type.lanes;
+      std::erase_if(stored, [&](const auto& each) {
+        const auto& [of, first, type] = each.first;
+        return of == buffer && first < to && from < first + type.lanes;
+      });
+      stored[{buffer, from, node.type}] = args[1];
     }
   }
 

@@ -77,6 +77,26 @@ TEST_F(Fuse, AChain) {
   EXPECT_EQ(count(plan_.entry, Op::kStore), 1);
 }
 
+// What the second stores lies over what the first stored of another width: the third loads that.
+TEST_F(Fuse, StoresOfAnotherWidthReplaceWhatWasStored) {
+  const auto each_row = [&](const auto& body) {
+    const NodeId i = b_.begin_for_each(b_.index(0), b_.index(kRows), 1).parameters[0];
+    body(b_.mul(i, 16));
+    b_.end_for({});
+  };
+  const auto at = [&](NodeId row, int64_t k) { return b_.add(row, k); };
+  each_row([&](NodeId row) {
+    for (int64_t k = 0; k < 16; ++k) b_.store(y_, at(row, k), b_.load(x_, kScalar, at(row, k)));
+  });
+  each_row([&](NodeId row) {
+    const NodeId y = b_.load(y_, kRow, row);
+    b_.store(y_, row, b_.add(y, y));
+  });
+  each_row([&](NodeId row) { b_.store(z_, at(row, 3), b_.load(y_, kScalar, at(row, 3))); });
+  EXPECT_EQ(fuse(), 1);
+  EXPECT_EQ(count(plan_.entry, Op::kLoad), 18) << "16 of x, a row of y, and one of its elements";
+}
+
 // The second needs rows that later turns of the first make.
 TEST_F(Fuse, RowsOfOtherTurnsKeepLoopsApart) {
   rows(y_, x_);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "heddle/hlo/lapack.h"
+#include "heddle/interpreter/linalg/internal/fortran.h"
 #include "heddle/interpreter/linalg/internal/lapack.h"
 #include "heddle/interpreter/linalg/internal/solve.h"
 #include "heddle/interpreter/linalg/internal/testing.h"
@@ -372,6 +373,50 @@ TEST(LapackTargets, SayWhatIsWrong) {
   EXPECT_THAT(error_of("lapack_sorgqr_ffi", {Literal(Shape(f32, {2, 3})), Literal(Shape(f32, {2}))},
                        "f32[2,3]", "{}"),
               HasSubstr("at least as many rows as columns"));
+}
+
+// What LAPACK itself refuses would end the process.
+TEST(Gehrd, RowsThatAreNoRange) {
+  for (const auto& [n, low, high, must] : {std::tuple{2, 2, 1, "in [1, 2], low not above high"},
+                                           {2, 0, 2, "in [1, 2], low not above high"},
+                                           {2, 1, 3, "in [1, 2], low not above high"},
+                                           {0, 1, -1, "1 and 0"}}) {
+    EXPECT_EQ(error_of("lapack_dgehrd_ffi", {Literal(Shape(f64, {n, n}))},
+                       base::cat("(f64[", n, ",", n, "], f64[", std::max(n - 1, 0), "], s32[])"),
+                       base::cat("{high = ", high, " : i32, low = ", low, " : i32}")),
+              base::cat("custom-call: lapack_dgehrd_ffi: low is ", low, " and high ", high,
+                        "; must be ", must));
+  }
+  EXPECT_EQ(error_of("lapack_dgehrd_ffi", {Literal(Shape(f64, {0, 0}))},
+                     "(f64[0,0], f64[0], s32[])", "{high = 0 : i32, low = 1 : i32}"),
+            "");
+}
+
+TEST(LapackTargets, WhatLapackRefusesDoesNotEndTheProcess) {
+  const Int n = 2, low = 2, high = 1;
+  Matrix<double> a(n, n);
+  std::vector<double> tau(1), work(100);
+  Int info = 0;
+  call_fortran(kGehrd.of<double>(), n, low, high, a, stride_of(a), tau, work, size_of(work), info);
+  EXPECT_EQ(info, -3);
+  EXPECT_EQ(take_refusal(), "DGEHRD, argument 3");
+  EXPECT_EQ(take_refusal(), "");
+}
+
+// Rows and columns are counted in 32 bits, and so is what a routine works in.
+TEST(LapackTargets, WorkspaceIsCountedIn32Bits) {
+  const Literal wide(Shape(f64, {0, 2'147'483'647}));
+  EXPECT_EQ(error_of("lapack_dgeqrf_ffi", {wide}, "(f64[0,2147483647], f64[0])", "{}"),
+            "custom-call: lapack_dgeqrf_ffi: operand 0 is f64[0,2147483647]; LAPACK counts its "
+            "workspace in 32 bits");
+}
+
+TEST(Gees, DoesNotSort) {
+  EXPECT_EQ(error_of("lapack_sgees_ffi", {Literal(Shape(f32, {1, 1}))},
+                     "(f32[1,1], f32[1,1], f32[1], f32[1], s32[], s32[])",
+                     "{mode = 86 : ui8, sort = 83 : ui8}"),
+            "custom-call: lapack_sgees_ffi: backend_config has sort = S, and the call does not say "
+            "which eigenvalues come first; must be N (jaxlib refuses S too)");
 }
 
 }  // namespace

@@ -1,10 +1,33 @@
 #include "heddle/hlo/lapack.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
 
+#include "heddle/interpreter/linalg/internal/fortran.h"
 #include "heddle/interpreter/linalg/internal/lapack.h"
 
 namespace heddle::interpreter::linalg {
+namespace {
+
+thread_local std::string last_refusal;
+
+}  // namespace
+
+// LAPACK calls it by this name for an argument that is wrong, and so finds this function before its
+// own, which writes the same line and ends the process. Weak, since a program may have one too.
+extern "C" [[gnu::weak, gnu::visibility("default")]] void xerbla_(const char* name,
+                                                                  const Int* number,
+                                                                  size_t length) {
+  const std::string routine(name, length);
+  std::fprintf(stderr, " ** On entry to %s parameter number %2d had an illegal value\n",
+               routine.c_str(), *number);
+  last_refusal = base::cat(routine, ", argument ", *number);
+}
+
+std::string take_refusal() { return std::exchange(last_refusal, {}); }
+
 namespace {
 
 const LapackRoutine* find_routine(std::string_view target) {
@@ -40,7 +63,11 @@ CustomCallFunction find_lapack(std::string_view target) {
   if (routine == nullptr) return nullptr;
   return [routine](CustomCall& call) -> StatusOr<Literal> {
     HEDDLE_RETURN_IF_ERROR(check(call));
-    return function_for(*routine, call[0].shape().dtype())(call);
+    (void)take_refusal();  // a user's own call of LAPACK may have left one
+    StatusOr<Literal> out = function_for(*routine, call[0].shape().dtype())(call);
+    if (const std::string refusal = take_refusal(); !refusal.empty())
+      return base::internal_error("bug in heddle: LAPACK refuses ", refusal);
+    return out;
   };
 }
 

@@ -42,12 +42,12 @@ template <class T>
 StatusOr<Literal> geqrf(CustomCall& call) {
   Batch batch(call);
   const Int m = batch.rows(0), n = batch.columns(0);
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, n, std::min(m, n)));
   for (int64_t at = 0; at < batch.size(); ++at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<T> tau(static_cast<size_t>(std::min(m, n)));
-    Workspace<T> work(n);
     Int info = 0;
-    call_fortran(kGeqrf.of<T>(), m, n, a, stride_of(a), tau, work, work.size(), info);
+    call_fortran(kGeqrf.of<T>(), m, n, a, stride_of(a), tau, work, size_of(work), info);
     batch.put(0, at, a);
     batch.put(1, at, tau);
   }
@@ -60,17 +60,18 @@ template <class T>
 StatusOr<Literal> geqp3(CustomCall& call) {
   Batch batch(call);
   const Int m = batch.rows(0), n = batch.columns(0);
+  // Three columns at least; blocks take two for norms.
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, n, int64_t{std::min(m, n)} + 3));
+  std::vector<Real<T>> norms(std::is_same_v<T, Real<T>> ? 0 : 2 * static_cast<size_t>(n));
   for (int64_t at = 0; at < batch.size(); ++at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<Int> order = batch.vector<Int>(1, at);
     std::vector<T> tau(static_cast<size_t>(std::min(m, n)));
-    Workspace<T> work(n);
-    Workspace<Real<T>> norms(n);
     Int info = 0;
     if constexpr (std::is_same_v<T, Real<T>>) {
-      call_fortran(kGeqp3.of<T>(), m, n, a, stride_of(a), order, tau, work, work.size(), info);
+      call_fortran(kGeqp3.of<T>(), m, n, a, stride_of(a), order, tau, work, size_of(work), info);
     } else {
-      call_fortran(kGeqp3.of<T>(), m, n, a, stride_of(a), order, tau, work, work.size(), norms,
+      call_fortran(kGeqp3.of<T>(), m, n, a, stride_of(a), order, tau, work, size_of(work), norms,
                    info);
     }
     batch.put(0, at, a);
@@ -85,12 +86,12 @@ template <class T>
 StatusOr<Literal> orgqr(CustomCall& call) {
   Batch batch(call);
   const Int m = batch.rows(0), n = batch.columns(0), k = batch.columns(1);
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, n, k));
   for (int64_t at = 0; at < batch.size(); ++at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     const std::vector<T> tau = batch.vector<T>(1, at);
-    Workspace<T> work(n);
     Int info = 0;
-    call_fortran(kOrgqr.of<T>(), m, n, k, a, stride_of(a), tau, work, work.size(), info);
+    call_fortran(kOrgqr.of<T>(), m, n, k, a, stride_of(a), tau, work, size_of(work), info);
     batch.put(0, at, a);
   }
   return std::move(batch).finish();
@@ -103,14 +104,14 @@ StatusOr<Literal> ormqr(CustomCall& call) {
   const bool left = batch.boolean("left"), transposed = batch.boolean("transpose");
   const Int m = batch.rows(2), n = batch.columns(2), k = batch.columns(1);
   const char adjoint = std::is_same_v<T, Real<T>> ? 'T' : 'C';
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, left ? n : m, k));
   for (int64_t at = 0; at < batch.size(); ++at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     const std::vector<T> tau = batch.vector<T>(1, at);
     Matrix<T> c = batch.matrix<T>(2, at);
-    Workspace<T> work(left ? n : m);
     Int info = 0;
     call_fortran(kOrmqr.of<T>(), left ? 'L' : 'R', transposed ? adjoint : 'N', m, n, k, a,
-                 stride_of(a), tau, c, stride_of(c), work, work.size(), info);
+                 stride_of(a), tau, c, stride_of(c), work, size_of(work), info);
     batch.put(0, at, c);
   }
   return std::move(batch).finish();
@@ -179,12 +180,12 @@ StatusOr<Literal> gehrd(CustomCall& call) {
   Batch batch(call);
   const Int low = batch.integer("low"), high = batch.integer("high");
   const Int n = batch.rows(0), couplings = std::max(n - 1, 0);
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, n, n));
   for (int64_t at = 0; at < batch.size(); ++at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<T> tau(static_cast<size_t>(couplings));
-    Workspace<T> work(n);
     Int info = 0;
-    call_fortran(kGehrd.of<T>(), n, low, high, a, stride_of(a), tau, work, work.size(), info);
+    call_fortran(kGehrd.of<T>(), n, low, high, a, stride_of(a), tau, work, size_of(work), info);
     batch.put(0, at, a);
     batch.put(1, at, tau);
     batch.put_info(2, at, info);
@@ -198,14 +199,14 @@ StatusOr<Literal> sytrd(CustomCall& call) {
   Batch batch(call);
   const char uplo = batch.letter("uplo");
   const Int n = batch.rows(0), couplings = std::max(n - 1, 0);
+  HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, n, n));
   for (int64_t at = 0; at < batch.size(); ++at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<T> tau(static_cast<size_t>(couplings));
     std::vector<Real<T>> diagonal(static_cast<size_t>(n)), beside(tau.size());
-    Workspace<T> work(n);
     Int info = 0;
-    call_fortran(kSytrd.of<T>(), uplo, n, a, stride_of(a), diagonal, beside, tau, work, work.size(),
-                 info);
+    call_fortran(kSytrd.of<T>(), uplo, n, a, stride_of(a), diagonal, beside, tau, work,
+                 size_of(work), info);
     batch.put(0, at, a);
     batch.put(1, at, diagonal);
     batch.put(2, at, beside);

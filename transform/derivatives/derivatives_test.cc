@@ -4,6 +4,7 @@
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/transform/derivatives/internal/parts.h"
 
 namespace heddle::transform {
 namespace {
@@ -121,6 +122,35 @@ TEST(TransposeOfText, SaysWhatIsNotLinear) {
       })",
                            {true}),
               HasSubstr("concatenate: a term does not depend on the argument"));
+}
+
+// A computation that calls the one before twice, and so on: 2^40 calls of 41 computations.
+TEST(ComputedAgain, TakesEachComputationOnce) {
+  std::string text = R"(HloModule m
+  f0 {
+    x = f32[] parameter(0)
+    y = () custom-call(x), custom_call_target="f", custom_call_has_side_effect=true
+    ROOT r = f32[] negate(x)
+  })";
+  for (int i = 1; i <= 40; ++i) {
+    base::append(text, "\n  f", i,
+                 " {\n    x = f32[] parameter(0)\n    y = f32[] call(x), to_apply=f", i - 1,
+                 "\n    ROOT r = f32[] call(y), to_apply=f", i - 1, "\n  }");
+  }
+  base::append(text,
+               "\n  ENTRY e { x = f32[] parameter(0)  ROOT r = f32[] call(x), to_apply=f40 }");
+  Writer writer;
+  const auto module = hlo::parse_text(text);
+  ASSERT_TRUE(module.ok()) << module.status();
+  for (const hlo::Computation& each : module->computations) writer.add(each);
+  const size_t before = writer.module().computations.size();
+  const auto quiet = computed_again(writer, hlo::ComputationId(before - 1), "");
+  ASSERT_TRUE(quiet.ok()) << quiet.status();
+  EXPECT_EQ(writer.module().computations.size(), 2 * before);
+  const hlo::Computation& last = writer.module().at(*quiet);
+  EXPECT_EQ(last.root_instruction().called[0].value, quiet->value - 1);
+  const hlo::Computation& first = writer.module().computations[before];
+  EXPECT_EQ(first.at(hlo::InstructionId(1)).opcode, hlo::Opcode::kConstant);
 }
 
 }  // namespace

@@ -131,13 +131,17 @@ bool is_custom_effect(const Instruction& instruction) {
          instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_has_side_effect;
 }
 
-bool has_custom_effects(const hlo::Module& module, ComputationId id) {
-  return std::ranges::any_of(module.at(id).instructions, [&](const Instruction& instruction) {
+// By computation up to `last`, whether one of them runs in it. Callees stand first.
+std::vector<bool> with_custom_effects(const hlo::Module& module, ComputationId last) {
+  std::vector<bool> out(last.value + size_t{1});
+  const auto has_effect = [&](const Instruction& instruction) {
     return is_custom_effect(instruction) ||
-           std::ranges::any_of(instruction.called, [&](ComputationId called) {
-             return has_custom_effects(module, called);
-           });
-  });
+           std::ranges::any_of(instruction.called,
+                               [&](ComputationId called) -> bool { return out[called.value]; });
+  };
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = std::ranges::any_of(module.computations[i].instructions, has_effect);
+  return out;
 }
 
 // The instructions that the result depends on, and regions, which may have effects of their own.
@@ -152,31 +156,54 @@ std::vector<bool> read_in(const hlo::Computation& computation) {
   return out;
 }
 
+// What computed_again() gives, once for each computation.
+class WithoutEffects {
+ public:
+  WithoutEffects(Writer& writer, ComputationId last, std::string_view repair)
+      : writer_(writer),
+        repair_(repair),
+        has_effect_(with_custom_effects(writer.module(), last)),
+        made_(has_effect_.size()) {}
+
+  StatusOr<ComputationId> of(ComputationId id) {
+    if (!has_effect_[id.value]) return id;
+    if (made_[id.value].valid()) return made_[id.value];
+    hlo::Computation quiet = writer_.module().at(id);
+    const std::vector<bool> is_read = read_in(quiet);
+    for (size_t i = 0; i < is_read.size(); ++i) {
+      Instruction& instruction = quiet.instructions[i];
+      if (is_custom_effect(instruction)) {
+        if (is_read[i] && !hlo::is_debug_call(instruction)) return refused(instruction);
+        instruction = {.opcode = Opcode::kConstant,
+                       .shape = instruction.shape,
+                       .attrs = hlo::ConstantAttrs{.literal = Literal(instruction.shape)}};
+      }
+      for (ComputationId& called : instruction.called) {
+        HEDDLE_ASSIGN_OR_RETURN(called, of(called));
+      }
+    }
+    return made_[id.value] = writer_.add(std::move(quiet));
+  }
+
+ private:
+  [[nodiscard]] Status refused(const Instruction& call) const {
+    return at_line(base::unimplemented(call.attrs.get<hlo::CustomCallAttrs>().custom_call_target,
+                                       ": has an effect, and would run again for its result where "
+                                       "the derivative computes that again; ",
+                                       repair_),
+                   call);
+  }
+
+  Writer& writer_;
+  std::string_view repair_;
+  std::vector<bool> has_effect_;     // by computation
+  std::vector<ComputationId> made_;  // by computation; not valid: not yet
+};
+
 }  // namespace
 
 StatusOr<ComputationId> computed_again(Writer& writer, ComputationId id, std::string_view repair) {
-  if (!has_custom_effects(writer.module(), id)) return id;
-  hlo::Computation quiet = writer.module().at(id);
-  const std::vector<bool> is_read = read_in(quiet);
-  for (size_t i = 0; i < is_read.size(); ++i) {
-    Instruction& instruction = quiet.instructions[i];
-    if (is_custom_effect(instruction)) {
-      if (is_read[i] && !hlo::is_debug_call(instruction))
-        return at_line(
-            base::unimplemented(instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target,
-                                ": has an effect, and would run again for its result where the "
-                                "derivative computes that again; ",
-                                repair),
-            instruction);
-      instruction = {.opcode = Opcode::kConstant,
-                     .shape = instruction.shape,
-                     .attrs = hlo::ConstantAttrs{.literal = Literal(instruction.shape)}};
-    }
-    for (ComputationId& called : instruction.called) {
-      HEDDLE_ASSIGN_OR_RETURN(called, computed_again(writer, called, repair));
-    }
-  }
-  return writer.add(std::move(quiet));
+  return WithoutEffects(writer, id, repair).of(id);
 }
 
 namespace {

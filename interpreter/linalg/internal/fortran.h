@@ -2,13 +2,16 @@
 // lengths of letters follow all arguments. Sizes are 32 bits.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "heddle/interpreter/custom_call.h"
 #include "heddle/interpreter/linalg/internal/matrix.h"
 
 namespace heddle::interpreter::linalg {
@@ -82,23 +85,26 @@ Int stride_of(const Matrix<T>& a) {
   return static_cast<Int>(std::max<int64_t>(a.rows(), 1));
 }
 
-// Workspace of the routines that take some per row or column: as much as their blocks of columns
-// can use.
+// Workspace of the routines that take some per row or column: as much as their blocks of columns,
+// of which a matrix has up to `columns`, can use, and the triangle of a block beside them.
+//
+// errors   InvalidArgument where LAPACK cannot count it
 template <class T>
-class Workspace {
- public:
-  explicit Workspace(Int lines)
-      : size_(static_cast<Int>(
-            std::min<int64_t>(int64_t{lines} * 66 + 5000, std::numeric_limits<Int>::max()))),
-        values_(static_cast<size_t>(size_)) {}
+StatusOr<std::vector<T>> workspace(const CustomCall& call, int64_t lines, int64_t columns) {
+  constexpr int64_t kMostColumns = 64, kTriangle = 5000;
+  const int64_t size = lines * std::clamp<int64_t>(columns, 1, kMostColumns) + kTriangle;
+  if (size <= std::numeric_limits<Int>::max()) return std::vector<T>(static_cast<size_t>(size));
+  return call.error("operand 0 is ", call[0].shape(), "; LAPACK counts its workspace in 32 bits");
+}
 
-  [[nodiscard]] T* data() { return values_.data(); }
-  [[nodiscard]] Int size() const { return size_; }
+template <class T>
+Int size_of(const std::vector<T>& values) {
+  return static_cast<Int>(values.size());
+}
 
- private:
-  Int size_;
-  std::vector<T> values_;
-};
+// What LAPACK found wrong in an argument since the last call of this function, on this thread:
+// "DGEHRD, argument 2"; empty where that is nothing. LAPACK's own handler may end the process.
+std::string take_refusal();
 
 // Calls run(work, size) twice: with size -1 the routine says how much workspace it takes.
 template <class T, class Run>
