@@ -40,7 +40,7 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const runtime::ModulePtr& t
                                                      const runtime::CompileOptions& options,
                                                      runtime::ProgramHandle* handle) {
   HEDDLE_RETURN_IF_ERROR(check_device(*traced, device));
-  return runtime::compile_cached(traced, device, options, handle);
+  return runtime::compile_traced(traced, device, options, handle);
 }
 
 StatusOr<std::shared_ptr<Executable>> executable_for(hlo::Module traced, Device& device,

@@ -12,7 +12,7 @@
 namespace heddle::trace_internal {
 
 // The executable of a traced module on a device, of the cache of programs.
-// errors: FailedPrecondition where a part is compiled for another device; those of compile_cached()
+// errors: FailedPrecondition where a part is compiled for another device; those of compile_traced()
 StatusOr<std::shared_ptr<runtime::Executable>> executable_for(
     const runtime::ModulePtr& traced, runtime::Device& device,
     const runtime::CompileOptions& options = {}, runtime::ProgramHandle* handle = nullptr);
