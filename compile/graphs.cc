@@ -169,20 +169,22 @@ GraphPtr Graphs::find(const Call& asked) {
   }
 }
 
+void Graphs::require_room(const std::string& reason, SourceLocation at) const {
+  if (graphs_.size() < static_cast<size_t>(int64_t{options_.max_graphs})) return;
+  throw Error(base::resource_exhausted(
+                  label(), ": this call needs a graph more, and max_graphs is ",
+                  int64_t{options_.max_graphs}, ": ", reason,
+                  buckets_.are_used() ? "; give its bucket fewer sizes"
+                                      : "; pad what varies to a few sizes, as .bucket does",
+                  ", pass a Static that varies as a Tensor, or give compile a greater max_graphs"),
+              at);
+}
+
 GraphPtr Graphs::trace(const Call& call) {
   const std::string reason = why(call);
   {
     const std::lock_guard lock(mutex_);
-    if (graphs_.size() >= static_cast<size_t>(int64_t{options_.max_graphs})) {
-      throw Error(base::resource_exhausted(
-                      label(), ": this call needs a graph more, and max_graphs is ",
-                      int64_t{options_.max_graphs}, ": ", reason,
-                      buckets_.are_used() ? "; give its bucket fewer sizes"
-                                          : "; pad what varies to a few sizes, as .bucket does",
-                      ", pass a Static that varies as a Tensor, or give compile a greater "
-                      "max_graphs"),
-                  call.at);
-    }
+    require_room(reason, call.at);
   }
   const Clock::time_point start = Clock::now();
   auto graph = [&] {
@@ -216,6 +218,7 @@ GraphPtr Graphs::trace(const Call& call) {
     const auto is_it = [&](const GraphPtr& known) { return fits(*known, call); };
     if (const auto known = std::ranges::find_if(graphs_, is_it); known != graphs_.end())
       return latest_ = *known;
+    if (graph->is_for_good) require_room(reason, call.at);
     graph->number = ++stats_.graphs;
     stats_.trace_seconds += seconds_since(start);
     if (graph->is_for_good) graphs_.push_back(graph);

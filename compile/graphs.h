@@ -131,6 +131,8 @@ class Graphs {
   [[nodiscard]] GraphPtr find_known(const Call& call, bool* is_latest = nullptr) const;
   [[nodiscard]] std::string why(const Call& call) const;
   GraphPtr trace(const Call& call);
+  // With mutex_ locked. errors: throws Error where the call needs a graph more than there may be
+  void require_room(const std::string& reason, SourceLocation at) const;
   void check_unchanged(const Graph& graph, const Call& call) const;
   void check_padding(Graph& graph, const Call& call) const;
   CompiledProgram compiled_for(Graph& graph, Device& device, SourceLocation at);

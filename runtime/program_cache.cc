@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/hlo/verify.h"
 #include "heddle/transform/canonical.h"
 
 namespace heddle::runtime {
@@ -11,9 +12,8 @@ std::shared_ptr<Executable> ProgramHandle::get() const {
   std::shared_ptr<Executable> executable = executable_.lock();
   if (executable == nullptr) return nullptr;
   constexpr uint32_t kRefresh = 64;
-  std::atomic_ref hits(hits_);
-  const uint32_t now = hits.load(std::memory_order_relaxed) + 1;
-  hits.store(now, std::memory_order_relaxed);
+  const uint32_t now = hits_.count.load(std::memory_order_relaxed) + 1;
+  hits_.count.store(now, std::memory_order_relaxed);
   if (now % kRefresh == 0) program_cache().used_again(hash_, executable);
   return executable;
 }
@@ -48,21 +48,22 @@ void ProgramCache::set(uint64_t hash, const EntryPtr& entry, Result result) {
   done_.notify_all();
 }
 
-StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(const ModulePtr& traced, Device& device,
-                                                            const CompileOptions& options,
-                                                            ProgramHandle* handle) {
+StatusOr<std::shared_ptr<Executable>> ProgramCache::compile_traced(const ModulePtr& traced,
+                                                                   Device& device,
+                                                                   const CompileOptions& options,
+                                                                   ProgramHandle* handle) {
   Key key{transform::canonicalize(*traced), device.serial(), options};
   const uint64_t hash = hash_.load(std::memory_order_relaxed)(key.canonical).low;
   const auto [entry, is_new] = find_or_add(hash, std::move(key));
-  const auto hand_on = [&](Result result) {
+  const auto set_handle = [&](Result result) {
     if (handle != nullptr && result.ok()) *handle = {*result, hash};
     return result;
   };
-  if (!is_new) return hand_on(wait(*entry));
+  if (!is_new) return set_handle(wait(*entry));
   try {
     Result result = device.backend().compile(traced, options, device);
     set(hash, entry, result);
-    return hand_on(std::move(result));
+    return set_handle(std::move(result));
   } catch (...) {  // a backend of the user's own; others may wait for the program
     set(hash, entry,
         base::internal_error(
@@ -72,9 +73,16 @@ StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(const ModulePtr& tra
   }
 }
 
-StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(hlo::Module traced, Device& device,
+StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(const ModulePtr& module, Device& device,
+                                                            const CompileOptions& options,
+                                                            ProgramHandle* handle) {
+  HEDDLE_RETURN_IF_ERROR(hlo::verify(*module));
+  return compile_traced(module, device, options, handle);
+}
+
+StatusOr<std::shared_ptr<Executable>> ProgramCache::compile(hlo::Module module, Device& device,
                                                             const CompileOptions& options) {
-  return compile(std::make_shared<const hlo::Module>(std::move(traced)), device, options);
+  return compile(std::make_shared<const hlo::Module>(std::move(module)), device, options);
 }
 
 void ProgramCache::used_again(uint64_t hash, const std::shared_ptr<Executable>& executable) {
@@ -111,15 +119,21 @@ ProgramCache& program_cache() {
   return instance;
 }
 
-StatusOr<std::shared_ptr<Executable>> compile_cached(const ModulePtr& traced, Device& device,
+StatusOr<std::shared_ptr<Executable>> compile_cached(const ModulePtr& module, Device& device,
                                                      const CompileOptions& options,
                                                      ProgramHandle* handle) {
-  return program_cache().compile(traced, device, options, handle);
+  return program_cache().compile(module, device, options, handle);
 }
 
-StatusOr<std::shared_ptr<Executable>> compile_cached(hlo::Module traced, Device& device,
+StatusOr<std::shared_ptr<Executable>> compile_cached(hlo::Module module, Device& device,
                                                      const CompileOptions& options) {
-  return program_cache().compile(std::move(traced), device, options);
+  return program_cache().compile(std::move(module), device, options);
+}
+
+StatusOr<std::shared_ptr<Executable>> compile_traced(const ModulePtr& traced, Device& device,
+                                                     const CompileOptions& options,
+                                                     ProgramHandle* handle) {
+  return program_cache().compile_traced(traced, device, options, handle);
 }
 
 }  // namespace heddle::runtime

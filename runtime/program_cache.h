@@ -36,8 +36,16 @@ class ProgramHandle {
 
  private:
   std::weak_ptr<Executable> executable_;
-  uint64_t hash_ = 0;          // of its entry
-  mutable uint32_t hits_ = 0;  // about: threads may lose each other's
+  uint64_t hash_ = 0;  // of its entry
+  // About: threads may lose each other's. A copy counts anew, since other threads may be counting
+  // in what it is made of.
+  struct Hits {
+    Hits() = default;
+    Hits(const Hits&) {}
+    Hits& operator=(const Hits&) { return *this; }
+    std::atomic<uint32_t> count = 0;
+  };
+  mutable Hits hits_;
 };
 
 // Safe from any thread. Threads that ask for the same program at once compile it once: one
@@ -49,23 +57,29 @@ class ProgramCache {
 
   explicit ProgramCache(size_t capacity = kDefaultCapacity, Hash hash = &hlo::hash_of);
 
-  // Returns the executable of a legal module as it was traced, compiling it where it is not held.
-  // Errors are not held: the next call tries again. `handle`: gets the program.
+  // Returns the executable of a module as it was traced, and compiles it where there is none. An
+  // error does not stay: the next call tries again. `handle`: gets the program.
   //
-  // errors   those of Backend::compile()
-  // cost     a hit: the canonical form, one hash and one comparison, linear in the module
-  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(const ModulePtr& traced,
+  // errors   those of Backend::compile(): InvalidArgument where the module is not legal
+  // cost     a hit: hlo::verify(), the canonical form, one hash and one comparison, linear in the
+  //          module
+  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(const ModulePtr& module,
                                                               Device& device,
                                                               const CompileOptions& options = {},
                                                               ProgramHandle* handle = nullptr);
-  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(hlo::Module traced, Device& device,
+  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile(hlo::Module module, Device& device,
                                                               const CompileOptions& options = {});
+  // The same for a module that is legal, as what Heddle traces is. A hit does not verify it.
+  [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_traced(const ModulePtr& traced,
+                                                                     Device& device,
+                                                                     const CompileOptions& options,
+                                                                     ProgramHandle* handle);
 
   // The program ran again and was not asked for: it is the last to go.
   void used_again(uint64_t hash, const std::shared_ptr<Executable>& executable);
 
-  // The most programs held, at least 1. The least recently used go first, as soon as there are
-  // more; those that callers hold live on.
+  // The most programs in the cache, at least 1. The least recently used go first, as soon as there
+  // are more; those that callers hold live on.
   void set_capacity(size_t capacity);
   [[nodiscard]] size_t capacity() const;
   [[nodiscard]] size_t size() const;
@@ -105,9 +119,14 @@ class ProgramCache {
 
 // program_cache().compile().
 [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_cached(
-    const ModulePtr& traced, Device& device, const CompileOptions& options = {},
+    const ModulePtr& module, Device& device, const CompileOptions& options = {},
     ProgramHandle* handle = nullptr);
 [[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_cached(
-    hlo::Module traced, Device& device, const CompileOptions& options = {});
+    hlo::Module module, Device& device, const CompileOptions& options = {});
+// program_cache().compile_traced().
+[[nodiscard]] StatusOr<std::shared_ptr<Executable>> compile_traced(const ModulePtr& traced,
+                                                                   Device& device,
+                                                                   const CompileOptions& options,
+                                                                   ProgramHandle* handle);
 
 }  // namespace heddle::runtime

@@ -41,6 +41,24 @@ TEST_F(Cache, TheFirstCallCompilesOnce) {
   EXPECT_EQ(effects_of([&] { get(binary_module(Opcode::kAdd, 4)); }), (Counters{.compiles = 1}));
 }
 
+TEST_F(Cache, AnIllegalModuleIsAnError) {
+  const auto code_of = [&](const hlo::Module& module) {
+    return cache_.compile(module, device_).status().code();
+  };
+  EXPECT_EQ(code_of({}), StatusCode::kInvalidArgument);
+  hlo::Module module = binary_module(Opcode::kAdd, 4);
+  hlo::Instruction& root = module.computations[0].instructions.back();
+  root.opcode = Opcode::kBitcast;
+  EXPECT_EQ(code_of(module), StatusCode::kInvalidArgument);
+  root.operands.clear();
+  EXPECT_EQ(code_of(module), StatusCode::kInvalidArgument);
+  root.opcode = Opcode::kConstant;
+  EXPECT_EQ(code_of(module), StatusCode::kInvalidArgument);
+  const auto shared = std::make_shared<const hlo::Module>(module);
+  EXPECT_EQ(cache_.compile(shared, device_).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(cache_.size(), 0u);
+}
+
 TEST_F(Cache, NamesAreNotPartOfTheKey) {
   EXPECT_EQ(get(binary_module(Opcode::kAdd, 4, "loss")),
             get(binary_module(Opcode::kAdd, 4, "another")));
@@ -269,6 +287,24 @@ TEST(Handle, HasTheProgramUntilTheCacheLetsGoOfIt) {
   EXPECT_EQ(handle.get().get(), program);
   program_cache().clear();
   EXPECT_EQ(handle.get(), nullptr);
+}
+
+// For ThreadSanitizer.
+TEST(Handle, MayBeCopiedWhileAnotherThreadReadsIt) {
+  const auto backend = interpreter::make_backend();
+  const auto module = std::make_shared<const hlo::Module>(identity_module(9));
+  ProgramHandle handle;
+  (void)compile_cached(module, *backend->devices()[0], {}, &handle);
+  {
+    const std::jthread reader([&] {
+      for (int i = 0; i < 1000; ++i) (void)handle.get();
+    });
+    for (int i = 0; i < 1000; ++i) {
+      const ProgramHandle copy = handle;
+      EXPECT_NE(copy.get(), nullptr);
+    }
+  }
+  program_cache().clear();
 }
 
 TEST(Handle, WhatRunsOftenIsTheLastToGo) {

@@ -134,7 +134,8 @@ class Branches {
       if (ExecutablePtr executable = last->front()->program.get()) return executable;
     }
     runtime::ProgramHandle handle;
-    ExecutablePtr executable = make(device, chooser, to_index, &handle);
+    ExecutablePtr executable = value_or_throw(
+        trace_internal::executable_for(traced(chooser, to_index).module, device, &handle), at_);
     if (table) {
       ReadyConditional ready{
           {}, operands_.leaves.size(), chooser.shape(), device.serial(), std::move(handle)};
@@ -163,8 +164,7 @@ class Branches {
   }
 
   // Traced on parameters of its own: two values that are one tensor now may be two the next time.
-  [[nodiscard]] ExecutablePtr make(runtime::Device& device, const Tensor& chooser, ToIndex to_index,
-                                   runtime::ProgramHandle* handle) const {
+  [[nodiscard]] trace_internal::Traced traced(const Tensor& chooser, ToIndex to_index) const {
     trace_internal::Recorder recorder(what_, at_);
     const auto parameter = [&](const Tensor& like) {
       return recorder.parameter(like.shape(), at_, like.node()->number ? nullptr : &like);
@@ -180,9 +180,7 @@ class Branches {
     for (const BodyPtr& body : bodies_) captures.push_back(parameters(body->captures));
     const std::vector<std::span<const Tensor>> spans(captures.begin(), captures.end());
     const std::vector<Tensor> results = emit_conditional(to_index(chosen), leaves, spans);
-    trace_internal::Traced traced = recorder.finish(results, what_, at_);
-    return value_or_throw(trace_internal::executable_for(std::move(traced.module), device, handle),
-                          at_);
+    return recorder.finish(results, what_, at_);
   }
 
   [[nodiscard]] std::string name_of(size_t branch) const {

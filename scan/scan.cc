@@ -333,8 +333,7 @@ class AtOnce {
 
   // Traced on parameters of its own, not on captured values: two leaves that are one tensor now may
   // be two the next time.
-  [[nodiscard]] ReadyPtr make(runtime::Device& device,
-                              std::shared_ptr<runtime::Executable>& executable) const {
+  [[nodiscard]] trace_internal::Traced traced() const {
     trace_internal::Recorder recorder(what_, at_);
     auto parameters = [&](const std::vector<Tensor>& leaves) {
       std::vector<Tensor> out;
@@ -346,15 +345,20 @@ class AtOnce {
     ScanResult result = emit_scan(setting_, init, xs, *body_, options_, at_);
     std::vector<Tensor> all = std::move(result.ys);
     all.insert(all.end(), result.carry.begin(), result.carry.end());
-    trace_internal::Traced traced = recorder.finish(all, what_, at_);
+    return recorder.finish(all, what_, at_);
+  }
+
+  [[nodiscard]] ReadyPtr make(runtime::Device& device,
+                              std::shared_ptr<runtime::Executable>& executable) const {
+    trace_internal::Traced program = traced();
     auto ready = std::make_shared<Ready>();
-    for (const Tensor& capture : traced.captures) {
+    for (const Tensor& capture : program.captures) {
       const auto place = std::ranges::find(body_->captures, capture.id(), &Tensor::id);
       ready->captures.push_back(static_cast<size_t>(place - body_->captures.begin()));
     }
     ready->captures_in_order = std::ranges::is_sorted(ready->captures);
     executable = value_or_throw(
-        trace_internal::executable_for(std::move(traced.module), device, &ready->program), at_);
+        trace_internal::executable_for(std::move(program.module), device, &ready->program), at_);
     return ready;
   }
 

@@ -6,21 +6,46 @@
 #include "heddle/base/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/literal.h"
+#include "heddle/runtime/support_test.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/contractions.h"
 #include "heddle/trace/creation.h"
+#include "heddle/trace/devices.h"
 #include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/indexing.h"
 #include "heddle/trace/program.h"
+#include "heddle/trace/recorder.h"
 #include "heddle/trace/reductions.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
+
+// A backend may use tensors of its own while it compiles.
+TEST(AtOnce, ALoopIsCompiledWhenItsTraceHasEnded) {
+  static int compiles = 0;
+  static bool was_open = false;
+  static runtime::Backend& backend = *new runtime::HollowBackend([] {
+    ++compiles;
+    was_open = was_open || trace_internal::Recorder::current() != nullptr;
+    return Status();
+  });
+  Device& device = *backend.devices()[0];
+  const Tensor x = device_put(ones({2}), device), yes = device_put(scalar(true), device);
+  const Tensor zero = device_put(scalar(0.0f), device);
+  const auto twice = [](Tensor v) { return v * 2; };
+  const auto thrice = [](Tensor v) { return v * 3; };
+  (void)error_of(
+      [&] { (void)scan([](Tensor c, Tensor v) { return std::pair(c + v, c); }, zero, x); });
+  EXPECT_EQ(compiles, 1);
+  (void)error_of([&] { (void)cond(yes, twice, thrice, x); });
+  EXPECT_EQ(compiles, 2);
+  EXPECT_FALSE(was_open);
+}
 
 TEST(Map, OfSeveralXs) {
   const Tensor x = arange(3, f32), y = array<float>({{1, 1}, {2, 2}, {3, 3}});

@@ -19,9 +19,10 @@ namespace {
 
 using hlo::Opcode;
 using trace_internal::emit;
+using trace_internal::known_program;
+using trace_internal::KnownOperand;
 using trace_internal::KnownOptions;
 using trace_internal::OnDeviceOf;
-using trace_internal::known_program;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
@@ -145,19 +146,26 @@ Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation
   const uint64_t count = none ? 0 : (span - 1) / stride + 1;
   check_count(count <= INT64_MAX, start, stop, step);
   bool fits = start >= INT32_MIN && start <= INT32_MAX && stop >= INT32_MIN && stop <= INT32_MAX;
-  const auto of = [&, step](std::span<const Tensor>) {
-    return arange_integers(start, stop, step, at);
-  };
-  if (Tensor made = known_program("arange", KnownOptions(start, stop, step), {}, of);
-      made.is_valid())
-    return made;
   // The values fit where start and stop do; a step that does not goes around, as they then do.
   if (fits) step = static_cast<int32_t>(step);
-  return one_program("arange", [&] {
-    Tensor out = iota(fits ? s32 : s64, {static_cast<int64_t>(count)}, 0);
-    if (step != 1) out = multiply(out, step);
-    return start == 0 ? out : add(out, start);
-  });
+  const DType dtype = fits ? s32 : s64;
+  const bool has_step = step != 1, has_start = start != 0;
+  const auto values = [&](auto number) {
+    Tensor out = iota(dtype, {static_cast<int64_t>(count)}, 0);
+    if (has_step) out = multiply(out, *number++);
+    return has_start ? add(out, *number) : out;
+  };
+  std::vector<Operand> numbers;
+  if (has_step) numbers.emplace_back(step, at);
+  if (has_start) numbers.emplace_back(start, at);
+  std::vector<KnownOperand> operands;
+  for (const Operand& number : numbers) operands.emplace_back(number, dtype);
+  const auto of = [&](std::span<const Tensor> xs) { return values(xs.begin()); };
+  if (Tensor made =
+          known_program("arange", KnownOptions(count, dtype, has_step, has_start), operands, of);
+      made.is_valid())
+    return made;
+  return one_program("arange", [&] { return values(numbers.begin()); });
 }
 
 Tensor arange(double start, double stop, double step, DType dtype, SourceLocation at) {

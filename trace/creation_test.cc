@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "heddle/base/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/trace/shaping.h"
 #include "heddle/trace/support_test.h"
@@ -23,6 +24,19 @@ TEST(Creation, LinspaceOfIntegersIsRoundedDown) {
   EXPECT_THAT(linspace(2.5, 9, 1, s32).to_vector<int>(), ElementsAre(2));
   EXPECT_THAT(linspace(-1, 1, 5).to_vector<float>(), ElementsAre(-1, -0.5, 0, 0.5, 1));
   EXPECT_EQ(linspace(0, 1, 0, s32).size(), 0);
+}
+
+TEST(Creation, ArangesOfOneLengthAreOneProgram) {
+  (void)arange(-7, 3);
+  (void)arange(-7, 13, 2);
+  const int64_t compiles = counters().compiles;
+  for (int i = 1; i < 100; ++i) {
+    EXPECT_EQ(arange(i, i + 10).to_vector<int>().back(), i + 9);
+    (void)arange(i, i + 10 * (i + 1), i + 1);
+  }
+  EXPECT_LT(counters().compiles - compiles, 5);
+  EXPECT_THAT(arange(5, -5, -4).to_vector<int>(), ElementsAre(5, 1, -3));
+  EXPECT_THAT(arange(0, 6, 2).to_vector<int>(), ElementsAre(0, 2, 4));
 }
 
 TEST(Creation, FullKeepsTheDtypeOfATensor) {

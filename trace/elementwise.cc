@@ -14,6 +14,7 @@ namespace {
 
 using hlo::Opcode;
 using trace_internal::drop_if_dying;
+using trace_internal::dtype_beside;
 using trace_internal::emit;
 using trace_internal::known_program;
 using trace_internal::KnownOptions;
@@ -309,10 +310,6 @@ Tensor operator~(Operand x) { return bitwise_not(x); }
 Tensor where(Operand condition, Operand x, Operand y) {
   const PublicCall call("where", condition.at());
   const auto of = [](std::span<const Tensor> xs) { return where(xs[0], xs[1], xs[2]); };
-  const auto dtype_beside = [](const Operand& other) {
-    const bool has_dtype = other.is_tensor() && other.tensor().is_valid();
-    return has_dtype ? other.tensor().dtype() : DType::kInvalid;
-  };
   if (Tensor made = known_program("where", KnownOptions(),
                                   {condition, {x, dtype_beside(y)}, {y, dtype_beside(x)}}, of);
       made.is_valid())

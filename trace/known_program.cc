@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "heddle/base/of_this_thread.h"
@@ -42,11 +43,14 @@ struct Key {
   uint64_t device = 0;  // serial number
 
   [[nodiscard]] uint64_t hash() const {
-    uint64_t word = reinterpret_cast<uint64_t>(name.data()) ^ device;
+    uint64_t word = device ^ name.size();
     const auto mix = [&](uint64_t part) {
       word = (word ^ part) * 0x9e3779b97f4a7c15ull;
       word ^= word >> 32;
     };
+    uint64_t letters = 0;  // the first of the name
+    std::memcpy(&letters, name.data(), std::min(name.size(), sizeof letters));
+    mix(letters);
     for (const int64_t option : options) mix(static_cast<uint64_t>(option));
     for (const Shape* array : arrays) {
       if (array == nullptr) continue;
@@ -57,8 +61,18 @@ struct Key {
   }
 };
 
-// What a thread keeps of a program of the cache.
-struct Known {
+// What a thread knows of a program of the cache.
+struct KnownProgram {
+  KnownProgram() = default;
+  KnownProgram(const Key& key, runtime::ProgramHandle handle)
+      : name(key.name),
+        options(key.options.begin(), key.options.end()),
+        numbers(key.numbers.begin(), key.numbers.end()),
+        device(key.device),
+        program(std::move(handle)) {
+    for (const Shape* array : key.arrays) arrays.push_back(array ? *array : Shape());
+  }
+
   std::string_view name;
   std::vector<int64_t> options;
   std::vector<Shape> arrays;  // an invalid one: a number
@@ -74,9 +88,19 @@ struct Known {
            std::ranges::equal(arrays, key.arrays, same) && std::ranges::equal(numbers, key.numbers);
   }
 };
-using KnownPrograms = std::array<Known, 512>;
 
-KnownPrograms* known_programs() { return base::of_this_thread<KnownPrograms>(); }
+// Programs whose keys share a place: two of them that are called in turn both stay.
+struct KnownPair {
+  KnownProgram newer, older;
+
+  KnownProgram* find(const Key& key) {
+    if (newer.is_of(key)) return &newer;
+    return older.is_of(key) ? &older : nullptr;
+  }
+  // The older one goes.
+  void add(KnownProgram program) { older = std::exchange(newer, std::move(program)); }
+};
+using KnownPrograms = std::array<KnownPair, 128>;
 
 // An array as an operand of a program; null for all else.
 const Node* plain_array(const Operand& operand) {
@@ -136,75 +160,81 @@ class Arguments {
   Element element_;
 };
 
-// errors: throws Error for what the usual way has words for
-std::shared_ptr<runtime::Executable> made_anew(const Key& key, Formula formula,
-                                               runtime::Device& device, SourceLocation at,
-                                               runtime::ProgramHandle* handle) {
-  const PublicCall call(key.name, at);
-  Recorder recorder(key.name, at);
-  std::vector<Tensor> operands;
-  auto number = key.numbers.begin();
-  for (const Shape* array : key.arrays)
-    operands.push_back(recorder.parameter(array ? *array : Shape::scalar(*number++), at));
-  const Tensor result = formula(operands);
-  Traced traced = recorder.finish({&result, 1}, key.name, at);
-  if (!traced.captures.empty()) return nullptr;
-  return value_or_throw(executable_for(std::move(traced.module), device, handle), at);
-}
-
-// Null where there is none, for which the usual way has words.
-std::shared_ptr<runtime::Executable> program_of(const Key& key, Formula formula,
-                                                runtime::Device& device, SourceLocation at) {
-  KnownPrograms* all = known_programs();
-  if (all == nullptr) return nullptr;
-  Known& known = (*all)[key.hash() % all->size()];
-  std::shared_ptr<runtime::Executable> executable;
-  if (known.is_of(key)) executable = known.program.get();
-  if (executable != nullptr) return executable;
-  runtime::ProgramHandle handle;
+// Null where the formula makes a mistake, which the usual way reports, or reads what is no operand.
+runtime::ModulePtr traced(const Key& key, Formula formula, SourceLocation at) {
   try {
-    executable = made_anew(key, formula, device, at, &handle);
+    const PublicCall call(key.name, at);
+    Recorder recorder(key.name, at);
+    std::vector<Tensor> operands;
+    auto number = key.numbers.begin();
+    for (const Shape* array : key.arrays)
+      operands.push_back(recorder.parameter(array ? *array : Shape::scalar(*number++), at));
+    const Tensor result = formula(operands);
+    Traced traced = recorder.finish({&result, 1}, key.name, at);
+    if (!traced.captures.empty()) return nullptr;
+    return std::make_shared<const hlo::Module>(std::move(traced.module));
   } catch (const Error&) {
     return nullptr;
   }
-  if (executable == nullptr) return nullptr;
-  known = {.name = key.name,
-           .options = {key.options.begin(), key.options.end()},
-           .arrays = {},
-           .numbers = {key.numbers.begin(), key.numbers.end()},
-           .device = key.device,
-           .program = std::move(handle)};
-  for (const Shape* array : key.arrays) known.arrays.push_back(array ? *array : Shape());
+}
+
+// Null where the call has to go the usual way. errors: throws Error of the compilation
+std::shared_ptr<runtime::Executable> program_of(const Key& key, Formula formula,
+                                                runtime::Device& device, SourceLocation at) {
+  auto* all = base::of_this_thread<KnownPrograms>();
+  if (all == nullptr) return nullptr;
+  KnownPair& pair = (*all)[key.hash() % all->size()];
+  KnownProgram* known = pair.find(key);
+  std::shared_ptr<runtime::Executable> executable;
+  if (known != nullptr) executable = known->program.get();
+  if (executable != nullptr) return executable;
+  const runtime::ModulePtr module = traced(key, formula, at);
+  if (module == nullptr) return nullptr;
+  runtime::ProgramHandle handle;
+  executable = value_or_throw(executable_for(module, device, {}, &handle), at);
+  known = pair.find(key);  // a backend may have made others meanwhile
+  if (known == nullptr)
+    pair.add(KnownProgram(key, std::move(handle)));
+  else
+    known->program = std::move(handle);
   return executable;
 }
 
-// Of devices that compute at once in host memory: others would compile a second program. A few
+// Only a device that computes at once in host memory reuses memory without a second program. A few
 // bytes are copied sooner.
-bool is_worth_taking(const runtime::Buffer& buffer) {
+bool is_worth_reusing(const runtime::Buffer& buffer) {
   constexpr int64_t kLeast = 1024;
   return buffer.size_bytes() >= kLeast && buffer.device().direct_kernels() != nullptr;
 }
 
-// The result, or null where the run failed.
+// errors: throws Error of the run
 BufferPtr run(runtime::Executable& executable, std::span<const BufferPtr> arguments,
               SourceLocation at, const runtime::ExecuteOptions& options) {
   BufferPtr result;
   const auto start = [&] {
-    return executable.execute_into(arguments, std::span(&result, 1), options);
+    throw_at_once(executable.execute_into(arguments, std::span(&result, 1), options), at);
   };
-  if (!base::may_be_observed()) [[likely]]
-    return start().ok() ? result : nullptr;
-  const base::Span span(base::Activity::kCall, executable.name(), at);
-  return start().ok() ? result : nullptr;
+  if (!base::may_be_observed()) [[likely]] {
+    start();
+  } else {
+    const base::Span span(base::Activity::kCall, executable.name(), at);
+    start();
+  }
+  return result;
 }
 
 }  // namespace
 
+DType dtype_beside(const Operand& operand) {
+  const bool has_dtype = operand.is_tensor() && operand.tensor().is_valid();
+  return has_dtype ? operand.tensor().dtype() : DType::kInvalid;
+}
+
 Tensor known_program(std::string_view name, const KnownOptions& options,
                      std::span<const KnownOperand> operands, Formula formula,
-                     std::optional<size_t> taken) {
+                     std::optional<size_t> spare) {
   if (Recorder::current() != nullptr) return {};
-  const bool may_take = taken && own_node(*operands[*taken].operand) != nullptr;
+  const bool may_reuse = spare && own_node(*operands[*spare].operand) != nullptr;
   const auto words = options.words();
   Key key{.name = name, .options = words.value_or(std::span<const int64_t>())};
   Arguments arguments;
@@ -214,13 +244,12 @@ Tensor known_program(std::string_view name, const KnownOptions& options,
   const auto executable = program_of(key, formula, arguments.device(), at);
   if (executable == nullptr || !arguments.put_numbers(operands)) return {};
   runtime::ExecuteOptions how;
-  const void* memory = nullptr;  // that may be taken
-  if (may_take && is_worth_taking(*arguments.buffers()[*taken])) {
-    how.donate.push_back(static_cast<int>(*taken));
-    memory = runtime::address_of(*arguments.buffers()[*taken]);
+  const void* memory = nullptr;  // that the result may have
+  if (may_reuse && is_worth_reusing(*arguments.buffers()[*spare])) {
+    how.donate.push_back(static_cast<int>(*spare));
+    memory = runtime::address_of(*arguments.buffers()[*spare]);
   }
   BufferPtr result = run(*executable, arguments.buffers(), at, how);
-  if (result == nullptr) return {};
   if (memory != nullptr && runtime::address_of(*result) == memory) count_in_place();
   return tensor_of(std::move(result), at);
 }

@@ -66,20 +66,24 @@ struct KnownOperand {
   DType number_dtype;
 };
 
+// The dtype that a number beside the operand takes: none where the operand is no value.
+DType dtype_beside(const Operand& operand);
+
 // What the function computes, of tensors that stand for the operands.
 using Formula = base::FunctionRef<Tensor(std::span<const Tensor>)>;
 
 // Runs the program of a function; the first time, it is traced. `name`: of static storage, and of
-// this function alone. `taken`: the operand whose memory the result may have, where it is dying and
+// this function alone. `spare`: the operand whose memory the result may have, where it is dying and
 // nothing else refers to it.
 //
 // returns  a tensor without a value where the call has to go the usual way: inside of a trace, for
 //          operands that are no plain arrays on one device, and for every mistake, which the usual
 //          way reports
+// errors   throws Error of a compilation or a run, which is not tried again
 Tensor known_program(std::string_view name, const KnownOptions& options,
                      std::initializer_list<KnownOperand> operands, Formula formula);
 Tensor known_program(std::string_view name, const KnownOptions& options,
                      std::span<const KnownOperand> operands, Formula formula,
-                     std::optional<size_t> taken = {});
+                     std::optional<size_t> spare = {});
 
 }  // namespace heddle::trace_internal

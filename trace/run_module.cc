@@ -40,7 +40,7 @@ StatusOr<std::shared_ptr<Executable>> executable_for(const runtime::ModulePtr& t
                                                      const runtime::CompileOptions& options,
                                                      runtime::ProgramHandle* handle) {
   HEDDLE_RETURN_IF_ERROR(check_device(*traced, device));
-  return runtime::compile_cached(traced, device, options, handle);
+  return runtime::compile_traced(traced, device, options, handle);
 }
 
 StatusOr<std::shared_ptr<Executable>> executable_for(hlo::Module traced, Device& device,
@@ -157,19 +157,24 @@ std::vector<Tensor> run_executable(Executable& executable, std::span<const Buffe
   return results_of(executable, arguments, at, options);
 }
 
+void throw_at_once(const Status& status, SourceLocation at) {
+  if (status.ok()) return;
+  std::string text = base::message_of(status);
+  // Their line is part of the program.
+  if (text.starts_with("debug_check: ") || text.starts_with("check_nans: "))
+    throw Error(status, at);
+  const std::string place = base::cat(" [", status.location(), "]");
+  if (!status.location().empty() && text.ends_with(place)) text.resize(text.size() - place.size());
+  throw Error({status.code(), text}, at);
+}
+
 std::vector<Tensor> run_at_once(Executable& executable, std::span<const BufferPtr> arguments,
                                 SourceLocation at) {
   try {
     return run_executable(executable, arguments, at);
   } catch (const Error& error) {
-    const Status& status = error.status();
-    std::string text = base::message_of(status);
-    // Their line is part of the program.
-    if (text.starts_with("debug_check: ") || text.starts_with("check_nans: ")) throw;
-    const std::string place = base::cat(" [", status.location(), "]");
-    if (!status.location().empty() && text.ends_with(place))
-      text.resize(text.size() - place.size());
-    throw Error({status.code(), text}, at);
+    throw_at_once(error.status(), at);
+    throw;
   }
 }
 

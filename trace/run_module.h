@@ -12,7 +12,7 @@
 namespace heddle::trace_internal {
 
 // The executable of a traced module on a device, of the cache of programs.
-// errors: FailedPrecondition where a part is compiled for another device; those of compile_cached()
+// errors: FailedPrecondition where a part is compiled for another device; those of compile_traced()
 StatusOr<std::shared_ptr<runtime::Executable>> executable_for(
     const runtime::ModulePtr& traced, runtime::Device& device,
     const runtime::CompileOptions& options = {}, runtime::ProgramHandle* handle = nullptr);
@@ -45,8 +45,10 @@ std::vector<Tensor> run_executable(runtime::Executable& executable,
                                    std::span<const runtime::BufferPtr> arguments, SourceLocation at,
                                    const runtime::ExecuteOptions& options = {});
 
-// The same for a function that is called outside of a trace. errors: as above, with the line of the
-// call, since the executable may have been made of equal code on other lines
+// Throws Error where the status of such a run is one, with the line of the call: the executable may
+// have been made of equal code on other lines.
+void throw_at_once(const Status& status, SourceLocation at);
+// The same for a function that is called outside of a trace. errors: as throw_at_once()
 std::vector<Tensor> run_at_once(runtime::Executable& executable,
                                 std::span<const runtime::BufferPtr> arguments, SourceLocation at);
 

@@ -18,6 +18,7 @@ namespace {
 using hlo::Opcode;
 using trace_internal::axes_of;
 using trace_internal::axis_of;
+using trace_internal::dtype_beside;
 using trace_internal::emit;
 using trace_internal::known_program;
 using trace_internal::KnownOperand;
@@ -74,18 +75,12 @@ std::vector<Tensor> with_starts(std::vector<Tensor> operands, const SliceStarts&
   return operands;
 }
 
-// The dtype that numbers beside the operand take.
-DType dtype_or_none(const Operand& operand) {
-  const bool has_dtype = operand.is_tensor() && operand.tensor().is_valid();
-  return has_dtype ? operand.tensor().dtype() : DType::kInvalid;
-}
-
 // x and what goes with it, and then the starts, as operands of a known program.
 std::vector<KnownOperand> operands_with_starts(std::initializer_list<KnownOperand> operands,
                                                const SliceStarts& starts) {
   DType dtype = s32;
   const auto first = std::ranges::find_if(starts.each(), &Operand::is_tensor);
-  if (first != starts.each().end()) dtype = dtype_or_none(*first);
+  if (first != starts.each().end()) dtype = dtype_beside(*first);
   std::vector<KnownOperand> all(operands);
   for (const Operand& start : starts.each()) all.emplace_back(start, dtype);
   return all;
@@ -427,9 +422,9 @@ Tensor dynamic_update_slice(Operand operand, Operand update, const SliceStarts& 
     const std::vector<Tensor> values(xs.begin() + 2, xs.end());
     return dynamic_update_slice(xs[0], xs[1], values);
   };
-  const KnownOperand block(update, dtype_or_none(operand));
+  const KnownOperand block(update, dtype_beside(operand));
   const std::vector<KnownOperand> operands = operands_with_starts({operand, block}, starts);
-  Tensor made = known_program(kOp, KnownOptions(), operands, of, /*taken=*/0);
+  Tensor made = known_program(kOp, KnownOptions(), operands, of, /*spare=*/0);
   if (!made.is_valid()) {
     made = one_program(kOp, [&] {
       Tensor x = as_tensor(operand);

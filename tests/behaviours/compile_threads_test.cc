@@ -96,6 +96,28 @@ TEST(CompileThreads, FunctionsThatCallEachOtherOnTwoThreadsAreAnError) {
   EXPECT_THAT(of_g, calls_itself);
 }
 
+TEST(CompileThreads, MaxGraphsHoldsForThreadsThatTraceAtOnce) {
+  std::barrier both(2);
+  const auto f = compile(
+      [&](const Tensor& x) {
+        both.arrive_and_wait();
+        return x + 1;
+      },
+      {.max_graphs = 1});
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 1; t <= 2; ++t) {
+      threads.emplace_back([&, t] {
+        const std::string text = error_of([&] { (void)f(ones({t})); });
+        refused += text.find("max_graphs is 1") != std::string::npos;
+      });
+    }
+  }
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(f.stats().graphs, 1);
+}
+
 // What fails is not kept, and who waited for it tries by itself.
 TEST(CompileThreads, WhoWaitedForAnErrorTracesItself) {
   std::atomic<int> traced = 0;
