@@ -1,7 +1,7 @@
 // Box<T>: a T on the heap that compares like a T. Copies share it until one of them is written to
-// (copy on write). Reading an empty one gives T{}; it equals only another empty one. It is for rare,
-// large members of objects that are copied often: a copy costs a pointer, and instantiates no copy
-// of T.
+// (copy on write). Reading an empty one gives T{}; it equals only another empty one. It is for
+// rare, large members of objects that are copied often: a copy costs a pointer, and instantiates no
+// copy of T.
 #pragma once
 
 #include <memory>
