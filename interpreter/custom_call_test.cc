@@ -12,11 +12,6 @@
 namespace heddle::interpreter {
 namespace {
 
-using run_testing::error_of;
-using run_testing::f32_of;
-using run_testing::floats;
-using run_testing::run;
-
 // Registers for one test.
 class Registered {
  public:

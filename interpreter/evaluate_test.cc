@@ -13,11 +13,6 @@
 namespace heddle::interpreter {
 namespace {
 
-using run_testing::error_of;
-using run_testing::floats;
-using run_testing::parsed;
-using run_testing::run;
-
 TEST(Evaluate, ReturnsTheRootOfTheEntry) {
   const Literal sum = run(R"(HloModule m
     ENTRY main {

@@ -7,10 +7,6 @@
 namespace heddle::interpreter {
 namespace {
 
-using run_testing::floats;
-using run_testing::numbers;
-using run_testing::parsed;
-
 constexpr const char* kAdd =
     "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n";
 

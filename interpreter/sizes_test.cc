@@ -1,22 +1,10 @@
 // Values of dynamic size: each op at the size that its operands have. Expected values are those of
 // XLA's CPU where it has them.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/internal/testing.h"
 
 namespace heddle::interpreter {
 namespace {
-
-using run_testing::error_of;
-using run_testing::floats;
-using run_testing::ints;
-using run_testing::numbers;
-using run_testing::run;
-using run_testing::s32_of;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 // The value of `lines`, whose last one is the root, for d: the first n rows of x = f32[4,2] of 1 ..
 // 8.

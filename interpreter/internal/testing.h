@@ -52,3 +52,7 @@ inline std::vector<double> numbers(const Literal& literal) {
 }
 
 }  // namespace heddle::interpreter::run_testing
+
+namespace heddle::interpreter {
+using namespace run_testing;
+}

@@ -1,24 +1,16 @@
 // Binary elementwise ops on floats against long double; shape rules and errors. Integers:
 // integer_test.cc. Complex: complex_test.cc.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/ops/op_testing.h"
 #include "heddle/interpreter/ops/rounding_testing.h"
 
 namespace heddle::interpreter {
 namespace {
 
-using op_testing::array;
-using op_testing::evaluate;
-using op_testing::expect_rounded_once;
-using op_testing::kInf;
-using op_testing::kNaN;
-using op_testing::numbers;
-using testing::ElementsAre;
+using namespace op_testing;
 
 struct Function {
   Opcode opcode;

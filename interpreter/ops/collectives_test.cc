@@ -1,22 +1,11 @@
 // Collectives of one device, asynchronous forms, dynamic sizes; and what
 // they say where that is not enough.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/internal/testing.h"
 #include "heddle/interpreter/ops/op_testing.h"
 
 namespace heddle::interpreter {
 namespace {
-
-using run_testing::error_of;
-using run_testing::floats;
-using run_testing::ints;
-using run_testing::numbers;
-using run_testing::run;
-using run_testing::s32_of;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // A program of one f32[3] parameter, x.
 std::string program(const std::string& body, const std::string& header = "") {

@@ -1,23 +1,15 @@
 // compare, clamp and select.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/native.h"
 #include "heddle/interpreter/ops/op_testing.h"
 
 namespace heddle::interpreter {
 namespace {
 
-using op_testing::array;
-using op_testing::evaluate;
-using op_testing::integers;
-using op_testing::kInf;
-using op_testing::kNaN;
-using op_testing::numbers;
-using testing::ElementsAre;
+using namespace op_testing;
 using enum ComparisonDirection;
 
 constexpr ComparisonDirection kAllDirections[] = {kEq, kNe, kGe, kGt, kLe, kLt};

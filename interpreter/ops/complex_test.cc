@@ -1,20 +1,15 @@
 // Complex elementwise ops: definitions by real functions and identities, checked in long double;
 // and what happens at the edges.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/ops/op_testing.h"
 
 namespace heddle::interpreter {
 namespace {
 
-using op_testing::evaluate;
-using op_testing::kInf;
-using op_testing::kNaN;
-using testing::ElementsAre;
+using namespace op_testing;
 using C64 = std::complex<float>;
 using C128 = std::complex<double>;
 using Wide = std::complex<long double>;

@@ -1,25 +1,16 @@
 // convert, bitcast-convert, stochastic-convert, reduce-precision and copy.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 
 #include "heddle/base/subnormals.h"
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/native.h"
 #include "heddle/interpreter/ops/op_testing.h"
 
 namespace heddle::interpreter {
 namespace {
 
-using op_testing::array;
-using op_testing::evaluate;
-using op_testing::integers;
-using op_testing::kInf;
-using op_testing::kNaN;
-using op_testing::numbers;
-using op_testing::try_evaluate;
-using testing::ElementsAre;
+using namespace op_testing;
 
 constexpr DType kAllTypes[] = {
 #define HEDDLE_X(enumerator, text, ...) text,

@@ -1,19 +1,14 @@
 // convolution: against loops over outputs, window and input features.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <complex>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/ops/op_testing.h"
 #include "heddle/interpreter/ops/window_testing.h"
 
 namespace heddle::interpreter {
 namespace {
 
-using op_testing::kInf;
-using op_testing::kNaN;
-using op_testing::numbers;
-using ::testing::ElementsAre;
+using namespace op_testing;
 using window_testing::Index;
 using window_testing::Random;
 using C = std::complex<double>;

@@ -1,21 +1,16 @@
 // dot: against the definition, index by index.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
 #include <random>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/internal/testing.h"
 #include "heddle/interpreter/ops/op_testing.h"
 
 namespace heddle::interpreter {
 namespace {
-
-using run_testing::numbers;
-using ::testing::ElementsAre;
 
 struct Operand {
   std::vector<int64_t> sizes;

@@ -2,6 +2,7 @@
 // width of element.
 #include <gtest/gtest.h>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/ops/index_testing.h"
 #include "heddle/interpreter/ops/op_testing.h"
 
@@ -9,9 +10,7 @@ namespace heddle::interpreter {
 namespace {
 
 using namespace index_testing;
-using op_testing::evaluate;
-using op_testing::integers;
-using op_testing::numbers;
+using namespace op_testing;
 
 constexpr uint32_t kSeeds = 150;
 

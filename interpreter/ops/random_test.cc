@@ -1,11 +1,9 @@
 // The generators by the known answers of their authors and of XLA, and what rng promises: ranges,
 // moments, and that a seed decides.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <set>
 
+#include "heddle/base/support_test.h"
 #include "heddle/hlo/native.h"
 #include "heddle/interpreter/internal/testing.h"
 #include "heddle/interpreter/ops/op_testing.h"
@@ -15,8 +13,6 @@ namespace heddle::interpreter {
 namespace {
 
 using op_testing::evaluate;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // From the file kat_vectors of Random123.
 TEST(Threefry, GivesTheKnownAnswers) {

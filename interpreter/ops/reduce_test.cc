@@ -1,25 +1,15 @@
 // reduce: against plain loops, natively and through bodies.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 #include <limits>
 #include <random>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/internal/testing.h"
 #include "heddle/interpreter/ops/elements.h"
 
 namespace heddle::interpreter {
 namespace {
-
-using run_testing::f32_of;
-using run_testing::floats;
-using run_testing::ints;
-using run_testing::numbers;
-using run_testing::run;
-using run_testing::s32_of;
-using ::testing::ElementsAre;
 
 // reduce(x, init) by one op over the dimensions.
 Literal reduced(std::string_view op, const Literal& x, const Literal& init,

@@ -1,10 +1,8 @@
 // reduce-window: against loops over places and taps, natively and through bodies.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <complex>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/internal/testing.h"
 #include "heddle/interpreter/ops/op_testing.h"
 #include "heddle/interpreter/ops/window_testing.h"
@@ -14,14 +12,6 @@ namespace {
 
 using op_testing::kInf;
 using op_testing::kNaN;
-using run_testing::f32_of;
-using run_testing::floats;
-using run_testing::ints;
-using run_testing::numbers;
-using run_testing::parsed;
-using run_testing::run;
-using run_testing::s32_of;
-using ::testing::ElementsAre;
 using window_testing::Index;
 using window_testing::Random;
 using Windows = std::vector<WindowDimension>;

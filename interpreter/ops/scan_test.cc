@@ -1,19 +1,9 @@
 // scan: against the same steps written out in C++.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/internal/testing.h"
 
 namespace heddle::interpreter {
 namespace {
-
-using run_testing::f32_of;
-using run_testing::floats;
-using run_testing::ints;
-using run_testing::numbers;
-using run_testing::run;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 // Running sum of x: outputs the sum before each step, and carries the sum and the number of steps.
 std::string running_sum(int64_t n, bool reverse) {

@@ -1,7 +1,5 @@
 // select-and-scatter: against loops over places and taps.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/internal/testing.h"
 #include "heddle/interpreter/ops/op_testing.h"
 #include "heddle/interpreter/ops/window_testing.h"
@@ -9,11 +7,6 @@
 namespace heddle::interpreter {
 namespace {
 
-using run_testing::f32_of;
-using run_testing::floats;
-using run_testing::numbers;
-using run_testing::run;
-using ::testing::ElementsAre;
 using window_testing::Index;
 using window_testing::Random;
 

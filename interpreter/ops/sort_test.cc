@@ -1,26 +1,17 @@
 // sort: keys of every kind, and comparators that are called. Against std::stable_sort, and without
 // is_stable against XLA's CPU.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
 
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/internal/testing.h"
 #include "heddle/interpreter/ops/comparator.h"
 
 namespace heddle::interpreter {
 namespace {
-
-using run_testing::floats;
-using run_testing::ints;
-using run_testing::numbers;
-using run_testing::parsed;
-using run_testing::run;
-using ::testing::ElementsAre;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();

@@ -1,7 +1,5 @@
 // ragged-dot and scaled-dot: against loops.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/ops/index_testing.h"
 #include "heddle/interpreter/ops/op_testing.h"
 
@@ -9,10 +7,7 @@ namespace heddle::interpreter {
 namespace {
 
 using index_testing::Random;
-using op_testing::array;
-using op_testing::evaluate;
-using op_testing::numbers;
-using ::testing::ElementsAre;
+using namespace op_testing;
 
 Literal whole_numbers(Random& random, std::vector<int64_t> dims) {
   Literal out(Shape(f32, std::move(dims)));

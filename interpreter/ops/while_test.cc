@@ -1,19 +1,9 @@
 // while, conditional, call, map: values against plain C++.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "heddle/base/support_test.h"
 #include "heddle/interpreter/internal/testing.h"
 
 namespace heddle::interpreter {
 namespace {
-
-using run_testing::f32_of;
-using run_testing::floats;
-using run_testing::ints;
-using run_testing::numbers;
-using run_testing::run;
-using run_testing::s32_of;
-using ::testing::ElementsAre;
 
 // Counts i up to the limit in the state, doubling x.
 constexpr std::string_view kDoubling = R"(HloModule m

@@ -4,27 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "heddle/base/support_test.h"
-#include "heddle/hlo/text.h"
-#include "heddle/hlo/verify.h"
-#include "heddle/transform/lapack/expand.h"
+#include "heddle/transform/lapack/support_test.h"
 
 namespace heddle::transform {
 namespace {
-
-hlo::Module parsed(const std::string& text) {
-  auto module = hlo::parse_text(text);
-  if (!module.ok()) throw std::runtime_error(base::message_of(module.status()));
-  return *std::move(module);
-}
-
-hlo::Module expanded(const hlo::Module& module) {
-  const auto out = expand_lapack(module);
-  if (!out.ok()) throw std::runtime_error(base::message_of(out.status()));
-  EXPECT_EQ(hlo::verify(*out, hlo::Stage::kHlo), Status());
-  EXPECT_FALSE(has_lapack(*out));
-  return *out;
-}
 
 std::string call_text(const std::string& target, const std::vector<std::string>& operands,
                       const std::string& result, const std::string& config) {

@@ -1,8 +1,5 @@
 #include "heddle/transform/lapack/expand.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -11,20 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "heddle/hlo/text.h"
-#include "heddle/hlo/verify.h"
 #include "heddle/interpreter/evaluate.h"
+#include "heddle/transform/lapack/support_test.h"
 
 namespace heddle::transform {
 namespace {
 
 using Complex = std::complex<double>;
-
-hlo::Module parsed(const std::string& text) {
-  auto module = hlo::parse_text(text);
-  if (!module.ok()) throw std::runtime_error(base::message_of(module.status()));
-  return *std::move(module);
-}
 
 // One call on its operands.
 hlo::Module program(const std::string& target, const std::vector<Literal>& operands,
@@ -37,14 +27,6 @@ hlo::Module program(const std::string& target, const std::vector<Literal>& opera
   base::append(text, "  ROOT r = ", result, " custom-call(", names, "), custom_call_target=\"",
                target, "\", api_version=API_VERSION_TYPED_FFI, backend_config=", config, "\n}\n");
   return parsed(text);
-}
-
-hlo::Module expanded(const hlo::Module& module) {
-  const auto out = expand_lapack(module);
-  if (!out.ok()) throw std::runtime_error(base::message_of(out.status()));
-  EXPECT_EQ(hlo::verify(*out, hlo::Stage::kHlo), Status());
-  EXPECT_FALSE(has_lapack(*out));
-  return *out;
 }
 
 // The results by the loops, and by the evaluator's own LAPACK.
