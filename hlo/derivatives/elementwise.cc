@@ -27,6 +27,7 @@ Value rounded_to(const Value& like, const Value& x) { return convert(x, like.dty
 Value unary_jvp(Opcode opcode, const Value& x, const Value& y, const Value& dx) {
   switch (opcode) {
     case Opcode::kAbs: return abs_jvp(x, y, dx);
+    case Opcode::kAddDependency: return dx;  // it needs no order: it has no effects
     case Opcode::kAcos: return -(dx * rsqrt((1.0 - x) * (1.0 + x)));
     case Opcode::kAcosh:  // of complex numbers the root of the product has another branch
       if (is_complex(x.dtype())) return dx * (rsqrt(x - 1.0) * rsqrt(x + 1.0));
@@ -40,7 +41,7 @@ Value unary_jvp(Opcode opcode, const Value& x, const Value& y, const Value& dx) 
     case Opcode::kCosh: return dx * sinh(x);
     case Opcode::kErf: return dx * ((2.0 * std::numbers::inv_sqrtpi) * exp(-(x * x)));
     case Opcode::kExp: return dx * y;
-    case Opcode::kExpm1: return dx * (y + 1.0);
+    case Opcode::kExpm1: return dx * exp(x);  // y + 1 is 0 where y is -1, rounded
     case Opcode::kImag: return imag(dx);
     case Opcode::kLog: return dx / x;
     case Opcode::kLog1p: return dx / (x + 1.0);
@@ -140,6 +141,7 @@ Value of_operand(const TransposeArgs& t, size_t i) {
   const Value& ct = t.ct[0];
   switch (t.of.opcode) {
     case Opcode::kAdd:
+    case Opcode::kAddDependency:
     case Opcode::kCopy:
     case Opcode::kOptBarrier: return ct;
     case Opcode::kSubtract: return i == 0 ? ct : -ct;

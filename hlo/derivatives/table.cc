@@ -8,6 +8,7 @@ namespace {
 
 constexpr No kNotLinear{"it is not linear"};
 constexpr No kInItsPlace{"it is transposed where it stands, by transform/derivatives"};
+constexpr const char* kCompiled = "it is made by a compiler; give the program as it was before";
 
 Derivative steps() { return {jvp_of_zero, kNotLinear}; }
 Derivative no(const char* why) { return {No{why}, No{why}}; }
@@ -55,6 +56,7 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kSqrt:
     case Opcode::kTan:
     case Opcode::kTanh: return {jvp_unary, kNotLinear};
+    case Opcode::kAddDependency:
     case Opcode::kImag:
     case Opcode::kNegate:
     case Opcode::kReal: return {jvp_unary, transpose_elementwise};
@@ -144,8 +146,6 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormGrad: return no("it has no derivative; write it as sums and products");
     case Opcode::kRng: return no("its stream is not specified; use random::uniform");
-    case Opcode::kAddDependency: return no("its order is part of its meaning");
-    case Opcode::kFusion: return no("it is made by a compiler; give the program as it was before");
     case Opcode::kCustomCall: return no("what it computes is not known");
 
     case Opcode::kAllReduce:
@@ -157,6 +157,12 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kCollectiveBroadcast:
     case Opcode::kCollectiveReduce:
       return no("it has no derivative yet; use psum, all_gather, all_to_all or permute");
+    case Opcode::kSend:
+    case Opcode::kSendDone:
+    case Opcode::kRecv:
+    case Opcode::kRecvDone:
+    case Opcode::kInfeed:
+    case Opcode::kOutfeed: return no("it talks to the host");
     case Opcode::kAllReduceStart:
     case Opcode::kAllReduceDone:
     case Opcode::kAllGatherStart:
@@ -164,18 +170,13 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kCollectivePermuteStart:
     case Opcode::kCollectivePermuteDone:
     case Opcode::kDomain:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed: return no("it talks to the host");
+    case Opcode::kFusion:
     case Opcode::kAsyncStart:
     case Opcode::kAsyncUpdate:
     case Opcode::kAsyncDone:
     case Opcode::kCopyStart:
     case Opcode::kCopyDone:
-    case Opcode::kShuffle: return no("it is made by a compiler; give the program as it was before");
+    case Opcode::kShuffle: return no(kCompiled);
   }
   return no("it is not an op");
 }
