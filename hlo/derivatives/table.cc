@@ -12,7 +12,8 @@ constexpr const char* kCompiled = "it is made by a compiler; give the program as
 
 Derivative steps() { return {jvp_of_zero, kNotLinear}; }
 Derivative no(const char* why) { return {No{why}, No{why}}; }
-Derivative region() { return no("it runs computations; transform/derivatives has its rules"); }
+constexpr const char* kRegion = "it runs computations; transform/derivatives has its rules";
+Derivative region() { return no(kRegion); }
 
 }  // namespace
 
@@ -139,7 +140,8 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kBitcast: return no("it reads memory as another type; use reshape or transpose");
     case Opcode::kDynamicReshape:
     case Opcode::kSetDimensionSize: return no("sizes of its result are known at run time only");
-    case Opcode::kMap: return no("it applies a function of the program's to scalars");
+    case Opcode::kMap:
+      return {No{kRegion}, No{"it applies a function of the program's to scalars"}};
     case Opcode::kRaggedDot:
     case Opcode::kScaledDot: return no("it has no derivative yet; use dots");
     case Opcode::kBatchNormTraining:

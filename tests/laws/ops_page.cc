@@ -72,7 +72,7 @@ bool is_plumbing(Opcode op) {
 // Of what runs computations the rules stand where modules are rewritten.
 bool is_region(Opcode op) {
   return op == Opcode::kScan || op == Opcode::kConditional || op == Opcode::kWhile ||
-         op == Opcode::kCall;
+         op == Opcode::kCall || op == Opcode::kMap;
 }
 
 struct Recorded {

@@ -283,6 +283,10 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
       if (hlo::has_own_derivative(instruction))
         return jvp_of_custom(*this, graph, instruction, shapes, operands);
       return by_rule(graph, instruction, shapes, operands);
+    case Opcode::kMap:
+      if (const Status why = reason_in(operands); !why.ok())
+        return poisoned(plain(graph, instruction, shapes, operands), why);
+      return jvp_of_map(*this, graph, instruction, operands);
     case Opcode::kReduce:
     case Opcode::kReduceWindow: {
       HEDDLE_ASSIGN_OR_RETURN(Duals out, by_rule(graph, instruction, shapes, operands));

@@ -1,5 +1,5 @@
 // Forward mode of reductions by any associative function, over whole dimensions and over windows:
-// it combines neighbours in log2(n) rounds, and the start with their result.
+// it combines neighbours in log2(n) rounds, and the start with their result. And of `map`.
 #include <algorithm>
 #include <numeric>
 
@@ -37,6 +37,16 @@ class ReduceJvp {
     }
     for (Dual& each : start) each = mapped(each, [&](const Value& x) { return reshape(x, kept_); });
     return start;
+  }
+
+  // The result of a map.
+  static StatusOr<Dual> map(Forward& forward, Graph& graph, const Instruction& map,
+                            const Duals& operands) {
+    const Computation function = forward.source_.at(map.called[0]);
+    HEDDLE_ASSIGN_OR_RETURN(const Duals made, of_each(forward, graph, function, flat(operands)));
+    Dual out = mapped(made[0], [&](const Value& x) { return reshape(x, map.shape.dimensions()); });
+    out.why = made[0].why;
+    return out;
   }
 
  private:
@@ -98,20 +108,25 @@ class ReduceJvp {
     return made;
   }
 
-  // The function of numbers, for all of these [count].
   StatusOr<Duals> combined(const Duals& a, const Duals& b) {
-    Graph inside(forward_.source_.into(), function_.name + ".rows");
-    Batcher batcher(forward_.source_, a[0].x.size(0), "");
+    Duals both = a;
+    both.insert(both.end(), b.begin(), b.end());
+    return of_each(forward_, graph_, function_, both);
+  }
+
+  // A function of numbers, for all of these [count].
+  static StatusOr<Duals> of_each(Forward& forward, Graph& graph, const Computation& function,
+                                 const Duals& parameters) {
+    Graph inside(forward.source_.into(), function.name + ".rows");
+    Batcher batcher(forward.source_, parameters[0].x.size(0), "");
     AllLanes given;
-    Duals parameters = a;
-    parameters.insert(parameters.end(), b.begin(), b.end());
     for (const Dual& each : parameters) given.push_back({inside.parameter(each.x.shape()), true});
-    HEDDLE_ASSIGN_OR_RETURN(const AllLanes made, batcher.run(inside, function_, given, Value()));
+    HEDDLE_ASSIGN_OR_RETURN(const AllLanes made, batcher.run(inside, function, given, Value()));
     Values results;
     for (const Lanes& each : made) results.push_back(batcher.full(each));
     const hlo::ComputationId rows = std::move(inside).finish(results);
-    Source written(forward_.source_.into());
-    return Forward(written, forward_.mode_).run(graph_, written.at(rows), parameters);
+    Source written(forward.source_.into());
+    return Forward(written, forward.mode_).run(graph, written.at(rows), parameters);
   }
 
   Forward& forward_;
@@ -127,6 +142,12 @@ StatusOr<Duals> jvp_of_reduce(Forward& forward, Graph& graph, const Instruction&
   return ReduceJvp(forward, graph, reduce.called[0],
                    reduce.attrs.get<hlo::DimensionsAttrs>().dimensions, operands)
       .run();
+}
+
+StatusOr<Duals> jvp_of_map(Forward& forward, Graph& graph, const Instruction& map,
+                           const Duals& operands) {
+  HEDDLE_ASSIGN_OR_RETURN(Dual out, ReduceJvp::map(forward, graph, map, operands));
+  return Duals{std::move(out)};
 }
 
 namespace {

@@ -90,6 +90,10 @@ StatusOr<Duals> jvp_of_reduce(Forward& forward, Graph& graph, const hlo::Instruc
 StatusOr<Duals> jvp_of_reduce_window(Forward& forward, Graph& graph, const hlo::Instruction& reduce,
                                      const Duals& operands);
 
+// The values too, written as ops of whole arrays.
+StatusOr<Duals> jvp_of_map(Forward& forward, Graph& graph, const hlo::Instruction& map,
+                           const Duals& operands);
+
 // Of a custom_linear_solve or a custom_root.
 StatusOr<Duals> jvp_of_implicit(Forward& forward, Graph& graph, const hlo::Instruction& call,
                                 const std::vector<Shape>& shapes, const Duals& operands);
