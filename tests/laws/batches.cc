@@ -1,5 +1,6 @@
 #include "heddle/tests/laws/batches.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -35,6 +36,22 @@ Literal assembled(const Shape& shape, const std::vector<Literal>& leaves, size_t
   for (const Shape& element : shape.elements())
     elements.push_back(assembled(element, leaves, next));
   return Literal::tuple(std::move(elements));
+}
+
+// Each non-empty set of the arrays, of up to four; of more each alone, and all of them.
+std::vector<std::vector<bool>> masks_of(const std::vector<Literal>& leaves) {
+  std::vector<size_t> arrays;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (leaves[i].shape().is_array()) arrays.push_back(i);
+  }
+  std::vector<std::vector<bool>> out;
+  const size_t sets = size_t{1} << arrays.size();
+  for (size_t set = 1; set < sets; ++set) {
+    if (arrays.size() > 4 && !std::has_single_bit(set) && set != sets - 1) continue;
+    out.emplace_back(leaves.size());
+    for (size_t k = 0; k < arrays.size(); ++k) out.back()[arrays[k]] = ((set >> k) & 1) != 0;
+  }
+  return out;
 }
 
 template <class T>
@@ -89,17 +106,8 @@ std::string far_apart(const Literal& have, const Literal& want, double share) {
 
 std::vector<InLanes> mixes_of(const std::vector<Literal>& arguments) {
   const std::vector<Literal> leaves = leaves_of(arguments);
-  std::vector<bool> arrays;
-  for (const Literal& leaf : leaves) arrays.push_back(leaf.shape().is_array());
-  std::vector<std::vector<bool>> masks;
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    masks.emplace_back(leaves.size());
-    masks.back()[i] = true;
-    if (!arrays[i]) masks.pop_back();
-  }
-  if (masks.size() > 1) masks.push_back(arrays);
   std::vector<InLanes> out;
-  for (const std::vector<bool>& mask : masks) {
+  for (const std::vector<bool>& mask : masks_of(leaves)) {
     InLanes mix{.batched = mask, .all = leaves, .lanes = {}};
     for (int64_t lane = 0; lane < kLanes; ++lane) {
       mix.lanes.push_back(leaves);

@@ -64,10 +64,13 @@ TEST(BatchPrograms, EachLaneIsWhatOneGives) {
   }
 }
 
+class BatchProgramsInParts : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Eighth, BatchProgramsInParts, ::testing::Range(0, 8));
+
 // vmap of jvp and of vjp; and derivatives of vmap.
-TEST(BatchPrograms, GoWithDerivatives) {
-  const auto [first, last] = seeds(150);
-  for (int seed = first; seed < last; ++seed) {
+TEST_P(BatchProgramsInParts, GoWithDerivatives) {
+  const auto [first, last] = seeds(1000);
+  for (int seed = first + GetParam(); seed < last; seed += 8) {
     SCOPED_TRACE(base::cat("program ", seed));
     const LoopProgram program = loop_program(seed);
     const InLanes mix = lanes_of(seed, 1 + static_cast<unsigned>(seed) % 7);
