@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "heddle/linalg/internal/matrices.h"
@@ -113,7 +114,11 @@ Expr expm_of(const Expr& a) {
   const Expr excess = log(size / pade.norm) / std::log(2.0);
   const Expr times = where(is_finite(size), maximum(ceil(excess), 0.0), 0.0);
   const Expr factor = power(2.0, -times).astype(a.dtype());
-  return squared(approximant(a * column(column(factor)), pade.coefficients), times.astype(s32));
+  const Expr result =
+      squared(approximant(a * column(column(factor)), pade.coefficients), times.astype(s32));
+  // Each squaring doubles the error: where there are more than the dtype has digits, none is left.
+  const double digits = real_dtype(a.dtype()) == f32 ? 24 : 53;
+  return where(column(column(times)) > digits, std::numeric_limits<double>::quiet_NaN(), result);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "heddle/base/counters.h"
+#include "heddle/base/memory.h"
 #include "heddle/hlo/numpy/npy.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/backend.h"
@@ -59,7 +60,10 @@ StatusOr<std::vector<Literal>> inputs_of(const Options& options, const Program& 
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
     const Shape& want = entry.parameter_shape(i);
     if (options.inputs.empty()) {
-      values.emplace_back(want);
+      const auto zeros = [&]() -> StatusOr<Literal> { return Literal(want); };
+      HEDDLE_ASSIGN_OR_RETURN(Literal value,
+                              base::within_memory(zeros, "run: parameter ", i, ", ", want, ","));
+      values.push_back(std::move(value));
       continue;
     }
     HEDDLE_ASSIGN_OR_RETURN(std::string bytes, read_file(options.inputs[i]));

@@ -245,7 +245,9 @@ Tensor known_program(std::string_view name, const KnownOptions& options,
   if (executable == nullptr || !arguments.put_numbers(operands)) return {};
   runtime::ExecuteOptions how;
   const void* memory = nullptr;  // that the result may have
-  if (may_reuse && is_worth_reusing(*arguments.buffers()[*spare])) {
+  const bool is_once =
+      spare && std::ranges::count(arguments.buffers(), arguments.buffers()[*spare]) == 1;
+  if (may_reuse && is_once && is_worth_reusing(*arguments.buffers()[*spare])) {
     how.donate.push_back(static_cast<int>(*spare));
     memory = runtime::address_of(*arguments.buffers()[*spare]);
   }

@@ -203,6 +203,16 @@ TEST(InPlaceOf, ATensorThatWasMovedIntoAnOperationIsEmpty) {
   EXPECT_THROW((void)(x + 1.0f), Error);
 }
 
+TEST(InPlaceOf, AnUpdateByTheArrayItselfIsNotInPlace) {
+  Tensor x = floats(1000, 3);
+  const Tensor same = x;
+  x = dynamic_update_slice(std::move(x), x, {0});
+  EXPECT_EQ(x.to_vector<float>(), same.to_vector<float>());
+  Tensor alone = floats(1000, 3);
+  alone = dynamic_update_slice(std::move(alone), alone, {0});
+  EXPECT_EQ(alone.to_vector<float>(), same.to_vector<float>());
+}
+
 TEST(InPlaceOf, AMistakeLeavesTheVariable) {
   Tensor x = floats(4, 1);
   EXPECT_THROW(x += floats(3, 1), Error);
