@@ -5,15 +5,15 @@
 namespace heddle::hlo {
 namespace {
 
-// All but what says nothing of the program: metadata, statistics and origin.
+// All but what says nothing of the program (metadata, statistics and origin), and fields that only
+// a proto has, and text does not.
 bool equal_extras(const Instruction& a, const Instruction& b) {
   const InstructionExtras& x = *a.extras;
   const InstructionExtras& y = *b.extras;
   return x.sharding == y.sharding && x.frontend_attributes == y.frontend_attributes &&
          x.backend_config == y.backend_config && x.control_predecessors == y.control_predecessors &&
          x.parameter_replication == y.parameter_replication &&
-         x.result_accuracy == y.result_accuracy && x.unknown_proto == y.unknown_proto &&
-         x.unknown_parts == y.unknown_parts;
+         x.result_accuracy == y.result_accuracy;
 }
 
 // A bitcast reads the bytes as they lie: its layout and its operand's are part of what it computes.
@@ -104,7 +104,6 @@ bool equal(const Instruction& a, const Instruction& b) {
 bool equal(const Computation& a, const Computation& b) {
   return a.root == b.root && a.parameters == b.parameters &&
          a.execution_thread == b.execution_thread && a.is_fusion == b.is_fusion &&
-         a.unknown_proto == b.unknown_proto && a.unknown_parts == b.unknown_parts &&
          std::ranges::equal(
              a.instructions, b.instructions, [&](const Instruction& x, const Instruction& y) {
                return equal(x, y) && (x.opcode != Opcode::kBitcast || same_layouts(a, x, b, y));

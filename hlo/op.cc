@@ -24,7 +24,7 @@ StatusOr<Shape> apply_rule(Opcode opcode, std::span<const Shape* const> operands
                            const Shape* declared) {
   HEDDLE_RETURN_IF_ERROR(check_counts(opcode, operands.size(), called.size()));
   if (!fits(opcode, attrs)) {
-    return base::internal_error(to_string(opcode), " was given the attributes of another op");
+    return base::invalid_argument(to_string(opcode), ": has the attributes of another op");
   }
   if (declared != nullptr) HEDDLE_RETURN_IF_ERROR(check_shape(*declared));
   if (declared == nullptr && has_trait(opcode, kDeclared)) {

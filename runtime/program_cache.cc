@@ -7,6 +7,24 @@
 #include "heddle/transform/canonical.h"
 
 namespace heddle::runtime {
+namespace {
+
+// hlo::equal does not look at fields that only a proto has. A plugin reads them.
+bool same_unknown_fields(const hlo::Module& a, const hlo::Module& b) {
+  const auto same = [](const auto& x, const auto& y) {
+    return x.unknown_proto == y.unknown_proto && x.unknown_parts == y.unknown_parts;
+  };
+  return std::ranges::equal(
+      a.computations, b.computations, [&](const hlo::Computation& x, const hlo::Computation& y) {
+        return same(x, y) &&
+               std::ranges::equal(x.instructions, y.instructions,
+                                  [&](const hlo::Instruction& i, const hlo::Instruction& j) {
+                                    return same(*i.extras, *j.extras);
+                                  });
+      });
+}
+
+}  // namespace
 
 std::shared_ptr<Executable> ProgramHandle::get() const {
   std::shared_ptr<Executable> executable = executable_.lock();
@@ -26,7 +44,8 @@ std::pair<ProgramCache::EntryPtr, bool> ProgramCache::find_or_add(uint64_t hash,
   std::scoped_lock lock(mutex_);
   EntryPtr* found = entries_.find(hash, [&](const Key& other) {
     return other.device == key.device && other.options == key.options &&
-           hlo::equal(other.canonical, key.canonical);
+           hlo::equal(other.canonical, key.canonical) &&
+           same_unknown_fields(other.canonical, key.canonical);
   });
   if (found != nullptr) return {*found, false};
   return {entries_.insert(hash, std::move(key), std::make_shared<Entry>(), dropped), true};

@@ -59,6 +59,12 @@ TEST_F(Cache, AnIllegalModuleIsAnError) {
   EXPECT_EQ(cache_.size(), 0u);
 }
 
+TEST_F(Cache, FieldsThatOnlyAProtoHasArePartOfTheKey) {
+  hlo::Module plain = binary_module(Opcode::kAdd, 4), other = plain;
+  other.computations[0].instructions.back().extras.mutate().unknown_proto = "x";
+  EXPECT_NE(cache_.compile(plain, device_).value(), cache_.compile(other, device_).value());
+}
+
 TEST_F(Cache, NamesAreNotPartOfTheKey) {
   EXPECT_EQ(get(binary_module(Opcode::kAdd, 4, "loss")),
             get(binary_module(Opcode::kAdd, 4, "another")));
