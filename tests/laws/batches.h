@@ -18,7 +18,8 @@ struct InLanes {
   std::vector<Literal> all;
   std::vector<std::vector<Literal>> lanes;
 };
-// Each set of array leaves of the arguments with lanes; of more than four leaves each alone and all.
+// Each set of array leaves of the arguments with lanes; of more than four leaves each alone and
+// all.
 std::vector<InLanes> mixes_of(const std::vector<Literal>& arguments);
 
 // Leaves as arguments of an entry whose parameters may be tuples.
