@@ -182,6 +182,17 @@ function(heddle_library_pch target folder)
   target_precompile_headers(${target} REUSE_FROM ${pch})
 endfunction()
 
+# The compiler reads eight files of a library as one. So each name in an unnamed namespace occurs once in the library.
+function(heddle_unity target)
+  if(NOT HEDDLE_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # which takes a unit's main file for a header
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+endfunction()
+
 # Tests run once for each time that they are compiled: little optimisation.
 function(heddle_test_options target)
   heddle_compile_options(${target})
@@ -244,6 +255,7 @@ function(heddle_library name)
     target_link_libraries(${target} PRIVATE ${ARG_PRIVATE})
     heddle_library_options(${target})
     heddle_library_pch(${target} ${name})
+    heddle_unity(${target})
     if(protos)
       heddle_compile_protos(${target} ${protos})
     endif()

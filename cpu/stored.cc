@@ -95,9 +95,9 @@ void append_product(const MatrixProduct& product, std::string& to) {
 // ---- Reading
 
 // What is not there, or cannot be, reads as nothing and is remembered.
-class Reader {
+class StoredReader {
  public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  explicit StoredReader(std::string_view bytes) : rest_(bytes) {}
 
   [[nodiscard]] bool is_good() const { return is_good_; }
   [[nodiscard]] bool is_at_end() const { return is_good_ && rest_.empty(); }
@@ -126,19 +126,19 @@ class Reader {
   bool is_good_ = true;
 };
 
-std::optional<double> read_cost(Reader& from) {
+std::optional<double> read_cost(StoredReader& from) {
   const bool is_known = from.number() != 0;
   const auto cost = std::bit_cast<double>(from.number());
   return is_known ? std::optional(cost) : std::nullopt;
 }
 
-void read_pages(Reader& from, std::string& to) {
+void read_pages(StoredReader& from, std::string& to) {
   constexpr size_t kPage = CodeImage::kPage;
   to += from.text();
   to.resize((to.size() + kPage - 1) / kPage * kPage);
 }
 
-CodeImage read_image(Reader& from) {
+CodeImage read_image(StoredReader& from) {
   CodeImage image;
   read_pages(from, image.bytes);
   image.executed_bytes = static_cast<int64_t>(image.bytes.size());
@@ -152,7 +152,7 @@ CodeImage read_image(Reader& from) {
   return image;
 }
 
-DType read_dtype(Reader& from) {
+DType read_dtype(StoredReader& from) {
   const uint64_t number = from.number();
   if (number < 256 && is_array_element(static_cast<DType>(number)))
     return static_cast<DType>(number);
@@ -160,7 +160,7 @@ DType read_dtype(Reader& from) {
   return DType::kU8;
 }
 
-Literal read_literal(Reader& from) {
+Literal read_literal(StoredReader& from) {
   const DType dtype = read_dtype(from);
   std::vector<int64_t> sizes;
   for (size_t n = from.count(8); n > 0; --n) sizes.push_back(from.signed_number());
@@ -205,7 +205,7 @@ bool has_sizes(const MatrixProduct& product) {
          take_all(product.summed);
 }
 
-MatrixProduct read_product(Reader& from) {
+MatrixProduct read_product(StoredReader& from) {
   MatrixProduct product;
   product.dtype = read_dtype(from);
   for_each_number(product, [&](int64_t& number) { number = from.signed_number(); });
@@ -224,7 +224,7 @@ MatrixProduct read_product(Reader& from) {
   return product;
 }
 
-StatusOr<KernelRecipe> read_recipe(Reader& from) {
+StatusOr<KernelRecipe> read_recipe(StoredReader& from) {
   KernelRecipe recipe;
   if (from.number() != 0) {
     recipe.product = read_product(from);
@@ -274,7 +274,7 @@ std::string encode(const NativeParts& parts, const CodeImage& image,
 }
 
 StatusOr<NativeParts> decode(std::string_view bytes) {
-  Reader from(bytes);
+  StoredReader from(bytes);
   NativeParts parts;
   const CodeImage image = read_image(from);
   parts.arena_bytes = from.signed_number();

@@ -136,7 +136,7 @@ std::vector<Tensor> with_captures(std::vector<Tensor> leaves, const Trace& trace
 
 namespace {
 
-Trace traced(const FlatFunction& fn, const Point& point) {
+Trace traced_at(const FlatFunction& fn, const Point& point) {
   return traced(fn, types_of(point.leaves), point.leaves);
 }
 
@@ -265,7 +265,7 @@ void require_floats(const FlatFunction& fn, const Point& point) {
 Derived gradient(const FlatFunction& fn, const Point& point) {
   const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   require_floats(fn, point);
-  const Trace trace = traced(fn, point);
+  const Trace trace = traced_at(fn, point);
   require_scalar(fn, trace);
   const Cache::Ptr made =
       find_or_make({trace.module, Kind::kGradient, by_parameter(point, trace)}, fn, point);
@@ -274,7 +274,7 @@ Derived gradient(const FlatFunction& fn, const Point& point) {
 
 Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor>& tangents) {
   const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
-  const Trace trace = traced(fn, point);
+  const Trace trace = traced_at(fn, point);
   const Cache::Ptr made =
       find_or_make({trace.module, Kind::kJvp, by_parameter(point, trace)}, fn, point);
   std::vector<Tensor> operands = with_captures(point.leaves, trace);
@@ -317,7 +317,7 @@ void require_types(std::string_view what, std::string_view name, SourceLocation 
 
 std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point) {
   const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
-  const Trace trace = traced(fn, point);
+  const Trace trace = traced_at(fn, point);
   auto state = std::make_shared<Linear::State>();
   state->what = fn.what;
   state->at = fn.at;
@@ -337,7 +337,7 @@ std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point)
 Linear transposed(const FlatFunction& fn, const Point& point) {
   const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   require_floats(fn, point);
-  const Trace trace = traced(fn, point);
+  const Trace trace = traced_at(fn, point);
   const std::vector<bool> by = by_parameter(point, trace);
   auto module = transform::transpose(*trace.module, by);
   if (!module.ok()) {

@@ -16,29 +16,31 @@ namespace {
 using trace_internal::PublicCall;
 
 // Batched forms of modules.
-struct Key {
+struct LanesKey {
   Fragment of;
   std::vector<bool> batched;
   int64_t size;
   std::string together;
-  friend bool operator==(const Key&, const Key&) = default;
+  friend bool operator==(const LanesKey&, const LanesKey&) = default;
 };
-struct Made {
+struct LanesMade {
   Fragment module;
   std::vector<bool> results;
 };
-using Cache = MadeOf<Key, Made>;
+using LanesCache = MadeOf<LanesKey, LanesMade>;
 
-Cache::Ptr find_or_make(Key key, const FlatFunction& fn) {
+LanesCache::Ptr find_or_make(LanesKey key, const FlatFunction& fn) {
   base::Hasher hasher;
   hasher.add_word(reinterpret_cast<uint64_t>(key.of.get()));
   hasher.add_word(static_cast<uint64_t>(key.size));
   for (bool each : key.batched) hasher.add_word(each ? 1 : 0);
-  return Cache::all().find_or_make(hasher.digest().low, std::move(key), [&](const Key& key) {
-    auto batch = transform::batch(*key.of, key.batched, key.size, key.together);
-    if (!batch.ok()) throw Error(in_words_of(batch.status(), fn.what), fn.at);
-    return Made{std::make_shared<const hlo::Module>(std::move(batch->module)), batch->results};
-  });
+  return LanesCache::all().find_or_make(
+      hasher.digest().low, std::move(key), [&](const LanesKey& key) {
+        auto batch = transform::batch(*key.of, key.batched, key.size, key.together);
+        if (!batch.ok()) throw Error(in_words_of(batch.status(), fn.what), fn.at);
+        return LanesMade{std::make_shared<const hlo::Module>(std::move(batch->module)),
+                         batch->results};
+      });
 }
 
 // What vmap says of one leaf of the arguments or of the result.
@@ -60,7 +62,7 @@ class Vmapped {
     std::vector<bool> batched;
     for (const Leaf& leaf : leaves_) batched.push_back(leaf.axis != kNoAxis);
     batched.resize(batched.size() + trace.captures.size());
-    const Cache::Ptr made = find_or_make(
+    const LanesCache::Ptr made = find_or_make(
         {trace.module, std::move(batched), size_, options_.axis_name.empty() ? "" : scope.mark()},
         fn_);
     const std::vector<Leaf> results = results_of(trace, *made);
@@ -158,7 +160,7 @@ class Vmapped {
   }
 
   // The paths of the results, and their axes.
-  std::vector<Leaf> results_of(const Trace& trace, const Made& made) const {
+  std::vector<Leaf> results_of(const Trace& trace, const LanesMade& made) const {
     std::vector<Leaf> out;
     append_leaves(options_.out_axes, trace.spec, "out_axes", "result", out);
     for (size_t i = 0; i < out.size(); ++i) {
@@ -176,7 +178,7 @@ class Vmapped {
     return out;
   }
 
-  std::vector<Tensor> called(const Trace& trace, const Made& made,
+  std::vector<Tensor> called(const Trace& trace, const LanesMade& made,
                              const std::vector<Leaf>& results) const {
     std::vector<Tensor> operands;
     for (size_t i = 0; i < leaves_.size(); ++i) {

@@ -7,7 +7,7 @@ namespace {
 
 // Inside double quotes Graphviz reads \" and \\, and \n as the end of a line. A new line in a name
 // would end the statement.
-std::string escaped(std::string_view text) {
+std::string dot_escaped(std::string_view text) {
   std::string out;
   for (char c : text) {
     if (c == '"' || c == '\\') out.push_back('\\');
@@ -21,7 +21,7 @@ class DotWriter {
   DotWriter(const Module& module, const DotOptions& options) : module_(module), options_(options) {}
 
   std::string run() && {
-    base::append(out_, "digraph \"", escaped(module_.name), "\" {\n");
+    base::append(out_, "digraph \"", dot_escaped(module_.name), "\" {\n");
     out_.append("  compound=true;\n  node [shape=box, fontname=\"monospace\", fontsize=10];\n");
     out_.append("  edge [fontname=\"monospace\", fontsize=8];\n");
     for (size_t c = 0; c < module_.computations.size(); ++c) write_cluster(c);
@@ -38,7 +38,7 @@ class DotWriter {
   void write_cluster(size_t c) {
     const Computation& computation = module_.computations[c];
     base::append(out_, "  subgraph cluster_", c, " {\n    label=\"",
-                 escaped(label_of(computation, c)), "\";\n");
+                 dot_escaped(label_of(computation, c)), "\";\n");
     if (module_.entry.value == c) out_.append("    penwidth=2;\n");
     for (size_t i = 0; i < computation.instructions.size(); ++i) write_instruction(c, i);
     for (size_t i = 0; i < computation.instructions.size(); ++i) write_edges(c, i);
@@ -50,9 +50,9 @@ class DotWriter {
     const Instruction& instruction = computation.instructions[i];
     out_.append("    ");
     write_node(c, i);
-    base::append(out_, " [label=\"", escaped(label_of(instruction, i)), "\\n",
-                 escaped(to_string(instruction.shape)), "\\n",
-                 escaped(what_it_does(instruction, options_)), "\"");
+    base::append(out_, " [label=\"", dot_escaped(label_of(instruction, i)), "\\n",
+                 dot_escaped(to_string(instruction.shape)), "\\n",
+                 dot_escaped(what_it_does(instruction, options_)), "\"");
     if (instruction.opcode == Opcode::kParameter) out_.append(", shape=ellipse");
     if (computation.root.value == i) out_.append(", peripheries=2");
     out_.append("];\n");

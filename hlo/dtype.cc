@@ -6,18 +6,18 @@
 namespace heddle {
 namespace {
 
-struct Row {
+struct DTypeRow {
   std::string_view text;
   int64_t bits = 0;
   int64_t bytes = 0;
   DTypeKind kind = DTypeKind::kNone;
 };
 
-constexpr std::array<Row, 35> make_rows() {
-  std::array<Row, 35> rows;
-  for (Row& row : rows) row.text = "invalid";
+constexpr std::array<DTypeRow, 35> make_rows() {
+  std::array<DTypeRow, 35> rows;
+  for (DTypeRow& row : rows) row.text = "invalid";
 #define HEDDLE_X(enumerator, text, number, bits, bytes, kind) \
-  rows[number] = Row{#text, bits, bytes, DTypeKind::kind};
+  rows[number] = DTypeRow{#text, bits, bytes, DTypeKind::kind};
   HEDDLE_DTYPES(HEDDLE_X)
 #undef HEDDLE_X
   rows[13].text = "tuple";
@@ -27,7 +27,7 @@ constexpr std::array<Row, 35> make_rows() {
   return rows;
 }
 
-constexpr std::array<Row, 35> kRows = make_rows();
+constexpr std::array<DTypeRow, 35> kRows = make_rows();
 
 // The first 8 letters, which tell nearly all texts apart at the price of one comparison each.
 constexpr uint64_t key_of(std::string_view text) {
@@ -36,7 +36,7 @@ constexpr uint64_t key_of(std::string_view text) {
   return key;
 }
 
-const Row& row_of(DType dtype) {
+const DTypeRow& row_of(DType dtype) {
   size_t number = static_cast<size_t>(dtype);
   return kRows[number < kRows.size() ? number : 0];
 }

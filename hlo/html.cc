@@ -38,7 +38,7 @@ addEventListener("load", unfold);
 )";
 
 // For text and for attributes in double quotes.
-std::string escaped(std::string_view text) {
+std::string html_escaped(std::string_view text) {
   std::string out;
   for (char c : text) {
     switch (c) {
@@ -150,7 +150,7 @@ class HtmlWriter {
   explicit HtmlWriter(const Module& module) : module_(module) {}
 
   std::string run() && {
-    const std::string name = escaped(module_.name);
+    const std::string name = html_escaped(module_.name);
     base::append(out_, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>",
                  name, "</title>\n", kHead, "<h1>", name, "</h1>\n");
     note_callers();
@@ -180,8 +180,8 @@ class HtmlWriter {
     const size_t count = computation.instructions.size();
     const bool is_entry = module_.entry.value == c;
     base::append(out_, "<details id=\"c", c, "\"", is_entry ? " open" : "", "><summary>",
-                 escaped(shortened(label_of(computation, c), kMostTooltip)), ": ",
-                 is_entry ? "the entry" : escaped(shortened(callers_[c], kMostTooltip)), "; ",
+                 html_escaped(shortened(label_of(computation, c), kMostTooltip)), ": ",
+                 is_entry ? "the entry" : html_escaped(shortened(callers_[c], kMostTooltip)), "; ",
                  count, count == 1 ? " instruction" : " instructions", "</summary>\n");
     const Layout layout(computation);
     base::append(out_, "<div class=\"picture\"><svg width=\"", layout.width(), "\" height=\"",
@@ -209,12 +209,12 @@ class HtmlWriter {
                        : instruction.opcode == Opcode::kConstant  ? "constant"
                                                                   : "";
     if (computation.root.value == i) kind += kind.empty() ? "root" : " root";
-    base::append(out_, "<g class=\"", kind, "\"><title>", escaped(tooltip(instruction, i)),
+    base::append(out_, "<g class=\"", kind, "\"><title>", html_escaped(tooltip(instruction, i)),
                  "</title><rect x=\"", box.x, "\" y=\"", box.top(), "\" width=\"", box.width,
                  "\" height=\"", kBoxHeight, "\"/>");
     for (int line = 0; line < 3; ++line) {
       base::append(out_, "<text x=\"", box.x + 6, "\" y=\"", box.top() + (line + 1) * kLine, "\">",
-                   escaped(box.lines[line]));
+                   html_escaped(box.lines[line]));
       if (line == 2) write_links(computation, instruction);
       out_.append("</text>");
     }

@@ -6,21 +6,21 @@
 namespace heddle::hlo {
 namespace {
 
-struct Row {
+struct OpcodeRow {
   std::string_view text;
   int operands;
   int called;
   uint32_t traits;
 };
 
-constexpr Row kRows[] = {
+constexpr OpcodeRow kRows[] = {
 #define HEDDLE_OP(enumerator, text, attrs, operands, called, traits) \
   {text, operands, called, traits},
 #include "heddle/hlo/opcodes.def"
 #undef HEDDLE_OP
 };
 
-const Row& row_of(Opcode opcode) { return kRows[static_cast<size_t>(opcode)]; }
+const OpcodeRow& row_of(Opcode opcode) { return kRows[static_cast<size_t>(opcode)]; }
 
 }  // namespace
 

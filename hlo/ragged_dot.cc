@@ -12,7 +12,7 @@ namespace {
 // Those before `dim`.
 Dims before(const Dims& dims, int64_t dim) { return {dims.begin(), std::ranges::find(dims, dim)}; }
 
-Dims shifted(Dims dims) {
+Dims after_group(Dims dims) {
   for (int64_t& d : dims) ++d;
   return dims;
 }
@@ -50,15 +50,15 @@ DotAttrs dense_form(const RaggedDotAttrs& attrs) {
                .operand_precision = attrs.operand_precision};
   const RaggedKind kind = kind_of_ragged(attrs);
   if (kind == RaggedKind::kBatch) return dot;
-  dot.lhs_batch_dims = shifted(std::move(dot.lhs_batch_dims));
-  dot.lhs_contracting_dims = shifted(std::move(dot.lhs_contracting_dims));
+  dot.lhs_batch_dims = after_group(std::move(dot.lhs_batch_dims));
+  dot.lhs_contracting_dims = after_group(std::move(dot.lhs_contracting_dims));
   if (kind == RaggedKind::kFree) {
     dot.lhs_contracting_dims.push_back(0);
     dot.rhs_contracting_dims.push_back(attrs.rhs_group_dims[0]);
     return dot;
   }
-  dot.rhs_batch_dims = shifted(std::move(dot.rhs_batch_dims));
-  dot.rhs_contracting_dims = shifted(std::move(dot.rhs_contracting_dims));
+  dot.rhs_batch_dims = after_group(std::move(dot.rhs_batch_dims));
+  dot.rhs_contracting_dims = after_group(std::move(dot.rhs_contracting_dims));
   dot.lhs_batch_dims.insert(dot.lhs_batch_dims.begin(), 0);
   dot.rhs_batch_dims.insert(dot.rhs_batch_dims.begin(), 0);
   return dot;

@@ -8,7 +8,6 @@
 namespace heddle {
 namespace {
 
-constexpr int kMaxNesting = 64;
 constexpr int64_t kMaxBytes = int64_t{1} << 62;
 
 std::vector<int64_t> descending(int64_t rank) {
@@ -49,8 +48,8 @@ Status check_array(const Shape& shape) {
 }
 
 Status check_nested(const Shape& shape, int depth) {
-  if (depth > kMaxNesting)
-    return base::resource_exhausted("shape: tuples nest deeper than ", kMaxNesting);
+  if (depth > kMaxTupleNesting)
+    return base::resource_exhausted("shape: tuples nest deeper than ", kMaxTupleNesting);
   if (shape.is_array()) return check_array(shape);
   if (!shape.is_valid()) return base::invalid_argument("shape: has no element type");
   for (const Shape& element : shape.elements()) {

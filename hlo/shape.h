@@ -147,8 +147,10 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape);  // to_string
 // Equal dimensions, whatever the element types.
 bool same_dimensions(const Shape& a, const Shape& b);
 
+inline constexpr int kMaxTupleNesting = 64;
+
 // Refuses negative sizes, rank above kMaxRank, layouts that are no permutation, nesting deeper than
-// 64 and byte sizes above 2^62.
+// kMaxTupleNesting and byte sizes above 2^62.
 Status check_shape(const Shape& shape);
 
 // Row-major strides in elements.

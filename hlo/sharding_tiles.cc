@@ -10,7 +10,6 @@
 namespace heddle::hlo {
 namespace {
 
-using Type = Sharding::Type;
 using Dims = std::vector<int64_t>;
 
 int64_t product(std::span<const int64_t> sizes) {
@@ -34,8 +33,9 @@ Status check_rest(const Sharding& sharding, const Shape& shape) {
   const size_t rest = sharding.last_tile_dims.empty() ? sharding.replicate_on_last_tile_dim
                                                       : sharding.last_tile_dims.size();
   if (sharding.tile_dimensions.size() == static_cast<size_t>(shape.rank()) + rest) {
-    const bool repeats = std::ranges::all_of(sharding.last_tile_dims,
-                                             [](Type type) { return type == Type::kReplicated; });
+    const bool repeats = std::ranges::all_of(sharding.last_tile_dims, [](Sharding::Type type) {
+      return type == Sharding::Type::kReplicated;
+    });
     if (repeats) return {};
     return base::unimplemented(
         "sharding ", to_string(sharding),
@@ -86,8 +86,8 @@ Status check_tiles(const Sharding& sharding, const Shape& shape, int64_t devices
   if (!shape.is_array())
     return base::invalid_argument("sharding ", to_string(sharding), ": of a ", shape,
                                   "; must be of an array");
-  if (sharding.type == Type::kReplicated || devices == 1) return {};
-  if (sharding.type != Type::kOther) {
+  if (sharding.type == Sharding::Type::kReplicated || devices == 1) return {};
+  if (sharding.type != Sharding::Type::kOther) {
     return base::unimplemented(
         "sharding ", to_string(sharding),
         ": does not place elements on devices; use {replicated} or {devices=..}");
@@ -98,7 +98,7 @@ Status check_tiles(const Sharding& sharding, const Shape& shape, int64_t devices
 
 StatusOr<Tiles> tiles_of(const Sharding& sharding, const Shape& shape, int64_t devices) {
   HEDDLE_RETURN_IF_ERROR(check_tiles(sharding, shape, devices));
-  if (sharding.type == Type::kReplicated || devices == 1) return whole(shape, devices);
+  if (sharding.type == Sharding::Type::kReplicated || devices == 1) return whole(shape, devices);
   Tiles tiles;
   const auto rank = static_cast<size_t>(shape.rank());
   tiles.counts.assign(sharding.tile_dimensions.begin(),
@@ -165,7 +165,7 @@ size_t leaf_count(const Shape& shape) {
 StatusOr<std::vector<const Sharding*>> leaf_shardings(const Sharding* sharding,
                                                       const Shape& shape) {
   const size_t leaves = leaf_count(shape);
-  if (sharding == nullptr || sharding->type != Type::kTuple)
+  if (sharding == nullptr || sharding->type != Sharding::Type::kTuple)
     return std::vector<const Sharding*>(leaves, sharding);
   if (sharding->tuple.size() != leaves) {
     return base::invalid_argument("sharding ", to_string(*sharding), ": is of ",
@@ -178,7 +178,7 @@ StatusOr<std::vector<const Sharding*>> leaf_shardings(const Sharding* sharding,
 
 Sharding tuple_of(std::vector<Sharding> leaves) {
   Sharding out;
-  out.type = Type::kTuple;
+  out.type = Sharding::Type::kTuple;
   out.tuple = std::move(leaves);
   return out;
 }

@@ -21,4 +21,9 @@ StatusOr<Dims> window_places(const InferArgs& in, const Window& window,
 // One entry a dimension, also for a window that was given none.
 std::vector<WindowDimension> window_entries(const Window& window, int64_t rank);
 
+// The size of an array with by - 1 elements between each two of its `size`.
+constexpr int64_t dilated_size(int64_t size, int64_t by) {
+  return size == 0 ? 0 : (size - 1) * by + 1;
+}
+
 }  // namespace heddle::hlo

@@ -10,6 +10,7 @@
 #include "heddle/hlo/sharding_tiles.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/interpreter/evaluate_together.h"
+#include "heddle/interpreter/internal/sizes.h"
 #include "heddle/runtime/throttle.h"
 #include "heddle/transform/pass.h"
 
@@ -27,10 +28,6 @@ Literal nest(const Shape& shape, std::vector<Literal>::iterator& leaf) {
   std::vector<Literal> elements;
   for (const Shape& element : shape.elements()) elements.push_back(nest(element, leaf));
   return Literal::tuple(std::move(elements));
-}
-
-bool same_sizes(const Shape& a, const Shape& b) {
-  return same_dimensions(a, b) && std::ranges::equal(a.elements(), b.elements(), same_sizes);
 }
 
 // A value of dynamic size fills its bounds, with zeros: a buffer is of its type.

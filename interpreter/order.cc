@@ -40,7 +40,7 @@ class Scheduler {
   }
 
  private:
-  using Queue = std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>>;
+  using Heap = std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>>;
 
   const Instruction& at(uint32_t i) const { return computation_.instructions[i]; }
 
@@ -108,7 +108,7 @@ class Scheduler {
     return false;
   }
 
-  static uint32_t pop(Queue& queue) {
+  static uint32_t pop(Heap& queue) {
     uint32_t top = queue.top();
     queue.pop();
     return top;
@@ -141,8 +141,8 @@ class Scheduler {
   std::vector<uint32_t> missing_;  // edges into the instruction whose start has not run
   std::vector<bool> deferred_;
   std::vector<uint32_t> elements_;
-  Queue ready_;
-  Queue waiting_;
+  Heap ready_;
+  Heap waiting_;
   std::vector<InstructionId> order_;
 };
 

@@ -72,7 +72,7 @@ void place_constant(const Literal& constant, Literal& operand) {
   if (!operand.shares_bytes(constant)) operand = constant;
 }
 
-Status located(const Status& status, const Instruction& instruction) {
+Status at_users_line(const Status& status, const Instruction& instruction) {
   if (!instruction.at.known()) return status;
   return with_location(status, to_string(instruction.at));
 }
@@ -196,7 +196,7 @@ Status EvaluationRun::apply_rule(const Routine& routine, Frame& frame, const Ste
         sources[i].kind == Source::Kind::kConstant || sources[i].kind == Source::Kind::kScalar;
     if (!stays) operands[i] = Literal();
   }
-  if (!result.ok()) return located(result.status(), *step.instruction);
+  if (!result.ok()) return at_users_line(result.status(), *step.instruction);
   if (step.scalar != DType::kInvalid) {
     take_scalar(*result, step.scalar, frame.scalars[step.slot]);
   } else if (!step.unused) {

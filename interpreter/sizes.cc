@@ -65,11 +65,6 @@ Literal without_flags(Literal x) {
   return Literal::tuple(std::move(elements));
 }
 
-bool same_sizes(const Shape& a, const Shape& b) {
-  return a.dimensions() == b.dimensions() &&
-         std::ranges::equal(a.elements(), b.elements(), same_sizes);
-}
-
 bool is_row_major(const Shape& shape) {
   return std::ranges::is_sorted(shape.minor_to_major(), std::greater());
 }
@@ -519,6 +514,10 @@ bool stands_for(const Shape& value, const Shape& type) {
     if (!is_less && value.dimension(d) != type.dimension(d)) return false;
   }
   return std::ranges::equal(value.elements(), type.elements(), stands_for);
+}
+
+bool same_sizes(const Shape& a, const Shape& b) {
+  return same_dimensions(a, b) && std::ranges::equal(a.elements(), b.elements(), same_sizes);
 }
 
 }  // namespace heddle::interpreter

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPause(20);  // before what failed is tried again
+constexpr milliseconds kRetryPause(20);  // before what failed is tried again
 constexpr milliseconds kMostPause(1000);
 constexpr milliseconds kMostPatience(5000);
 
@@ -67,7 +67,7 @@ StatusOr<std::shared_ptr<const KeyValueStore>> KeyValueStore::connect(const std:
                               address, ":", port, " within ", timeout.count(),
                               " ms; start the server first");
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kRetryPause);
   }
   return std::shared_ptr<const KeyValueStore>(
       new KeyValueStore(address, port, std::clamp(timeout, milliseconds(1), kMostPatience)));
@@ -104,7 +104,7 @@ StatusOr<std::string> KeyValueStore::ask(char what, std::string_view key, std::s
   const Clock::time_point end = Clock::now() + waitable(timeout);
   std::string answer;
   StatusOr<char> code = wire::kAskAgain;
-  for (milliseconds wait = waitable(timeout), pause = kPause;;) {
+  for (milliseconds wait = waitable(timeout), pause = kRetryPause;;) {
     code = exchange(request_of(what, wait, key, value), wait, answer);
     if (!code.ok() || *code != wire::kAskAgain) break;
     std::this_thread::sleep_for(std::min(pause, until(end)));

@@ -43,19 +43,19 @@ Expr poisson_by_product(const Request& r, const Expr& lam) {
 }
 
 // Whether a proposal of Hoermann's two rejection methods is accepted, and its count.
-struct Proposal {
+struct HatProposal {
   Expr count, taken;
 };
 
 // Draws until all are accepted; `propose` has u in [-1/2, 1/2), 1/2 - |u| and v in [0, 1).
-using Propose = base::FunctionRef<Proposal(const Expr& u, const Expr& us, const Expr& v)>;
+using Propose = base::FunctionRef<HatProposal(const Expr& u, const Expr& us, const Expr& v)>;
 Expr accepted_counts(const Request& r, const Expr& like, Propose propose) {
   auto running = [&](const Counting& s) { return any_of(~Expr(s.total)).tensor(); };
   auto step = [&](const Counting& s) {
     std::vector<Words> keys = split_each(words_in(s), 3, r.options);
     Expr u = uniform_of(r.of(keys[1])) - 0.5;
     Expr v = uniform_of(r.of(keys[2]));
-    Proposal p = propose(u, 0.5 - abs(u), v);
+    HatProposal p = propose(u, 0.5 - abs(u), v);
     Expr count = where(p.taken, p.count, Expr(s.count));
     return Counting{key_of(keys[0]), count.tensor(), (Expr(s.total) | p.taken).tensor()};
   };
@@ -77,7 +77,7 @@ Expr poisson_by_rejection(const Request& r, const Expr& lam) {
     Expr t = -lam + k * log_lam - lgamma_of(k + 1.0);
     Expr at_once = (us >= 0.07) & (v <= v_r);
     Expr reject = (k < 0.0) | ((us < 0.013) & (v > us));
-    return Proposal{k, at_once | (~reject & (s <= t))};
+    return HatProposal{k, at_once | (~reject & (s <= t))};
   });
 }
 
@@ -137,7 +137,7 @@ Expr binomial_by_rejection(const Request& r, const Expr& n, const Expr& p) {
                  stirling_tail(n - m) - stirling_tail(k) - stirling_tail(n - k);
     Expr at_once = (us >= 0.07) & (v <= v_r);
     Expr reject = (k < 0.0) | (k > n);
-    return Proposal{k, at_once | (~reject & (s <= bound))};
+    return HatProposal{k, at_once | (~reject & (s <= bound))};
   });
 }
 

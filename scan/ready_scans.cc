@@ -24,7 +24,7 @@ struct ReadyCache {
   LruMap<Key, ReadyPtr> entries{kMaxReadyScans};
 };
 
-ReadyCache& cache() {
+ReadyCache& ready_cache() {
   static ReadyCache* const kCache = new ReadyCache;  // never destroyed: threads may outlive main
   return *kCache;
 }
@@ -58,42 +58,42 @@ bool asks_for(const ReadyQuery& a, const Key& b) {
 
 ReadyPtr find_ready_scan(const ReadyQuery& query) {
   const uint64_t hash = hash_of(query);
-  std::lock_guard lock(cache().mutex);
+  std::lock_guard lock(ready_cache().mutex);
   ReadyPtr* found =
-      cache().entries.find(hash, [&](const Key& key) { return asks_for(query, key); });
+      ready_cache().entries.find(hash, [&](const Key& key) { return asks_for(query, key); });
   return found ? *found : nullptr;
 }
 
 void keep_ready_scan(const ReadyQuery& query, ReadyPtr made) {
   const uint64_t hash = hash_of(query);
   decltype(ReadyCache::entries)::Dropped dropped;
-  std::lock_guard lock(cache().mutex);
+  std::lock_guard lock(ready_cache().mutex);
   if (ReadyPtr* found =
-          cache().entries.find(hash, [&](const Key& key) { return asks_for(query, key); })) {
+          ready_cache().entries.find(hash, [&](const Key& key) { return asks_for(query, key); })) {
     std::swap(*found, made);
     return;
   }
-  cache().entries.insert(hash,
-                         {query.body, query.carries, query.xs, query.length, query.options,
-                          query.device, query.shardings},
-                         std::move(made), dropped);
+  ready_cache().entries.insert(hash,
+                               {query.body, query.carries, query.xs, query.length, query.options,
+                                query.device, query.shardings},
+                               std::move(made), dropped);
 }
 
 void set_ready_scan_capacity(size_t entries) {
   decltype(ReadyCache::entries)::Dropped dropped;
-  std::lock_guard lock(cache().mutex);
-  cache().entries.set_capacity(std::min(entries, kMaxReadyScans), dropped);
+  std::lock_guard lock(ready_cache().mutex);
+  ready_cache().entries.set_capacity(std::min(entries, kMaxReadyScans), dropped);
 }
 
 size_t ready_scan_count() {
-  std::lock_guard lock(cache().mutex);
-  return cache().entries.size();
+  std::lock_guard lock(ready_cache().mutex);
+  return ready_cache().entries.size();
 }
 
 void clear_ready_scans() {
   decltype(ReadyCache::entries)::Dropped dropped;
-  std::lock_guard lock(cache().mutex);
-  cache().entries.clear(dropped);
+  std::lock_guard lock(ready_cache().mutex);
+  ready_cache().entries.clear(dropped);
 }
 
 }  // namespace heddle::scan_internal

@@ -14,17 +14,17 @@ using special_internal::split_square;
 using special_internal::Square;
 using std::numbers::inv_sqrtpi;
 
-struct Parts {
+struct FaddeevaParts {
   Expr re, im;
 };
-Parts choose(const Expr& condition, const Parts& a, const Parts& b) {
+FaddeevaParts choose(const Expr& condition, const FaddeevaParts& a, const FaddeevaParts& b) {
   return {where(condition, a.re, b.re), where(condition, a.im, b.im)};
 }
 
 // i h / pi times the sum of e^-t^2 (1 / (z - t) + 1 / (z + t)), over the points t = (k + offset) h.
 // The point 0, which is its own mirror image, counts once.
-Parts rule(const Expr& x, const Expr& y, double h, double offset, int points) {
-  Parts sum{x.like(0), x.like(0)};
+FaddeevaParts rule(const Expr& x, const Expr& y, double h, double offset, int points) {
+  FaddeevaParts sum{x.like(0), x.like(0)};
   for (int k = points - 1; k >= 0; --k) {
     const double t = (k + offset) * h;
     const double weight = h / pi * std::exp(-t * t) * (t == 0 ? 0.5 : 1);
@@ -37,7 +37,7 @@ Parts rule(const Expr& x, const Expr& y, double h, double offset, int points) {
 }
 
 // e^(-z^2).
-Parts bell_at(const Expr& x, const Expr& y) {
+FaddeevaParts bell_at(const Expr& x, const Expr& y) {
   const Square p = split_square(x), q = split_square(y);
   const Expr size = exp(q.exact - p.exact) * exp(q.rest - p.rest), angle = 2 * (x * y);
   // An infinite size has an argument too.
@@ -46,7 +46,7 @@ Parts bell_at(const Expr& x, const Expr& y) {
 
 // 2 e^(-z^2) q / (q + sign e^(-2 pi i x / h)), q = e^(-2 pi y / h): the term that a rule leaves
 // out.
-Parts correction(const Parts& bell, const Expr& turns, const Expr& q, double sign) {
+FaddeevaParts correction(const FaddeevaParts& bell, const Expr& turns, const Expr& q, double sign) {
   const Expr angle = 2 * pi * turns;
   const Expr re = q + sign * cos(angle), im = -sign * sin(angle);
   const Expr scale = 2 * q / (square(re) + square(im));
@@ -54,25 +54,26 @@ Parts correction(const Parts& bell, const Expr& turns, const Expr& q, double sig
 }
 
 // For x, y >= 0 and not large.
-Parts near_origin(const Expr& x, const Expr& y) {
+FaddeevaParts near_origin(const Expr& x, const Expr& y) {
   const int points = x.dtype() == f64 ? 12 : 7;
   const double h = std::sqrt(pi / points);
   // Close to the real axis the real part of the sum is far smaller than the imaginary one, so it
   // needs the points up to e^-41 (f64: e^-55).
   const int all = points + 3;
   const Expr turns = x / h - floor(x / h), q = exp(-2 * pi / h * y);
-  const Parts middle = rule(x, y, h, 0.5, all);
+  const FaddeevaParts middle = rule(x, y, h, 0.5, all);
   // A point of the other rule is at least h / 4 away from x; a point of this rule may be x itself.
   const Expr between = (y < x) & (turns >= 0.25) & (turns <= 0.75);
-  const Parts ends = rule(where(between, x, 1), where(between, y, 1), h, 0, all);
-  const Parts bell = bell_at(minimum(x, 100), minimum(y, 7));
-  const Parts more = choose(between, correction(bell, turns, q, -1), correction(bell, turns, q, 1));
-  const Parts sum = choose(between, ends, middle);
+  const FaddeevaParts ends = rule(where(between, x, 1), where(between, y, 1), h, 0, all);
+  const FaddeevaParts bell = bell_at(minimum(x, 100), minimum(y, 7));
+  const FaddeevaParts more =
+      choose(between, correction(bell, turns, q, -1), correction(bell, turns, q, 1));
+  const FaddeevaParts sum = choose(between, ends, middle);
   return choose(y >= maximum(x, pi / h), middle, {sum.re + more.re, sum.im + more.im});
 }
 
 // i / (sqrt(pi) z) for x, y >= 0, one of them large.
-Parts far_out(const Expr& x, const Expr& y) {
+FaddeevaParts far_out(const Expr& x, const Expr& y) {
   const Expr high = maximum(x, y), ratio = minimum(x, y) / high;
   const Expr large = inv_sqrtpi / (high + minimum(x, y) * ratio);
   return choose(x >= y, {large * ratio, large}, {large, large * ratio});
@@ -81,13 +82,14 @@ Parts far_out(const Expr& x, const Expr& y) {
 std::vector<Expr> wofz_of(const Expr& x, const Expr& y) {
   const double bound = x.dtype() == f64 ? 1e8 : 1e4;
   const Expr p = abs(x), q = abs(y), high = maximum(p, q);
-  const Parts near = near_origin(minimum(p, bound), minimum(q, bound));
-  const Parts far = far_out(where(high > bound, p, 1), where(high > bound, q, 1));
-  const Parts above =
+  const FaddeevaParts near = near_origin(minimum(p, bound), minimum(q, bound));
+  const FaddeevaParts far = far_out(where(high > bound, p, 1), where(high > bound, q, 1));
+  const FaddeevaParts above =
       choose(high == INFINITY, {x.like(0), x.like(0)}, choose(high > bound, far, near));
   // 2 e^(-z^2) - w(-z) for y < 0, and the conjugate for x < 0.
-  const Parts bell = bell_at(minimum(p, 1e18), -minimum(q, 1e18));
-  const Parts value = choose(y < 0, {2 * bell.re - above.re, 2 * bell.im + above.im}, above);
+  const FaddeevaParts bell = bell_at(minimum(p, 1e18), -minimum(q, 1e18));
+  const FaddeevaParts value =
+      choose(y < 0, {2 * bell.re - above.re, 2 * bell.im + above.im}, above);
   const Expr bad = is_nan(x) | is_nan(y);
   return {where(bad, NAN, value.re), where(bad, NAN, where(x < 0, -value.im, value.im))};
 }

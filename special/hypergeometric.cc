@@ -12,8 +12,8 @@ namespace {
 
 Expr is_pole(const Expr& x) { return (x <= 0) & (x == floor(x)); }
 
-Expr lgamma_at(const Expr& x) { return lgamma(x.operand()); }
-Expr sign_at(const Expr& x) { return gammasgn(x.operand()); }
+Expr log_gamma(const Expr& x) { return lgamma(x.operand()); }
+Expr gamma_sign(const Expr& x) { return gammasgn(x.operand()); }
 
 struct SeriesState {
   Tensor active;  // pred: not converged
@@ -87,15 +87,15 @@ Expr kummer_far(const Expr& a, const Expr& b, const Expr& x) {
   const Tail end = fori_loop(0, 60, step, Tail{(x == x).tensor(), one, one});
   const Expr rest = b - a;
   const Expr half = power(x, -0.5 * a);  // the whole power may underflow though the result does not
-  const Expr size = half * exp(lgamma_at(b) - lgamma_at(rest)) * half;
-  const Expr sign_of = sign_at(b) * sign_at(rest);
+  const Expr size = half * exp(log_gamma(b) - log_gamma(rest)) * half;
+  const Expr sign_of = gamma_sign(b) * gamma_sign(rest);
   return where(is_pole(rest), 0, sign_of * size * Expr(end.sum));
 }
 
 // The sign of 1F1 at infinity: that of gamma(b) / gamma(a), or of the last term if the sum ends.
 Expr rising_sign(const Expr& a, const Expr& b) {
-  const Expr last = where(abs(a) % 2 == 1, -sign_at(b - a), sign_at(b - a));
-  return sign_at(b) * where(is_pole(a), last, sign_at(a));
+  const Expr last = where(abs(a) % 2 == 1, -gamma_sign(b - a), gamma_sign(b - a));
+  return gamma_sign(b) * where(is_pole(a), last, gamma_sign(a));
 }
 
 Expr hyp1f1_of(const Expr& a, const Expr& b, const Expr& x) {

@@ -23,10 +23,10 @@ struct LentzState {
 };
 
 // The n-th terms of the fraction, without the factor a of the first two numerators.
-struct Terms {
+struct BetaTerms {
   Expr numerator, denominator;
 };
-Terms terms_at(const Expr& n, const Expr& a, const Expr& b, const Expr& x, const Expr& margin) {
+BetaTerms terms_at(const Expr& n, const Expr& a, const Expr& b, const Expr& x, const Expr& margin) {
   Expr spread = a + 2.0 * n;
   Expr w = x / (spread - 1.0);
   Expr first = where(n == 1.0, w, (a + n - 1.0) * w);
@@ -51,7 +51,7 @@ Expr continued_fraction(const Expr& a, const Expr& b, const Expr& x, const Expr&
   };
   auto advance = [&](const LentzState& s) {
     Expr step = Expr(s.step) + 1;
-    Terms t = terms_at(a.like(0.0) + step.astype(a.dtype()), a, b, x, margin);
+    BetaTerms t = terms_at(a.like(0.0) + step.astype(a.dtype()), a, b, x, margin);
     Expr c = not_zero(t.denominator + t.numerator / Expr(s.c));
     Expr d = 1.0 / not_zero(t.denominator + t.numerator * Expr(s.d));
     Expr change = c * d;

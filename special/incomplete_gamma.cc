@@ -40,22 +40,22 @@ Expr finished(const Expansion& e, const Expr& factor, const Expr& log_slope, con
   return wanted == Wanted::kDerivative ? factor * total : -total * x;
 }
 
-struct SeriesState {
+struct GammaSeriesState {
   Tensor active;  // pred: not converged
   Tensor r;       // a + step
   Tensor term, sum;
   Tensor term_slope, slope;
-  static constexpr auto kFields =
-      fields(field("active", &SeriesState::active), field("r", &SeriesState::r),
-             field("term", &SeriesState::term), field("sum", &SeriesState::sum),
-             field("term_slope", &SeriesState::term_slope), field("slope", &SeriesState::slope));
+  static constexpr auto kFields = fields(
+      field("active", &GammaSeriesState::active), field("r", &GammaSeriesState::r),
+      field("term", &GammaSeriesState::term), field("sum", &GammaSeriesState::sum),
+      field("term_slope", &GammaSeriesState::term_slope), field("slope", &GammaSeriesState::slope));
 };
 
 // sum x^k / ((a + 1) .. (a + k)).
 Expansion series(const Expr& a, const Expr& x, const Expr& enabled, Wanted wanted) {
   double epsilon = float_limits(a.dtype()).epsilon;
-  auto running = [&](const SeriesState& s) { return any_of(s.active).tensor(); };
-  auto step = [&](const SeriesState& s) {
+  auto running = [&](const GammaSeriesState& s) { return any_of(s.active).tensor(); };
+  auto step = [&](const GammaSeriesState& s) {
     Expr active = s.active;
     Expr r = Expr(s.r) + 1.0;
     Expr ratio = x / r;
@@ -65,17 +65,17 @@ Expansion series(const Expr& a, const Expr& x, const Expr& enabled, Wanted wante
     Expr sum = Expr(s.sum) + term;
     Expr unconverged =
         wanted == Wanted::kValue ? term / sum > epsilon : abs(term_slope / slope) > epsilon;
-    return SeriesState{(active & unconverged).tensor(),
-                       keep_going(active, r, s.r),
-                       keep_going(active, term, s.term),
-                       keep_going(active, sum, s.sum),
-                       keep_going(active, term_slope, s.term_slope),
-                       keep_going(active, slope, s.slope)};
+    return GammaSeriesState{(active & unconverged).tensor(),
+                            keep_going(active, r, s.r),
+                            keep_going(active, term, s.term),
+                            keep_going(active, sum, s.sum),
+                            keep_going(active, term_slope, s.term_slope),
+                            keep_going(active, slope, s.slope)};
   };
   Tensor one = a.like(1.0).tensor();
   Tensor zero = a.like(0.0).tensor();
-  SeriesState last =
-      while_loop(running, step, SeriesState{enabled.tensor(), a.tensor(), one, one, zero, zero});
+  GammaSeriesState last = while_loop(
+      running, step, GammaSeriesState{enabled.tensor(), a.tensor(), one, one, zero, zero});
   return {Expr(last.sum), Expr(last.slope)};
 }
 
@@ -175,14 +175,14 @@ Expansion fraction(const Expr& a, const Expr& x, const Expr& enabled, Wanted wan
 }
 
 // The values of a and x that both functions and their derivatives need.
-struct Point {
+struct GammaPoint {
   Expr a, x;
   Expr factor;   // x^a e^-x / gamma(a)
   Expr outside;  // outside of the domain, or NaN
   Expr regular;  // inside of it, and the factor does not underflow
 };
 
-Point point_at(const Expr& a, const Expr& x, Wanted wanted = Wanted::kValue) {
+GammaPoint point_at(const Expr& a, const Expr& x, Wanted wanted = Wanted::kValue) {
   Expr power = log_ratio(x - a, a, x);
   // Below the least denormal number.
   Expr underflow = power < -1.25 * std::log(float_limits(a.dtype()).largest);
@@ -195,7 +195,7 @@ Point point_at(const Expr& a, const Expr& x, Wanted wanted = Wanted::kValue) {
 }
 
 // P by the series for small x, 1 - Q by the fraction for large x; the derivatives likewise.
-Expr lower(const Point& p, Wanted wanted) {
+Expr lower(const GammaPoint& p, Wanted wanted) {
   Expr use_fraction = (p.x > 1.0) & (p.x > p.a);
   Expansion s = series(p.a, p.x, p.regular & ~use_fraction, wanted);
   Expansion f = fraction(p.a, p.x, p.regular & use_fraction, wanted);
@@ -207,7 +207,7 @@ Expr lower(const Point& p, Wanted wanted) {
 }
 
 Expr igamma_of(const Expr& a, const Expr& x) {
-  Point p = point_at(a, x);
+  GammaPoint p = point_at(a, x);
   Expr inside = where((a == INFINITY) | (x == 0.0), 0.0, lower(p, Wanted::kValue));
   inside = where((x == INFINITY) | (a == 0.0), 1.0, inside);
   return where(p.outside, NAN, inside);
@@ -228,7 +228,7 @@ Expr upper_of_small(const Expr& a, const Expr& x) {
 }
 
 Expr igammac_of(const Expr& a, const Expr& x) {
-  Point p = point_at(a, x);
+  GammaPoint p = point_at(a, x);
   // Where P is more than about a half.
   Expr small = (x <= 1.5) & where(x <= 0.5, a * log(x) > -0.4, 1.1 * x >= a);
   Expr use_series = ~small & ((x <= 1.1) | (x < a));
@@ -243,7 +243,7 @@ Expr igammac_of(const Expr& a, const Expr& x) {
 }
 
 Expr derivative_of(const Expr& a, const Expr& x, Wanted wanted) {
-  Point p = point_at(a, x, wanted);
+  GammaPoint p = point_at(a, x, wanted);
   Expr value = where(x == 0.0, 0.0, lower(p, wanted));
   return where(p.outside | (a == 0.0), NAN, value);
 }

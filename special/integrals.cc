@@ -49,29 +49,30 @@ Expr spence_of(const Expr& x) {
   return where((x < 0) | is_nan(x), NAN, where(x > 2, turned, near));
 }
 
-struct Terms {
+struct IntegralTerms {
   Tensor term;      // (-x)^k / k!
   Tensor harmonic;  // 1 + .. + 1 / k
   Tensor sum;
-  static constexpr auto kFields = fields(
-      field("term", &Terms::term), field("harmonic", &Terms::harmonic), field("sum", &Terms::sum));
+  static constexpr auto kFields =
+      fields(field("term", &IntegralTerms::term), field("harmonic", &IntegralTerms::harmonic),
+             field("sum", &IntegralTerms::sum));
 };
 
 // The sum of (-x)^k / (k! (n - 1 - k)), where for k = n - 1 stands (-x)^k / k! (digamma(n) -
 // log(x)); for 0 < x <= 1.
 Expr rising(const Expr& n, const Expr& x) {
   const Expr log_x = log(x);
-  auto step = [&](const Tensor& i, const Terms& s) {
+  auto step = [&](const Tensor& i, const IntegralTerms& s) {
     const Expr k = Expr(i).astype(x.dtype());
     const Expr term = Expr(s.term), harmonic = Expr(s.harmonic);
     const Expr rest = n - 1 - k;
     const Expr safe = where(rest == 0, 1, rest);
     const Expr added = where(rest == 0, term * (harmonic - egamma - log_x), term / safe);
-    return Terms{(term * -x / (k + 1)).tensor(), (harmonic + 1 / (k + 1)).tensor(),
-                 (Expr(s.sum) + added).tensor()};
+    return IntegralTerms{(term * -x / (k + 1)).tensor(), (harmonic + 1 / (k + 1)).tensor(),
+                         (Expr(s.sum) + added).tensor()};
   };
   const Tensor zero = x.like(0).tensor();
-  return Expr(fori_loop(0, 20, step, Terms{x.like(1).tensor(), zero, zero}).sum);
+  return Expr(fori_loop(0, 20, step, IntegralTerms{x.like(1).tensor(), zero, zero}).sum);
 }
 
 // x + n - n / (x + n + 2 - 2 (n + 1) / (x + n + 4 - ..)), for x >= 1, from the last fraction to the

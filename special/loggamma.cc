@@ -13,25 +13,29 @@ namespace {
 
 using std::numbers::ln2;
 
-struct Parts {
+struct ComplexParts {
   Expr re, im;
 };
-Parts operator+(const Parts& a, const Parts& b) { return {a.re + b.re, a.im + b.im}; }
-Parts operator-(const Parts& a, const Parts& b) { return {a.re - b.re, a.im - b.im}; }
-Parts operator*(const Parts& a, const Parts& b) {
+ComplexParts operator+(const ComplexParts& a, const ComplexParts& b) {
+  return {a.re + b.re, a.im + b.im};
+}
+ComplexParts operator-(const ComplexParts& a, const ComplexParts& b) {
+  return {a.re - b.re, a.im - b.im};
+}
+ComplexParts operator*(const ComplexParts& a, const ComplexParts& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-Expr angle_of(const Parts& z) { return atan2(z.im.operand(), z.re.operand()); }
+Expr angle_of(const ComplexParts& z) { return atan2(z.im.operand(), z.re.operand()); }
 
 // The principal logarithm; |z|^2 may overflow.
-Parts log_of(const Parts& z) {
+ComplexParts log_of(const ComplexParts& z) {
   const Expr high = maximum(abs(z.re), abs(z.im)), low = minimum(abs(z.re), abs(z.im));
   return {log(high) + 0.5 * log1p(square(low / high)), angle_of(z)};
 }
 
 // 1 / z for Re z >= 10.
-Parts inverse(const Parts& z) {
+ComplexParts inverse(const ComplexParts& z) {
   const Expr high = maximum(z.re, abs(z.im));
   const Expr a = z.re / high, b = z.im / high, size = (square(a) + square(b)) * high;
   return {a / size, -b / size};
@@ -44,35 +48,36 @@ constexpr double kStirling[] = {-174611.0 / 125400, 43867.0 / 244188, -3617.0 / 
 constexpr int kShift = 10;
 
 // For Re z >= 1/2, as a sum of logarithms. Each is in its own branch, and so is the sum.
-Parts right_half(const Parts& z) {
-  Parts below{z.re.like(0), z.re.like(0)};
+ComplexParts right_half(const ComplexParts& z) {
+  ComplexParts below{z.re.like(0), z.re.like(0)};
   for (int k = 0; k < kShift; ++k) below = below + log_of({z.re + k, z.im});
-  const Parts shifted{z.re + kShift, z.im}, u = inverse(shifted), v = u * u;
-  Parts sum{z.re.like(0), z.re.like(0)};
+  const ComplexParts shifted{z.re + kShift, z.im}, u = inverse(shifted), v = u * u;
+  ComplexParts sum{z.re.like(0), z.re.like(0)};
   for (double c : kStirling) {
-    const Parts product = sum * v;
+    const ComplexParts product = sum * v;
     sum = {product.re + c, product.im};
   }
-  const Parts power = Parts{shifted.re - 0.5, shifted.im} * log_of(shifted);
-  const Parts main{power.re - shifted.re + 0.5 * std::log(2 * pi), power.im - shifted.im};
+  const ComplexParts power = ComplexParts{shifted.re - 0.5, shifted.im} * log_of(shifted);
+  const ComplexParts main{power.re - shifted.re + 0.5 * std::log(2 * pi), power.im - shifted.im};
   return main + sum * u - below;
 }
 
 // log(sin(pi z)) for Im z >= 0, from z = 1/2 on: i pi / 2 - log(2) - i pi z + log(1 - e^(2 pi i
 // z)).
-Parts log_sine(const Parts& z) {
+ComplexParts log_sine(const ComplexParts& z) {
   const Expr part = z.re - Expr(round(z.re.operand()));
   const Expr q = exp(-2 * pi * z.im);
-  const Parts rest{2 * q * square(sin(pi * part)) - expm1(-2 * pi * z.im), -q * sin(2 * pi * part)};
-  const Parts log_rest = log_of(rest);
+  const ComplexParts rest{2 * q * square(sin(pi * part)) - expm1(-2 * pi * z.im),
+                          -q * sin(2 * pi * part)};
+  const ComplexParts log_rest = log_of(rest);
   return {log_rest.re + pi * z.im - ln2, log_rest.im + pi * (0.5 - z.re)};
 }
 
 std::vector<Expr> loggamma_of(const Expr& x, const Expr& given) {
   const Expr y = abs(given), left = x < 0.5;
   // 1 - z lies below the real axis, so its conjugate is used.
-  const Parts far = right_half({where(left, 1 - x, x), y});
-  const Parts sine = log_sine({where(left, x, 0.25), y});
+  const ComplexParts far = right_half({where(left, 1 - x, x), y});
+  const ComplexParts sine = log_sine({where(left, x, 0.25), y});
   const Expr re = where(left, std::log(pi) - sine.re - far.re, far.re);
   const Expr im = where(left, far.im - sine.im, far.im);
   const Expr bad = is_nan(x) | is_nan(y) | ((y == 0) & (x <= 0) & (x == floor(x)));

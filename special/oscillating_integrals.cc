@@ -16,12 +16,12 @@ struct Complex {
   Tensor re, im;
   static constexpr auto kFields = fields(field("re", &Complex::re), field("im", &Complex::im));
 };
-struct Parts {
+struct FresnelParts {
   Expr re, im;
 };
 
 // 1 / z for z with a positive imaginary part, which the real part may exceed only a little.
-Parts inverse(const Parts& z) {
+FresnelParts reciprocal(const FresnelParts& z) {
   const Expr ratio = z.re / z.im;
   const Expr below = z.im + z.re * ratio;
   return {ratio / below, -1 / below};
@@ -30,17 +30,17 @@ Parts inverse(const Parts& z) {
 // gamma(a, i u) e^(i u) / (i u)^a, for u >= 2: 1 / (i u + 1 - a - (1 - a) / (i u + 3 - a - 2 (2 -
 // a) / (i u + 5 - a - ..))), from the last fraction to the first. The imaginary parts are u or
 // more.
-Parts incomplete_gamma(double a, const Expr& u) {
+FresnelParts incomplete_gamma(double a, const Expr& u) {
   const int64_t depth = u.dtype() == f64 ? 100 : 24;
   auto step = [&](const Tensor& i, const Complex& below) {
     const Expr k = depth - Expr(i).astype(u.dtype());
     const Expr size = k * (k - a);
-    const Parts part = inverse({Expr(below.re), Expr(below.im)});
+    const FresnelParts part = reciprocal({Expr(below.re), Expr(below.im)});
     return Complex{(2 * k - (1 + a) - size * part.re).tensor(), (u - size * part.im).tensor()};
   };
   const Complex start{u.like(static_cast<double>(2 * depth + 1) - a).tensor(), u.tensor()};
   const Complex end = fori_loop(0, static_cast<int32_t>(depth), step, start);
-  return inverse({Expr(end.re), Expr(end.im)});
+  return reciprocal({Expr(end.re), Expr(end.im)});
 }
 
 // The sum over powers p = first, first + 2, .. of +-v^((p - first) / 2) / (p! divisor(p)): the
@@ -66,7 +66,7 @@ std::vector<Expr> sici_of(const Expr& x) {
   const Expr high = maximum(size, 2);
   const Expr angle = where(high == INFINITY, 0, high);
   const Expr s = sin(angle), c = cos(angle);
-  const Parts f = incomplete_gamma(0, high);
+  const FresnelParts f = incomplete_gamma(0, high);
   const Expr si = where(size <= 2, near_si, pi / 2 + (c * f.im - s * f.re));
   const Expr ci = where(size <= 2, near_ci, -(c * f.re + s * f.im));
   return {where(is_nan(x), x, where(x < 0, -si, where(x == 0, x, si))),
@@ -90,7 +90,7 @@ std::vector<Expr> fresnel_of(const Expr& x) {
 
   const Expr high = maximum(size, 1.26);
   const Expr angle = reduced_angle(high), s = sin(angle), c = cos(angle);
-  const Parts f = incomplete_gamma(0.5, pi / 2 * square(high));
+  const FresnelParts f = incomplete_gamma(0.5, pi / 2 * square(high));
   const Expr half = 0.5 * high;
   const Expr far_s = 0.5 - half * (s * f.re - c * f.im);
   const Expr far_c = 0.5 - half * (c * f.re + s * f.im);

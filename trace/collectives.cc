@@ -22,7 +22,7 @@ namespace heddle {
 namespace trace_internal {
 namespace {
 
-thread_local const ManualScope* current_scope = nullptr;
+thread_local const ManualScope* current_manual_scope = nullptr;
 thread_local const LaneScope* current_lanes = nullptr;
 
 }  // namespace
@@ -87,17 +87,17 @@ void append_surroundings(std::string& structure) {
 }
 
 ManualScope::ManualScope(const Mesh& mesh, const std::vector<std::string>& axes)
-    : mesh_(mesh), axes_(axes), outer_(current_scope) {
+    : mesh_(mesh), axes_(axes), outer_(current_manual_scope) {
   if (outer_ != nullptr) axes_.insert(axes_.end(), outer_->axes_.begin(), outer_->axes_.end());
-  current_scope = this;
+  current_manual_scope = this;
 }
-ManualScope::~ManualScope() { current_scope = outer_; }
+ManualScope::~ManualScope() { current_manual_scope = outer_; }
 
 bool ManualScope::has(const std::string& axis) const {
   return std::ranges::find(axes_, axis) != axes_.end();
 }
 
-const ManualScope* ManualScope::current() { return current_scope; }
+const ManualScope* ManualScope::current() { return current_manual_scope; }
 
 }  // namespace trace_internal
 

@@ -26,7 +26,7 @@ using trace_internal::OnDeviceOf;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
 
-Tensor stretched(const Tensor& scalar, const Dimensions& shape) {
+Tensor spread(const Tensor& scalar, const Dimensions& shape) {
   if (shape.empty()) return scalar;
   return emit({.opcode = Opcode::kBroadcast,
                .operands = {scalar},
@@ -83,7 +83,7 @@ Tensor filled(std::string_view op, const Dimensions& shape, const Operand& value
     if (!scalar.shape().is_scalar())
       trace_internal::refuse("value is ", scalar.shape(),
                              "; it must be a scalar, use broadcast_to");
-    return stretched(scalar, shape);
+    return spread(scalar, shape);
   });
 }
 

@@ -137,7 +137,7 @@ Tensor Together::positions(size_t i, const Tensor& x) const {
   const int64_t size = x.dim(axes_[i]);
   Tensor from = from_start(arrays_[i], size);
   // The greatest of u64 would be negative.
-  if (from.dtype() == u64) from = minimum({from, at_}, {size, at_});
+  if (from.dtype() == u64) from = heddle::minimum({from, at_}, {size, at_});
   return from.astype(dtype_, at_);
 }
 

@@ -13,9 +13,9 @@ namespace heddle {
 namespace trace_internal {
 namespace {
 
-thread_local RowScope* current_scope = nullptr;
+thread_local RowScope* current_rows = nullptr;
 
-uint64_t next_serial() {
+uint64_t next_row_serial() {
   static std::atomic<uint64_t> last = 0;
   return ++last;
 }
@@ -23,17 +23,17 @@ uint64_t next_serial() {
 }  // namespace
 
 RowScope::RowScope(int64_t rows, Tensor valid)
-    : rows_(rows), valid_(std::move(valid)), serial_(next_serial()), outer_(current_scope) {
-  current_scope = this;
+    : rows_(rows), valid_(std::move(valid)), serial_(next_row_serial()), outer_(current_rows) {
+  current_rows = this;
 }
-RowScope::~RowScope() { current_scope = outer_; }
+RowScope::~RowScope() { current_rows = outer_; }
 
-RowScope* RowScope::current() { return current_scope; }
+RowScope* RowScope::current() { return current_rows; }
 
 void RowScope::append(std::string& surroundings) {
-  if (current_scope == nullptr) return;
-  base::append(surroundings, " a bucket of ", current_scope->rows_, " rows, trace ",
-               current_scope->serial_);
+  if (current_rows == nullptr) return;
+  base::append(surroundings, " a bucket of ", current_rows->rows_, " rows, trace ",
+               current_rows->serial_);
 }
 
 }  // namespace trace_internal

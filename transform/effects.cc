@@ -25,4 +25,9 @@ bool Effects::of(const hlo::Instruction& instruction) const {
   return std::ranges::any_of(instruction.called, [this](hlo::ComputationId id) { return of(id); });
 }
 
+bool Effects::may_merge(const hlo::Instruction& instruction) const {
+  return instruction.opcode != Opcode::kParameter && instruction.opcode != Opcode::kOptBarrier &&
+         !instruction.shape.is_token() && !of(instruction);
+}
+
 }  // namespace heddle::transform

@@ -19,6 +19,10 @@ class Effects {
   [[nodiscard]] bool of(hlo::ComputationId id) const { return has_effect_[id.value]; }
   [[nodiscard]] bool of(const hlo::Instruction& instruction) const;
 
+  // Whether the value of an equal instruction may be read in place of this one's. A barrier keeps
+  // the values behind it apart; a token orders effects; parameters are the signature.
+  [[nodiscard]] bool may_merge(const hlo::Instruction& instruction) const;
+
  private:
   std::vector<bool> has_effect_;  // by computation
 };

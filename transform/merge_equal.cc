@@ -19,20 +19,13 @@ namespace {
 template <class Id>
 using Seen = std::unordered_map<base::Hash128, Id, base::HashOfHash>;
 
-// A barrier keeps the values behind it apart; a token orders effects; parameters are the signature.
-bool may_merge(const Instruction& instruction, const Effects& effects) {
-  if (instruction.opcode == Opcode::kParameter || instruction.opcode == Opcode::kOptBarrier)
-    return false;
-  return !instruction.shape.is_token() && !effects.of(instruction);
-}
-
 Computation merged(ModuleRebuilder& module, ComputationId id) {
   Rebuilder to(module, id);
   Seen<InstructionId> seen;
   seen.reserve(to.from().instructions.size());
   for (InstructionId i : to.order()) {
     Instruction now = to.mapped(i);
-    InstructionId* first = may_merge(now, module.effects()) ? &seen[hlo::hash_of(now)] : nullptr;
+    InstructionId* first = module.effects().may_merge(now) ? &seen[hlo::hash_of(now)] : nullptr;
     if (first != nullptr && first->valid() && hlo::equal(to.at(*first), now)) {
       to.replace(i, *first);
       continue;

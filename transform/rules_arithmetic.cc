@@ -11,8 +11,6 @@
 namespace heddle::transform {
 namespace {
 
-constexpr InstructionId kNo;
-
 bool is_integral(DType dtype) { return is_integer(dtype) || dtype == pred; }
 
 bool is_splat_of(const Simplifier& to, InstructionId id, double value) {
@@ -37,20 +35,20 @@ InstructionId without_neutral(Simplifier& to, const Instruction& now, Property n
   for (size_t i : {size_t{1}, size_t{0}}) {
     if (neutral(now.operands[i])) return to.if_same(now, now.operands[1 - i]);
   }
-  return kNo;
+  return kDoesNotApply;
 }
 
 // x + 0 for integers; x + -0 for floats, since -0 + 0 is 0.
 InstructionId add_of_zero(Simplifier& to, const Instruction& now) {
   DType dtype = now.shape.dtype();
-  if (!is_integral(dtype) && !is_floating(dtype)) return kNo;
+  if (!is_integral(dtype) && !is_floating(dtype)) return kDoesNotApply;
   double zero = is_floating(dtype) ? -0.0 : 0.0;
   return without_neutral(to, now, [&](InstructionId id) { return is_splat_of(to, id, zero); });
 }
 
 // x - 0, also for floats: -0 - 0 is -0.
 InstructionId subtract_of_zero(Simplifier& to, const Instruction& now) {
-  return is_splat_of(to, now.operands[1], 0.0) ? to.if_same(now, now.operands[0]) : kNo;
+  return is_splat_of(to, now.operands[1], 0.0) ? to.if_same(now, now.operands[0]) : kDoesNotApply;
 }
 
 InstructionId multiply_by_one(Simplifier& to, const Instruction& now) {
@@ -58,7 +56,7 @@ InstructionId multiply_by_one(Simplifier& to, const Instruction& now) {
 }
 
 InstructionId divide_by_one(Simplifier& to, const Instruction& now) {
-  return is_splat_of(to, now.operands[1], 1) ? to.if_same(now, now.operands[0]) : kNo;
+  return is_splat_of(to, now.operands[1], 1) ? to.if_same(now, now.operands[0]) : kDoesNotApply;
 }
 
 InstructionId and_of_ones(Simplifier& to, const Instruction& now) {
@@ -66,33 +64,34 @@ InstructionId and_of_ones(Simplifier& to, const Instruction& now) {
 }
 
 InstructionId or_of_zeros(Simplifier& to, const Instruction& now) {
-  if (!is_integral(now.shape.dtype())) return kNo;
+  if (!is_integral(now.shape.dtype())) return kDoesNotApply;
   return without_neutral(to, now, [&](InstructionId id) { return is_splat_of(to, id, 0); });
 }
 
 // and(x, x), or(x, x), maximum(x, x), minimum(x, x).
 InstructionId of_equals(Simplifier& to, const Instruction& now) {
-  return now.operands[0] == now.operands[1] ? to.if_same(now, now.operands[0]) : kNo;
+  return now.operands[0] == now.operands[1] ? to.if_same(now, now.operands[0]) : kDoesNotApply;
 }
 
 // negate(negate(x)), not(not(x)).
 InstructionId of_itself(Simplifier& to, const Instruction& now) {
   const Instruction* inner = to.inner(now, now.opcode);
-  return inner == nullptr ? kNo : to.if_same(now, inner->operands[0]);
+  return inner == nullptr ? kDoesNotApply : to.if_same(now, inner->operands[0]);
 }
 
 InstructionId select_of_constant(Simplifier& to, const Instruction& now) {
   const Literal* chosen = to.splat(now.operands[0]);
-  return chosen == nullptr ? kNo : to.if_same(now, now.operands[chosen->to_int64(0) != 0 ? 1 : 2]);
+  return chosen == nullptr ? kDoesNotApply
+                           : to.if_same(now, now.operands[chosen->to_int64(0) != 0 ? 1 : 2]);
 }
 
 InstructionId select_of_equals(Simplifier& to, const Instruction& now) {
-  return now.operands[1] == now.operands[2] ? to.if_same(now, now.operands[1]) : kNo;
+  return now.operands[1] == now.operands[2] ? to.if_same(now, now.operands[1]) : kDoesNotApply;
 }
 
 InstructionId part_of_complex(Simplifier& to, const Instruction& now) {
   const Instruction* inner = to.inner(now, Opcode::kComplex);
-  return inner == nullptr ? kNo
+  return inner == nullptr ? kDoesNotApply
                           : to.if_same(now, inner->operands[now.opcode == Opcode::kReal ? 0 : 1]);
 }
 
@@ -100,11 +99,11 @@ InstructionId complex_of_parts(Simplifier& to, const Instruction& now) {
   const Instruction* real = to.inner(now, Opcode::kReal);
   const Instruction& imag = to.at(now.operands[1]);
   if (real == nullptr || imag.opcode != Opcode::kImag || real->operands[0] != imag.operands[0])
-    return kNo;
+    return kDoesNotApply;
   return to.if_same(now, imag.operands[0]);
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kArithmeticRules[] = {
     {"add-of-zero", Opcode::kAdd, add_of_zero},
     {"subtract-of-zero", Opcode::kSubtract, subtract_of_zero},
     {"multiply-by-one", Opcode::kMultiply, multiply_by_one},
@@ -127,6 +126,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> arithmetic_rules() { return kRules; }
+std::span<const Rule> arithmetic_rules() { return kArithmeticRules; }
 
 }  // namespace heddle::transform

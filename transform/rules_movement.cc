@@ -10,7 +10,6 @@ namespace {
 
 using hlo::DimensionsAttrs;
 using hlo::Dims;
-constexpr InstructionId kNo;
 
 const Dims& dims(const Instruction& instruction) {
   return instruction.attrs.get<DimensionsAttrs>().dimensions;
@@ -39,19 +38,20 @@ InstructionId past(Simplifier& to, Instruction now, const Instruction& inner, hl
 
 InstructionId element_of_tuple(Simplifier& to, const Instruction& now) {
   const Instruction* tuple = to.inner(now, Opcode::kTuple);
-  if (tuple == nullptr) return kNo;
+  if (tuple == nullptr) return kDoesNotApply;
   return to.if_same(
       now, tuple->operands[static_cast<size_t>(now.attrs.get<hlo::TupleIndexAttrs>().index)]);
 }
 
 InstructionId tuple_of_elements(Simplifier& to, const Instruction& now) {
-  if (now.operands.empty() || to.inner(now, Opcode::kGetTupleElement) == nullptr) return kNo;
+  if (now.operands.empty() || to.inner(now, Opcode::kGetTupleElement) == nullptr)
+    return kDoesNotApply;
   InstructionId whole = to.at(now.operands[0]).operands[0];
   for (size_t i = 0; i < now.operands.size(); ++i) {
     const Instruction& element = to.at(now.operands[i]);
     bool in_place = element.opcode == Opcode::kGetTupleElement && element.operands[0] == whole &&
                     element.attrs.get<hlo::TupleIndexAttrs>().index == static_cast<int64_t>(i);
-    if (!in_place) return kNo;
+    if (!in_place) return kDoesNotApply;
   }
   return to.if_same(now, whole);
 }
@@ -63,44 +63,45 @@ InstructionId to_same_type(Simplifier& to, const Instruction& now) {
 
 InstructionId reshape_of_reshape(Simplifier& to, const Instruction& now) {
   const Instruction* inner = to.inner(now, Opcode::kReshape);
-  return inner == nullptr ? kNo : past(to, now, *inner, hlo::ReshapeAttrs());
+  return inner == nullptr ? kDoesNotApply : past(to, now, *inner, hlo::ReshapeAttrs());
 }
 
 InstructionId transpose_in_place(Simplifier& to, const Instruction& now) {
-  return is_identity(dims(now)) ? to.if_same(now, now.operands[0]) : kNo;
+  return is_identity(dims(now)) ? to.if_same(now, now.operands[0]) : kDoesNotApply;
 }
 
 InstructionId transpose_of_transpose(Simplifier& to, const Instruction& now) {
   const Instruction* inner = to.inner(now, Opcode::kTranspose);
-  if (inner == nullptr) return kNo;
+  if (inner == nullptr) return kDoesNotApply;
   return past(to, now, *inner, DimensionsAttrs{compose(dims(*inner), dims(now))});
 }
 
 InstructionId broadcast_in_place(Simplifier& to, const Instruction& now) {
-  return is_identity(dims(now)) ? to.if_same(now, now.operands[0]) : kNo;
+  return is_identity(dims(now)) ? to.if_same(now, now.operands[0]) : kDoesNotApply;
 }
 
 InstructionId broadcast_of_broadcast(Simplifier& to, const Instruction& now) {
   const Instruction* inner = to.inner(now, Opcode::kBroadcast);
-  if (inner == nullptr) return kNo;
+  if (inner == nullptr) return kDoesNotApply;
   return past(to, now, *inner, DimensionsAttrs{compose(dims(now), dims(*inner))});
 }
 
 InstructionId reverse_of_nothing(Simplifier& to, const Instruction& now) {
   bool nothing =
       std::ranges::all_of(dims(now), [&](int64_t d) { return now.shape.dimension(d) <= 1; });
-  return nothing ? to.if_same(now, now.operands[0]) : kNo;
+  return nothing ? to.if_same(now, now.operands[0]) : kDoesNotApply;
 }
 
 InstructionId reverse_of_reverse(Simplifier& to, const Instruction& now) {
   const Instruction* inner = to.inner(now, Opcode::kReverse);
-  if (inner == nullptr || !std::ranges::is_permutation(dims(*inner), dims(now))) return kNo;
+  if (inner == nullptr || !std::ranges::is_permutation(dims(*inner), dims(now)))
+    return kDoesNotApply;
   return to.if_same(now, inner->operands[0]);
 }
 
 InstructionId slice_of_slice(Simplifier& to, const Instruction& now) {
   const Instruction* inner = to.inner(now, Opcode::kSlice);
-  if (inner == nullptr) return kNo;
+  if (inner == nullptr) return kDoesNotApply;
   const auto& first = inner->attrs.get<hlo::SliceAttrs>().slice;
   hlo::SliceAttrs both = now.attrs.get<hlo::SliceAttrs>();
   for (size_t d = 0; d < both.slice.size(); ++d) {
@@ -118,11 +119,11 @@ InstructionId pad_of_nothing(Simplifier& to, const Instruction& now) {
   const auto& padding = now.attrs.get<hlo::PadAttrs>().padding;
   bool nothing = std::ranges::all_of(
       padding, [](const hlo::PadDimension& p) { return p.low == 0 && p.high == 0; });
-  return nothing ? to.if_same(now, now.operands[0]) : kNo;
+  return nothing ? to.if_same(now, now.operands[0]) : kDoesNotApply;
 }
 
 InstructionId concatenate_of_one(Simplifier& to, const Instruction& now) {
-  return now.operands.size() == 1 ? to.if_same(now, now.operands[0]) : kNo;
+  return now.operands.size() == 1 ? to.if_same(now, now.operands[0]) : kDoesNotApply;
 }
 
 // The start, clamped as dynamic-slice does it. Returns false if it is no constant.
@@ -138,13 +139,13 @@ bool constant_start(const Simplifier& to, InstructionId id, int64_t last, int64_
 
 InstructionId dynamic_slice_at_constant(Simplifier& to, const Instruction& now) {
   const Shape x = to.shape(now.operands[0]);
-  if (now.operands.size() != static_cast<size_t>(x.rank()) + 1) return kNo;
+  if (now.operands.size() != static_cast<size_t>(x.rank()) + 1) return kDoesNotApply;
   hlo::SliceAttrs attrs;
   for (int64_t d = 0; d < x.rank(); ++d) {
     int64_t size = now.shape.dimension(d);
     int64_t start = 0;
     InstructionId operand = now.operands[static_cast<size_t>(d) + 1];
-    if (!constant_start(to, operand, x.dimension(d) - size, start)) return kNo;
+    if (!constant_start(to, operand, x.dimension(d) - size, start)) return kDoesNotApply;
     attrs.slice.push_back({.start = start, .limit = start + size});
   }
   Instruction slice = now;
@@ -158,7 +159,7 @@ InstructionId update_of_everything(Simplifier& to, const Instruction& now) {
   return to.if_same(now, now.operands[1]);  // a block of that size can only begin at 0
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kMovementRules[] = {
     {"get-tuple-element-of-tuple", Opcode::kGetTupleElement, element_of_tuple},
     {"tuple-of-get-tuple-elements", Opcode::kTuple, tuple_of_elements},
     {"reshape-to-same-shape", Opcode::kReshape, to_same_type},
@@ -184,6 +185,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> movement_rules() { return kRules; }
+std::span<const Rule> movement_rules() { return kMovementRules; }
 
 }  // namespace heddle::transform

@@ -10,8 +10,6 @@
 namespace heddle::transform {
 namespace {
 
-constexpr InstructionId kNo;
-
 // `now` as a call of called[which] on one operand.
 InstructionId call_instead(Simplifier& to, const Instruction& now, size_t which,
                            InstructionId operand) {
@@ -30,7 +28,7 @@ InstructionId branch_instead(Simplifier& to, const Instruction& now, size_t bran
 
 InstructionId conditional_of_constant(Simplifier& to, const Instruction& now) {
   const Literal* index = to.splat(now.operands[0]);
-  if (index == nullptr) return kNo;
+  if (index == nullptr) return kDoesNotApply;
   if (index->shape().dtype() == pred)
     return branch_instead(to, now, index->to_int64(0) != 0 ? 0 : 1);
   auto last = static_cast<int64_t>(now.called.size()) - 1;
@@ -45,7 +43,7 @@ InstructionId conditional_of_equals(Simplifier& to, const Instruction& now) {
   };
   bool equal = same(now.called.begin(), now.called.end()) &&
                same(now.operands.begin() + 1, now.operands.end());
-  return equal ? branch_instead(to, now, 0) : kNo;
+  return equal ? branch_instead(to, now, 0) : kDoesNotApply;
 }
 
 bool compare(int64_t a, int64_t b, hlo::ComparisonDirection direction) {
@@ -94,14 +92,14 @@ bool may_begin(const Simplifier& to, const Instruction& loop) {
 }
 
 InstructionId while_of_no_trips(Simplifier& to, const Instruction& now) {
-  return may_begin(to, now) ? kNo : to.if_same(now, now.operands[0]);
+  return may_begin(to, now) ? kDoesNotApply : to.if_same(now, now.operands[0]);
 }
 
 InstructionId while_of_one_trip(Simplifier& to, const Instruction& now) {
-  return known_trip_count(now) == 1 ? call_instead(to, now, 0, now.operands[0]) : kNo;
+  return known_trip_count(now) == 1 ? call_instead(to, now, 0, now.operands[0]) : kDoesNotApply;
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kRegionRules[] = {
     {"conditional-of-constant", Opcode::kConditional, conditional_of_constant},
     {"conditional-of-equals", Opcode::kConditional, conditional_of_equals},
     {"while-of-no-trips", Opcode::kWhile, while_of_no_trips},
@@ -110,6 +108,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> region_rules() { return kRules; }
+std::span<const Rule> region_rules() { return kRegionRules; }
 
 }  // namespace heddle::transform

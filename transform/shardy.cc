@@ -60,9 +60,9 @@ struct Mapped {
       whole;  // by result: SPMDShardToFullShape; not valid(): nobody reads it
 };
 
-class Writer {
+class ShardyWriter {
  public:
-  explicit Writer(const hlo::Module& module)
+  explicit ShardyWriter(const hlo::Module& module)
       : from_(module), into_(module), mesh_(module.extras->num_partitions) {}
 
   StatusOr<hlo::Module> run() && {
@@ -341,7 +341,7 @@ StatusOr<hlo::Module> to_shardy(const hlo::Module& module) {
   const auto is_done = [](const auto& item) { return item.first == kMeshes; };
   if (extras.num_partitions <= 1 || std::ranges::any_of(extras.frontend_attributes, is_done))
     return module;
-  return Writer(module).run();
+  return ShardyWriter(module).run();
 }
 
 }  // namespace heddle::transform

@@ -17,8 +17,6 @@ bool is_region(const Instruction& instruction) {
          instruction.opcode == Opcode::kConditional || instruction.opcode == Opcode::kScan;
 }
 
-void append(Values& to, const Values& more) { to.insert(to.end(), more.begin(), more.end()); }
-
 std::vector<Shape> shapes_of(const Values& values) {
   std::vector<Shape> out;
   for (const Value& each : values) out.push_back(each.shape());
@@ -221,7 +219,7 @@ class Threader {
 };
 
 // The state is the result of the previous call.
-class Order final : public StateThread {
+class EffectOrder final : public StateThread {
  public:
   bool takes_part(const Computation&, const Instruction& instruction) const override {
     return hlo::is_debug_call(instruction);
@@ -259,7 +257,7 @@ StatusOr<hlo::Module> with_state(const hlo::Module& module, StateThread& thread)
 
 StatusOr<hlo::Module> with_debug_calls_in_order(const hlo::Module& module) {
   if (!hlo::has_debug_calls(module)) return module;
-  Order order;
+  EffectOrder order;
   return with_state(module, order);
 }
 

@@ -19,7 +19,7 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kTile = 32;                           // points that are moved together
-constexpr int64_t kFewestOfThreads = int64_t{1} << 14;  // points
+constexpr int64_t kFewestPoints = int64_t{1} << 14;     // points
 constexpr size_t kMostKept = size_t{1} << 22;  // bytes that a thread keeps for the next run
 
 std::vector<int> factors_of(int64_t n) {
@@ -117,7 +117,7 @@ class FftPass {
     const int64_t at_once = rows_at_once();
     const int64_t blocks = (in_rows.count + at_once - 1) / at_once;
     const int64_t parts =
-        in_rows.count * n_ < kFewestOfThreads ? 1 : std::min<int64_t>(blocks, 2 * thread_count());
+        in_rows.count * n_ < kFewestPoints ? 1 : std::min<int64_t>(blocks, 2 * thread_count());
     const auto size = static_cast<size_t>(2 * n_ * kLanes);  // of T
     std::atomic<bool> all_finite = true;
     const auto part = [&](int64_t number) {

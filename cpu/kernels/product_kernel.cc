@@ -7,7 +7,7 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr double kFewestOfThreads = 1 << 20;  // multiplications, some 20 us
+constexpr double kFewestProducts = 1 << 20;  // multiplications, some 20 us
 
 int64_t places_of(std::span<const MatrixProduct::Axis> axes) {
   int64_t places = 1;
@@ -24,7 +24,7 @@ class ProductKernel final : public Kernel {
         work_(static_cast<double>(products_ * slabs_) * static_cast<double>(p_.m * p_.n * p_.k)) {}
 
   Status run(std::span<void* const> pointers) const override {
-    if (work_ < kFewestOfThreads) {
+    if (work_ < kFewestProducts) {
       for (int64_t i = 0; i < products_; ++i) compute(pointers, i, {0, p_.m, 0, p_.n});
       return {};
     }

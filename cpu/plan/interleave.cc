@@ -7,7 +7,7 @@ namespace heddle::cpu {
 namespace {
 
 constexpr size_t kLong = 100;     // operations: a processor looks some 300 ahead
-constexpr size_t kTooLong = 400;  // two of them would be slow to compile
+constexpr size_t kTooManyNodes = 400;  // two of them would be slow to compile
 constexpr size_t kWide = 8;       // operations beside each other, which wait for none of a turn
 
 class Interleaving {
@@ -27,7 +27,7 @@ class Interleaving {
     const Block& body = plan_.at(plan_.blocks_of(loop)[0]);
     if (from.op != Op::kConstant || to.op != Op::kConstant) return false;
     if ((to.imm - from.imm) % (2 * loop.imm) != 0) return false;
-    if (body.nodes.size() < kLong || body.nodes.size() > kTooLong) return false;
+    if (body.nodes.size() < kLong || body.nodes.size() > kTooManyNodes) return false;
     if (longest_chain(body) * kWide < body.nodes.size()) return false;
     return std::ranges::none_of(body.nodes, [&](NodeId id) {
       const Node& node = plan_.at(id);

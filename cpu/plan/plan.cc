@@ -25,9 +25,9 @@ std::string text_of(const BufferInfo& buffer) {
   return cat(kNames[static_cast<size_t>(buffer.kind)], buffer.index);
 }
 
-class Writer {
+class PlanWriter {
  public:
-  explicit Writer(const Plan& plan) : plan_(plan) {}
+  explicit PlanWriter(const Plan& plan) : plan_(plan) {}
 
   std::string run() {
     out_ =
@@ -183,6 +183,6 @@ void place_buffers(Plan& plan) {
   }
 }
 
-std::string to_text(const Plan& plan) { return Writer(plan).run(); }
+std::string to_text(const Plan& plan) { return PlanWriter(plan).run(); }
 
 }  // namespace heddle::cpu

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "heddle/hlo/derivatives/internal/rules.h"
+#include "heddle/hlo/window.h"
 
 namespace heddle::hlo {
 namespace {
@@ -108,8 +109,6 @@ Value groups_moved(const Value& x, int64_t from, int64_t groups, int64_t to) {
   return reshape(transpose(reshape(x, cut), order), whole);
 }
 
-int64_t dilated(int64_t size, int64_t by) { return size == 0 ? 0 : (size - 1) * by + 1; }
-
 Value convolve(const Value& input, const Value& kernel, const ConvolutionAttrs& attrs,
                const Shape& result) {
   return input.graph().op(Opcode::kConvolution, {input, kernel}, attrs, {}, &result);
@@ -139,10 +138,10 @@ class Convolution {
     attrs.batch_group_count = 1;
     for (size_t i = 0; i < input_.space.size(); ++i) {
       const WindowDimension& w = window(i);
-      const int64_t reach = dilated(size(1, kernel_, i), w.window_dilation);
+      const int64_t reach = dilated_size(size(1, kernel_, i), w.window_dilation);
       const int64_t low = reach - w.padding_low - 1;
-      const int64_t high = dilated(size(0, input_, i), w.base_dilation) + reach - 1 -
-                           dilated(ct_size(i), w.stride) - low;
+      const int64_t high = dilated_size(size(0, input_, i), w.base_dilation) + reach - 1 -
+                           dilated_size(ct_size(i), w.stride) - low;
       attrs.window.dimensions[i] = {.size = w.size,
                                     .stride = w.base_dilation,
                                     .padding_low = low,
@@ -167,9 +166,9 @@ class Convolution {
     for (size_t i = 0; i < input_.space.size(); ++i) {
       const WindowDimension& w = window(i);
       const int64_t from_input =
-          dilated(ct_size(i), w.stride) - dilated(size(0, input_, i), w.base_dilation);
+          dilated_size(ct_size(i), w.stride) - dilated_size(size(0, input_, i), w.base_dilation);
       const int64_t from_kernel =
-          dilated(size(1, kernel_, i), w.window_dilation) - w.padding_low - 1;
+          dilated_size(size(1, kernel_, i), w.window_dilation) - w.padding_low - 1;
       attrs.window.dimensions[i] = {.size = ct_size(i),
                                     .stride = w.window_dilation,
                                     .padding_low = w.padding_low,

@@ -44,7 +44,7 @@ GatherAttrs gather_of(const ScatterAttrs& s, int64_t rank, const Shape& updates)
 }
 
 // Indices of a type that holds every position and -1.
-Value wide(const Value& indices) {
+Value wide_indices(const Value& indices) {
   const int64_t bits = bit_width(indices.dtype());
   if (bits < 32) return convert(indices, s32);
   return indices.dtype() == u32 ? convert(indices, s64) : indices;
@@ -66,7 +66,7 @@ Value last_positions(const Value& indices, int64_t index_vector_dim, const Dims&
 // Where gather reads: an index outside is moved inside.
 Value inside(const Value& given, const GatherAttrs& g, const Dims& sizes) {
   if (g.start_index_map.empty()) return given;
-  const Value indices = wide(given);
+  const Value indices = wide_indices(given);
   const Value last =
       last_positions(indices, g.index_vector_dim, g.start_index_map, sizes, g.slice_sizes);
   return maximum(minimum(indices, last), indices.number(0));
@@ -76,7 +76,7 @@ Value inside(const Value& given, const GatherAttrs& g, const Dims& sizes) {
 Value where_inside(const Value& updates, const Value& given, const ScatterAttrs& s,
                    const Dims& sizes) {
   if (s.scatter_dims_to_operand_dims.empty()) return updates;
-  const Value indices = wide(given);
+  const Value indices = wide_indices(given);
   const Dims window = window_of(s, static_cast<int64_t>(sizes.size()), updates.shape());
   const Value last =
       last_positions(indices, s.index_vector_dim, s.scatter_dims_to_operand_dims, sizes, window);

@@ -239,18 +239,18 @@ StatusOr<Values> getrf_jvp(const JvpArgs& d) {
   return Values{lu_jvp(d.y[0], d.y[1], d.dx[0]), Value(), Value()};
 }
 
-struct Routine {
+struct RoutineRule {
   std::string_view name;
   JvpFn jvp;
 };
-constexpr Routine kRoutines[] = {
+constexpr RoutineRule kRoutineRules[] = {
     {"potrf", potrf_jvp}, {"getrf", getrf_jvp}, {"syevd", eigh_jvp}, {"heevd", eigh_jvp},
     {"gesdd", svd_jvp},   {"gesvd", svd_jvp},   {"geev", eig_jvp},
 };
 
 JvpFn routine_jvp(std::string_view name) {
-  const auto* found = std::ranges::find(kRoutines, name, &Routine::name);
-  return found == std::end(kRoutines) ? nullptr : found->jvp;
+  const auto* found = std::ranges::find(kRoutineRules, name, &RoutineRule::name);
+  return found == std::end(kRoutineRules) ? nullptr : found->jvp;
 }
 
 }  // namespace

@@ -152,18 +152,16 @@ Value at_places(const Value& x, const Value& at) {
   return select(at >= 0.0, read, x.graph().zeros(read.shape()));
 }
 
-int64_t dilated(int64_t size, int64_t by) { return size == 0 ? 0 : (size - 1) * by + 1; }
-
 // The window of a sum over windows, seen from its operand.
 Window seen_from(const Window& window, const Dims& operand, const Dims& result) {
   Window out;
   const std::vector<WindowDimension> entries = window_entries(window, operand.size());
   for (size_t d = 0; d < operand.size(); ++d) {
     const WindowDimension& w = entries[d];
-    const int64_t reach = dilated(w.size, w.window_dilation);
+    const int64_t reach = dilated_size(w.size, w.window_dilation);
     const int64_t low = reach - 1 - w.padding_low;
-    const int64_t high =
-        dilated(operand[d], w.base_dilation) + reach - 1 - dilated(result[d], w.stride) - low;
+    const int64_t high = dilated_size(operand[d], w.base_dilation) + reach - 1 -
+                         dilated_size(result[d], w.stride) - low;
     out.dimensions.push_back({.size = w.size,
                               .stride = w.base_dilation,
                               .padding_low = low,

@@ -8,7 +8,8 @@ namespace {
 
 constexpr No kNotLinear{"it is not linear"};
 constexpr No kInItsPlace{"it is transposed where it stands, by transform/derivatives"};
-constexpr const char* kCompiled = "it is made by a compiler; give the program as it was before";
+constexpr const char* kMadeByCompiler =
+    "it is made by a compiler; give the program as it was before";
 
 Derivative steps() { return {jvp_of_zero, kNotLinear}; }
 Derivative no(const char* why) { return {No{why}, No{why}}; }
@@ -178,7 +179,7 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kAsyncDone:
     case Opcode::kCopyStart:
     case Opcode::kCopyDone:
-    case Opcode::kShuffle: return no(kCompiled);
+    case Opcode::kShuffle: return no(kMadeByCompiler);
   }
   return no("it is not an op");
 }

@@ -8,7 +8,7 @@
 namespace heddle::hlo {
 namespace {
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_bitcast_convert(const InferArgs& in) {
   if (!in[0].is_array()) return in.error("x is ", in[0], "; must be an array");
   if (!in.declared()->is_array())
     return in.error("result is declared as ", *in.declared(), "; must be an array");
@@ -42,7 +42,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kBitcastConvertDef = {
-    .opcode = Opcode::kBitcastConvert, .operand_names = kUnaryOperands, .infer = infer};
+const OpDef kBitcastConvertDef = {.opcode = Opcode::kBitcastConvert,
+                                  .operand_names = kUnaryOperands,
+                                  .infer = infer_bitcast_convert};
 
 }  // namespace heddle::hlo

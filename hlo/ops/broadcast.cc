@@ -5,7 +5,7 @@
 namespace heddle::hlo {
 namespace {
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_broadcast(const InferArgs& in) {
   const Dims& dims = in.attrs<DimensionsAttrs>().dimensions;
   const Shape& result = *in.declared();
   HEDDLE_RETURN_IF_ERROR(check_array(in, 0));
@@ -25,10 +25,11 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return result;
 }
 
-constexpr std::string_view kNames[] = {"x"};
+constexpr std::string_view kBroadcastNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kBroadcastDef = {.opcode = Opcode::kBroadcast, .operand_names = kNames, .infer = infer};
+const OpDef kBroadcastDef = {
+    .opcode = Opcode::kBroadcast, .operand_names = kBroadcastNames, .infer = infer_broadcast};
 
 }  // namespace heddle::hlo

@@ -4,9 +4,9 @@
 namespace heddle::hlo {
 namespace {
 
-constexpr std::string_view kOperands[] = {"x"};
+constexpr std::string_view kCallOperands[] = {"x"};
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_call(const InferArgs& in) {
   std::vector<Shape> parameters;
   for (const Shape* operand : in.operands()) parameters.push_back(*operand);
   HEDDLE_RETURN_IF_ERROR(check_takes(in, 0, "callee", parameters));
@@ -15,7 +15,9 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kCallDef = {.opcode = Opcode::kCall, .operand_names = kOperands, .infer = infer};
-const OpDef kFusionDef = {.opcode = Opcode::kFusion, .operand_names = kOperands, .infer = infer};
+const OpDef kCallDef = {
+    .opcode = Opcode::kCall, .operand_names = kCallOperands, .infer = infer_call};
+const OpDef kFusionDef = {
+    .opcode = Opcode::kFusion, .operand_names = kCallOperands, .infer = infer_call};
 
 }  // namespace heddle::hlo

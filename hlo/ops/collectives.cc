@@ -19,7 +19,7 @@ Shape types_of_operands(const InferArgs& in) {
   return Shape::tuple(std::move(shapes));
 }
 
-StatusOr<Shape> infer_same(const InferArgs& in) {
+StatusOr<Shape> infer_same_collectives(const InferArgs& in) {
   return check_declared(in, types_of_operands(in));
 }
 
@@ -47,7 +47,7 @@ Status check_combiner(const InferArgs& in) {
 
 StatusOr<Shape> infer_all_reduce(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_combiner(in));
-  return infer_same(in);
+  return infer_same_collectives(in);
 }
 
 // The part of the result that belongs to operand i.
@@ -124,7 +124,7 @@ StatusOr<Shape> infer_ragged_all_to_all(const InferArgs& in) {
 // The form of four operands writes operand 0 into operand 1.
 StatusOr<Shape> infer_permute(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_at_least(in, 1));
-  if (in.attrs<CollectivePermuteAttrs>().slice_sizes.empty()) return infer_same(in);
+  if (in.attrs<CollectivePermuteAttrs>().slice_sizes.empty()) return infer_same_collectives(in);
   return *in.declared();
 }
 
@@ -135,7 +135,7 @@ const OpDef kAllReduceDef = {
 const OpDef kAllReduceStartDef = {
     .opcode = Opcode::kAllReduceStart, .operand_names = {}, .infer = infer_all_reduce};
 const OpDef kAllReduceDoneDef = {
-    .opcode = Opcode::kAllReduceDone, .operand_names = {}, .infer = infer_same};
+    .opcode = Opcode::kAllReduceDone, .operand_names = {}, .infer = infer_same_collectives};
 const OpDef kReduceScatterDef = {
     .opcode = Opcode::kReduceScatter, .operand_names = {}, .infer = infer_reduce_scatter};
 const OpDef kAllGatherDef = {
@@ -149,7 +149,7 @@ const OpDef kAllToAllDef = {
 const OpDef kRaggedAllToAllDef = {
     .opcode = Opcode::kRaggedAllToAll, .operand_names = {}, .infer = infer_ragged_all_to_all};
 const OpDef kCollectiveBroadcastDef = {
-    .opcode = Opcode::kCollectiveBroadcast, .operand_names = {}, .infer = infer_same};
+    .opcode = Opcode::kCollectiveBroadcast, .operand_names = {}, .infer = infer_same_collectives};
 const OpDef kCollectiveReduceDef = {
     .opcode = Opcode::kCollectiveReduce, .operand_names = {}, .infer = believe};
 const OpDef kCollectivePermuteDef = {

@@ -21,7 +21,7 @@ bool orders(ComparisonDirection direction) {
   return direction != ComparisonDirection::kEq && direction != ComparisonDirection::kNe;
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_compare(const InferArgs& in) {
   const auto& attrs = in.attrs<CompareAttrs>();
   HEDDLE_RETURN_IF_ERROR(check_elements(in, 0, elements_of(attrs.type)));
   HEDDLE_RETURN_IF_ERROR(check_same(in, 1, 0));
@@ -35,6 +35,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 }  // namespace
 
 const OpDef kCompareDef = {
-    .opcode = Opcode::kCompare, .operand_names = kBinaryOperands, .infer = infer};
+    .opcode = Opcode::kCompare, .operand_names = kBinaryOperands, .infer = infer_compare};
 
 }  // namespace heddle::hlo

@@ -29,7 +29,7 @@ Status extend(const InferArgs& in, int64_t size, int64_t& total) {
   return in.error("the joined dimension has more than 2^63 - 1 elements; must have fewer");
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_concatenate(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_at_least(in, 1));
   HEDDLE_RETURN_IF_ERROR(check_array(in, 0));
   const Dims& dims = in.attrs<DimensionsAttrs>().dimensions;
@@ -49,6 +49,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kConcatenateDef = {.opcode = Opcode::kConcatenate, .operand_names = {}, .infer = infer};
+const OpDef kConcatenateDef = {
+    .opcode = Opcode::kConcatenate, .operand_names = {}, .infer = infer_concatenate};
 
 }  // namespace heddle::hlo

@@ -6,7 +6,7 @@
 namespace heddle::hlo {
 namespace {
 
-constexpr std::string_view kOperands[] = {"index", "argument"};
+constexpr std::string_view kConditionalOperands[] = {"index", "argument"};
 
 Status check_index(const InferArgs& in) {
   const size_t branches = in.called().size();
@@ -21,7 +21,7 @@ Status check_index(const InferArgs& in) {
   return in.error("index is ", to_string(in[0]), "; must be s32[] or pred[]");
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_conditional(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_index(in));
   const size_t branches = in.called().size();
   if (in.size() != branches + 1) {
@@ -43,7 +43,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kConditionalDef = {
-    .opcode = Opcode::kConditional, .operand_names = kOperands, .infer = infer};
+const OpDef kConditionalDef = {.opcode = Opcode::kConditional,
+                               .operand_names = kConditionalOperands,
+                               .infer = infer_conditional};
 
 }  // namespace heddle::hlo

@@ -78,7 +78,7 @@ Status check_window_sizes(const InferArgs& in, const ConvolutionAttrs& attrs) {
   return {};
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_convolution(const InferArgs& in) {
   const auto& attrs = in.attrs<ConvolutionAttrs>();
   const ConvolutionDims& dims = attrs.dim_labels;
   HEDDLE_RETURN_IF_ERROR(check_all_labels(in, dims));
@@ -96,11 +96,11 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return check_declared(in, Shape(in.declared()->dtype(), std::move(sizes)));
 }
 
-constexpr std::string_view kNames[] = {"x", "kernel"};
+constexpr std::string_view kConvolutionNames[] = {"x", "kernel"};
 
 }  // namespace
 
 const OpDef kConvolutionDef = {
-    .opcode = Opcode::kConvolution, .operand_names = kNames, .infer = infer};
+    .opcode = Opcode::kConvolution, .operand_names = kConvolutionNames, .infer = infer_convolution};
 
 }  // namespace heddle::hlo

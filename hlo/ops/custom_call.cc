@@ -4,7 +4,7 @@
 namespace heddle::hlo {
 namespace {
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_custom_call(const InferArgs& in) {
   const auto& attrs = in.attrs<CustomCallAttrs>();
   if (attrs.custom_call_target.empty())
     return in.error("has no custom_call_target; must name the function to call");
@@ -18,6 +18,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kCustomCallDef = {.opcode = Opcode::kCustomCall, .operand_names = {}, .infer = infer};
+const OpDef kCustomCallDef = {
+    .opcode = Opcode::kCustomCall, .operand_names = {}, .infer = infer_custom_call};
 
 }  // namespace heddle::hlo

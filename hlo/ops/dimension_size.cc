@@ -26,7 +26,7 @@ StatusOr<Shape> infer_set(const InferArgs& in) {
   return check_declared(in, in[0]);
 }
 
-StatusOr<Shape> infer_reshape(const InferArgs& in) {
+StatusOr<Shape> infer_reshape_dimension_size(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_at_least(in, 1));
   HEDDLE_RETURN_IF_ERROR(check_array(in, 0));
   const Shape& result = *in.declared();
@@ -46,15 +46,16 @@ StatusOr<Shape> infer_reshape(const InferArgs& in) {
                   "; must be equal");
 }
 
-constexpr std::string_view kNames[] = {"x", "size"};
+constexpr std::string_view kDimensionSizeNames[] = {"x", "size"};
 
 }  // namespace
 
 const OpDef kGetDimensionSizeDef = {
-    .opcode = Opcode::kGetDimensionSize, .operand_names = kNames, .infer = infer_get};
+    .opcode = Opcode::kGetDimensionSize, .operand_names = kDimensionSizeNames, .infer = infer_get};
 const OpDef kSetDimensionSizeDef = {
-    .opcode = Opcode::kSetDimensionSize, .operand_names = kNames, .infer = infer_set};
-const OpDef kDynamicReshapeDef = {
-    .opcode = Opcode::kDynamicReshape, .operand_names = kNames, .infer = infer_reshape};
+    .opcode = Opcode::kSetDimensionSize, .operand_names = kDimensionSizeNames, .infer = infer_set};
+const OpDef kDynamicReshapeDef = {.opcode = Opcode::kDynamicReshape,
+                                  .operand_names = kDimensionSizeNames,
+                                  .infer = infer_reshape_dimension_size};
 
 }  // namespace heddle::hlo

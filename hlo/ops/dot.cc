@@ -9,12 +9,12 @@
 namespace heddle::hlo {
 namespace {
 
-constexpr std::string_view kOperands[] = {"lhs", "rhs"};
+constexpr std::string_view kDotOperands[] = {"lhs", "rhs"};
 
 Status check_side(const InferArgs& in, size_t side, const Dims& batch, const Dims& contracting) {
   const Shape& shape = in[side];
   if (!shape.is_array())
-    return in.error(kOperands[side], " is ", to_string(shape), "; must be an array");
+    return in.error(kDotOperands[side], " is ", to_string(shape), "; must be an array");
   Dims used = batch;
   used.insert(used.end(), contracting.begin(), contracting.end());
   return check_dimensions(in, used, shape, side == 0 ? "lhs " : "rhs ");
@@ -61,7 +61,7 @@ Shape batch_part(const Shape& lhs, const Dims& batch) {
   return out;
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_dot(const InferArgs& in) {
   const auto& attrs = in.attrs<DotAttrs>();
   HEDDLE_RETURN_IF_ERROR(check_side(in, 0, attrs.lhs_batch_dims, attrs.lhs_contracting_dims));
   HEDDLE_RETURN_IF_ERROR(check_side(in, 1, attrs.rhs_batch_dims, attrs.rhs_contracting_dims));
@@ -82,6 +82,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kDotDef = {.opcode = Opcode::kDot, .operand_names = kOperands, .infer = infer};
+const OpDef kDotDef = {.opcode = Opcode::kDot, .operand_names = kDotOperands, .infer = infer_dot};
 
 }  // namespace heddle::hlo

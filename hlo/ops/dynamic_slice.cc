@@ -27,7 +27,7 @@ Status check_starts(const InferArgs& in, size_t first) {
   return {};
 }
 
-StatusOr<Shape> infer_slice(const InferArgs& in) {
+StatusOr<Shape> infer_dynamic_slice(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_at_least(in, 1));
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 0));
   HEDDLE_RETURN_IF_ERROR(check_starts(in, 1));
@@ -64,7 +64,7 @@ constexpr std::string_view kUpdateNames[] = {"x", "update", "start_indices"};
 }  // namespace
 
 const OpDef kDynamicSliceDef = {
-    .opcode = Opcode::kDynamicSlice, .operand_names = kSliceNames, .infer = infer_slice};
+    .opcode = Opcode::kDynamicSlice, .operand_names = kSliceNames, .infer = infer_dynamic_slice};
 const OpDef kDynamicUpdateSliceDef = {
     .opcode = Opcode::kDynamicUpdateSlice, .operand_names = kUpdateNames, .infer = infer_update};
 

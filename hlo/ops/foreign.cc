@@ -9,11 +9,11 @@ StatusOr<Shape> infer_shuffle(const InferArgs& in) {
   return *in.declared();
 }
 
-constexpr std::string_view kNames[] = {"x"};
+constexpr std::string_view kForeignNames[] = {"x"};
 
 }  // namespace
 
 const OpDef kShuffleDef = {
-    .opcode = Opcode::kShuffle, .operand_names = kNames, .infer = infer_shuffle};
+    .opcode = Opcode::kShuffle, .operand_names = kForeignNames, .infer = infer_shuffle};
 
 }  // namespace heddle::hlo

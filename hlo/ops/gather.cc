@@ -14,7 +14,7 @@ namespace {
 
 // The attributes name dimensions of x in range, and each at most once where they exclude each
 // other.
-Status check_operand_dims(const InferArgs& in, const GatherAttrs& attrs) {
+Status check_operand_dims_of_gather(const InferArgs& in, const GatherAttrs& attrs) {
   int64_t rank = in[0].rank();
   HEDDLE_RETURN_IF_ERROR(
       check_ascending(in, "collapsed_slice_dims", attrs.collapsed_slice_dims, rank));
@@ -34,7 +34,7 @@ Status check_operand_dims(const InferArgs& in, const GatherAttrs& attrs) {
   return {};
 }
 
-Status check_batching(const InferArgs& in, const GatherAttrs& attrs) {
+Status check_batching_of_gather(const InferArgs& in, const GatherAttrs& attrs) {
   const Dims& from = attrs.start_indices_batching_dims;
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, "start_indices_batching_dims", from, in[1].rank()));
   HEDDLE_RETURN_IF_ERROR(check_length(in, "start_indices_batching_dims", from.size(),
@@ -72,7 +72,7 @@ Status check_slice_sizes(const InferArgs& in, const GatherAttrs& attrs) {
   return {};
 }
 
-Status check_index_vector(const InferArgs& in, const GatherAttrs& attrs) {
+Status check_index_vector_of_gather(const InferArgs& in, const GatherAttrs& attrs) {
   if (!is_integer(in[1].dtype())) {
     return in.error("start_indices is ", in[1], "; must be of integers");
   }
@@ -113,13 +113,13 @@ Shape result_of(const InferArgs& in, const GatherAttrs& attrs, const Dims& kept,
   return resized(result, std::move(sizes));
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_gather(const InferArgs& in) {
   const auto& attrs = in.attrs<GatherAttrs>();
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 0));
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 1));
-  HEDDLE_RETURN_IF_ERROR(check_operand_dims(in, attrs));
-  HEDDLE_RETURN_IF_ERROR(check_index_vector(in, attrs));
-  HEDDLE_RETURN_IF_ERROR(check_batching(in, attrs));
+  HEDDLE_RETURN_IF_ERROR(check_operand_dims_of_gather(in, attrs));
+  HEDDLE_RETURN_IF_ERROR(check_index_vector_of_gather(in, attrs));
+  HEDDLE_RETURN_IF_ERROR(check_batching_of_gather(in, attrs));
   HEDDLE_RETURN_IF_ERROR(check_slice_sizes(in, attrs));
   Dims kept = kept_sizes(attrs);
   HEDDLE_RETURN_IF_ERROR(check_length(in, "offset_dims", attrs.offset_dims.size(),
@@ -133,10 +133,11 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, result_of(in, attrs, kept, rank));
 }
 
-constexpr std::string_view kNames[] = {"x", "start_indices"};
+constexpr std::string_view kGatherNames[] = {"x", "start_indices"};
 
 }  // namespace
 
-const OpDef kGatherDef = {.opcode = Opcode::kGather, .operand_names = kNames, .infer = infer};
+const OpDef kGatherDef = {
+    .opcode = Opcode::kGather, .operand_names = kGatherNames, .infer = infer_gather};
 
 }  // namespace heddle::hlo

@@ -5,7 +5,7 @@
 namespace heddle::hlo {
 namespace {
 
-constexpr std::string_view kOperands[] = {"x"};
+constexpr std::string_view kMapOperands[] = {"x"};
 
 // Only maps over all dimensions in order exist; text may leave the list out.
 Status check_all_dimensions(const InferArgs& in) {
@@ -18,7 +18,7 @@ Status check_all_dimensions(const InferArgs& in) {
                   in[0].rank() - 1);
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_map(const InferArgs& in) {
   if (in.size() == 0) return in.error("has no operands; takes one or more");
   std::vector<Shape> parameters;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -40,6 +40,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kMapDef = {.opcode = Opcode::kMap, .operand_names = kOperands, .infer = infer};
+const OpDef kMapDef = {.opcode = Opcode::kMap, .operand_names = kMapOperands, .infer = infer_map};
 
 }  // namespace heddle::hlo

@@ -25,7 +25,7 @@ StatusOr<int64_t> padded_size(const InferArgs& in, int64_t d, const PadDimension
   return size;
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_pad(const InferArgs& in) {
   const std::vector<PadDimension>& padding = in.attrs<PadAttrs>().padding;
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 0));
   HEDDLE_RETURN_IF_ERROR(check_rank(in, 1, 0));
@@ -41,10 +41,10 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, resized(in[0], std::move(sizes)));
 }
 
-constexpr std::string_view kNames[] = {"x", "value"};
+constexpr std::string_view kPadNames[] = {"x", "value"};
 
 }  // namespace
 
-const OpDef kPadDef = {.opcode = Opcode::kPad, .operand_names = kNames, .infer = infer};
+const OpDef kPadDef = {.opcode = Opcode::kPad, .operand_names = kPadNames, .infer = infer_pad};
 
 }  // namespace heddle::hlo

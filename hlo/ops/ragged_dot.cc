@@ -44,7 +44,7 @@ Status check_group_dims(const InferArgs& in, const RaggedDotAttrs& attrs) {
                   in[2].dimensions().back(), ", the number of groups of group_sizes ", in[2]);
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_ragged_dot(const InferArgs& in) {
   const auto& attrs = in.attrs<RaggedDotAttrs>();
   HEDDLE_RETURN_IF_ERROR(check_arrays(in));
   for (size_t i = 0; i < in.size(); ++i) HEDDLE_RETURN_IF_ERROR(check_sized(in, i));
@@ -67,10 +67,11 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return infer_dot(in, x, y, dense_form(attrs));
 }
 
-constexpr std::string_view kNames[] = {"x", "y", "group_sizes"};
+constexpr std::string_view kRaggedDotNames[] = {"x", "y", "group_sizes"};
 
 }  // namespace
 
-const OpDef kRaggedDotDef = {.opcode = Opcode::kRaggedDot, .operand_names = kNames, .infer = infer};
+const OpDef kRaggedDotDef = {
+    .opcode = Opcode::kRaggedDot, .operand_names = kRaggedDotNames, .infer = infer_ragged_dot};
 
 }  // namespace heddle::hlo

@@ -9,9 +9,9 @@
 namespace heddle::hlo {
 namespace {
 
-constexpr std::string_view kOperands[] = {"operand"};
+constexpr std::string_view kReduceOperands[] = {"operand"};
 
-Status check_operands(const InferArgs& in) {
+Status check_operands_reduce(const InferArgs& in) {
   const size_t n = in.size() / 2;
   if (n == 0 || in.size() != 2 * n) {
     return in.error("has ", in.size(), " operands; takes inputs and as many initial values");
@@ -28,8 +28,8 @@ Status check_operands(const InferArgs& in) {
   return {};
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
-  HEDDLE_RETURN_IF_ERROR(check_operands(in));
+StatusOr<Shape> infer_reduce(const InferArgs& in) {
+  HEDDLE_RETURN_IF_ERROR(check_operands_reduce(in));
   const Dims& dimensions = in.attrs<DimensionsAttrs>().dimensions;
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, dimensions, in[0]));
   std::vector<DType> values, accumulators;
@@ -48,6 +48,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kReduceDef = {.opcode = Opcode::kReduce, .operand_names = kOperands, .infer = infer};
+const OpDef kReduceDef = {
+    .opcode = Opcode::kReduce, .operand_names = kReduceOperands, .infer = infer_reduce};
 
 }  // namespace heddle::hlo

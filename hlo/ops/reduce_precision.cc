@@ -8,7 +8,7 @@
 namespace heddle::hlo {
 namespace {
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_reduce_precision(const InferArgs& in) {
   const auto& attrs = in.attrs<ReducePrecisionAttrs>();
   HEDDLE_RETURN_IF_ERROR(check_elements(in, 0, kFloats));
   if (attrs.exponent_bits < 1)
@@ -20,7 +20,8 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kReducePrecisionDef = {
-    .opcode = Opcode::kReducePrecision, .operand_names = kUnaryOperands, .infer = infer};
+const OpDef kReducePrecisionDef = {.opcode = Opcode::kReducePrecision,
+                                   .operand_names = kUnaryOperands,
+                                   .infer = infer_reduce_precision};
 
 }  // namespace heddle::hlo

@@ -9,7 +9,7 @@
 namespace heddle::hlo {
 namespace {
 
-Status check_operands(const InferArgs& in) {
+Status check_operands_reduce_window(const InferArgs& in) {
   if (in.size() < 2 || in.size() % 2 != 0) {
     return in.error("has ", in.size(), " operands; takes n arrays and n initial values");
   }
@@ -24,8 +24,8 @@ Status check_operands(const InferArgs& in) {
   return {};
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
-  HEDDLE_RETURN_IF_ERROR(check_operands(in));
+StatusOr<Shape> infer_reduce_window(const InferArgs& in) {
+  HEDDLE_RETURN_IF_ERROR(check_operands_reduce_window(in));
   HEDDLE_ASSIGN_OR_RETURN(Dims sizes,
                           window_places(in, in.attrs<WindowAttrs>().window, in[0].dimensions()));
   const size_t n = in.size() / 2;
@@ -45,6 +45,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 }  // namespace
 
 const OpDef kReduceWindowDef = {
-    .opcode = Opcode::kReduceWindow, .operand_names = {}, .infer = infer};
+    .opcode = Opcode::kReduceWindow, .operand_names = {}, .infer = infer_reduce_window};
 
 }  // namespace heddle::hlo

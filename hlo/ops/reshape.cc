@@ -15,7 +15,7 @@ Status check_counts(const InferArgs& in) {
                   "; must be equal");
 }
 
-StatusOr<Shape> infer_reshape(const InferArgs& in) {
+StatusOr<Shape> infer_reshape_reshape(const InferArgs& in) {
   const Shape& result = *in.declared();
   HEDDLE_RETURN_IF_ERROR(check_array(in, 0));
   if (!result.is_array() || result.dtype() != in[0].dtype()) {
@@ -42,13 +42,13 @@ StatusOr<Shape> infer_bitcast(const InferArgs& in) {
   return result;
 }
 
-constexpr std::string_view kNames[] = {"x"};
+constexpr std::string_view kReshapeNames[] = {"x"};
 
 }  // namespace
 
 const OpDef kReshapeDef = {
-    .opcode = Opcode::kReshape, .operand_names = kNames, .infer = infer_reshape};
+    .opcode = Opcode::kReshape, .operand_names = kReshapeNames, .infer = infer_reshape_reshape};
 const OpDef kBitcastDef = {
-    .opcode = Opcode::kBitcast, .operand_names = kNames, .infer = infer_bitcast};
+    .opcode = Opcode::kBitcast, .operand_names = kReshapeNames, .infer = infer_bitcast};
 
 }  // namespace heddle::hlo

@@ -4,17 +4,18 @@
 namespace heddle::hlo {
 namespace {
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_reverse(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_array(in, 0));
   HEDDLE_RETURN_IF_ERROR(
       check_dimensions(in, "dimensions", in.attrs<DimensionsAttrs>().dimensions, in[0].rank()));
   return settle(in, resized(in[0], in[0].dimensions()));
 }
 
-constexpr std::string_view kNames[] = {"x"};
+constexpr std::string_view kReverseNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kReverseDef = {.opcode = Opcode::kReverse, .operand_names = kNames, .infer = infer};
+const OpDef kReverseDef = {
+    .opcode = Opcode::kReverse, .operand_names = kReverseNames, .infer = infer_reverse};
 
 }  // namespace heddle::hlo

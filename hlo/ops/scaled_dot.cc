@@ -22,7 +22,7 @@ Status check_scale(const InferArgs& in, size_t i) {
                   " ", x);
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_scaled_dot(const InferArgs& in) {
   const auto& attrs = in.attrs<DotAttrs>();
   for (size_t i = 0; i < in.size(); ++i) HEDDLE_RETURN_IF_ERROR(check_sized(in, i));
   HEDDLE_RETURN_IF_ERROR(
@@ -34,10 +34,11 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return infer_dot(in, in[0], in[1], attrs);
 }
 
-constexpr std::string_view kNames[] = {"x", "y", "x_scale", "y_scale"};
+constexpr std::string_view kScaledDotNames[] = {"x", "y", "x_scale", "y_scale"};
 
 }  // namespace
 
-const OpDef kScaledDotDef = {.opcode = Opcode::kScaledDot, .operand_names = kNames, .infer = infer};
+const OpDef kScaledDotDef = {
+    .opcode = Opcode::kScaledDot, .operand_names = kScaledDotNames, .infer = infer_scaled_dot};
 
 }  // namespace heddle::hlo

@@ -9,7 +9,7 @@
 namespace heddle::hlo {
 namespace {
 
-constexpr std::string_view kOperands[] = {"operand"};
+constexpr std::string_view kScanOperands[] = {"operand"};
 
 Status check_attributes(const InferArgs& in) {
   const auto& attrs = in.attrs<ScanAttrs>();
@@ -93,7 +93,7 @@ StatusOr<int64_t> declared_length(const InferArgs& in, const Sizes& sizes, size_
   return declared[0].dimension(sizes.dimension);
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_scan(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_attributes(in));
   HEDDLE_ASSIGN_OR_RETURN(Sizes sizes, read_inputs(in));
   HEDDLE_RETURN_IF_ERROR(check_parameters(in, sizes));
@@ -125,6 +125,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kScanDef = {.opcode = Opcode::kScan, .operand_names = kOperands, .infer = infer};
+const OpDef kScanDef = {
+    .opcode = Opcode::kScan, .operand_names = kScanOperands, .infer = infer_scan};
 
 }  // namespace heddle::hlo

@@ -17,7 +17,7 @@ namespace {
 // Operands are n inputs, the indices, n updates.
 size_t input_count(size_t operands) { return operands / 2; }
 
-Status check_operands(const InferArgs& in) {
+Status check_operands_scatter(const InferArgs& in) {
   if (in.size() < 3 || in.size() % 2 == 0) {
     return in.error("has ", in.size(), " operands; takes n inputs, the indices and n updates");
   }
@@ -41,7 +41,7 @@ Status check_operands(const InferArgs& in) {
   return {};
 }
 
-Status check_operand_dims(const InferArgs& in, const ScatterAttrs& attrs) {
+Status check_operand_dims_of_scatter(const InferArgs& in, const ScatterAttrs& attrs) {
   int64_t rank = in[0].rank();
   HEDDLE_RETURN_IF_ERROR(
       check_ascending(in, "inserted_window_dims", attrs.inserted_window_dims, rank));
@@ -65,7 +65,8 @@ Status check_operand_dims(const InferArgs& in, const ScatterAttrs& attrs) {
                       "dimension of operand 0 that is neither inserted nor batching");
 }
 
-Status check_index_vector(const InferArgs& in, const ScatterAttrs& attrs, const Shape& indices) {
+Status check_index_vector_of_scatter(const InferArgs& in, const ScatterAttrs& attrs,
+                                     const Shape& indices) {
   HEDDLE_RETURN_IF_ERROR(
       check_dimension(in, "index_vector_dim", attrs.index_vector_dim, indices.rank() + 1));
   int64_t length =
@@ -74,7 +75,8 @@ Status check_index_vector(const InferArgs& in, const ScatterAttrs& attrs, const 
                       length, "component of an index vector");
 }
 
-Status check_batching(const InferArgs& in, const ScatterAttrs& attrs, const Shape& indices) {
+Status check_batching_of_scatter(const InferArgs& in, const ScatterAttrs& attrs,
+                                 const Shape& indices) {
   const Dims& from = attrs.scatter_indices_batching_dims;
   HEDDLE_RETURN_IF_ERROR(
       check_dimensions(in, "scatter_indices_batching_dims", from, indices.rank()));
@@ -139,13 +141,13 @@ Status check_computation(const InferArgs& in) {
   return check_returns(in, 0, "to_apply", result);
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_scatter(const InferArgs& in) {
   const auto& attrs = in.attrs<ScatterAttrs>();
-  HEDDLE_RETURN_IF_ERROR(check_operands(in));
+  HEDDLE_RETURN_IF_ERROR(check_operands_scatter(in));
   size_t n = input_count(in.size());
-  HEDDLE_RETURN_IF_ERROR(check_operand_dims(in, attrs));
-  HEDDLE_RETURN_IF_ERROR(check_index_vector(in, attrs, in[n]));
-  HEDDLE_RETURN_IF_ERROR(check_batching(in, attrs, in[n]));
+  HEDDLE_RETURN_IF_ERROR(check_operand_dims_of_scatter(in, attrs));
+  HEDDLE_RETURN_IF_ERROR(check_index_vector_of_scatter(in, attrs, in[n]));
+  HEDDLE_RETURN_IF_ERROR(check_batching_of_scatter(in, attrs, in[n]));
   HEDDLE_RETURN_IF_ERROR(check_updates(in, attrs, in[n]));
   HEDDLE_RETURN_IF_ERROR(check_computation(in));
   std::vector<Shape> results;
@@ -155,6 +157,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kScatterDef = {.opcode = Opcode::kScatter, .operand_names = {}, .infer = infer};
+const OpDef kScatterDef = {.opcode = Opcode::kScatter, .operand_names = {}, .infer = infer_scatter};
 
 }  // namespace heddle::hlo

@@ -9,7 +9,7 @@
 namespace heddle::hlo {
 namespace {
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_select_and_scatter(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 0));
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 1));
   HEDDLE_RETURN_IF_ERROR(check_dtype(in, 1, in[0].dtype(), "x"));
@@ -30,11 +30,12 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return check_declared(in, in[0]);
 }
 
-constexpr std::string_view kNames[] = {"x", "source", "init"};
+constexpr std::string_view kSelectAndScatterNames[] = {"x", "source", "init"};
 
 }  // namespace
 
-const OpDef kSelectAndScatterDef = {
-    .opcode = Opcode::kSelectAndScatter, .operand_names = kNames, .infer = infer};
+const OpDef kSelectAndScatterDef = {.opcode = Opcode::kSelectAndScatter,
+                                    .operand_names = kSelectAndScatterNames,
+                                    .infer = infer_select_and_scatter};
 
 }  // namespace heddle::hlo

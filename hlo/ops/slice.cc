@@ -23,7 +23,7 @@ int64_t size_of(const SliceDimension& range) {
   return range.limit == range.start ? 0 : (range.limit - range.start - 1) / range.stride + 1;
 }
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_slice(const InferArgs& in) {
   const std::vector<SliceDimension>& ranges = in.attrs<SliceAttrs>().slice;
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 0));
   HEDDLE_RETURN_IF_ERROR(check_length(in, "slice", ranges.size(), in[0].rank(), "dimension of x"));
@@ -36,10 +36,11 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, resized(in[0], std::move(sizes)));
 }
 
-constexpr std::string_view kNames[] = {"x"};
+constexpr std::string_view kSliceNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kSliceDef = {.opcode = Opcode::kSlice, .operand_names = kNames, .infer = infer};
+const OpDef kSliceDef = {
+    .opcode = Opcode::kSlice, .operand_names = kSliceNames, .infer = infer_slice};
 
 }  // namespace heddle::hlo

@@ -8,9 +8,9 @@
 namespace heddle::hlo {
 namespace {
 
-constexpr std::string_view kOperands[] = {"x"};
+constexpr std::string_view kSortOperands[] = {"x"};
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_sort(const InferArgs& in) {
   if (in.size() == 0) return in.error("has no operands; takes one or more");
   std::vector<Shape> parameters, results;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -35,6 +35,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kSortDef = {.opcode = Opcode::kSort, .operand_names = kOperands, .infer = infer};
+const OpDef kSortDef = {
+    .opcode = Opcode::kSort, .operand_names = kSortOperands, .infer = infer_sort};
 
 }  // namespace heddle::hlo

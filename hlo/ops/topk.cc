@@ -5,7 +5,7 @@
 namespace heddle::hlo {
 namespace {
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_topk(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 0));
   if (in[0].rank() == 0) return in.error("x is ", in[0], "; must have a dimension");
   int64_t k = in.attrs<TopKAttrs>().k;
@@ -21,10 +21,10 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, Shape::tuple({std::move(values), std::move(positions)}));
 }
 
-constexpr std::string_view kNames[] = {"x"};
+constexpr std::string_view kTopkNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kTopKDef = {.opcode = Opcode::kTopK, .operand_names = kNames, .infer = infer};
+const OpDef kTopKDef = {.opcode = Opcode::kTopK, .operand_names = kTopkNames, .infer = infer_topk};
 
 }  // namespace heddle::hlo

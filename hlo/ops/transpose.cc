@@ -4,7 +4,7 @@
 namespace heddle::hlo {
 namespace {
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_transpose(const InferArgs& in) {
   const Dims& dims = in.attrs<DimensionsAttrs>().dimensions;
   HEDDLE_RETURN_IF_ERROR(check_array(in, 0));
   HEDDLE_RETURN_IF_ERROR(
@@ -21,10 +21,11 @@ StatusOr<Shape> infer(const InferArgs& in) {
   return settle(in, std::move(result));
 }
 
-constexpr std::string_view kNames[] = {"x"};
+constexpr std::string_view kTransposeNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kTransposeDef = {.opcode = Opcode::kTranspose, .operand_names = kNames, .infer = infer};
+const OpDef kTransposeDef = {
+    .opcode = Opcode::kTranspose, .operand_names = kTransposeNames, .infer = infer_transpose};
 
 }  // namespace heddle::hlo

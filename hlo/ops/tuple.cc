@@ -23,7 +23,7 @@ StatusOr<Shape> infer_element(const InferArgs& in) {
   return settle(in, in[0].element(index));
 }
 
-StatusOr<Shape> infer_same(const InferArgs& in) { return settle(in, in[0]); }
+StatusOr<Shape> infer_same_tuple(const InferArgs& in) { return settle(in, in[0]); }
 
 StatusOr<Shape> infer_after_all(const InferArgs& in) {
   for (size_t i = 0; i < in.size(); ++i) {
@@ -35,18 +35,18 @@ StatusOr<Shape> infer_after_all(const InferArgs& in) {
 // XLA gives any value as the second operand, mostly a token.
 StatusOr<Shape> infer_add_dependency(const InferArgs& in) { return settle(in, in[0]); }
 
-constexpr std::string_view kNames[] = {"x", "token"};
+constexpr std::string_view kTupleNames[] = {"x", "token"};
 
 }  // namespace
 
 const OpDef kTupleDef = {.opcode = Opcode::kTuple, .operand_names = {}, .infer = infer_tuple};
 const OpDef kGetTupleElementDef = {
-    .opcode = Opcode::kGetTupleElement, .operand_names = kNames, .infer = infer_element};
+    .opcode = Opcode::kGetTupleElement, .operand_names = kTupleNames, .infer = infer_element};
 const OpDef kOptBarrierDef = {
-    .opcode = Opcode::kOptBarrier, .operand_names = kNames, .infer = infer_same};
+    .opcode = Opcode::kOptBarrier, .operand_names = kTupleNames, .infer = infer_same_tuple};
 const OpDef kAfterAllDef = {
     .opcode = Opcode::kAfterAll, .operand_names = {}, .infer = infer_after_all};
 const OpDef kAddDependencyDef = {
-    .opcode = Opcode::kAddDependency, .operand_names = kNames, .infer = infer_add_dependency};
+    .opcode = Opcode::kAddDependency, .operand_names = kTupleNames, .infer = infer_add_dependency};
 
 }  // namespace heddle::hlo

@@ -4,11 +4,11 @@
 namespace heddle::hlo {
 namespace {
 
-constexpr std::string_view kOperands[] = {"state"};
+constexpr std::string_view kWhileOperands[] = {"state"};
 constexpr size_t kBody = 0;
 constexpr size_t kCondition = 1;
 
-StatusOr<Shape> infer(const InferArgs& in) {
+StatusOr<Shape> infer_while(const InferArgs& in) {
   const std::span<const Shape> state(&in[0], 1);
   HEDDLE_RETURN_IF_ERROR(check_takes(in, kCondition, "condition", state));
   HEDDLE_RETURN_IF_ERROR(check_returns(in, kCondition, "condition", Shape::scalar(pred)));
@@ -23,6 +23,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kWhileDef = {.opcode = Opcode::kWhile, .operand_names = kOperands, .infer = infer};
+const OpDef kWhileDef = {
+    .opcode = Opcode::kWhile, .operand_names = kWhileOperands, .infer = infer_while};
 
 }  // namespace heddle::hlo

@@ -62,7 +62,7 @@ Status bad(const Parts&... parts) {
 }
 
 // A name of a file, as a message shows it.
-std::string_view shown(std::string_view name) { return name.substr(0, 80); }
+std::string_view clipped(std::string_view name) { return name.substr(0, 80); }
 
 // The bytes of so many elements; nothing where that is no number of bytes, or none below 2^63.
 std::optional<uint64_t> size_of(const std::vector<int64_t>& sizes, const Type& type) {
@@ -79,7 +79,7 @@ std::optional<uint64_t> size_of(const std::vector<int64_t>& sizes, const Type& t
 
 StatusOr<SafetensorsArray> array_of(const HeaderEntry& entry, std::string_view data) {
   const auto fail = [&](const auto&... how) {
-    return bad("array '", shown(entry.name), "' ", how...);
+    return bad("array '", clipped(entry.name), "' ", how...);
   };
   const Type* type = type_named(entry.type);
   if (type == nullptr) return fail("is of a dtype that the format has not");
@@ -171,7 +171,7 @@ StatusOr<SafetensorsFile> SafetensorsFile::open(std::string_view bytes) {
   for (const HeaderEntry& entry : header->entries) {
     HEDDLE_ASSIGN_OR_RETURN(out.arrays_.emplace_back(), array_of(entry, data));
     if (entry.begin != end)
-      return bad("array '", shown(entry.name), "' begins at ", entry.begin,
+      return bad("array '", clipped(entry.name), "' begins at ", entry.begin,
                  ", and the one before it ends at ", end, "; arrays stand one behind the other");
     end = entry.end;
   }
@@ -184,7 +184,7 @@ StatusOr<SafetensorsFile> SafetensorsFile::open(std::string_view bytes) {
 StatusOr<Literal> SafetensorsFile::read(size_t i) const {
   const SafetensorsArray& array = arrays_[i];
   if (!array.shape.is_valid())
-    return bad("array '", shown(array.name), "' is of ", array.type,
+    return bad("array '", clipped(array.name), "' is of ", array.type,
                ", several to a byte, which Heddle has not; save it as F8_E4M3 or BF16");
   Literal out = Literal::uninitialised(array.shape);
   if (!array.bytes.empty())
@@ -208,7 +208,7 @@ StatusOr<SafetensorsLayout> lay_out_safetensors(std::span<const SafetensorsType>
   for (const SafetensorsType& array : arrays) {
     HEDDLE_ASSIGN_OR_RETURN(types.emplace_back(), type_of(array));
     if (!names.insert(array.name).second)
-      return bad("two arrays have the name '", shown(array.name), "'");
+      return bad("two arrays have the name '", clipped(array.name), "'");
   }
   SafetensorsLayout out;
   out.order.resize(arrays.size());

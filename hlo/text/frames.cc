@@ -24,8 +24,8 @@ constexpr Member<Location> kLocation[] = {{"file_name_id", &Location::file_name_
                                           {"end_line", &Location::end_line},
                                           {"column", &Location::column},
                                           {"end_column", &Location::end_column}};
-constexpr Member<Frame> kFrame[] = {{"file_location_id", &Frame::file_location_id},
-                                    {"parent_frame_id", &Frame::parent_frame_id, 1}};
+constexpr Member<Frame> kFrameMembers[] = {{"file_location_id", &Frame::file_location_id},
+                                           {"parent_frame_id", &Frame::parent_frame_id, 1}};
 
 template <class Struct>
 bool read_struct(TextCursor& in, std::span<const Member<Struct>> members, Struct& value) {
@@ -100,8 +100,9 @@ bool read_frames(TextCursor& in, Frames& frames, size_t& end) {
         return read_struct<Location>(in, kLocation, frames.locations.emplace_back());
       });
     } else if (block == "StackFrames") {
-      good = read_block(
-          in, end, [&] { return read_struct<Frame>(in, kFrame, frames.frames.emplace_back()); });
+      good = read_block(in, end, [&] {
+        return read_struct<Frame>(in, kFrameMembers, frames.frames.emplace_back());
+      });
     } else {
       return !in.failed();
     }
@@ -122,7 +123,7 @@ std::string print_frames(const Frames& frames) {
   write_block(out, "FileLocations", frames.locations,
               [&](const Location& location) { write_struct<Location>(out, kLocation, location); });
   write_block(out, "StackFrames", frames.frames,
-              [&](const Frame& frame) { write_struct<Frame>(out, kFrame, frame); });
+              [&](const Frame& frame) { write_struct<Frame>(out, kFrameMembers, frame); });
   out.pop_back();
   return out;
 }

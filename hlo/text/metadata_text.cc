@@ -31,9 +31,9 @@ constexpr std::string_view kOld[] = {"creation_pass_id", "logical_creation_pass_
                                      "size_of_generated_code_in_bytes",
                                      "size_of_memory_working_set_in_bytes", "preserve_layout"};
 
-class Writer {
+class MetadataWriter {
  public:
-  Writer(std::string& out, const Metadata& metadata) : out_(out), metadata_(metadata) {}
+  MetadataWriter(std::string& out, const Metadata& metadata) : out_(out), metadata_(metadata) {}
 
   void write(std::span<const TextMember> members) {
     for (const TextMember& member : members) {
@@ -106,7 +106,7 @@ bool read_member(TextCursor& in, std::string_view name, Metadata& value) {
 
 void Codec<Metadata>::write(std::string& out, const Metadata& value) {
   out.push_back('{');
-  Writer writer(out, value);
+  MetadataWriter writer(out, value);
   writer.write(kFirst);
   writer.write(kLines);
   writer.write_profile_type();

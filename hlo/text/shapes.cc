@@ -5,8 +5,6 @@
 namespace heddle::hlo::text {
 namespace {
 
-constexpr int kMaxNesting = 64;  // check_shape's own limit
-
 constexpr std::string_view kLevelTypes = "DCSH";  // dense, compressed, singleton, loose compressed
 
 bool read_dimension(TextCursor& in, std::vector<int64_t>& sizes, uint64_t& dynamic) {
@@ -170,9 +168,9 @@ bool read_tuple(TextCursor& in, Shape& shape, int depth) {
 }
 
 bool read_nested(TextCursor& in, Shape& shape, int depth) {
-  if (depth > kMaxNesting)
+  if (depth > kMaxTupleNesting)
     return in.fail_at(in.position(),
-                      base::resource_exhausted("tuples nest deeper than ", kMaxNesting));
+                      base::resource_exhausted("tuples nest deeper than ", kMaxTupleNesting));
   if (in.accept('(')) return read_tuple(in, shape, depth);
   size_t start = in.position();
   auto dtype = parse_dtype(in.word());

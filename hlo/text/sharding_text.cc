@@ -41,7 +41,7 @@ bool find_type(std::string_view name, Type& type) {
   return false;
 }
 
-void write_list(std::string& out, const Dims& values) {
+void write_dims(std::string& out, const Dims& values) {
   for (size_t i = 0; i < values.size(); ++i) base::append(out, i > 0 ? "," : "", values[i]);
 }
 
@@ -53,11 +53,11 @@ bool read_iota(TextCursor& in, Dims& reshape, Dims& transpose) {
 
 void write_iota(std::string& out, const Dims& reshape, const Dims& transpose) {
   out.append("<=[");
-  write_list(out, reshape);
+  write_dims(out, reshape);
   out.push_back(']');
   if (transpose.empty()) return;
   out.append("T(");
-  write_list(out, transpose);
+  write_dims(out, transpose);
   out.push_back(')');
 }
 
@@ -198,10 +198,10 @@ bool read_one(TextCursor& in, Sharding& sharding) {
 
 void write_tiles(std::string& out, const Sharding& sharding) {
   out.append("devices=[");
-  write_list(out, sharding.tile_dimensions);
+  write_dims(out, sharding.tile_dimensions);
   out.push_back(']');
   if (sharding.iota_reshape.empty()) {
-    write_list(out, sharding.tile_devices);
+    write_dims(out, sharding.tile_devices);
   } else {
     write_iota(out, sharding.iota_reshape, sharding.iota_transpose);
   }
@@ -268,7 +268,7 @@ void Codec<ReplicaGroups>::write(std::string& out, const ReplicaGroups& value) {
     append_quoted(out, value.mesh_axes_proto);
   } else if (!value.iota_tile.empty()) {
     out.push_back('[');
-    write_list(out, value.iota_tile);
+    write_dims(out, value.iota_tile);
     out.push_back(']');
     write_iota(out, value.iota_reshape, value.iota_transpose);
   } else {

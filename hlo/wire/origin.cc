@@ -10,7 +10,6 @@
 namespace heddle::hlo::wire {
 namespace {
 
-constexpr size_t kMaxNesting = 64;
 constexpr std::string_view kSynthetic = "{[synthetic_call]}";
 
 // ---- from text: {({"a"}, {"b" {1}}, {})}
@@ -38,7 +37,7 @@ bool read_tree(TextCursor& in, Dims& index, proto::OriginalValueProto& to) {
   proto::OriginalValueElementProto& element = *to.add_elements();
   element.mutable_shape_index()->Assign(index.begin(), index.end());
   if (in.accept('{')) return in.accept('}') || read_array(in, *element.mutable_original_array());
-  if (index.size() == kMaxNesting || !in.expect('(')) return false;
+  if (index.size() == kMaxTupleNesting || !in.expect('(')) return false;
   for (int64_t i = 0; !in.accept(')'); ++i) {
     if (i > 0 && !in.expect(',')) return false;
     index.push_back(i);
@@ -77,7 +76,7 @@ void print_array(const proto::OriginalArrayProto& array, std::string& out) {
 }
 
 void print_tree(const Elements& elements, Dims& index, std::string& out) {
-  if (index.size() > kMaxNesting) return;
+  if (index.size() > kMaxTupleNesting) return;
   index.push_back(0);
   const bool is_tuple = has_part(elements, index);
   if (is_tuple) out.push_back('(');

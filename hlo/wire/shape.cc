@@ -4,8 +4,6 @@
 namespace heddle::hlo::wire {
 namespace {
 
-constexpr int kMaxNesting = 64;
-
 const google::protobuf::UnknownFieldSet& unknown_fields(const proto::LayoutProto& message) {
   return message.GetReflection()->GetUnknownFields(message);
 }
@@ -126,8 +124,8 @@ StatusOr<Shape> read_array(DType dtype, const proto::ShapeProto& from) {
 }
 
 StatusOr<Shape> read_nested(const proto::ShapeProto& from, int depth) {
-  if (depth > kMaxNesting)
-    return base::resource_exhausted("shape: tuples nest deeper than ", kMaxNesting);
+  if (depth > kMaxTupleNesting)
+    return base::resource_exhausted("shape: tuples nest deeper than ", kMaxTupleNesting);
   HEDDLE_ASSIGN_OR_RETURN(DType dtype, read_dtype(from.element_type()));
   if (is_array_element(dtype)) return read_array(dtype, from);
   std::vector<Shape> elements;

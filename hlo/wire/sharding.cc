@@ -8,8 +8,6 @@
 namespace heddle::hlo::wire {
 namespace {
 
-constexpr int kMaxNesting = 64;
-
 // The dimensions of an iota are transposed by no permutation, or by one that moves nothing: one
 // spelling in the IR.
 Dims read_permutation(const google::protobuf::RepeatedField<int32_t>& from) {
@@ -58,8 +56,8 @@ void take_group(proto::OpSharding& from, Sharding& to) {
 }
 
 StatusOr<Sharding> take_nested(proto::OpSharding& from, int depth) {
-  if (depth > kMaxNesting)
-    return base::resource_exhausted("sharding: tuples nest deeper than ", kMaxNesting);
+  if (depth > kMaxTupleNesting)
+    return base::resource_exhausted("sharding: tuples nest deeper than ", kMaxTupleNesting);
   Sharding to;
   HEDDLE_ASSIGN_OR_RETURN(to.type, read_type(from.type()));
   for (int type : from.last_tile_dims()) {

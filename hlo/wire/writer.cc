@@ -13,7 +13,7 @@ namespace {
 
 using namespace wire;
 
-constexpr int kComputations = proto::HloModuleProto::kComputationsFieldNumber;
+constexpr int kComputationsField = proto::HloModuleProto::kComputationsFieldNumber;
 constexpr int kInstructions = proto::HloComputationProto::kInstructionsFieldNumber;
 
 // What most instructions need; larger ones take more for themselves alone.
@@ -82,7 +82,7 @@ class Writer {
     for (size_t i = 0; i < from.instructions.size(); ++i)
       append_instruction(number, i, instructions_);
     const std::string head = computation_head(number);
-    append_head(out, kComputations, head.size() + instructions_.size());
+    append_head(out, kComputationsField, head.size() + instructions_.size());
     base::append(out, head, instructions_);
   }
 

@@ -43,6 +43,9 @@ Literal at_dimensions(const Literal& x, const hlo::Dims& sizes);
 // errors: Internal where the value is larger
 StatusOr<Literal> fitted(Literal value, const Shape& type);
 
+// Whether arrays have equal dimensions, those of tuples one by one.
+bool same_sizes(const Shape& a, const Shape& b);
+
 // The value can stand for the type: its sizes are the type's, or where that is dynamic at most the
 // bound.
 bool stands_for(const Shape& value, const Shape& type);

@@ -216,7 +216,7 @@ StatusOr<Literal> sytrd(CustomCall& call) {
   return std::move(batch).finish();
 }
 
-constexpr LapackRoutine kRoutines[] = {
+constexpr LapackRoutine kFactorRoutines[] = {
     in_double("ProductOfElementaryHouseholderReflectors", orgqr<double>, orgqr<Complex>),
     in_double("Qr", geqrf<double>, geqrf<Complex>),
     in_double("gehrd", gehrd<double>, gehrd<Complex>),
@@ -236,6 +236,6 @@ constexpr LapackRoutine kRoutines[] = {
 
 }  // namespace
 
-std::span<const LapackRoutine> lapack_factors() { return kRoutines; }
+std::span<const LapackRoutine> lapack_factors() { return kFactorRoutines; }
 
 }  // namespace heddle::interpreter::linalg

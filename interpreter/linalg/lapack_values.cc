@@ -294,7 +294,7 @@ StatusOr<Literal> gees(CustomCall& call) {
 
 // In LAPACK's own types: after how many steps an iteration ends, and with it the signs of vectors,
 // follows from the precision.
-constexpr LapackRoutine kRoutines[] = {
+constexpr LapackRoutine kValueRoutines[] = {
     {"gees", gees<float>, gees<double>, gees<SingleComplex>, gees<Complex>},
     {"geev", geev<float>, geev<double>, geev<SingleComplex>, geev<Complex>},
     {"gesdd", gesdd<float>, gesdd<double>, gesdd<SingleComplex>, gesdd<Complex>},
@@ -305,6 +305,6 @@ constexpr LapackRoutine kRoutines[] = {
 
 }  // namespace
 
-std::span<const LapackRoutine> lapack_values() { return kRoutines; }
+std::span<const LapackRoutine> lapack_values() { return kValueRoutines; }
 
 }  // namespace heddle::interpreter::linalg

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "heddle/hlo/blocks.h"
+#include "heddle/interpreter/ops/elements.h"
 #include "heddle/interpreter/rules.h"
 
 namespace heddle::interpreter {
@@ -33,12 +34,6 @@ class ByFeature {
 };
 
 using Numbers = std::vector<double>;
-
-Numbers numbers_of(const Literal& x) {
-  Numbers out(static_cast<size_t>(x.element_count()));
-  load(x.shape().dtype(), x.bytes(), x.element_count(), out.data());
-  return out;
-}
 
 Literal rounded(const Numbers& numbers, const Shape& shape) {
   Literal out = Literal::uninitialised(shape);
@@ -72,7 +67,7 @@ double reciprocal_deviation(double variance, const EvalArgs& in) {
 Literal normalised(const EvalArgs& in, const Numbers& x, const Statistics& statistics,
                    const Shape& result) {
   const ByFeature by(in[0].shape(), in.attrs<BatchNormAttrs>().feature_index);
-  const Numbers scale = numbers_of(in[1]), offset = numbers_of(in[2]);
+  const Numbers scale = numbers_of<double>(in[1]), offset = numbers_of<double>(in[2]);
   Numbers y(x.size());
   for (int64_t f = 0; f < by.features(); ++f) {
     const auto k = static_cast<size_t>(f);
@@ -83,7 +78,7 @@ Literal normalised(const EvalArgs& in, const Numbers& x, const Statistics& stati
 }
 
 StatusOr<Literal> evaluate_training(EvalArgs& in) {
-  const Numbers x = numbers_of(in[0]);
+  const Numbers x = numbers_of<double>(in[0]);
   const Statistics statistics =
       statistics_of(x, ByFeature(in[0].shape(), in.attrs<BatchNormAttrs>().feature_index));
   const Shape& result = in.result();
@@ -93,13 +88,15 @@ StatusOr<Literal> evaluate_training(EvalArgs& in) {
 }
 
 StatusOr<Literal> evaluate_inference(EvalArgs& in) {
-  return normalised(in, numbers_of(in[0]), {numbers_of(in[3]), numbers_of(in[4])}, in.result());
+  return normalised(in, numbers_of<double>(in[0]),
+                    {numbers_of<double>(in[3]), numbers_of<double>(in[4])}, in.result());
 }
 
 StatusOr<Literal> evaluate_grad(EvalArgs& in) {
   const ByFeature by(in[0].shape(), in.attrs<BatchNormAttrs>().feature_index);
-  const Numbers x = numbers_of(in[0]), scale = numbers_of(in[1]), mean = numbers_of(in[2]);
-  const Numbers variance = numbers_of(in[3]), grad = numbers_of(in[4]);
+  const Numbers x = numbers_of<double>(in[0]), scale = numbers_of<double>(in[1]),
+                mean = numbers_of<double>(in[2]);
+  const Numbers variance = numbers_of<double>(in[3]), grad = numbers_of<double>(in[4]);
   Numbers of_x(x.size()), of_scale, of_offset;
   for (int64_t f = 0; f < by.features(); ++f) {
     const auto k = static_cast<size_t>(f);

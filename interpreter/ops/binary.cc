@@ -12,12 +12,12 @@ namespace cm = complex_math;
 namespace im = integer_math;
 
 // NaN if either is NaN; +0 above -0.
-double maximum(double x, double y) {
+double real_maximum(double x, double y) {
   if (x != x) return x;
   if (y != y || y > x) return y;
   return x == y && std::signbit(x) ? y : x;
 }
-double minimum(double x, double y) {
+double real_minimum(double x, double y) {
   if (x != x) return x;
   if (y != y || y < x) return y;
   return x == y && std::signbit(y) ? y : x;
@@ -52,10 +52,10 @@ HEDDLE_ELEMENTWISE(kMulhi, {.integer = [](auto x, auto y, int bits) {
                    }})
 
 // Order.
-HEDDLE_ELEMENTWISE(kMaximum, {.real = [](double x, double y) { return maximum(x, y); },
+HEDDLE_ELEMENTWISE(kMaximum, {.real = [](double x, double y) { return real_maximum(x, y); },
                               .integer = [](auto x, auto y, int) { return x < y ? y : x; },
                               .complex = [](auto x, auto y) { return cm::is_less(x, y) ? y : x; }})
-HEDDLE_ELEMENTWISE(kMinimum, {.real = [](double x, double y) { return minimum(x, y); },
+HEDDLE_ELEMENTWISE(kMinimum, {.real = [](double x, double y) { return real_minimum(x, y); },
                               .integer = [](auto x, auto y, int) { return y < x ? y : x; },
                               .complex = [](auto x, auto y) { return cm::is_less(y, x) ? y : x; }})
 

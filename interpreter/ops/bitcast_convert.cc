@@ -42,7 +42,7 @@ void regroup(const Literal& x, Literal& out) {
   }
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_bitcast_convert(EvalArgs& in) {
   Literal& x = in.operands[0];
   const bool whole_bytes = bit_width(x.shape().dtype()) >= 8 && bit_width(in.result().dtype()) >= 8;
   // row-major and little-endian: the bytes stay where they are
@@ -54,6 +54,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kBitcastConvertEvaluation = {.evaluate = evaluate};
+const Evaluation kBitcastConvertEvaluation = {.evaluate = evaluate_bitcast_convert};
 
 }  // namespace heddle::interpreter

@@ -6,7 +6,7 @@
 namespace heddle::interpreter {
 namespace {
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_broadcast(EvalArgs& in) {
   const Dims& dims = in.attrs<DimensionsAttrs>().dimensions;
   const Shape& result = in.result();
   if (in[0].element_count() == result.element_count() && std::ranges::is_sorted(dims)) {
@@ -24,6 +24,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kBroadcastEvaluation = {.evaluate = evaluate};
+const Evaluation kBroadcastEvaluation = {.evaluate = evaluate_broadcast};
 
 }  // namespace heddle::interpreter

@@ -14,6 +14,7 @@
 #include "heddle/interpreter/linalg/internal/lapack.h"
 #include "heddle/interpreter/ops/complex_math.h"
 #include "heddle/interpreter/ops/debug_calls.h"
+#include "heddle/interpreter/ops/elements.h"
 #include "heddle/interpreter/ops/permute.h"
 #include "heddle/interpreter/ops/topk.h"
 #include "heddle/interpreter/rules.h"
@@ -203,13 +204,6 @@ class ApproximateTopK {
 StatusOr<Literal> approximate_top_k(CustomCall& call) { return ApproximateTopK(call).run(); }
 
 // The elements of an array as T.
-template <class T>
-std::vector<T> numbers_of(const Literal& x) {
-  std::vector<T> out(static_cast<size_t>(x.element_count()));
-  load(x.shape().dtype(), x.bytes(), x.element_count(), out.data());
-  return out;
-}
-
 // cpu_csr_sparse_dense_ffi(data, outer, inner, dense): a sparse matrix times a vector or matrix.
 // Its row i has data[k] in column inner[k], for k from outer[i] to outer[i + 1].
 class SparseTimesDense {

@@ -3,11 +3,11 @@
 namespace heddle::interpreter {
 namespace {
 
-StatusOr<Literal> evaluate(EvalArgs& in) { return in.caller.call_and_consume(0, in.operands); }
+StatusOr<Literal> evaluate_call(EvalArgs& in) { return in.caller.call_and_consume(0, in.operands); }
 
 }  // namespace
 
-const Evaluation kCallEvaluation = {.evaluate = evaluate};
-const Evaluation kFusionEvaluation = {.evaluate = evaluate};
+const Evaluation kCallEvaluation = {.evaluate = evaluate_call};
+const Evaluation kFusionEvaluation = {.evaluate = evaluate_call};
 
 }  // namespace heddle::interpreter

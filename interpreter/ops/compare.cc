@@ -51,7 +51,7 @@ const ElementwiseRow& row_of(const CompareAttrs& attrs) {
   return kDirections[static_cast<size_t>(attrs.direction)];
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_compare(EvalArgs& in) {
   const auto& attrs = in.attrs<CompareAttrs>();
   if (attrs.type == ComparisonType::kTotalOrder) {
     for (Literal& operand : in.operands) operand = keys_of(operand);
@@ -67,6 +67,6 @@ ScalarOp scalar(const Attrs& attrs, DType from, DType to) {
 
 }  // namespace
 
-const Evaluation kCompareEvaluation = {.evaluate = evaluate, .scalar = scalar};
+const Evaluation kCompareEvaluation = {.evaluate = evaluate_compare, .scalar = scalar};
 
 }  // namespace heddle::interpreter

@@ -4,7 +4,7 @@
 namespace heddle::interpreter {
 namespace {
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_concatenate(EvalArgs& in) {
   const Shape& result = in.result();
   if (in.size() == 1) return std::move(in.operands[0]).reshaped(result);
   const int64_t dim = in.attrs<DimensionsAttrs>().dimensions[0];
@@ -21,6 +21,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kConcatenateEvaluation = {.evaluate = evaluate};
+const Evaluation kConcatenateEvaluation = {.evaluate = evaluate_concatenate};
 
 }  // namespace heddle::interpreter

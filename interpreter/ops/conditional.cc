@@ -9,13 +9,13 @@ size_t branch_of(const Literal& index, size_t branches) {
   return i < 0 || static_cast<size_t>(i) >= branches ? branches - 1 : static_cast<size_t>(i);
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_conditional(EvalArgs& in) {
   const size_t branch = branch_of(in[0], in.size() - 1);
   return in.caller.call_and_consume(branch, in.operands.subspan(branch + 1, 1));
 }
 
 }  // namespace
 
-const Evaluation kConditionalEvaluation = {.evaluate = evaluate};
+const Evaluation kConditionalEvaluation = {.evaluate = evaluate_conditional};
 
 }  // namespace heddle::interpreter

@@ -8,7 +8,7 @@
 namespace heddle::interpreter {
 namespace {
 
-constexpr int64_t kBlock = 256;
+constexpr int64_t kConvertBlock = 256;
 
 StatusOr<Literal> evaluate_convert(EvalArgs& in) {
   const DType from = in[0].shape().dtype();
@@ -51,10 +51,10 @@ StatusOr<Literal> evaluate_stochastic(EvalArgs& in) {
   }
   const DType from = in[0].shape().dtype(), to = in.result().dtype();
   Literal out = Literal::uninitialised(in.result());
-  double x[kBlock];
-  int64_t random[kBlock];
-  for (int64_t at = 0; at < in.result().element_count(); at += kBlock) {
-    const int64_t n = std::min(kBlock, in.result().element_count() - at);
+  double x[kConvertBlock];
+  int64_t random[kConvertBlock];
+  for (int64_t at = 0; at < in.result().element_count(); at += kConvertBlock) {
+    const int64_t n = std::min(kConvertBlock, in.result().element_count() - at);
     load(from, in[0].bytes() + at * storage_bytes(from), n, x);
     load(in[1].shape().dtype(), in[1].bytes() + at * storage_bytes(from), n, random);
     for (int64_t i = 0; i < n; ++i) {

@@ -4,12 +4,12 @@
 namespace heddle::interpreter {
 namespace {
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_convolution(EvalArgs& in) {
   return convolve(in.attrs<ConvolutionAttrs>(), in[0], in[1], in.result());
 }
 
 }  // namespace
 
-const Evaluation kConvolutionEvaluation = {.evaluate = evaluate};
+const Evaluation kConvolutionEvaluation = {.evaluate = evaluate_convolution};
 
 }  // namespace heddle::interpreter

@@ -5,6 +5,7 @@
 
 #include "heddle/hlo/blocks.h"
 #include "heddle/interpreter/ops/complex_math.h"
+#include "heddle/interpreter/ops/elements.h"
 #include "heddle/interpreter/ops/matmul.h"
 #include "heddle/interpreter/ops/permute.h"
 #include "heddle/interpreter/ops/window_taps.h"
@@ -13,7 +14,7 @@ namespace heddle::interpreter {
 namespace {
 
 // Elements that a block of patches has.
-constexpr int64_t kBlock = 1 << 16;
+constexpr int64_t kConvolveBlock = 1 << 16;
 
 bool is_finite(double x) { return std::isfinite(x); }
 bool is_finite(std::complex<double> x) {
@@ -38,13 +39,6 @@ Dims order_of(int64_t first, const Dims& spatial, int64_t last) {
   order.insert(order.end(), spatial.begin(), spatial.end());
   order.push_back(last);
   return order;
-}
-
-template <class T>
-std::vector<T> numbers_of(const Literal& x) {
-  std::vector<T> out(static_cast<size_t>(x.element_count()));
-  load(x.shape().dtype(), x.bytes(), x.element_count(), out.data());
-  return out;
 }
 
 // [groups, window.., inputs, outputs of a group]: a matrix for each group.
@@ -99,7 +93,8 @@ class Convolution {
     const int64_t width = groups_ * outputs_;
     const int64_t depth = taps_ * inputs_;
     const int64_t rows = out.element_count() / width;
-    const int64_t at_once = std::clamp<int64_t>(kBlock / std::max<int64_t>(1, depth), 1, rows);
+    const int64_t at_once =
+        std::clamp<int64_t>(kConvolveBlock / std::max<int64_t>(1, depth), 1, rows);
     patches_.resize(static_cast<size_t>(at_once * depth));
     sums_.resize(static_cast<size_t>(at_once * outputs_));
     std::vector<T> block(static_cast<size_t>(at_once * width));

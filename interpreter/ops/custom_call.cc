@@ -21,7 +21,7 @@ StatusOr<Literal> guarded(const CustomCallFunction& function, CustomCall& call) 
   }
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_custom_call(EvalArgs& in) {
   CustomCall call(in);
   if (seat_of(in) != nullptr && changes_view(call.target())) return change_view(in);
   const std::shared_ptr<const CustomCallFunction> function = find_custom_call(call.target());
@@ -39,6 +39,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kCustomCallEvaluation = {.evaluate = evaluate};
+const Evaluation kCustomCallEvaluation = {.evaluate = evaluate_custom_call};
 
 }  // namespace heddle::interpreter

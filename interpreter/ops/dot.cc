@@ -62,7 +62,7 @@ const T* read(const Literal& x, int64_t start, int64_t count, std::vector<T>& ro
 }
 
 // Elements converted at a time, unless one matrix has more.
-constexpr int64_t kBlock = 1 << 15;
+constexpr int64_t kDotBlock = 1 << 15;
 
 // One product of matrices; `in_f32`: rounded at every step.
 template <class T>
@@ -75,11 +75,11 @@ void multiply_one(const MatmulSizes& sizes, bool in_f32, const T* left, const T*
 }
 
 template <class T>
-void multiply(const Side& lhs, const Side& rhs, bool in_f32, Literal& out) {
+void multiply_sides(const Side& lhs, const Side& rhs, bool in_f32, Literal& out) {
   const MatmulSizes sizes{lhs.free, rhs.free, lhs.depth, lhs.transposed, rhs.transposed};
   const int64_t m = lhs.free * lhs.depth, n = rhs.free * rhs.depth, size = lhs.free * rhs.free;
   const int64_t batches = out.element_count() / size;
-  const int64_t at_once = std::max<int64_t>(1, kBlock / std::max<int64_t>(1, m + n + size));
+  const int64_t at_once = std::max<int64_t>(1, kDotBlock / std::max<int64_t>(1, m + n + size));
   std::vector<T> left_room, right_room, products;
   for (int64_t b = 0; b < batches; b += at_once) {
     const int64_t count = std::min(at_once, batches - b);
@@ -111,7 +111,7 @@ bool is_summed_in_f32(const EvalArgs& in, const DotAttrs& attrs, DType sums) {
 }
 
 // Other sums are made in f64 (c128, and modulo 2^64 for integers) and rounded once, to `sums`.
-Literal product(const EvalArgs& in, const DotAttrs& attrs, DType sums) {
+Literal sums_of_products(const EvalArgs& in, const DotAttrs& attrs, DType sums) {
   const DType types[] = {in[0].shape().dtype(), in[1].shape().dtype(), sums};
   const bool complex = std::ranges::any_of(types, is_complex);
   const bool floating = std::ranges::any_of(types, is_floating);
@@ -124,11 +124,11 @@ Literal product(const EvalArgs& in, const DotAttrs& attrs, DType sums) {
   Literal out = Literal::uninitialised(in.result().with_dtype(sums));
   if (out.element_count() == 0) return out;
   if (complex) {
-    multiply<std::complex<double>>(lhs, rhs, in_f32, out);
+    multiply_sides<std::complex<double>>(lhs, rhs, in_f32, out);
   } else if (floating) {
-    multiply<double>(lhs, rhs, in_f32, out);
+    multiply_sides<double>(lhs, rhs, in_f32, out);
   } else {
-    multiply<int64_t>(lhs, rhs, false, out);
+    multiply_sides<int64_t>(lhs, rhs, false, out);
   }
   return out;
 }
@@ -145,10 +145,10 @@ DType type_of_sums(DType lhs, DType rhs, DType result) {
   return to_integers && is_floating(lhs) && lhs == rhs ? lhs : result;
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_dot(EvalArgs& in) {
   const DType result = in.result().dtype();
-  Literal sums = product(in, in.attrs<DotAttrs>(),
-                         type_of_sums(in[0].shape().dtype(), in[1].shape().dtype(), result));
+  Literal sums = sums_of_products(
+      in, in.attrs<DotAttrs>(), type_of_sums(in[0].shape().dtype(), in[1].shape().dtype(), result));
   return converted(sums, result).reshaped(in.result());
 }
 
@@ -162,9 +162,9 @@ StatusOr<Literal> dot(const Literal& x, const Literal& y, const DotAttrs& attrs,
   instruction.shape = result;
   Literal operands[] = {x, y};
   EvalArgs in{instruction, operands, caller};
-  return evaluate(in);
+  return evaluate_dot(in);
 }
 
-const Evaluation kDotEvaluation = {.evaluate = evaluate};
+const Evaluation kDotEvaluation = {.evaluate = evaluate_dot};
 
 }  // namespace heddle::interpreter

@@ -21,7 +21,7 @@ int64_t clamped_offset(const EvalArgs& in, size_t first, const Shape& block,
   return offset;
 }
 
-StatusOr<Literal> evaluate_slice(EvalArgs& in) {
+StatusOr<Literal> evaluate_dynamic_slice(EvalArgs& in) {
   const Shape& result = in.result();
   if (same_dimensions(result, in[0].shape())) return std::move(in.operands[0]).reshaped(result);
   const int64_t width = storage_bytes(result.dtype());
@@ -49,7 +49,7 @@ StatusOr<Literal> evaluate_update(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kDynamicSliceEvaluation = {.evaluate = evaluate_slice};
+const Evaluation kDynamicSliceEvaluation = {.evaluate = evaluate_dynamic_slice};
 const Evaluation kDynamicUpdateSliceEvaluation = {.evaluate = evaluate_update};
 
 }  // namespace heddle::interpreter

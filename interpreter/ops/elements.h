@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "heddle/hlo/blocks.h"
 #include "heddle/hlo/literal.h"
 
 namespace heddle::interpreter {
@@ -12,6 +14,14 @@ namespace heddle::interpreter {
 // Elements of one float or complex type as another, rounded once. Shares the bytes where the type
 // is the same.
 Literal converted(const Literal& x, DType dtype);
+
+// The elements as T, which is double, int64_t or complex<double>.
+template <class T>
+std::vector<T> numbers_of(const Literal& x) {
+  std::vector<T> out(static_cast<size_t>(x.element_count()));
+  load(x.shape().dtype(), x.bytes(), x.element_count(), out.data());
+  return out;
+}
 
 // An array of this shape, each element equal to the scalar, which has its type.
 Literal repeated(const Literal& scalar, const Shape& shape);

@@ -7,10 +7,10 @@
 namespace heddle::interpreter {
 namespace {
 
-constexpr int64_t kBlock = 256;
+constexpr int64_t kElementwiseBlock = 256;
 constexpr size_t kMaxOperands = ScalarOp::kMaxOperands;
 
-struct Source {
+struct OperandSource {
   const std::byte* bytes = nullptr;
   int64_t stride = 0;  // bytes from element to element: 0 where one element stands for all
 };
@@ -24,10 +24,10 @@ constexpr bool is_computed_as(DType dtype) {
 }
 
 template <class T>
-void compute(Block<T> block, std::span<const Source> in, DType from, std::byte* out, DType to,
-             int64_t count) {
+void compute(Block<T> block, std::span<const OperandSource> in, DType from, std::byte* out,
+             DType to, int64_t count) {
   // Bytes, since complex<double> would be set to zero.
-  alignas(64) std::byte scratch[kMaxOperands + 1][kBlock * sizeof(T)];
+  alignas(64) std::byte scratch[kMaxOperands + 1][kElementwiseBlock * sizeof(T)];
   const int bits = static_cast<int>(bit_width(from));
   const int64_t step = storage_bytes(to);
   const T* operands[kMaxOperands] = {};
@@ -36,10 +36,10 @@ void compute(Block<T> block, std::span<const Source> in, DType from, std::byte* 
     operands[k] = values;
     if (in[k].stride > 0) continue;
     load(from, in[k].bytes, 1, values);
-    std::fill_n(values, std::min(count, kBlock), values[0]);
+    std::fill_n(values, std::min(count, kElementwiseBlock), values[0]);
   }
-  for (int64_t at = 0; at < count; at += kBlock) {
-    const int64_t n = std::min(kBlock, count - at);
+  for (int64_t at = 0; at < count; at += kElementwiseBlock) {
+    const int64_t n = std::min(kElementwiseBlock, count - at);
     for (size_t k = 0; k < in.size(); ++k) {
       if (in[k].stride == 0) continue;
       const std::byte* bytes = in[k].bytes + at * in[k].stride;
@@ -60,8 +60,8 @@ void compute(Block<T> block, std::span<const Source> in, DType from, std::byte* 
   }
 }
 
-void compute(const ElementwiseRow& row, std::span<const Source> in, DType from, std::byte* out,
-             DType to, int64_t count) {
+void compute(const ElementwiseRow& row, std::span<const OperandSource> in, DType from,
+             std::byte* out, DType to, int64_t count) {
   if (is_complex(from) || is_complex(to)) {
     const bool wide = row.complex.wide != nullptr && (from == c128 || to == c128);
     compute(wide ? row.complex.wide : row.complex.narrow, in, from, out, to, count);
@@ -75,7 +75,7 @@ void compute(const ElementwiseRow& row, std::span<const Source> in, DType from, 
 }
 
 void apply_row(const ScalarOp& op, std::span<const std::byte* const> operands, std::byte* result) {
-  Source sources[kMaxOperands];
+  OperandSource sources[kMaxOperands];
   for (size_t k = 0; k < operands.size(); ++k) sources[k] = {operands[k], storage_bytes(op.from)};
   compute(*static_cast<const ElementwiseRow*>(op.function), {sources, operands.size()}, op.from,
           result, op.to, 1);
@@ -97,12 +97,12 @@ Literal evaluate_elementwise(EvalArgs& in, const ElementwiseRow& row, DType read
   const DType from = read_as == DType::kInvalid ? in[0].shape().dtype() : read_as;
   const DType to = in.result().dtype();
   const int64_t count = in.result().element_count();
-  Source sources[kMaxOperands];
+  OperandSource sources[kMaxOperands];
   for (size_t k = 0; k < in.size(); ++k) {
     const bool one_for_all = in[k].shape().rank() == 0 && in.result().rank() != 0;
     sources[k] = {in[k].bytes(), one_for_all ? 0 : storage_bytes(from)};
   }
-  const std::span<const Source> operands(sources, in.size());
+  const std::span<const OperandSource> operands(sources, in.size());
   Literal out = result_buffer(in);
   compute(row, operands, from, out.mutable_bytes(), to, count);
   return out;

@@ -43,7 +43,7 @@ std::vector<size_t> factors_of(size_t n) {
 }
 
 // Plain products: what C's operator does for infinities is not asked for, and slow.
-C multiply(C x, C y) {
+C complex_product(C x, C y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }
 
@@ -77,7 +77,8 @@ struct Fourier::Plan {
       recurse(from + i * stride, stride * p, part, level + 1, to + i * part, scratch);
     const size_t step = n / length;  // of the roots of this length, among those of n
     for (size_t k = 0; k < part; ++k) {
-      for (size_t i = 0; i < p; ++i) scratch[i] = multiply(to[i * part + k], roots[i * k * step]);
+      for (size_t i = 0; i < p; ++i)
+        scratch[i] = complex_product(to[i * part + k], roots[i * k * step]);
       for (size_t j = 0; j < p; ++j) to[j * part + k] = small_sum(scratch, p, j);
     }
   }
@@ -86,7 +87,7 @@ struct Fourier::Plan {
   C small_sum(const C* x, size_t p, size_t j) const {
     if (p == 2) return j == 0 ? x[0] + x[1] : x[0] - x[1];
     C sum = x[0];
-    for (size_t i = 1; i < p; ++i) sum += multiply(x[i], roots[i * j % p * (n / p)]);
+    for (size_t i = 1; i < p; ++i) sum += complex_product(x[i], roots[i * j % p * (n / p)]);
     return sum;
   }
 
@@ -106,12 +107,12 @@ struct Fourier::Plan {
 
   void run_convolution(C* x) const {
     std::vector<C> padded(kernel.size());
-    for (size_t j = 0; j < n; ++j) padded[j] = multiply(x[j], chirp[j]);
+    for (size_t j = 0; j < n; ++j) padded[j] = complex_product(x[j], chirp[j]);
     convolution->run(padded.data());
     for (size_t k = 0; k < padded.size(); ++k)
-      padded[k] = std::conj(multiply(padded[k], kernel[k]));
+      padded[k] = std::conj(complex_product(padded[k], kernel[k]));
     convolution->run(padded.data());  // of the conjugate: the inverse, conjugated
-    for (size_t k = 0; k < n; ++k) x[k] = multiply(std::conj(padded[k]), chirp[k]);
+    for (size_t k = 0; k < n; ++k) x[k] = complex_product(std::conj(padded[k]), chirp[k]);
   }
 
   size_t n;

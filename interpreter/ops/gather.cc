@@ -38,7 +38,7 @@ void copy_across(const IndexedWindows& windows, std::byte* to, const std::byte* 
   copy();
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_gather(EvalArgs& in) {
   const auto& attrs = in.attrs<GatherAttrs>();
   const Shape& result = in.result();
   // Slices of size 0 hold nothing, even where the result, without their dimension, does.
@@ -68,6 +68,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kGatherEvaluation = {.evaluate = evaluate};
+const Evaluation kGatherEvaluation = {.evaluate = evaluate_gather};
 
 }  // namespace heddle::interpreter

@@ -12,48 +12,49 @@ namespace {
 using Values = std::vector<Literal>;
 
 // What the numbers in groups are.
-enum class Numbers : uint8_t {
+enum class Numbering : uint8_t {
   kReplicas,             // replicas of the own partition
   kPartitions,           // partitions of the own replica
   kReplicasWithAll,      // replicas, with all of their partitions
   kReplicaAndPartition,  // devices: replica * partitions + partition
 };
 
-Numbers numbers_of(Opcode opcode, const CollectiveAttrs& attrs) {
-  if (attrs.channel_id <= 0) return Numbers::kReplicas;
+Numbering numbering_of(Opcode opcode, const CollectiveAttrs& attrs) {
+  if (attrs.channel_id <= 0) return Numbering::kReplicas;
   if (opcode == Opcode::kAllToAll || opcode == Opcode::kCollectiveBroadcast)
-    return Numbers::kPartitions;
-  return attrs.use_global_device_ids ? Numbers::kReplicaAndPartition : Numbers::kReplicasWithAll;
+    return Numbering::kPartitions;
+  return attrs.use_global_device_ids ? Numbering::kReplicaAndPartition
+                                     : Numbering::kReplicasWithAll;
 }
 
-int64_t own_number(const Seat& seat, Numbers numbers) {
+int64_t own_number(const Seat& seat, Numbering numbers) {
   switch (numbers) {
-    case Numbers::kReplicas:
-    case Numbers::kReplicasWithAll: return seat.replica();
-    case Numbers::kPartitions: return seat.partition();
-    case Numbers::kReplicaAndPartition: return seat.device;
+    case Numbering::kReplicas:
+    case Numbering::kReplicasWithAll: return seat.replica();
+    case Numbering::kPartitions: return seat.partition();
+    case Numbering::kReplicaAndPartition: return seat.device;
   }
   return 0;
 }
 
-int64_t count_of(const Seat& seat, Numbers numbers) {
+int64_t count_of(const Seat& seat, Numbering numbers) {
   switch (numbers) {
-    case Numbers::kReplicas:
-    case Numbers::kReplicasWithAll: return seat.devices.replicas;
-    case Numbers::kPartitions: return seat.devices.partitions;
-    case Numbers::kReplicaAndPartition: return seat.devices.total();
+    case Numbering::kReplicas:
+    case Numbering::kReplicasWithAll: return seat.devices.replicas;
+    case Numbering::kPartitions: return seat.devices.partitions;
+    case Numbering::kReplicaAndPartition: return seat.devices.total();
   }
   return 0;
 }
 
 // The devices behind one number of a group.
-void append_devices(const Seat& seat, Numbers numbers, int64_t number, Dims& devices) {
+void append_devices(const Seat& seat, Numbering numbers, int64_t number, Dims& devices) {
   const int64_t partitions = seat.devices.partitions;
   switch (numbers) {
-    case Numbers::kReplicas: return devices.push_back(number * partitions + seat.partition());
-    case Numbers::kPartitions: return devices.push_back(seat.replica() * partitions + number);
-    case Numbers::kReplicaAndPartition: return devices.push_back(number);
-    case Numbers::kReplicasWithAll:
+    case Numbering::kReplicas: return devices.push_back(number * partitions + seat.partition());
+    case Numbering::kPartitions: return devices.push_back(seat.replica() * partitions + number);
+    case Numbering::kReplicaAndPartition: return devices.push_back(number);
+    case Numbering::kReplicasWithAll:
       for (int64_t p = 0; p < partitions; ++p) devices.push_back(number * partitions + p);
   }
 }
@@ -68,7 +69,7 @@ Dims all_numbers(int64_t count) {
 StatusOr<Dims> members_of(const EvalArgs& in, const Seat& seat) {
   const auto& attrs = in.attrs<CollectiveAttrs>();
   const std::string_view op = to_string(in.instruction.opcode);
-  const Numbers numbers = numbers_of(in.instruction.opcode, attrs);
+  const Numbering numbers = numbering_of(in.instruction.opcode, attrs);
   const int64_t self = own_number(seat, numbers), count = count_of(seat, numbers);
   StatusOr<Dims> found = group_of(attrs.replica_groups, self);
   if (!found.ok()) return base::annotate(found.status(), op, ": ");
@@ -243,7 +244,7 @@ class Collective {
           "collective-permute: the form with slice_sizes, which writes into an operand, is not "
           "evaluated; use the plain form");
     }
-    const Numbers numbers = attrs.channel_id > 0 ? Numbers::kPartitions : Numbers::kReplicas;
+    const Numbering numbers = attrs.channel_id > 0 ? Numbering::kPartitions : Numbering::kReplicas;
     for (int64_t i = 0; i < count_of(seat_, numbers); ++i)
       append_devices(seat_, numbers, i, members_);
     HEDDLE_RETURN_IF_ERROR(meet());
@@ -309,7 +310,7 @@ StatusOr<Literal> change_view(EvalArgs& in) {
   if (to_tile) return cut(in[0], tiles->start(seat.partition()), tiles->shape);
   Dims members;
   for (int64_t p = 0; p < seat.devices.partitions; ++p)
-    append_devices(seat, Numbers::kPartitions, p, members);
+    append_devices(seat, Numbering::kPartitions, p, members);
   HEDDLE_ASSIGN_OR_RETURN(const Values parts, exchange(in, seat, members, in[0]));
   Literal out = Literal::uninitialised(full);
   for (int64_t holder : tiles->holders())

@@ -3,10 +3,10 @@
 namespace heddle::interpreter {
 namespace {
 
-StatusOr<Literal> evaluate(EvalArgs& in) { return in.caller.map(0, in.operands); }
+StatusOr<Literal> evaluate_map(EvalArgs& in) { return in.caller.map(0, in.operands); }
 
 }  // namespace
 
-const Evaluation kMapEvaluation = {.evaluate = evaluate};
+const Evaluation kMapEvaluation = {.evaluate = evaluate_map};
 
 }  // namespace heddle::interpreter

@@ -9,29 +9,29 @@ namespace heddle::interpreter {
 namespace {
 
 template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using RowMajorMatrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 template <class T>
-using In = Eigen::Map<const Matrix<T>>;
+using In = Eigen::Map<const RowMajorMatrix<T>>;
 template <class T>
-using Out = Eigen::Map<Matrix<T>>;
+using Out = Eigen::Map<RowMajorMatrix<T>>;
 
 template <class Lhs, class Rhs>
-void multiply(const Lhs& a, const Rhs& b, Out<double> c) {
+void multiply_by_eigen(const Lhs& a, const Rhs& b, Out<double> c) {
   c.noalias() = a * b;
 }
 
 template <class Lhs>
 void multiply_by(const MatmulSizes& sizes, const Lhs& a, const double* b, Out<double> c) {
   if (sizes.rhs_transposed) {
-    multiply(a, In<double>(b, sizes.columns, sizes.depth).transpose(), c);
+    multiply_by_eigen(a, In<double>(b, sizes.columns, sizes.depth).transpose(), c);
   } else {
-    multiply(a, In<double>(b, sizes.depth, sizes.columns), c);
+    multiply_by_eigen(a, In<double>(b, sizes.depth, sizes.columns), c);
   }
 }
 
 // Parts are multiplied and added as f32's, without the detour of std::complex over infinities.
-float product(float a, float b) { return a * b; }
-std::complex<float> product(std::complex<float> a, std::complex<float> b) {
+float f32_product(float a, float b) { return a * b; }
+std::complex<float> f32_product(std::complex<float> a, std::complex<float> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
@@ -47,7 +47,7 @@ void multiply_in_steps(const MatmulSizes& sizes, const Wide* a, const Wide* b, W
       const Narrow factor = narrowed(a[row * sizes.depth + k]);
       const Narrow* from = right.data() + k * sizes.columns;
       for (size_t column = 0; column < sums.size(); ++column)
-        sums[column] += product(factor, from[column]);
+        sums[column] += f32_product(factor, from[column]);
     }
     std::ranges::copy(sums, c + row * sizes.columns);
   }

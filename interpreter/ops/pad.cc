@@ -23,7 +23,7 @@ Kept kept(int64_t size_of_x, int64_t size, const PadDimension& pad) {
   return {first, std::max<int64_t>(end - first, 0)};
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_pad(EvalArgs& in) {
   const std::vector<PadDimension>& padding = in.attrs<PadAttrs>().padding;
   const Shape& result = in.result();
   const Shape& x = in[0].shape();
@@ -53,6 +53,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kPadEvaluation = {.evaluate = evaluate};
+const Evaluation kPadEvaluation = {.evaluate = evaluate_pad};
 
 }  // namespace heddle::interpreter

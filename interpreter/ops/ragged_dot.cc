@@ -56,7 +56,7 @@ Literal by_group(const Literal& x, const Literal& group_sizes, int64_t ragged, c
   return out;
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_ragged_dot(EvalArgs& in) {
   const auto& attrs = in.attrs<RaggedDotAttrs>();
   const RaggedKind kind = kind_of_ragged(attrs);
   Literal x = in[0], y = in[1];
@@ -76,6 +76,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kRaggedDotEvaluation = {.evaluate = evaluate};
+const Evaluation kRaggedDotEvaluation = {.evaluate = evaluate_ragged_dot};
 
 }  // namespace heddle::interpreter

@@ -11,9 +11,9 @@ namespace heddle::interpreter {
 namespace {
 
 // A reduction through its body: of `rows` rows of `columns` elements to one row.
-class Reducer {
+class ReduceReducer {
  public:
-  explicit Reducer(EvalArgs& in) : in_(in), inputs_(in.size() / 2) {
+  explicit ReduceReducer(EvalArgs& in) : in_(in), inputs_(in.size() / 2) {
     const Dims& dimensions = in.attrs<DimensionsAttrs>().dimensions;
     const Shape& shape = in[0].shape();
     order_ = dimensions;
@@ -163,18 +163,18 @@ bool rounds_at_each_step(Opcode op, DType dtype) {
          (op == Opcode::kAdd || op == Opcode::kMultiply);
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_reduce(EvalArgs& in) {
   if (in.size() == 2 && !in.result().is_tuple()) {
     const auto op = native_reducer(in.caller.computation(0));
     if (op && !rounds_at_each_step(*op, in.result().dtype())) {
       return reduce_native(*op, in[0], in[1], in.attrs<DimensionsAttrs>().dimensions, in.result());
     }
   }
-  return Reducer(in).run();
+  return ReduceReducer(in).run();
 }
 
 }  // namespace
 
-const Evaluation kReduceEvaluation = {.evaluate = evaluate};
+const Evaluation kReduceEvaluation = {.evaluate = evaluate_reduce};
 
 }  // namespace heddle::interpreter

@@ -34,9 +34,10 @@ std::vector<Group> groups_of(const Shape& shape, const std::vector<int64_t>& red
 }
 
 // Walks over the rows of an array (runs of its innermost group) in the order of memory.
-class Rows {
+class ReduceNativeRows {
  public:
-  explicit Rows(std::vector<Group> groups) : groups_(std::move(groups)), at_(groups_.size(), 0) {}
+  explicit ReduceNativeRows(std::vector<Group> groups)
+      : groups_(std::move(groups)), at_(groups_.size(), 0) {}
 
   [[nodiscard]] int64_t length() const { return groups_[0].size; }
   [[nodiscard]] bool is_kept() const { return groups_[0].stride != 0; }
@@ -63,7 +64,7 @@ class Rows {
   int64_t position_ = 0;
 };
 
-constexpr int64_t kBlock = 2048;
+constexpr int64_t kReduceNativeBlock = 2048;
 
 template <class Accumulator>
 void take_row(Accumulator* to, bool is_kept, const typename Accumulator::Element* from,
@@ -78,25 +79,25 @@ void take_row(Accumulator* to, bool is_kept, const typename Accumulator::Element
 }
 
 template <class Accumulator>
-void take_all(Accumulator* to, Rows rows, const Literal& x) {
+void take_all(Accumulator* to, ReduceNativeRows rows, const Literal& x) {
   using Element = typename Accumulator::Element;
   const DType dtype = x.shape().dtype();
   const int64_t width = storage_bytes(dtype);
   const std::byte* from = x.bytes();
-  std::vector<Element> block(static_cast<size_t>(std::min(kBlock, x.element_count())));
-  const int64_t at_once = std::max<int64_t>(1, kBlock / rows.length());
+  std::vector<Element> block(static_cast<size_t>(std::min(kReduceNativeBlock, x.element_count())));
+  const int64_t at_once = std::max<int64_t>(1, kReduceNativeBlock / rows.length());
   for (int64_t left = rows.count(); left > 0;) {
     const int64_t batch = std::min(left, at_once);
     left -= batch;
-    if (rows.length() <= kBlock) {
+    if (rows.length() <= kReduceNativeBlock) {
       load(dtype, from, batch * rows.length(), block.data());
       for (int64_t r = 0; r < batch; ++r) {
         take_row(to + rows.next(), rows.is_kept(), block.data() + r * rows.length(), rows.length());
       }
     } else {
       Accumulator* row = to + rows.next();
-      for (int64_t i = 0; i < rows.length(); i += kBlock) {
-        const int64_t count = std::min(kBlock, rows.length() - i);
+      for (int64_t i = 0; i < rows.length(); i += kReduceNativeBlock) {
+        const int64_t count = std::min(kReduceNativeBlock, rows.length() - i);
         load(dtype, from + i * width, count, block.data());
         take_row(rows.is_kept() ? row + i : row, rows.is_kept(), block.data(), count);
       }
@@ -113,7 +114,7 @@ Literal reduce(const Literal& x, const Literal& init, const std::vector<int64_t>
   std::vector<Accumulator> accumulators(static_cast<size_t>(shape.element_count()),
                                         Accumulator(start));
   if (x.element_count() > 0) {
-    take_all(accumulators.data(), Rows(groups_of(x.shape(), dimensions)), x);
+    take_all(accumulators.data(), ReduceNativeRows(groups_of(x.shape(), dimensions)), x);
   }
   Literal out = Literal::uninitialised(shape);
   std::vector<typename Accumulator::Element> values;
@@ -123,11 +124,13 @@ Literal reduce(const Literal& x, const Literal& init, const std::vector<int64_t>
   return out;
 }
 
-using Loop = Literal (*)(const Literal&, const Literal&, const std::vector<int64_t>&, const Shape&);
+using ReduceLoop = Literal (*)(const Literal&, const Literal&, const std::vector<int64_t>&,
+                               const Shape&);
 
-Loop loop_for(Opcode op, DType dtype) {
-  return loop_of<Loop>(
-      op, dtype, []<class Accumulator>(Of<Accumulator>) -> Loop { return reduce<Accumulator>; });
+ReduceLoop loop_for(Opcode op, DType dtype) {
+  return loop_of<ReduceLoop>(op, dtype, []<class Accumulator>(Of<Accumulator>) -> ReduceLoop {
+    return reduce<Accumulator>;
+  });
 }
 
 }  // namespace

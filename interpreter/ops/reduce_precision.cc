@@ -9,7 +9,7 @@
 namespace heddle::interpreter {
 namespace {
 
-constexpr int64_t kBlock = 256;
+constexpr int64_t kReducePrecisionBlock = 256;
 
 // How many exponent and mantissa bits the numbers have that it works on.
 struct Format {
@@ -36,9 +36,10 @@ uint64_t round_mantissa(uint64_t bits, int dropped) {
   return (bits + half_less_one + odd) & ~(last - 1);
 }
 
-class Reducer {
+class ReducePrecisionReducer {
  public:
-  Reducer(DType dtype, const ReducePrecisionAttrs& attrs) : no_nan_(attrs.mantissa_bits == 0) {
+  ReducePrecisionReducer(DType dtype, const ReducePrecisionAttrs& attrs)
+      : no_nan_(attrs.mantissa_bits == 0) {
     const Format format = format_of(dtype);
     const int least_normal = 2 - (1 << (format.exponent_bits - 1));
     if (attrs.mantissa_bits < format.mantissa_bits) {
@@ -77,15 +78,15 @@ class Reducer {
   int least_ = -4096;
 };
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_reduce_precision(EvalArgs& in) {
   const DType dtype = in.result().dtype();
-  const Reducer reduce(dtype, in.attrs<ReducePrecisionAttrs>());
+  const ReducePrecisionReducer reduce(dtype, in.attrs<ReducePrecisionAttrs>());
   const std::byte* x = in[0].bytes();
   Literal out = result_buffer(in);
   std::byte* to = out.mutable_bytes();
-  double values[kBlock];
-  for (int64_t at = 0; at < out.element_count(); at += kBlock) {
-    const int64_t n = std::min(kBlock, out.element_count() - at);
+  double values[kReducePrecisionBlock];
+  for (int64_t at = 0; at < out.element_count(); at += kReducePrecisionBlock) {
+    const int64_t n = std::min(kReducePrecisionBlock, out.element_count() - at);
     load(dtype, x + at * storage_bytes(dtype), n, values);
     for (int64_t i = 0; i < n; ++i) values[i] = reduce(values[i]);
     store(dtype, values, n, to + at * storage_bytes(dtype));
@@ -95,6 +96,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kReducePrecisionEvaluation = {.evaluate = evaluate};
+const Evaluation kReducePrecisionEvaluation = {.evaluate = evaluate_reduce_precision};
 
 }  // namespace heddle::interpreter

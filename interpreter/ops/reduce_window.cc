@@ -78,7 +78,7 @@ bool is_for_native_loops(Opcode op, DType dtype, const Window& window) {
   return taps > kFewTaps;
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_reduce_window(EvalArgs& in) {
   const Window& window = in.attrs<WindowAttrs>().window;
   if (in.size() == 2 && !in.result().is_tuple()) {
     const auto op = native_reducer(in.caller.computation(0));
@@ -91,6 +91,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kReduceWindowEvaluation = {.evaluate = evaluate};
+const Evaluation kReduceWindowEvaluation = {.evaluate = evaluate_reduce_window};
 
 }  // namespace heddle::interpreter

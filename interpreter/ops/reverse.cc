@@ -5,7 +5,7 @@ namespace heddle::interpreter {
 namespace {
 
 // Walks x from its last element backwards along each flipped dimension.
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_reverse(EvalArgs& in) {
   const Shape& result = in.result();
   Literal out = Literal::uninitialised(result);
   if (result.element_count() == 0) return out;
@@ -22,6 +22,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kReverseEvaluation = {.evaluate = evaluate};
+const Evaluation kReverseEvaluation = {.evaluate = evaluate_reverse};
 
 }  // namespace heddle::interpreter

@@ -1,21 +1,16 @@
 #include "heddle/hlo/blocks.h"
 #include "heddle/hlo/strides.h"
 #include "heddle/interpreter/ops/dot.h"
+#include "heddle/interpreter/ops/elements.h"
 #include "heddle/interpreter/rules.h"
 
 namespace heddle::interpreter {
 namespace {
 
-std::vector<double> numbers_of(const Literal& x) {
-  std::vector<double> out(static_cast<size_t>(x.element_count()));
-  load(x.shape().dtype(), x.bytes(), x.element_count(), out.data());
-  return out;
-}
-
 // x times its scales, in f64.
 Literal scaled(const Literal& x, const Literal& scale) {
-  Literal out = Literal::from<double>(Shape(f64, x.shape().dimensions()), numbers_of(x));
-  const std::vector<double> factors = numbers_of(scale);
+  Literal out = Literal::from<double>(Shape(f64, x.shape().dimensions()), numbers_of<double>(x));
+  const std::vector<double> factors = numbers_of<double>(scale);
   const Strides strides(scale.shape());
   const Shape& shape = x.shape();
   Dims at(static_cast<size_t>(shape.rank()));
@@ -34,13 +29,13 @@ Literal scaled(const Literal& x, const Literal& scale) {
   return out;
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_scaled_dot(EvalArgs& in) {
   return dot(scaled(in[0], in[2]), scaled(in[1], in[3]), in.attrs<DotAttrs>(), in.result(),
              in.caller);
 }
 
 }  // namespace
 
-const Evaluation kScaledDotEvaluation = {.evaluate = evaluate};
+const Evaluation kScaledDotEvaluation = {.evaluate = evaluate_scaled_dot};
 
 }  // namespace heddle::interpreter

@@ -116,7 +116,7 @@ class Scanner {
   std::vector<Strips> write_;
 };
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_scan(EvalArgs& in) {
   Scanner scanner(in);
   const int64_t length = scanner.length();
   for (int64_t i = 0; i < length; ++i) {
@@ -127,6 +127,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kScanEvaluation = {.evaluate = evaluate};
+const Evaluation kScanEvaluation = {.evaluate = evaluate_scan};
 
 }  // namespace heddle::interpreter

@@ -67,7 +67,7 @@ Status scatter_by_calls(EvalArgs& in, const IndexedWindows& windows,
   return status;
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_scatter(EvalArgs& in) {
   const auto& attrs = in.attrs<ScatterAttrs>();
   const size_t n = input_count(in.size());
   const Shape x = in[0].shape();
@@ -98,6 +98,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kScatterEvaluation = {.evaluate = evaluate};
+const Evaluation kScatterEvaluation = {.evaluate = evaluate_scatter};
 
 }  // namespace heddle::interpreter

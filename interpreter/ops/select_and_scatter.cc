@@ -79,8 +79,8 @@ class Selection {
 };
 
 // One value after the other, since places may pick the same element.
-StatusOr<Literal> scatter_by_calls(EvalArgs& in, std::span<const int64_t> positions,
-                                   Literal result) {
+StatusOr<Literal> select_and_scatter_by_calls(EvalArgs& in, std::span<const int64_t> positions,
+                                              Literal result) {
   const Dims one;
   for (size_t i = 0; i < positions.size(); ++i) {
     if (positions[i] == Selection::kNone) continue;
@@ -92,13 +92,13 @@ StatusOr<Literal> scatter_by_calls(EvalArgs& in, std::span<const int64_t> positi
   return result;
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_select_and_scatter(EvalArgs& in) {
   HEDDLE_ASSIGN_OR_RETURN(const Literal picked, Selection(in).run());
   const std::span<const int64_t> positions = picked.values<int64_t>();
   Literal result = repeated(in[2], in.result());
   const Combiner combiner = recognise_combiner(in.caller.computation(1), in.result().dtype());
   if (combiner.kind != Combiner::Kind::kNative)
-    return scatter_by_calls(in, positions, std::move(result));
+    return select_and_scatter_by_calls(in, positions, std::move(result));
   const int64_t width = storage_bytes(in.result().dtype());
   std::byte* to = result.mutable_bytes();
   for (size_t i = 0; i < positions.size(); ++i) {
@@ -111,6 +111,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kSelectAndScatterEvaluation = {.evaluate = evaluate};
+const Evaluation kSelectAndScatterEvaluation = {.evaluate = evaluate_select_and_scatter};
 
 }  // namespace heddle::interpreter

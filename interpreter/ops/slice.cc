@@ -4,7 +4,7 @@
 namespace heddle::interpreter {
 namespace {
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_slice(EvalArgs& in) {
   const Shape& result = in.result();
   const std::vector<SliceDimension>& ranges = in.attrs<SliceAttrs>().slice;
   if (same_dimensions(result, in[0].shape())) return std::move(in.operands[0]).reshaped(result);
@@ -25,6 +25,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kSliceEvaluation = {.evaluate = evaluate};
+const Evaluation kSliceEvaluation = {.evaluate = evaluate_slice};
 
 }  // namespace heddle::interpreter

@@ -157,10 +157,10 @@ class Sorter {
   Literal less_;
 };
 
-StatusOr<Literal> evaluate(EvalArgs& in) { return Sorter(in).run(); }
+StatusOr<Literal> evaluate_sort(EvalArgs& in) { return Sorter(in).run(); }
 
 }  // namespace
 
-const Evaluation kSortEvaluation = {.evaluate = evaluate};
+const Evaluation kSortEvaluation = {.evaluate = evaluate_sort};
 
 }  // namespace heddle::interpreter

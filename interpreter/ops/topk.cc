@@ -23,7 +23,7 @@ uint64_t order_key(DType dtype, const std::byte* element) {
   return bits ^ sign;
 }
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_topk(EvalArgs& in) {
   const auto& attrs = in.attrs<TopKAttrs>();
   if (is_complex(in[0].shape().dtype())) {
     return base::invalid_argument("topk: x is ", in[0].shape(),
@@ -64,6 +64,6 @@ Literal top_k(const Literal& x, int64_t k, bool largest) {
   return Literal::tuple({std::move(values), std::move(positions)});
 }
 
-const Evaluation kTopKEvaluation = {.evaluate = evaluate};
+const Evaluation kTopKEvaluation = {.evaluate = evaluate_topk};
 
 }  // namespace heddle::interpreter

@@ -6,7 +6,7 @@
 namespace heddle::interpreter {
 namespace {
 
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_transpose(EvalArgs& in) {
   const Dims& dims = in.attrs<DimensionsAttrs>().dimensions;
   const Shape& result = in.result();
   if (std::ranges::is_sorted(dims)) return std::move(in.operands[0]).reshaped(result);
@@ -21,6 +21,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kTransposeEvaluation = {.evaluate = evaluate};
+const Evaluation kTransposeEvaluation = {.evaluate = evaluate_transpose};
 
 }  // namespace heddle::interpreter

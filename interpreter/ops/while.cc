@@ -16,7 +16,7 @@ void drop_arrays(Literal& state) {
 }
 
 // Two states take turns: the next one is written over what is left of the one before.
-StatusOr<Literal> evaluate(EvalArgs& in) {
+StatusOr<Literal> evaluate_while(EvalArgs& in) {
   Literal states[2] = {std::move(in.operands[0])};
   Literal goes_on;
   for (size_t now = 0;; now = 1 - now) {
@@ -29,6 +29,6 @@ StatusOr<Literal> evaluate(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kWhileEvaluation = {.evaluate = evaluate};
+const Evaluation kWhileEvaluation = {.evaluate = evaluate_while};
 
 }  // namespace heddle::interpreter

@@ -7,7 +7,7 @@
 namespace heddle::pjrt {
 namespace {
 
-bool is_misread(const hlo::Computation& computation, const hlo::Instruction& instruction) {
+bool is_misread_convert(const hlo::Computation& computation, const hlo::Instruction& instruction) {
   if (instruction.opcode != Opcode::kConvert) return false;
   const DType from = computation.at(instruction.operands[0]).shape.dtype();
   const DType to = instruction.shape.dtype();
@@ -15,7 +15,7 @@ bool is_misread(const hlo::Computation& computation, const hlo::Instruction& ins
 }
 
 // pred: whether it is not 0. Others: the real part, converted.
-hlo::InstructionId written(hlo::ComputationBuilder& to, const hlo::Instruction& now) {
+hlo::InstructionId converts_written(hlo::ComputationBuilder& to, const hlo::Instruction& now) {
   transform::Emitter emit(to, now);
   const hlo::InstructionId x = now.operands[0];
   Shape shape = now.shape;
@@ -32,12 +32,14 @@ hlo::InstructionId written(hlo::ComputationBuilder& to, const hlo::Instruction& 
 
 }  // namespace
 
-bool has_complex_converts(const hlo::Module& module) { return any_instruction(module, is_misread); }
+bool has_complex_converts(const hlo::Module& module) {
+  return any_instruction(module, is_misread_convert);
+}
 
 hlo::Module expand_complex_converts(const hlo::Module& module) {
-  return rewritten(module, is_misread,
+  return rewritten(module, is_misread_convert,
                    [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::InstructionId i) {
-                     return written(to.builder(), to.mapped(i));
+                     return converts_written(to.builder(), to.mapped(i));
                    });
 }
 

@@ -287,7 +287,7 @@ bool is_unknown(const hlo::Computation&, const Instruction& instruction) {
   }
 }
 
-InstructionId written(hlo::ComputationBuilder& to, const Instruction& now) {
+InstructionId functions_written(hlo::ComputationBuilder& to, const Instruction& now) {
   const InstructionId x = now.operands[0];
   if (is_complex(now.shape.dtype())) return ComplexFunction(to, now).run(now.opcode, x);
   Shape shape = now.shape;
@@ -312,7 +312,7 @@ bool has_unknown_functions(const hlo::Module& module) {
 hlo::Module expand_functions(const hlo::Module& module) {
   return rewritten(module, is_unknown,
                    [](transform::ModuleRebuilder&, transform::Rebuilder& to, InstructionId i) {
-                     return written(to.builder(), to.mapped(i));
+                     return functions_written(to.builder(), to.mapped(i));
                    });
 }
 

@@ -21,14 +21,14 @@ bool is_below_limit(const hlo::Computation& computation, InstructionId id) {
   return true;
 }
 
-bool is_misread(const hlo::Computation& computation, const hlo::Instruction& instruction) {
+bool is_misread_power(const hlo::Computation& computation, const hlo::Instruction& instruction) {
   return instruction.opcode == Opcode::kPower && is_integer(instruction.shape.dtype()) &&
          bit_width(instruction.shape.dtype()) > kBits &&
          !is_below_limit(computation, instruction.operands[1]);
 }
 
 // The digits of the exponent in base 64, least first: x^d0 (x^64)^d1 (x^64^2)^d2 ..
-InstructionId written(hlo::ComputationBuilder& to, const hlo::Instruction& now) {
+InstructionId powers_written(hlo::ComputationBuilder& to, const hlo::Instruction& now) {
   transform::Emitter emit(to, now);
   Shape shape = now.shape;
   shape.clear_layout();
@@ -59,12 +59,14 @@ InstructionId written(hlo::ComputationBuilder& to, const hlo::Instruction& now) 
 
 }  // namespace
 
-bool has_misread_powers(const hlo::Module& module) { return any_instruction(module, is_misread); }
+bool has_misread_powers(const hlo::Module& module) {
+  return any_instruction(module, is_misread_power);
+}
 
 hlo::Module expand_powers(const hlo::Module& module) {
-  return rewritten(module, is_misread,
+  return rewritten(module, is_misread_power,
                    [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::InstructionId i) {
-                     return written(to.builder(), to.mapped(i));
+                     return powers_written(to.builder(), to.mapped(i));
                    });
 }
 

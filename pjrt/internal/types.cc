@@ -12,7 +12,7 @@ struct Row {
   int since;  // minor version
 };
 
-constexpr Row kTypes[] = {
+constexpr Row kTypeRows[] = {
     {pred, abi::BufferType::kPred, 0},
     {s8, abi::BufferType::kS8, 0},
     {s16, abi::BufferType::kS16, 0},
@@ -46,7 +46,7 @@ constexpr Row kTypes[] = {
 };
 
 const Row* row_of(DType dtype) {
-  for (const Row& row : kTypes) {
+  for (const Row& row : kTypeRows) {
     if (row.dtype == dtype) return &row;
   }
   return nullptr;
@@ -60,7 +60,7 @@ abi::BufferType element_type(DType dtype) {
 }
 
 DType dtype_of(abi::BufferType type) {
-  for (const Row& row : kTypes) {
+  for (const Row& row : kTypeRows) {
     if (row.type == type) return row.dtype;
   }
   return DType::kInvalid;

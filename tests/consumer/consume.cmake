@@ -53,7 +53,8 @@ elseif(WAY STREQUAL "package")
     -DHEDDLE_VERSION=${VERSION})
   build_and_run(${FOLDER}/quickstart ${consumer}/quickstart first -DCMAKE_PREFIX_PATH=${prefix})  # README.md quotes it
 elseif(WAY STREQUAL "subfolder")
-  build_and_run(${FOLDER}/subfolder ${consumer} consumer -DHEDDLE_SUBFOLDER=${HEDDLE_SOURCE_DIR})
+  build_and_run(${FOLDER}/subfolder ${consumer} consumer -DHEDDLE_SUBFOLDER=${HEDDLE_SOURCE_DIR}
+    -DHEDDLE_UNITY=OFF)  # each file alone, which shows what it does not include
 elseif(WAY STREQUAL "pkg_config")
   file(GLOB_RECURSE pc ${prefix}/*/heddle.pc)
   get_filename_component(folder ${pc} DIRECTORY)

@@ -29,8 +29,6 @@ namespace {
 
 int64_t count(const std::vector<bool>& flags) { return std::ranges::count(flags, true); }
 
-void append(Values& to, const Values& more) { to.insert(to.end(), more.begin(), more.end()); }
-
 Value scan_of(Graph& graph, const Instruction& like, const Values& inputs, const Values& carries,
               ComputationId body, const hlo::FrontendAttributes& attributes) {
   auto attrs = like.attrs.get<hlo::ScanAttrs>();

@@ -12,13 +12,6 @@
 
 namespace heddle::transform {
 
-size_t leaf_count(const Shape& shape) {
-  if (!shape.is_tuple()) return 1;
-  size_t count = 0;
-  for (const Shape& element : shape.elements()) count += leaf_count(element);
-  return count;
-}
-
 std::vector<Shape> leaves_of(const Shape& shape) {
   if (!shape.is_tuple()) return {shape};
   std::vector<Shape> out;
@@ -206,16 +199,6 @@ StatusOr<ComputationId> computed_again(Writer& writer, ComputationId id, std::st
   return WithoutEffects(writer, id, repair).of(id);
 }
 
-namespace {
-
-// As in merge-equal: a barrier keeps the values behind it apart, and a token orders effects.
-bool may_merge(const Instruction& instruction, const Effects& effects) {
-  return instruction.opcode != Opcode::kParameter && instruction.opcode != Opcode::kOptBarrier &&
-         !effects.of(instruction) && !instruction.shape.is_token();
-}
-
-}  // namespace
-
 hlo::Computation merged(const Writer& writer, ComputationId id) {
   hlo::Computation computation = writer.module().at(id);
   const Effects effects(writer.module());
@@ -225,7 +208,7 @@ hlo::Computation merged(const Writer& writer, ComputationId id) {
     Instruction& instruction = computation.instructions[i];
     now[i] = InstructionId(i);
     for (InstructionId& operand : instruction.operands) operand = now[operand.value];
-    if (!may_merge(instruction, effects)) continue;
+    if (!effects.may_merge(instruction)) continue;
     const uint64_t hash = hlo::hash_of(instruction).low;
     auto [from, to] = known.equal_range(hash);
     const auto same = std::find_if(from, to, [&](const auto& entry) {

@@ -13,11 +13,12 @@ namespace heddle::transform {
 
 class Simplifier;
 
+inline constexpr hlo::InstructionId kDoesNotApply;  // what a rule returns that does not apply
+
 struct Rule {
   std::string_view name;
   hlo::Opcode opcode;
-  // Returns the value to read in place of `now`, whose operands are simplified already; not valid()
-  // if the rule does not apply.
+  // Returns the value to read in place of `now`, whose operands are simplified already.
   hlo::InstructionId (*rewrite)(Simplifier& to, const hlo::Instruction& now);
 };
 

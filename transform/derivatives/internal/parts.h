@@ -6,23 +6,28 @@
 #include <string_view>
 #include <vector>
 
+#include "heddle/hlo/sharding_tiles.h"
 #include "heddle/hlo/value.h"
 
 namespace heddle::transform {
 
 using hlo::Graph;
+using hlo::leaf_count;
 using hlo::Value;
 using hlo::Values;
 using hlo::Writer;
 
 // The leaves of a type: for a tuple those of its elements, else the type itself.
-size_t leaf_count(const Shape& shape);
 std::vector<Shape> leaves_of(const Shape& shape);
 // The first leaf of element `index` of a tuple.
 size_t first_leaf(const Shape& tuple, int64_t index);
 // The leaves of a value, and a value of the type with these leaves.
 Values flattened(Graph& graph, const Value& value);
 Value assembled(Graph& graph, const Shape& shape, std::span<const Value> leaves);
+
+inline void append(Values& to, const Values& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
 
 // The type of one step's part of a scan's input.
 Shape slice_of(const Value& input, int64_t dimension);
