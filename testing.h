@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/source_location.h"
 
 namespace heddle {

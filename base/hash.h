@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "heddle/base/fields.h"
+#include "heddle/base/containers/fields.h"
 
 namespace heddle::base {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle {
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle {
 namespace settings_internal {

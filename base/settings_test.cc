@@ -5,8 +5,8 @@
 #include <iterator>
 #include <optional>
 
-#include "heddle/base/strings.h"
 #include "heddle/base/support_test.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle {
 namespace {

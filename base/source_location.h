@@ -6,7 +6,7 @@
 #include <string>
 #include <type_traits>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle {
 

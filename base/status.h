@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle {
 

@@ -4,7 +4,7 @@
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/interpreter/evaluate.h"
-#include "heddle/runtime/program_cache.h"
+#include "heddle/runtime/cache/program_cache.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
 

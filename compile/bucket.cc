@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "heddle/base/strings.h"
-#include "heddle/hlo/sharding_tiles.h"
-#include "heddle/runtime/rows.h"
-#include "heddle/trace/creation.h"
+#include "heddle/base/text/strings.h"
+#include "heddle/hlo/sharding/sharding_tiles.h"
+#include "heddle/runtime/host/rows.h"
 #include "heddle/trace/node.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/shaping.h"
 
 namespace heddle::compile_internal {
 namespace {

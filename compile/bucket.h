@@ -15,7 +15,7 @@
 
 #include "heddle/base/int.h"
 #include "heddle/base/source_location.h"
-#include "heddle/trace/compiled_program.h"
+#include "heddle/trace/run/compiled_program.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree.h"
 

@@ -30,11 +30,11 @@
 #include <vector>
 
 #include "heddle/compile/graphs.h"
-#include "heddle/trace/compiled_program.h"
 #include "heddle/trace/identity.h"
 #include "heddle/trace/moved_from.h"
-#include "heddle/trace/program.h"
 #include "heddle/trace/public_call.h"
+#include "heddle/trace/run/compiled_program.h"
+#include "heddle/trace/run/program.h"
 #include "heddle/trace/static.h"
 
 namespace heddle {

@@ -7,7 +7,7 @@
 
 #include "heddle/compile/internal/matching.h"
 #include "heddle/hlo/module.h"
-#include "heddle/hlo/sharding_tiles.h"
+#include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/trace/node.h"
 
 namespace heddle::compile_internal {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "heddle/base/settings.h"
-#include "heddle/base/utf8.h"
+#include "heddle/base/text/utf8.h"
 #include "heddle/compile/compile.h"
 #include "heddle/compile/internal/explain.h"
 #include "heddle/compile/internal/matching.h"

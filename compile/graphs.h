@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/base/int.h"
 #include "heddle/base/source_location.h"
 #include "heddle/compile/bucket.h"
-#include "heddle/trace/compiled_program.h"
-#include "heddle/trace/program.h"
+#include "heddle/trace/run/compiled_program.h"
+#include "heddle/trace/run/program.h"
 
 namespace heddle {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle::compile_internal {
 namespace {

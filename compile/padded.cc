@@ -4,7 +4,7 @@
 #include <cmath>
 #include <complex>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/compile/internal/mixed_rows.h"
 #include "heddle/hlo/module.h"
 #include "heddle/trace/rows.h"

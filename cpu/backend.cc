@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/containers/span.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/settings.h"
-#include "heddle/base/span.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/inspect.h"
 #include "heddle/cpu/jit/jit.h"
@@ -21,11 +21,11 @@
 #include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/stored.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/interpreter/host_programs.h"
-#include "heddle/runtime/disk_cache.h"
-#include "heddle/runtime/host_backend.h"
+#include "heddle/runtime/cache/disk_cache.h"
+#include "heddle/runtime/host/host_backend.h"
 #include "heddle/transform/dump.h"
 #include "heddle/transform/pass.h"
 #include "heddle/transform/state_thread.h"

@@ -4,7 +4,7 @@
 // of one element stand in registers, arrays in one block of memory whose places are fixed when it
 // is compiled. What a plan does not hold (sort, fft, decompositions, small floats, complex numbers)
 // is called as a kernel, from inside of the loops around it. Programs with effects (but for
-// hlo/debug_calls.h), dynamic sizes or several devices run on the evaluator. See docs/cpu.md.
+// hlo/calls/debug_calls.h), dynamic sizes or several devices run on the evaluator. See docs/cpu.md.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct CpuOptions {
   // An access of machine code outside of an array's place ends the run with an error: a bug in
   // Heddle. Programs take up to a fifth longer. HEDDLE_CPU_CHECKS=1.
   bool checks_bounds = false;
-  // The loops of programs are spans of a profile (base/profile.h). HEDDLE_PROFILE_LOOPS=1; for one
-  // program CompileOptions{.backend_options = {{"profile_loops", "true"}}}.
+  // The loops of programs are spans of a profile (base/metrics/profile.h). HEDDLE_PROFILE_LOOPS=1;
+  // for one program CompileOptions{.backend_options = {{"profile_loops", "true"}}}.
   bool profiles_loops = false;
 };
 

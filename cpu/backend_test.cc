@@ -8,8 +8,8 @@
 #include <sstream>
 #include <thread>
 
-#include "heddle/base/strings.h"
 #include "heddle/base/support_test.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/transfer.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "heddle/base/span.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/containers/span.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle::cpu {
 namespace {

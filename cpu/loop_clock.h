@@ -1,4 +1,4 @@
-// Clocks around the loops of a plan, for base/profile.h.
+// Clocks around the loops of a plan, for base/metrics/profile.h.
 #pragma once
 
 #include <memory>

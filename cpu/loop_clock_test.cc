@@ -4,7 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "heddle/base/profile.h"
+#include "heddle/base/metrics/profile.h"
 #include "heddle/base/support_test.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/text.h"

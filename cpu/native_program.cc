@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "heddle/base/located_status.h"
-#include "heddle/base/memory.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/system/memory.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/kernels/pool.h"
 
 namespace heddle::cpu {

@@ -12,9 +12,9 @@
 #include "heddle/cpu/kernels/kernel.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/plan/plan.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
-#include "heddle/runtime/host_backend.h"
+#include "heddle/runtime/host/host_backend.h"
 
 namespace heddle::cpu {
 

@@ -7,11 +7,11 @@
 #include <cstring>
 
 #include "heddle/base/bytes.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/hlo/text.h"
-#include "heddle/runtime/identity.h"
+#include "heddle/runtime/cache/identity.h"
 
 namespace heddle::cpu {
 namespace {

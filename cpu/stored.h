@@ -10,7 +10,7 @@
 #include "heddle/base/status.h"
 #include "heddle/cpu/native_program.h"
 #include "heddle/hlo/module.h"
-#include "heddle/runtime/disk_cache.h"
+#include "heddle/runtime/cache/disk_cache.h"
 
 namespace heddle::cpu {
 

@@ -9,9 +9,9 @@
 #include <random>
 #include <thread>
 
-#include "heddle/base/counters.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/text.h"

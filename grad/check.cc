@@ -4,12 +4,12 @@
 #include <functional>
 
 #include "heddle/grad/flat.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/reductions.h"
-#include "heddle/trace/shaping.h"
 
 namespace heddle::grad_internal {
 namespace {

@@ -1,6 +1,6 @@
 #include "heddle/grad/checkpoint.h"
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/grad/internal/traced.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"

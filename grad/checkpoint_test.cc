@@ -6,9 +6,9 @@
 #include "heddle/grad/support_test.h"
 #include "heddle/grad/vmap.h"
 #include "heddle/numpy/math.h"
-#include "heddle/trace/contractions.h"
-#include "heddle/trace/indexing.h"
-#include "heddle/trace/program.h"
+#include "heddle/trace/ops/contractions.h"
+#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/run/program.h"
 
 namespace heddle {
 namespace {

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "heddle/base/counters.h"
 #include "heddle/base/located_status.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/grad/internal/made.h"
 #include "heddle/grad/internal/traced.h"
-#include "heddle/hlo/custom_derivative.h"
+#include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/scan/own_rule.h"
-#include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
+#include "heddle/trace/ops/creation.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/surroundings.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/scan/body.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree.h"

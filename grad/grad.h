@@ -21,7 +21,7 @@
 #include "heddle/base/int.h"
 #include "heddle/grad/flat.h"
 #include "heddle/scan/scan.h"
-#include "heddle/trace/creation.h"
+#include "heddle/trace/ops/creation.h"
 
 namespace heddle {
 

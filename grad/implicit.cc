@@ -1,7 +1,7 @@
 #include "heddle/grad/implicit.h"
 
 #include "heddle/grad/internal/traced.h"
-#include "heddle/hlo/custom_derivative.h"
+#include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/transform/derivatives.h"

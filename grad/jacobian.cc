@@ -1,9 +1,9 @@
 #include "heddle/grad/jacobian.h"
 
 #include "heddle/numpy/matrices.h"
-#include "heddle/trace/on_device_of.h"
+#include "heddle/trace/devices/on_device_of.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/shaping.h"
 
 namespace heddle::grad_internal {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "heddle/grad/internal/made.h"
 #include "heddle/grad/internal/traced.h"
-#include "heddle/trace/collectives.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/ops/collectives.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/shaping.h"
 #include "heddle/transform/batch.h"
 
 namespace heddle::grad_internal {

@@ -50,7 +50,7 @@ struct VmapOptions {
   AxisTree out_axes = 0;  // of the result
   std::optional<base::Int> axis_size = {};  // needed where no argument has an axis
   std::string axis_name = {};               // by which psum(x, "name"), axis_index and others take
-                                            // the examples together (trace/collectives.h)
+                                            // the examples together (trace/ops/collectives.h)
 };
 
 namespace grad_internal {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/grad/support_test.h"
@@ -13,11 +13,11 @@
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
-#include "heddle/trace/collectives.h"
-#include "heddle/trace/contractions.h"
-#include "heddle/trace/exchange.h"
-#include "heddle/trace/indexing.h"
-#include "heddle/trace/program.h"
+#include "heddle/trace/ops/collectives.h"
+#include "heddle/trace/ops/contractions.h"
+#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/run/exchange.h"
+#include "heddle/trace/run/program.h"
 
 namespace heddle {
 namespace {

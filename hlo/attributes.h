@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/base/box.h"
-#include "heddle/base/fields.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/base/containers/box.h"
+#include "heddle/base/containers/fields.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/random_algorithm.h"
 #include "heddle/hlo/shape.h"
-#include "heddle/hlo/sharding.h"
+#include "heddle/hlo/sharding/sharding.h"
 
 namespace heddle::hlo {
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/base/pool.h"
+#include "heddle/base/system/pool.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/opcode.h"
 

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/box.h"
+#include "heddle/base/containers/box.h"
 #include "heddle/base/ids.h"
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/attrs.h"
 #include "heddle/hlo/opcode.h"
 #include "heddle/hlo/shape.h"
-#include "heddle/hlo/sharding.h"
+#include "heddle/hlo/sharding/sharding.h"
 
 namespace heddle::hlo {
 

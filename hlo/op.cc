@@ -1,7 +1,7 @@
 #include "heddle/hlo/op.h"
 
-#include "heddle/hlo/device_lists.h"
 #include "heddle/hlo/internal/check_type.h"
+#include "heddle/hlo/sharding/device_lists.h"
 
 namespace heddle::hlo {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/slot.h"
 

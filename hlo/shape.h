@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/box.h"
+#include "heddle/base/containers/box.h"
 #include "heddle/base/hash.h"
 #include "heddle/base/int.h"
 #include "heddle/base/status.h"

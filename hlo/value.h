@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
 

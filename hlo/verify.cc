@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "heddle/hlo/device_lists.h"
 #include "heddle/hlo/internal/check_type.h"
+#include "heddle/hlo/sharding/device_lists.h"
 
 namespace heddle::hlo {
 namespace {

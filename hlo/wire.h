@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::hlo {

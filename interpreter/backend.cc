@@ -1,6 +1,6 @@
 #include "heddle/interpreter/backend.h"
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/interpreter/host_programs.h"
 
 namespace heddle::interpreter {

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"

@@ -7,7 +7,7 @@
 #include <shared_mutex>
 
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/backend_config.h"
+#include "heddle/hlo/calls/backend_config.h"
 #include "heddle/interpreter/internal/custom_calls.h"
 #include "heddle/interpreter/rules.h"
 

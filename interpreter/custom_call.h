@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/hlo/literal.h"
-#include "heddle/hlo/native.h"
+#include "heddle/hlo/literal/literal.h"
+#include "heddle/hlo/literal/native.h"
 
 namespace heddle::hlo {
 struct Instruction;
@@ -63,7 +63,7 @@ class CustomCall {
   // What the function must return.
   [[nodiscard]] const Shape& result() const;
 
-  // The elements of operand i, an array of T (hlo/native.h).
+  // The elements of operand i, an array of T (hlo/literal/native.h).
   // errors: InvalidArgument where there is no operand i, or where it is of another type
   template <class T>
   [[nodiscard]] StatusOr<std::span<const T>> values(size_t i) const {

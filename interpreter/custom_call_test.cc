@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "heddle/base/support_test.h"
-#include "heddle/hlo/backend_config.h"
+#include "heddle/hlo/calls/backend_config.h"
 #include "heddle/interpreter/internal/custom_calls.h"
 #include "heddle/interpreter/internal/testing.h"
 

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/base/stop.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/base/system/stop.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::interpreter {
 
 struct EvaluationPlan;
-struct Seat;  // interpreter/ops/rendezvous.h
+struct Seat;  // interpreter/ops/device/rendezvous.h
 
 // What a run may be told besides its arguments.
 struct RunOptions {

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <vector>
 
-#include "heddle/base/memory.h"
-#include "heddle/base/span.h"
-#include "heddle/base/strings.h"
-#include "heddle/hlo/sharding_tiles.h"
+#include "heddle/base/containers/span.h"
+#include "heddle/base/system/memory.h"
+#include "heddle/base/text/strings.h"
+#include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/interpreter/evaluate_together.h"
 #include "heddle/interpreter/internal/sizes.h"

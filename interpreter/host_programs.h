@@ -7,7 +7,7 @@
 
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
-#include "heddle/runtime/host_backend.h"
+#include "heddle/runtime/host/host_backend.h"
 
 namespace heddle::interpreter {
 

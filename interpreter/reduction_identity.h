@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::interpreter {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "heddle/hlo/literal/strides.h"
 #include "heddle/hlo/op.h"
-#include "heddle/hlo/strides.h"
-#include "heddle/interpreter/ops/indices.h"
+#include "heddle/interpreter/ops/movement/indices.h"
 
 namespace heddle::interpreter {
 

@@ -2,16 +2,16 @@
 
 #include <cmath>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/linalg/factors.h"
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/numpy/math.h"
 #include "heddle/numpy/matrices.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/moved_from.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/shaping.h"
 
 namespace heddle::linalg {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/trace/public_call.h"
 

@@ -9,9 +9,9 @@
 #include "heddle/linalg/internal/testing.h"
 #include "heddle/linalg/solving.h"
 #include "heddle/numpy/matrices.h"
-#include "heddle/trace/contractions.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/indexing.h"
+#include "heddle/trace/ops/contractions.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/indexing.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::linalg {

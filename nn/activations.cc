@@ -6,9 +6,9 @@
 #include "heddle/nn/internal/formula.h"
 #include "heddle/special/normal.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/known_program.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/shaping.h"
+#include "heddle/trace/run/known_program.h"
 
 namespace heddle::nn {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/operand.h"
-#include "heddle/trace/reductions.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/reductions.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::nn {

@@ -6,10 +6,10 @@
 
 #include "heddle/nn/internal/formula.h"
 #include "heddle/numpy/float_limits.h"
-#include "heddle/trace/contractions.h"
-#include "heddle/trace/creation.h"
+#include "heddle/trace/ops/contractions.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/shaping.h"
 
 namespace heddle::nn {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "heddle/nn/activations.h"
 #include "heddle/nn/internal/formula.h"
-#include "heddle/trace/creation.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/shaping.h"
 
 namespace heddle::nn {
 namespace {

@@ -3,15 +3,15 @@
 #include <limits>
 #include <numbers>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/nn/activations.h"
 #include "heddle/nn/attention.h"
 #include "heddle/nn/losses.h"
 #include "heddle/nn/normalization.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
-#include "heddle/trace/shaping.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::nn {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heddle/base/ints.h"
+#include "heddle/base/containers/ints.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 

@@ -10,13 +10,13 @@
 
 #include "heddle/base/int.h"
 #include "heddle/numpy/math.h"
-#include "heddle/numpy/nan_statistics.h"
-#include "heddle/numpy/quantiles.h"
-#include "heddle/numpy/statistics.h"
-#include "heddle/trace/collectives.h"
-#include "heddle/trace/elementwise.h"
+#include "heddle/numpy/statistics/nan_statistics.h"
+#include "heddle/numpy/statistics/quantiles.h"
+#include "heddle/numpy/statistics/statistics.h"
+#include "heddle/trace/ops/collectives.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/shaping.h"
 
 namespace heddle {
 

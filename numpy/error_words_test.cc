@@ -3,14 +3,14 @@
 #include "heddle/numpy/aliases.h"
 #include "heddle/numpy/matrices.h"
 #include "heddle/numpy/sorting.h"
-#include "heddle/trace/contractions.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/indexing.h"
-#include "heddle/trace/program.h"
-#include "heddle/trace/reductions.h"
-#include "heddle/trace/shaping.h"
+#include "heddle/trace/ops/contractions.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/windows.h"
+#include "heddle/trace/run/program.h"
 #include "heddle/trace/support_test.h"
-#include "heddle/trace/windows.h"
 
 namespace heddle {
 namespace {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/base/containers/ints.h"
 #include "heddle/base/int.h"
-#include "heddle/base/ints.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"

@@ -9,9 +9,9 @@
 #include "heddle/numpy/matrices.h"
 #include "heddle/numpy/vectors.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/dtypes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/indexing.h"
+#include "heddle/trace/ops/dtypes.h"
+#include "heddle/trace/ops/indexing.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

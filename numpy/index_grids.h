@@ -8,11 +8,11 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/base/containers/ints.h"
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
-#include "heddle/base/ints.h"
-#include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
+#include "heddle/trace/ops/creation.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {

@@ -2,8 +2,8 @@
 #include "heddle/numpy/manipulation.h"
 
 #include "heddle/base/support_test.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/program.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/run/program.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

@@ -6,8 +6,8 @@
 #include "heddle/numpy/float_limits.h"
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/on_device_of.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

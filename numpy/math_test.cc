@@ -7,11 +7,11 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/numpy/float_limits.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/indexing.h"
-#include "heddle/trace/shaping.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

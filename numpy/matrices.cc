@@ -8,12 +8,12 @@
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/math.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/contractions.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
+#include "heddle/trace/ops/contractions.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/reductions.h"
-#include "heddle/trace/shaping.h"
 
 namespace heddle {
 namespace {

@@ -6,9 +6,9 @@
 #include "heddle/numpy/math.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/dtypes.h"
+#include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/on_device_of.h"
+#include "heddle/trace/ops/dtypes.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

@@ -6,10 +6,10 @@
 #include "heddle/scan/associative.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/dtypes.h"
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/indexing.h"
+#include "heddle/trace/ops/dtypes.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/indexing.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "heddle/base/support_test.h"
-#include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/ops/creation.h"
 
 namespace heddle {
 namespace {

@@ -5,14 +5,14 @@
 #include "heddle/numpy/index_grids.h"
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/math.h"
-#include "heddle/numpy/statistics.h"
+#include "heddle/numpy/statistics/statistics.h"
 #include "heddle/scan/associative.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/dtypes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/indexing.h"
+#include "heddle/trace/ops/dtypes.h"
+#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/windows.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/windows.h"
 
 namespace heddle {
 namespace {

@@ -2,9 +2,9 @@
 #include "heddle/numpy/searching.h"
 #include "heddle/numpy/sequences.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/dtypes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/indexing.h"
+#include "heddle/trace/ops/dtypes.h"
+#include "heddle/trace/ops/indexing.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

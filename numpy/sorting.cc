@@ -5,11 +5,11 @@
 
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/comparing.h"
-#include "heddle/trace/dtypes.h"
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/positions.h"
+#include "heddle/trace/ops/comparing.h"
+#include "heddle/trace/ops/dtypes.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/positions.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "heddle/base/int.h"
-#include "heddle/trace/indexing.h"
 #include "heddle/trace/operand.h"
+#include "heddle/trace/ops/indexing.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "heddle/base/support_test.h"
-#include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/shaping.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/shaping.h"
 
 namespace heddle {
 namespace {

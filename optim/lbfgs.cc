@@ -4,13 +4,13 @@
 
 #include "heddle/numpy/sorting.h"
 #include "heddle/scan/loops.h"
-#include "heddle/trace/contractions.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/indexing.h"
-#include "heddle/trace/reductions.h"
-#include "heddle/trace/shaping.h"
+#include "heddle/trace/ops/contractions.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/shaping.h"
 
 namespace heddle::optim_internal {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
-#include "heddle/trace/reductions.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/reductions.h"
 
 namespace heddle::optim_internal {
 namespace {

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "heddle/numpy/sorting.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::optim {

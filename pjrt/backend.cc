@@ -5,8 +5,8 @@
 #include <atomic>
 #include <mutex>
 
-#include "heddle/base/counters.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/pjrt/abi/buffer.h"
@@ -23,7 +23,7 @@
 #include "heddle/pjrt/internal/stored.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/pjrt/plugin.h"
-#include "heddle/runtime/host_memory.h"
+#include "heddle/runtime/host/host_memory.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/transform/lower.h"
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/support_test.h"

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "heddle/hlo/verify.h"
-#include "heddle/pjrt/internal/expand.h"
+#include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/pjrt/support_test.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/verify.h"
-#include "heddle/pjrt/internal/expand.h"
+#include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/pjrt/support_test.h"
 

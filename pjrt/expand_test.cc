@@ -1,5 +1,5 @@
 // Ops written with older ones have the evaluator's values of the ops themselves.
-#include "heddle/pjrt/internal/expand.h"
+#include "heddle/pjrt/internal/expand/expand.h"
 
 #include <random>
 

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "heddle/base/settings.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/pjrt/finder.h"
 #include "heddle/pjrt/internal/plugin_file.h"
 #include "heddle/runtime/registry.h"

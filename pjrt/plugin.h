@@ -28,7 +28,7 @@
 
 namespace heddle::pjrt {
 
-class KeyValueStore;  // pjrt/key_value_store.h
+class KeyValueStore;  // pjrt/key_values/key_value_store.h
 
 // A setting of a plugin's client. The type is part of it: plugins take no other.
 struct CreateOption {

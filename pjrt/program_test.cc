@@ -7,7 +7,7 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/verify.h"
-#include "heddle/pjrt/internal/expand.h"
+#include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/support_test.h"
 
 namespace heddle::pjrt {

@@ -8,7 +8,7 @@
 
 #include "heddle/base/bytes.h"
 #include "heddle/base/hash.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/pjrt/abi/client.h"
 #include "heddle/pjrt/internal/backend.h"
 

@@ -7,12 +7,12 @@
 #include <fstream>
 #include <random>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/pjrt/xla_cpu_support_test.h"
-#include "heddle/runtime/disk_cache.h"
+#include "heddle/runtime/cache/disk_cache.h"
 
 namespace heddle::pjrt {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/interpreter/evaluate.h"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "heddle/pjrt/support_test.h"
-#include "heddle/runtime/host_memory.h"
+#include "heddle/runtime/host/host_memory.h"
 #include "heddle/runtime/mesh.h"
 #include "heddle/testing.h"
 

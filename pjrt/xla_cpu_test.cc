@@ -4,7 +4,7 @@
 #include <limits>
 #include <thread>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/pjrt/xla_cpu_support_test.h"
 #include "heddle/testing.h"

@@ -13,7 +13,7 @@
 #include "heddle/base/source_location.h"
 #include "heddle/base/status.h"
 #include "heddle/hlo/shape.h"
-#include "heddle/hlo/sharding.h"
+#include "heddle/hlo/sharding/sharding.h"
 
 namespace heddle {
 

@@ -1,6 +1,6 @@
 #include "heddle/placeholder/signature.h"
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle {
 namespace {

@@ -14,8 +14,8 @@
 #include <initializer_list>
 #include <type_traits>
 
+#include "heddle/base/containers/ints.h"
 #include "heddle/base/int.h"
-#include "heddle/base/ints.h"
 #include "heddle/random/keys.h"
 #include "heddle/random/parameter.h"
 

@@ -8,9 +8,9 @@
 //          and the caller's line; also for a C++ number outside of the distribution's domain
 #pragma once
 
+#include "heddle/base/containers/ints.h"
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
-#include "heddle/base/ints.h"
 #include "heddle/random/keys.h"
 #include "heddle/random/parameter.h"
 

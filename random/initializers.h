@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/containers/ints.h"
 #include "heddle/base/int.h"
-#include "heddle/base/ints.h"
 #include "heddle/random/continuous.h"
 
 namespace heddle::random {

@@ -14,11 +14,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heddle/base/containers/ints.h"
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
-#include "heddle/base/ints.h"
-#include "heddle/trace/creation.h"
 #include "heddle/trace/operand.h"
+#include "heddle/trace/ops/creation.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::random {

@@ -9,8 +9,8 @@
 
 #include <optional>
 
+#include "heddle/base/containers/ints.h"
 #include "heddle/base/int.h"
-#include "heddle/base/ints.h"
 #include "heddle/random/keys.h"
 #include "heddle/random/parameter.h"
 

@@ -5,18 +5,18 @@
 #include <set>
 #include <string>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/random/continuous.h"
 #include "heddle/random/discrete.h"
 #include "heddle/random/keys.h"
 #include "heddle/random/multivariate.h"
 #include "heddle/scan/scan.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
-#include "heddle/trace/indexing.h"
-#include "heddle/trace/program.h"
-#include "heddle/trace/reductions.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/run/program.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

@@ -6,7 +6,7 @@
 #include <latch>
 #include <thread>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/interpreter/backend.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "heddle/base/arithmetic.h"
-#include "heddle/base/counters.h"
-#include "heddle/base/memory.h"
-#include "heddle/base/span.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/containers/span.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/base/system/memory.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/runtime/internal/launch_room.h"
 #include "heddle/transform/expand_checks.h"

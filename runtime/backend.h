@@ -21,10 +21,10 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/fields.h"
+#include "heddle/base/containers/fields.h"
 #include "heddle/base/status.h"
-#include "heddle/base/stop.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/base/system/stop.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/placeholder/placeholder.h"
 #include "heddle/runtime/throttle.h"
 
@@ -41,7 +41,7 @@ class Backend;
 class Buffer;
 class Device;
 class Download;
-struct DirectKernels;  // heddle/runtime/direct.h
+struct DirectKernels;  // heddle/runtime/host/direct.h
 struct StridedArray;
 struct UploadOptions;
 using BufferPtr = std::shared_ptr<Buffer>;
@@ -77,7 +77,7 @@ class Device : public std::enable_shared_from_this<Device> {
   // What may be in flight, and what is: runtime/throttle.h.
   [[nodiscard]] Throttle& throttle() const { return *throttle_; }
 
-  // For Heddle's own code: runtime/direct.h. Null: none, or the backend is gone.
+  // For Heddle's own code: runtime/host/direct.h. Null: none, or the backend is gone.
   [[nodiscard]] const DirectKernels* direct_kernels() const {
     return direct_kernels_.load(std::memory_order_acquire);
   }
@@ -299,8 +299,8 @@ class Backend {
   // Compiles a module as it was traced, scans included: how it becomes what the device runs is
   // the backend's own. The checks of a program mean the same everywhere, and are written out here
   // (transform/expand_checks.h). Counted in `compiles`, and in `lowerings` where the backend runs
-  // its passes; nothing is kept in memory here (runtime/program_cache.h). What a disk cache holds
-  // (runtime/disk_cache.h) is read instead, and not counted.
+  // its passes; nothing is kept in memory here (runtime/cache/program_cache.h). What a disk cache
+  // holds (runtime/cache/disk_cache.h) is read instead, and not counted.
   //
   // errors   InvalidArgument for an illegal module, a foreign device or an option that the backend
   //          does not know; Unimplemented for an op that it has not

@@ -1,9 +1,9 @@
 // What is left of a backend that is gone: its arrays and programs answer with errors.
 #include <gtest/gtest.h>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/runtime/cache/program_cache.h"
 #include "heddle/runtime/mesh.h"
-#include "heddle/runtime/program_cache.h"
 #include "heddle/runtime/spmd.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <typeinfo>
 
-#include "heddle/base/counters.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/runtime/internal/mesh_executable.h"
 #include "heddle/runtime/internal/mesh_transfer.h"
 #include "heddle/runtime/transfer.h"

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/hlo/literal.h"
-#include "heddle/hlo/sharding.h"
-#include "heddle/hlo/sharding_tiles.h"
+#include "heddle/hlo/literal/literal.h"
+#include "heddle/hlo/sharding/sharding.h"
+#include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/runtime/backend.h"
 #include "heddle/runtime/upload_options.h"
 

@@ -9,10 +9,10 @@
 #include <numeric>
 #include <thread>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/custom_call.h"
-#include "heddle/runtime/program_cache.h"
+#include "heddle/runtime/cache/program_cache.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/spmd.h"
 #include "heddle/runtime/support_test.h"

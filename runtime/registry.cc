@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "heddle/base/settings.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/runtime/report.h"
 
 // interpreter/backend.h, cpu/backend.h and pjrt/plugin.h define them; weak, since a program may do

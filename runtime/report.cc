@@ -8,12 +8,12 @@
 #include <ostream>
 #include <type_traits>
 
-#include "heddle/base/json.h"
+#include "heddle/base/containers/span.h"
 #include "heddle/base/settings.h"
-#include "heddle/base/span.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/text/json.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/runtime/backend.h"
-#include "heddle/runtime/program_cache.h"
+#include "heddle/runtime/cache/program_cache.h"
 #include "heddle/runtime/registry.h"
 
 namespace heddle {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "heddle/base/counters.h"
-#include "heddle/base/fields.h"
-#include "heddle/base/timers.h"
-#include "heddle/hlo/array_memory.h"
+#include "heddle/base/containers/fields.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/base/metrics/timers.h"
+#include "heddle/hlo/literal/array_memory.h"
 
 namespace heddle {
 

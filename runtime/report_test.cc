@@ -10,7 +10,7 @@
 #include <iterator>
 #include <thread>
 
-#include "heddle/base/span.h"
+#include "heddle/base/containers/span.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/runtime/transfer.h"

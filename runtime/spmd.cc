@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "heddle/base/counters.h"
-#include "heddle/base/memory.h"
-#include "heddle/base/span.h"
-#include "heddle/hlo/debug_calls.h"
-#include "heddle/hlo/sharding_tiles.h"
+#include "heddle/base/containers/span.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/base/system/memory.h"
+#include "heddle/hlo/calls/debug_calls.h"
+#include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/runtime/internal/launch_room.h"
 #include "heddle/runtime/internal/mesh_executable.h"
 

@@ -10,7 +10,7 @@
 
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
-#include "heddle/hlo/sharding.h"
+#include "heddle/hlo/sharding/sharding.h"
 #include "heddle/runtime/backend.h"
 
 namespace heddle::runtime {

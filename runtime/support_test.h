@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/interpreter/backend.h"
 #include "heddle/runtime/backend.h"
 #include "heddle/runtime/transfer.h"

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "heddle/base/arithmetic.h"
-#include "heddle/base/counters.h"
-#include "heddle/base/span.h"
+#include "heddle/base/containers/span.h"
+#include "heddle/base/metrics/counters.h"
 
 namespace heddle::runtime {
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "heddle/base/counters.h"
-#include "heddle/base/memory.h"
-#include "heddle/base/span.h"
+#include "heddle/base/containers/span.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/base/system/memory.h"
 #include "heddle/runtime/internal/launch_room.h"
 #include "heddle/runtime/internal/mesh_transfer.h"
 #include "heddle/runtime/internal/strided.h"

@@ -1,5 +1,5 @@
 // Where bytes move: the one pair of functions between host and device, for every backend. They
-// count calls and bytes (base/counters.h) and obey the TransferGuard in force.
+// count calls and bytes (base/metrics/counters.h) and obey the TransferGuard in force.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/runtime/backend.h"
 #include "heddle/runtime/upload_options.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle::runtime {
 namespace {

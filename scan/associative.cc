@@ -7,12 +7,12 @@
 
 #include "heddle/scan/internal/trace_body.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/expr.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/reductions.h"
-#include "heddle/trace/shaping.h"
 
 namespace heddle {
 namespace scan_internal {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/scan/function.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/tree.h"

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "heddle/base/lru.h"
+#include "heddle/base/containers/lru.h"
 #include "heddle/scan/ready_scans.h"
 #include "heddle/transform/canonical.h"
 

@@ -2,9 +2,9 @@
 //
 // Level 1, promise: the body of a named Function, with the same argument types and structure, is
 // not traced again. Level 2, structure: a new trace is compared with the last trace at its place
-// (trace/replay.h). If it differs, the cache looks it up by the hash of its canonical form, then by
-// full equality. An equal one gives the same computation, so that lowering and compiling happen
-// once. A hash collision costs a comparison, never a wrong result. Both levels have at most
+// (trace/run/replay.h). If it differs, the cache looks it up by the hash of its canonical form,
+// then by full equality. An equal one gives the same computation, so that lowering and compiling
+// happen once. A hash collision costs a comparison, never a wrong result. Both levels have at most
 // capacity() entries each, and the least recently used goes first; each thread also keeps the last
 // traces at 1024 places. Safe from any thread.
 #pragma once

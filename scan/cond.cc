@@ -6,10 +6,10 @@
 #include "absl/container/inlined_vector.h"
 #include "heddle/scan/internal/trace_body.h"
 #include "heddle/scan/until.h"
-#include "heddle/trace/elementwise.h"
+#include "heddle/trace/ops/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/run_module.h"
+#include "heddle/trace/run/run_module.h"
 
 namespace heddle::scan_internal {
 namespace {

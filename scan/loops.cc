@@ -3,7 +3,7 @@
 #include <map>
 
 #include "heddle/scan/internal/trace_body.h"
-#include "heddle/trace/elementwise.h"
+#include "heddle/trace/ops/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/transform/trip_count.h"

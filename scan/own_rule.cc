@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/custom_derivative.h"
+#include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"

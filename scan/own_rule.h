@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/trace/tensor.h"
 
@@ -19,14 +19,14 @@ struct FunctionOfCall {
   std::vector<Tensor> captures;  // parameters of the body, behind the others
 };
 
-// The custom call of `target` (hlo/custom_derivative.h) on the arguments and the captures of the
-// functions. The first function is its meaning.
+// The custom call of `target` (hlo/calls/custom_derivative.h) on the arguments and the captures of
+// the functions. The first function is its meaning.
 std::vector<Tensor> call_with_derivative(std::string_view target,
                                          const std::vector<Tensor>& arguments,
                                          std::span<const FunctionOfCall> functions,
                                          SourceLocation at);
 
-// fn(arguments..), as one custom call (hlo/custom_derivative.h) whose tangent is
+// fn(arguments..), as one custom call (hlo/calls/custom_derivative.h) whose tangent is
 // rule(arguments, fn's result, tangents of the arguments), linear in the tangents; the tangents of
 // integers are zeros. Neither fn nor rule captures tensors.
 Tensor with_rule(std::string_view op, const std::vector<Tensor>& arguments,

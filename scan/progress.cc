@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
-#include "heddle/base/progress.h"
-#include "heddle/base/strings.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/base/metrics/progress.h"
+#include "heddle/base/text/strings.h"
+#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/scan/cond.h"
-#include "heddle/trace/debug_calls.h"
-#include "heddle/trace/elementwise.h"
+#include "heddle/trace/ops/debug_calls.h"
+#include "heddle/trace/ops/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 

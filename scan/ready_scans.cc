@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "heddle/base/lru.h"
+#include "heddle/base/containers/lru.h"
 
 namespace heddle::scan_internal {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "heddle/runtime/program_cache.h"
+#include "heddle/runtime/cache/program_cache.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/scan/scan.h"
 

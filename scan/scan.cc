@@ -4,14 +4,14 @@
 #include <cmath>
 #include <cstdint>
 
-#include "heddle/base/counters.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/scan/internal/trace_body.h"
 #include "heddle/scan/progress.h"
 #include "heddle/scan/ready_scans.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/run_module.h"
+#include "heddle/trace/run/run_module.h"
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::scan_internal {

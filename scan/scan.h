@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/containers/ints.h"
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
-#include "heddle/base/ints.h"
 #include "heddle/scan/body.h"
 #include "heddle/trace/operand.h"
 

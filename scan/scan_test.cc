@@ -3,23 +3,23 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
-#include "heddle/trace/contractions.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/devices.h"
-#include "heddle/trace/elementwise.h"
+#include "heddle/trace/devices/devices.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/indexing.h"
-#include "heddle/trace/program.h"
+#include "heddle/trace/ops/contractions.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/recorder.h"
-#include "heddle/trace/reductions.h"
-#include "heddle/trace/shaping.h"
+#include "heddle/trace/run/program.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "absl/container/inlined_vector.h"
-#include "heddle/base/counters.h"
-#include "heddle/base/pool.h"
-#include "heddle/base/span.h"
+#include "heddle/base/containers/span.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/base/system/pool.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/trace/lazy_numbers.h"
 #include "heddle/trace/op_names.h"

@@ -6,8 +6,8 @@
 // operand types and the caller's line
 #pragma once
 
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/operand.h"
+#include "heddle/trace/ops/elementwise.h"
 
 namespace heddle::special {
 

@@ -6,8 +6,8 @@
 // (InvalidArgument) with the op, the operand's type and the caller's line
 #pragma once
 
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/operand.h"
+#include "heddle/trace/ops/elementwise.h"
 
 namespace heddle::special {
 

@@ -5,9 +5,9 @@
 #include <complex>
 
 #include "heddle/base/support_test.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::special {

@@ -8,8 +8,8 @@
 #include "heddle/special/gamma.h"
 #include "heddle/special/logarithms.h"
 #include "heddle/special/normal.h"
-#include "heddle/trace/creation.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/ops/creation.h"
 
 namespace heddle {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "CLI/CLI.hpp"
-#include "heddle/runtime/disk_cache.h"
+#include "heddle/runtime/cache/disk_cache.h"
 #include "heddle/tools/command.h"
 #include "heddle/tools/number_options.h"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "heddle/base/support_test.h"
-#include "heddle/runtime/disk_cache.h"
+#include "heddle/runtime/cache/disk_cache.h"
 #include "heddle/tools/command.h"
 
 namespace heddle::tools {

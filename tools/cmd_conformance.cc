@@ -9,7 +9,7 @@
 #include <regex>
 
 #include "CLI/CLI.hpp"
-#include "heddle/base/json.h"
+#include "heddle/base/text/json.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/tools/against.h"
 #include "heddle/tools/command.h"

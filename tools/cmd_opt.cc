@@ -5,8 +5,8 @@
 
 #include "CLI/CLI.hpp"
 #include "heddle/cpu/backend.h"
-#include "heddle/hlo/dot.h"
-#include "heddle/hlo/html.h"
+#include "heddle/hlo/pictures/dot.h"
+#include "heddle/hlo/pictures/html.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/tools/command.h"

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "heddle/base/counters.h"
-#include "heddle/base/memory.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/base/system/memory.h"
 #include "heddle/hlo/numpy/npy.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/backend.h"
-#include "heddle/runtime/program_cache.h"
+#include "heddle/runtime/cache/program_cache.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/tools/command.h"

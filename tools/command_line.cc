@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "CLI/CLI.hpp"
-#include "heddle/base/utf8.h"
+#include "heddle/base/text/utf8.h"
 #include "heddle/cpu/backend.h"  // makes cpu known
 #include "heddle/pjrt/plugin.h"  // makes pjrt:NAME known
 #include "heddle/tools/command.h"

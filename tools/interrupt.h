@@ -1,7 +1,7 @@
 // Ctrl-C.
 #pragma once
 
-#include "heddle/base/stop.h"
+#include "heddle/base/system/stop.h"
 
 namespace heddle::tools {
 

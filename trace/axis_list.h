@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/ints.h"
+#include "heddle/base/containers/ints.h"
 
 namespace heddle {
 

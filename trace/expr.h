@@ -11,11 +11,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/operand.h"
-#include "heddle/trace/reductions.h"
-#include "heddle/trace/shaping.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::trace_internal {
@@ -62,7 +62,7 @@ Expr combine(Fn fn, const Term& a, const Term& b) {
 
 }  // namespace expr_internal
 
-// Each is the function or operator of that name in trace/elementwise.h.
+// Each is the function or operator of that name in trace/ops/elementwise.h.
 #define HEDDLE_UNARY_FORMULA(name)               \
   inline Expr name(const Expr& x) { /* NOLINT */ \
     return heddle::name(x.operand());            \

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/base/source_location.h"
 
 namespace heddle::trace_internal {

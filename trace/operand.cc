@@ -7,13 +7,13 @@
 #include <optional>
 #include <utility>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
+#include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/internal/eager.h"
-#include "heddle/trace/known_program.h"
 #include "heddle/trace/node.h"
-#include "heddle/trace/on_device_of.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/run/known_program.h"
 
 namespace heddle {
 namespace {

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "heddle/base/ints.h"
+#include "heddle/base/containers/ints.h"
 #include "heddle/base/source_location.h"
 #include "heddle/trace/tensor.h"
 

@@ -3,7 +3,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "heddle/hlo/literal_text.h"
+#include "heddle/hlo/literal/literal_text.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "heddle/base/source_location.h"
-#include "heddle/hlo/literal_text.h"
+#include "heddle/hlo/literal/literal_text.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {

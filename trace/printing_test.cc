@@ -4,14 +4,14 @@
 
 #include <sstream>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/interpreter/backend.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer_guard.h"
-#include "heddle/trace/compiled_program.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/program.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/run/compiled_program.h"
+#include "heddle/trace/run/program.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <map>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/containers/span.h"
 #include "heddle/base/located_status.h"
-#include "heddle/base/pool.h"
-#include "heddle/base/span.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/base/system/pool.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/lazy_numbers.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/run_module.h"
+#include "heddle/trace/run/run_module.h"
 #include "heddle/transform/canonical.h"
 #include "heddle/transform/import.h"
 

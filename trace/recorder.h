@@ -15,13 +15,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "heddle/base/few.h"
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/few.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/op_names.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/replay.h"
+#include "heddle/trace/run/replay.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::trace_internal {

@@ -2,11 +2,11 @@
 
 #include <atomic>
 
-#include "heddle/base/strings.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
+#include "heddle/base/text/strings.h"
+#include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/node.h"
-#include "heddle/trace/on_device_of.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

@@ -7,7 +7,7 @@
 
 #include <tuple>
 
-#include "heddle/base/fields.h"
+#include "heddle/base/containers/fields.h"
 #include "heddle/trace/tree_checks.h"
 
 namespace heddle {

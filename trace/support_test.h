@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "heddle/base/source_location.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/tensor.h"
 

@@ -3,10 +3,10 @@
 #include <cstring>
 
 #include "heddle/base/located_status.h"
-#include "heddle/base/memory.h"
-#include "heddle/base/pool.h"
-#include "heddle/hlo/blocks.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/base/system/memory.h"
+#include "heddle/base/system/pool.h"
+#include "heddle/hlo/literal/blocks.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/runtime/mesh.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"

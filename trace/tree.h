@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/fields.h"
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/fields.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/base/source_location.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/operand.h"

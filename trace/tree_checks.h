@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/fields.h"
+#include "heddle/base/containers/fields.h"
 
 namespace heddle {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "heddle/base/support_test.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
-#include "heddle/trace/program.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/run/program.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

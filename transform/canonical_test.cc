@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/text.h"
 #include "heddle/transform/internal/ir.h"
@@ -117,7 +117,7 @@ TEST(Canonical, WhatExtrasSayOfTheProgramCounts) {
   EXPECT_PROGRAMS(2, InstructionExtras, control_predecessors, {InstructionId(1)});
   EXPECT_PROGRAMS(2, InstructionExtras, parameter_replication, {true});
   EXPECT_PROGRAMS(2, InstructionExtras, result_accuracy, "x");
-  // Text has none of these: runtime/program_cache.cc compares them.
+  // Text has none of these: runtime/cache/program_cache.cc compares them.
   EXPECT_PROGRAMS(1, InstructionExtras, unknown_proto, "x");
   EXPECT_PROGRAMS(1, InstructionExtras, unknown_parts, "x");
   EXPECT_PROGRAMS(1, InstructionExtras, metadata, {.op_name = "x"});

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "heddle/base/settings.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::transform {

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <map>
 
-#include "heddle/base/strings.h"
 #include "heddle/base/support_test.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/lower.h"

@@ -5,10 +5,10 @@
 #include <numeric>
 #include <utility>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/custom_derivative.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/hlo/calls/custom_derivative.h"
+#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/transform/derivatives/internal/parts.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/rebuilder.h"

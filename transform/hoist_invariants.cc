@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/lapack.h"
+#include "heddle/hlo/calls/lapack.h"
 #include "heddle/hlo/opcode.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/passes.h"

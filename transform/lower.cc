@@ -1,6 +1,6 @@
 #include "heddle/transform/lower.h"
 
-#include "heddle/base/span.h"
+#include "heddle/base/containers/span.h"
 #include "heddle/transform/pass.h"
 
 namespace heddle::transform {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/base/span.h"
+#include "heddle/base/containers/span.h"
 #include "heddle/transform/dump.h"
 
 namespace heddle::transform {

@@ -14,7 +14,7 @@
 #include "heddle/hlo/verify.h"
 #include "heddle/transform/lapack/expand.h"
 #include "heddle/transform/passes.h"
-#include "heddle/transform/shardy.h"
+#include "heddle/transform/sharding/shardy.h"
 
 namespace heddle::transform {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/hlo/sharding_tiles.h"
+#include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/transform/internal/scan_sharding.h"
 #include "heddle/transform/trip_count.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/transform/derivatives/internal/parts.h"
 #include "heddle/transform/internal/ir.h"
 

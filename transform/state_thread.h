@@ -55,7 +55,8 @@ class StateThread {
 // nothing takes part.
 [[nodiscard]] StatusOr<hlo::Module> with_state(const hlo::Module& module, StateThread& thread);
 
-// The module with its debug calls (hlo/debug_calls.h) in order: each depends on the one before.
+// The module with its debug calls (hlo/calls/debug_calls.h) in order: each depends on the one
+// before.
 [[nodiscard]] StatusOr<hlo::Module> with_debug_calls_in_order(const hlo::Module& module);
 
 }  // namespace heddle::transform

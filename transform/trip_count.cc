@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle::transform {
 namespace {

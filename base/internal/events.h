@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/base/span.h"
+#include "heddle/base/containers/span.h"
 
 namespace heddle::base {
 

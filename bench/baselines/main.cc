@@ -4,9 +4,9 @@
 //   heddle_baselines bench ../shared/peers/programs/* --backends cpu,baseline
 #include <vector>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/bench/baselines/loops.h"
-#include "heddle/runtime/host_backend.h"
+#include "heddle/runtime/host/host_backend.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/tools/command.h"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/jit/jit.h"
 
 namespace heddle::cpu {

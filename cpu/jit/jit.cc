@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle::cpu {
 namespace {

@@ -1,7 +1,7 @@
-// The backend's direct kernels (runtime/direct.h), one table for each instruction set.
+// The backend's direct kernels (runtime/host/direct.h), one table for each instruction set.
 #pragma once
 
-#include "heddle/runtime/direct.h"
+#include "heddle/runtime/host/direct.h"
 
 namespace heddle::cpu {
 

@@ -1,9 +1,9 @@
-// The loops of direct kernels (runtime/direct.h), for one instruction set: each file that includes
-// this is compiled for another one, so that all of it is of that file alone. Results are those of
-// cpu/lower/scalar_ops.cc.
+// The loops of direct kernels (runtime/host/direct.h), for one instruction set: each file that
+// includes this is compiled for another one, so that all of it is of that file alone. Results are
+// those of cpu/lower/scalar_ops.cc.
 #pragma once
 
-#include "heddle/runtime/direct.h"
+#include "heddle/runtime/host/direct.h"
 
 namespace heddle::cpu {
 namespace {

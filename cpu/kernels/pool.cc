@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "heddle/base/subnormals.h"
+#include "heddle/base/system/subnormals.h"
 
 namespace heddle::cpu {
 namespace {

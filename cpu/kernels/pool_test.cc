@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "heddle/base/subnormals.h"
+#include "heddle/base/system/subnormals.h"
 
 namespace heddle::cpu {
 namespace {

@@ -38,8 +38,8 @@ class ComplexWriter {
     return unary(Opcode::kSqrt, plus(times(z.re, z.re), times(z.im, z.im)));
   }
 
-  // Where the formula gives NaN in both parts there is a limit, as interpreter/ops/complex_math.h
-  // has it.
+  // Where the formula gives NaN in both parts there is a limit, as
+  // interpreter/ops/elementwise/complex_math.h has it.
   ComplexParts divide(const ComplexParts& x, const ComplexParts& y) {
     const auto [a, b] = x;
     const auto [c, d] = y;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/cpu/lower/small_floats.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/plan/fuse.h"
@@ -10,7 +10,7 @@
 #include "heddle/cpu/plan/share.h"
 #include "heddle/cpu/plan/stacks.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/hlo/calls/debug_calls.h"
 
 namespace heddle::cpu {
 namespace {

@@ -8,7 +8,7 @@
 #include "heddle/base/status.h"
 #include "heddle/cpu/kernels/kernel.h"
 #include "heddle/cpu/plan/plan.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::cpu {

@@ -7,7 +7,7 @@
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/hlo/calls/debug_calls.h"
 
 namespace heddle::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "heddle/cpu/plan/builder.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::cpu {

@@ -1,7 +1,7 @@
 // One step after the other: where its results go, and who writes them.
 #include <algorithm>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/hlo/attributes.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::cpu {

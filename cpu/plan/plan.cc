@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/plan/summary.h"
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "heddle/base/lru.h"
+#include "heddle/base/containers/lru.h"
 
 namespace heddle::grad_internal {
 

@@ -31,7 +31,7 @@ std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragmen
                          std::vector<Tensor> operands,
                          const hlo::FrontendAttributes& attributes = {});
 
-// The custom call of `target` (hlo/custom_derivative.h) on the point and the captures of the
+// The custom call of `target` (hlo/calls/custom_derivative.h) on the point and the captures of the
 // functions. The first function is its meaning.
 Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
                     std::initializer_list<const Trace*> functions);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/batching/internal/rules.h"
-#include "heddle/hlo/lapack.h"
+#include "heddle/hlo/calls/lapack.h"
 
 namespace heddle::hlo {
 namespace {

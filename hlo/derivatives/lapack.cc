@@ -3,13 +3,13 @@
 // source: JAX, jax/_src/lax/linalg.py; M. B. Giles, An extended collection of matrix derivative
 // results (2008); G. H. Golub and V. Pereyra, SIAM Journal on Numerical Analysis 10(2) (1973),
 // 413-432, for the pseudo-inverse.
-#include "heddle/hlo/lapack.h"
+#include "heddle/hlo/calls/lapack.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/derivatives/internal/matrices.h"
 #include "heddle/hlo/derivatives/internal/rules.h"
 

@@ -1,7 +1,7 @@
 // Which rule each op has. A switch without a default: an op that is left out is a warning that CI
 // makes an error.
+#include "heddle/hlo/calls/lapack.h"
 #include "heddle/hlo/derivatives/internal/rules.h"
-#include "heddle/hlo/lapack.h"
 
 namespace heddle::hlo {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "heddle/hlo/dot.h"
 #include "heddle/hlo/module.h"
+#include "heddle/hlo/pictures/dot.h"
 
 namespace heddle::hlo {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/base/text_cursor.h"
+#include "heddle/base/text/text_cursor.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::hlo {

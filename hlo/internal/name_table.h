@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle::hlo {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heddle/base/text_cursor.h"
+#include "heddle/base/text/text_cursor.h"
 
 namespace heddle::hlo {
 

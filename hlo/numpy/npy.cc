@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle::hlo {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "heddle/base/status.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 
 namespace heddle::hlo {
 

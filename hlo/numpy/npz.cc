@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "heddle/base/utf8.h"
+#include "heddle/base/text/utf8.h"
 #include "heddle/hlo/numpy/internal/zip.h"
 #include "heddle/hlo/numpy/npy.h"
 

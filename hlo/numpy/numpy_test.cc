@@ -1,7 +1,7 @@
 // What .npy and .npz files may not be, in words; zip64; raw bytes. Files that numpy wrote are read
 // in tests/numpy.
-#include "heddle/base/strings.h"
 #include "heddle/base/support_test.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/numpy/internal/zip.h"
 #include "heddle/hlo/numpy/npy.h"
 #include "heddle/hlo/numpy/npz.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <memory>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle::hlo {
 namespace {

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <set>
 
-#include "heddle/base/strings.h"
-#include "heddle/base/utf8.h"
+#include "heddle/base/text/strings.h"
+#include "heddle/base/text/utf8.h"
 
 namespace heddle::hlo {
 namespace {

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "heddle/base/bytes.h"
-#include "heddle/base/json.h"
-#include "heddle/base/strings.h"
-#include "heddle/base/utf8.h"
+#include "heddle/base/text/json.h"
+#include "heddle/base/text/strings.h"
+#include "heddle/base/text/utf8.h"
 #include "heddle/hlo/safetensors/internal/header.h"
 
 namespace heddle::hlo {

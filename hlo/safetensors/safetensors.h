@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 
 namespace heddle::hlo {
 

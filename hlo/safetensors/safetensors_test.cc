@@ -3,8 +3,8 @@
 #include "heddle/hlo/safetensors/safetensors.h"
 
 #include "heddle/base/bytes.h"
-#include "heddle/base/strings.h"
 #include "heddle/base/support_test.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle::hlo {
 namespace {

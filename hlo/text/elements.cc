@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "heddle/hlo/native.h"
+#include "heddle/hlo/literal/native.h"
 
 namespace heddle::hlo::text {
 namespace {

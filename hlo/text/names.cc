@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "heddle/base/strings.h"
-#include "heddle/base/text_cursor.h"
+#include "heddle/base/text/strings.h"
+#include "heddle/base/text/text_cursor.h"
 #include "heddle/hlo/dtype.h"
 
 namespace heddle::hlo::text {

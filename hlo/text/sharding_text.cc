@@ -1,8 +1,8 @@
 // Shardings and groups of devices. A form that is newer than this reader is kept as text.
 #include <algorithm>
 
-#include "heddle/hlo/device_lists.h"
 #include "heddle/hlo/internal/mesh_axes.h"
+#include "heddle/hlo/sharding/device_lists.h"
 #include "heddle/hlo/text/internal/values.h"
 #include "heddle/hlo/wire/internal/places.h"
 

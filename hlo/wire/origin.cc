@@ -2,7 +2,7 @@
 #include <map>
 #include <optional>
 
-#include "heddle/base/text_cursor.h"
+#include "heddle/base/text/text_cursor.h"
 #include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire/internal/codec.h"
 #include "heddle/hlo/wire/internal/places.h"

@@ -3,11 +3,11 @@
 
 #include <utility>
 
-#include "heddle/interpreter/ops/random_bits.h"
+#include "heddle/interpreter/ops/control/random_bits.h"
 
 namespace heddle::interpreter {
 
-struct Seat;  // interpreter/ops/rendezvous.h
+struct Seat;  // interpreter/ops/device/rendezvous.h
 
 struct RunContext {
   // What rng and rng-get-and-update-state draw from. The counter is 0 at the start of a run.

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "heddle/base/status.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::interpreter {

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "heddle/hlo/blocks.h"
+#include "heddle/hlo/literal/blocks.h"
 
 namespace heddle::interpreter::linalg {
 namespace {

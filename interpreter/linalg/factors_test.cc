@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "heddle/hlo/lapack.h"
+#include "heddle/hlo/calls/lapack.h"
 #include "heddle/interpreter/linalg/internal/fortran.h"
 #include "heddle/interpreter/linalg/internal/lapack.h"
 #include "heddle/interpreter/linalg/internal/solve.h"

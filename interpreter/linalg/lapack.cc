@@ -1,4 +1,4 @@
-#include "heddle/hlo/lapack.h"
+#include "heddle/hlo/calls/lapack.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/op.h"
 #include "heddle/interpreter/rules.h"
 

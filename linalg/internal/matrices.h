@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/trace/expr.h"
 
 namespace heddle::linalg_internal {

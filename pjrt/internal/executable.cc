@@ -4,9 +4,9 @@
 
 #include "absl/container/inlined_vector.h"
 #include "heddle/base/arithmetic.h"
-#include "heddle/base/counters.h"
-#include "heddle/hlo/custom_derivative.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/base/metrics/counters.h"
+#include "heddle/hlo/calls/custom_derivative.h"
+#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/internal/types.h"
 

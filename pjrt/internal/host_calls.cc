@@ -6,18 +6,18 @@
 #include <map>
 #include <mutex>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/custom_derivative.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/hlo/calls/custom_derivative.h"
+#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/pjrt/abi/ffi.h"
 #include "heddle/pjrt/internal/executable.h"
+#include "heddle/pjrt/internal/expand/rewrite.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/pjrt/internal/reaper.h"
-#include "heddle/pjrt/internal/rewrite.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/runtime/throttle.h"
 #include "heddle/transform/rebuilder.h"

@@ -17,8 +17,8 @@ namespace heddle::pjrt {
 [[nodiscard]] bool has_host_calls(const hlo::Module& module);
 
 // Returns the module with those calls made for the plugin, which is given the handler at the first
-// of them; debug calls (hlo/debug_calls.h) are made in their order. Unchanged where the plugin
-// cannot call into this process.
+// of them; debug calls (hlo/calls/debug_calls.h) are made in their order. Unchanged where the
+// plugin cannot call into this process.
 // errors   FailedPrecondition where the plugin took the handler and does not know it afterwards;
 //          Unimplemented for debug calls where the plugin cannot call into this process
 [[nodiscard]] StatusOr<hlo::Module> with_host_calls(const hlo::Module& module,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "heddle/pjrt/abi/client.h"
-#include "heddle/pjrt/key_value_store.h"
+#include "heddle/pjrt/key_values/key_value_store.h"
 
 namespace heddle::pjrt {
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/internal/record.h"
 #include "heddle/pjrt/proto/plugin_file.pb.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "heddle/hlo/custom_derivative.h"
-#include "heddle/pjrt/internal/expand.h"
-#include "heddle/pjrt/internal/rewrite.h"
+#include "heddle/hlo/calls/custom_derivative.h"
+#include "heddle/pjrt/internal/expand/expand.h"
+#include "heddle/pjrt/internal/expand/rewrite.h"
 #include "heddle/pjrt/internal/types.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/lapack/expand.h"

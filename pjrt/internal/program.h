@@ -17,8 +17,8 @@ namespace heddle::pjrt {
 using MayAlias = std::function<bool(int parameter, size_t result)>;
 
 // Returns the module in the form that XLA reads through a plugin: no scan and nothing of
-// pjrt/internal/expand.h, parameters and results that are flat arrays in row-major layout, no
-// aliasing between them but that of `donated`, whose numbers are of flat parameters, as far as
+// pjrt/internal/expand/expand.h, parameters and results that are flat arrays in row-major layout,
+// no aliasing between them but that of `donated`, whose numbers are of flat parameters, as far as
 // `may_alias` (null: everywhere) allows; and no call of LAPACK that `expanded` says yes to (null:
 // none that Heddle can write).
 //

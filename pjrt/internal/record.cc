@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/pjrt/internal/types.h"
 
 namespace heddle::pjrt {

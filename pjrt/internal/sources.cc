@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "heddle/pjrt/internal/rewrite.h"
+#include "heddle/pjrt/internal/expand/rewrite.h"
 #include "heddle/transform/trip_count.h"
 
 namespace heddle::pjrt {

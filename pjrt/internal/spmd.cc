@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "heddle/base/arithmetic.h"
-#include "heddle/hlo/sharding_tiles.h"
+#include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/pjrt/abi/executable.h"
 #include "heddle/pjrt/internal/program.h"
-#include "heddle/transform/shardy.h"
+#include "heddle/transform/sharding/shardy.h"
 
 namespace heddle::pjrt {
 

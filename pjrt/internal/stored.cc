@@ -2,10 +2,10 @@
 
 #include "heddle/base/bytes.h"
 #include "heddle/base/settings.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/wire.h"
-#include "heddle/runtime/disk_cache.h"
-#include "heddle/runtime/identity.h"
+#include "heddle/runtime/cache/disk_cache.h"
+#include "heddle/runtime/cache/identity.h"
 
 namespace heddle::pjrt {
 namespace {

@@ -1,4 +1,4 @@
-// Programs of plugins in the disk cache (runtime/disk_cache.h).
+// Programs of plugins in the disk cache (runtime/cache/disk_cache.h).
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 #include "heddle/pjrt/internal/types.h"
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/runtime/backend.h"
 
 namespace heddle::pjrt {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/numpy/float_limits.h"
 #include "heddle/random/internal/threefry.h"
 

@@ -4,8 +4,8 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/ops/shaping.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/shaping.h"
 
 namespace heddle::random::random_internal {
 namespace {

@@ -1,6 +1,6 @@
 #include "heddle/runtime/internal/host_grid.h"
 
-#include "heddle/hlo/sharding_tiles.h"
+#include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/runtime/internal/literal_buffer.h"
 
 namespace heddle::runtime {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "heddle/hlo/module.h"
-#include "heddle/runtime/host_backend.h"
+#include "heddle/runtime/host/host_backend.h"
 
 namespace heddle::runtime {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <thread>
 
-#include "heddle/base/sole_owner.h"
+#include "heddle/base/containers/sole_owner.h"
 
 namespace heddle::runtime {
 

@@ -14,7 +14,7 @@
 #include <memory>
 #include <mutex>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/runtime/backend.h"
 
 namespace heddle::runtime {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/hlo/builder.h"
+#include "heddle/runtime/cache/program_cache.h"
 #include "heddle/runtime/internal/mesh_transfer.h"
-#include "heddle/runtime/program_cache.h"
 
 namespace heddle::runtime {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 
 namespace heddle::runtime {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/numpy/float_limits.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "heddle/heddle.h"
-#include "heddle/runtime/program_cache.h"
+#include "heddle/runtime/cache/program_cache.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/scan/ready_scans.h"
 #include "heddle/testing.h"

@@ -16,12 +16,12 @@
 #include "heddle/scan/loops.h"
 #include "heddle/scan/scan.h"
 #include "heddle/testing.h"
-#include "heddle/trace/collectives.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/devices.h"
-#include "heddle/trace/elementwise.h"
-#include "heddle/trace/mesh.h"
-#include "heddle/trace/reductions.h"
+#include "heddle/trace/devices/devices.h"
+#include "heddle/trace/devices/mesh.h"
+#include "heddle/trace/ops/collectives.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/reductions.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

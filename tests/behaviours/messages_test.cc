@@ -8,7 +8,7 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/tests/support/outcomes.h"
 

@@ -1,7 +1,7 @@
 // Behaviours of loops on several devices, by their numbers in the lists of docs/behaviours.md.
 #include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
-#include "heddle/hlo/sharding_tiles.h"
+#include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"

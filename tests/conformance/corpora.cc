@@ -4,7 +4,7 @@
 #include <fstream>
 #include <regex>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/tools/conformance/pack.h"
 
 namespace heddle::conformance {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {

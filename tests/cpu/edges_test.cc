@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/text.h"

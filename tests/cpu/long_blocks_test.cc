@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/text.h"
 #include "heddle/tests/cpu/support.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/evaluate.h"

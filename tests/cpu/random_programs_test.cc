@@ -6,7 +6,7 @@
 
 #include <iostream>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/registry.h"

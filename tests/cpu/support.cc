@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/cpu/jit/jit.h"
-#include "heddle/hlo/blocks.h"
+#include "heddle/hlo/literal/blocks.h"
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/runtime/transfer.h"

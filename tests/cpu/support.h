@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 #include "heddle/runtime/backend.h"
 

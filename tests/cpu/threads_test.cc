@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/text.h"
 #include "heddle/tests/cpu/support.h"

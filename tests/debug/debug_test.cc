@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "heddle/base/strings.h"
 #include "heddle/base/support_test.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/heddle.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/testing.h"

@@ -1,6 +1,6 @@
 // Any bytes, as a file of the disk cache: its parts or an error. What opens is what sealing its
 // parts gives; and any bytes, sealed as parts, open as they were, until one of them is changed.
-#include "heddle/base/sealed.h"
+#include "heddle/base/system/sealed.h"
 
 #include <cstdint>
 #include <cstdlib>

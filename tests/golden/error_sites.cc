@@ -69,7 +69,7 @@ std::string text_of(const std::string& argument) {
 
 std::vector<ErrorSite> error_sites_in(const std::string& folder) {
   std::vector<ErrorSite> sites;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     const std::string file = entry.path().generic_string();
     if (!(file.ends_with(".cc") || file.ends_with(".h")) || file.find("test") != std::string::npos)
       continue;

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/opcode.h"
 #include "heddle/tests/golden/error_file.h"
 #include "heddle/tests/golden/error_sites.h"
@@ -56,16 +56,17 @@ struct Unreachable {
   std::string_view why;
 };
 constexpr Unreachable kUnreachable[] = {
-    {"hlo/ops/nullary.cc", "has no value",
+    {"hlo/ops/control/nullary.cc", "has no value",
      "text has a value between the brackets of every constant"},
-    {"hlo/ops/nullary.cc", "value is ", "the reader makes the value of the declared type"},
-    {"hlo/ops/conditional.cc", "index is pred[] and chooses among ",
+    {"hlo/ops/control/nullary.cc", "value is ", "the reader makes the value of the declared type"},
+    {"hlo/ops/control/conditional.cc", "index is pred[] and chooses among ",
      "text names the two computations of a pred[] index"},
-    {"hlo/ops/linalg.cc", "transpose_a is not set; must be NO_TRANSPOSE, TRANSPOSE or ADJOINT",
+    {"hlo/ops/contraction/linalg.cc",
+     "transpose_a is not set; must be NO_TRANSPOSE, TRANSPOSE or ADJOINT",
      "text has no word for that"},
-    {"hlo/ops/region.cc", " has no root",
+    {"hlo/ops/control/region.cc", " has no root",
      "computations of text have instructions, and the last one is the root"},
-    {"hlo/ops/region.cc", " has no parameter ", "the reader has counted the parameters"},
+    {"hlo/ops/control/region.cc", " has no parameter ", "the reader has counted the parameters"},
 };
 
 bool is_unreachable(const ErrorSite& site) {

@@ -3,8 +3,8 @@
 #include <optional>
 #include <random>
 
-#include "heddle/base/strings.h"
 #include "heddle/base/support_test.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/tests/laws/batches.h"

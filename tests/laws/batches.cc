@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/batching.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/laws/derivative_checks.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/tests/laws/samples.h"
 #include "heddle/transform/batch.h"
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/compile/compile.h"
 #include "heddle/hlo/module.h"
 #include "heddle/runtime/registry.h"

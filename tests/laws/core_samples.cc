@@ -7,13 +7,13 @@ using Tensors = std::vector<Tensor>;
 using In = const Inputs&;
 
 constexpr Unrecorded kUnrecorded[] = {
-    {"trace/devices.h", "devices by name"},
+    {"trace/devices/devices.h", "devices by name"},
     {"set_debug_sink", "where lines go"},
     {"trace/error.h", "errors"},
-    {"trace/exchange.h", "host memory of tensors"},
-    {"trace/files.h", "arrays in files"},
+    {"trace/run/exchange.h", "host memory of tensors"},
+    {"trace/ops/files.h", "arrays in files"},
     {"trace/printing.h", "text"},
-    {"trace/program.h", "traces and programs"},
+    {"trace/run/program.h", "traces and programs"},
     {"trace/tree.h", "trees of tensors"},
     {"scan/cache_control.h", "bounds of a cache"},
     {"has_float_limits", "numbers about a dtype"},

@@ -4,8 +4,8 @@
 #include <complex>
 #include <random>
 
-#include "heddle/base/function_ref.h"
-#include "heddle/base/strings.h"
+#include "heddle/base/containers/function_ref.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/interpreter/evaluate.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/evaluate.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/tests/laws/derivative_checks.h"

@@ -1,6 +1,6 @@
 // Every public function runs where its operands are, and its C++ numbers go there, whatever the
 // default device is.
-#include "heddle/trace/devices.h"
+#include "heddle/trace/devices/devices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

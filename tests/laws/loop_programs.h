@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::laws {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/tests/laws/batches.h"

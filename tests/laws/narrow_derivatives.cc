@@ -5,7 +5,7 @@
 #include <cstring>
 #include <random>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"

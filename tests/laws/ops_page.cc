@@ -10,8 +10,8 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/batching.h"
-#include "heddle/hlo/custom_derivative.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/hlo/calls/custom_derivative.h"
+#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/hlo/op.h"
 #include "heddle/interpreter/rules.h"

@@ -149,8 +149,8 @@ std::pair<long double, long double> neighbours(DType type, long double x) {
   return {*std::prev(above), *above};
 }
 
-// Between numbers of the type: the nearer one. What lies outside of them is hlo/native_test.cc's:
-// formats differ there.
+// Between numbers of the type: the nearer one. What lies outside of them is
+// hlo/literal/native_test.cc's: formats differ there.
 void expect_nearest(DType type, long double x, double got) {
   if (std::isnan(x)) return;
   const auto [below, above] = neighbours(type, x);
@@ -190,7 +190,7 @@ TEST(Convert, IsTheNearestNumberTheTruncatedOneOrTheLowBits) {
     const Literal y = value_of(sample, sample.arguments);
     const DType from = x.shape().dtype(), to = y.shape().dtype();
     if (is_complex(from) || is_complex(to))
-      continue;  // their parts are as real numbers: interpreter/ops/convert_test.cc
+      continue;  // their parts are as real numbers: interpreter/ops/elementwise/convert_test.cc
     SCOPED_TRACE(sample.line);
     for (int64_t i = 0; i < x.element_count(); ++i, ++compared) {
       const long double number = number_at(x, i);

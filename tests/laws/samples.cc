@@ -10,7 +10,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
 
 namespace heddle::laws {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::laws {

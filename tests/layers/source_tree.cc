@@ -25,7 +25,7 @@ bool is_internal(std::string_view path) {
          path.starts_with("interpreter/ops/");
 }
 
-// "hlo" of "hlo/ops/dot.cc"; "" of "heddle.h".
+// "hlo" of "hlo/ops/contraction/dot.cc"; "" of "heddle.h".
 std::string folder_of(std::string_view path) {
   const size_t slash = path.find('/');
   return slash == path.npos ? "" : std::string(path.substr(0, slash));

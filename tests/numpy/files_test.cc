@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/numpy/npy.h"
 #include "heddle/hlo/numpy/npz.h"
 #include "heddle/tests/numpy/mutated.h"

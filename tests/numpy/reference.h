@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 
 namespace heddle::numpy_test {
 

@@ -10,15 +10,15 @@
 #include <set>
 
 #include "heddle/base/bytes.h"
-#include "heddle/base/strings.h"
 #include "heddle/base/support_test.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/tests/numpy/mutated.h"
 #include "heddle/tests/numpy/reference.h"
-#include "heddle/trace/creation.h"
-#include "heddle/trace/elementwise.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/files.h"
-#include "heddle/trace/shaping.h"
+#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/files.h"
+#include "heddle/trace/ops/shaping.h"
 
 namespace heddle::numpy_test {
 namespace {

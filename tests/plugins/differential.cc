@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/base/subnormals.h"
+#include "heddle/base/system/subnormals.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/tools/conformance/against.h"

@@ -8,8 +8,8 @@
 #include <memory>
 #include <span>
 
-#include "heddle/base/strings.h"
-#include "heddle/base/subnormals.h"
+#include "heddle/base/system/subnormals.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"

@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "heddle/heddle.h"
-#include "heddle/pjrt/key_value_store.h"
+#include "heddle/pjrt/key_values/key_value_store.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
 
 namespace heddle {

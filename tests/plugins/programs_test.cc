@@ -13,7 +13,7 @@
 #include <random>
 #include <sstream>
 
-#include "heddle/hlo/blocks.h"
+#include "heddle/hlo/literal/blocks.h"
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"

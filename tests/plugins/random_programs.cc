@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heddle/base/subnormals.h"
+#include "heddle/base/system/subnormals.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/plugins/random_maker.h"
 #include "heddle/tools/conformance/against.h"

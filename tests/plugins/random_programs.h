@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 #include "heddle/runtime/backend.h"
 

@@ -2,7 +2,7 @@
 #include <memory>
 #include <optional>
 
-#include "heddle/base/subnormals.h"
+#include "heddle/base/system/subnormals.h"
 #include "heddle/pjrt/plugin.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/tests/plugins/random_programs.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <thread>
 
-#include "heddle/base/counters.h"
+#include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/custom_call.h"

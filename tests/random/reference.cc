@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 
 namespace heddle::random_test {
 namespace {

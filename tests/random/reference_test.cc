@@ -9,7 +9,7 @@
 #include <cmath>
 #include <map>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/tests/random/samplers.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "heddle/hlo/blocks.h"
+#include "heddle/hlo/literal/blocks.h"
 #include "heddle/tools/conformance/compare.h"
 
 namespace heddle::tools {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <span>
 
-#include "heddle/base/json.h"
+#include "heddle/base/text/json.h"
 
 namespace heddle::tools {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "heddle/hlo/blocks.h"
+#include "heddle/hlo/literal/blocks.h"
 #include "heddle/hlo/numpy/npy.h"
 #include "heddle/runtime/backend.h"
 #include "heddle/tools/program.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "heddle/base/subnormals.h"
-#include "heddle/hlo/blocks.h"
+#include "heddle/base/system/subnormals.h"
+#include "heddle/hlo/literal/blocks.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/tools/conformance/backend.h"
 #include "heddle/tools/conformance/fresh.h"

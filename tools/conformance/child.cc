@@ -12,7 +12,7 @@
 #include <cstring>
 #include <thread>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 
 namespace heddle::conformance {
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "heddle/base/strings.h"
-#include "heddle/hlo/blocks.h"
+#include "heddle/base/text/strings.h"
+#include "heddle/hlo/literal/blocks.h"
 
 namespace heddle::conformance {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 
 namespace heddle::conformance {
 

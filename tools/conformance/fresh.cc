@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "heddle/hlo/blocks.h"
+#include "heddle/hlo/literal/blocks.h"
 
 namespace heddle::conformance {
 namespace {

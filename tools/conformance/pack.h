@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/tools/conformance/compare.h"
 
 namespace heddle::conformance {

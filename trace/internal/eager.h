@@ -1,8 +1,8 @@
 // Eager ops: what runs at once, outside of a trace, and is not recorded first. It runs without a
-// program (runtime/direct.h), or by one that is found by the op and the operands' types. Each of
-// these gives a tensor without a value where the op has to go the usual way: inside of a trace, for
-// operands that have to be broadcast, and for every mistake, which the usual way reports. Private
-// to Heddle's op functions.
+// program (runtime/host/direct.h), or by one that is found by the op and the operands' types. Each
+// of these gives a tensor without a value where the op has to go the usual way: inside of a trace,
+// for operands that have to be broadcast, and for every mistake, which the usual way reports.
+// Private to Heddle's op functions.
 #pragma once
 
 #include <cstddef>

@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
-#include "heddle/base/span.h"
-#include "heddle/hlo/custom_derivative.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/base/containers/span.h"
+#include "heddle/hlo/calls/custom_derivative.h"
+#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/hlo/op.h"
 #include "heddle/transform/batching/internal/batcher.h"
 #include "heddle/transform/dump.h"

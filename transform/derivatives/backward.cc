@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/hlo/custom_derivative.h"
+#include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/leaves.h"

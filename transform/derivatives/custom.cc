@@ -1,5 +1,5 @@
 // Derivatives by the author of a function: custom_jvp and custom_vjp.
-#include "heddle/hlo/custom_derivative.h"
+#include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/forward.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/base/span.h"
+#include "heddle/base/containers/span.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/devices.h"

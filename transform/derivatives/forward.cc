@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "heddle/hlo/custom_derivative.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/hlo/calls/custom_derivative.h"
+#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/devices.h"

@@ -5,7 +5,7 @@
 //   f(x, a) = 0     (df/dx) dx = -(df/da) da
 #include <algorithm>
 
-#include "heddle/hlo/custom_derivative.h"
+#include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/forward.h"

@@ -14,7 +14,7 @@
 #include <map>
 #include <optional>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/devices.h"

@@ -5,7 +5,7 @@
 
 #include "heddle/base/located_status.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/debug_calls.h"
+#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/hlo/op.h"
 #include "heddle/transform/effects.h"
 #include "heddle/transform/internal/ir.h"

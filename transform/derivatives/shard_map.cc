@@ -2,12 +2,12 @@
 // cotangent of an array with copies on several devices is the sum of theirs, and each device has
 // its share of the cotangent of a result that all of them give. Also parts of devices as arrays of
 // all parts, which a loop may carry and stack.
-#include "heddle/transform/shard_map.h"
+#include "heddle/transform/sharding/shard_map.h"
 
 #include <charconv>
 
-#include "heddle/base/strings.h"
-#include "heddle/hlo/custom_derivative.h"
+#include "heddle/base/text/strings.h"
+#include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/devices.h"
@@ -17,7 +17,7 @@ namespace heddle::transform {
 
 namespace {
 
-constexpr int64_t kChannel = 1;  // groups are of partitions, as in trace/collectives.cc
+constexpr int64_t kChannel = 1;  // groups are of partitions, as in trace/ops/collectives.cc
 
 // Empty if the text has no groups.
 std::vector<hlo::Dims> groups_of(std::string_view text) {

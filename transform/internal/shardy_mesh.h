@@ -8,7 +8,7 @@
 
 #include "heddle/base/status.h"
 #include "heddle/hlo/shape.h"
-#include "heddle/hlo/sharding.h"
+#include "heddle/hlo/sharding/sharding.h"
 
 namespace heddle::transform {
 

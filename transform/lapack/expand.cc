@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "heddle/hlo/lapack.h"
+#include "heddle/hlo/calls/lapack.h"
 #include "heddle/transform/canonical.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/import.h"

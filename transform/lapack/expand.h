@@ -22,8 +22,8 @@ namespace heddle::transform {
 //
 // Other calls stay as they are: the nonsymmetric eigenvalue problem, the reductions to Hessenberg
 // and tridiagonal form, and calls whose operands, options or results do not fit their routine
-// (hlo/lapack.h). Layouts of the calls are dropped: they say how LAPACK receives its matrices, and
-// not which matrices.
+// (hlo/calls/lapack.h). Layouts of the calls are dropped: they say how LAPACK receives its
+// matrices, and not which matrices.
 //
 // So a module runs without LAPACK. Results have LAPACK's accuracy and not its bits, so this is not
 // among the passes of transform/passes.h.

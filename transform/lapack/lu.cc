@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "heddle/base/strings.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
 #include "heddle/transform/lapack/internal/problem.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/base/function_ref.h"
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/base/status.h"
 
 namespace heddle::hlo {

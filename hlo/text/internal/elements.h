@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include "heddle/base/text_cursor.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/base/text/text_cursor.h"
+#include "heddle/hlo/literal/literal.h"
 
 namespace heddle::hlo::text {
 

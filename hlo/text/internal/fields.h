@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "heddle/base/text_cursor.h"
+#include "heddle/base/text/text_cursor.h"
 #include "heddle/hlo/attrs.h"
 #include "heddle/hlo/text/internal/values.h"
 

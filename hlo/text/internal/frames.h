@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heddle/base/text_cursor.h"
+#include "heddle/base/text/text_cursor.h"
 
 namespace heddle::hlo::text {
 

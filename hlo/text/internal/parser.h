@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/text_cursor.h"
+#include "heddle/base/text/text_cursor.h"
 #include "heddle/hlo/internal/name_table.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/text/internal/called.h"

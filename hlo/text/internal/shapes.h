@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "heddle/base/text_cursor.h"
+#include "heddle/base/text/text_cursor.h"
 #include "heddle/hlo/shape.h"
 
 namespace heddle::hlo::text {

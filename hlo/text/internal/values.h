@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "heddle/base/text_cursor.h"
+#include "heddle/base/text/text_cursor.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/internal/text_items.h"
 #include "heddle/hlo/module.h"

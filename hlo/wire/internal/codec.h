@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/base/utf8.h"
-#include "heddle/hlo/literal.h"
+#include "heddle/base/text/utf8.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 
 namespace google::protobuf {

@@ -1,7 +1,7 @@
 // Eigenvalues of Hermitian matrices by Jacobi's rotations, as XLA writes out its call Eigh.
 #pragma once
 
-#include "heddle/hlo/lapack.h"
+#include "heddle/hlo/calls/lapack.h"
 #include "heddle/interpreter/linalg/internal/matrix.h"
 
 namespace heddle::interpreter::linalg {

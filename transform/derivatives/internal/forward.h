@@ -21,7 +21,7 @@ struct Dual {
 using Duals = std::vector<Dual>;
 
 // The operands that function `number` of a custom-call captures: counts are its arguments and the
-// captures of each function (hlo/custom_derivative.h).
+// captures of each function (hlo/calls/custom_derivative.h).
 inline std::span<const Dual> captures_of(const Duals& operands, std::span<const size_t> counts,
                                          size_t number) {
   size_t first = counts[0];

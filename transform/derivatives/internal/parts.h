@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/hlo/sharding_tiles.h"
+#include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/hlo/value.h"
 
 namespace heddle::transform {
@@ -85,7 +85,8 @@ class PartCopy {
 };
 
 // The computation for a part that computes again what another part computes too: without its debug
-// calls (hlo/debug_calls.h), and without custom calls with an effect whose result nothing reads.
+// calls (hlo/calls/debug_calls.h), and without custom calls with an effect whose result nothing
+// reads.
 // errors: Unimplemented at the line of one that is read; `repair` says how it runs once
 StatusOr<hlo::ComputationId> computed_again(Writer& writer, hlo::ComputationId id,
                                             std::string_view repair);

@@ -1,0 +1,127 @@
+// Literal: a value on the host. An array of elements in row-major order, or a tuple of literals.
+//
+// Copies share their bytes until one of them is written (copy on write), so a literal passes
+// through loops and modules for the price of a pointer. Element types under 8 bits take a byte
+// each. Bytes are 64-byte aligned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/shape.h"
+
+namespace heddle {
+
+class Literal {
+ public:
+  Literal() = default;            // invalid: of no shape
+  explicit Literal(Shape shape);  // an array of zeros, a tuple of such, a token
+  ~Literal();
+  Literal(const Literal&);
+  Literal& operator=(const Literal&);
+  // The other one keeps its shape and has no value: reading it is an error that says so.
+  Literal(Literal&& from) noexcept
+      : shape_(from.shape_),
+        storage_(std::move(from.storage_)),
+        elements_(std::move(from.elements_)) {}
+  Literal& operator=(Literal&& from) noexcept {
+    shape_ = from.shape_;
+    storage_ = std::move(from.storage_);
+    elements_ = std::move(from.elements_);
+    return *this;
+  }
+
+  static Literal tuple(std::vector<Literal> elements);
+
+  // An array from values in row-major order; T is the native type of the dtype
+  // (hlo/literal/native.h), its element count that of the shape.
+  template <class T>
+  static Literal from(const Shape& shape, std::span<const T> values) {
+    Literal out = uninitialised(shape);
+    out.write(values.data(), values.size_bytes());
+    return out;
+  }
+  template <class T>
+  static Literal from(const Shape& shape, std::initializer_list<T> values) {
+    return from<T>(shape, std::span<const T>(values.begin(), values.size()));
+  }
+  // A scalar of the given type, the value converted as HLO's convert does from f64 or s64.
+  static Literal scalar(DType dtype, double value);
+  static Literal scalar(DType dtype, int64_t value);
+  // An array whose bytes the caller fills.
+  static Literal uninitialised(const Shape& shape);
+  // An array that uses `bytes` (row-major, at least byte_size()) without a copy; `owner` keeps them
+  // alive. Written to only after a copy.
+  static Literal borrowed(const Shape& shape, const void* bytes, std::shared_ptr<const void> owner);
+  // The `{...}` of HLO text: has a shape and no value. Reading its bytes gives zeros; evaluating it
+  // is an error.
+  static Literal elided(const Shape& shape);
+
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] bool is_valid() const { return shape_.is_valid(); }
+  [[nodiscard]] bool is_tuple() const { return shape_.is_tuple(); }
+  [[nodiscard]] bool is_elided() const;  // this or, in a tuple, any element
+  [[nodiscard]] int64_t byte_size() const { return shape_.byte_size(); }
+  [[nodiscard]] int64_t element_count() const { return shape_.element_count(); }
+
+  // Of an array: its bytes. mutable_bytes() first makes them this literal's own; its pointer is for
+  // writing until the literal is copied, hashed or read by another thread.
+  [[nodiscard]] const std::byte* bytes() const;
+  [[nodiscard]] std::byte* mutable_bytes();
+  // No other literal shares the bytes, and they are not borrowed: writing costs no copy.
+  [[nodiscard]] bool is_unique() const;
+  // Both are arrays on one memory. False of one that was moved from.
+  [[nodiscard]] bool shares_bytes(const Literal& other) const {
+    return storage_ != nullptr && storage_ == other.storage_;
+  }
+  // What keeps the bytes alive; for lending them to a device.
+  [[nodiscard]] std::shared_ptr<const void> owner() const { return storage_; }
+
+  // Elements as their native type, which must be as wide as the dtype's storage.
+  template <class T>
+  [[nodiscard]] std::span<const T> values() const {
+    return {reinterpret_cast<const T*>(bytes()), static_cast<size_t>(element_count())};
+  }
+  template <class T>
+  [[nodiscard]] std::span<T> mutable_values() {
+    return {reinterpret_cast<T*>(mutable_bytes()), static_cast<size_t>(element_count())};
+  }
+
+  // Element at a row-major position as a number; complex: the real part. For tests, printing and
+  // small indices, not for loops.
+  [[nodiscard]] double to_double(int64_t position) const;
+  [[nodiscard]] int64_t to_int64(int64_t position) const;
+
+  // Of a tuple.
+  [[nodiscard]] const std::vector<Literal>& elements() const { return elements_; }
+  [[nodiscard]] std::vector<Literal>& mutable_elements() { return elements_; }
+  [[nodiscard]] const Literal& element(int64_t i) const {
+    return elements_[static_cast<size_t>(i)];
+  }
+
+  // The same bytes under another shape of as many elements and the same dtype; no copy.
+  [[nodiscard]] Literal reshaped(Shape shape) &&;
+  [[nodiscard]] Literal reshaped(Shape shape) const&;
+
+  // Same type and the same bytes (NaN equals a NaN of the same bits; -0 differs from +0).
+  friend bool operator==(const Literal& a, const Literal& b);
+  // A hash of the type and the bytes. That of many bytes is computed once, whoever shares them.
+  friend void hash_value(base::Hasher& hasher, const Literal& literal);
+
+ private:
+  struct Storage;
+  void write(const void* data, size_t size_bytes);
+  void hash_bytes(base::Hasher& hasher) const;
+
+  Shape shape_;
+  std::shared_ptr<Storage> storage_;  // null: of a tuple, a token or nothing
+  std::vector<Literal> elements_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,74 @@
+#include "heddle/hlo/literal/literal.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace heddle {
+namespace {
+
+base::Hash128 hash_of(const Literal& literal) {
+  base::Hasher hasher;
+  hash_value(hasher, literal);
+  return hasher.digest();
+}
+
+Literal counting(int64_t size) {
+  std::vector<int32_t> values(static_cast<size_t>(size));
+  std::iota(values.begin(), values.end(), 0);
+  return Literal::from<int32_t>(Shape(s32, {size}), values);
+}
+
+TEST(LiteralHash, IsOfTheBytes) {
+  for (int64_t size : {1, 16, 17, 1000}) {
+    EXPECT_EQ(hash_of(counting(size)), hash_of(counting(size)));
+    EXPECT_NE(hash_of(counting(size)), hash_of(counting(size + 1)));
+    EXPECT_NE(hash_of(counting(size)), hash_of(counting(size).reshaped(Shape(s32, {size, 1}))));
+  }
+}
+
+TEST(LiteralHash, FollowsWhatIsWritten) {
+  Literal literal = counting(1000);
+  const Literal before = literal;
+  const base::Hash128 first = hash_of(literal);
+  literal.mutable_values<int32_t>()[999] = -1;
+  EXPECT_NE(hash_of(literal), first);
+  EXPECT_EQ(hash_of(before), first);
+  literal.mutable_values<int32_t>()[999] = 999;  // its own by now
+  EXPECT_EQ(hash_of(literal), first);
+}
+
+TEST(LiteralHash, OfBorrowedBytesFollowsTheLender) {
+  std::vector<int32_t> lent(1000, 1);
+  const Literal literal = Literal::borrowed(Shape(s32, {1000}), lent.data(), nullptr);
+  const base::Hash128 first = hash_of(literal);
+  EXPECT_EQ(first, hash_of(Literal::from<int32_t>(literal.shape(), lent)));
+  lent[500] = 2;
+  EXPECT_NE(hash_of(literal), first);
+}
+
+TEST(LiteralHash, IsSafeFromThreads) {
+  const Literal literal = counting(100'000);
+  std::vector<base::Hash128> hashes(4);
+  std::vector<std::thread> threads;
+  for (base::Hash128& hash : hashes) threads.emplace_back([&] { hash = hash_of(literal); });
+  for (std::thread& thread : threads) thread.join();
+  for (const base::Hash128& hash : hashes) EXPECT_EQ(hash, hash_of(literal));
+}
+
+TEST(Literal, MovedFromHasAShapeAndNoValue) {
+  Literal from = counting(100);
+  const Literal to = std::move(from);
+  EXPECT_EQ(from.shape(), to.shape());  // NOLINT(bugprone-use-after-move)
+  EXPECT_THROW((void)from.bytes(), std::logic_error);
+  EXPECT_THROW((void)hash_of(from), std::logic_error);
+  from = to;
+  EXPECT_EQ(from, to);
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,221 @@
+// sort: keys of every kind, and comparators that are called. Against std::stable_sort, and without
+// is_stable against XLA's CPU.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "heddle/base/support_test.h"
+#include "heddle/interpreter/internal/testing.h"
+#include "heddle/interpreter/ops/reduction/comparator.h"
+
+namespace heddle::interpreter {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+// sort(x) of a rank-1 type by the comparator's body on a and b.
+std::string sort_text(std::string_view dtype, int64_t n, std::string_view body) {
+  return base::cat("HloModule m\n less { a = ", dtype, "[] parameter(0) b = ", dtype,
+                   "[] parameter(1) ", body, " }\n ENTRY main { x = ", dtype, "[", n,
+                   "] parameter(0) ROOT y = ", dtype, "[", n,
+                   "] sort(x), dimensions={0}, to_apply=less }");
+}
+
+// What JAX compares: -0 as +0, one NaN, total order.
+constexpr std::string_view kJax = R"(
+  nan = f32[] constant(nan) zero = f32[] constant(0)
+  na = pred[] compare(a, a), direction=NE  za = pred[] compare(a, zero), direction=EQ
+  sa = f32[] select(za, zero, a)  ka = f32[] select(na, nan, sa)
+  nb = pred[] compare(b, b), direction=NE  zb = pred[] compare(b, zero), direction=EQ
+  sb = f32[] select(zb, zero, b)  kb = f32[] select(nb, nan, sb)
+  ROOT c = pred[] compare(ka, kb), direction=LT, type=TOTALORDER)";
+
+size_t key_count(const std::string& text) {
+  const Module module = parsed(text);
+  const auto keys = sort_keys(module.computations[0]);
+  return keys ? keys->size() : 0;
+}
+
+TEST(Sort, Ascends) {
+  EXPECT_THAT(numbers(run(sort_text("f32", 5, "ROOT c = pred[] compare(a, b), direction=LT"),
+                          {floats({3, -1, kInf, 0, -kInf})})),
+              ElementsAre(-kInf, -1, 0, 3, kInf));
+}
+
+TEST(Sort, DescendsByGtAndByLtOfTheOtherOrder) {
+  EXPECT_THAT(numbers(run(sort_text("s32", 4, "ROOT c = pred[] compare(a, b), direction=GT"),
+                          {ints({3, -1, 7, 0})})),
+              ElementsAre(7, 3, 0, -1));
+  EXPECT_THAT(numbers(run(sort_text("s32", 4, "ROOT c = pred[] compare(b, a), direction=LT"),
+                          {ints({3, -1, 7, 0})})),
+              ElementsAre(7, 3, 0, -1));
+}
+
+TEST(Sort, UnsignedNumbersSortAsSuch) {
+  const Literal x = Literal::from<uint32_t>(Shape(u32, {3}), {5, UINT32_MAX, 0});
+  EXPECT_THAT(numbers(run(sort_text("u32", 3, "ROOT c = pred[] compare(a, b), direction=LT"), {x})),
+              ElementsAre(0, 5, UINT32_MAX));
+}
+
+TEST(Sort, TotalOrderPutsNaNsAtTheEnds) {
+  const Literal y =
+      run(sort_text("f32", 6, "ROOT c = pred[] compare(a, b), direction=LT, type=TOTALORDER"),
+          {floats({kNaN, 0.f, -kNaN, -0.f, kInf, -kInf})});
+  const auto v = y.values<float>();
+  EXPECT_TRUE(std::isnan(v[0]) && std::signbit(v[0]));
+  EXPECT_EQ(v[1], -kInf);
+  EXPECT_TRUE(v[2] == 0 && std::signbit(v[2]));
+  EXPECT_TRUE(v[3] == 0 && !std::signbit(v[3]));
+  EXPECT_EQ(v[4], kInf);
+  EXPECT_TRUE(std::isnan(v[5]) && !std::signbit(v[5]));
+}
+
+TEST(Sort, JaxComparatorPutsNaNsLastAndKeepsZerosInPlace) {
+  ASSERT_EQ(key_count(sort_text("f32", 6, kJax)), 1);
+  const Literal y = run(sort_text("f32", 6, kJax), {floats({-kNaN, 0.f, -0.f, kNaN, -1, 1})});
+  const auto v = y.values<float>();
+  EXPECT_EQ(v[0], -1);
+  EXPECT_FALSE(std::signbit(v[1]));
+  EXPECT_TRUE(std::signbit(v[2]));
+  EXPECT_EQ(v[3], 1);
+  EXPECT_TRUE(std::isnan(v[4]) && std::signbit(v[4]));
+  EXPECT_TRUE(std::isnan(v[5]) && !std::signbit(v[5]));
+}
+
+// Sorts pairs (key, position) by `body` on the keys; the positions tell the order of equal keys.
+std::vector<double> order_of(std::string_view body, const std::vector<int32_t>& keys,
+                             bool is_stable = true) {
+  const std::string type = base::cat("s32[", keys.size(), "]");
+  Literal positions(Shape(s32, {static_cast<int64_t>(keys.size())}));
+  std::iota(positions.mutable_values<int32_t>().begin(), positions.mutable_values<int32_t>().end(),
+            0);
+  const Literal sorted =
+      run(base::cat("HloModule m\n less { a = s32[] parameter(0) b = s32[] "
+                    "parameter(1) i = s32[] parameter(2) j = s32[] parameter(3) ",
+                    body, " }\n ENTRY main { k = ", type, " parameter(0) i = ", type,
+                    " parameter(1) ROOT y = (", type, ", ", type,
+                    ") sort(k, i), dimensions={0}, is_stable=", is_stable ? "true" : "false",
+                    ", to_apply=less }"),
+          {Literal::from<int32_t>(positions.shape(), keys), positions});
+  return numbers(sorted.element(1));
+}
+
+std::vector<double> stable_order(const std::vector<int32_t>& keys,
+                                 const std::function<bool(int32_t, int32_t)>& less) {
+  std::vector<double> order(keys.size());
+  std::iota(order.begin(), order.end(), 0.0);
+  std::stable_sort(order.begin(), order.end(), [&](double i, double j) {
+    return less(keys[static_cast<size_t>(i)], keys[static_cast<size_t>(j)]);
+  });
+  return order;
+}
+
+std::vector<int32_t> many_ties(size_t n) {
+  std::mt19937 random(3);
+  std::vector<int32_t> keys(n);
+  for (int32_t& key : keys) key = static_cast<int32_t>(random() % 21) - 10;
+  return keys;
+}
+
+TEST(Sort, ByKeysIsStable) {
+  const std::vector<int32_t> keys = many_ties(500);
+  EXPECT_EQ(order_of("ROOT c = pred[] compare(a, b), direction=LT", keys),
+            stable_order(keys, std::less<>()));
+  EXPECT_EQ(order_of("ROOT c = pred[] compare(a, b), direction=GT", keys),
+            stable_order(keys, std::greater<>()));
+}
+
+TEST(Sort, ByCallsIsStable) {
+  // a/3 < b/3, written so that it is no comparison of one expression of both sides.
+  constexpr std::string_view body = R"(
+    three = s32[] constant(3)  qa = s32[] divide(a, three)  qb = s32[] divide(b, three)
+    one = s32[] constant(1)  d = s32[] subtract(qb, qa)  ROOT c = pred[] compare(d, one), direction=GE)";
+  for (size_t n : {0, 1, 2, 3, 100, 257}) {
+    SCOPED_TRACE(n);
+    const std::vector<int32_t> keys = many_ties(n);
+    EXPECT_EQ(order_of(body, keys),
+              stable_order(keys, [](int32_t a, int32_t b) { return a / 3 < b / 3; }));
+  }
+}
+
+// What jax.lax.sort(.., is_stable=False) gives for keys 7 i mod 5 on XLA's CPU.
+TEST(Sort, UnstableEqualsComeAsOnXlasCpu) {
+  std::vector<int32_t> keys(20);
+  for (int32_t i = 0; i < 20; ++i) keys[static_cast<size_t>(i)] = 7 * i % 5;
+  const auto expected =
+      ElementsAre(0, 5, 15, 10, 18, 3, 13, 8, 1, 16, 11, 6, 9, 14, 4, 19, 12, 7, 17, 2);
+  EXPECT_THAT(order_of("ROOT c = pred[] compare(a, b), direction=LT", keys, false), expected);
+  EXPECT_THAT(order_of("one = s32[] constant(1)  d = s32[] subtract(b, a)  ROOT c = pred[] "
+                       "compare(d, one), direction=GE",
+                       keys, false),
+              expected);
+}
+
+TEST(Sort, AComparatorThatIsNoOrderLosesNoElement) {
+  for (bool is_stable : {true, false}) {
+    std::vector<double> order =
+        order_of("z = s32[] add(a, b)  ROOT c = pred[] compare(z, a), direction=GE", many_ties(100),
+                 is_stable);
+    std::ranges::sort(order);
+    for (size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], static_cast<double>(i));
+  }
+}
+
+constexpr std::string_view kByTwoKeys = R"(HloModule m
+  less {
+    a = s32[] parameter(0)
+    b = s32[] parameter(1)
+    i = f32[] parameter(2)
+    j = f32[] parameter(3)
+    first = pred[] compare(a, b), direction=LT
+    same = pred[] compare(a, b), direction=EQ
+    second = pred[] compare(i, j), direction=GT
+    tie = pred[] and(same, second)
+    ROOT c = pred[] or(first, tie)
+  }
+  ENTRY main {
+    k = s32[5] parameter(0)
+    v = f32[5] parameter(1)
+    ROOT y = (s32[5], f32[5]) sort(k, v), dimensions={0}, to_apply=less
+  })";
+
+TEST(Sort, SecondKeyDecidesTies) {
+  const std::string text(kByTwoKeys);
+  ASSERT_EQ(key_count(text), 2);
+  const Literal y = run(text, {ints({2, 1, 2, 1, 0}), floats({1, 2, 3, 4, 5})});
+  EXPECT_THAT(numbers(y.element(0)), ElementsAre(0, 1, 1, 2, 2));
+  EXPECT_THAT(numbers(y.element(1)), ElementsAre(5, 4, 2, 3, 1));
+}
+
+TEST(Sort, TieBySelectIsRecognisedToo) {
+  std::string text(kByTwoKeys);
+  const size_t at = text.find("tie = ");
+  text.replace(at, text.find('}', at) - at, "ROOT c = pred[] select(same, second, first)\n");
+  ASSERT_EQ(key_count(text), 2);
+  const Literal y = run(text, {ints({2, 1, 2, 1, 0}), floats({1, 2, 3, 4, 5})});
+  EXPECT_THAT(numbers(y.element(1)), ElementsAre(5, 4, 2, 3, 1));
+}
+
+TEST(Sort, ComparisonOfDifferentExpressionsIsNoKey) {
+  EXPECT_EQ(key_count(sort_text("f32", 2,
+                                "n = f32[] negate(b) ROOT c = pred[] compare(a, n), direction=LT")),
+            0);
+  EXPECT_EQ(key_count(sort_text("f32", 2, "ROOT c = pred[] compare(a, b), direction=LE")), 0);
+  EXPECT_EQ(key_count(sort_text("f32", 2, "ROOT c = pred[] compare(a, a), direction=LT")), 0);
+}
+
+TEST(Sort, EachRowAlongTheDimensionByItself) {
+  const Literal x =
+      Literal::from<int32_t>(Shape(s32, {2, 3, 2}), {5, 6, 1, 2, 3, 4, 9, 1, 8, 2, 7, 3});
+  const Literal y = run(R"(HloModule m
+    less { a = s32[] parameter(0) b = s32[] parameter(1) ROOT c = pred[] compare(a, b), direction=LT }
+    ENTRY main { x = s32[2,3,2] parameter(0) ROOT y = s32[2,3,2] sort(x), dimensions={1}, to_apply=less })",
+                        {x});
+  EXPECT_THAT(numbers(y), ElementsAre(1, 2, 3, 4, 5, 6, 7, 1, 8, 2, 9, 3));
+}
+
+}  // namespace
+}  // namespace heddle::interpreter

@@ -1,0 +1,180 @@
+#include "heddle/trace/internal/eager.h"
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "heddle/base/containers/sole_owner.h"
+#include "heddle/base/system/pool.h"
+#include "heddle/runtime/host/direct.h"
+#include "heddle/trace/node.h"
+#include "heddle/trace/op_names.h"
+#include "heddle/trace/public_call.h"
+#include "heddle/trace/recorder.h"
+#include "heddle/trace/run/known_program.h"
+
+namespace heddle::trace_internal {
+
+runtime::Buffer* concrete_buffer(const Operand& operand) {
+  if (!operand.is_tensor() || !operand.tensor().is_valid()) return nullptr;
+  const Node& node = *operand.tensor().node();
+  return node.scope == nullptr ? node.buffer.get() : nullptr;
+}
+
+Node* own_node(const Operand& operand) {
+  if (!operand.is_dying()) return nullptr;
+  const std::shared_ptr<const Node>& shared = operand.tensor().node();
+  if (!base::is_sole_owner(shared)) return nullptr;
+  auto& node = const_cast<Node&>(*shared);  // each is made as one that may change
+  const bool is_plain =
+      node.scope == nullptr && node.number == nullptr && !node.has_remark && !node.sharding;
+  return is_plain && base::is_sole_owner(node.buffer) ? &node : nullptr;
+}
+
+void drop_if_dying(const Operand& x) {
+  if (x.is_dying()) [[maybe_unused]]
+    const Tensor gone = std::move(const_cast<Tensor&>(x.tensor()));
+}
+
+template <class T>
+bool Element::put(T value) {
+  std::memcpy(bytes_, &value, sizeof value);
+  return true;
+}
+
+bool Element::set(const Operand& operand, DType dtype) {
+  if (const double* value = std::get_if<double>(&operand.number())) {
+    if (dtype == f64) return put(*value);
+    const auto narrow = static_cast<float>(*value);
+    return dtype == f32 && (std::isfinite(narrow) || !std::isfinite(*value)) && put(narrow);
+  }
+  const int64_t* value = std::get_if<int64_t>(&operand.number());
+  if (value == nullptr) return false;
+  constexpr int64_t kExactF32 = int64_t{1} << 24, kExactF64 = int64_t{1} << 53;
+  const auto is_within = [&](int64_t most) { return *value >= -most && *value <= most; };
+  if (dtype == f32) return is_within(kExactF32) && put(static_cast<float>(*value));
+  if (dtype == f64) return is_within(kExactF64) && put(static_cast<double>(*value));
+  if (dtype == s32) return is_within(INT32_MAX) && put(static_cast<int32_t>(*value));
+  return dtype == s64 && put(*value);
+}
+
+namespace {
+
+using hlo::Opcode;
+using runtime::DirectOp;
+using runtime::DirectOperand;
+
+std::optional<DirectOp> direct_op(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAdd: return DirectOp::kAdd;
+    case Opcode::kSubtract: return DirectOp::kSubtract;
+    case Opcode::kMultiply: return DirectOp::kMultiply;
+    case Opcode::kDivide: return DirectOp::kDivide;
+    case Opcode::kMaximum: return DirectOp::kMaximum;
+    case Opcode::kMinimum: return DirectOp::kMinimum;
+    case Opcode::kNegate: return DirectOp::kNegate;
+    case Opcode::kAbs: return DirectOp::kAbs;
+    case Opcode::kSqrt: return DirectOp::kSqrt;
+    default: return std::nullopt;  // the usual way
+  }
+}
+
+DirectOp direct_op(hlo::ComparisonDirection direction) {
+  switch (direction) {
+    case hlo::ComparisonDirection::kEq: return DirectOp::kEqual;
+    case hlo::ComparisonDirection::kNe: return DirectOp::kNotEqual;
+    case hlo::ComparisonDirection::kGe: return DirectOp::kGreaterEqual;
+    case hlo::ComparisonDirection::kGt: return DirectOp::kGreater;
+    case hlo::ComparisonDirection::kLe: return DirectOp::kLessEqual;
+    case hlo::ComparisonDirection::kLt: break;
+  }
+  return DirectOp::kLess;
+}
+
+Tensor concrete(runtime::BufferPtr buffer, SourceLocation at) {
+  if (buffer == nullptr) return {};
+  return Tensor(base::make_pooled<Node>(std::move(buffer), PublicCall::line_or(at)));
+}
+
+// The result in an operand's own memory; a tensor without a value where it has to have another.
+Tensor run_in_place(DirectOp op, DirectOperand a, DirectOperand b, const Operand& operand,
+                    SourceLocation at) {
+  Node* node = own_node(operand);
+  if (node == nullptr || !runtime::run_direct_into(op, a, b, *node->buffer)) return {};
+  node->id = next_value_id();  // another value
+  node->where = PublicCall::line_or(at);
+  return std::move(const_cast<Tensor&>(operand.tensor()));
+}
+
+Tensor run_direct(DirectOp op, const Operand& x, const Operand& y) {
+  runtime::Buffer *const first = concrete_buffer(x), *const second = concrete_buffer(y);
+  const runtime::Buffer* array = first != nullptr ? first : second;
+  if (array == nullptr || Recorder::current() != nullptr) return {};
+  DirectOperand a{first}, b{second};
+  Element number;
+  if (first == nullptr || second == nullptr) {
+    const Operand& other = first == nullptr ? x : y;
+    if (other.is_tensor() || !number.set(other, array->shape().dtype())) return {};
+    (first == nullptr ? a : b).number = number.bytes();
+  }
+  if (Tensor made = run_in_place(op, a, b, x, x.at()); made.is_valid()) return made;
+  if (Tensor made = run_in_place(op, a, b, y, x.at()); made.is_valid()) return made;
+  return concrete(runtime::run_direct(op, a, b), x.at());
+}
+
+hlo::Attrs attrs_of(std::optional<hlo::ComparisonDirection> direction) {
+  if (!direction) return {};
+  return hlo::CompareAttrs{.direction = *direction};
+}
+
+// The program of one op on two arrays, broadcast where they have to be.
+Tensor run_program(Opcode opcode, std::optional<hlo::ComparisonDirection> direction,
+                   const Operand& x, const Operand& y) {
+  const runtime::Buffer *const first = concrete_buffer(x), *const second = concrete_buffer(y);
+  if (first == nullptr || second == nullptr || first->shape().dtype() != second->shape().dtype())
+    return {};
+  return known_program(user_name(opcode), KnownOptions(opcode, direction), {x, y},
+                       [&](std::span<const Tensor> xs) {
+                         OperandPair pair = unify(xs[0], xs[1]);
+                         return emit({.opcode = opcode,
+                                      .operands = {std::move(pair.a), std::move(pair.b)},
+                                      .attrs = attrs_of(direction)});
+                       });
+}
+
+}  // namespace
+
+Tensor eager_unary(Opcode opcode, const Operand& x) {
+  if (const std::optional<DirectOp> op = direct_op(opcode)) {
+    runtime::Buffer* const buffer = concrete_buffer(x);
+    if (buffer == nullptr || Recorder::current() != nullptr) return {};
+    if (Tensor made = run_in_place(*op, {buffer}, {}, x, x.at()); made.is_valid()) return made;
+    if (Tensor made = concrete(runtime::run_direct(*op, {buffer}, {}), x.at()); made.is_valid())
+      return made;
+  }
+  return known_program(
+      user_name(opcode), KnownOptions(opcode), {x},
+      [&](std::span<const Tensor> xs) { return emit({.opcode = opcode, .operands = {xs[0]}}); });
+}
+
+Tensor eager_binary(Opcode opcode, const Operand& x, const Operand& y) {
+  if (const std::optional<DirectOp> op = direct_op(opcode)) {
+    if (Tensor made = run_direct(*op, x, y); made.is_valid()) return made;
+  }
+  return run_program(opcode, {}, x, y);
+}
+
+Tensor eager_comparison(hlo::ComparisonDirection direction, const Operand& x, const Operand& y) {
+  if (Tensor made = run_direct(direct_op(direction), x, y); made.is_valid()) return made;
+  return run_program(Opcode::kCompare, direction, x, y);
+}
+
+Tensor eager_row(const Tensor& x, int64_t position, SourceLocation at) {
+  runtime::Buffer* const buffer = concrete_buffer(Operand(x, at));
+  if (buffer == nullptr || Recorder::current() != nullptr || buffer->shape().rank() == 0) return {};
+  const int64_t from_start = position < 0 ? position + buffer->shape().dimension(0) : position;
+  return concrete(runtime::copy_row(*buffer, from_start), at);
+}
+
+}  // namespace heddle::trace_internal

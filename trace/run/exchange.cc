@@ -1,0 +1,115 @@
+#include "heddle/trace/run/exchange.h"
+
+#include "heddle/runtime/registry.h"
+#include "heddle/trace/error.h"
+#include "heddle/trace/node.h"
+#include "heddle/trace/public_call.h"
+#include "heddle/trace/recorder.h"
+
+namespace heddle {
+namespace {
+
+using runtime::BufferPtr;
+using trace_internal::buffer_of;
+using trace_internal::PublicCall;
+
+// Memory is of devices, and while a function is traced there are none.
+void require_no_trace(std::string_view op, SourceLocation at) {
+  if (trace_internal::Recorder::current() == nullptr) return;
+  throw Error(trace_internal::failed_precondition(
+                  op,
+                  ": called inside a trace, where tensors have no memory; call it before the "
+                  "trace and capture the tensor, or make a constant with array(..)"),
+              at);
+}
+
+void check_array(std::string_view op, const Shape& shape, SourceLocation at) {
+  if (!shape.is_array()) {
+    throw Error(trace_internal::invalid_argument(op, ": the shape is ", shape,
+                                                 "; it must be that of an array"),
+                at);
+  }
+  throw_if_error(base::annotate(check_shape(shape), PublicCall::function_or(op), ": "), at);
+}
+
+Device& default_device(SourceLocation at) {
+  return *value_or_throw(runtime::find_default_device(), at);
+}
+
+Tensor made(StatusOr<BufferPtr> buffer, SourceLocation at) {
+  return trace_internal::tensor_of(value_or_throw(std::move(buffer), at), at);
+}
+
+}  // namespace
+
+Tensor lend(const void* data, const Shape& shape, MemoryOwner owner, SourceLocation at) {
+  const PublicCall call("lend", at);
+  require_no_trace("lend", at);
+  check_array("lend", shape, at);
+  return made(
+      runtime::lend_to_device(default_device(at), data, shape, std::move(owner).take(), "lend"),
+      at);
+}
+
+Tensor trace_internal::lend_values(const void* data, size_t count, const Shape& shape,
+                                   MemoryOwner owner, SourceLocation at) {
+  const PublicCall call("lend", at);
+  check_array("lend", shape, at);
+  if (static_cast<size_t>(shape.element_count()) != count) {
+    throw Error(
+        trace_internal::invalid_argument("lend", ": has ", count, " values; ", to_string(shape),
+                                         " takes ", shape.element_count()),
+        at);
+  }
+  return lend(data, shape, std::move(owner), at);
+}
+
+Tensor from_strided(const void* data, const Shape& shape, const base::Ints& byte_strides,
+                    SourceLocation at) {
+  const PublicCall call("from_strided", at);
+  require_no_trace("from_strided", at);
+  check_array("from_strided", shape, at);
+  const runtime::StridedArray array{.data = data, .shape = shape, .byte_strides = byte_strides};
+  return made(runtime::to_device(default_device(at), array, "from_strided"), at);
+}
+
+Literal host_view(const Tensor& x, SourceLocation at) {
+  const PublicCall call("host_view", at);
+  return value_or_throw(runtime::view_on_host(*buffer_of(x, "host_view", at), "host_view"), at);
+}
+
+HostCopy start_download(const Tensor& x, SourceLocation at) {
+  const PublicCall call("start_download", at);
+  return HostCopy(value_or_throw(
+      runtime::start_to_host(*buffer_of(x, "start_download", at), "start_download"), at));
+}
+
+Literal HostCopy::await(SourceLocation at) { return value_or_throw(download_.await(), at); }
+
+dlpack::ManagedTensor* to_dlpack(const Tensor& x, SourceLocation at) {
+  const PublicCall call("to_dlpack", at);
+  return value_or_throw(runtime::to_dlpack(*buffer_of(x, "to_dlpack", at), "to_dlpack"), at);
+}
+
+Tensor from_dlpack(dlpack::ManagedTensor* array, SourceLocation at) {
+  const PublicCall call("from_dlpack", at);
+  require_no_trace("from_dlpack", at);
+  return made(runtime::from_dlpack(default_device(at), array, "from_dlpack"), at);
+}
+
+BufferPtr device_buffer(const Tensor& x, SourceLocation at) {
+  const PublicCall call("device_buffer", at);
+  return buffer_of(x, "device_buffer", at);
+}
+
+Tensor from_buffer(BufferPtr buffer, SourceLocation at) {
+  const PublicCall call("from_buffer", at);
+  if (buffer == nullptr) {
+    throw Error(trace_internal::invalid_argument("from_buffer",
+                                                 ": there is no buffer; give one of a device"),
+                at);
+  }
+  return trace_internal::tensor_of(std::move(buffer), at);
+}
+
+}  // namespace heddle

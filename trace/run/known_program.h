@@ -1,0 +1,89 @@
+// Programs of Heddle's own functions, outside of a trace: what one of them computes follows from
+// its name, its options and the types of its operands. So its program is found by these, and
+// nothing is recorded but the first time. Private to Heddle's op functions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "heddle/base/containers/function_ref.h"
+#include "heddle/trace/operand.h"
+#include "heddle/trace/tensor.h"
+
+namespace heddle::trace_internal {
+
+// What a program depends on beside the types of the operands. All that the formula reads has to be
+// in it.
+class KnownOptions {
+ public:
+  template <class... Parts>
+  explicit KnownOptions(const Parts&... parts) {
+    (add(parts), ...);
+  }
+  // Nothing where they are too many.
+  [[nodiscard]] std::optional<std::span<const int64_t>> words() const {
+    if (size_ > words_.size()) return std::nullopt;
+    return std::span(words_.data(), size_);
+  }
+
+ private:
+  void put(int64_t word) {
+    if (size_ < words_.size()) words_[size_] = word;
+    ++size_;
+  }
+  template <class T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  void add(T value) {
+    static_assert(!std::is_floating_point_v<T>, "a number that is computed with is an operand");
+    put(static_cast<int64_t>(value));
+  }
+  template <class T>
+  void add(const std::optional<T>& value) {
+    put(value.has_value() ? 1 : 0);
+    if (value) add(*value);
+  }
+  void add(const std::vector<int64_t>& values) {
+    put(static_cast<int64_t>(values.size()));
+    for (const int64_t value : values) put(value);
+  }
+  void add(std::string_view text);
+
+  std::array<int64_t, 20> words_;  // the first size_ are set
+  size_t size_ = 0;
+};
+
+// An operand, and the dtype that it takes where it is a C++ number.
+struct KnownOperand {
+  KnownOperand(const Operand& given, DType dtype = DType::kInvalid)
+      : operand(&given), number_dtype(dtype) {}
+  const Operand* operand;
+  DType number_dtype;
+};
+
+// The dtype that a number beside the operand takes: none where the operand is no value.
+DType dtype_beside(const Operand& operand);
+
+// What the function computes, of tensors that stand for the operands.
+using Formula = base::FunctionRef<Tensor(std::span<const Tensor>)>;
+
+// Runs the program of a function; the first time, it is traced. `name`: of static storage, and of
+// this function alone. `spare`: the operand whose memory the result may have, where it is dying and
+// nothing else refers to it.
+//
+// returns  a tensor without a value where the call has to go the usual way: inside of a trace, for
+//          operands that are no plain arrays on one device, and for every mistake, which the usual
+//          way reports
+// errors   throws Error of a compilation or a run, which is not tried again
+Tensor known_program(std::string_view name, const KnownOptions& options,
+                     std::initializer_list<KnownOperand> operands, Formula formula);
+Tensor known_program(std::string_view name, const KnownOptions& options,
+                     std::span<const KnownOperand> operands, Formula formula,
+                     std::optional<size_t> spare = {});
+
+}  // namespace heddle::trace_internal
