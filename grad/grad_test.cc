@@ -5,6 +5,8 @@
 
 #include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
+#include "heddle/grad/custom.h"
+#include "heddle/grad/implicit.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/grad/support_test.h"
 #include "heddle/numpy/aliases.h"
@@ -471,6 +473,61 @@ TEST(ReduceWindow, ByAnyAssociativeFunctionHasDerivatives) {
 }
 
 // Two updates of place 1, one of place 3, none of the others, and one outside: written out.
+// A function with a loop and a branch whose values its tangents read.
+Tensor looped(const Tensor& x) {
+  const auto step = [&](Tensor h, Tensor each) {
+    const auto bend = [&] { return sin(h * each); };
+    const Tensor next = cond(h < 0.9, bend, [&] { return h * h - each; });
+    return std::pair(next, next * each);
+  };
+  const auto [last, ys] = scan(step, x[0], x);
+  return cummax(ys) * last;
+}
+
+TEST(CustomJvp, ARuleWithLoopsHasReverseMode) {
+  using One = std::tuple<Tensor>;
+  const auto rule = [](const One& x, const One& dx) { return jvp(looped, x, dx); };
+  const Tensor x = numbers({0.8, 1.1, -0.4, 0.7});
+  const auto f = [](Tensor x) { return sum(sin(looped(x))); };
+  const auto own = [&](Tensor x) { return sum(sin(custom_jvp(looped, rule)(x))); };
+  EXPECT_THAT(values(grad(own)(x)), Pointwise(DoubleNear(1e-14), values(grad(f)(x))));
+  EXPECT_THAT(values(hessian(own)(x)), Pointwise(DoubleNear(1e-13), values(hessian(f)(x))));
+}
+
+TEST(CustomJvp, ARuleWithLoopsThatIsNotLinearIsRefused) {
+  using One = std::tuple<Tensor>;
+  const auto rule = [](const One& x, const One& dx) {
+    const auto [y, dy] = jvp(looped, x, dx);
+    return std::pair(y, dy * dy);
+  };
+  const auto own = [&](Tensor x) { return sum(custom_jvp(looped, rule)(x)); };
+  EXPECT_THAT(error_of([&] {
+                return grad(own)(numbers({0.8, 1.1}));
+              }),
+              HasSubstr("has no reverse derivative"));
+}
+
+TEST(CustomRoot, ATangentSolveWithLoopsHasReverseMode) {
+  const auto root = [](Tensor b) {
+    const auto f = [&](const Tensor& x) { return x + x * x * x - b; };
+    const auto solve = [](const auto& f, const Tensor& guess) {
+      return fori_loop(
+          0, 200, [&](Tensor, Tensor x) { return x - f(x) * 0.25; }, guess);
+    };
+    // Each step computes the slope again, from a value that the loop carries.
+    const auto tangent_solve = [](const auto& g, const Tensor& y) {
+      using Pair = std::pair<Tensor, Tensor>;
+      const Tensor slope = g(ones({2}, f64));
+      const auto step = [&](Tensor, Pair now) {
+        return Pair(now.first * 0.5, now.second + y * now.first);
+      };
+      return fori_loop(0, 60, step, Pair(0.5 / slope, zeros({2}, f64))).second;
+    };
+    return custom_root(f, zeros({2}, f64), solve, tangent_solve);
+  };
+  check_grads(root, std::tuple(numbers({0.3, 0.7})));
+}
+
 TEST(AtMultiply, HasTheDerivativesOfItsProducts) {
   const Tensor places = array({1, 3, 1, 9}), w = numbers({1, -2, 3, 5});
   const auto scattered = [&](Tensor x, Tensor u) {

@@ -112,7 +112,8 @@ class Joining {
     std::vector<std::pair<BufferId, Lane>> members;
     for (NodeId id : plan_.at(store.block).nodes) {
       const Node& node = plan_.at(id);
-      if (node.op == Op::kStore && buffers.contains(node.buffer))
+      const bool is_here = node.op == Op::kStore && plan_.args_of(node)[0] == store.index;
+      if (is_here && buffers.contains(node.buffer))
         members.emplace_back(node.buffer, lane_of(plan_.args_of(node)[1]));
     }
     std::ranges::stable_sort(members, {}, [&](const auto& member) {

@@ -80,6 +80,26 @@ TEST_F(Stacks, ArraysThatAreReadOtherwiseStayApart) {
   EXPECT_EQ(plan_.buffers[a[0].value].bytes, 4 * kTurns);
 }
 
+// An unrolled loop writes an array at several indices of one block.
+TEST_F(Stacks, ARowHasOneElementOfEachArrayThatIsWrittenSeveralTimes) {
+  const std::vector<BufferId> a = arrays(4);
+  const NodeId x = b_.load(source_, kScalar, b_.index(0));
+  for (int turn = 0; turn < 3; ++turn) {
+    for (BufferId array : a) b_.store(array, b_.index(turn), x);
+  }
+  const NodeId at = begin_loop();
+  NodeId sum = b_.load(a[0], kScalar, at);
+  for (size_t i = 1; i < a.size(); ++i) sum = b_.add(sum, b_.load(a[i], kScalar, at));
+  b_.store(result_, at, sum);
+  b_.end_for({});
+  join_stacks(plan_);
+  std::vector<int64_t> rows;
+  for (const Node& node : plan_.nodes) {
+    if (node.op == Op::kMul) rows.push_back(plan_.at(plan_.args_of(node)[1]).imm);
+  }
+  EXPECT_EQ(rows, std::vector<int64_t>(4, 4)) << "three places that write, one that reads";
+}
+
 TEST_F(Stacks, AReadBetweenTheWritesSeesItsElement) {
   const std::vector<BufferId> a = arrays(4);
   const NodeId at = begin_loop();

@@ -67,11 +67,14 @@ class CustomRule {
     const hlo::Computation rule = forward_.source_.at(call_.called[1]);
     const Duals given = points(tangents, 1);
     if (!hlo::takes(rule, types_of(given), 2 * results)) return malformed_call(call_);
-    HEDDLE_ASSIGN_OR_RETURN(const Duals made, forward_.run(graph_, rule, given));
+    std::vector<bool> is_tangent(given.size());
+    std::fill_n(is_tangent.begin() + static_cast<std::ptrdiff_t>(counts_[0]), counts_[0], true);
+    HEDDLE_ASSIGN_OR_RETURN(const Values made,
+                            forward_.run_linear(graph_, rule, given, is_tangent));
     Duals out;
     for (size_t i = 0; i < results; ++i) {
-      out.push_back({made[i].x});
-      if (hlo::has_tangent(made[i].x.shape())) out.back().dx = made[results + i].x;
+      out.push_back({made[i]});
+      if (hlo::has_tangent(made[i].shape())) out.back().dx = made[results + i];
     }
     return out;
   }

@@ -320,6 +320,65 @@ StatusOr<Duals> Forward::run(Graph& graph, const Computation& computation,
   return values[computation.root.value];
 }
 
+namespace {
+
+bool has_regions(const Computation& computation) {
+  return std::ranges::any_of(computation.instructions, [](const Instruction& each) {
+    return each.opcode == Opcode::kScan || each.opcode == Opcode::kConditional ||
+           each.opcode == Opcode::kWhile || each.opcode == Opcode::kCall ||
+           each.opcode == Opcode::kCustomCall;
+  });
+}
+
+// A linear function is its derivative at 0. Empty if that derivative reads the point, so that the
+// function is not linear, or if there is none.
+StatusOr<Values> as_derivative_at_zero(Forward& forward, Writer& writer, Graph& graph,
+                                       const Computation& computation, const Duals& parameters,
+                                       const std::vector<bool>& is_tangent) {
+  Graph inside(writer, computation.name);
+  Duals duals;
+  Values given;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Value& x = parameters[i].x;
+    duals.push_back({inside.parameter(x.shape())});
+    given.push_back(is_tangent[i] ? graph.zeros(x.shape()) : x);
+  }
+  std::vector<bool> is_point = is_tangent;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Value& x = parameters[i].x;
+    if (!is_tangent[i] || !hlo::has_tangent(x.shape())) continue;
+    duals[i].dx = inside.parameter(x.shape());
+    given.push_back(x);
+    is_point.push_back(false);
+  }
+  const auto results = forward.run(inside, computation, duals);
+  if (!results.ok() || !reason_in(*results).ok()) return Values();
+  Values all;
+  for (const Dual& each : *results) all.push_back(each.dx ? each.dx : each.x);
+  const Computation made = writer.module().at(std::move(inside).finish(all));
+  const std::vector<bool> reads_point = dependent_results(writer, made, is_point);
+  if (std::ranges::find(reads_point, true) != reads_point.end()) return Values();
+  PartCopy copy(graph, made);
+  for (size_t i = 0; i < given.size(); ++i) copy.give(made.parameters[i], given[i]);
+  return copy.want_with_effects(returned_values(made));
+}
+
+}  // namespace
+
+StatusOr<Values> Forward::run_linear(Graph& graph, const Computation& computation,
+                                     const Duals& parameters, const std::vector<bool>& is_tangent) {
+  if (mode_ == Mode::kApart && has_regions(computation)) {
+    HEDDLE_ASSIGN_OR_RETURN(
+        Values apart,
+        as_derivative_at_zero(*this, source_.into(), graph, computation, parameters, is_tangent));
+    if (!apart.empty()) return apart;
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const Duals made, run(graph, computation, parameters));
+  Values out;
+  for (const Dual& each : made) out.push_back(each.x);
+  return out;
+}
+
 Value or_zeros(Graph& graph, const Dual& dual) {
   return dual.dx ? dual.dx : graph.zeros(dual.x.shape());
 }

@@ -81,9 +81,12 @@ class ImplicitRule {
     for (const Dual& each : captures_of(operands_, counts_, 2)) parameters.push_back({each.x});
     const Computation solve = forward_.source_.at(call_.called[2]);
     if (!fits(solve, parameters, x.size())) return malformed_call(call_);
-    HEDDLE_ASSIGN_OR_RETURN(const Duals solved, forward_.run(graph_, solve, parameters));
+    std::vector<bool> is_tangent(parameters.size());
+    std::fill_n(is_tangent.begin() + static_cast<std::ptrdiff_t>(x.size()), residual.size(), true);
+    HEDDLE_ASSIGN_OR_RETURN(const Values solved,
+                            forward_.run_linear(graph_, solve, parameters, is_tangent));
     Values out;
-    for (const Dual& each : solved) out.push_back(-each.x);
+    for (const Value& each : solved) out.push_back(-each);
     return out;
   }
 

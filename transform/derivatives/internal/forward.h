@@ -41,6 +41,12 @@ class Forward {
   // errors: for loops and branches that cannot be written; ops without derivatives are in `why`
   StatusOr<Duals> run(Graph& graph, const hlo::Computation& computation, const Duals& parameters);
 
+  // The same for a computation that is linear in the parameters that `is_tangent` marks; none has a
+  // tangent of its own. In mode kApart its loops and branches are written apart too, so that what
+  // depends on the marked ones can be transposed.
+  StatusOr<Values> run_linear(Graph& graph, const hlo::Computation& computation,
+                              const Duals& parameters, const std::vector<bool>& is_tangent);
+
  private:
   friend class ScanJvp;
   friend class BranchesJvp;

@@ -107,6 +107,11 @@ struct Split {
 Split split(const hlo::Computation& computation, const std::vector<bool>& linear_parameters,
             std::span<const hlo::InstructionId> linear_results);
 
+// Which leaves of a computation's results depend on the leaves of its parameters that `on` marks.
+// It looks into scans, branches and calls.
+std::vector<bool> dependent_results(const Writer& writer, const hlo::Computation& computation,
+                                    const std::vector<bool>& on);
+
 // The error with the instruction's line.
 Status at_line(const Status& status, const hlo::Instruction& instruction);
 
