@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 
-#include "heddle/base/span.h"
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/debug_calls.h"
 #include "heddle/hlo/op.h"
@@ -14,6 +13,7 @@
 #include "heddle/transform/dump.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/leaves.h"
+#include "heddle/transform/internal/transform_span.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle::transform {
@@ -416,7 +416,7 @@ StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
 
 StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t size,
                       std::string_view together) {
-  const base::Span span(base::Activity::kTransform, "batch");
+  const TransformSpan span("batch");
   Writer writer;
   const Computation& entry = module.entry_computation();
   Source source(writer, module);
