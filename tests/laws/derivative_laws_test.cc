@@ -74,7 +74,6 @@ std::vector<Literal> arguments_of(const Sample& sample, Opcode opcode) {
 // Initial values of reductions, which have no tangents but in sums.
 std::vector<bool> constants_of(Opcode opcode, size_t operands) {
   std::vector<bool> out(operands);
-  if (opcode == Opcode::kSelectAndScatter) out[2] = true;
   if (opcode == Opcode::kReduce || opcode == Opcode::kReduceWindow)
     std::fill(out.begin() + static_cast<std::ptrdiff_t>(operands / 2), out.end(), true);
   return out;
