@@ -96,9 +96,9 @@ bool expect_zero_compiles(Fn&& fn, SourceLocation at = SourceLocation::here()) {
 template <class Fn>
 bool expect_nothing_behind_my_back(Fn&& fn, SourceLocation at = SourceLocation::here()) {
   return testing_internal::expect_zero(
-      "no trace, lowering, compile or transfer", effects_of(std::forward<Fn>(fn)),
-      {&Counters::traces, &Counters::lowerings, &Counters::compiles, &Counters::uploads,
-       &Counters::upload_bytes, &Counters::downloads, &Counters::download_bytes,
+      "no trace, transform, lowering, compile or transfer", effects_of(std::forward<Fn>(fn)),
+      {&Counters::traces, &Counters::transforms, &Counters::lowerings, &Counters::compiles,
+       &Counters::uploads, &Counters::upload_bytes, &Counters::downloads, &Counters::download_bytes,
        &Counters::aliased_bytes},
       at);
 }
@@ -108,9 +108,10 @@ bool expect_nothing_behind_my_back(Fn&& fn, SourceLocation at = SourceLocation::
 template <class Fn>
 bool expect_nothing_but_traces(Fn&& fn, SourceLocation at = SourceLocation::here()) {
   return testing_internal::expect_zero(
-      "no lowering, compile or transfer", effects_of(std::forward<Fn>(fn)),
-      {&Counters::lowerings, &Counters::compiles, &Counters::uploads, &Counters::upload_bytes,
-       &Counters::downloads, &Counters::download_bytes, &Counters::aliased_bytes},
+      "no transform, lowering, compile or transfer", effects_of(std::forward<Fn>(fn)),
+      {&Counters::transforms, &Counters::lowerings, &Counters::compiles, &Counters::uploads,
+       &Counters::upload_bytes, &Counters::downloads, &Counters::download_bytes,
+       &Counters::aliased_bytes},
       at);
 }
 

@@ -238,6 +238,16 @@ void require_scalar(const FlatFunction& fn, const Trace& trace) {
 
 }  // namespace
 
+StatusOr<Fragment> transpose_of(const Fragment& module, const std::vector<bool>& linear) {
+  using Key = std::pair<Fragment, std::vector<bool>>;
+  const auto hash = reinterpret_cast<uint64_t>(module.get());
+  return *MadeOf<Key, StatusOr<Fragment>>::all().find_or_make(
+      hash, Key(module, linear), [](const Key& key) -> StatusOr<Fragment> {
+        HEDDLE_ASSIGN_OR_RETURN(hlo::Module made, transform::transpose(*key.first, key.second));
+        return shared(std::move(made));
+      });
+}
+
 void throw_tangent(std::string_view what, const std::string& unlike, SourceLocation at) {
   throw Error(trace_internal::invalid_argument(what, ": ", unlike, ", as its argument is"), at);
 }
@@ -339,16 +349,16 @@ Linear transposed(const FlatFunction& fn, const Point& point) {
   require_floats(fn, point);
   const Trace trace = traced_at(fn, point);
   const std::vector<bool> by = by_parameter(point, trace);
-  auto module = transform::transpose(*trace.module, by);
-  if (!module.ok()) {
+  StatusOr<Fragment> pullback = transpose_of(trace.module, by);
+  if (!pullback.ok()) {
     throw_in_own_lines(
-        fn, types_of(point.leaves), point.leaves, module.status(),
+        fn, types_of(point.leaves), point.leaves, pullback.status(),
         [&](const Fragment& own) { return transform::transpose(*own, by).status(); });
   }
   auto state = std::make_shared<Linear::State>();
   state->what = fn.what;
   state->at = fn.at;
-  state->pullback = shared(*std::move(module));
+  state->pullback = *std::move(pullback);
   state->residuals = trace.captures;
   state->results = trace.results;
   return Linear(std::move(state));

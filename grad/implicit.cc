@@ -38,18 +38,17 @@ Derived linear_solve(const FlatFunction& matvec, const FlatBody& solve,
       return transform::transpose(*own, linear).status();
     });
   };
-  auto turned = transform::transpose(*product.module, linear);
+  const StatusOr<Fragment> turned = transpose_of(product.module, linear);
   if (turned.status().code() == StatusCode::kInvalidArgument) refuse(turned.status());
   if (symmetric)
     return custom_call(matvec, hlo::kLinearSolve, b, {&solved, &product, &solved, &product});
   if (transpose_solve == nullptr)
     return custom_call(matvec, hlo::kLinearSolve, b, {&solved, &product});
   if (!turned.ok()) refuse(turned.status());
-  const auto module = std::make_shared<const hlo::Module>(*std::move(turned));
   const auto transposed_product = [&](std::span<const Tensor> leaves) {
     std::vector<Tensor> operands = product.captures;
     operands.insert(operands.end(), leaves.begin(), leaves.end());
-    return call(matvec.what, matvec.at, module, std::move(operands));
+    return call(matvec.what, matvec.at, *turned, std::move(operands));
   };
   const auto vecmat = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
     out = b.specs;

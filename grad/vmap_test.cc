@@ -1,11 +1,13 @@
 #include "heddle/grad/vmap.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/grad/jacobian.h"
 #include "heddle/grad/support_test.h"
+#include "heddle/hlo/module.h"
 #include "heddle/numpy/aliases.h"
 #include "heddle/numpy/math.h"
 #include "heddle/numpy/sequences.h"
@@ -18,6 +20,7 @@
 #include "heddle/trace/ops/indexing.h"
 #include "heddle/trace/run/exchange.h"
 #include "heddle/trace/run/program.h"
+#include "heddle/transform/passes.h"
 
 namespace heddle {
 namespace {
@@ -126,6 +129,25 @@ TEST(Vmap, LanesOfAWhileStopByThemselves) {
   };
   EXPECT_THAT(vmap(steps)(array<int>({1, 2, 3, 7, 27})).to_vector<int>(),
               ElementsAre(0, 1, 7, 16, 111));
+}
+
+TEST(Vmap, AWhileAsksItsConditionOnceAStep) {
+  auto f = [](Tensor x) {
+    return while_loop([](Tensor y) { return atan2(y, y * 2.0) < y; },
+                      [](Tensor y) { return y * 0.5; }, x);
+  };
+  const auto program = trace(vmap(f), placeholder({4}, f64));
+  const hlo::Module module = *transform::inline_calls(program.module());
+  const auto count = [&](const hlo::Computation& in) {
+    return std::ranges::count(in.instructions, hlo::Opcode::kAtan2, &hlo::Instruction::opcode);
+  };
+  const hlo::Computation& entry = module.entry_computation();
+  const auto loop =
+      std::ranges::find(entry.instructions, hlo::Opcode::kWhile, &hlo::Instruction::opcode);
+  ASSERT_TRUE(loop != entry.instructions.end());
+  EXPECT_EQ(count(entry), 1) << "before the first step";
+  EXPECT_EQ(count(module.at(loop->called[0])), 1) << "after each step";
+  EXPECT_EQ(count(module.at(loop->called[1])), 0) << "the loop asks what it found";
 }
 
 TEST(Vmap, OfCondSelects) {

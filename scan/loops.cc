@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "heddle/scan/internal/checkpoint.h"
 #include "heddle/scan/internal/trace_body.h"
 #include "heddle/trace/ops/elementwise.h"
 #include "heddle/trace/public_call.h"
@@ -117,12 +118,21 @@ TreeSpec behind(size_t numbers, const Argument& init) {
   return spec;
 }
 
+// What a derivative of a loop with max_steps reads.
+hlo::FrontendAttributes bounds_of(const WhileOptions& options) {
+  hlo::FrontendAttributes out;
+  if (options.checkpoint) out.push_back(attribute_of(*options.checkpoint, *options.max_steps));
+  out.emplace_back(transform::kMaxSteps, base::cat(*options.max_steps));
+  return out;
+}
+
 // The carry behind a count of the trips, which the condition bounds. In a trace the loop has the
 // bound as an attribute, for a derivative. A loop that runs at once has no derivative, and its
 // bound is a number that may be an operand.
 std::vector<Tensor> bounded_while(const Callable& condition, const Callable& body,
-                                  const Argument& init, int64_t max_steps, bool is_traced,
+                                  const Argument& init, const WhileOptions& options, bool is_traced,
                                   SourceLocation at) {
+  const int64_t max_steps = *options.max_steps;
   const auto refuse = [&](std::string_view must) {
     throw Error(trace_internal::invalid_argument("while_loop", ": max_steps is ", max_steps,
                                                  "; it must be ", must),
@@ -153,8 +163,7 @@ std::vector<Tensor> bounded_while(const Callable& condition, const Callable& bod
       record_while({condition.identity, condition.types, test, condition.name},
                    {body.identity, body.types, step, body.name},
                    {carry, base::cat("at most ", max_steps, ";", init.structure), spec}, at,
-                   is_traced ? hlo::FrontendAttributes{{transform::kMaxSteps, base::cat(max_steps)}}
-                             : hlo::FrontendAttributes{});
+                   is_traced ? bounds_of(options) : hlo::FrontendAttributes{});
   return {results.begin() + 1, results.end()};
 }
 
@@ -164,11 +173,17 @@ std::vector<Tensor> run_while(const Callable& condition, const Callable& body, c
                               const WhileOptions& options, SourceLocation at) {
   const PublicCall call("while_loop", at, PublicCall::Runs::kUsersFunction);
   trace_internal::require_values("while_loop", "carry", init.leaves, init.spec, at);
+  if (options.checkpoint) require_valid("while_loop", *options.checkpoint, at);
+  if (options.checkpoint && !options.max_steps)
+    throw Error(trace_internal::invalid_argument(
+                    "while_loop", ": checkpoint is ", to_string(*options.checkpoint),
+                    " and there is no max_steps; only a loop with max_steps has the reverse "
+                    "derivative that it is for, give it or leave checkpoint out"),
+                at);
   const bool is_traced = trace_internal::Recorder::current() != nullptr;
   return trace_internal::in_program("while_loop", at, [&] {
-    return options.max_steps
-               ? bounded_while(condition, body, init, *options.max_steps, is_traced, at)
-               : record_while(condition, body, init, at);
+    return options.max_steps ? bounded_while(condition, body, init, options, is_traced, at)
+                             : record_while(condition, body, init, at);
   });
 }
 
@@ -186,7 +201,8 @@ int64_t static_bound(std::string_view name, const Operand& bound) {
 
 // A known trip count: a scan over low .. high - 1.
 std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high,
-                                const Argument& init, int64_t unroll, SourceLocation at) {
+                                const Argument& init, const ForiOptions& options,
+                                SourceLocation at) {
   int64_t length = high > low ? high - low : 0;
   DType dtype = low < INT32_MIN || high > INT32_MAX ? s64 : s32;
   Tensor indices = emit({.opcode = Opcode::kIota,
@@ -195,7 +211,9 @@ std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high,
                          .at = at});
   if (low != 0) indices = add({indices, at}, {low, at});
   auto spec = [] { return TreeSpec{}; };
-  return run_scan("fori_loop", body, init, {{indices}, "", spec}, {.unroll = unroll}, at).carry;
+  return run_scan("fori_loop", body, init, {{indices}, "", spec},
+                  {.unroll = options.unroll, .checkpoint = options.checkpoint}, at)
+      .carry;
 }
 
 // i, high and the value as the state of a while. Its condition is Heddle's own, and always the
@@ -243,13 +261,19 @@ std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, co
   trace_internal::require_values("fori_loop", "value", init.leaves, init.spec, at);
   return trace_internal::in_program("fori_loop", at, [&]() -> std::vector<Tensor> {
     if (!low.is_tensor() && !high.is_tensor())
-      return static_fori(body, static_bound("low", low), static_bound("high", high), init,
-                         options.unroll, at);
+      return static_fori(body, static_bound("low", low), static_bound("high", high), init, options,
+                         at);
     if (options.unroll != 1)
       throw Error(trace_internal::invalid_argument(
                       "fori_loop", ": unroll is ", options.unroll,
                       " and a bound is a tensor; only a loop between C++ integers is "
                       "unrolled, give those or leave it out"),
+                  at);
+    if (options.checkpoint)
+      throw Error(trace_internal::invalid_argument(
+                      "fori_loop", ": checkpoint is ", to_string(*options.checkpoint),
+                      " and a bound is a tensor; only a loop between C++ integers has the reverse "
+                      "derivative that it is for, give those or leave it out"),
                   at);
     for (const auto& [name, bound] : {std::pair("low", &low), std::pair("high", &high)}) {
       if (bound->is_tensor())

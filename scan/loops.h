@@ -15,11 +15,15 @@ namespace heddle {
 struct WhileOptions {
   // The body runs at most this often; the loop then ends as if the condition had been false.
   std::optional<base::Int> max_steps = {};
+  // For its reverse derivative, of max_steps steps; unset: it keeps all. Needs max_steps.
+  std::optional<Checkpoint> checkpoint = {};
 };
 
 struct ForiOptions {
   static constexpr int64_t kUnrollAll = ScanOptions::kUnrollAll;
-  base::Int unroll = 1;  // steps per trip of the loop; needs C++ integers as bounds
+  // Both need C++ integers as bounds, and are as of scan.
+  base::Int unroll = 1;  // steps per trip of the loop
+  std::optional<Checkpoint> checkpoint = {};
 };
 
 namespace scan_internal {
@@ -94,10 +98,10 @@ constexpr bool is_condition() {
 // max_steps  bounds the trips: with n the loop makes at most n trips, and the condition may still
 //            be true for the result. 0 gives init. The loop counts its trips in one more element of
 //            its state. With it the loop has a reverse derivative, which stacks the residuals of n
-//            steps
+//            steps, or what `checkpoint` says
 // returns    the carry for which condition was false; init if it was false at once
 // errors     Error naming the path in the carry and both types; or what the condition returned
-//            instead of pred[]; or a max_steps below 0
+//            instead of pred[]; or a max_steps below 0; or a checkpoint without max_steps
 template <class Condition, class Body, class C>
 requires(!trace_internal::TakesOperands<Body>)  //
     auto while_loop(Condition&& condition, Body&& body, const C& init, const WhileOptions& options,
@@ -149,7 +153,7 @@ auto while_loop(Condition&& condition, trace_internal::ByName<Operand> body, con
 //            s32 for C++ integers that fit
 // init       the first value; a C++ number is a constant of its type's dtype
 // errors     Error naming the path in the value and both types; or the bounds, if they are not of
-//            one integer dtype, or if they are tensors and `unroll` is not 1
+//            one integer dtype, or if they are tensors and there is an `unroll` or a `checkpoint`
 template <class Body, class C>
 auto fori_loop(Operand low, Operand high, Body&& body, const C& init, const ForiOptions& options,
                SourceLocation at = SourceLocation::here()) {

@@ -1,11 +1,11 @@
 #include "heddle/scan/scan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "heddle/base/metrics/counters.h"
 #include "heddle/hlo/literal/literal.h"
+#include "heddle/scan/internal/checkpoint.h"
 #include "heddle/scan/internal/trace_body.h"
 #include "heddle/scan/progress.h"
 #include "heddle/scan/ready_scans.h"
@@ -91,11 +91,7 @@ class Resolver {
       fail("length is ", *options_.length, "; it must be 0 or more");
     if (options_.unroll < 1)
       fail("unroll is ", options_.unroll, "; it must be 1 or more, or ScanOptions::kUnrollAll");
-    if (options_.checkpoint && options_.checkpoint->number() < 1) {
-      const bool is_every = options_.checkpoint->kind() == Checkpoint::Kind::kEvery;
-      fail("checkpoint is ", is_every ? "every(" : "recursive(", options_.checkpoint->number(),
-           "); its number must be 1 or more");
-    }
+    if (options_.checkpoint) require_valid(what_, *options_.checkpoint, at_);
     if (options_.checkpoint && options_.parallel_backward)
       fail("has both checkpoint and parallel_backward, which keeps all; must have one of them");
     if (xs_.leaves.empty() && !options_.length)
@@ -220,19 +216,6 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
                   check);
 }
 
-// The lengths of blocks, in the form of kBlockLengths: for recursive(3) of 1,000 steps they are
-// 100,10. Roots are rounded up.
-std::string block_lengths(const Checkpoint& checkpoint, int64_t steps) {
-  if (checkpoint.kind() == Checkpoint::Kind::kEvery) return base::cat(checkpoint.number());
-  std::string out;
-  for (int64_t level = checkpoint.number() - 1; level > 0; --level) {
-    const double part = static_cast<double>(level) / static_cast<double>(checkpoint.number());
-    const double length = std::ceil(std::pow(static_cast<double>(steps), part) - 1e-9);
-    base::append(out, out.empty() ? "" : ",", static_cast<int64_t>(length));
-  }
-  return out;
-}
-
 // Records the scan of a body in the running trace. The leaves of init and xs are in it already.
 ScanResult emit_scan(const Setting& setting, const Argument& init, const Argument& xs,
                      const Body& body, const ScanOptions& options, SourceLocation at) {
@@ -244,10 +227,7 @@ ScanResult emit_scan(const Setting& setting, const Argument& init, const Argumen
     const bool all = options.unroll == ScanOptions::kUnrollAll;
     attributes.emplace_back("heddle.unroll", base::cat(all ? 0 : int64_t{options.unroll}));
   }
-  if (options.checkpoint) {
-    attributes.emplace_back(transform::kBlockLengths,
-                            block_lengths(*options.checkpoint, setting.length));
-  }
+  if (options.checkpoint) attributes.push_back(attribute_of(*options.checkpoint, setting.length));
   if (options.parallel_backward) attributes.emplace_back(transform::kParallelBackward, "true");
   std::vector<Tensor> all =
       emit_many({.opcode = Opcode::kScan,

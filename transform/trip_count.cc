@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/transform/derivatives.h"
 
 namespace heddle::transform {
 namespace {
@@ -48,6 +49,14 @@ std::optional<int64_t> greatest_trip_count(const hlo::Instruction& loop) {
   if (result.ec == std::errc() && result.ptr == value.data() + value.size() && steps >= 0)
     return steps;
   return known_trip_count(loop);
+}
+
+hlo::FrontendAttributes bounds_of(const hlo::Instruction& loop) {
+  hlo::FrontendAttributes out;
+  const std::string_view lengths = hlo::frontend_attribute(loop, kBlockLengths);
+  if (!lengths.empty()) out.emplace_back(kBlockLengths, lengths);
+  if (const auto most = greatest_trip_count(loop)) out.emplace_back(kMaxSteps, base::cat(*most));
+  return out;
 }
 
 }  // namespace heddle::transform

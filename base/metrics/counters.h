@@ -14,6 +14,8 @@ struct Counters {
   int64_t traces = 0;  // times a user's function ran on placeholders
   // loops and branches that found their computation in the combine cache
   int64_t combine_hits = 0;
+  // derivatives and batched forms that were made of modules, for grad, jvp, vmap and the like
+  int64_t transforms = 0;
   int64_t lowerings = 0;   // traced modules lowered to plain HLO
   int64_t compiles = 0;    // modules that a backend compiled; not those from the disk cache
   int64_t executions = 0;  // runs of an executable
@@ -33,10 +35,10 @@ struct Counters {
   int64_t disk_written_bytes = 0;  // of programs for the next process
   static constexpr auto kFields = fields(
       field("traces", &Counters::traces), field("combine_hits", &Counters::combine_hits),
-      field("lowerings", &Counters::lowerings), field("compiles", &Counters::compiles),
-      field("executions", &Counters::executions), field("uploads", &Counters::uploads),
-      field("upload_bytes", &Counters::upload_bytes), field("downloads", &Counters::downloads),
-      field("download_bytes", &Counters::download_bytes),
+      field("transforms", &Counters::transforms), field("lowerings", &Counters::lowerings),
+      field("compiles", &Counters::compiles), field("executions", &Counters::executions),
+      field("uploads", &Counters::uploads), field("upload_bytes", &Counters::upload_bytes),
+      field("downloads", &Counters::downloads), field("download_bytes", &Counters::download_bytes),
       field("aliased_bytes", &Counters::aliased_bytes),
       field("throttle_waits", &Counters::throttle_waits),
       field("number_operands", &Counters::number_operands),

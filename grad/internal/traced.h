@@ -48,6 +48,10 @@ void require_alike(const FlatFunction& fn, std::string_view what, std::span<cons
                                      std::span<const Tensor> like, const Status& status,
                                      base::FunctionRef<Status(const Fragment&)> make_again);
 
+// The transpose of a module that is linear in the chosen parameters; the second time it is found.
+// errors: as transform::transpose
+StatusOr<Fragment> transpose_of(const Fragment& module, const std::vector<bool>& linear);
+
 // A status that names the public function.
 Status in_words_of(const Status& status, std::string_view what);
 

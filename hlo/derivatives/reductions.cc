@@ -214,17 +214,23 @@ StatusOr<Values> transpose_reduce_window(const TransposeArgs& t) {
 
 StatusOr<Values> jvp_select_and_scatter(const JvpArgs& d) {
   if (op_of(d.called(1)) != Opcode::kAdd) return base::unimplemented("it does not scatter sums");
-  if (d.dx[2]) return base::unimplemented("its initial value has a tangent");
-  if (d.dx[1].is_absent()) return Values{Value()};
-  return Values{d.again({d.x[0], d.dx[1], d.x[2].number(0)})};
+  const Value of_start = d.dx[2] ? stretched(d.dx[2], d.y[0].sizes()) : Value();
+  if (d.dx[1].is_absent()) return Values{of_start};
+  return Values{add(d.again({d.x[0], d.dx[1], d.x[2].number(0)}), of_start)};
 }
 
 StatusOr<Values> transpose_select_and_scatter(const TransposeArgs& t) {
+  if (op_of(t.called(1)) != Opcode::kAdd)
+    return base::internal_error("select-and-scatter is not a sum");
+  Values out(3);
+  if (t.is_linear(2)) out[2] = sum_all(t.ct[0]);
+  if (!t.is_linear(1)) return out;
   const std::optional<bool> greatest = selects_greatest(t.called(0));
   if (!greatest) return base::unimplemented("it selects by a function of its own");
   const Value at =
       places(t.x[0], t.attrs<WindowAttrs>().window, *greatest, t.shape(1).dimensions());
-  return Values{Value(), at_places(t.ct[0], at), Value()};
+  out[1] = at_places(t.ct[0], at);
+  return out;
 }
 
 }  // namespace heddle::hlo

@@ -143,11 +143,12 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kSetDimensionSize: return no("sizes of its result are known at run time only");
     case Opcode::kMap:
       return {No{kRegion}, No{"it applies a function of the program's to scalars"}};
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot: return no("it has no derivative yet; use dots");
+    case Opcode::kRaggedDot: return {jvp_ragged_dot, kNotLinear};
+    case Opcode::kScaledDot:
+      return no("its numbers have scales beside them; multiply by those and use dots");
     case Opcode::kBatchNormTraining:
     case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormGrad: return no("it has no derivative; write it as sums and products");
+    case Opcode::kBatchNormGrad: return {jvp_batch_norm, kNotLinear};
     case Opcode::kRng: return no("its stream is not specified; use random::uniform");
     case Opcode::kCustomCall: return no("what it computes is not known");
 
@@ -159,7 +160,7 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kRaggedAllToAll:
     case Opcode::kCollectiveBroadcast:
     case Opcode::kCollectiveReduce:
-      return no("it has no derivative yet; use psum, all_gather, all_to_all or permute");
+      return no("no rule for it is written; use psum, all_gather, all_to_all or permute");
     case Opcode::kSend:
     case Opcode::kSendDone:
     case Opcode::kRecv:

@@ -1,4 +1,4 @@
-// scan's .checkpoint: the same gradients, for less memory and one more run of the steps.
+// The .checkpoint of loops: the same gradients, for less memory and one more run of the steps.
 #include "heddle/base/support_test.h"
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
@@ -130,6 +130,135 @@ TEST(ScanCheckpoint, NumbersBelowOneAreErrors) {
   };
   EXPECT_THAT(run(every(0)), StartsWith("scan: checkpoint is every(0); its number must be 1"));
   EXPECT_THAT(run(recursive(-1)), HasSubstr("checkpoint is recursive(-1)"));
+}
+
+// Other loops
+// --------------------------------------------------------------------------------
+
+// At most 23 steps of a loop that ends by itself, after 17 steps of its first element.
+Tensor run_while(const Tensor& x, const Tensor& rate, std::optional<Checkpoint> checkpoint) {
+  using State = std::pair<Tensor, Tensor>;
+  return while_loop(
+             [](const State& s) { return s.second < 17; },
+             [&](const State& s) { return State(sin(s.first) * x + rate * s.first, s.second + 1); },
+             State(x, scalar(0)), {.max_steps = 23, .checkpoint = checkpoint})
+      .first;
+}
+// At most 23 steps until the carry is small, and what they give.
+Tensor run_until(const Tensor& x, const Tensor& rate, std::optional<Checkpoint> checkpoint) {
+  const auto found =
+      scan_until([&](Tensor h, Tensor v) { return std::pair(sin(h) * v * rate, h * v); },
+                 [](const Tensor& h) { return sum(h * h) < 0.01; }, x,
+                 reshape(some(23 * 3, 1), {23, 3}), {.checkpoint = checkpoint});
+  return found.carry + sum(found.ys * found.ys, {0});
+}
+Tensor run_fori(const Tensor& x, const Tensor& rate, std::optional<Checkpoint> checkpoint) {
+  return fori_loop(
+      2, 25, [&](Tensor i, Tensor h) { return sin(h) * x + rate * h * (i.astype(f64) / 9.0); }, x,
+      {.checkpoint = checkpoint});
+}
+
+struct Loop {
+  const char* name;
+  Tensor (*run)(const Tensor&, const Tensor&, std::optional<Checkpoint>);
+};
+const Loop kLoops[] = {{"while", run_while}, {"until", run_until}, {"fori", run_fori}};
+
+TEST(LoopCheckpoint, GivesTheSameValuesAndGradients) {
+  const Tensor x = some(3), rate = scalar(0.7);
+  for (const Loop& loop : kLoops) {
+    const auto all = [&](std::optional<Checkpoint> checkpoint) {
+      const auto loss = [&](const Tensor& x, const Tensor& rate) {
+        return sum(square(loop.run(x, rate, checkpoint)));
+      };
+      const auto [value, by] = value_and_grad(loss, argnums<0, 1>)(x, rate);
+      return doubles(concat({reshape(value, {1}), std::get<0>(by), reshape(std::get<1>(by), {1})}));
+    };
+    const std::vector<double> plain = all({});
+    for (const Checkpoint& checkpoint :
+         {every(1), every(4), every(17), every(23), every(99), sqrt_steps(), recursive(3)}) {
+      EXPECT_THAT(all(checkpoint), Pointwise(DoubleNear(1e-12), plain))
+          << loop.name << " " << checkpoint.number();
+    }
+  }
+}
+
+TEST(LoopCheckpoint, OfAWhileStaysInLanesAndInSecondDerivatives) {
+  const Tensor rate = scalar(0.7), xs = reshape(some(6, 2), {2, 3});
+  const auto loss = [&](std::optional<Checkpoint> checkpoint) {
+    return [=](const Tensor& x) { return sum(square(run_while(x, rate, checkpoint))); };
+  };
+  const auto in_lanes = [&](auto fn) { return doubles(vmap(grad(fn))(xs)); };
+  EXPECT_THAT(in_lanes(loss(every(5))), Pointwise(DoubleNear(1e-12), in_lanes(loss({}))));
+  const auto of_lanes = [&](auto fn) {
+    return doubles(grad([=](const Tensor& v) { return sum(vmap(fn)(v)); })(xs));
+  };
+  EXPECT_THAT(of_lanes(loss(every(5))), Pointwise(DoubleNear(1e-12), of_lanes(loss({}))));
+  const auto curvature = [&](auto fn) { return doubles(hessian(fn)(xs[0])); };
+  EXPECT_THAT(curvature(loss(every(5))), Pointwise(DoubleNear(1e-10), curvature(loss({}))));
+}
+
+// Residuals of all of 10,000 steps are one array; of blocks, one of each number of steps.
+TEST(LoopCheckpoint, KeepsTheStepsOfABlockAndNotAll) {
+  using Make = std::function<Tensor(const Tensor&, std::optional<Checkpoint>)>;
+  const auto many = [](Tensor h) {
+    for (int i = 0; i < 4; ++i) h = sin(h) * h + h * 0.5;
+    return h;
+  };
+  const std::pair<const char*, Make> loops[] = {
+      {"while_loop",
+       [&](const Tensor& init, std::optional<Checkpoint> checkpoint) {
+         return while_loop([](Tensor h) { return sum(h) < 1e9; }, many, init,
+                           {.max_steps = 10000, .checkpoint = checkpoint});
+       }},
+      {"scan_until",
+       [&](const Tensor& init, std::optional<Checkpoint> checkpoint) {
+         return scan_until([&](Tensor h, None) { return std::pair(many(h), None{}); },
+                           [](Tensor h) { return sum(h) > 1e9; }, init, None{},
+                           {.length = 10000, .checkpoint = checkpoint})
+             .carry;
+       }},
+      {"fori_loop", [&](const Tensor& init, std::optional<Checkpoint> checkpoint) {
+         return fori_loop(0, 10000, [&](Tensor, Tensor h) { return many(h); }, init,
+                          {.checkpoint = checkpoint});
+       }}};
+  for (const auto& [name, make] : loops) {
+    const auto gradient = [&, &make = make](std::optional<Checkpoint> checkpoint) {
+      return trace(grad([&](const Tensor& init) { return sum(make(init, checkpoint)); }),
+                   ones({64}, f64));
+    };
+    const Program plain = gradient({}), less = gradient(sqrt_steps());
+    EXPECT_THAT(plain.hlo_text(), HasSubstr("f64[10000,64]")) << name;
+    EXPECT_THAT(less.hlo_text(), Not(HasSubstr("f64[10000,64]"))) << name;
+    EXPECT_THAT(less.hlo_text(), HasSubstr("f64[100,64]")) << name;
+    if (!has_code_generator()) continue;
+    const auto bytes = [](const Program& program) {
+      return static_cast<double>(*program.compile("cpu").cost().scratch_bytes);
+    };
+    std::printf("%-10s plain %.0f bytes, sqrt_steps() %.0f\n", name, bytes(plain), bytes(less));
+    EXPECT_LT(bytes(less), 0.05 * bytes(plain)) << name;
+  }
+}
+
+TEST(LoopCheckpoint, ThatWouldDoNothingIsAnError) {
+  const auto below = [](Tensor x) { return x < 9.0; };
+  const auto next = [](Tensor x) { return x + 1.0; };
+  EXPECT_THAT(
+      error_of([&] { while_loop(below, next, scalar(0.0), {.checkpoint = every(4)}); }),
+      AllOf(StartsWith("while_loop: checkpoint is every(4) and there is no max_steps; only a loop "
+                       "with max_steps has the reverse derivative that it is for, give it or leave "
+                       "checkpoint out"),
+            EndsWith(here())));
+  EXPECT_THAT(error_of([&] {
+                while_loop(below, next, scalar(0.0), {.max_steps = 3, .checkpoint = every(0)});
+              }),
+              HasSubstr("while_loop: checkpoint is every(0); its number must be 1 or more"));
+  const auto step = [](Tensor, Tensor x) { return x + 1.0; };
+  EXPECT_THAT(
+      error_of([&] { fori_loop(0, scalar(3), step, scalar(0.0), {.checkpoint = sqrt_steps()}); }),
+      HasSubstr("fori_loop: checkpoint is recursive(2) and a bound is a tensor; only a "
+                "loop between C++ integers has the reverse derivative that it is for, "
+                "give those or leave it out"));
 }
 
 TEST(Checkpoint, RunsAsMachineCode) {

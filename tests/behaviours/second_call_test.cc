@@ -1,6 +1,7 @@
-// What a repeated call does, of each loop function and of the library's functions that loop inside:
-// it lowers, compiles and moves nothing, and traces no Function. And what counts as a trace: each
-// run of a function of the user's on placeholders, and none of Heddle's own.
+// What a repeated call does, of each loop function, of the library's functions that loop inside and
+// of each transform: it transforms, lowers, compiles and moves nothing, and traces no Function. And
+// what counts as a trace: each run of a function of the user's on placeholders, and none of
+// Heddle's own.
 #include <gtest/gtest.h>
 
 #include <complex>
@@ -98,6 +99,43 @@ const Call kNamedLoops[] = {
     {"named_associative_scan", [] { associative_scan(kNamedAdd, ones_of_four()); }},
 };
 
+// Transforms of a lambda, and of a Function, which is not traced again.
+template <class Loss, class Shift>
+std::vector<Call> transforms_of(Loss loss, Shift shift) {
+  const auto x = [] { return ones_of_four(); };
+  return {
+      {"grad", [=] { grad(loss)(x()); }},
+      {"value_and_grad", [=] { value_and_grad(loss)(x()); }},
+      {"jvp", [=] { jvp(shift, std::tuple(x()), std::tuple(x())); }},
+      {"vjp", [=] { vjp(shift, x()).second(x()); }},
+      {"linearize", [=] { linearize(shift, x()).second(x()); }},
+      {"vmap", [=] { vmap(loss)(matrix()); }},
+      {"checkpoint", [=] { checkpoint(loss)(x()); }},
+  };
+}
+
+constexpr auto kLoss = [](Tensor x) { return sum(sin(x) * x); };
+constexpr auto kShift = [](Tensor x) { return flip(x) + x * 2; };
+std::vector<Call> transforms_of_functions() {
+  return transforms_of(Function("loss", kLoss), Function("shift", kShift));
+}
+std::vector<Call> transforms_of_lambdas() {
+  std::vector<Call> out = transforms_of(kLoss, kShift);
+  out.push_back(
+      {"linear_transpose", [] { linear_transpose(kShift, ones_of_four())(ones_of_four()); }});
+  out.push_back({"jacfwd", [] { jacfwd(kShift)(ones_of_four()); }});
+  out.push_back({"jacrev", [] { jacrev(kShift)(ones_of_four()); }});
+  out.push_back({"hessian", [] { hessian(kLoss)(ones_of_four()); }});
+  const auto solve = [](const auto& product, const Tensor& b) { return b / product(b); };
+  out.push_back(
+      {"grad_of_grad", [] { grad([](Tensor v) { return sum(grad(kLoss)(v)); })(half()); }});
+  out.push_back({"vmap_of_grad", [] { vmap(grad(kLoss))(matrix()); }});
+  out.push_back({"grad_of_checkpoint", [] { grad(checkpoint(kLoss))(ones_of_four()); }});
+  out.push_back(
+      {"custom_linear_solve", [=] { custom_linear_solve(kShift, ones_of_four(), solve, solve); }});
+  return out;
+}
+
 const Call kLibrary[] = {
     {"cumsum", [] { cumsum(ones_of_four()); }},
     {"cumlogsumexp_in_reverse", [] { cumlogsumexp(ones_of_four(), 0, true); }},
@@ -148,6 +186,8 @@ TEST_P(SecondCall, DoesNothingBehindYourBackAndMayNotUpload) {
 }
 INSTANTIATE_TEST_SUITE_P(NamedLoops, SecondCall, testing::ValuesIn(kNamedLoops), name_of);
 INSTANTIATE_TEST_SUITE_P(Library, SecondCall, testing::ValuesIn(kLibrary), name_of);
+INSTANTIATE_TEST_SUITE_P(Transforms, SecondCall, testing::ValuesIn(transforms_of_functions()),
+                         name_of);
 
 class SecondCallOfALambda : public testing::TestWithParam<Call> {};
 
@@ -157,6 +197,8 @@ TEST_P(SecondCallOfALambda, TracesAndDoesNothingElse) {
   expect_nothing_but_traces(GetParam().run);
 }
 INSTANTIATE_TEST_SUITE_P(Loops, SecondCallOfALambda, testing::ValuesIn(kLoops), name_of);
+INSTANTIATE_TEST_SUITE_P(Transforms, SecondCallOfALambda,
+                         testing::ValuesIn(transforms_of_lambdas()), name_of);
 
 class FirstCall : public testing::TestWithParam<Call> {};
 
@@ -186,6 +228,21 @@ struct Counted {
     return a + b;
   }
 };
+
+TEST(Transforms, AreTheDerivativesAndBatchesThatAreMade) {
+  const auto f = [](Tensor x) { return sum(cos(x) * x * 1.75); };  // nowhere else
+  const Tensor x = half();
+  const auto of = [](const auto& run) { return effects_of(run).transforms; };
+  EXPECT_EQ(of([&] { f(x); }), 0);
+  EXPECT_EQ(of([&] { grad(f)(x); }), 1);
+  EXPECT_EQ(of([&] { value_and_grad(f)(x); }), 0);  // it is the module of grad
+  EXPECT_EQ(of([&] { jvp(f, std::tuple(x), std::tuple(x)); }), 1);
+  const auto there = [&] { return vjp(f, x).second; };
+  EXPECT_EQ(of(there), 1);                        // linearize
+  EXPECT_EQ(of([&] { there()(zeros({})); }), 1);  // and its transpose
+  EXPECT_EQ(of([&] { vmap(f)(matrix()); }), 1);
+  EXPECT_EQ(of([&] { vmap(grad(f))(matrix()); }), 2);  // the gradient of another type
+}
 
 TEST(Traces, AreTheRunsOfTheUsersFunction) {
   Counted fn;

@@ -200,7 +200,7 @@ constexpr Row kRows[] = {
      "triangular-solve($t[2,3,3]~1, $t[2,4,3]) -> $t[2,4,3], transpose_a=NO_TRANSPOSE"},
     {"f32 f64 complex +", "cholesky($t[3,3]~1) -> $t[3,3], lower=true"},
     {"",
-     "batch-norm-training(f32[2,3], f32[3], f32[3]) -> (f32[2,3], f32[3], f32[3]), epsilon=0.001, "
+     "batch-norm-training(f32[5,3], f32[3], f32[3]) -> (f32[5,3], f32[3], f32[3]), epsilon=0.001, "
      "feature_index=1"},
     {"",
      "batch-norm-inference(f32[2,3], f32[3], f32[3], f32[3], f32[3]) -> f32[2,3], epsilon=1, "

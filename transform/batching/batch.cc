@@ -14,6 +14,7 @@
 #include "heddle/transform/dump.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/leaves.h"
+#include "heddle/transform/internal/transform_span.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle::transform {
@@ -416,7 +417,7 @@ StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
 
 StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t size,
                       std::string_view together) {
-  const base::Span span(base::Activity::kTransform, "batch");
+  const TransformSpan span("batch");
   Writer writer;
   const Computation& entry = module.entry_computation();
   Source source(writer, module);

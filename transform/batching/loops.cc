@@ -139,7 +139,7 @@ class WhileBatch {
         condition_(batcher.at(loop.called[1])),
         state_(operands),
         types_(leaves_of(loop.shape)),
-        most_(greatest_trip_count(loop)),
+        bounds_(bounds_of(loop)),
         active_(active),
         has_on_(bool(active)),
         is_together_(batcher.has_together(body_)) {}
@@ -160,8 +160,8 @@ class WhileBatch {
       start.push_back(on);
     }
     Value made = graph_.op(Opcode::kWhile, {graph_.tuple(start)}, {}, {body_id_, condition_id_});
-    if (most_)  // of each lane, so of all
-      made = graph_.with_frontend_attributes(made, {{kMaxSteps, base::cat(*most_)}});
+    if (!bounds_.empty())  // of each lane, so of all
+      made = graph_.with_frontend_attributes(made, bounds_);
     const Values all = flattened(graph_, made);
     AllLanes out;
     for (size_t i = 0; i < state_.size(); ++i) out.push_back({all[i], bool(is_batched_[i])});
@@ -197,7 +197,7 @@ class WhileBatch {
   // derivative, but for what lanes do together.
   AllLanes in_running_lanes(Graph& graph, const State& state) const {
     AllLanes out = state.leaves;
-    if (!differs_ || !most_ || is_together_) return out;
+    if (!differs_ || bounds_.empty() || is_together_) return out;
     for (Lanes& each : out) {
       if (each.is_batched && each.x.shape().is_array() && hlo::has_tangent(each.x.shape()))
         each.x = batcher_.stopped_where_not(graph, state.on, each.x);
@@ -266,7 +266,7 @@ class WhileBatch {
   Computation body_, condition_;
   AllLanes state_;
   std::vector<Shape> types_;     // of one lane
-  std::optional<int64_t> most_;  // trips, if known
+  hlo::FrontendAttributes bounds_;  // how often it runs, if that is known
   Value active_;
   bool has_on_;           // whether the state has one more leaf, which lanes go on
   bool is_together_;      // lanes do something in a step together

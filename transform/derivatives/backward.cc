@@ -67,7 +67,7 @@ std::string_view not_linear(const Computation& computation, const Instruction& i
       break;
     case Opcode::kSelectAndScatter:
       if (is_absent(0)) return "what it compares depends on the argument";
-      [[fallthrough]];
+      break;
     case Opcode::kReduceWindow:
       if (operands.back().is_absent()) return "its initial value depends on the argument";
       break;
@@ -111,6 +111,7 @@ bool joins(Opcode opcode) {
     case Opcode::kDynamicUpdateSlice:
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
+    case Opcode::kSelectAndScatter:
     case Opcode::kComplex: return true;
     default: return false;
   }
@@ -132,8 +133,11 @@ bool Backward::is_constant_term(const Value& value) const {
 }
 
 Status Backward::check_no_constant(const Instruction& instruction, const Values& operands) const {
-  if (!joins(instruction.opcode) ||
-      !std::ranges::any_of(operands, [&](const Value& each) { return is_constant_term(each); }))
+  // What a select-and-scatter compares is no term; if it is not known, not_linear() says so.
+  const bool compares = instruction.opcode == Opcode::kSelectAndScatter;
+  if (!joins(instruction.opcode) || (compares && operands[0].is_absent()) ||
+      std::ranges::none_of(std::span(operands).subspan(compares ? 1 : 0),
+                           [&](const Value& each) { return is_constant_term(each); }))
     return {};
   return constant_term(instruction);
 }

@@ -10,6 +10,7 @@
 #include "heddle/transform/dump.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
+#include "heddle/transform/internal/transform_span.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle::transform {
@@ -82,7 +83,7 @@ StatusOr<Both> with_tangents(Writer& writer, const Module& module, const std::ve
 }  // namespace
 
 StatusOr<Module> jvp(const Module& module, const std::vector<bool>& of) {
-  const base::Span span(base::Activity::kTransform, "jvp");
+  const TransformSpan span("jvp");
   Writer writer;
   HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kTogether));
   const Computation computation = writer.module().at(both.id);
@@ -129,7 +130,7 @@ StatusOr<Module> reversed(const Module& module, const std::vector<bool>& to,
 
 StatusOr<Module> vjp(const Module& module, const std::vector<bool>& to,
                      const std::vector<bool>& from) {
-  const base::Span span(base::Activity::kTransform, "vjp");
+  const TransformSpan span("vjp");
   const auto seed = [&](Graph& graph, size_t i, const Shape& shape) {
     return from[i] ? graph.parameter(shape) : Value();
   };
@@ -137,7 +138,7 @@ StatusOr<Module> vjp(const Module& module, const std::vector<bool>& to,
 }
 
 StatusOr<Module> gradient(const Module& module, const std::vector<bool>& of) {
-  const base::Span span(base::Activity::kTransform, "gradient");
+  const TransformSpan span("gradient");
   const auto seed = [&](Graph& graph, size_t i, const Shape& shape) {
     return i == 0 ? graph.full(shape, 1) : Value();
   };
@@ -182,7 +183,7 @@ ComputationId linear_part(Writer& writer, const Computation& computation, const 
 }  // namespace
 
 StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of) {
-  const base::Span span(base::Activity::kTransform, "linearize");
+  const TransformSpan span("linearize");
   Writer writer;
   HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kApart));
   const Computation computation = merged(writer, both.id);
@@ -236,12 +237,12 @@ StatusOr<Module> transposed(const Module& module, const std::vector<bool>& linea
 }  // namespace
 
 StatusOr<Module> transpose(const Module& module, const std::vector<bool>& linear) {
-  const base::Span span(base::Activity::kTransform, "transpose");
+  const TransformSpan span("transpose");
   return dumped("transpose", module, transposed(module, linear, Backward::Given::kPerhapsAffine));
 }
 
 StatusOr<Module> transpose(const Module& module, size_t known) {
-  const base::Span span(base::Activity::kTransform, "transpose");
+  const TransformSpan span("transpose");
   std::vector<bool> linear(module.entry_computation().parameters.size(), true);
   std::fill_n(linear.begin(), known, false);
   return dumped("transpose", module, transposed(module, linear, Backward::Given::kLinear));

@@ -124,6 +124,24 @@ TEST(TransposeOfText, SaysWhatIsNotLinear) {
               HasSubstr("concatenate: a term does not depend on the argument"));
 }
 
+TEST(TransposeOfText, SelectAndScatterIsLinearInItsSourceAndItsStart) {
+  constexpr std::string_view kText = R"(HloModule m
+      ge { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = pred[] compare(a, b), direction=GE }
+      add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+      ENTRY main {
+        x = f32[4] parameter(0)
+        s = f32[2] parameter(1)
+        start = f32[] parameter(2)
+        y = f32[4] select-and-scatter(x, s, start), window={size=2 stride=2}, select=ge, scatter=add
+        ROOT r = (f32[4]) tuple(y)
+      })";
+  EXPECT_THAT(transpose_of(kText, {false, true, true}), HasSubstr("(f32[2]{0}, f32[]) tuple("));
+  for (const std::vector<bool>& linear : {std::vector{false, true, false}, {false, false, true}}) {
+    EXPECT_THAT(transpose_of(kText, linear),
+                HasSubstr("select-and-scatter: a term does not depend on the argument"));
+  }
+}
+
 // A computation that calls the one before twice, and so on: 2^40 calls of 41 computations.
 TEST(ComputedAgain, TakesEachComputationOnce) {
   std::string text = R"(HloModule m

@@ -128,13 +128,11 @@ StatusOr<Duals> Forward::by_rule(Graph& graph, const Instruction& instruction,
                                  const std::vector<Shape>& shapes, const Duals& operands) {
   Duals out = plain(graph, instruction, shapes, operands);
   if (const Status why = reason_in(operands); !why.ok()) return poisoned(std::move(out), why);
-  for (const Shape& shape : shapes) {
-    if (shape.is_tuple())
-      return poisoned(std::move(out), without_derivative(instruction, "it takes a tuple"));
-  }
   const hlo::Derivative derivative = hlo::derivative_of(instruction);
   if (!derivative.jvp)
     return poisoned(std::move(out), without_derivative(instruction, derivative.jvp.reason()));
+  if (std::ranges::any_of(shapes, &Shape::is_tuple))
+    return poisoned(std::move(out), without_derivative(instruction, "it takes a tuple"));
   Values x, dx, y;
   for (const Dual& operand : operands) {
     x.push_back(operand.x);

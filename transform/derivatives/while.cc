@@ -2,6 +2,7 @@
 // loop becomes a scan of the most steps that it may make, if that is known: its tangents have a
 // transpose.
 #include "heddle/base/text/strings.h"
+#include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/trip_count.h"
@@ -35,7 +36,7 @@ class WhileJvp {
     }
     Values start = tuple_of(state_);
     Value made = graph_.op(Opcode::kWhile, {graph_.tuple(start)}, {}, {body_id_, condition_id_});
-    if (most) made = graph_.with_frontend_attributes(made, {{kMaxSteps, base::cat(*most)}});
+    if (most) made = graph_.with_frontend_attributes(made, bounds_of(loop_));
     const Values all = flattened(graph_, made);
     // In mode kApart the values are those of the loop without tangents.
     Duals out = forward_.mode_ == Mode::kApart ? plain() : Duals(state_.size());
@@ -118,10 +119,14 @@ class WhileJvp {
     Graph whole(writer, body_.name + ".scan");
     Values operands{counter_input(whole, /*dimension=*/0, most)};
     for (const Dual& each : state_) operands.push_back(whole.parameter(each.x.shape()));
-    const Value scan = whole.op(
+    Value scan = whole.op(
         Opcode::kScan, operands,
         hlo::ScanAttrs{.dimensions = {0}, .num_carries = static_cast<int64_t>(state_.size())},
         {step_id});
+    if (const auto lengths = hlo::frontend_attribute(loop_, kBlockLengths); !lengths.empty()) {
+      scan = whole.with_frontend_attributes(scan,
+                                            {{std::string(kBlockLengths), std::string(lengths)}});
+    }
     const ComputationId id = std::move(whole).finish(flattened(whole, scan));
     Source written(writer);
     return Forward(written, Mode::kApart).run(graph_, written.at(id), state_);

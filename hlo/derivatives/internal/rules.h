@@ -45,6 +45,12 @@ StatusOr<Values> transpose_select_and_scatter(const TransposeArgs& t);
 // The op that a computation of two scalars is, if it is one.
 std::optional<Opcode> op_of(const Computation& computation);
 
+// batch_norm.cc
+StatusOr<Values> jvp_batch_norm(const JvpArgs& d);
+
+// ragged_dot.cc
+StatusOr<Values> jvp_ragged_dot(const JvpArgs& d);
+
 // contractions.cc
 StatusOr<Values> jvp_bilinear(const JvpArgs& d);
 StatusOr<Values> transpose_dot(const TransposeArgs& t);

@@ -1,0 +1,37 @@
+#include "heddle/scan/internal/checkpoint.h"
+
+#include <cmath>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/trace/public_call.h"
+#include "heddle/transform/derivatives.h"
+
+namespace heddle::scan_internal {
+
+std::string to_string(const Checkpoint& checkpoint) {
+  const bool is_every = checkpoint.kind() == Checkpoint::Kind::kEvery;
+  return base::cat(is_every ? "every(" : "recursive(", checkpoint.number(), ")");
+}
+
+void require_valid(std::string_view what, const Checkpoint& checkpoint, SourceLocation at) {
+  if (checkpoint.number() >= 1) return;
+  throw Error(trace_internal::invalid_argument(what, ": checkpoint is ", to_string(checkpoint),
+                                               "; its number must be 1 or more"),
+              at);
+}
+
+std::pair<std::string, std::string> attribute_of(const Checkpoint& checkpoint, int64_t steps) {
+  std::string lengths;
+  if (checkpoint.kind() == Checkpoint::Kind::kEvery) {
+    lengths = base::cat(checkpoint.number());
+  } else {
+    for (int64_t level = checkpoint.number() - 1; level > 0; --level) {
+      const double part = static_cast<double>(level) / static_cast<double>(checkpoint.number());
+      const double length = std::ceil(std::pow(static_cast<double>(steps), part) - 1e-9);
+      base::append(lengths, lengths.empty() ? "" : ",", static_cast<int64_t>(length));
+    }
+  }
+  return {std::string(transform::kBlockLengths), lengths};
+}
+
+}  // namespace heddle::scan_internal
