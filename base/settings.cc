@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <numeric>
 #include <optional>
-#include <utility>
+#include <vector>
 
+#include "heddle/base/text/near_name.h"
 #include "heddle/base/text/strings.h"
 
 namespace heddle {
@@ -63,22 +63,6 @@ std::string_view wanted(const Row& row, std::string_view value) {
   return "";
 }
 
-// The least number of letters to add, drop, replace or swap with the next.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before, row(b.size() + 1), next(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    next[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      next[j + 1] = std::min({row[j] + (a[i] != b[j]), row[j + 1] + 1, next[j] + 1});
-      if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j])
-        next[j + 1] = std::min(next[j + 1], before[j - 1] + 1);
-    }
-    before = std::exchange(row, next);
-  }
-  return row[b.size()];
-}
-
 // Anybody may set a variable: no control characters, and no long texts.
 std::string quoted(std::string_view text) {
   constexpr size_t kMost = 100;
@@ -91,17 +75,12 @@ std::string quoted(std::string_view text) {
 }
 
 std::string unknown(std::string_view name) {
-  constexpr size_t kMostLetters = 100;
-  const Row* nearest = nullptr;
-  size_t least = 1 + std::clamp<size_t>((name.size() - kPrefix.size()) / 3, 1, 4);
-  for (const Row& row : kRows) {
-    if (name.size() > kMostLetters) break;
-    const size_t apart = distance(name, row.name);
-    if (apart < least) least = apart, nearest = &row;
-  }
-  return base::cat("the environment has ", quoted(name), ", which Heddle does not read; ",
-                   nearest != nullptr ? base::cat("is it ", nearest->name, "?")
-                                      : "heddle info lists what it reads");
+  std::vector<std::string_view> names;
+  for (const Row& row : kRows) names.push_back(row.name);
+  const std::string_view nearest = base::near_name(name, names, kPrefix.size());
+  return base::cat(
+      "the environment has ", quoted(name), ", which Heddle does not read; ",
+      nearest.empty() ? "heddle info lists what it reads" : base::cat("is it ", nearest, "?"));
 }
 
 const Row* find(std::string_view name) {

@@ -3,6 +3,7 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/linalg/internal/testing.h"
+#include "heddle/linalg/solving.h"
 #include "heddle/linalg/spectra.h"
 #include "heddle/numpy/sorting.h"
 
@@ -96,6 +97,35 @@ TEST_P(Factors, LuIsARowsExchanged) {
     const Lu none = lu(draw(shape));
     EXPECT_EQ(none.lu.shape(), Shape(dtype(), shape));
     EXPECT_EQ(none.permutation.shape(), Shape(s32, {shape[0]}));
+  }
+}
+
+// Below the least normal number reciprocals of pivots are infinite. 4 rows are loops on cpu, and 40
+// are a call.
+TEST_P(Factors, OfDenormalNumbersAreFinite) {
+  const bool is_f32 = real_dtype(dtype()) == f32;
+  const double small = is_f32 ? 0x1p-128 : 0x1p-1024, root = is_f32 ? 0x1p64 : 0x1p512;
+  for (const char* name : {"interpreter", "cpu"}) {
+    const runtime::DefaultDevice device(*runtime::find_device(name).value());
+    for (int64_t n : {4, 12, 40, 100}) {
+      SCOPED_TRACE(base::cat(name, " ", n));
+      const Tensor a = draw({n, n}) * small;
+      const Lu found = lu(a);
+      const Tensor l = tril(found.lu, -1) + eye(n, n, 0, dtype());
+      const auto greater = [&](const Tensor& x) { return x * root * root; };
+      EXPECT_LE(
+          distance(matmul(l, greater(triu(found.lu))), greater(take(a, found.permutation, 0))),
+          near());
+      EXPECT_TRUE(all(isfinite(slogdet(a).logabsdet)).item<bool>());
+      const Tensor low = tril(a) + eye(n, n, 0, dtype()) * small * n;
+      const Tensor b = matmul(low, ones({n, 1}, dtype()));
+      const Tensor x = triangular_solve(low, b, {.left_side = true, .lower = true});
+      EXPECT_LE(distance(x, ones({n, 1}, dtype())), 100 * near());
+      const Tensor square = positive_tensor({}, n, dtype()) * small, c = cholesky(square);
+      const Tensor half = c * root;
+      EXPECT_LE(distance(matmul(half, adjoint_of(half)), greater(square)),
+                near() * static_cast<double>(n * n));
+    }
   }
 }
 

@@ -201,6 +201,17 @@ TEST(Corners, NothingIsTakenFromNothing) {
   EXPECT_EQ((zeros({0, 2})[{none, none}]).shape(), Shape(f32, {0}));
   EXPECT_EQ((zeros({3, 0, 2})[{Slice{}, none, none}]).shape(), Shape(f32, {3, 0}));
   EXPECT_EQ(take_along_axis(zeros({0, 2}), zeros({0, 2}, s32), 0).shape(), Shape(f32, {0, 2}));
+  const auto taken = [](Dimensions x, Dimensions indices, int axis) {
+    return take_along_axis(zeros(x), zeros(indices, s32), axis).shape().dimensions();
+  };
+  EXPECT_THAT(taken({0, 3}, {0, 2}, 1), ElementsAre(0, 2));
+  EXPECT_THAT(taken({0, 3}, {1, 2}, 1), ElementsAre(0, 2));
+  EXPECT_THAT(taken({2, 0, 3}, {2, 0, 5}, -1), ElementsAre(2, 0, 5));
+  EXPECT_THAT(taken({0, 0}, {5, 1}, 0), ElementsAre(5, 0));
+  EXPECT_THAT(error_of([&] {
+                (void)taken({0, 3}, {5, 3}, 0);
+              }),
+              StartsWith("take_along_axis: axis 0 of f32[0,3] has size 0; there is nothing to "));
   const Tensor first = array<int>({0});
   EXPECT_THAT(error_of([&] {
                 (void)zeros({0, 2})[{first, first}];

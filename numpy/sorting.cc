@@ -56,16 +56,13 @@ Tensor gather_rows(const Tensor& x, const Tensor& positions, int64_t axis) {
   return gather(x, positions, dims, Dimensions(static_cast<size_t>(x.rank()), 1));
 }
 
-void check(const Tensor& x, const Tensor& indices, int64_t axis) {
+void check(const Tensor& x, const Tensor& indices) {
   if (!is_integer(indices.dtype()))
     trace_internal::refuse("indices are ", indices.shape(),
                            "; they must be integers, cast them with astype(s32)");
   if (indices.rank() != x.rank())
     trace_internal::refuse("indices are ", indices.shape(), "; x is ", x.shape(),
                            ", they must have its rank, or use take");
-  if (x.dim(axis) == 0 && indices.size() > 0)
-    trace_internal::refuse("axis ", axis, " of ", x.shape(),
-                           " has size 0; there is nothing to take");
 }
 
 // Orders by the last key, then by those before it. t: a0, b0, a1, b1, ..
@@ -88,15 +85,17 @@ void require_position(const Tensor& x, int64_t k, int64_t axis) {
 }  // namespace
 
 Tensor take_along_axis(Operand operand, Operand which, base::Int axis, IndexMode mode) {
-  const PublicCall call("take_along_axis", operand.at());
+  constexpr std::string_view kName = "take_along_axis";
+  const PublicCall call(kName, operand.at());
   Tensor x = as_tensor(operand);
   Tensor indices = as_tensor(which);
   int64_t along = axis_of(x.shape(), axis);
-  check(x, indices, along);
-  return trace_internal::one_program("take_along_axis", [&] {
+  check(x, indices);
+  return trace_internal::one_program(kName, [&] {
     Aligned a = aligned(x, indices, along);
     int64_t size = x.dim(along);
-    if (size == 0) return zeros(a.indices.shape().dimensions(), x.dtype());
+    if (a.indices.size() == 0) return zeros(a.indices.shape().dimensions(), x.dtype());
+    if (size == 0) throw Error(trace_internal::nothing_to_take(kName, x.shape(), along), {});
     Expr position(bit_width(indices.dtype()) < 32 ? a.indices.astype(s32) : a.indices);
     if (is_signed(position.dtype())) position = where(position < 0, position + size, position);
     Tensor taken = gather_rows(a.x, position.tensor(), along);

@@ -3,7 +3,9 @@
 #include <limits>
 
 #include "heddle/numpy/sorting.h"
+#include "heddle/optim/internal/ranges.h"
 #include "heddle/scan/loops.h"
+#include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/ops/contractions.h"
 #include "heddle/trace/ops/creation.h"
@@ -14,6 +16,12 @@
 
 namespace heddle::optim_internal {
 namespace {
+
+using trace_internal::PublicCall;
+using trace_internal::refuse;
+
+constexpr std::string_view kName = "optim::lbfgs";
+constexpr auto kCallsUser = PublicCall::Runs::kUsersFunction;
 
 // Nocedal and Wright's constants.
 constexpr double kDecrease = 1e-4;
@@ -56,6 +64,7 @@ Tensor product(const Tensor& a, const Tensor& b) { return sum(a * b); }
 
 // -H gradient: the two loops of algorithm 7.4.
 Tensor direction(const Memory& memory, const Tensor& gradient) {
+  const auto own = PublicCall::own_code();
   const int64_t size = memory.scales.size();
   const Tensor none = zeros({size}, gradient.dtype());
   const auto back = [&](Tensor turn, std::pair<Tensor, Tensor> now) {
@@ -83,11 +92,16 @@ Memory remember(const Memory& memory, const Tensor& step, const Tensor& change) 
           where(is_good, curvature / product(change, change), memory.curvature)};
 }
 
-void require_at_least(const char* what, int64_t value, int64_t least, SourceLocation at) {
-  if (value >= least) return;
-  throw Error(base::invalid_argument("optim::lbfgs: ", what, " is ", value,
-                                     "; it must be at least ", least),
-              at);
+void check(const optim::LbfgsOptions& o) {
+  static constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // what the loops count to
+  const auto counts = [](std::string_view name, int64_t value, int64_t least) {
+    require(value >= least && value <= kMost, name, value,
+            base::cat("at least ", least, ", and at most ", kMost));
+  };
+  counts("memory", o.memory, 1);
+  counts("max_steps", o.max_steps, 0);
+  counts("max_halvings", o.max_halvings, 1);
+  require_not_negative("tolerance", o.tolerance);
 }
 
 }  // namespace
@@ -95,15 +109,16 @@ void require_at_least(const char* what, int64_t value, int64_t least, SourceLoca
 FlatLbfgs lbfgs(const Tensor& start,
                 const std::function<std::pair<Tensor, Tensor>(const Tensor&)>& look,
                 const optim::LbfgsOptions& options, SourceLocation at) {
-  require_at_least("memory", options.memory, 1, at);
-  require_at_least("max_steps", options.max_steps, 0, at);
-  require_at_least("max_halvings", options.max_halvings, 1, at);
+  check(options);
+  const trace_internal::OnDeviceOf device(start);
   const DType dtype = start.dtype();
   const double tolerance = options.tolerance > 0 ? options.tolerance : dtype == f64 ? 1e-9 : 1e-5;
   const int64_t memory = options.memory, size = start.size();
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const auto look_at = [&](const Tensor& x) {
     const auto [value, gradient] = look(x);
+    if (value.dtype() != dtype)
+      refuse("the function gives ", value.shape(), "; it must give ", dtype, "[], as start is");
     return Point{x, value, gradient};
   };
   const auto slope_of = [](const Point& p) {
@@ -114,9 +129,11 @@ FlatLbfgs lbfgs(const Tensor& start,
   const auto search = [&](const State& now, const Tensor& along) {
     const Tensor slope = product(now.at.gradient, along);
     const auto goes_on = [&](const Search& s) {
+      const PublicCall call(kName, at);
       return ~s.found & (s.tries < static_cast<int>(int64_t{options.max_halvings}));
     };
     const auto next = [&](const Search& s) {
+      const PublicCall call(kName, at, kCallsUser);
       const Point trial = look_at(now.at.x + s.t * along);
       // Not <=: a NaN is too far.
       const Tensor too_far = ~(trial.value <= now.at.value + kDecrease * s.t * slope);
@@ -133,10 +150,12 @@ FlatLbfgs lbfgs(const Tensor& start,
                              full({}, infinity, dtype), zeros({}, s32), zeros({}, pred)});
   };
   const auto goes_on = [&](const State& now) {
+    const PublicCall call(kName, at);
     return (slope_of(now.at) > tolerance) & ~now.stuck &
            (now.count < static_cast<int>(int64_t{options.max_steps}));
   };
   const auto step = [&](const State& now) {
+    const PublicCall call(kName, at, kCallsUser);
     const Search s = search(now, direction(now.memory, now.at.gradient));
     // A step that goes down is taken, even if its slope is not yet flat enough.
     const Tensor is_taken = s.trial.value < now.at.value;
@@ -157,16 +176,16 @@ FlatLbfgs lbfgs(const Tensor& start,
   return {end.at.x, end.at.value, slope, end.count, end.evaluations, slope <= tolerance};
 }
 
-Tensor joined(const std::vector<Tensor>& leaves, SourceLocation at) {
+Tensor joined(const std::vector<Tensor>& leaves, const std::vector<std::string>& paths) {
   std::vector<Tensor> flat;
-  for (const Tensor& leaf : leaves) {
-    if (leaf.dtype() != leaves[0].dtype() || (leaf.dtype() != f32 && leaf.dtype() != f64)) {
-      throw Error(base::invalid_argument("optim::lbfgs: start has ", to_string(leaf.shape()),
-                                         " beside ", to_string(leaves[0].shape()),
-                                         "; all of it must be f32, or all f64"),
-                  at);
-    }
-    flat.push_back(reshape(leaf, {leaf.size()}));
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const Shape &shape = leaves[i].shape(), &first = leaves[0].shape();
+    if (shape.dtype() != f32 && shape.dtype() != f64)
+      refuse("start", paths[i], " is ", shape, "; it must be f32 or f64");
+    if (shape.dtype() != first.dtype())
+      refuse("start", paths[i], " is ", shape, " and start", paths[0], " is ", first,
+             "; all of it must be f32, or all f64");
+    flat.push_back(reshape(leaves[i], {leaves[i].size()}));
   }
   return flat.empty() ? zeros({0}) : concat(flat, /*axis=*/0);
 }

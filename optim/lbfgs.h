@@ -6,11 +6,15 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "heddle/base/int.h"
 #include "heddle/grad/grad.h"
+#include "heddle/trace/moved_from.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::optim {
@@ -50,7 +54,7 @@ FlatLbfgs lbfgs(const Tensor& start,
 
 // The elements of all leaves, one after the other. errors: throws Error if dtypes differ or are not
 // f32 or f64
-Tensor joined(const std::vector<Tensor>& leaves, SourceLocation at);
+Tensor joined(const std::vector<Tensor>& leaves, const std::vector<std::string>& paths);
 std::vector<Tensor> parted(const Tensor& all, const std::vector<Tensor>& like);
 
 }  // namespace heddle::optim_internal
@@ -62,15 +66,21 @@ namespace heddle::optim {
 //
 // fn       P -> f32[] or f64[]; may capture tensors
 // start    where it begins; its leaves have one dtype, f32 or f64
-// errors   Error (InvalidArgument) for other dtypes, memory < 1, max_steps < 0
+// errors   Error (InvalidArgument) for other dtypes, and that names an option outside of its range
 // cost     one evaluation of fn and its gradient for most steps, since the first try is mostly good
 template <class Fn, Tree P>
 LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options = {},
                      SourceLocation at = SourceLocation::here()) {
-  trace_internal::require_function("lbfgs", "function", fn, at);
+  using trace_internal::PublicCall;
+  constexpr std::string_view kName = "optim::lbfgs";
+  const PublicCall call(kName, at, PublicCall::Runs::kUsersFunction);
+  trace_internal::require_function(kName, "function", fn, at);
   const std::vector<Tensor> like = flatten(start);
   const TreeSpec spec = tree_spec(start);
+  trace_internal::require_values(
+      kName, "start", like, [&] { return spec; }, at);
   const auto tree_of = [&](const Tensor& all) {
+    const PublicCall own(kName, at);
     const std::vector<Tensor> leaves = optim_internal::parted(all, like);
     std::span<const Tensor> rest(leaves);
     return unflatten<P>(spec, rest);
@@ -79,7 +89,7 @@ LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options =
     return value_and_grad([&](const Tensor& flat) -> Tensor { return fn(tree_of(flat)); }, at)(all);
   };
   const optim_internal::FlatLbfgs found =
-      optim_internal::lbfgs(optim_internal::joined(like, at), look, options, at);
+      optim_internal::lbfgs(optim_internal::joined(like, leaf_paths(spec)), look, options, at);
   return {tree_of(found.x), found.value,       found.slope,
           found.steps,      found.evaluations, found.converged};
 }

@@ -1,12 +1,14 @@
 // Optimizers against the formulas of their papers in plain C++, schedules at their corners, and
 // L-BFGS on functions whose minimum is known.
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "heddle/base/support_test.h"
 #include "heddle/optim/lbfgs.h"
 #include "heddle/optim/optimizers.h"
 #include "heddle/testing.h"
+#include "heddle/trace/devices/devices.h"
 #include "heddle/trace/ops/contractions.h"
 #include "heddle/trace/ops/creation.h"
 #include "heddle/trace/ops/elementwise.h"
@@ -122,8 +124,13 @@ TEST(Optim, TheRateMayBeATensorOrASchedule) {
             [] { return [](double p, double g, int) { return p - 0.1 * g; }; });
   EXPECT_THAT(
       error_of([] { (void)optim::sgd({.learning_rate = ones({2})}); }),
-      ContainsRegex("the learning rate is f32\\[2\\]; it must be a scalar of a floating dtype "
-                    "\\[optim_test.cc:[0-9]+\\]"));
+      ContainsRegex("^optim::sgd: learning_rate is f32\\[2\\]; it must be a scalar of a floating "
+                    "dtype \\[optim_test.cc:[0-9]+\\]$"));
+  EXPECT_THAT(error_of([] { (void)optim::lion({.learning_rate = Tensor()}); }),
+              StartsWith("optim::lion: learning_rate has no value"));
+  EXPECT_THAT(error_of([] { (void)optim::lion({.learning_rate = optim::Schedule()}); }),
+              StartsWith("optim::lion: the learning_rate is a null pointer to a function, or an "
+                         "empty std::function"));
 }
 
 TEST(Optim, GradientsThatAreNotLikeTheParametersAreErrors) {
@@ -143,10 +150,88 @@ TEST(Optim, GradientsThatAreNotLikeTheParametersAreErrors) {
   using Leaves = std::vector<Tensor>;
   const Leaves one{p.w}, two{p.w, p.w};
   EXPECT_THAT(error_of([&] { (void)adam.update(two, adam.init(one), one); }),
-              StartsWith("optim::adam: the gradients have 2 leaves; the parameters have 1"));
+              StartsWith("optim::adam: the tree gradients has 2 leaves; the parameters have 1"));
+  EXPECT_THAT(error_of([&] { (void)adam.update(one, adam.init(two), one); }),
+              StartsWith("optim::adam: the tree state.mean has 2 leaves; the parameters have 1"));
   const Leaves whole{ones({2}, s32)};
   EXPECT_THAT(error_of([&] { (void)adam.update(whole, adam.init(whole), whole); }),
               HasSubstr("params[0] is s32[2]; parameters have a floating dtype"));
+}
+
+TEST(Optim, ALeafWithoutAValueIsNamed) {
+  const Params p = start(), half{p.w, Tensor()};
+  const auto adamw = optim::adamw({.learning_rate = 0.1});
+  auto state = adamw.init(p);
+  EXPECT_THAT(error_of([&] { (void)adamw.init(half); }),
+              AllOf(StartsWith("optim::adamw: params.b has no value"), EndsWith(here())));
+  EXPECT_THAT(error_of([&] { (void)adamw.update(half, state, p); }),
+              StartsWith("optim::adamw: gradients.b has no value"));
+  EXPECT_THAT(error_of([&] { (void)adamw.update(p, {}, p); }),
+              StartsWith("optim::adamw: state.step has no value"));
+  state.square.w = Tensor();
+  EXPECT_THAT(error_of([&] { (void)adamw.update(p, state, p); }),
+              StartsWith("optim::adamw: state.square.w has no value"));
+  EXPECT_THAT(error_of([&] { (void)optim::clip_by_value(half, 1); }),
+              StartsWith("optim::clip_by_value: gradients.b has no value"));
+}
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(Optim, OptionsOutsideOfTheirRangesAreErrors) {
+  const std::string below_1 = "; it must be 0 or greater, and less than 1";
+  const std::string not_negative = "; it must be finite, and 0 or greater";
+  EXPECT_THAT(error_of([] { (void)optim::sgd({.learning_rate = kNan}); }),
+              AllOf(StartsWith("optim::sgd: learning_rate is nan" + not_negative + " ["),
+                    EndsWith(here())));
+  EXPECT_THAT(error_of([] { (void)optim::sgd({.learning_rate = -0.1}); }),
+              StartsWith("optim::sgd: learning_rate is -0.1" + not_negative));
+  EXPECT_THAT(error_of([] { (void)optim::momentum({.learning_rate = 1, .decay = 1.5}); }),
+              StartsWith("optim::momentum: decay is 1.5; it must be in 0 .. 1"));
+  EXPECT_THAT(error_of([] { (void)optim::adam({.learning_rate = 1, .b1 = 1}); }),
+              StartsWith("optim::adam: b1 is 1" + below_1));
+  EXPECT_THAT(error_of([] { (void)optim::adam({.learning_rate = 1, .b2 = -0.5}); }),
+              StartsWith("optim::adam: b2 is -0.5" + below_1));
+  EXPECT_THAT(error_of([] { (void)optim::adam({.learning_rate = 1, .eps = -1e-8}); }),
+              StartsWith("optim::adam: eps is -1e-08" + not_negative));
+  EXPECT_THAT(error_of([] { (void)optim::adamw({.learning_rate = 1, .eps_root = kInfinity}); }),
+              StartsWith("optim::adamw: eps_root is inf" + not_negative));
+  EXPECT_THAT(error_of([] { (void)optim::adamw({.learning_rate = 1, .weight_decay = -1}); }),
+              StartsWith("optim::adamw: weight_decay is -1" + not_negative));
+  EXPECT_THAT(error_of([] { (void)optim::lion({.learning_rate = kInfinity}); }),
+              StartsWith("optim::lion: learning_rate is inf" + not_negative));
+  EXPECT_THAT(error_of([] { (void)optim::lion({.learning_rate = 1, .b2 = kNan}); }),
+              StartsWith("optim::lion: b2 is nan" + below_1));
+}
+
+TEST(Optim, OptionsAtTheirBoundsAreTaken) {
+  const Params p = start();
+  const auto zero = optim::adam({.learning_rate = 0, .b1 = 0, .b2 = 0});
+  EXPECT_EQ(doubles(zero.update(slope(p), zero.init(p), p).first.w), doubles(p.w));
+  expect_as(after(3, optim::momentum({.learning_rate = 0.01, .decay = 1})), 3, [] {
+    return [v = 0.0](double p, double g, int) mutable { return p - 0.01 * (v += g); };
+  });
+}
+
+TEST(Optim, StateLiesWhereTheParametersDo) {
+  const Params p = device_put(start(), "interpreter:0");
+  const runtime::DefaultDevice other(*runtime::find_device("cpu:0").value());
+  const auto expect_there = [](const auto& tree) {
+    for (const Tensor& leaf : flatten(tree)) EXPECT_EQ(device_of(leaf).name(), "interpreter:0");
+  };
+  const auto expect_runs = [&](const auto& optimizer) {
+    const auto state = optimizer.init(p);
+    expect_there(state);
+    expect_there(optimizer.update(p, state, p));
+  };
+  expect_runs(optim::sgd({.learning_rate = 0.1}));
+  expect_runs(optim::momentum({.learning_rate = optim::piecewise_constant(1, {{3, 0.5}})}));
+  expect_runs(optim::adam({.learning_rate = optim::warmup_cosine(1, 2, 4), .b1 = 0}));
+  expect_runs(optim::adamw({.learning_rate = [](const Tensor&) { return full({}, 0.1); }}));
+  expect_runs(optim::lion({.learning_rate = optim::exponential_decay(1, 2, 0.5, true)}));
+  expect_there(optim::clip_by_global_norm(p, 1));
+  expect_there(optim::global_norm(p));
+  expect_there(optim::lbfgs([](const Params& q) { return sum(q.w * q.w) + sum(q.b * q.b); }, p));
 }
 
 TEST(Optim, RecordsTheLineOfTheUser) {
@@ -170,6 +255,9 @@ TEST(Optim, Clipping) {
   EXPECT_EQ(doubles(optim::clip_by_value(p, 1).b), std::vector<double>(4, -1));
   const Params nothing{zeros({3}, f64), zeros({2, 2}, f64)};
   EXPECT_EQ(doubles(optim::clip_by_global_norm(nothing, 1).w), std::vector<double>(3, 0));
+  EXPECT_EQ(doubles(optim::clip_by_global_norm(p, kInfinity).w), doubles(p.w));
+  EXPECT_THAT(error_of([&] { (void)optim::clip_by_value(p, kNan); }),
+              StartsWith("optim::clip_by_value: bound is nan; it must be greater than 0"));
   EXPECT_THAT(error_of([&] { (void)optim::clip_by_global_norm(p, 0); }),
               AllOf(StartsWith("optim::clip_by_global_norm: greatest_norm is 0; it must be"),
                     HasSubstr("[optim_test.cc:")));
@@ -195,6 +283,24 @@ TEST(Schedules, AtTheirCorners) {
               StartsWith("optim::linear: steps is 0; it must be at least 1"));
   EXPECT_THAT(error_of([] { (void)optim::warmup_cosine(1, 5, 5); }),
               HasSubstr("steps - warmup is 0"));
+}
+
+TEST(Schedules, NumbersThatAreNotFiniteAreErrors) {
+  EXPECT_THAT(
+      error_of([] { (void)optim::constant(kNan); }),
+      AllOf(StartsWith("optim::constant: value is nan; it must be finite"), EndsWith(here())));
+  EXPECT_THAT(error_of([] { (void)optim::linear(1, kInfinity, 5); }),
+              StartsWith("optim::linear: end is inf; it must be finite"));
+  EXPECT_THAT(error_of([] { (void)optim::exponential_decay(1, 5, kInfinity); }),
+              StartsWith("optim::exponential_decay: rate is inf; it must be finite, and greater"));
+  EXPECT_THAT(error_of([] { (void)optim::cosine_decay(1, 5, kNan); }),
+              StartsWith("optim::cosine_decay: alpha is nan"));
+  EXPECT_THAT(error_of([] { (void)optim::warmup_cosine(kNan, 1, 5); }),
+              StartsWith("optim::warmup_cosine: peak is nan"));
+  EXPECT_THAT(error_of([] {
+                (void)optim::piecewise_constant(1, {{7, kNan}});
+              }),
+              StartsWith("optim::piecewise_constant: the scale at 7 is nan; it must be finite"));
 }
 
 // (1 - x)^2 + 100 (y - x^2)^2 of each pair: 0 where all are 1.
@@ -251,11 +357,48 @@ TEST(Lbfgs, TheWholeFamilyOfCases) {
 
 TEST(Lbfgs, MistakesAreErrors) {
   const auto bowl = [](const Tensor& x) { return sum(x * x); };
-  EXPECT_THAT(
-      error_of([&] { (void)optim::lbfgs(bowl, ones({2}), {.memory = 0}); }),
-      AllOf(StartsWith("optim::lbfgs: memory is 0; it must be at least 1"), EndsWith(here())));
+  const auto error_at = [&](optim::LbfgsOptions options) {
+    return error_of([&] { (void)optim::lbfgs(bowl, ones({2}), options); });
+  };
+  EXPECT_THAT(error_of([&] { (void)optim::lbfgs(bowl, ones({2}), {.memory = 0}); }),
+              AllOf(StartsWith("optim::lbfgs: memory is 0; it must be at least 1, and at most "),
+                    EndsWith(here())));
+  EXPECT_THAT(error_at({.max_steps = int64_t{1} << 32}),
+              StartsWith("optim::lbfgs: max_steps is 4294967296; it must be at least 0, and at "
+                         "most 2147483647"));
+  EXPECT_THAT(error_at({.tolerance = kNan}),
+              StartsWith("optim::lbfgs: tolerance is nan; it must be finite, and 0 or greater"));
   EXPECT_THAT(error_of([&] { (void)optim::lbfgs(bowl, ones({2}, bf16)); }),
-              HasSubstr("start has bf16[2] beside bf16[2]; all of it must be f32, or all f64"));
+              StartsWith("optim::lbfgs: start is bf16[2]; it must be f32 or f64"));
+  const auto both = [](const Params& p) { return sum(p.w); };
+  EXPECT_THAT(error_of([&] {
+                (void)optim::lbfgs(both, Params{ones({2}), ones({3}, f64)});
+              }),
+              StartsWith("optim::lbfgs: start.b is f64[3] and start.w is f32[2]; all of it must"));
+}
+
+TEST(Lbfgs, ErrorsHaveTheLineOfTheUser) {
+  const auto expect_here = [](const std::string& error, const std::string& begin) {
+    EXPECT_THAT(error, AllOf(StartsWith(begin), HasSubstr("[optim_test.cc:")));
+  };
+  const auto of = [](const auto& fn) {
+    return error_of([&] { (void)optim::lbfgs(fn, Params{ones({3}), ones({2})}); });
+  };
+  expect_here(of([](const Params& p) { return p.w; }),
+              "optim::lbfgs: the function gives f32[3]; it must give a scalar of floats");
+  expect_here(of([](const Params& p) { return sum(p.w).astype(f64); }),
+              "optim::lbfgs: the function gives f64[]; it must give f32[], as start is");
+  expect_here(of([](const Params& p) { return sum(p.w + p.b); }),
+              "add: operands are f32[3] and f32[2]");
+  const auto sum_of_w = [](const Params& p) { return sum(p.w); };
+  expect_here(error_of([&] { (void)optim::lbfgs(sum_of_w, Params()); }),
+              "optim::lbfgs: start.w has no value");
+}
+
+TEST(Lbfgs, RecordsTheLineOfTheUser) {
+  const auto bowl = [](const Params& p) { return sum(p.w * p.w) + sum(p.b * p.b); };
+  const Program program = trace([&](const Params& p) { return optim::lbfgs(bowl, p); }, start());
+  EXPECT_THAT(lines_outside("optim_test.cc", program), testing::IsEmpty());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "heddle/optim/internal/ranges.h"
 #include "heddle/trace/ops/creation.h"
 #include "heddle/trace/ops/elementwise.h"
 #include "heddle/trace/ops/reductions.h"
@@ -9,6 +10,7 @@
 namespace heddle::optim_internal {
 namespace {
 
+using trace_internal::OnDeviceOf;
 using trace_internal::refuse;
 
 // 1 - decay^updates in `dtype`, without cancellation.
@@ -23,15 +25,39 @@ Tensor mixed(double decay, const Tensor& old, const Tensor& fresh) {
   return decay * old + (1 - decay) * fresh;
 }
 
-void require_positive(std::string_view what, double value) {
-  if (!(value > 0)) refuse(what, " is ", value, "; it must be greater than 0");
+// Those of a mean that decays: its weights end for 1, and Adam divides by 1 - b^step.
+void require_decays(double b1, double b2) {
+  for (const auto& [name, value] : {std::pair("b1", b1), std::pair("b2", b2)})
+    require(value >= 0 && value < 1, name, value, "0 or greater, and less than 1");
 }
 
 }  // namespace
 
+void check(const optim::SgdOptions& o) { o.learning_rate.check(); }
+
+void check(const optim::MomentumOptions& o) {
+  o.learning_rate.check();
+  require(o.decay >= 0 && o.decay <= 1, "decay", o.decay, "in 0 .. 1");
+}
+
+void check(const optim::AdamOptions& o) {
+  o.learning_rate.check();
+  require_decays(o.b1, o.b2);
+  require_not_negative("eps", o.eps);
+  require_not_negative("eps_root", o.eps_root);
+  require_not_negative("weight_decay", o.weight_decay);
+}
+
+void check(const optim::LionOptions& o) {
+  o.learning_rate.check();
+  require_decays(o.b1, o.b2);
+  require_not_negative("weight_decay", o.weight_decay);
+}
+
 Leaves Update::check(std::string_view what, Leaves leaves) const {
   if (leaves.size() != params_.size())
-    refuse("the ", what, " have ", leaves.size(), " leaves; the parameters have ", params_.size());
+    refuse("the tree ", what, " has ", leaves.size(), " leaves; the parameters have ",
+           params_.size());
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Shape &have = leaves[i].shape(), &want = params_[i].shape();
     if (!is_floating(want.dtype()))
@@ -92,10 +118,14 @@ Leaves zeros_of(const Leaves& params) {
   return out;
 }
 
-Tensor first_step() { return zeros({}, s32); }
+Tensor first_step(const Leaves& params) {
+  const OnDeviceOf device{std::span(params)};
+  return zeros({}, s32);
+}
 Tensor next_step(const Tensor& step) { return step + 1; }
 
 Tensor norm_of(const Leaves& leaves) {
+  const OnDeviceOf device{std::span(leaves)};
   DType dtype = f32;
   for (const Tensor& leaf : leaves) dtype = wide(leaf.dtype()) == f64 ? f64 : dtype;
   Tensor total = zeros({}, dtype);
@@ -104,7 +134,8 @@ Tensor norm_of(const Leaves& leaves) {
 }
 
 Leaves clipped(const Leaves& leaves, double greatest_norm) {
-  require_positive("greatest_norm", greatest_norm);
+  require(greatest_norm > 0, "greatest_norm", greatest_norm, "greater than 0");
+  if (std::isinf(greatest_norm)) return leaves;
   const Tensor norm = norm_of(leaves);
   const Tensor factor = greatest_norm / maximum(norm, greatest_norm);
   Leaves out;
@@ -113,7 +144,7 @@ Leaves clipped(const Leaves& leaves, double greatest_norm) {
 }
 
 Leaves bounded(const Leaves& leaves, double bound) {
-  require_positive("bound", bound);
+  require(bound > 0, "bound", bound, "greater than 0");
   Leaves out;
   for (const Tensor& leaf : leaves) out.push_back(minimum(maximum(leaf, -bound), bound));
   return out;

@@ -10,9 +10,10 @@
 //   }, {.donate = {0, 1}});
 //
 // A state is a tree, like the parameters: loops carry it, files save it, calls donate it. Each leaf
-// is updated in its own float dtype. update() gives the new parameters themselves. errors: update()
-// throws Error (InvalidArgument) that names the leaf whose structure, dtype or shape differs from
-// that of the parameters
+// is updated in its own float dtype, on the device of the parameters. update() gives the new
+// parameters themselves. errors: Error (InvalidArgument) that names an option outside of its range,
+// where the optimizer is made; of update(), that names the leaf without a value, or whose dtype or
+// shape differs from that of the parameters
 #pragma once
 
 #include <span>
@@ -24,6 +25,7 @@
 
 #include "heddle/base/source_location.h"
 #include "heddle/optim/schedules.h"
+#include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 
@@ -69,7 +71,7 @@ struct MomentumOptions {
   using State = MomentumState<P>;
   static constexpr const char* kName = "optim::momentum";
   Rate learning_rate;
-  double decay = 0.9;
+  double decay = 0.9;  // 0 .. 1
   bool nesterov = false;
 };
 struct AdamOptions {
@@ -77,7 +79,7 @@ struct AdamOptions {
   using State = AdamState<P>;
   static constexpr const char* kName = "optim::adam";
   Rate learning_rate;
-  double b1 = 0.9, b2 = 0.999;
+  double b1 = 0.9, b2 = 0.999;  // from 0 to below 1
   double eps = 1e-8;        // added to the root
   double eps_root = 0;      // added below it
   double weight_decay = 0;  // times the learning rate (Loshchilov and Hutter 2017): adamw's
@@ -87,7 +89,7 @@ struct LionOptions {
   using State = LionState<P>;
   static constexpr const char* kName = "optim::lion";
   Rate learning_rate;
-  double b1 = 0.9, b2 = 0.99;
+  double b1 = 0.9, b2 = 0.99;  // from 0 to below 1
   double weight_decay = 1e-3;
 };
 
@@ -98,12 +100,12 @@ namespace heddle::optim_internal {
 using Leaves = std::vector<Tensor>;
 using trace_internal::PublicCall;
 
-// A tree during its update: checks that another tree is like it.
+// A tree during its update, whose device is the default one: checks that another tree is like it.
 class Update {
  public:
   // `paths`: of each leaf, for errors
   Update(Leaves params, std::vector<std::string> paths)
-      : params_(std::move(params)), paths_(std::move(paths)) {}
+      : params_(std::move(params)), paths_(std::move(paths)), device_(std::span(params_)) {}
   // errors: throws Error if they are not like the parameters
   Leaves check(std::string_view what, Leaves leaves) const;
 
@@ -122,15 +124,29 @@ class Update {
  private:
   Leaves params_;
   std::vector<std::string> paths_;
+  trace_internal::OnDeviceOf device_;
 };
 
+// errors: throws Error that names the option outside of its range
+void check(const optim::SgdOptions& o);
+void check(const optim::MomentumOptions& o);
+void check(const optim::AdamOptions& o);
+void check(const optim::LionOptions& o);
+
 Leaves zeros_of(const Leaves& params);
-Tensor first_step();
+Tensor first_step(const Leaves& params);
 Tensor next_step(const Tensor& step);
 Tensor norm_of(const Leaves& leaves);
 Leaves clipped(const Leaves& leaves, double greatest_norm);
 Leaves bounded(const Leaves& leaves, double bound);
 
+// The leaves of a tree. errors: throws Error that names the one without a value
+template <Tree P>
+Leaves leaves_of(std::string_view what, const P& tree) {
+  Leaves leaves = flatten(tree);
+  trace_internal::require_values("optim", what, leaves, [&] { return tree_spec(tree); }, {});
+  return leaves;
+}
 template <Tree P>
 P tree_of(const TreeSpec& spec, const Leaves& leaves) {
   std::span<const Tensor> rest(leaves);
@@ -138,11 +154,7 @@ P tree_of(const TreeSpec& spec, const Leaves& leaves) {
 }
 template <Tree P>
 Update update_of(const P& params) {
-  return Update(flatten(params), leaf_paths(tree_spec(params)));
-}
-template <Tree P>
-P zeros_like_tree(const P& params) {
-  return tree_of<P>(tree_spec(params), zeros_of(flatten(params)));
+  return Update(leaves_of("params", params), leaf_paths(tree_spec(params)));
 }
 
 // Calls visit(name, moment) for what a state has beside its step.
@@ -165,8 +177,11 @@ struct Optimizer {
   template <Tree P>
   [[nodiscard]] State<P> init(const P& params, SourceLocation at = SourceLocation::here()) const {
     const PublicCall call(name, at);
-    State<P> state{first_step()};
-    for_each_moment(state, [&](std::string_view, P& moment) { moment = zeros_like_tree(params); });
+    const Leaves leaves = leaves_of("params", params);
+    const TreeSpec spec = tree_spec(params);
+    State<P> state{first_step(leaves)};
+    for_each_moment(
+        state, [&](std::string_view, P& moment) { moment = tree_of<P>(spec, zeros_of(leaves)); });
     return state;
   }
   template <Tree P>
@@ -176,10 +191,13 @@ struct Optimizer {
     const PublicCall call(name, at);
     Update update = update_of(params);
     std::vector<Leaves> moments;
-    for_each_moment(state, [&](std::string_view name, const P& moment) {
-      moments.push_back(update.check(name, flatten(moment)));
+    (void)leaves_of("state.step", state.step);
+    for_each_moment(state, [&](std::string_view which, const P& moment) {
+      const std::string what = base::cat("state.", which);
+      moments.push_back(update.check(what, leaves_of(what, moment)));
     });
-    update.apply(options, state.step, update.check("gradients", flatten(grads)), moments);
+    update.apply(options, state.step, update.check("gradients", leaves_of("gradients", grads)),
+                 moments);
     const TreeSpec spec = tree_spec(params);
     State<P> next{next_step(state.step)};
     size_t i = 0;
@@ -188,6 +206,13 @@ struct Optimizer {
     return {tree_of<P>(spec, update.params()), std::move(next)};
   }
 };
+
+template <class Options>
+Optimizer<Options> optimizer(Options options, const char* name, SourceLocation at) {
+  const PublicCall call(name, at);
+  check(options);
+  return {std::move(options), name};
+}
 
 }  // namespace heddle::optim_internal
 
@@ -202,9 +227,15 @@ using Adam = optim_internal::Optimizer<AdamOptions>;
 // p - rate (sign(b1 m + (1 - b1) g) + weight_decay p); m = b2 m + (1 - b2) g. Chen et al. 2023.
 using Lion = optim_internal::Optimizer<LionOptions>;
 
-inline Sgd sgd(SgdOptions options) { return {std::move(options)}; }
-inline Momentum momentum(MomentumOptions options) { return {std::move(options)}; }
-inline Adam adam(AdamOptions options) { return {std::move(options)}; }
+inline Sgd sgd(SgdOptions options, SourceLocation at = SourceLocation::here()) {
+  return optim_internal::optimizer(std::move(options), SgdOptions::kName, at);
+}
+inline Momentum momentum(MomentumOptions options, SourceLocation at = SourceLocation::here()) {
+  return optim_internal::optimizer(std::move(options), MomentumOptions::kName, at);
+}
+inline Adam adam(AdamOptions options, SourceLocation at = SourceLocation::here()) {
+  return optim_internal::optimizer(std::move(options), AdamOptions::kName, at);
+}
 // Adam with a weight decay of 1e-4 by default (optax; torch has 1e-2).
 struct AdamWOptions {
   Rate learning_rate;
@@ -212,32 +243,38 @@ struct AdamWOptions {
   double eps = 1e-8, eps_root = 0;
   double weight_decay = 1e-4;
 };
-inline Adam adamw(const AdamWOptions& o) {
-  return {{o.learning_rate, o.b1, o.b2, o.eps, o.eps_root, o.weight_decay}, "optim::adamw"};
+inline Adam adamw(const AdamWOptions& o, SourceLocation at = SourceLocation::here()) {
+  return optim_internal::optimizer(
+      AdamOptions{o.learning_rate, o.b1, o.b2, o.eps, o.eps_root, o.weight_decay}, "optim::adamw",
+      at);
 }
-inline Lion lion(LionOptions options) { return {std::move(options)}; }
+inline Lion lion(LionOptions options, SourceLocation at = SourceLocation::here()) {
+  return optim_internal::optimizer(std::move(options), LionOptions::kName, at);
+}
 
 // The root of the sum of the squares of all elements, in f32, or f64 where a leaf is.
 template <Tree P>
 Tensor global_norm(const P& tree, SourceLocation at = SourceLocation::here()) {
   const optim_internal::PublicCall call("optim::global_norm", at);
-  return optim_internal::norm_of(flatten(tree));
+  return optim_internal::norm_of(optim_internal::leaves_of("tree", tree));
 }
-// The tree times min(1, greatest_norm / global_norm(tree)).
+// The tree times min(1, greatest_norm / global_norm(tree)); infinity leaves it as it is.
 // errors: Error if greatest_norm is not greater than 0
 template <Tree P>
 P clip_by_global_norm(const P& grads, double greatest_norm,
                       SourceLocation at = SourceLocation::here()) {
   const optim_internal::PublicCall call("optim::clip_by_global_norm", at);
-  return optim_internal::tree_of<P>(tree_spec(grads),
-                                    optim_internal::clipped(flatten(grads), greatest_norm));
+  return optim_internal::tree_of<P>(
+      tree_spec(grads),
+      optim_internal::clipped(optim_internal::leaves_of("gradients", grads), greatest_norm));
 }
 // Each element brought to -bound .. bound. errors: Error if bound is not greater than 0
 template <Tree P>
 P clip_by_value(const P& grads, double bound, SourceLocation at = SourceLocation::here()) {
   const optim_internal::PublicCall call("optim::clip_by_value", at);
-  return optim_internal::tree_of<P>(tree_spec(grads),
-                                    optim_internal::bounded(flatten(grads), bound));
+  return optim_internal::tree_of<P>(
+      tree_spec(grads),
+      optim_internal::bounded(optim_internal::leaves_of("gradients", grads), bound));
 }
 
 }  // namespace heddle::optim

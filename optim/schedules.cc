@@ -3,19 +3,25 @@
 #include <cmath>
 
 #include "heddle/numpy/sorting.h"
+#include "heddle/optim/internal/ranges.h"
+#include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/moved_from.h"
 #include "heddle/trace/ops/creation.h"
 #include "heddle/trace/ops/elementwise.h"
 #include "heddle/trace/public_call.h"
+#include "heddle/trace/tree.h"
 
 namespace heddle::optim {
 namespace {
 
+using optim_internal::require;
+using optim_internal::require_finite;
 using trace_internal::PublicCall;
 using trace_internal::refuse;
 
 int64_t at_least(int64_t least, const char* what, int64_t steps) {
-  if (steps < least) refuse(what, " is ", steps, "; it must be at least ", least);
+  require(steps >= least, what, steps, base::cat("at least ", least));
   return steps;
 }
 
@@ -24,11 +30,17 @@ template <class Fn>
 Schedule made(const char* name, SourceLocation at, Fn fn) {
   return [=](const Tensor& step) {
     const PublicCall call(name, at);
+    const trace_internal::OnDeviceOf device(step);
     return fn(step);
   };
 }
 
 Tensor real(const Tensor& step) { return is_floating(step.dtype()) ? step : step.astype(f32); }
+
+Schedule always(double value, SourceLocation at) {
+  return made("optim::constant", at,
+              [value](const Tensor& step) { return full({}, value, real(step).dtype()); });
+}
 
 // min(step, steps) / steps.
 Tensor part_of(const Tensor& step, int64_t steps) {
@@ -38,12 +50,15 @@ Tensor part_of(const Tensor& step, int64_t steps) {
 }  // namespace
 
 Schedule constant(double value, SourceLocation at) {
-  return made("optim::constant", at,
-              [value](const Tensor& step) { return full({}, value, real(step).dtype()); });
+  const PublicCall call("optim::constant", at);
+  require_finite("value", value);
+  return always(value, at);
 }
 
 Schedule linear(double start, double end, base::Int steps, SourceLocation at) {
   const PublicCall call("optim::linear", at);
+  require_finite("start", start);
+  require_finite("end", end);
   const int64_t n = at_least(1, "steps", steps);
   return made("optim::linear", at,
               [=](const Tensor& step) { return start + (end - start) * part_of(step, n); });
@@ -52,7 +67,8 @@ Schedule linear(double start, double end, base::Int steps, SourceLocation at) {
 Schedule exponential_decay(double start, base::Int steps, double rate, bool staircase,
                            SourceLocation at) {
   const PublicCall call("optim::exponential_decay", at);
-  if (!(rate > 0)) refuse("rate is ", rate, "; it must be greater than 0");
+  require_finite("start", start);
+  require(std::isfinite(rate) && rate > 0, "rate", rate, "finite, and greater than 0");
   const int64_t n = at_least(1, "steps", steps);
   return made("optim::exponential_decay", at, [=](const Tensor& step) {
     Tensor turns = real(step) / static_cast<double>(n);
@@ -63,6 +79,8 @@ Schedule exponential_decay(double start, base::Int steps, double rate, bool stai
 
 Schedule cosine_decay(double start, base::Int steps, double alpha, SourceLocation at) {
   const PublicCall call("optim::cosine_decay", at);
+  require_finite("start", start);
+  require_finite("alpha", alpha);
   const int64_t n = at_least(1, "steps", steps);
   return made("optim::cosine_decay", at, [=](const Tensor& step) {
     return start * ((1 - alpha) * 0.5 * (1 + cos(M_PI * part_of(step, n))) + alpha);
@@ -72,6 +90,8 @@ Schedule cosine_decay(double start, base::Int steps, double alpha, SourceLocatio
 Schedule warmup_cosine(double peak, base::Int warmup, base::Int steps, double end,
                        SourceLocation at) {
   const PublicCall call("optim::warmup_cosine", at);
+  require_finite("peak", peak);
+  require_finite("end", end);
   const int64_t rising = at_least(0, "warmup", warmup);
   const int64_t falling = at_least(1, "steps - warmup", steps - rising);
   return made("optim::warmup_cosine", at, [=](const Tensor& step) {
@@ -84,6 +104,9 @@ Schedule warmup_cosine(double peak, base::Int warmup, base::Int steps, double en
 
 Schedule piecewise_constant(double start, std::vector<std::pair<int64_t, double>> scales,
                             SourceLocation at) {
+  const PublicCall call("optim::piecewise_constant", at);
+  require_finite("start", start);
+  for (const auto& [from, scale] : scales) require_finite(base::cat("the scale at ", from), scale);
   const auto rate_at = [start, scales = std::move(scales)](const Tensor& step) {
     Tensor rate = full({}, start, real(step).dtype());
     for (const auto& [from, scale] : scales) rate = where(step >= from, rate * scale, rate);
@@ -92,23 +115,19 @@ Schedule piecewise_constant(double start, std::vector<std::pair<int64_t, double>
   return made("optim::piecewise_constant", at, rate_at);
 }
 
-namespace {
+Rate::Rate(double value, SourceLocation at) : at_(always(value, at)), number_(value) {}
+Rate::Rate(const Tensor& value) : at_([value](const Tensor&) { return value; }), tensor_(value) {}
 
-Schedule always(const Tensor& value, SourceLocation at) {
-  if (!value.is_valid() || !is_floating(value.dtype()) || value.rank() != 0) {
-    throw Error(base::invalid_argument(
-                    "optim: the learning rate is ",
-                    value.is_valid() ? to_string(value.shape()) : "a Tensor without a value",
-                    "; it must be a scalar of a floating dtype"),
-                at);
+void Rate::check() const {
+  constexpr std::string_view kName = "learning_rate";
+  if (number_) optim_internal::require_not_negative(kName, *number_);
+  if (tensor_) {
+    trace_internal::require_values("optim", kName, {&*tensor_, 1}, [] { return TreeSpec{}; }, {});
+    if (!is_floating(tensor_->dtype()) || tensor_->rank() != 0)
+      refuse(kName, " is ", tensor_->shape(), "; it must be a scalar of a floating dtype");
   }
-  return [value](const Tensor&) { return value; };
+  if (!at_) trace_internal::throw_no_function(PublicCall::function_or("optim"), kName, {});
 }
-
-}  // namespace
-
-Rate::Rate(double value, SourceLocation at) : at_(constant(value, at)) {}
-Rate::Rate(const Tensor& value, SourceLocation at) : at_(always(value, at)) {}
 
 Tensor Rate::at(const Tensor& step, DType dtype) const {
   const Tensor rate =

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -35,21 +36,25 @@ Schedule warmup_cosine(double peak, base::Int warmup, base::Int steps, double en
 Schedule piecewise_constant(double start, std::vector<std::pair<int64_t, double>> scales,
                             SourceLocation at = SourceLocation::here());
 
-// An optimizer's learning rate: a number, a scalar tensor, or a schedule.
+// An optimizer's learning rate: a number (finite, 0 or greater), a scalar tensor, or a schedule.
 class Rate {
  public:
   // implicit: {.learning_rate = 1e-3}; or a tensor of a float dtype, an argument of the step
   Rate(double value, SourceLocation at = SourceLocation::here());
-  Rate(const Tensor& value, SourceLocation at = SourceLocation::here());
+  Rate(const Tensor& value);
   template <class Fn>
   requires std::is_invocable_r_v<Tensor, const Fn&, const Tensor&> Rate(Fn schedule)
       : at_(std::move(schedule)) {}  // implicit: {.learning_rate = optim::linear(..)}
 
+  // errors: throws Error where it is no rate
+  void check() const;
   // errors: Error if a schedule gives another shape than []
   [[nodiscard]] Tensor at(const Tensor& step, DType dtype) const;
 
  private:
   Schedule at_;
+  std::optional<double> number_;
+  std::optional<Tensor> tensor_;
 };
 
 }  // namespace heddle::optim

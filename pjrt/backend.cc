@@ -190,7 +190,9 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                                                        const runtime::CompileOptions& options,
                                                        size_t devices) const {
     std::vector<BackendOption> all = merged(options_, options.backend_options);
-    const Status status = check_options(all, devices, client_->is_xla());
+    const bool is_xla = client_->is_xla(), is_cpu = is_xla && client_->platform() == "cpu";
+    const Status status =
+        check_options(all, devices, {is_xla, is_cpu ? record_->library : std::string()});
     if (!status.ok()) return base::annotate(status, "compile ", module.name, ": ");
     return all;
   }

@@ -99,7 +99,21 @@ TEST_F(Options, ExtraOptionsOfXlaBeginWithItsName) {
             "compile add: option debug_options is no serialised DebugOptions; serialise the "
             "message, or leave the option out");
   EXPECT_EQ(compiles(), 0);
-  EXPECT_EQ(compile({{"xla_backend_extra_options", "xla_a=1"}}), Status());
+  EXPECT_EQ(compile({{"xla_backend_extra_options", "xla_a=1"}}), Status());  // not of its CPU
+}
+
+// XLA ignores names that it does not know.
+TEST(ExtraOptions, OfXlasCpuAreItsOwn) {
+  const auto check = [](const std::string& text) {
+    return check_options({{"xla_backend_extra_options", text}}, 1, {true, HEDDLE_PJRT_MOCK});
+  };
+  EXPECT_EQ(base::message_of(check("xla_cpu_optimise_for_size=1")),
+            "option xla_backend_extra_options: \"xla_cpu_optimise_for_size\" is no option of the "
+            "plugin; is it xla_cpu_optimize_for_size?");
+  EXPECT_EQ(base::message_of(check("xla_llvm_dot_tiling_factor=4,xla_nonsense=1")),
+            "option xla_backend_extra_options: \"xla_nonsense\" is no option of the plugin; leave "
+            "it out");
+  EXPECT_EQ(check("xla_version=1"), Status());  // the mock's file has that text
 }
 
 TEST_F(Options, ThePluginIsAskedForItsDefaultsOnce) {
@@ -210,13 +224,17 @@ TEST_F(XlaCpu, APortableProgramIsLoadedOnAnyDevice) {
   EXPECT_EQ(runtime::to_host(*(*sum)[0]).value(), vector_of({2, 4}));
 }
 
-TEST_F(XlaCpu, AnExtraOptionThatWouldEndTheProcessIsAnError) {
+TEST_F(XlaCpu, AnExtraOptionThatItDoesNotHaveIsAnError) {
   const auto compile = [&](const char* text) {
     return backend_->compile(add_module(), {{{"xla_backend_extra_options", text}}}, device())
         .status();
   };
   EXPECT_EQ(compile("a=1").code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(compile("xla_nonsense=1"), Status());
+  EXPECT_EQ(base::message_of(compile("xla_cpu_small_while_loop_byte_treshold=1")),
+            "compile add: option xla_backend_extra_options: "
+            "\"xla_cpu_small_while_loop_byte_treshold\" is no option of the plugin; is it "
+            "xla_cpu_small_while_loop_byte_threshold?");
+  EXPECT_EQ(compile("xla_cpu_fold_all_constants=1,xla_cpu_optimize_for_size=1"), Status());
 }
 
 TEST_F(XlaCpu, AWrongOptionIsTheErrorOfXla) {

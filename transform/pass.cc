@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/base/containers/span.h"
+#include "heddle/base/text/utf8.h"
 #include "heddle/transform/dump.h"
 
 namespace heddle::transform {
@@ -128,14 +129,19 @@ StatusOr<hlo::Module> run_pipeline(const hlo::Module& module, std::span<const Pa
 
 StatusOr<std::vector<Pass>> parse_pipeline(std::string_view names) {
   std::vector<Pass> passes;
-  while (!names.empty()) {
-    size_t comma = std::min(names.find(','), names.size());
-    std::string_view name = names.substr(0, comma);
-    std::span<const Pass> found = find_passes(name);
+  for (std::string_view rest = names; !names.empty();) {
+    const size_t comma = rest.find(',');
+    const std::string_view name = rest.substr(0, comma);
+    const std::span<const Pass> found = find_passes(name);
+    if (name.empty())
+      return base::not_found("passes \"", base::printable(names),
+                             "\": a name is missing beside a comma; there are ", known_names());
     if (found.empty())
-      return base::not_found("pass ", name, ": there is none; there are ", known_names());
+      return base::not_found("pass ", base::printable(name), ": there is none; there are ",
+                             known_names());
     passes.insert(passes.end(), found.begin(), found.end());
-    names.remove_prefix(std::min(comma + 1, names.size()));
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
   }
   return passes;
 }

@@ -40,7 +40,13 @@ TEST(ParsePipeline, NamesWhatThereIsWhereANameIsNone) {
 }
 
 TEST(ParsePipeline, AnEmptyNameIsNoPass) {
-  EXPECT_THAT(error_of("inline,,simplify"), ::testing::HasSubstr("pass : there is none"));
+  for (const char* names : {",", "inline,,simplify", "inline,", ",inline"}) {
+    EXPECT_THAT(error_of(names),
+                ::testing::StartsWith(base::cat("passes \"", names,
+                                                "\": a name is missing beside a comma; there are "
+                                                "lower, flatten, ")));
+  }
+  EXPECT_THAT(error_of("inline,\xff"), ::testing::StartsWith("pass \\xff: there is none"));
   EXPECT_THAT(error_of(" inline"), ::testing::HasSubstr("pass  inline: there is none"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 namespace heddle::interpreter::linalg {
@@ -66,6 +67,23 @@ T divided(T x, T factor) {
   }
 }
 
+// Whether 1 / x may be infinite: LAPACK's sfmin is the least normal number.
+template <class T>
+bool is_tiny(const T& x) {
+  const auto size = std::abs(x);
+  return size > 0 && size < std::numeric_limits<decltype(std::abs(x))>::min();
+}
+
+// Column j below its pivot, over it: as LAPACK's getrf2.
+template <class T>
+void divide_below(Matrix<T>& a, int64_t j) {
+  const T pivot = a(j, j);
+  const bool divides = is_tiny(pivot);
+  const T factor = reciprocal(pivot, false);
+  for (int64_t i = j + 1; i < a.rows(); ++i)
+    a(i, j) = divides ? a(i, j) / pivot : divided(a(i, j), factor);
+}
+
 // The terms [from, to) of row i of a times column j, summed in order: with one rounding a term, or
 // with two.
 template <class T>
@@ -127,8 +145,7 @@ int lu_by_columns(Matrix<T>& a, int64_t first, int64_t last, std::vector<Int>& p
       continue;
     }
     for (int64_t k = first; k <= j; ++k) std::swap(a(j, k), a(pivot, k));
-    const T factor = reciprocal(a(j, j), false);
-    for (int64_t i = j + 1; i < a.rows(); ++i) a(i, j) = divided(a(i, j), factor);
+    divide_below(a, j);
   }
   return info;
 }
@@ -331,6 +348,15 @@ class TriangularSystem {
 template <class T>
 constexpr int64_t kOrderedUnknowns = std::is_same_v<T, float> ? 64 : 16;
 
+// Eigen multiplies by reciprocals.
+template <class T>
+bool has_tiny_diagonal(const Matrix<T>& a) {
+  for (int64_t i = 0; i < a.rows(); ++i) {
+    if (is_tiny(a(i, i))) return true;
+  }
+  return false;
+}
+
 template <class T>
 void solve_by_eigen(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) {
   const bool flip = (form.transposed != Transposed::kNo) == form.left;  // as in TriangularSystem
@@ -350,7 +376,7 @@ void solve_by_eigen(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) {
 
 template <class T>
 void solve_triangular(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) {
-  if (a.rows() > kOrderedUnknowns<T>) {
+  if (a.rows() > kOrderedUnknowns<T> && (form.unit_diagonal || !has_tiny_diagonal(a))) {
     solve_by_eigen(form, a, b);
   } else {
     TriangularSystem<T>(form, a, b).solve();

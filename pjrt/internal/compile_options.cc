@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <sstream>
 
+#include "heddle/base/system/files.h"
+#include "heddle/base/text/near_name.h"
 #include "heddle/pjrt/internal/program.h"
 #include "heddle/pjrt/internal/spmd.h"
 #include "heddle/pjrt/proto/compile_options.pb.h"
@@ -25,14 +28,48 @@ Status check_truth(std::string_view name, const std::vector<BackendOption>& opti
   return base::invalid_argument("option ", name, " is \"", *value, "\"; it must be true or false");
 }
 
+// Those of XLA's CPU, which ignores others. Most stand as text in its library; of some there are
+// only pieces, in instructions.
+constexpr std::string_view kCpuNames[] = {
+    "xla_cpu_disable_loop_unrolling",
+    "xla_cpu_disable_new_fusion_emitters",
+    "xla_cpu_disable_platform_dependent_math",
+    "xla_cpu_disable_slp_vectorizer",
+    "xla_cpu_enable_platform_dependent_math",
+    "xla_cpu_fold_all_constants",
+    "xla_cpu_optimize_for_size",
+    "xla_cpu_small_while_loop_byte_threshold",
+    "xla_force_enable_experimental_llvm_ir_gemm",
+    "xla_llvm_dot_tiling_factor",
+    "xla_llvm_ir_gemm_tile_size",
+};
+
+// Whether the file has the name as a text that ends there. True where it cannot be read.
+bool has_text(const std::string& path, const std::string& name) {
+  const auto file = base::MappedFile::open(path);
+  if (!file.ok()) return true;
+  const std::string_view text = file->bytes();
+  return memmem(text.data(), text.size(), name.c_str(), name.size() + 1) != nullptr;
+}
+
 // XLA hands what does not begin so to the command line of LLVM, which ends the process over a name
 // that it does not know.
-Status check_extra_name(std::string_view option, const std::string& name, bool is_xla) {
-  if (!is_xla || name.starts_with("xla_")) return {};
-  return base::invalid_argument(
-      "option ", option, ": \"", name,
-      "\" must begin with xla_: the plugin may end the process over other names; "
-      "leave it out");
+Status check_extra_name(std::string_view option, const std::string& name,
+                        const OptionsReader& reader) {
+  constexpr std::string_view kPrefix = "xla_";
+  if (!reader.is_xla) return {};
+  if (!name.starts_with(kPrefix)) {
+    return base::invalid_argument(
+        "option ", option, ": \"", name,
+        "\" must begin with xla_: the plugin may end the process over other names; "
+        "leave it out");
+  }
+  if (reader.library.empty() || std::ranges::count(kCpuNames, name) > 0 ||
+      has_text(reader.library, name))
+    return {};
+  const std::string_view near = base::near_name(name, kCpuNames, kPrefix.size());
+  return base::invalid_argument("option ", option, ": \"", name, "\" is no option of the plugin; ",
+                                near.empty() ? "leave it out" : base::cat("is it ", near, "?"));
 }
 
 // "name=value,name=value"
@@ -50,21 +87,22 @@ StatusOr<proto::DebugOptions> extra_options_of(const std::string& text) {
   return added;
 }
 
-Status check_extra_names(std::string_view option, const proto::DebugOptions& debug, bool is_xla) {
+Status check_extra_names(std::string_view option, const proto::DebugOptions& debug,
+                         const OptionsReader& reader) {
   std::set<std::string> names;  // a map of the message has no order
   for (const auto& [name, value] : debug.xla_backend_extra_options()) names.insert(name);
   for (const std::string& name : names)
-    HEDDLE_RETURN_IF_ERROR(check_extra_name(option, name, is_xla));
+    HEDDLE_RETURN_IF_ERROR(check_extra_name(option, name, reader));
   return {};
 }
 
-Status check_extra_options(const std::vector<BackendOption>& options, bool is_xla) {
+Status check_extra_options(const std::vector<BackendOption>& options, const OptionsReader& reader) {
   if (const std::string* extra = find(options, kExtraOption)) {
     HEDDLE_ASSIGN_OR_RETURN(const proto::DebugOptions added, extra_options_of(*extra));
-    HEDDLE_RETURN_IF_ERROR(check_extra_names(kExtraOption, added, is_xla));
+    HEDDLE_RETURN_IF_ERROR(check_extra_names(kExtraOption, added, reader));
   }
   const std::string* debug = find(options, kDebugOption);
-  if (debug == nullptr || !is_xla) return {};
+  if (debug == nullptr || !reader.is_xla) return {};
   proto::DebugOptions given;
   if (!given.ParseFromString(*debug)) {
     return base::invalid_argument(
@@ -72,7 +110,7 @@ Status check_extra_options(const std::vector<BackendOption>& options, bool is_xl
         " is no serialised DebugOptions; serialise the message, or leave the "
         "option out");
   }
-  return check_extra_names(kDebugOption, given, is_xla);
+  return check_extra_names(kDebugOption, given, reader);
 }
 
 void set_option(const BackendOption& option, proto::CompileOptions& message) {
@@ -93,10 +131,11 @@ void set_option(const BackendOption& option, proto::CompileOptions& message) {
 
 }  // namespace
 
-Status check_options(const std::vector<BackendOption>& options, size_t devices, bool is_xla) {
+Status check_options(const std::vector<BackendOption>& options, size_t devices,
+                     const OptionsReader& reader) {
   HEDDLE_RETURN_IF_ERROR(check_truth(kPortableOption, options));
   HEDDLE_RETURN_IF_ERROR(check_truth(kShardyOption, options));
-  HEDDLE_RETURN_IF_ERROR(check_extra_options(options, is_xla));
+  HEDDLE_RETURN_IF_ERROR(check_extra_options(options, reader));
   if (is_portable(options) && devices > 1) {
     return base::invalid_argument(
         "option ", kPortableOption, ": a program of ", devices,

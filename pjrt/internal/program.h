@@ -38,12 +38,18 @@ inline constexpr std::string_view kPortableOption = "compile_portable_executable
 inline constexpr std::string_view kDebugOption = "debug_options";
 inline constexpr std::string_view kExtraOption = "xla_backend_extra_options";
 
+// Who reads the options.
+struct OptionsReader {
+  bool is_xla = false;
+  std::string library = {};  // of XLA's CPU; empty: another plugin
+};
+
 // No two options have one name.
 // errors   InvalidArgument for values that these cannot have, for programs of several devices that
-// are to be portable, and for names in kExtraOption and kDebugOption that XLA would end the
-//          process over
+//          are to be portable, and for names in kExtraOption and kDebugOption that XLA would end
+//          the process over, or that its CPU plugin does not have
 [[nodiscard]] Status check_options(const std::vector<runtime::BackendOption>& options,
-                                   size_t devices, bool is_xla);
+                                   size_t devices, const OptionsReader& reader);
 [[nodiscard]] bool is_portable(const std::vector<runtime::BackendOption>& options);
 
 // Puts "name=value,name=value" of kExtraOption, which check_options() has seen, into XLA's debug

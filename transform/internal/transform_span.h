@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "heddle/base/metrics/counters.h"
 #include "heddle/base/containers/span.h"
+#include "heddle/base/metrics/counters.h"
 
 namespace heddle::transform {
 
