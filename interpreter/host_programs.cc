@@ -31,13 +31,13 @@ Literal nest(const Shape& shape, std::vector<Literal>::iterator& leaf) {
 }
 
 // A value of dynamic size fills its bounds, with zeros: a buffer is of its type.
-Literal filled(Literal value, const Shape& type) {
+Literal to_bounds(Literal value, const Shape& type) {
   if (same_sizes(value.shape(), type)) return value;
   if (!type.is_tuple())
     return hlo::cut(value, std::vector<int64_t>(type.dimensions().size()), type);
   std::vector<Literal> elements;
   for (size_t i = 0; i < type.elements().size(); ++i)
-    elements.push_back(filled(std::move(value.mutable_elements()[i]), type.elements()[i]));
+    elements.push_back(to_bounds(std::move(value.mutable_elements()[i]), type.elements()[i]));
   return Literal::tuple(std::move(elements));
 }
 
@@ -63,8 +63,8 @@ class FlatEvaluator final : public HostProgram {
         evaluator_.run(std::move(leaves), {.seed = next_seed_->fetch_add(1), .stop = stop}));
     HEDDLE_ASSIGN_OR_RETURN(Literal whole, base::within_memory(
                                                [&]() -> StatusOr<Literal> {
-                                                 return filled(std::move(result),
-                                                               entry().result_shape());
+                                                 return to_bounds(std::move(result),
+                                                                  entry().result_shape());
                                                },
                                                "run ", evaluator_.module().name));
     std::vector<Literal> results;

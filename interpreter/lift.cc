@@ -1,7 +1,8 @@
 #include "heddle/interpreter/internal/lift.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "heddle/interpreter/ops/movement/elements.h"
 
 namespace heddle::interpreter {
 
@@ -19,19 +20,11 @@ std::vector<bool> needed_by(const Computation& computation, InstructionId root) 
   return needed;
 }
 
-bool is_liftable(const Instruction& instruction, bool at_root) {
+bool may_lift(const Instruction& instruction, bool at_root) {
   if (instruction.opcode == Opcode::kTuple) return at_root;
   if (!instruction.shape.is_scalar()) return false;
   return instruction.opcode == Opcode::kParameter || instruction.opcode == Opcode::kConstant ||
          has_trait(instruction.opcode, kElementwise);
-}
-
-Literal repeated(const Literal& scalar, int64_t n) {
-  const auto size = static_cast<size_t>(scalar.byte_size());
-  Literal out = Literal::uninitialised(Shape(scalar.shape().dtype(), {n}));
-  std::byte* to = out.mutable_bytes();
-  for (int64_t i = 0; i < n; ++i, to += size) std::memcpy(to, scalar.bytes(), size);
-  return out;
 }
 
 Shape widened(const Shape& shape, int64_t n) {
@@ -46,7 +39,7 @@ Shape widened(const Shape& shape, int64_t n) {
 bool is_liftable(const Computation& computation, InstructionId root) {
   const std::vector<bool> needed = needed_by(computation, root);
   for (size_t i = 0; i < needed.size(); ++i) {
-    if (needed[i] && !is_liftable(computation.instructions[i], i == root.value)) return false;
+    if (needed[i] && !may_lift(computation.instructions[i], i == root.value)) return false;
   }
   return std::ranges::all_of(computation.parameters, [&](InstructionId id) {
     return computation.at(id).shape.is_scalar();
@@ -67,7 +60,7 @@ Computation lift(const Computation& computation, InstructionId root, int64_t n) 
     for (InstructionId& id : copy.operands) id = moved[id.value];
     moved[i] = InstructionId(out.instructions.size());
     if (copy.opcode == Opcode::kConstant) {
-      copy.attrs = ConstantAttrs{repeated(copy.attrs.get<ConstantAttrs>().literal, n)};
+      copy.attrs = ConstantAttrs{repeated(copy.attrs.get<ConstantAttrs>().literal, copy.shape)};
     } else if (copy.opcode == Opcode::kParameter) {
       out.parameters[static_cast<size_t>(copy.attrs.get<ParameterAttrs>().number)] = moved[i];
     }

@@ -65,10 +65,6 @@ Literal without_flags(Literal x) {
   return Literal::tuple(std::move(elements));
 }
 
-bool is_row_major(const Shape& shape) {
-  return std::ranges::is_sorted(shape.minor_to_major(), std::greater());
-}
-
 // Hand values on, whatever their sizes, or are run by the evaluator itself.
 bool hands_on(Opcode opcode) {
   switch (opcode) {
@@ -514,6 +510,10 @@ bool stands_for(const Shape& value, const Shape& type) {
     if (!is_less && value.dimension(d) != type.dimension(d)) return false;
   }
   return std::ranges::equal(value.elements(), type.elements(), stands_for);
+}
+
+bool is_row_major(const Shape& shape) {
+  return std::ranges::is_sorted(shape.minor_to_major(), std::greater());
 }
 
 bool same_sizes(const Shape& a, const Shape& b) {

@@ -43,6 +43,9 @@ Literal at_dimensions(const Literal& x, const hlo::Dims& sizes);
 // errors: Internal where the value is larger
 StatusOr<Literal> fitted(Literal value, const Shape& type);
 
+// Whether it lies in memory in the order of its dimensions.
+bool is_row_major(const Shape& shape);
+
 // Whether arrays have equal dimensions, those of tuples one by one.
 bool same_sizes(const Shape& a, const Shape& b);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "heddle/hlo/literal/strides.h"
+#include "heddle/interpreter/internal/sizes.h"
 #include "heddle/interpreter/rules.h"
 
 namespace heddle::interpreter {
@@ -22,10 +23,6 @@ Strides physical_strides(const Shape& shape) {
     stride *= shape.dimension(d);
   }
   return strides;
-}
-
-bool is_row_major(const Shape& shape) {
-  return std::ranges::is_sorted(shape.minor_to_major(), std::greater());
 }
 
 // Elements as x's layout puts them, read as the result's layout has them. Values are held
