@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/trace/op_names.h"
 
 namespace heddle::compile_internal {
 namespace {
@@ -300,10 +301,20 @@ bool keeps_rows(const Step& step) {
   return rule != std::end(kRules) && rule->keeps_rows(step);
 }
 
-// "reduce f32[] at loss.cc:12"
-std::string place(const Instruction& instruction) {
-  return base::cat(to_string(instruction.opcode), " ", to_string(instruction.shape),
-                   instruction.at.known() ? base::cat(" at ", to_string(instruction.at)) : "");
+// What users call it: a reduction by one op is the function of that name.
+std::string_view user_name(const Instruction& instruction, const hlo::Module& module) {
+  if (instruction.opcode != Opcode::kReduce) return trace_internal::user_name(instruction.opcode);
+  const Computation& by = module.computations[instruction.called[0].value];
+  if (by.instructions.size() != by.parameters.size() + 1) return "reduce";
+  switch (by.at(by.root).opcode) {
+    case Opcode::kAdd: return "sum";
+    case Opcode::kMultiply: return "prod";
+    case Opcode::kMaximum: return "max";
+    case Opcode::kMinimum: return "min";
+    case Opcode::kAnd: return "all";
+    case Opcode::kOr: return "any";
+    default: return "reduce";
+  }
 }
 
 bool are_alike(const Instruction& here, const Instruction& other) {
@@ -350,6 +361,12 @@ class Finder {
   }
 
  private:
+  // "sum f32[] at loss.cc:12"
+  [[nodiscard]] std::string place(const Instruction& instruction) const {
+    return base::cat(user_name(instruction, traces_.module), " ", instruction.shape,
+                     instruction.at.known() ? base::cat(" at ", to_string(instruction.at)) : "");
+  }
+
   [[nodiscard]] std::string changed(const Computation& in, size_t number) const {
     return base::cat("from ", place(in.instructions[number]),
                      " on, it computes something else for ", traces_.other_rows, " rows");

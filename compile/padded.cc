@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/base/located_status.h"
 #include "heddle/compile/internal/mixed_rows.h"
 #include "heddle/hlo/module.h"
 #include "heddle/trace/rows.h"
@@ -45,7 +46,8 @@ Traced trace_for(const Call& call, int64_t size, const std::string& name, const 
   try {
     return trace_for(call, size, name);
   } catch (const Error& e) {
-    throw Error(base::annotate(e.status(), context...), e.where());
+    const std::string text = base::cat(context..., base::message_of(e.status()));
+    throw Error(with_message(e.status(), text), e.where());
   }
 }
 

@@ -101,10 +101,12 @@ std::string place_of(const Instruction& instruction) {
   return base::cat(metadata.source_file, ":", metadata.source_line);
 }
 
-// "check_nans: the result of sqrt", quoted.
-std::string result_of(const Instruction& instruction) {
+// "check_nans: the result of sqrt in step", quoted; `program` is main where it has no name.
+std::string result_of(const Instruction& instruction, const std::string& program) {
+  const bool has_name = !program.empty() && program != "main";
   return hlo::quoted_text(base::cat("check_nans: the result of ", to_string(instruction.opcode),
-                                    instruction.name.empty() ? "" : " ", instruction.name));
+                                    instruction.name.empty() ? "" : " ", instruction.name,
+                                    has_name ? " in " : "", has_name ? program : ""));
 }
 
 constexpr std::string_view kOnlyNans = "only_nans";  // an entry of a check
@@ -124,7 +126,7 @@ Value any(const Value& p) {
 class Checks final : public StateThread {
  public:
   Checks(const hlo::Module& module, bool all)
-      : loops_(std::max<int64_t>(loop_depth(module), 1)), all_(all) {
+      : loops_(std::max<int64_t>(loop_depth(module), 1)), all_(all), program_(module.name) {
     if (!all) return;
     std::vector<std::vector<bool>> chosen = chosen_from(module);
     for (size_t c = 0; c < chosen.size(); ++c)
@@ -198,7 +200,7 @@ class Checks final : public StateThread {
     const std::string& config = instruction.extras->backend_config;
     std::string name = "\"?\"", at = "\"\"";
     if (!opcode.empty()) {
-      name = result_of(instruction);
+      name = result_of(instruction, program_);
       at = hlo::quoted_text(place_of(instruction));
     } else if (const auto text = hlo::dictionary_entry(config, "name"); text.size() > 1) {
       const bool is_own = !hlo::dictionary_entry(config, kOnlyNans).empty();
@@ -231,6 +233,7 @@ class Checks final : public StateThread {
 
   const int64_t loops_;
   const bool all_;
+  const std::string program_;  // its name
   int64_t count_ = 0;
   std::string sites_;
   std::map<const Computation*, std::vector<bool>> chosen_from_;  // for all
@@ -255,7 +258,7 @@ std::vector<bool> that_run(const hlo::Module& module) {
   return out;
 }
 
-Instruction nan_check(const Instruction& of, hlo::InstructionId leaf) {
+Instruction nan_check(const Instruction& of, hlo::InstructionId leaf, const std::string& program) {
   hlo::CustomCallAttrs attrs;
   attrs.custom_call_target = hlo::kCheckCall;
   attrs.custom_call_has_side_effect = true;
@@ -266,15 +269,15 @@ Instruction nan_check(const Instruction& of, hlo::InstructionId leaf) {
                     .attrs = std::move(attrs)};
   check.at = of.at;
   check.extras.mutate().backend_config =
-      base::cat("{name = ", result_of(of), ", at = ", hlo::quoted_text(place_of(of)), ", ",
+      base::cat("{name = ", result_of(of, program), ", at = ", hlo::quoted_text(place_of(of)), ", ",
                 kOnlyNans, " = true}");
   return check;
 }
 
-Status add_nan_checks(Rebuilder& to, hlo::InstructionId i) {
+Status add_nan_checks(Rebuilder& to, hlo::InstructionId i, const std::string& program) {
   const Instruction& old = to.old(i);
   if (only_moves(old.opcode) || runs_computations(old.opcode)) return {};
-  if (is_float(old.shape)) to.builder().append(nan_check(old, to[i]));
+  if (is_float(old.shape)) to.builder().append(nan_check(old, to[i], program));
   if (!old.shape.is_tuple()) return {};
   for (size_t k = 0; k < old.shape.elements().size(); ++k) {
     if (!is_float(old.shape.elements()[k])) continue;
@@ -282,7 +285,7 @@ Status add_nan_checks(Rebuilder& to, hlo::InstructionId i) {
         const hlo::InstructionId leaf,
         to.builder().add(Opcode::kGetTupleElement, {to[i]},
                          hlo::TupleIndexAttrs{.index = static_cast<int64_t>(k)}));
-    to.builder().append(nan_check(old, leaf));
+    to.builder().append(nan_check(old, leaf, program));
   }
   return {};
 }
@@ -298,7 +301,7 @@ StatusOr<hlo::Module> with_nan_checks(const hlo::Module& module) {
     for (hlo::InstructionId i : to.order()) {
       to.copy(i);
       if (run[id.value] && !chosen[id.value][i.value])
-        HEDDLE_RETURN_IF_ERROR(add_nan_checks(to, i));
+        HEDDLE_RETURN_IF_ERROR(add_nan_checks(to, i, module.name));
     }
     rebuilt.replace(id, std::move(to).finish());
   }

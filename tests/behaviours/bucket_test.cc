@@ -282,12 +282,22 @@ TEST(BucketMixes, AreErrorsThatNameTheLine) {
   const std::string error = error_with_bucket([](const Tensor& x) { return mean(x); });
   EXPECT_THAT(
       error,
-      AllOf(StartsWith(base::cat("f: its rows are padded to a bucket of 8, and reduce f32[] at "
+      AllOf(StartsWith(base::cat("f: its rows are padded to a bucket of 8, and sum f32[] at "
                                  "bucket_test.cc:",
                                  line,
                                  " goes over the rows; ask row_mask(x) or "
                                  "valid_rows(x) which rows are the caller's, or, where the padding "
                                  "is right for that, set bucket.may_mix_rows [bucket_test.cc:"))));
+}
+
+TEST(BucketMixes, AreNamedAsTheUserCallsThem) {
+  const auto expect_name = [](const std::string& name, auto fn) {
+    EXPECT_THAT(error_with_bucket(fn), HasSubstr(", and " + name + " "));
+  };
+  expect_name("max", [](const Tensor& x) { return max(x); });
+  expect_name("all", [](const Tensor& x) { return all(x > 0); });
+  expect_name("flip", [](const Tensor& x) { return flip(x, 0); });
+  expect_name("concat", [](const Tensor& x) { return concat({x, x}, 0); });
 }
 
 TEST(BucketMixes, WhatSeesRowsBehindIsAnError) {
@@ -380,6 +390,9 @@ TEST(BucketErrors, OfTheTrace) {
   EXPECT_THAT(error_of([&] { (void)f(rows(3), rows(3)); }),
               StartsWith("f: traced for a bucket of 8 rows: add: operands are f32[8,2] and "
                          "f32[3,2]; "));
+  // The line once.
+  EXPECT_THAT(error_of([&] { (void)f(rows(3), rows(3)); }),
+              Not(ContainsRegex("\\[bucket_test.cc:[0-9]+\\] \\[")));
 }
 
 TEST(BucketErrors, OfFills) {

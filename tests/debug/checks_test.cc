@@ -110,6 +110,11 @@ TEST_P(Checks, CheckNansNamesTheFirstOperation) {
       error_of([&] { checked(scalar(0.9f)).wait(); }),
       AllOf(HasSubstr("check_nans: the result of sqrt"), HasSubstr("is not a number in step "),
             HasSubstr("of the loop"), HasSubstr("checks_test.cc:")));
+  const auto with_name =
+      compile([](Tensor x) { return sqrt(x); }, {.name = "root", .check_nans = true});
+  const std::string text = "check_nans: the result of sqrt in root is not a number; it must be ";
+  EXPECT_THAT(error_of([&] { with_name(scalar(-1.0f)).wait(); }), HasSubstr(text));
+  EXPECT_THAT(error_of([&] { vmap(with_name)(full({2}, -1)).wait(); }), HasSubstr(text));
   const auto plain = compile(fn);
   EXPECT_TRUE(std::isnan(plain(scalar(0.9f)).to_vector<float>()[3]));
   EXPECT_THAT(error_of([&] {
