@@ -43,6 +43,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 }  // namespace
 
 const OpDef kBitcastConvertDef = {
-    .opcode = Opcode::kBitcastConvert, .operand_names = kUnaryOperands, .infer = infer};
+    Opcode::kBitcastConvert, kUnaryOperands, {Work::kLittle, Rows::kMixed, kPlain}, infer};
 
 }  // namespace heddle::hlo

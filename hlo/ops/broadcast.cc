@@ -29,6 +29,7 @@ constexpr std::string_view kNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kBroadcastDef = {.opcode = Opcode::kBroadcast, .operand_names = kNames, .infer = infer};
+const OpDef kBroadcastDef = {
+    Opcode::kBroadcast, kNames, {Work::kNone, Rows::kKeptIfAlike, kPicks | kStrided}, infer};
 
 }  // namespace heddle::hlo

@@ -15,7 +15,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kCallDef = {.opcode = Opcode::kCall, .operand_names = kOperands, .infer = infer};
-const OpDef kFusionDef = {.opcode = Opcode::kFusion, .operand_names = kOperands, .infer = infer};
+const OpDef kCallDef = {Opcode::kCall, kOperands, {Work::kStays, Rows::kKept, kRuns}, infer};
+const OpDef kFusionDef = {Opcode::kFusion, kOperands, {Work::kStays, Rows::kMixed, kRuns}, infer};
 
 }  // namespace heddle::hlo

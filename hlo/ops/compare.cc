@@ -35,6 +35,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 }  // namespace
 
 const OpDef kCompareDef = {
-    .opcode = Opcode::kCompare, .operand_names = kBinaryOperands, .infer = infer};
+    Opcode::kCompare, kBinaryOperands, {Work::kLittle, Rows::kKeptIfAlike, kPlain}, infer};
 
 }  // namespace heddle::hlo

@@ -49,6 +49,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kConcatenateDef = {.opcode = Opcode::kConcatenate, .operand_names = {}, .infer = infer};
+const OpDef kConcatenateDef = {
+    Opcode::kConcatenate, {}, {Work::kNone, Rows::kKeptBeside, kJoins}, infer};
 
 }  // namespace heddle::hlo

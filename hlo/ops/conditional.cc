@@ -44,6 +44,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 }  // namespace
 
 const OpDef kConditionalDef = {
-    .opcode = Opcode::kConditional, .operand_names = kOperands, .infer = infer};
+    Opcode::kConditional, kOperands, {Work::kStays, Rows::kKept, kRuns}, infer};
 
 }  // namespace heddle::hlo

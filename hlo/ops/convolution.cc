@@ -101,6 +101,6 @@ constexpr std::string_view kNames[] = {"x", "kernel"};
 }  // namespace
 
 const OpDef kConvolutionDef = {
-    .opcode = Opcode::kConvolution, .operand_names = kNames, .infer = infer};
+    Opcode::kConvolution, kNames, {Work::kMost, Rows::kByRule, kPlain}, infer};
 
 }  // namespace heddle::hlo

@@ -18,6 +18,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kCustomCallDef = {.opcode = Opcode::kCustomCall, .operand_names = {}, .infer = infer};
+const OpDef kCustomCallDef = {Opcode::kCustomCall, {}, {Work::kMost, Rows::kMixed, kPlain}, infer};
 
 }  // namespace heddle::hlo

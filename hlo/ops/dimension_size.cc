@@ -50,11 +50,8 @@ constexpr std::string_view kNames[] = {"x", "size"};
 
 }  // namespace
 
-const OpDef kGetDimensionSizeDef = {
-    .opcode = Opcode::kGetDimensionSize, .operand_names = kNames, .infer = infer_get};
-const OpDef kSetDimensionSizeDef = {
-    .opcode = Opcode::kSetDimensionSize, .operand_names = kNames, .infer = infer_set};
-const OpDef kDynamicReshapeDef = {
-    .opcode = Opcode::kDynamicReshape, .operand_names = kNames, .infer = infer_reshape};
+const OpDef kGetDimensionSizeDef = {Opcode::kGetDimensionSize, kNames, kOpaque, infer_get};
+const OpDef kSetDimensionSizeDef = {Opcode::kSetDimensionSize, kNames, kOpaque, infer_set};
+const OpDef kDynamicReshapeDef = {Opcode::kDynamicReshape, kNames, kOpaque, infer_reshape};
 
 }  // namespace heddle::hlo

@@ -82,6 +82,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kDotDef = {.opcode = Opcode::kDot, .operand_names = kOperands, .infer = infer};
+const OpDef kDotDef = {Opcode::kDot, kOperands, {Work::kMost, Rows::kByRule, kPlain}, infer};
 
 }  // namespace heddle::hlo

@@ -63,9 +63,11 @@ constexpr std::string_view kUpdateNames[] = {"x", "update", "start_indices"};
 
 }  // namespace
 
-const OpDef kDynamicSliceDef = {
-    .opcode = Opcode::kDynamicSlice, .operand_names = kSliceNames, .infer = infer_slice};
+const OpDef kDynamicSliceDef = {Opcode::kDynamicSlice,
+                                kSliceNames,
+                                {Work::kNone, Rows::kByRule, kPicks | kStrided},
+                                infer_slice};
 const OpDef kDynamicUpdateSliceDef = {
-    .opcode = Opcode::kDynamicUpdateSlice, .operand_names = kUpdateNames, .infer = infer_update};
+    Opcode::kDynamicUpdateSlice, kUpdateNames, {Work::kMost, Rows::kByRule, kJoins}, infer_update};
 
 }  // namespace heddle::hlo

@@ -13,7 +13,6 @@ constexpr std::string_view kNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kShuffleDef = {
-    .opcode = Opcode::kShuffle, .operand_names = kNames, .infer = infer_shuffle};
+const OpDef kShuffleDef = {Opcode::kShuffle, kNames, kOpaque, infer_shuffle};
 
 }  // namespace heddle::hlo

@@ -137,6 +137,6 @@ constexpr std::string_view kNames[] = {"x", "start_indices"};
 
 }  // namespace
 
-const OpDef kGatherDef = {.opcode = Opcode::kGather, .operand_names = kNames, .infer = infer};
+const OpDef kGatherDef = {Opcode::kGather, kNames, {Work::kMost, Rows::kByRule, kPicks}, infer};
 
 }  // namespace heddle::hlo

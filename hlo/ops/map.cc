@@ -40,6 +40,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kMapDef = {.opcode = Opcode::kMap, .operand_names = kOperands, .infer = infer};
+const OpDef kMapDef = {Opcode::kMap, kOperands, {Work::kStays, Rows::kKeptIfAlike, kPlain}, infer};
 
 }  // namespace heddle::hlo

@@ -45,6 +45,6 @@ constexpr std::string_view kNames[] = {"x", "value"};
 
 }  // namespace
 
-const OpDef kPadDef = {.opcode = Opcode::kPad, .operand_names = kNames, .infer = infer};
+const OpDef kPadDef = {Opcode::kPad, kNames, {Work::kNone, Rows::kByRule, kJoins}, infer};
 
 }  // namespace heddle::hlo

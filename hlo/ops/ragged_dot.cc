@@ -71,6 +71,6 @@ constexpr std::string_view kNames[] = {"x", "y", "group_sizes"};
 
 }  // namespace
 
-const OpDef kRaggedDotDef = {.opcode = Opcode::kRaggedDot, .operand_names = kNames, .infer = infer};
+const OpDef kRaggedDotDef = {Opcode::kRaggedDot, kNames, kOpaque, infer};
 
 }  // namespace heddle::hlo

@@ -48,6 +48,7 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kReduceDef = {.opcode = Opcode::kReduce, .operand_names = kOperands, .infer = infer};
+const OpDef kReduceDef = {
+    Opcode::kReduce, kOperands, {Work::kMost, Rows::kKeptBeside, kJoins}, infer};
 
 }  // namespace heddle::hlo

@@ -21,6 +21,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 }  // namespace
 
 const OpDef kReducePrecisionDef = {
-    .opcode = Opcode::kReducePrecision, .operand_names = kUnaryOperands, .infer = infer};
+    Opcode::kReducePrecision, kUnaryOperands, {Work::kLittle, Rows::kKeptIfAlike, kPlain}, infer};
 
 }  // namespace heddle::hlo

@@ -45,6 +45,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 }  // namespace
 
 const OpDef kReduceWindowDef = {
-    .opcode = Opcode::kReduceWindow, .operand_names = {}, .infer = infer};
+    Opcode::kReduceWindow, {}, {Work::kMost, Rows::kByRule, kJoins}, infer};
 
 }  // namespace heddle::hlo

@@ -47,8 +47,8 @@ constexpr std::string_view kNames[] = {"x"};
 }  // namespace
 
 const OpDef kReshapeDef = {
-    .opcode = Opcode::kReshape, .operand_names = kNames, .infer = infer_reshape};
+    Opcode::kReshape, kNames, {Work::kNone, Rows::kByRule, kPicks | kStrided}, infer_reshape};
 const OpDef kBitcastDef = {
-    .opcode = Opcode::kBitcast, .operand_names = kNames, .infer = infer_bitcast};
+    Opcode::kBitcast, kNames, {Work::kNone, Rows::kMixed, kPlain}, infer_bitcast};
 
 }  // namespace heddle::hlo

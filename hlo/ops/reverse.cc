@@ -15,6 +15,7 @@ constexpr std::string_view kNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kReverseDef = {.opcode = Opcode::kReverse, .operand_names = kNames, .infer = infer};
+const OpDef kReverseDef = {
+    Opcode::kReverse, kNames, {Work::kNone, Rows::kKeptBeside, kPicks}, infer};
 
 }  // namespace heddle::hlo

@@ -38,6 +38,6 @@ constexpr std::string_view kNames[] = {"x", "y", "x_scale", "y_scale"};
 
 }  // namespace
 
-const OpDef kScaledDotDef = {.opcode = Opcode::kScaledDot, .operand_names = kNames, .infer = infer};
+const OpDef kScaledDotDef = {Opcode::kScaledDot, kNames, kOpaque, infer};
 
 }  // namespace heddle::hlo

@@ -125,6 +125,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kScanDef = {.opcode = Opcode::kScan, .operand_names = kOperands, .infer = infer};
+const OpDef kScanDef = {Opcode::kScan, kOperands, {Work::kStays, Rows::kByRule, kPlain}, infer};
 
 }  // namespace heddle::hlo

@@ -155,6 +155,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kScatterDef = {.opcode = Opcode::kScatter, .operand_names = {}, .infer = infer};
+const OpDef kScatterDef = {Opcode::kScatter, {}, {Work::kMost, Rows::kMixed, kJoins}, infer};
 
 }  // namespace heddle::hlo

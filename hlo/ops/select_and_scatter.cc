@@ -35,6 +35,6 @@ constexpr std::string_view kNames[] = {"x", "source", "init"};
 }  // namespace
 
 const OpDef kSelectAndScatterDef = {
-    .opcode = Opcode::kSelectAndScatter, .operand_names = kNames, .infer = infer};
+    Opcode::kSelectAndScatter, kNames, {Work::kMost, Rows::kMixed, kPlain}, infer};
 
 }  // namespace heddle::hlo

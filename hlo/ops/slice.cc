@@ -40,6 +40,7 @@ constexpr std::string_view kNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kSliceDef = {.opcode = Opcode::kSlice, .operand_names = kNames, .infer = infer};
+const OpDef kSliceDef = {
+    Opcode::kSlice, kNames, {Work::kNone, Rows::kByRule, kPicks | kStrided}, infer};
 
 }  // namespace heddle::hlo

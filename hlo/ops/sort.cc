@@ -35,6 +35,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kSortDef = {.opcode = Opcode::kSort, .operand_names = kOperands, .infer = infer};
+const OpDef kSortDef = {Opcode::kSort, kOperands, {Work::kMost, Rows::kByRule, kPlain}, infer};
 
 }  // namespace heddle::hlo

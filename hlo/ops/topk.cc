@@ -25,6 +25,6 @@ constexpr std::string_view kNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kTopKDef = {.opcode = Opcode::kTopK, .operand_names = kNames, .infer = infer};
+const OpDef kTopKDef = {Opcode::kTopK, kNames, {Work::kMost, Rows::kByRule, kPlain}, infer};
 
 }  // namespace heddle::hlo

@@ -25,6 +25,7 @@ constexpr std::string_view kNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kTransposeDef = {.opcode = Opcode::kTranspose, .operand_names = kNames, .infer = infer};
+const OpDef kTransposeDef = {
+    Opcode::kTranspose, kNames, {Work::kNone, Rows::kKeptIfAlike, kPicks | kStrided}, infer};
 
 }  // namespace heddle::hlo

@@ -39,14 +39,14 @@ constexpr std::string_view kNames[] = {"x", "token"};
 
 }  // namespace
 
-const OpDef kTupleDef = {.opcode = Opcode::kTuple, .operand_names = {}, .infer = infer_tuple};
+const OpDef kTupleDef = {Opcode::kTuple, {}, {Work::kStays, Rows::kKept, kHandsOn}, infer_tuple};
 const OpDef kGetTupleElementDef = {
-    .opcode = Opcode::kGetTupleElement, .operand_names = kNames, .infer = infer_element};
+    Opcode::kGetTupleElement, kNames, {Work::kNone, Rows::kKept, kHandsOn}, infer_element};
 const OpDef kOptBarrierDef = {
-    .opcode = Opcode::kOptBarrier, .operand_names = kNames, .infer = infer_same};
+    Opcode::kOptBarrier, kNames, {Work::kStays, Rows::kKept, kHandsOn}, infer_same};
 const OpDef kAfterAllDef = {
-    .opcode = Opcode::kAfterAll, .operand_names = {}, .infer = infer_after_all};
+    Opcode::kAfterAll, {}, {Work::kStays, Rows::kKept, kHandsOn}, infer_after_all};
 const OpDef kAddDependencyDef = {
-    .opcode = Opcode::kAddDependency, .operand_names = kNames, .infer = infer_add_dependency};
+    Opcode::kAddDependency, kNames, {Work::kStays, Rows::kKept, kHandsOn}, infer_add_dependency};
 
 }  // namespace heddle::hlo

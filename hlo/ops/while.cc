@@ -23,6 +23,6 @@ StatusOr<Shape> infer(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kWhileDef = {.opcode = Opcode::kWhile, .operand_names = kOperands, .infer = infer};
+const OpDef kWhileDef = {Opcode::kWhile, kOperands, {Work::kStays, Rows::kKept, kRuns}, infer};
 
 }  // namespace heddle::hlo

@@ -4,6 +4,7 @@
 
 #include "heddle/hlo/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
+#include "heddle/hlo/op.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/leaves.h"
 
@@ -27,15 +28,9 @@ bool any_given(const Values& values) {
 
 Value copy_of(Graph& graph, Source& source, const Computation& computation,
               const Instruction& instruction, const Values& leaves) {
-  Values operands;
-  size_t next = 0;
-  for (InstructionId id : instruction.operands) {
-    const Shape& shape = computation.at(id).shape;
-    const size_t count = leaf_count(shape);
-    operands.push_back(assembled(graph, shape, std::span(leaves).subspan(next, count)));
-    next += count;
-  }
-  return copied(graph, instruction, operands, source.called(instruction.called));
+  return copied(graph, instruction,
+                assembled(graph, operand_shapes(computation, instruction), leaves),
+                source.called(instruction.called));
 }
 
 std::string no_reverse(const Instruction& instruction, std::string_view why) {
@@ -48,72 +43,28 @@ Status not_linear_at(const Instruction& instruction, std::string_view why) {
   return at_line(base::invalid_argument(no_reverse(instruction, why)), instruction);
 }
 
-// Why an op is not linear in the absent operands; "" if it may be. Modules of jvp are linear; a
-// user's function is perhaps not.
-std::string_view not_linear(const Computation& computation, const Instruction& instruction,
-                            const Values& operands) {
-  const auto is_absent = [&](size_t i) { return operands[i].is_absent(); };
-  switch (instruction.opcode) {
-    case Opcode::kMultiply:
-    case Opcode::kDot:
-    case Opcode::kConvolution:
-      if (is_absent(0) && is_absent(1)) return "both of its operands depend on the argument";
-      break;
-    case Opcode::kDivide:
-      if (is_absent(1)) return "its divisor depends on the argument";
-      break;
-    case Opcode::kTriangularSolve:
-      if (is_absent(0)) return "its matrix depends on the argument";
-      break;
-    case Opcode::kSelectAndScatter:
-      if (is_absent(0)) return "what it compares depends on the argument";
-      [[fallthrough]];
-    case Opcode::kReduceWindow:
-      if (operands.back().is_absent()) return "its initial value depends on the argument";
-      break;
-    default: break;
-  }
+// Whether integers or booleans among the operands are absent. A user's function that is not linear
+// may have such; modules of jvp have none.
+bool takes_absent_integers(const Computation& computation, const Instruction& instruction,
+                           const Values& operands) {
   size_t leaf = 0;
   for (InstructionId id : instruction.operands) {
     for (const Shape& shape : leaves_of(computation.at(id).shape)) {
-      if (is_absent(leaf++) && !hlo::has_tangent(shape))
-        return "integers or booleans that it takes depend on the argument";
+      if (operands[leaf++].is_absent() && !hlo::has_tangent(shape)) return true;
     }
   }
-  return {};
+  return false;
 }
 
 // Whether its instructions show that a value is zeros.
 bool is_zero(const Graph& graph, InstructionId id) {
   const Instruction& instruction = graph.at(id);
-  switch (instruction.opcode) {
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kTranspose:
-    case Opcode::kConvert: return is_zero(graph, instruction.operands[0]);
-    case Opcode::kConstant: {
-      const Literal& value = instruction.attrs.get<hlo::ConstantAttrs>().literal;
-      return value == Literal(value.shape());
-    }
-    default: return false;
+  if (instruction.opcode == Opcode::kConstant) {
+    const Literal& value = instruction.attrs.get<hlo::ConstantAttrs>().literal;
+    return value == Literal(value.shape());
   }
-}
-
-// Ops that add their operands, or put them beside each other.
-bool joins(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kConcatenate:
-    case Opcode::kSelect:
-    case Opcode::kPad:
-    case Opcode::kScatter:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kComplex: return true;
-    default: return false;
-  }
+  return (hlo::does(instruction.opcode, hlo::kPicks) || instruction.opcode == Opcode::kConvert) &&
+         is_zero(graph, instruction.operands[0]);
 }
 
 Status constant_term(const Instruction& instruction) {
@@ -132,7 +83,7 @@ bool Backward::is_constant_term(const Value& value) const {
 }
 
 Status Backward::check_no_constant(const Instruction& instruction, const Values& operands) const {
-  if (!joins(instruction.opcode) ||
+  if (!hlo::does(instruction.opcode, hlo::kJoins) ||
       !std::ranges::any_of(operands, [&](const Value& each) { return is_constant_term(each); }))
     return {};
   return constant_term(instruction);
@@ -164,8 +115,8 @@ StatusOr<Values> Backward::of_call(Graph& graph, const Instruction& call, const 
 StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computation,
                                       const Instruction& instruction, const Values& operands,
                                       const Values& ct) {
-  if (const std::string_view why = not_linear(computation, instruction, operands); !why.empty())
-    return not_linear_at(instruction, why);
+  if (takes_absent_integers(computation, instruction, operands))
+    return not_linear_at(instruction, "integers or booleans that it takes depend on the argument");
   switch (instruction.opcode) {
     case Opcode::kScan:
       return transpose_of_scan(*this, graph, computation, instruction, operands, ct);
@@ -201,8 +152,10 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
   Instruction of = instruction;
   of.called = source_.called(instruction.called);
   auto out = derivative.transpose.rule()({graph, of, operands, shapes, ct});
-  if (!out.ok()) return without_transpose(instruction, base::message_of(out.status()));
-  return out;
+  if (out.ok()) return out;
+  const std::string why = base::message_of(out.status());
+  return out.status().code() == StatusCode::kInvalidArgument ? not_linear_at(instruction, why)
+                                                             : without_transpose(instruction, why);
 }
 
 StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& computation,

@@ -23,6 +23,9 @@ size_t first_leaf(const Shape& tuple, int64_t index);
 // The leaves of a value, and a value of the type with these leaves.
 Values flattened(Graph& graph, const Value& value);
 Value assembled(Graph& graph, const Shape& shape, std::span<const Value> leaves);
+Values assembled(Graph& graph, std::span<const Shape> shapes, std::span<const Value> leaves);
+std::vector<Shape> operand_shapes(const hlo::Computation& computation,
+                                  const hlo::Instruction& instruction);
 
 // The type of one step's part of a scan's input.
 Shape slice_of(const Value& input, int64_t dimension);
