@@ -65,6 +65,7 @@ struct TransposeArgs {
 // Tangents of the results, one each. errors: why this instruction has none
 using JvpFn = StatusOr<Values> (*)(const JvpArgs&);
 // Cotangents of the operands, one each; those of operands that it is not linear in are not read.
+// errors: InvalidArgument where it is not linear in the absent operands together; why it has none
 using TransposeFn = StatusOr<Values> (*)(const TransposeArgs&);
 
 struct Derivative {

@@ -1,9 +1,9 @@
-// OpDef: the record of an op with its shape rule (hlo/ops/*.cc). The opcode's facts stand in
-// opcodes.def.
+// OpDef: the record of an op with its shape rule (hlo/ops/*.cc) and what passes ask of it. What
+// text and builders need to know of an opcode stands in opcodes.def.
 //
-// A slot for a rule has no default: leaving one out does not compile. A slot that has no rule says
-// why, in words that users will read. Evaluations, derivatives and batching have records of their
-// own, in interpreter/rules.h, hlo/derivative.h and hlo/batching.h.
+// Facts and slots for rules have no default: leaving one out does not compile. A slot that has no
+// rule says why, in words that users will read. Evaluations, derivatives and batching have records
+// of their own, in interpreter/rules.h, hlo/derivative.h and hlo/batching.h.
 #pragma once
 
 #include <span>
@@ -54,11 +54,51 @@ class InferArgs {
 
 using InferFn = StatusOr<Shape> (*)(const InferArgs&);
 
+// What an op costs where its operands are at hand.
+enum class Work : uint8_t {
+  kStays,   // it is never moved: it has an effect, runs computations, or nobody knows
+  kNone,    // it only says where elements come from: a loop reads them there
+  kLittle,  // an operation an element, less than to load a result
+  kMuch,    // many operations an element
+  kMost,    // a loop of its own, which writes its result in any case
+};
+
+// Whether an op keeps apart the rows of a batch, row i of its result being of rows i alone.
+enum class Rows : uint8_t {
+  kMixed,        // no, or nobody knows
+  kKept,         // always
+  kKeptIfAlike,  // where its attributes are the same for any number of rows
+  kKeptBeside,   // so, and the dimensions that it lists are others than the rows'
+  kKeptAbove,    // so, and the rows are above the last two dimensions, which are matrices
+  kByRule,       // see compile/mixed_rows.cc
+};
+
+// Bits of what an op does with its operands.
+enum Way : uint32_t {
+  kPlain = 0,
+  kPicks = 1,    // each element of the result is one of operand 0
+  kStrided = 2,  // so, at fixed strides from a place that may vary
+  kHandsOn = 4,  // its result is its operands or their elements: nothing is computed or written
+  kJoins = 8,    // it adds its operands, or puts them beside each other
+  kRuns = 16,    // it gives what the computations that it calls give, as it is
+};
+
+// A new op must answer each: there is no default.
+struct Facts {
+  constexpr Facts(Work work, Rows rows, uint32_t ways) : work(work), rows(rows), ways(ways) {}
+  Work work;
+  Rows rows;
+  uint32_t ways;  // a sum of Way bits
+};
+
+inline constexpr Facts kOpaque{Work::kStays, Rows::kMixed, kPlain};
+
 struct OpDef {
   Opcode opcode;
   // Names of the operands for error messages: {"x", "start_indices"}; the last one repeats for
   // variadic ops.
   std::span<const std::string_view> operand_names;
+  Facts facts;
   // Shape rule = verifier: called when an instruction is built, parsed, and after each pass. Given
   // operands are of the number that opcodes.def says. Returns the result type, or the error of the
   // operand that is wrong.
@@ -67,6 +107,8 @@ struct OpDef {
 
 // Returns the definition. A missing one is a link error that names the op.
 const OpDef& definition(Opcode opcode);
+inline const Facts& facts(Opcode opcode) { return definition(opcode).facts; }
+inline bool does(Opcode opcode, Way way) { return (facts(opcode).ways & way) != 0; }
 
 #define HEDDLE_OP(enumerator, text, attrs, operands, called, traits) \
   extern const OpDef enumerator##Def;

@@ -9,6 +9,7 @@
 #include "heddle/base/metrics/counters.h"
 #include "heddle/interpreter/backend.h"
 #include "heddle/runtime/support_test.h"
+#include "heddle/runtime/work_queue.h"
 #include "heddle/testing.h"
 
 namespace heddle::runtime {
@@ -194,9 +195,20 @@ TEST(AsynchronousBackend, FinishesItsRunsBeforeItGoes) {
   EXPECT_EQ(runs, 3);
 }
 
-TEST(AsynchronousThreads, ManyThreadsRunAndReadOnOneDevice) {
-  const auto backend = interpreter::make_backend({.asynchronous = true});
-  Device& device = *backend->devices()[0];
+TEST(WorkQueue, IsIdleWhenAllIsDoneAndWhatItHeldIsGone) {
+  WorkQueue queue;
+  auto held = std::make_shared<int>(0);
+  const std::weak_ptr<int> seen = held;
+  queue.submit([&queue, held = std::move(held)] {
+    ++*held;
+    queue.submit([held] { ++*held; });
+  });
+  queue.await_idle();
+  EXPECT_TRUE(seen.expired());
+}
+
+// Two threads add to arrays of their own, in place.
+void climb_on(Device& device) {
   const auto add = compiled(binary_module(Opcode::kAdd, 2), device);
   const BufferPtr one = on(device, {1, 1});
   const auto climb = [&] {
@@ -207,6 +219,10 @@ TEST(AsynchronousThreads, ManyThreadsRunAndReadOnOneDevice) {
   std::thread other(climb);
   climb();
   other.join();
+}
+
+TEST(AsynchronousThreads, ManyThreadsRunAndReadOnOneDevice) {
+  climb_on(*interpreter::make_backend({.asynchronous = true})->devices()[0]);
 }
 
 // The last thread that holds the bytes writes to them in place: only after the other has read them.
@@ -228,18 +244,7 @@ TEST(SynchronousThreads, ABufferIsReadByOneThreadAndGivenAwayByAnother) {
 }
 
 TEST(SynchronousThreads, ManyThreadsRunAndDonateOnOneDevice) {
-  const auto backend = interpreter::make_backend();
-  Device& device = *backend->devices()[0];
-  const auto add = compiled(binary_module(Opcode::kAdd, 2), device);
-  const BufferPtr one = on(device, {1, 1});
-  const auto climb = [&] {
-    BufferPtr y = on(device, {0, 0});
-    for (int i = 0; i < 50; ++i) y = add->execute(std::vector{y, one}, {.donate = {0}}).value()[0];
-    EXPECT_EQ(values_of(*y), (std::vector<float>{50, 50}));
-  };
-  std::thread other(climb);
-  climb();
-  other.join();
+  climb_on(*interpreter::make_backend()->devices()[0]);
 }
 
 }  // namespace

@@ -29,6 +29,20 @@ bool has_float(const Shape& shape) {
   return shape.is_tuple() ? std::ranges::any_of(shape.elements(), has_float) : is_float(shape);
 }
 
+Instruction call_with_effect(std::string_view target, hlo::InstructionId operand,
+                             std::string config) {
+  hlo::CustomCallAttrs attrs;
+  attrs.custom_call_target = target;
+  attrs.custom_call_has_side_effect = true;
+  attrs.api_version = hlo::ApiVersion::kTypedFfi;
+  Instruction call{.opcode = Opcode::kCustomCall,
+                   .shape = Shape::scalar(u32),
+                   .operands = {operand},
+                   .attrs = std::move(attrs)};
+  call.extras.mutate().backend_config = std::move(config);
+  return call;
+}
+
 // Ops that make no value of their own, or that are written as they are.
 bool only_moves(Opcode opcode) {
   if (has_trait(opcode, hlo::kMoves)) return true;
@@ -181,16 +195,7 @@ class Checks final : public StateThread {
   }
 
   void finish(Graph& graph, const Values& state) override {
-    hlo::CustomCallAttrs attrs;
-    attrs.custom_call_target = hlo::kReportCall;
-    attrs.custom_call_has_side_effect = true;
-    attrs.api_version = hlo::ApiVersion::kTypedFfi;
-    Instruction report{.opcode = Opcode::kCustomCall,
-                       .shape = Shape::scalar(u32),
-                       .operands = {state[0].id()},
-                       .attrs = std::move(attrs)};
-    report.extras.mutate().backend_config = base::cat("{", sites_, "}");
-    graph.append(std::move(report));
+    graph.append(call_with_effect(hlo::kReportCall, state[0].id(), base::cat("{", sites_, "}")));
   }
 
  private:
@@ -258,6 +263,7 @@ std::vector<bool> that_run(const hlo::Module& module) {
   return out;
 }
 
+<<<<<<< HEAD
 Instruction nan_check(const Instruction& of, hlo::InstructionId leaf, const std::string& program) {
   hlo::CustomCallAttrs attrs;
   attrs.custom_call_target = hlo::kCheckCall;
@@ -271,6 +277,14 @@ Instruction nan_check(const Instruction& of, hlo::InstructionId leaf, const std:
   check.extras.mutate().backend_config =
       base::cat("{name = ", result_of(of, program), ", at = ", hlo::quoted_text(place_of(of)), ", ",
                 kOnlyNans, " = true}");
+=======
+Instruction nan_check(const Instruction& of, hlo::InstructionId leaf) {
+  Instruction check = call_with_effect(
+      hlo::kCheckCall, leaf,
+      base::cat("{name = ", result_of(of), ", at = ", hlo::quoted_text(place_of(of)), ", ",
+                kOnlyNans, " = true}"));
+  check.at = of.at;
+>>>>>>> g16house
   return check;
 }
 

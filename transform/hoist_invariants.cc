@@ -13,6 +13,7 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/lapack.h"
 #include "heddle/hlo/opcode.h"
+#include "heddle/hlo/op.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"
@@ -20,79 +21,16 @@
 namespace heddle::transform {
 namespace {
 
-// What an instruction costs where its operands are at hand.
-enum class Work : uint8_t {
-  kNone,    // it only says where elements come from: a loop reads them there
-  kLittle,  // an operation an element, less than to load a result
-  kMuch,    // many operations an element
-  kMost,    // a loop of its own, which writes its result in any case
-};
+using hlo::Work;
 
 constexpr int64_t kMostBytes = int64_t{4} << 20;  // of a result that needs more than its operands
 constexpr int64_t kMostBytesOfAll = int64_t{256} << 20;  // that a loop may get
 
-// Not set: such an instruction stays where it is.
-std::optional<Work> work_of(const Instruction& instruction) {
-  if (has_trait(instruction.opcode, hlo::kMoves)) return Work::kNone;
-  switch (instruction.opcode) {
-    case Opcode::kConstant:
-    case Opcode::kIota:
-    case Opcode::kBitcast: return Work::kNone;
-    case Opcode::kAbs:
-    case Opcode::kAdd:
-    case Opcode::kAnd:
-    case Opcode::kBitcastConvert:
-    case Opcode::kCeil:
-    case Opcode::kClamp:
-    case Opcode::kClz:
-    case Opcode::kCompare:
-    case Opcode::kComplex:
-    case Opcode::kConvert:
-    case Opcode::kFloor:
-    case Opcode::kImag:
-    case Opcode::kIsFinite:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kMulhi:
-    case Opcode::kMultiply:
-    case Opcode::kNegate:
-    case Opcode::kNot:
-    case Opcode::kOr:
-    case Opcode::kPopcnt:
-    case Opcode::kReal:
-    case Opcode::kReducePrecision:
-    case Opcode::kRoundAfz:
-    case Opcode::kRoundEven:
-    case Opcode::kSelect:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kSign:
-    case Opcode::kSubtract:
-    case Opcode::kXor: return Work::kLittle;
-    case Opcode::kCustomCall: {
-      const auto& call = instruction.attrs.get<hlo::CustomCallAttrs>();
-      if (!hlo::lapack_name(call.custom_call_target)) return std::nullopt;
-      return Work::kMost;
-    }
-    case Opcode::kCholesky:
-    case Opcode::kConvolution:
-    case Opcode::kDot:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kFft:
-    case Opcode::kGather:
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kRngBitGenerator:
-    case Opcode::kScatter:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kSort:
-    case Opcode::kTopK:
-    case Opcode::kTriangularSolve: return Work::kMost;
-    default: break;
-  }
-  if (hlo::has_trait(instruction.opcode, hlo::kElementwise)) return Work::kMuch;
-  return std::nullopt;
+Work work_of(const Instruction& instruction) {
+  if (instruction.opcode == Opcode::kCustomCall &&
+      !hlo::lapack_name(instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target))
+    return Work::kStays;
+  return hlo::facts(instruction.opcode).work;
 }
 
 bool is_array_work(const Computation& computation, const Instruction& instruction) {
@@ -164,12 +102,13 @@ class Invariants {
       bytes_[id.value] = instruction.shape.byte_size();
       return;
     }
-    const std::optional<Work> work = work_of(instruction);
-    if (!work || effects.of(instruction) || !instruction.extras->control_predecessors.empty())
+    const Work work = work_of(instruction);
+    if (work == Work::kStays || effects.of(instruction) ||
+        !instruction.extras->control_predecessors.empty())
       return;
     is_same_[id.value] = true;
-    work_[id.value] = *work;
-    is_wide_[id.value] = *work != Work::kNone && is_array_work(body_, instruction);
+    work_[id.value] = work;
+    is_wide_[id.value] = work != Work::kNone && is_array_work(body_, instruction);
     for (InstructionId operand : instruction.operands) {
       if (!is_same_[operand.value]) is_same_[id.value] = false;
       work_[id.value] = std::max(work_[id.value], work_[operand.value]);
@@ -182,7 +121,7 @@ class Invariants {
     const Instruction& instruction = body_.at(id);
     if (!is_same_[id.value] || !is_wide_[id.value] || !instruction.shape.is_array()) return false;
     const int64_t bytes = instruction.shape.byte_size();
-    const Work own = *work_of(instruction);
+    const Work own = work_of(instruction);
     if (own == Work::kMost) return true;
     const bool grows = own == Work::kNone &&
                        std::ranges::none_of(instruction.operands, [&](InstructionId operand) {

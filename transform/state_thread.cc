@@ -100,42 +100,41 @@ class Threader {
     return attributes.empty() ? made : graph.with_frontend_attributes(made, attributes);
   }
 
+  // What the instruction calls, with the state behind its parameters and, as `left` makes it of
+  // the one after it, behind its results.
+  template <class Left>
+  ComputationId with_state(const Instruction& caller, const Values& state, const Left& left) {
+    const std::pair key(caller.opcode, caller.called[0]);
+    if (const auto found = made_.find(key); found != made_.end()) return found->second;
+    const Computation& body = module_.at(caller.called[0]);
+    Graph inside(source_.into(), body.name);
+    Values parameters, within;
+    for (size_t i = 0; i < body.parameters.size(); ++i)
+      parameters.push_back(inside.parameter(body.parameter_shape(i)));
+    for (const Value& each : state) within.push_back(inside.parameter(each.shape()));
+    Values results = flattened(inside, run(inside, body, parameters, within));
+    append(results, left(inside, within));
+    return made_[key] = std::move(inside).finish(results);
+  }
+
   Value call(Graph& graph, const Instruction& call, const Values& operands, Values& state) {
-    const std::pair key(Opcode::kCall, call.called[0]);
-    if (!made_.contains(key)) {
-      const Computation& computation = module_.at(call.called[0]);
-      Graph inside(source_.into(), computation.name);
-      Values parameters, within;
-      for (const Value& each : operands) parameters.push_back(inside.parameter(each.shape()));
-      for (const Value& each : state) within.push_back(inside.parameter(each.shape()));
-      Values results = flattened(inside, run(inside, computation, parameters, within));
-      append(results, within);
-      made_[key] = std::move(inside).finish(results);
-    }
+    const ComputationId made_call =
+        with_state(call, state, [](Graph&, const Values& within) { return within; });
     Values given = operands;
     append(given, state);
-    const Value made = graph.op(Opcode::kCall, given, call.attrs, {made_[key]});
+    const Value made = graph.op(Opcode::kCall, given, call.attrs, {made_call});
     return take(graph, call.shape, flattened(graph, with_attributes(graph, call, made)), state);
   }
 
   Value scan(Graph& graph, const Instruction& scan, const Values& operands, Values& state) {
-    const std::pair key(Opcode::kScan, scan.called[0]);
-    if (!made_.contains(key)) {
-      const Computation& body = module_.at(scan.called[0]);
-      Graph inside(source_.into(), body.name);
-      Values parameters, within;
-      for (size_t i = 0; i < body.parameters.size(); ++i)
-        parameters.push_back(inside.parameter(body.parameter_shape(i)));
-      for (const Value& each : state) within.push_back(inside.parameter(each.shape()));
-      Values results = flattened(inside, run(inside, body, parameters, within));
-      append(results, thread_.stepped(inside, within));
-      made_[key] = std::move(inside).finish(results);
-    }
+    const ComputationId body = with_state(scan, state, [&](Graph& inside, const Values& within) {
+      return thread_.stepped(inside, within);
+    });
     auto attrs = scan.attrs.get<hlo::ScanAttrs>();
     attrs.num_carries += static_cast<int64_t>(state.size());
     Values given = operands;
     append(given, thread_.entered(graph, state));
-    const Value made = graph.op(Opcode::kScan, given, attrs, {made_[key]});
+    const Value made = graph.op(Opcode::kScan, given, attrs, {body});
     Values after;
     const Value out =
         take(graph, scan.shape, flattened(graph, with_attributes(graph, scan, made)), after);

@@ -205,6 +205,7 @@ StatusOr<Values> jvp_bilinear(const JvpArgs& d) {
 }
 
 StatusOr<Values> transpose_dot(const TransposeArgs& t) {
+  if (t.is_linear(0) && t.is_linear(1)) return not_linear(kBothDepend);
   const auto& a = t.attrs<DotAttrs>();
   Values out(2);
   if (t.is_linear(0)) {
@@ -222,6 +223,7 @@ StatusOr<Values> transpose_dot(const TransposeArgs& t) {
 }
 
 StatusOr<Values> transpose_convolution(const TransposeArgs& t) {
+  if (t.is_linear(0) && t.is_linear(1)) return not_linear(kBothDepend);
   const Convolution convolution(t);
   Values out(2);
   if (t.is_linear(0))

@@ -164,6 +164,10 @@ Value of_operand(const TransposeArgs& t, size_t i) {
 }  // namespace
 
 StatusOr<Values> transpose_elementwise(const TransposeArgs& t) {
+  if (t.of.opcode == Opcode::kMultiply && t.is_linear(0) && t.is_linear(1))
+    return not_linear(kBothDepend);
+  if (t.of.opcode == Opcode::kDivide && t.is_linear(1))
+    return not_linear("its divisor depends on the argument");
   Values out(t.x.size());
   for (size_t i = 0; i < t.x.size(); ++i) {
     if (t.is_linear(i)) out[i] = of_operand(t, i);

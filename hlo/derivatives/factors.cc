@@ -76,6 +76,7 @@ StatusOr<Values> jvp_triangular_solve(const JvpArgs& d) {
 }
 
 StatusOr<Values> transpose_triangular_solve(const TransposeArgs& t) {
+  if (t.is_linear(0)) return not_linear("its matrix depends on the argument");
   TriangularSolveAttrs attrs = t.attrs<TriangularSolveAttrs>();
   Value a = t.x[0];
   switch (attrs.transpose_a) {

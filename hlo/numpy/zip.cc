@@ -324,15 +324,24 @@ Status ZipWriter::add(const std::string& name, const std::vector<std::string_vie
   return {};
 }
 
+namespace {
+
+// What both headers of an entry say before its sizes.
+void put_facts(std::string& out, bool is_deflated, uint32_t crc) {
+  put(out, kVersion64, 2);
+  put(out, kUtf8, 2);
+  put(out, is_deflated ? kDeflated : kStored, 2);
+  put(out, uint64_t{kFirstDay} << 16, 4);
+  put(out, crc, 4);
+}
+
+}  // namespace
+
 std::string ZipWriter::local_header(const Written& entry) const {
   const bool wide = needs_zip64(entry.size) || needs_zip64(entry.stored);
   std::string out;
   put(out, kLocal, 4);
-  put(out, kVersion64, 2);
-  put(out, kUtf8, 2);
-  put(out, options_.compress ? kDeflated : kStored, 2);
-  put(out, uint64_t{kFirstDay} << 16, 4);
-  put(out, entry.crc, 4);
+  put_facts(out, options_.compress, entry.crc);
   put(out, wide ? kFull32 : entry.stored, 4);
   put(out, wide ? kFull32 : entry.size, 4);
   put(out, entry.name.size(), 2);
@@ -355,11 +364,7 @@ std::string ZipWriter::directory_entry(const Written& entry) const {
   std::string out;
   put(out, kDirectory, 4);
   put(out, kVersion64, 2);
-  put(out, kVersion64, 2);
-  put(out, kUtf8, 2);
-  put(out, options_.compress ? kDeflated : kStored, 2);
-  put(out, uint64_t{kFirstDay} << 16, 4);
-  put(out, entry.crc, 4);
+  put_facts(out, options_.compress, entry.crc);
   put(out, narrow(entry.stored), 4);
   put(out, narrow(entry.size), 4);
   put(out, entry.name.size(), 2);

@@ -19,4 +19,17 @@ inline std::string infer(Opcode opcode, const std::vector<Shape>& operands, cons
   return shape.ok() ? to_string(*shape) : base::message_of(shape.status());
 }
 
+// A computation of these parameter and result types, which is all that rules look at.
+inline Computation callee(const std::vector<Shape>& parameters, const Shape& result) {
+  Computation out;
+  out.name = "f";
+  for (const Shape& shape : parameters) {
+    out.parameters.push_back(InstructionId(out.instructions.size()));
+    out.instructions.push_back({.opcode = Opcode::kParameter, .shape = shape});
+  }
+  out.root = InstructionId(out.instructions.size());
+  out.instructions.push_back({.opcode = Opcode::kConstant, .shape = result});
+  return out;
+}
+
 }  // namespace heddle::hlo::op_testing

@@ -12,18 +12,7 @@ Shape s(std::vector<int64_t> dimensions) { return Shape(s32, std::move(dimension
 Shape c(std::vector<int64_t> dimensions) { return Shape(c64, std::move(dimensions)); }
 Shape pair(const Shape& a, const Shape& b) { return Shape::tuple({a, b}); }
 
-// A computation of these parameter and result types, which is all that rules look at.
-Computation callee(const std::vector<Shape>& parameters, const Shape& result) {
-  Computation out;
-  for (const Shape& shape : parameters) {
-    out.parameters.push_back(InstructionId(out.instructions.size()));
-    out.instructions.push_back({.opcode = Opcode::kParameter, .shape = shape});
-  }
-  out.root = InstructionId(out.instructions.size());
-  out.instructions.push_back({.opcode = Opcode::kConstant, .shape = result});
-  return out;
-}
-const Computation kAddF32 = callee({f({}), f({})}, f({}));
+const Computation kAddF32 = op_testing::callee({f({}), f({})}, f({}));
 
 // The type as text, or the error.
 std::string infer(Opcode opcode, const std::vector<Shape>& operands, const Attrs& attrs,
@@ -158,7 +147,7 @@ TEST(ReduceWindowRule, RefusesBadWindows) {
 }
 
 TEST(SelectAndScatterRule, TakesOneSourceValueAWindow) {
-  const Computation select = callee({f({}), f({})}, Shape::scalar(pred));
+  const Computation select = op_testing::callee({f({}), f({})}, Shape::scalar(pred));
   const WindowAttrs twos = window({{.size = 2, .stride = 2}});
   EXPECT_EQ(
       infer(Opcode::kSelectAndScatter, {f({6}), f({3}), f({})}, twos, f({6}), {select, kAddF32}),

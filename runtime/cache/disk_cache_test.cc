@@ -19,6 +19,7 @@
 #include "heddle/base/metrics/counters.h"
 #include "heddle/base/settings.h"
 #include "heddle/base/system/sealed.h"
+#include "heddle/runtime/storing_test.h"
 
 namespace heddle::runtime {
 namespace {
@@ -27,16 +28,6 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-std::string contents_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write(const fs::path& path, std::string_view bytes) {
-  fs::remove(path);  // a new file waits for no disk
-  std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes.data(), bytes.size());
-}
 
 class DiskCacheTest : public ::testing::Test {
  protected:
@@ -223,9 +214,9 @@ TEST_F(DiskCacheTest, TheLeastRecentlyUsedGoFirst) {
 TEST_F(DiskCacheTest, WhatWasLeftUnfinishedGoesWhenItIsOld) {
   DiskCache cache = this->cache();
   cache.store("key", "", "payload");
-  write(folder_ / ".old.tmp", "half");
-  write(folder_ / ".new.tmp", "half");
-  write(folder_ / "notes.txt", "not ours");
+  write_anew(folder_ / ".old.tmp", "half");
+  write_anew(folder_ / ".new.tmp", "half");
+  write_anew(folder_ / "notes.txt", "not ours");
   const timespec past[2] = {{1000, 0}, {1000, 0}};
   ASSERT_EQ(utimensat(AT_FDCWD, (folder_ / ".old.tmp").c_str(), past, 0), 0);
   ASSERT_TRUE(cache.prune(0).ok());
@@ -235,7 +226,7 @@ TEST_F(DiskCacheTest, WhatWasLeftUnfinishedGoesWhenItIsOld) {
 }
 
 TEST_F(DiskCacheTest, AFolderThatCannotBeIsNoCache) {
-  write(top_ / "file", "");
+  write_anew(top_ / "file", "");
   DiskCache cache({.folder = top_ / "file" / "programs"});
   cache.store("key", "", "payload");
   EXPECT_EQ(found(cache, "key"), std::nullopt);
@@ -299,7 +290,7 @@ TEST_F(DiskCacheTest, NoChangedFileGivesAWrongPayload) {
         fs::remove_all(path);
         continue;
     }
-    write(path, bytes);
+    write_anew(path, bytes);
     ASSERT_EQ(chmod(path.c_str(), 0600), 0);
     const auto payload = found(cache, std::to_string(key));
     if (must_miss) {

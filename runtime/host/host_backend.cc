@@ -10,7 +10,7 @@
 #include "heddle/runtime/host/host_memory.h"
 #include "heddle/runtime/internal/host_grid.h"
 #include "heddle/runtime/internal/literal_buffer.h"
-#include "heddle/runtime/internal/work_queue.h"
+#include "heddle/runtime/work_queue.h"
 
 namespace heddle::runtime {
 namespace {

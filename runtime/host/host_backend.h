@@ -15,7 +15,7 @@
 
 namespace heddle::runtime {
 
-class WorkQueue;  // runtime/internal/work_queue.h
+class WorkQueue;  // runtime/work_queue.h
 
 // A program made ready to run. Called from several threads at once.
 class HostProgram {

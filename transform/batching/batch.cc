@@ -183,15 +183,9 @@ Value Batcher::chosen(const Value& p, const Value& x, const Value& y) const {
 
 AllLanes Batcher::plain(Graph& graph, const Computation& computation,
                         const Instruction& instruction, const AllLanes& operands) {
-  Values leaves, values;
+  Values leaves;
   for (const Lanes& operand : operands) leaves.push_back(operand.x);
-  size_t next = 0;
-  for (InstructionId id : instruction.operands) {
-    const Shape& shape = computation.at(id).shape;
-    const size_t count = leaf_count(shape);
-    values.push_back(assembled(graph, shape, std::span(leaves).subspan(next, count)));
-    next += count;
-  }
+  const Values values = assembled(graph, operand_shapes(computation, instruction), leaves);
   const Value y = copied(graph, instruction, values, source_.called(instruction.called));
   AllLanes out;
   for (const Value& leaf : flattened(graph, y)) out.push_back({leaf});

@@ -4,6 +4,7 @@
 
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
+#include "heddle/hlo/op.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/leaves.h"
 
@@ -27,15 +28,9 @@ bool any_given(const Values& values) {
 
 Value copy_of(Graph& graph, Source& source, const Computation& computation,
               const Instruction& instruction, const Values& leaves) {
-  Values operands;
-  size_t next = 0;
-  for (InstructionId id : instruction.operands) {
-    const Shape& shape = computation.at(id).shape;
-    const size_t count = leaf_count(shape);
-    operands.push_back(assembled(graph, shape, std::span(leaves).subspan(next, count)));
-    next += count;
-  }
-  return copied(graph, instruction, operands, source.called(instruction.called));
+  return copied(graph, instruction,
+                assembled(graph, operand_shapes(computation, instruction), leaves),
+                source.called(instruction.called));
 }
 
 std::string no_reverse(const Instruction& instruction, std::string_view why) {
@@ -48,6 +43,7 @@ Status not_linear_at(const Instruction& instruction, std::string_view why) {
   return at_line(base::invalid_argument(no_reverse(instruction, why)), instruction);
 }
 
+<<<<<<< HEAD
 // Why an op is not linear in the absent operands; "" if it may be. Modules of jvp are linear; a
 // user's function is perhaps not.
 std::string_view not_linear(const Computation& computation, const Instruction& instruction,
@@ -73,19 +69,25 @@ std::string_view not_linear(const Computation& computation, const Instruction& i
       break;
     default: break;
   }
+=======
+// Whether integers or booleans among the operands are absent. A user's function that is not linear
+// may have such; modules of jvp have none.
+bool takes_absent_integers(const Computation& computation, const Instruction& instruction,
+                           const Values& operands) {
+>>>>>>> g16house
   size_t leaf = 0;
   for (InstructionId id : instruction.operands) {
     for (const Shape& shape : leaves_of(computation.at(id).shape)) {
-      if (is_absent(leaf++) && !hlo::has_tangent(shape))
-        return "integers or booleans that it takes depend on the argument";
+      if (operands[leaf++].is_absent() && !hlo::has_tangent(shape)) return true;
     }
   }
-  return {};
+  return false;
 }
 
 // Whether its instructions show that a value is zeros.
 bool is_zero(const Graph& graph, InstructionId id) {
   const Instruction& instruction = graph.at(id);
+<<<<<<< HEAD
   switch (instruction.opcode) {
     case Opcode::kBroadcast:
     case Opcode::kReshape:
@@ -114,7 +116,14 @@ bool joins(Opcode opcode) {
     case Opcode::kSelectAndScatter:
     case Opcode::kComplex: return true;
     default: return false;
+=======
+  if (instruction.opcode == Opcode::kConstant) {
+    const Literal& value = instruction.attrs.get<hlo::ConstantAttrs>().literal;
+    return value == Literal(value.shape());
+>>>>>>> g16house
   }
+  return (hlo::does(instruction.opcode, hlo::kPicks) || instruction.opcode == Opcode::kConvert) &&
+         is_zero(graph, instruction.operands[0]);
 }
 
 Status constant_term(const Instruction& instruction) {
@@ -133,11 +142,16 @@ bool Backward::is_constant_term(const Value& value) const {
 }
 
 Status Backward::check_no_constant(const Instruction& instruction, const Values& operands) const {
+<<<<<<< HEAD
   // What a select-and-scatter compares is no term; if it is not known, not_linear() says so.
   const bool compares = instruction.opcode == Opcode::kSelectAndScatter;
   if (!joins(instruction.opcode) || (compares && operands[0].is_absent()) ||
       std::ranges::none_of(std::span(operands).subspan(compares ? 1 : 0),
                            [&](const Value& each) { return is_constant_term(each); }))
+=======
+  if (!hlo::does(instruction.opcode, hlo::kJoins) ||
+      !std::ranges::any_of(operands, [&](const Value& each) { return is_constant_term(each); }))
+>>>>>>> g16house
     return {};
   return constant_term(instruction);
 }
@@ -168,8 +182,8 @@ StatusOr<Values> Backward::of_call(Graph& graph, const Instruction& call, const 
 StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computation,
                                       const Instruction& instruction, const Values& operands,
                                       const Values& ct) {
-  if (const std::string_view why = not_linear(computation, instruction, operands); !why.empty())
-    return not_linear_at(instruction, why);
+  if (takes_absent_integers(computation, instruction, operands))
+    return not_linear_at(instruction, "integers or booleans that it takes depend on the argument");
   switch (instruction.opcode) {
     case Opcode::kScan:
       return transpose_of_scan(*this, graph, computation, instruction, operands, ct);
@@ -205,8 +219,10 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
   Instruction of = instruction;
   of.called = source_.called(instruction.called);
   auto out = derivative.transpose.rule()({graph, of, operands, shapes, ct});
-  if (!out.ok()) return without_transpose(instruction, base::message_of(out.status()));
-  return out;
+  if (out.ok()) return out;
+  const std::string why = base::message_of(out.status());
+  return out.status().code() == StatusCode::kInvalidArgument ? not_linear_at(instruction, why)
+                                                             : without_transpose(instruction, why);
 }
 
 StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& computation,

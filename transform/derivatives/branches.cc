@@ -116,21 +116,32 @@ class BranchesJvp {
     return out;
   }
 
-  Duals together() {
+  // A conditional of what `write` makes of each branch.
+  template <class Write>
+  Values written(bool with_tangents, const Write& write) {
     std::vector<Values> operands;
     std::vector<ComputationId> ids;
     for (const Branch& branch : branches_) {
       const Computation both = merged(forward_.source_.into(), branch.both);
       operands.push_back(values_of(branch.operands));
-      const Values tangents = tangents_of(branch.operands);
-      operands.back().insert(operands.back().end(), tangents.begin(), tangents.end());
+      if (with_tangents) {
+        for (const Value& each : tangents_of(branch.operands)) operands.back().push_back(each);
+      }
       Graph graph(forward_.source_.into(), branch.old.name);
       const Values parameters = parameters_of(graph, operands.back());
       PartCopy copy(graph, both);
       for (size_t i = 0; i < parameters.size(); ++i) copy.give(both.parameters[i], parameters[i]);
-      ids.push_back(std::move(graph).finish(copy.want_with_effects(returned_values(both))));
+      const Values results = write(branch, both, graph, copy);
+      ids.push_back(std::move(graph).finish(results));
     }
-    const Values all = choose(operands, ids);
+    return choose(operands, ids);
+  }
+
+  Duals together() {
+    const Values all =
+        written(true, [](const Branch&, const Computation& both, Graph&, PartCopy& copy) {
+          return copy.want_with_effects(returned_values(both));
+        });
     return results(all, {all.begin() + static_cast<std::ptrdiff_t>(dy_.size()), all.end()});
   }
 
@@ -171,31 +182,23 @@ class BranchesJvp {
 
   // (values.., slots..)
   Values known_branches() {
-    std::vector<Values> operands;
-    std::vector<ComputationId> ids;
-    for (const Branch& branch : branches_) {
-      const Computation both = merged(forward_.source_.into(), branch.both);
-      operands.push_back(values_of(branch.operands));
-      Graph graph(forward_.source_.into(), branch.old.name);
-      const Values parameters = parameters_of(graph, operands.back());
-      PartCopy copy(graph, both);
-      for (size_t i = 0; i < parameters.size(); ++i) copy.give(both.parameters[i], parameters[i]);
-      std::vector<InstructionId> wanted = returned_values(both);
-      wanted.resize(dy_.size());
-      for (const auto& [id, slot] : branch.kept) wanted.push_back(id);
-      Values made = copy.want_with_effects(wanted);
-      PartsOfDevices(both).join(graph, wanted, made);
-      Values all(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(dy_.size()));
-      all.resize(dy_.size() + slots_.size());
-      for (size_t i = 0; i < branch.kept.size(); ++i)
-        all[dy_.size() + branch.kept[i].second] = made[dy_.size() + i];
-      for (size_t i = 0; i < slots_.size(); ++i) {
-        Value& slot = all[dy_.size() + i];
-        if (slot.is_absent()) slot = graph.zeros(slots_[i]);
-      }
-      ids.push_back(std::move(graph).finish(all));
-    }
-    return choose(operands, ids);
+    return written(
+        false, [&](const Branch& branch, const Computation& both, Graph& graph, PartCopy& copy) {
+          std::vector<InstructionId> wanted = returned_values(both);
+          wanted.resize(dy_.size());
+          for (const auto& [id, slot] : branch.kept) wanted.push_back(id);
+          Values made = copy.want_with_effects(wanted);
+          PartsOfDevices(both).join(graph, wanted, made);
+          Values all(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(dy_.size()));
+          all.resize(dy_.size() + slots_.size());
+          for (size_t i = 0; i < branch.kept.size(); ++i)
+            all[dy_.size() + branch.kept[i].second] = made[dy_.size() + i];
+          for (size_t i = 0; i < slots_.size(); ++i) {
+            Value& slot = all[dy_.size() + i];
+            if (slot.is_absent()) slot = graph.zeros(slots_[i]);
+          }
+          return all;
+        });
   }
 
   Values linear_branches(const Values& known) {

@@ -9,15 +9,13 @@ namespace heddle::transform {
 
 using hlo::Instruction;
 
-class CustomRule {
+class CustomRule : RuleOfCall {
  public:
-  CustomRule(Forward& forward, Graph& graph, const Instruction& call,
-             const std::vector<Shape>& shapes, const Duals& operands)
-      : forward_(forward), graph_(graph), call_(call), shapes_(shapes), operands_(operands) {}
+  explicit CustomRule(const RuleOfCall& rule) : RuleOfCall(rule) {}
 
   StatusOr<Duals> run() {
     if (hlo::is_custom(call_, hlo::kLinearSolve) || hlo::is_custom(call_, hlo::kRoot))
-      return jvp_of_implicit(forward_, graph_, call_, shapes_, operands_);
+      return jvp_of_implicit(*this);
     const bool is_elementwise = hlo::is_custom(call_, hlo::kElementwiseCall);
     const bool is_jvp = hlo::is_custom(call_, hlo::kCustomJvp);
     const size_t functions = is_elementwise ? 1 : is_jvp ? 2 : 3;
@@ -153,19 +151,9 @@ class CustomRule {
     }
     return out;
   }
-
-  Forward& forward_;
-  Graph& graph_;
-  const Instruction& call_;
-  const std::vector<Shape>& shapes_;
-  const Duals& operands_;
-  std::vector<size_t> counts_;  // arguments, and captures of each function
 };
 
-StatusOr<Duals> jvp_of_custom(Forward& forward, Graph& graph, const Instruction& call,
-                              const std::vector<Shape>& shapes, const Duals& operands) {
-  return CustomRule(forward, graph, call, shapes, operands).run();
-}
+StatusOr<Duals> jvp_of_custom(const RuleOfCall& rule) { return CustomRule(rule).run(); }
 
 StatusOr<Values> transpose_of_pullback(Source& source, Graph& graph, const Instruction& call,
                                        const Values& operands, const Values& ct) {

@@ -100,25 +100,14 @@ std::vector<InstructionId> saved_for(const Computation& computation, std::string
   return saved;
 }
 
-std::vector<Shape> operand_shapes(const Computation& computation, const Instruction& instruction) {
-  std::vector<Shape> out;
-  for (InstructionId id : instruction.operands) out.push_back(computation.at(id).shape);
-  return out;
-}
-
 }  // namespace
 
 Duals Forward::plain(Graph& graph, const Instruction& instruction, const std::vector<Shape>& shapes,
                      const Duals& operands) {
-  Values leaves, values;
+  Values leaves;
   for (const Dual& operand : operands) leaves.push_back(operand.x);
-  size_t next = 0;
-  for (const Shape& shape : shapes) {
-    const size_t count = leaf_count(shape);
-    values.push_back(assembled(graph, shape, std::span(leaves).subspan(next, count)));
-    next += count;
-  }
-  const Value y = copied(graph, instruction, values, source_.called(instruction.called));
+  const Value y = copied(graph, instruction, assembled(graph, shapes, leaves),
+                         source_.called(instruction.called));
   Duals out;
   for (const Value& leaf : flattened(graph, y)) out.push_back({leaf});
   return out;
@@ -279,7 +268,7 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
     case Opcode::kCustomCall:
       if (hlo::is_debug_call(instruction)) return plain(graph, instruction, shapes, operands);
       if (hlo::has_own_derivative(instruction))
-        return jvp_of_custom(*this, graph, instruction, shapes, operands);
+        return jvp_of_custom({*this, graph, instruction, shapes, operands});
       return by_rule(graph, instruction, shapes, operands);
     case Opcode::kMap:
       if (const Status why = reason_in(operands); !why.ok())

@@ -25,11 +25,9 @@ bool any_tangent(const Duals& duals) {
 
 }  // namespace
 
-class ImplicitRule {
+class ImplicitRule : RuleOfCall {
  public:
-  ImplicitRule(Forward& forward, Graph& graph, const Instruction& call,
-               const std::vector<Shape>& shapes, const Duals& operands)
-      : forward_(forward), graph_(graph), call_(call), shapes_(shapes), operands_(operands) {}
+  explicit ImplicitRule(const RuleOfCall& rule) : RuleOfCall(rule) {}
 
   StatusOr<Duals> run() {
     const bool is_root = hlo::is_custom(call_, hlo::kRoot);
@@ -89,19 +87,9 @@ class ImplicitRule {
     for (const Value& each : solved) out.push_back(-each);
     return out;
   }
-
-  Forward& forward_;
-  Graph& graph_;
-  const Instruction& call_;
-  const std::vector<Shape>& shapes_;
-  const Duals& operands_;
-  std::vector<size_t> counts_;  // of the right side or guess, and captures of each function
 };
 
-StatusOr<Duals> jvp_of_implicit(Forward& forward, Graph& graph, const Instruction& call,
-                                const std::vector<Shape>& shapes, const Duals& operands) {
-  return ImplicitRule(forward, graph, call, shapes, operands).run();
-}
+StatusOr<Duals> jvp_of_implicit(const RuleOfCall& rule) { return ImplicitRule(rule).run(); }
 
 // The same call with the transposes of solve and matvec first, and those behind.
 StatusOr<Values> transpose_of_linear_solve(Source& source, Graph& graph, const Instruction& call,

@@ -44,15 +44,22 @@ Values flattened(Graph& graph, const Value& value) {
 }
 
 Value assembled(Graph& graph, const Shape& shape, std::span<const Value> leaves) {
-  if (!shape.is_tuple()) return leaves[0];
-  Values elements;
-  size_t next = 0;
-  for (const Shape& element : shape.elements()) {
-    const size_t count = leaf_count(element);
-    elements.push_back(assembled(graph, element, leaves.subspan(next, count)));
-    next += count;
+  return shape.is_tuple() ? graph.tuple(assembled(graph, shape.elements(), leaves)) : leaves[0];
+}
+Values assembled(Graph& graph, std::span<const Shape> shapes, std::span<const Value> leaves) {
+  Values out;
+  for (const Shape& shape : shapes) {
+    const size_t count = leaf_count(shape);
+    out.push_back(assembled(graph, shape, leaves.first(count)));
+    leaves = leaves.subspan(count);
   }
-  return graph.tuple(elements);
+  return out;
+}
+
+std::vector<Shape> operand_shapes(const Computation& computation, const Instruction& instruction) {
+  std::vector<Shape> out;
+  for (InstructionId id : instruction.operands) out.push_back(computation.at(id).shape);
+  return out;
 }
 
 Value copied(Graph& graph, const Instruction& instruction, const Values& operands,

@@ -59,11 +59,9 @@ constexpr std::string_view kGrad[] = {"x", "scale", "mean", "variance", "grad"};
 
 }  // namespace
 
-const OpDef kBatchNormTrainingDef = {
-    .opcode = Opcode::kBatchNormTraining, .operand_names = kForward, .infer = infer_training};
+const OpDef kBatchNormTrainingDef = {Opcode::kBatchNormTraining, kForward, kOpaque, infer_training};
 const OpDef kBatchNormInferenceDef = {
-    .opcode = Opcode::kBatchNormInference, .operand_names = kForward, .infer = infer_inference};
-const OpDef kBatchNormGradDef = {
-    .opcode = Opcode::kBatchNormGrad, .operand_names = kGrad, .infer = infer_grad};
+    Opcode::kBatchNormInference, kForward, {Work::kStays, Rows::kByRule, kPlain}, infer_inference};
+const OpDef kBatchNormGradDef = {Opcode::kBatchNormGrad, kGrad, kOpaque, infer_grad};
 
 }  // namespace heddle::hlo

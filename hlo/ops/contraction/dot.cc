@@ -82,6 +82,10 @@ StatusOr<Shape> infer_dot(const InferArgs& in) {
 
 }  // namespace
 
+<<<<<<< HEAD:hlo/ops/contraction/dot.cc
 const OpDef kDotDef = {.opcode = Opcode::kDot, .operand_names = kDotOperands, .infer = infer_dot};
+=======
+const OpDef kDotDef = {Opcode::kDot, kOperands, {Work::kMost, Rows::kByRule, kPlain}, infer};
+>>>>>>> g16house:hlo/ops/contraction/dot.cc
 
 }  // namespace heddle::hlo

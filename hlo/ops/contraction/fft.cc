@@ -73,6 +73,6 @@ constexpr std::string_view kX[] = {"x"};
 
 }  // namespace
 
-const OpDef kFftDef = {.opcode = Opcode::kFft, .operand_names = kX, .infer = infer_fft};
+const OpDef kFftDef = {Opcode::kFft, kX, {Work::kMost, Rows::kByRule, kPlain}, infer_fft};
 
 }  // namespace heddle::hlo

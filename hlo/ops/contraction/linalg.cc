@@ -42,8 +42,8 @@ constexpr std::string_view kAB[] = {"a", "b"};
 }  // namespace
 
 const OpDef kCholeskyDef = {
-    .opcode = Opcode::kCholesky, .operand_names = kAB, .infer = infer_cholesky};
+    Opcode::kCholesky, kAB, {Work::kMost, Rows::kKeptAbove, kPlain}, infer_cholesky};
 const OpDef kTriangularSolveDef = {
-    .opcode = Opcode::kTriangularSolve, .operand_names = kAB, .infer = infer_solve};
+    Opcode::kTriangularSolve, kAB, {Work::kMost, Rows::kKeptAbove, kPlain}, infer_solve};
 
 }  // namespace heddle::hlo

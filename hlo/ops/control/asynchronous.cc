@@ -49,16 +49,11 @@ StatusOr<Shape> infer_domain(const InferArgs& in) { return check_declared(in, in
 
 }  // namespace
 
-const OpDef kAsyncStartDef = {
-    .opcode = Opcode::kAsyncStart, .operand_names = {}, .infer = infer_async_start};
-const OpDef kAsyncUpdateDef = {
-    .opcode = Opcode::kAsyncUpdate, .operand_names = {}, .infer = infer_async_update};
-const OpDef kAsyncDoneDef = {
-    .opcode = Opcode::kAsyncDone, .operand_names = {}, .infer = infer_done};
-const OpDef kCopyStartDef = {
-    .opcode = Opcode::kCopyStart, .operand_names = {}, .infer = infer_copy_start};
-const OpDef kCopyDoneDef = {
-    .opcode = Opcode::kCopyDone, .operand_names = {}, .infer = infer_copy_done};
-const OpDef kDomainDef = {.opcode = Opcode::kDomain, .operand_names = {}, .infer = infer_domain};
+const OpDef kAsyncStartDef = {Opcode::kAsyncStart, {}, kOpaque, infer_async_start};
+const OpDef kAsyncUpdateDef = {Opcode::kAsyncUpdate, {}, kOpaque, infer_async_update};
+const OpDef kAsyncDoneDef = {Opcode::kAsyncDone, {}, kOpaque, infer_done};
+const OpDef kCopyStartDef = {Opcode::kCopyStart, {}, kOpaque, infer_copy_start};
+const OpDef kCopyDoneDef = {Opcode::kCopyDone, {}, kOpaque, infer_copy_done};
+const OpDef kDomainDef = {Opcode::kDomain, {}, kOpaque, infer_domain};
 
 }  // namespace heddle::hlo

@@ -37,12 +37,11 @@ StatusOr<Shape> infer_id(const InferArgs& in) {
 }  // namespace
 
 const OpDef kParameterDef = {
-    .opcode = Opcode::kParameter, .operand_names = {}, .infer = infer_parameter};
+    Opcode::kParameter, {}, {Work::kStays, Rows::kKept, kPlain}, infer_parameter};
 const OpDef kConstantDef = {
-    .opcode = Opcode::kConstant, .operand_names = {}, .infer = infer_constant};
-const OpDef kIotaDef = {.opcode = Opcode::kIota, .operand_names = {}, .infer = infer_iota};
-const OpDef kPartitionIdDef = {
-    .opcode = Opcode::kPartitionId, .operand_names = {}, .infer = infer_id};
-const OpDef kReplicaIdDef = {.opcode = Opcode::kReplicaId, .operand_names = {}, .infer = infer_id};
+    Opcode::kConstant, {}, {Work::kNone, Rows::kMixed, kPlain}, infer_constant};
+const OpDef kIotaDef = {Opcode::kIota, {}, {Work::kNone, Rows::kKeptIfAlike, kPlain}, infer_iota};
+const OpDef kPartitionIdDef = {Opcode::kPartitionId, {}, kOpaque, infer_id};
+const OpDef kReplicaIdDef = {Opcode::kReplicaId, {}, kOpaque, infer_id};
 
 }  // namespace heddle::hlo

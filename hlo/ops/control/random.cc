@@ -42,10 +42,9 @@ constexpr std::string_view kState[] = {"state"};
 
 }  // namespace
 
-const OpDef kRngDef = {.opcode = Opcode::kRng, .operand_names = kBounds, .infer = infer_rng};
+const OpDef kRngDef = {Opcode::kRng, kBounds, kOpaque, infer_rng};
 const OpDef kRngBitGeneratorDef = {
-    .opcode = Opcode::kRngBitGenerator, .operand_names = kState, .infer = infer_bits};
-const OpDef kRngGetAndUpdateStateDef = {
-    .opcode = Opcode::kRngGetAndUpdateState, .operand_names = {}, .infer = infer_state};
+    Opcode::kRngBitGenerator, kState, {Work::kMost, Rows::kMixed, kPlain}, infer_bits};
+const OpDef kRngGetAndUpdateStateDef = {Opcode::kRngGetAndUpdateState, {}, kOpaque, infer_state};
 
 }  // namespace heddle::hlo

@@ -125,7 +125,11 @@ StatusOr<Shape> infer_scan(const InferArgs& in) {
 
 }  // namespace
 
+<<<<<<< HEAD:hlo/ops/control/scan.cc
 const OpDef kScanDef = {
     .opcode = Opcode::kScan, .operand_names = kScanOperands, .infer = infer_scan};
+=======
+const OpDef kScanDef = {Opcode::kScan, kOperands, {Work::kStays, Rows::kByRule, kPlain}, infer};
+>>>>>>> g16house:hlo/ops/control/scan.cc
 
 }  // namespace heddle::hlo

@@ -39,14 +39,24 @@ constexpr std::string_view kTupleNames[] = {"x", "token"};
 
 }  // namespace
 
-const OpDef kTupleDef = {.opcode = Opcode::kTuple, .operand_names = {}, .infer = infer_tuple};
+const OpDef kTupleDef = {Opcode::kTuple, {}, {Work::kStays, Rows::kKept, kHandsOn}, infer_tuple};
 const OpDef kGetTupleElementDef = {
+<<<<<<< HEAD:hlo/ops/control/tuple.cc
     .opcode = Opcode::kGetTupleElement, .operand_names = kTupleNames, .infer = infer_element};
 const OpDef kOptBarrierDef = {
     .opcode = Opcode::kOptBarrier, .operand_names = kTupleNames, .infer = infer_same_tuple};
+=======
+    Opcode::kGetTupleElement, kNames, {Work::kNone, Rows::kKept, kHandsOn}, infer_element};
+const OpDef kOptBarrierDef = {
+    Opcode::kOptBarrier, kNames, {Work::kStays, Rows::kKept, kHandsOn}, infer_same};
+>>>>>>> g16house:hlo/ops/control/tuple.cc
 const OpDef kAfterAllDef = {
-    .opcode = Opcode::kAfterAll, .operand_names = {}, .infer = infer_after_all};
+    Opcode::kAfterAll, {}, {Work::kStays, Rows::kKept, kHandsOn}, infer_after_all};
 const OpDef kAddDependencyDef = {
+<<<<<<< HEAD:hlo/ops/control/tuple.cc
     .opcode = Opcode::kAddDependency, .operand_names = kTupleNames, .infer = infer_add_dependency};
+=======
+    Opcode::kAddDependency, kNames, {Work::kStays, Rows::kKept, kHandsOn}, infer_add_dependency};
+>>>>>>> g16house:hlo/ops/control/tuple.cc
 
 }  // namespace heddle::hlo

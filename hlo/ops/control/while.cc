@@ -23,7 +23,11 @@ StatusOr<Shape> infer_while(const InferArgs& in) {
 
 }  // namespace
 
+<<<<<<< HEAD:hlo/ops/control/while.cc
 const OpDef kWhileDef = {
     .opcode = Opcode::kWhile, .operand_names = kWhileOperands, .infer = infer_while};
+=======
+const OpDef kWhileDef = {Opcode::kWhile, kOperands, {Work::kStays, Rows::kKept, kRuns}, infer};
+>>>>>>> g16house:hlo/ops/control/while.cc
 
 }  // namespace heddle::hlo

@@ -32,12 +32,11 @@ StatusOr<Shape> infer_outfeed(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kSendDef = {.opcode = Opcode::kSend, .operand_names = {}, .infer = infer_send};
-const OpDef kSendDoneDef = {
-    .opcode = Opcode::kSendDone, .operand_names = {}, .infer = infer_token_result};
-const OpDef kRecvDef = {.opcode = Opcode::kRecv, .operand_names = {}, .infer = infer_recv};
-const OpDef kRecvDoneDef = {.opcode = Opcode::kRecvDone, .operand_names = {}, .infer = infer_start};
-const OpDef kInfeedDef = {.opcode = Opcode::kInfeed, .operand_names = {}, .infer = infer_recv};
-const OpDef kOutfeedDef = {.opcode = Opcode::kOutfeed, .operand_names = {}, .infer = infer_outfeed};
+const OpDef kSendDef = {Opcode::kSend, {}, kOpaque, infer_send};
+const OpDef kSendDoneDef = {Opcode::kSendDone, {}, kOpaque, infer_token_result};
+const OpDef kRecvDef = {Opcode::kRecv, {}, kOpaque, infer_recv};
+const OpDef kRecvDoneDef = {Opcode::kRecvDone, {}, kOpaque, infer_start};
+const OpDef kInfeedDef = {Opcode::kInfeed, {}, kOpaque, infer_recv};
+const OpDef kOutfeedDef = {Opcode::kOutfeed, {}, kOpaque, infer_outfeed};
 
 }  // namespace heddle::hlo

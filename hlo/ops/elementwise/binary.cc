@@ -20,28 +20,28 @@ StatusOr<Shape> infer_complex(const InferArgs& in) {
 }  // namespace
 
 // Arithmetic.
-HEDDLE_BINARY(kAdd, kAll)
-HEDDLE_BINARY(kSubtract, kIntegers | kFloats | kComplexes)
-HEDDLE_BINARY(kMultiply, kAll)
-HEDDLE_BINARY(kDivide, kIntegers | kFloats | kComplexes)
-HEDDLE_BINARY(kRemainder, kIntegers | kFloats)
-HEDDLE_BINARY(kPower, kIntegers | kFloats | kComplexes)
-HEDDLE_BINARY(kAtan2, kFloats | kComplexes)
-HEDDLE_BINARY(kMulhi, kIntegers)
+HEDDLE_BINARY(kAdd, Work::kLittle, kJoins, kAll)
+HEDDLE_BINARY(kSubtract, Work::kLittle, kJoins, kIntegers | kFloats | kComplexes)
+HEDDLE_BINARY(kMultiply, Work::kLittle, kPlain, kAll)
+HEDDLE_BINARY(kDivide, Work::kMuch, kPlain, kIntegers | kFloats | kComplexes)
+HEDDLE_BINARY(kRemainder, Work::kMuch, kPlain, kIntegers | kFloats)
+HEDDLE_BINARY(kPower, Work::kMuch, kPlain, kIntegers | kFloats | kComplexes)
+HEDDLE_BINARY(kAtan2, Work::kMuch, kPlain, kFloats | kComplexes)
+HEDDLE_BINARY(kMulhi, Work::kLittle, kPlain, kIntegers)
 
 // Order.
-HEDDLE_BINARY(kMaximum, kAll)
-HEDDLE_BINARY(kMinimum, kAll)
+HEDDLE_BINARY(kMaximum, Work::kLittle, kPlain, kAll)
+HEDDLE_BINARY(kMinimum, Work::kLittle, kPlain, kAll)
 
 // Bits.
-HEDDLE_BINARY(kAnd, kPreds | kIntegers)
-HEDDLE_BINARY(kOr, kPreds | kIntegers)
-HEDDLE_BINARY(kXor, kPreds | kIntegers)
-HEDDLE_BINARY(kShiftLeft, kIntegers)
-HEDDLE_BINARY(kShiftRightLogical, kIntegers)
-HEDDLE_BINARY(kShiftRightArithmetic, kIntegers)
+HEDDLE_BINARY(kAnd, Work::kLittle, kPlain, kPreds | kIntegers)
+HEDDLE_BINARY(kOr, Work::kLittle, kPlain, kPreds | kIntegers)
+HEDDLE_BINARY(kXor, Work::kLittle, kPlain, kPreds | kIntegers)
+HEDDLE_BINARY(kShiftLeft, Work::kLittle, kPlain, kIntegers)
+HEDDLE_BINARY(kShiftRightLogical, Work::kLittle, kPlain, kIntegers)
+HEDDLE_BINARY(kShiftRightArithmetic, Work::kLittle, kPlain, kIntegers)
 
 const OpDef kComplexDef = {
-    .opcode = Opcode::kComplex, .operand_names = kBinaryOperands, .infer = infer_complex};
+    Opcode::kComplex, kBinaryOperands, {Work::kLittle, Rows::kKeptIfAlike, kJoins}, infer_complex};
 
 }  // namespace heddle::hlo

@@ -42,8 +42,13 @@ StatusOr<Shape> infer_bitcast_convert(const InferArgs& in) {
 
 }  // namespace
 
+<<<<<<< HEAD:hlo/ops/elementwise/bitcast_convert.cc
 const OpDef kBitcastConvertDef = {.opcode = Opcode::kBitcastConvert,
                                   .operand_names = kUnaryOperands,
                                   .infer = infer_bitcast_convert};
+=======
+const OpDef kBitcastConvertDef = {
+    Opcode::kBitcastConvert, kUnaryOperands, {Work::kLittle, Rows::kMixed, kPlain}, infer};
+>>>>>>> g16house:hlo/ops/elementwise/bitcast_convert.cc
 
 }  // namespace heddle::hlo

@@ -40,11 +40,12 @@ StatusOr<Shape> infer_copy(const InferArgs& in) { return in[0]; }
 }  // namespace
 
 const OpDef kConvertDef = {
-    .opcode = Opcode::kConvert, .operand_names = kUnaryOperands, .infer = infer_convert};
-const OpDef kStochasticConvertDef = {.opcode = Opcode::kStochasticConvert,
-                                     .operand_names = kStochasticOperands,
-                                     .infer = infer_stochastic};
+    Opcode::kConvert, kUnaryOperands, {Work::kLittle, Rows::kKeptIfAlike, kPlain}, infer_convert};
+const OpDef kStochasticConvertDef = {Opcode::kStochasticConvert,
+                                     kStochasticOperands,
+                                     {Work::kMuch, Rows::kKeptIfAlike, kPlain},
+                                     infer_stochastic};
 const OpDef kCopyDef = {
-    .opcode = Opcode::kCopy, .operand_names = kUnaryOperands, .infer = infer_copy};
+    Opcode::kCopy, kUnaryOperands, {Work::kNone, Rows::kKeptIfAlike, kPlain}, infer_copy};
 
 }  // namespace heddle::hlo

@@ -38,8 +38,8 @@ StatusOr<Shape> infer_select(const InferArgs& in) {
 }  // namespace
 
 const OpDef kClampDef = {
-    .opcode = Opcode::kClamp, .operand_names = kClampOperands, .infer = infer_clamp};
+    Opcode::kClamp, kClampOperands, {Work::kLittle, Rows::kKeptIfAlike, kPlain}, infer_clamp};
 const OpDef kSelectDef = {
-    .opcode = Opcode::kSelect, .operand_names = kSelectOperands, .infer = infer_select};
+    Opcode::kSelect, kSelectOperands, {Work::kLittle, Rows::kKeptIfAlike, kJoins}, infer_select};
 
 }  // namespace heddle::hlo

@@ -63,10 +63,17 @@ constexpr std::string_view kUpdateNames[] = {"x", "update", "start_indices"};
 
 }  // namespace
 
+<<<<<<< HEAD:hlo/ops/movement/dynamic_slice.cc
 const OpDef kDynamicSliceDef = {.opcode = Opcode::kDynamicSlice,
                                 .operand_names = kDynamicSliceNames,
                                 .infer = infer_dynamic_slice};
+=======
+const OpDef kDynamicSliceDef = {Opcode::kDynamicSlice,
+                                kSliceNames,
+                                {Work::kNone, Rows::kByRule, kPicks | kStrided},
+                                infer_slice};
+>>>>>>> g16house:hlo/ops/movement/dynamic_slice.cc
 const OpDef kDynamicUpdateSliceDef = {
-    .opcode = Opcode::kDynamicUpdateSlice, .operand_names = kUpdateNames, .infer = infer_update};
+    Opcode::kDynamicUpdateSlice, kUpdateNames, {Work::kMost, Rows::kByRule, kJoins}, infer_update};
 
 }  // namespace heddle::hlo

@@ -306,20 +306,8 @@ TEST(GatherRule, BatchingDimensionsGoOneToOne) {
             "one of them");
 }
 
-Computation reducer(const std::vector<Shape>& parameters, const Shape& result) {
-  Computation out;
-  out.name = "f";
-  for (const Shape& shape : parameters) {
-    out.parameters.push_back(InstructionId(out.instructions.size()));
-    out.instructions.push_back({.opcode = Opcode::kParameter, .shape = shape});
-  }
-  out.root = InstructionId(out.instructions.size());
-  out.instructions.push_back({.opcode = Opcode::kConstant, .shape = result});
-  return out;
-}
-
 std::string scatter(const std::vector<Shape>& operands, const ScatterAttrs& attrs,
-                    const Computation& computation = reducer({f({}), f({})}, f({}))) {
+                    const Computation& computation = op_testing::callee({f({}), f({})}, f({}))) {
   std::vector<const Shape*> shapes;
   for (const Shape& shape : operands) shapes.push_back(&shape);
   const Computation* called[] = {&computation};
@@ -335,7 +323,7 @@ const ScatterAttrs kIntoRows{.update_window_dims = {1},
 TEST(ScatterRule, HasTheTypesOfItsInputs) {
   EXPECT_EQ(scatter({f({9, 4}), s({5}), f({5, 3})}, kIntoRows), "f32[9,4]");
   EXPECT_EQ(scatter({f({9, 4}), s({9, 4}), s({5}), f({5, 3}), s({5, 3})}, kIntoRows,
-                    reducer({f({}), s({}), f({}), s({})}, Shape::tuple({f({}), s({})}))),
+                    op_testing::callee({f({}), s({}), f({}), s({})}, Shape::tuple({f({}), s({})}))),
             "(f32[9,4], s32[9,4])");
 }
 
@@ -370,10 +358,11 @@ TEST(ScatterRule, ChecksOperandsAndAttributes) {
 }
 
 TEST(ScatterRule, ChecksTheComputation) {
-  EXPECT_EQ(scatter({f({9, 4}), s({5}), f({5, 4})}, kIntoRows, reducer({f({})}, f({}))),
+  EXPECT_EQ(scatter({f({9, 4}), s({5}), f({5, 4})}, kIntoRows, op_testing::callee({f({})}, f({}))),
             "scatter: to_apply takes 1 parameters; must take 2: (f32[], f32[])");
-  EXPECT_EQ(scatter({f({9, 4}), s({5}), f({5, 4})}, kIntoRows, reducer({f({}), f({})}, s({}))),
-            "scatter: to_apply returns s32[]; must return f32[]");
+  EXPECT_EQ(
+      scatter({f({9, 4}), s({5}), f({5, 4})}, kIntoRows, op_testing::callee({f({}), f({})}, s({}))),
+      "scatter: to_apply returns s32[]; must return f32[]");
 }
 
 }  // namespace

@@ -157,6 +157,10 @@ StatusOr<Shape> infer_scatter(const InferArgs& in) {
 
 }  // namespace
 
+<<<<<<< HEAD:hlo/ops/movement/scatter.cc
 const OpDef kScatterDef = {.opcode = Opcode::kScatter, .operand_names = {}, .infer = infer_scatter};
+=======
+const OpDef kScatterDef = {Opcode::kScatter, {}, {Work::kMost, Rows::kMixed, kJoins}, infer};
+>>>>>>> g16house:hlo/ops/movement/scatter.cc
 
 }  // namespace heddle::hlo

@@ -34,8 +34,13 @@ constexpr std::string_view kSelectAndScatterNames[] = {"x", "source", "init"};
 
 }  // namespace
 
+<<<<<<< HEAD:hlo/ops/reduction/select_and_scatter.cc
 const OpDef kSelectAndScatterDef = {.opcode = Opcode::kSelectAndScatter,
                                     .operand_names = kSelectAndScatterNames,
                                     .infer = infer_select_and_scatter};
+=======
+const OpDef kSelectAndScatterDef = {
+    Opcode::kSelectAndScatter, kNames, {Work::kMost, Rows::kMixed, kPlain}, infer};
+>>>>>>> g16house:hlo/ops/reduction/select_and_scatter.cc
 
 }  // namespace heddle::hlo

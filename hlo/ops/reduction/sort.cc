@@ -35,7 +35,11 @@ StatusOr<Shape> infer_sort(const InferArgs& in) {
 
 }  // namespace
 
+<<<<<<< HEAD:hlo/ops/reduction/sort.cc
 const OpDef kSortDef = {
     .opcode = Opcode::kSort, .operand_names = kSortOperands, .infer = infer_sort};
+=======
+const OpDef kSortDef = {Opcode::kSort, kOperands, {Work::kMost, Rows::kByRule, kPlain}, infer};
+>>>>>>> g16house:hlo/ops/reduction/sort.cc
 
 }  // namespace heddle::hlo

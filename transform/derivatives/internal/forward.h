@@ -86,9 +86,18 @@ StatusOr<Duals> jvp_of_while(Forward& forward, Graph& graph, const hlo::Instruct
 StatusOr<Duals> jvp_of_conditional(Forward& forward, Graph& graph, const hlo::Computation& caller,
                                    const hlo::Instruction& conditional, const Duals& operands);
 
+// What rules of calls with derivatives of their own work on.
+struct RuleOfCall {
+  Forward& forward_;
+  Graph& graph_;
+  const hlo::Instruction& call_;
+  const std::vector<Shape>& shapes_;
+  const Duals& operands_;
+  std::vector<size_t> counts_ = {};  // of arguments, and of the captures of each function
+};
+
 // Of a function with a custom_jvp or custom_vjp.
-StatusOr<Duals> jvp_of_custom(Forward& forward, Graph& graph, const hlo::Instruction& call,
-                              const std::vector<Shape>& shapes, const Duals& operands);
+StatusOr<Duals> jvp_of_custom(const RuleOfCall& rule);
 
 // Of a reduction by any associative function. errors: those of the function's derivative
 StatusOr<Duals> jvp_of_reduce(Forward& forward, Graph& graph, const hlo::Instruction& reduce,
@@ -101,8 +110,7 @@ StatusOr<Duals> jvp_of_map(Forward& forward, Graph& graph, const hlo::Instructio
                            const Duals& operands);
 
 // Of a custom_linear_solve or a custom_root.
-StatusOr<Duals> jvp_of_implicit(Forward& forward, Graph& graph, const hlo::Instruction& call,
-                                const std::vector<Shape>& shapes, const Duals& operands);
+StatusOr<Duals> jvp_of_implicit(const RuleOfCall& rule);
 
 std::vector<Shape> types_of(std::span<const Dual> duals);
 // The tangent, zeros if it is absent.

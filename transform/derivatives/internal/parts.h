@@ -24,6 +24,9 @@ size_t first_leaf(const Shape& tuple, int64_t index);
 // The leaves of a value, and a value of the type with these leaves.
 Values flattened(Graph& graph, const Value& value);
 Value assembled(Graph& graph, const Shape& shape, std::span<const Value> leaves);
+Values assembled(Graph& graph, std::span<const Shape> shapes, std::span<const Value> leaves);
+std::vector<Shape> operand_shapes(const hlo::Computation& computation,
+                                  const hlo::Instruction& instruction);
 
 inline void append(Values& to, const Values& more) {
   to.insert(to.end(), more.begin(), more.end());

@@ -1,4 +1,5 @@
-// WorkQueue: one thread that does what it is given, in that order. A device that works on its own.
+// WorkQueue: one thread that does what it is given, in that order. A device that works on its own,
+// and what may not end on a plugin's threads.
 #pragma once
 
 #include <condition_variable>
@@ -18,13 +19,16 @@ class WorkQueue {
 
   // Returns at once. `work` may submit more.
   void submit(std::function<void()> work);
+  // Until all is done, and what it held is gone.
+  void await_idle();
 
  private:
   void serve();
 
   std::mutex mutex_;
-  std::condition_variable wake_;
+  std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;
+  bool working_ = false;
   bool closing_ = false;
   std::thread thread_;  // last: it starts when the rest is there
 };
