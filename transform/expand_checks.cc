@@ -263,28 +263,12 @@ std::vector<bool> that_run(const hlo::Module& module) {
   return out;
 }
 
-<<<<<<< HEAD
 Instruction nan_check(const Instruction& of, hlo::InstructionId leaf, const std::string& program) {
-  hlo::CustomCallAttrs attrs;
-  attrs.custom_call_target = hlo::kCheckCall;
-  attrs.custom_call_has_side_effect = true;
-  attrs.api_version = hlo::ApiVersion::kTypedFfi;
-  Instruction check{.opcode = Opcode::kCustomCall,
-                    .shape = Shape::scalar(u32),
-                    .operands = {leaf},
-                    .attrs = std::move(attrs)};
-  check.at = of.at;
-  check.extras.mutate().backend_config =
-      base::cat("{name = ", result_of(of, program), ", at = ", hlo::quoted_text(place_of(of)), ", ",
-                kOnlyNans, " = true}");
-=======
-Instruction nan_check(const Instruction& of, hlo::InstructionId leaf) {
   Instruction check = call_with_effect(
       hlo::kCheckCall, leaf,
-      base::cat("{name = ", result_of(of), ", at = ", hlo::quoted_text(place_of(of)), ", ",
+      base::cat("{name = ", result_of(of, program), ", at = ", hlo::quoted_text(place_of(of)), ", ",
                 kOnlyNans, " = true}"));
   check.at = of.at;
->>>>>>> g16house
   return check;
 }
 

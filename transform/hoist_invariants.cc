@@ -12,8 +12,8 @@
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/lapack.h"
-#include "heddle/hlo/opcode.h"
 #include "heddle/hlo/op.h"
+#include "heddle/hlo/opcode.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"

@@ -1,5 +1,5 @@
-// Derivatives of batch normalisation (hlo/ops/contraction/batch_norm.cc), with r = 1 / sqrt(variance + epsilon)
-// and z = (x - mean) r:
+// Derivatives of batch normalisation (hlo/ops/contraction/batch_norm.cc), with r = 1 /
+// sqrt(variance + epsilon) and z = (x - mean) r:
 //
 //   dr = r (-r^2 dvariance / 2)                    written as r d, where d is dr / r
 //   dz = (dx - dmean) r + z d

@@ -227,16 +227,12 @@ StatusOr<Values> jvp_select_and_scatter(const JvpArgs& d) {
 }
 
 StatusOr<Values> transpose_select_and_scatter(const TransposeArgs& t) {
-<<<<<<< HEAD
+  if (t.is_linear(0)) return not_linear("what it compares depends on the argument");
   if (op_of(t.called(1)) != Opcode::kAdd)
     return base::internal_error("select-and-scatter is not a sum");
   Values out(3);
   if (t.is_linear(2)) out[2] = sum_all(t.ct[0]);
   if (!t.is_linear(1)) return out;
-=======
-  if (t.is_linear(0)) return not_linear("what it compares depends on the argument");
-  if (t.is_linear(2)) return not_linear(kInitDepends);
->>>>>>> g16house
   const std::optional<bool> greatest = selects_greatest(t.called(0));
   if (!greatest) return base::unimplemented("it selects by a function of its own");
   const Value at =

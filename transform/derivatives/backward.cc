@@ -43,38 +43,10 @@ Status not_linear_at(const Instruction& instruction, std::string_view why) {
   return at_line(base::invalid_argument(no_reverse(instruction, why)), instruction);
 }
 
-<<<<<<< HEAD
-// Why an op is not linear in the absent operands; "" if it may be. Modules of jvp are linear; a
-// user's function is perhaps not.
-std::string_view not_linear(const Computation& computation, const Instruction& instruction,
-                            const Values& operands) {
-  const auto is_absent = [&](size_t i) { return operands[i].is_absent(); };
-  switch (instruction.opcode) {
-    case Opcode::kMultiply:
-    case Opcode::kDot:
-    case Opcode::kConvolution:
-      if (is_absent(0) && is_absent(1)) return "both of its operands depend on the argument";
-      break;
-    case Opcode::kDivide:
-      if (is_absent(1)) return "its divisor depends on the argument";
-      break;
-    case Opcode::kTriangularSolve:
-      if (is_absent(0)) return "its matrix depends on the argument";
-      break;
-    case Opcode::kSelectAndScatter:
-      if (is_absent(0)) return "what it compares depends on the argument";
-      break;
-    case Opcode::kReduceWindow:
-      if (operands.back().is_absent()) return "its initial value depends on the argument";
-      break;
-    default: break;
-  }
-=======
 // Whether integers or booleans among the operands are absent. A user's function that is not linear
 // may have such; modules of jvp have none.
 bool takes_absent_integers(const Computation& computation, const Instruction& instruction,
                            const Values& operands) {
->>>>>>> g16house
   size_t leaf = 0;
   for (InstructionId id : instruction.operands) {
     for (const Shape& shape : leaves_of(computation.at(id).shape)) {
@@ -87,40 +59,9 @@ bool takes_absent_integers(const Computation& computation, const Instruction& in
 // Whether its instructions show that a value is zeros.
 bool is_zero(const Graph& graph, InstructionId id) {
   const Instruction& instruction = graph.at(id);
-<<<<<<< HEAD
-  switch (instruction.opcode) {
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kTranspose:
-    case Opcode::kConvert: return is_zero(graph, instruction.operands[0]);
-    case Opcode::kConstant: {
-      const Literal& value = instruction.attrs.get<hlo::ConstantAttrs>().literal;
-      return value == Literal(value.shape());
-    }
-    default: return false;
-  }
-}
-
-// Ops that add their operands, or put them beside each other.
-bool joins(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kConcatenate:
-    case Opcode::kSelect:
-    case Opcode::kPad:
-    case Opcode::kScatter:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kComplex: return true;
-    default: return false;
-=======
   if (instruction.opcode == Opcode::kConstant) {
     const Literal& value = instruction.attrs.get<hlo::ConstantAttrs>().literal;
     return value == Literal(value.shape());
->>>>>>> g16house
   }
   return (hlo::does(instruction.opcode, hlo::kPicks) || instruction.opcode == Opcode::kConvert) &&
          is_zero(graph, instruction.operands[0]);
@@ -142,16 +83,11 @@ bool Backward::is_constant_term(const Value& value) const {
 }
 
 Status Backward::check_no_constant(const Instruction& instruction, const Values& operands) const {
-<<<<<<< HEAD
-  // What a select-and-scatter compares is no term; if it is not known, not_linear() says so.
+  // What a select-and-scatter compares is no term; if it is not known, its rule says so.
   const bool compares = instruction.opcode == Opcode::kSelectAndScatter;
-  if (!joins(instruction.opcode) || (compares && operands[0].is_absent()) ||
+  if (!hlo::does(instruction.opcode, hlo::kJoins) || (compares && operands[0].is_absent()) ||
       std::ranges::none_of(std::span(operands).subspan(compares ? 1 : 0),
                            [&](const Value& each) { return is_constant_term(each); }))
-=======
-  if (!hlo::does(instruction.opcode, hlo::kJoins) ||
-      !std::ranges::any_of(operands, [&](const Value& each) { return is_constant_term(each); }))
->>>>>>> g16house
     return {};
   return constant_term(instruction);
 }

@@ -100,11 +100,9 @@ constexpr std::string_view kConvolutionNames[] = {"x", "kernel"};
 
 }  // namespace
 
-const OpDef kConvolutionDef = {
-<<<<<<< HEAD:hlo/ops/contraction/convolution.cc
-    .opcode = Opcode::kConvolution, .operand_names = kConvolutionNames, .infer = infer_convolution};
-=======
-    Opcode::kConvolution, kNames, {Work::kMost, Rows::kByRule, kPlain}, infer};
->>>>>>> g16house:hlo/ops/contraction/convolution.cc
+const OpDef kConvolutionDef = {Opcode::kConvolution,
+                               kConvolutionNames,
+                               {Work::kMost, Rows::kByRule, kPlain},
+                               infer_convolution};
 
 }  // namespace heddle::hlo

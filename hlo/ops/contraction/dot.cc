@@ -82,10 +82,6 @@ StatusOr<Shape> infer_dot(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/contraction/dot.cc
-const OpDef kDotDef = {.opcode = Opcode::kDot, .operand_names = kDotOperands, .infer = infer_dot};
-=======
-const OpDef kDotDef = {Opcode::kDot, kOperands, {Work::kMost, Rows::kByRule, kPlain}, infer};
->>>>>>> g16house:hlo/ops/contraction/dot.cc
+const OpDef kDotDef = {Opcode::kDot, kDotOperands, {Work::kMost, Rows::kByRule, kPlain}, infer_dot};
 
 }  // namespace heddle::hlo

@@ -71,11 +71,6 @@ constexpr std::string_view kRaggedDotNames[] = {"x", "y", "group_sizes"};
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/contraction/ragged_dot.cc
-const OpDef kRaggedDotDef = {
-    .opcode = Opcode::kRaggedDot, .operand_names = kRaggedDotNames, .infer = infer_ragged_dot};
-=======
-const OpDef kRaggedDotDef = {Opcode::kRaggedDot, kNames, kOpaque, infer};
->>>>>>> g16house:hlo/ops/contraction/ragged_dot.cc
+const OpDef kRaggedDotDef = {Opcode::kRaggedDot, kRaggedDotNames, kOpaque, infer_ragged_dot};
 
 }  // namespace heddle::hlo

@@ -38,11 +38,6 @@ constexpr std::string_view kScaledDotNames[] = {"x", "y", "x_scale", "y_scale"};
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/contraction/scaled_dot.cc
-const OpDef kScaledDotDef = {
-    .opcode = Opcode::kScaledDot, .operand_names = kScaledDotNames, .infer = infer_scaled_dot};
-=======
-const OpDef kScaledDotDef = {Opcode::kScaledDot, kNames, kOpaque, infer};
->>>>>>> g16house:hlo/ops/contraction/scaled_dot.cc
+const OpDef kScaledDotDef = {Opcode::kScaledDot, kScaledDotNames, kOpaque, infer_scaled_dot};
 
 }  // namespace heddle::hlo

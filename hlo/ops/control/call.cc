@@ -15,14 +15,9 @@ StatusOr<Shape> infer_call(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/control/call.cc
 const OpDef kCallDef = {
-    .opcode = Opcode::kCall, .operand_names = kCallOperands, .infer = infer_call};
+    Opcode::kCall, kCallOperands, {Work::kStays, Rows::kKept, kRuns}, infer_call};
 const OpDef kFusionDef = {
-    .opcode = Opcode::kFusion, .operand_names = kCallOperands, .infer = infer_call};
-=======
-const OpDef kCallDef = {Opcode::kCall, kOperands, {Work::kStays, Rows::kKept, kRuns}, infer};
-const OpDef kFusionDef = {Opcode::kFusion, kOperands, {Work::kStays, Rows::kMixed, kRuns}, infer};
->>>>>>> g16house:hlo/ops/control/call.cc
+    Opcode::kFusion, kCallOperands, {Work::kStays, Rows::kMixed, kRuns}, infer_call};
 
 }  // namespace heddle::hlo

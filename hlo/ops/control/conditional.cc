@@ -43,13 +43,9 @@ StatusOr<Shape> infer_conditional(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/control/conditional.cc
-const OpDef kConditionalDef = {.opcode = Opcode::kConditional,
-                               .operand_names = kConditionalOperands,
-                               .infer = infer_conditional};
-=======
-const OpDef kConditionalDef = {
-    Opcode::kConditional, kOperands, {Work::kStays, Rows::kKept, kRuns}, infer};
->>>>>>> g16house:hlo/ops/control/conditional.cc
+const OpDef kConditionalDef = {Opcode::kConditional,
+                               kConditionalOperands,
+                               {Work::kStays, Rows::kKept, kRuns},
+                               infer_conditional};
 
 }  // namespace heddle::hlo

@@ -18,11 +18,7 @@ StatusOr<Shape> infer_custom_call(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/control/custom_call.cc
 const OpDef kCustomCallDef = {
-    .opcode = Opcode::kCustomCall, .operand_names = {}, .infer = infer_custom_call};
-=======
-const OpDef kCustomCallDef = {Opcode::kCustomCall, {}, {Work::kMost, Rows::kMixed, kPlain}, infer};
->>>>>>> g16house:hlo/ops/control/custom_call.cc
+    Opcode::kCustomCall, {}, {Work::kMost, Rows::kMixed, kPlain}, infer_custom_call};
 
 }  // namespace heddle::hlo

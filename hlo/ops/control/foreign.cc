@@ -13,11 +13,6 @@ constexpr std::string_view kForeignNames[] = {"x"};
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/control/foreign.cc
-const OpDef kShuffleDef = {
-    .opcode = Opcode::kShuffle, .operand_names = kForeignNames, .infer = infer_shuffle};
-=======
-const OpDef kShuffleDef = {Opcode::kShuffle, kNames, kOpaque, infer_shuffle};
->>>>>>> g16house:hlo/ops/control/foreign.cc
+const OpDef kShuffleDef = {Opcode::kShuffle, kForeignNames, kOpaque, infer_shuffle};
 
 }  // namespace heddle::hlo

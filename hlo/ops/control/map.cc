@@ -40,10 +40,7 @@ StatusOr<Shape> infer_map(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/control/map.cc
-const OpDef kMapDef = {.opcode = Opcode::kMap, .operand_names = kMapOperands, .infer = infer_map};
-=======
-const OpDef kMapDef = {Opcode::kMap, kOperands, {Work::kStays, Rows::kKeptIfAlike, kPlain}, infer};
->>>>>>> g16house:hlo/ops/control/map.cc
+const OpDef kMapDef = {
+    Opcode::kMap, kMapOperands, {Work::kStays, Rows::kKeptIfAlike, kPlain}, infer_map};
 
 }  // namespace heddle::hlo

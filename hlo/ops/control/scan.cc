@@ -125,11 +125,7 @@ StatusOr<Shape> infer_scan(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/control/scan.cc
 const OpDef kScanDef = {
-    .opcode = Opcode::kScan, .operand_names = kScanOperands, .infer = infer_scan};
-=======
-const OpDef kScanDef = {Opcode::kScan, kOperands, {Work::kStays, Rows::kByRule, kPlain}, infer};
->>>>>>> g16house:hlo/ops/control/scan.cc
+    Opcode::kScan, kScanOperands, {Work::kStays, Rows::kByRule, kPlain}, infer_scan};
 
 }  // namespace heddle::hlo

@@ -41,22 +41,14 @@ constexpr std::string_view kTupleNames[] = {"x", "token"};
 
 const OpDef kTupleDef = {Opcode::kTuple, {}, {Work::kStays, Rows::kKept, kHandsOn}, infer_tuple};
 const OpDef kGetTupleElementDef = {
-<<<<<<< HEAD:hlo/ops/control/tuple.cc
-    .opcode = Opcode::kGetTupleElement, .operand_names = kTupleNames, .infer = infer_element};
+    Opcode::kGetTupleElement, kTupleNames, {Work::kNone, Rows::kKept, kHandsOn}, infer_element};
 const OpDef kOptBarrierDef = {
-    .opcode = Opcode::kOptBarrier, .operand_names = kTupleNames, .infer = infer_same_tuple};
-=======
-    Opcode::kGetTupleElement, kNames, {Work::kNone, Rows::kKept, kHandsOn}, infer_element};
-const OpDef kOptBarrierDef = {
-    Opcode::kOptBarrier, kNames, {Work::kStays, Rows::kKept, kHandsOn}, infer_same};
->>>>>>> g16house:hlo/ops/control/tuple.cc
+    Opcode::kOptBarrier, kTupleNames, {Work::kStays, Rows::kKept, kHandsOn}, infer_same_tuple};
 const OpDef kAfterAllDef = {
     Opcode::kAfterAll, {}, {Work::kStays, Rows::kKept, kHandsOn}, infer_after_all};
-const OpDef kAddDependencyDef = {
-<<<<<<< HEAD:hlo/ops/control/tuple.cc
-    .opcode = Opcode::kAddDependency, .operand_names = kTupleNames, .infer = infer_add_dependency};
-=======
-    Opcode::kAddDependency, kNames, {Work::kStays, Rows::kKept, kHandsOn}, infer_add_dependency};
->>>>>>> g16house:hlo/ops/control/tuple.cc
+const OpDef kAddDependencyDef = {Opcode::kAddDependency,
+                                 kTupleNames,
+                                 {Work::kStays, Rows::kKept, kHandsOn},
+                                 infer_add_dependency};
 
 }  // namespace heddle::hlo

@@ -23,11 +23,7 @@ StatusOr<Shape> infer_while(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/control/while.cc
 const OpDef kWhileDef = {
-    .opcode = Opcode::kWhile, .operand_names = kWhileOperands, .infer = infer_while};
-=======
-const OpDef kWhileDef = {Opcode::kWhile, kOperands, {Work::kStays, Rows::kKept, kRuns}, infer};
->>>>>>> g16house:hlo/ops/control/while.cc
+    Opcode::kWhile, kWhileOperands, {Work::kStays, Rows::kKept, kRuns}, infer_while};
 
 }  // namespace heddle::hlo

@@ -130,45 +130,19 @@ StatusOr<Shape> infer_permute(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/device/collectives.cc
-const OpDef kAllReduceDef = {
-    .opcode = Opcode::kAllReduce, .operand_names = {}, .infer = infer_all_reduce};
-const OpDef kAllReduceStartDef = {
-    .opcode = Opcode::kAllReduceStart, .operand_names = {}, .infer = infer_all_reduce};
-const OpDef kAllReduceDoneDef = {
-    .opcode = Opcode::kAllReduceDone, .operand_names = {}, .infer = infer_same_collectives};
-const OpDef kReduceScatterDef = {
-    .opcode = Opcode::kReduceScatter, .operand_names = {}, .infer = infer_reduce_scatter};
-const OpDef kAllGatherDef = {
-    .opcode = Opcode::kAllGather, .operand_names = {}, .infer = infer_all_gather};
-const OpDef kAllGatherStartDef = {
-    .opcode = Opcode::kAllGatherStart, .operand_names = {}, .infer = infer_start};
-const OpDef kAllGatherDoneDef = {
-    .opcode = Opcode::kAllGatherDone, .operand_names = {}, .infer = infer_done};
-const OpDef kAllToAllDef = {
-    .opcode = Opcode::kAllToAll, .operand_names = {}, .infer = infer_all_to_all};
-const OpDef kRaggedAllToAllDef = {
-    .opcode = Opcode::kRaggedAllToAll, .operand_names = {}, .infer = infer_ragged_all_to_all};
-const OpDef kCollectiveBroadcastDef = {
-    .opcode = Opcode::kCollectiveBroadcast, .operand_names = {}, .infer = infer_same_collectives};
-const OpDef kCollectiveReduceDef = {
-    .opcode = Opcode::kCollectiveReduce, .operand_names = {}, .infer = believe};
-const OpDef kCollectivePermuteDef = {
-    .opcode = Opcode::kCollectivePermute, .operand_names = {}, .infer = infer_permute};
-=======
 const OpDef kAllReduceDef = {Opcode::kAllReduce, {}, kOpaque, infer_all_reduce};
 const OpDef kAllReduceStartDef = {Opcode::kAllReduceStart, {}, kOpaque, infer_all_reduce};
-const OpDef kAllReduceDoneDef = {Opcode::kAllReduceDone, {}, kOpaque, infer_same};
+const OpDef kAllReduceDoneDef = {Opcode::kAllReduceDone, {}, kOpaque, infer_same_collectives};
 const OpDef kReduceScatterDef = {Opcode::kReduceScatter, {}, kOpaque, infer_reduce_scatter};
 const OpDef kAllGatherDef = {Opcode::kAllGather, {}, kOpaque, infer_all_gather};
 const OpDef kAllGatherStartDef = {Opcode::kAllGatherStart, {}, kOpaque, infer_start};
 const OpDef kAllGatherDoneDef = {Opcode::kAllGatherDone, {}, kOpaque, infer_done};
 const OpDef kAllToAllDef = {Opcode::kAllToAll, {}, kOpaque, infer_all_to_all};
 const OpDef kRaggedAllToAllDef = {Opcode::kRaggedAllToAll, {}, kOpaque, infer_ragged_all_to_all};
-const OpDef kCollectiveBroadcastDef = {Opcode::kCollectiveBroadcast, {}, kOpaque, infer_same};
+const OpDef kCollectiveBroadcastDef = {
+    Opcode::kCollectiveBroadcast, {}, kOpaque, infer_same_collectives};
 const OpDef kCollectiveReduceDef = {Opcode::kCollectiveReduce, {}, kOpaque, believe};
 const OpDef kCollectivePermuteDef = {Opcode::kCollectivePermute, {}, kOpaque, infer_permute};
->>>>>>> g16house:hlo/ops/device/collectives.cc
 const OpDef kCollectivePermuteStartDef = {
     Opcode::kCollectivePermuteStart, {}, kOpaque, infer_start};
 const OpDef kCollectivePermuteDoneDef = {Opcode::kCollectivePermuteDone, {}, kOpaque, infer_done};

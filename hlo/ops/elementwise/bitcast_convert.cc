@@ -42,13 +42,9 @@ StatusOr<Shape> infer_bitcast_convert(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/elementwise/bitcast_convert.cc
-const OpDef kBitcastConvertDef = {.opcode = Opcode::kBitcastConvert,
-                                  .operand_names = kUnaryOperands,
-                                  .infer = infer_bitcast_convert};
-=======
-const OpDef kBitcastConvertDef = {
-    Opcode::kBitcastConvert, kUnaryOperands, {Work::kLittle, Rows::kMixed, kPlain}, infer};
->>>>>>> g16house:hlo/ops/elementwise/bitcast_convert.cc
+const OpDef kBitcastConvertDef = {Opcode::kBitcastConvert,
+                                  kUnaryOperands,
+                                  {Work::kLittle, Rows::kMixed, kPlain},
+                                  infer_bitcast_convert};
 
 }  // namespace heddle::hlo

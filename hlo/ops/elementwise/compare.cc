@@ -35,10 +35,6 @@ StatusOr<Shape> infer_compare(const InferArgs& in) {
 }  // namespace
 
 const OpDef kCompareDef = {
-<<<<<<< HEAD:hlo/ops/elementwise/compare.cc
-    .opcode = Opcode::kCompare, .operand_names = kBinaryOperands, .infer = infer_compare};
-=======
-    Opcode::kCompare, kBinaryOperands, {Work::kLittle, Rows::kKeptIfAlike, kPlain}, infer};
->>>>>>> g16house:hlo/ops/elementwise/compare.cc
+    Opcode::kCompare, kBinaryOperands, {Work::kLittle, Rows::kKeptIfAlike, kPlain}, infer_compare};
 
 }  // namespace heddle::hlo

@@ -20,13 +20,9 @@ StatusOr<Shape> infer_reduce_precision(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/elementwise/reduce_precision.cc
-const OpDef kReducePrecisionDef = {.opcode = Opcode::kReducePrecision,
-                                   .operand_names = kUnaryOperands,
-                                   .infer = infer_reduce_precision};
-=======
-const OpDef kReducePrecisionDef = {
-    Opcode::kReducePrecision, kUnaryOperands, {Work::kLittle, Rows::kKeptIfAlike, kPlain}, infer};
->>>>>>> g16house:hlo/ops/elementwise/reduce_precision.cc
+const OpDef kReducePrecisionDef = {Opcode::kReducePrecision,
+                                   kUnaryOperands,
+                                   {Work::kLittle, Rows::kKeptIfAlike, kPlain},
+                                   infer_reduce_precision};
 
 }  // namespace heddle::hlo

@@ -29,11 +29,9 @@ constexpr std::string_view kBroadcastNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kBroadcastDef = {
-<<<<<<< HEAD:hlo/ops/movement/broadcast.cc
-    .opcode = Opcode::kBroadcast, .operand_names = kBroadcastNames, .infer = infer_broadcast};
-=======
-    Opcode::kBroadcast, kNames, {Work::kNone, Rows::kKeptIfAlike, kPicks | kStrided}, infer};
->>>>>>> g16house:hlo/ops/movement/broadcast.cc
+const OpDef kBroadcastDef = {Opcode::kBroadcast,
+                             kBroadcastNames,
+                             {Work::kNone, Rows::kKeptIfAlike, kPicks | kStrided},
+                             infer_broadcast};
 
 }  // namespace heddle::hlo

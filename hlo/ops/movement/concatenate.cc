@@ -50,10 +50,6 @@ StatusOr<Shape> infer_concatenate(const InferArgs& in) {
 }  // namespace
 
 const OpDef kConcatenateDef = {
-<<<<<<< HEAD:hlo/ops/movement/concatenate.cc
-    .opcode = Opcode::kConcatenate, .operand_names = {}, .infer = infer_concatenate};
-=======
-    Opcode::kConcatenate, {}, {Work::kNone, Rows::kKeptBeside, kJoins}, infer};
->>>>>>> g16house:hlo/ops/movement/concatenate.cc
+    Opcode::kConcatenate, {}, {Work::kNone, Rows::kKeptBeside, kJoins}, infer_concatenate};
 
 }  // namespace heddle::hlo

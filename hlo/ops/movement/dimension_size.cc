@@ -50,18 +50,11 @@ constexpr std::string_view kDimensionSizeNames[] = {"x", "size"};
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/movement/dimension_size.cc
-const OpDef kGetDimensionSizeDef = {
-    .opcode = Opcode::kGetDimensionSize, .operand_names = kDimensionSizeNames, .infer = infer_get};
-const OpDef kSetDimensionSizeDef = {
-    .opcode = Opcode::kSetDimensionSize, .operand_names = kDimensionSizeNames, .infer = infer_set};
-const OpDef kDynamicReshapeDef = {.opcode = Opcode::kDynamicReshape,
-                                  .operand_names = kDimensionSizeNames,
-                                  .infer = infer_reshape_dimension_size};
-=======
-const OpDef kGetDimensionSizeDef = {Opcode::kGetDimensionSize, kNames, kOpaque, infer_get};
-const OpDef kSetDimensionSizeDef = {Opcode::kSetDimensionSize, kNames, kOpaque, infer_set};
-const OpDef kDynamicReshapeDef = {Opcode::kDynamicReshape, kNames, kOpaque, infer_reshape};
->>>>>>> g16house:hlo/ops/movement/dimension_size.cc
+const OpDef kGetDimensionSizeDef = {Opcode::kGetDimensionSize, kDimensionSizeNames, kOpaque,
+                                    infer_get};
+const OpDef kSetDimensionSizeDef = {Opcode::kSetDimensionSize, kDimensionSizeNames, kOpaque,
+                                    infer_set};
+const OpDef kDynamicReshapeDef = {Opcode::kDynamicReshape, kDimensionSizeNames, kOpaque,
+                                  infer_reshape_dimension_size};
 
 }  // namespace heddle::hlo

@@ -63,16 +63,10 @@ constexpr std::string_view kUpdateNames[] = {"x", "update", "start_indices"};
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/movement/dynamic_slice.cc
-const OpDef kDynamicSliceDef = {.opcode = Opcode::kDynamicSlice,
-                                .operand_names = kDynamicSliceNames,
-                                .infer = infer_dynamic_slice};
-=======
 const OpDef kDynamicSliceDef = {Opcode::kDynamicSlice,
-                                kSliceNames,
+                                kDynamicSliceNames,
                                 {Work::kNone, Rows::kByRule, kPicks | kStrided},
-                                infer_slice};
->>>>>>> g16house:hlo/ops/movement/dynamic_slice.cc
+                                infer_dynamic_slice};
 const OpDef kDynamicUpdateSliceDef = {
     Opcode::kDynamicUpdateSlice, kUpdateNames, {Work::kMost, Rows::kByRule, kJoins}, infer_update};
 

@@ -137,11 +137,7 @@ constexpr std::string_view kGatherNames[] = {"x", "start_indices"};
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/movement/gather.cc
 const OpDef kGatherDef = {
-    .opcode = Opcode::kGather, .operand_names = kGatherNames, .infer = infer_gather};
-=======
-const OpDef kGatherDef = {Opcode::kGather, kNames, {Work::kMost, Rows::kByRule, kPicks}, infer};
->>>>>>> g16house:hlo/ops/movement/gather.cc
+    Opcode::kGather, kGatherNames, {Work::kMost, Rows::kByRule, kPicks}, infer_gather};
 
 }  // namespace heddle::hlo

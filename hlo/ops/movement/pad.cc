@@ -45,10 +45,6 @@ constexpr std::string_view kPadNames[] = {"x", "value"};
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/movement/pad.cc
-const OpDef kPadDef = {.opcode = Opcode::kPad, .operand_names = kPadNames, .infer = infer_pad};
-=======
-const OpDef kPadDef = {Opcode::kPad, kNames, {Work::kNone, Rows::kByRule, kJoins}, infer};
->>>>>>> g16house:hlo/ops/movement/pad.cc
+const OpDef kPadDef = {Opcode::kPad, kPadNames, {Work::kNone, Rows::kByRule, kJoins}, infer_pad};
 
 }  // namespace heddle::hlo

@@ -46,15 +46,11 @@ constexpr std::string_view kReshapeNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kReshapeDef = {
-<<<<<<< HEAD:hlo/ops/movement/reshape.cc
-    .opcode = Opcode::kReshape, .operand_names = kReshapeNames, .infer = infer_reshape_reshape};
+const OpDef kReshapeDef = {Opcode::kReshape,
+                           kReshapeNames,
+                           {Work::kNone, Rows::kByRule, kPicks | kStrided},
+                           infer_reshape_reshape};
 const OpDef kBitcastDef = {
-    .opcode = Opcode::kBitcast, .operand_names = kReshapeNames, .infer = infer_bitcast};
-=======
-    Opcode::kReshape, kNames, {Work::kNone, Rows::kByRule, kPicks | kStrided}, infer_reshape};
-const OpDef kBitcastDef = {
-    Opcode::kBitcast, kNames, {Work::kNone, Rows::kMixed, kPlain}, infer_bitcast};
->>>>>>> g16house:hlo/ops/movement/reshape.cc
+    Opcode::kBitcast, kReshapeNames, {Work::kNone, Rows::kMixed, kPlain}, infer_bitcast};
 
 }  // namespace heddle::hlo

@@ -16,10 +16,6 @@ constexpr std::string_view kReverseNames[] = {"x"};
 }  // namespace
 
 const OpDef kReverseDef = {
-<<<<<<< HEAD:hlo/ops/movement/reverse.cc
-    .opcode = Opcode::kReverse, .operand_names = kReverseNames, .infer = infer_reverse};
-=======
-    Opcode::kReverse, kNames, {Work::kNone, Rows::kKeptBeside, kPicks}, infer};
->>>>>>> g16house:hlo/ops/movement/reverse.cc
+    Opcode::kReverse, kReverseNames, {Work::kNone, Rows::kKeptBeside, kPicks}, infer_reverse};
 
 }  // namespace heddle::hlo

@@ -157,10 +157,7 @@ StatusOr<Shape> infer_scatter(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/movement/scatter.cc
-const OpDef kScatterDef = {.opcode = Opcode::kScatter, .operand_names = {}, .infer = infer_scatter};
-=======
-const OpDef kScatterDef = {Opcode::kScatter, {}, {Work::kMost, Rows::kMixed, kJoins}, infer};
->>>>>>> g16house:hlo/ops/movement/scatter.cc
+const OpDef kScatterDef = {
+    Opcode::kScatter, {}, {Work::kMost, Rows::kMixed, kJoins}, infer_scatter};
 
 }  // namespace heddle::hlo

@@ -41,10 +41,6 @@ constexpr std::string_view kSliceNames[] = {"x"};
 }  // namespace
 
 const OpDef kSliceDef = {
-<<<<<<< HEAD:hlo/ops/movement/slice.cc
-    .opcode = Opcode::kSlice, .operand_names = kSliceNames, .infer = infer_slice};
-=======
-    Opcode::kSlice, kNames, {Work::kNone, Rows::kByRule, kPicks | kStrided}, infer};
->>>>>>> g16house:hlo/ops/movement/slice.cc
+    Opcode::kSlice, kSliceNames, {Work::kNone, Rows::kByRule, kPicks | kStrided}, infer_slice};
 
 }  // namespace heddle::hlo

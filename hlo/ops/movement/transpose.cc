@@ -25,11 +25,9 @@ constexpr std::string_view kTransposeNames[] = {"x"};
 
 }  // namespace
 
-const OpDef kTransposeDef = {
-<<<<<<< HEAD:hlo/ops/movement/transpose.cc
-    .opcode = Opcode::kTranspose, .operand_names = kTransposeNames, .infer = infer_transpose};
-=======
-    Opcode::kTranspose, kNames, {Work::kNone, Rows::kKeptIfAlike, kPicks | kStrided}, infer};
->>>>>>> g16house:hlo/ops/movement/transpose.cc
+const OpDef kTransposeDef = {Opcode::kTranspose,
+                             kTransposeNames,
+                             {Work::kNone, Rows::kKeptIfAlike, kPicks | kStrided},
+                             infer_transpose};
 
 }  // namespace heddle::hlo

@@ -49,10 +49,6 @@ StatusOr<Shape> infer_reduce(const InferArgs& in) {
 }  // namespace
 
 const OpDef kReduceDef = {
-<<<<<<< HEAD:hlo/ops/reduction/reduce.cc
-    .opcode = Opcode::kReduce, .operand_names = kReduceOperands, .infer = infer_reduce};
-=======
-    Opcode::kReduce, kOperands, {Work::kMost, Rows::kKeptBeside, kJoins}, infer};
->>>>>>> g16house:hlo/ops/reduction/reduce.cc
+    Opcode::kReduce, kReduceOperands, {Work::kMost, Rows::kKeptBeside, kJoins}, infer_reduce};
 
 }  // namespace heddle::hlo

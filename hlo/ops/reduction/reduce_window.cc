@@ -45,10 +45,6 @@ StatusOr<Shape> infer_reduce_window(const InferArgs& in) {
 }  // namespace
 
 const OpDef kReduceWindowDef = {
-<<<<<<< HEAD:hlo/ops/reduction/reduce_window.cc
-    .opcode = Opcode::kReduceWindow, .operand_names = {}, .infer = infer_reduce_window};
-=======
-    Opcode::kReduceWindow, {}, {Work::kMost, Rows::kByRule, kJoins}, infer};
->>>>>>> g16house:hlo/ops/reduction/reduce_window.cc
+    Opcode::kReduceWindow, {}, {Work::kMost, Rows::kByRule, kJoins}, infer_reduce_window};
 
 }  // namespace heddle::hlo

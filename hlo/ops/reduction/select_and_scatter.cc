@@ -34,13 +34,9 @@ constexpr std::string_view kSelectAndScatterNames[] = {"x", "source", "init"};
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/reduction/select_and_scatter.cc
-const OpDef kSelectAndScatterDef = {.opcode = Opcode::kSelectAndScatter,
-                                    .operand_names = kSelectAndScatterNames,
-                                    .infer = infer_select_and_scatter};
-=======
-const OpDef kSelectAndScatterDef = {
-    Opcode::kSelectAndScatter, kNames, {Work::kMost, Rows::kMixed, kPlain}, infer};
->>>>>>> g16house:hlo/ops/reduction/select_and_scatter.cc
+const OpDef kSelectAndScatterDef = {Opcode::kSelectAndScatter,
+                                    kSelectAndScatterNames,
+                                    {Work::kMost, Rows::kMixed, kJoins},
+                                    infer_select_and_scatter};
 
 }  // namespace heddle::hlo

@@ -35,11 +35,7 @@ StatusOr<Shape> infer_sort(const InferArgs& in) {
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/reduction/sort.cc
 const OpDef kSortDef = {
-    .opcode = Opcode::kSort, .operand_names = kSortOperands, .infer = infer_sort};
-=======
-const OpDef kSortDef = {Opcode::kSort, kOperands, {Work::kMost, Rows::kByRule, kPlain}, infer};
->>>>>>> g16house:hlo/ops/reduction/sort.cc
+    Opcode::kSort, kSortOperands, {Work::kMost, Rows::kByRule, kPlain}, infer_sort};
 
 }  // namespace heddle::hlo

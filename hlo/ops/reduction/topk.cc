@@ -25,10 +25,7 @@ constexpr std::string_view kTopkNames[] = {"x"};
 
 }  // namespace
 
-<<<<<<< HEAD:hlo/ops/reduction/topk.cc
-const OpDef kTopKDef = {.opcode = Opcode::kTopK, .operand_names = kTopkNames, .infer = infer_topk};
-=======
-const OpDef kTopKDef = {Opcode::kTopK, kNames, {Work::kMost, Rows::kByRule, kPlain}, infer};
->>>>>>> g16house:hlo/ops/reduction/topk.cc
+const OpDef kTopKDef = {
+    Opcode::kTopK, kTopkNames, {Work::kMost, Rows::kByRule, kPlain}, infer_topk};
 
 }  // namespace heddle::hlo
