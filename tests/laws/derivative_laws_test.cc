@@ -257,8 +257,8 @@ TEST(DerivativesOfOps, AreCheckedOrRefusedForAReason) {
   EXPECT_EQ(refused, 29);
 }
 
-// Sizes that differ for each batch, of a contracted dimension and of a batch dimension; some elements
-// are of no group.
+// Sizes that differ for each batch, of a contracted dimension and of a batch dimension; some
+// elements are of no group.
 TEST(DerivativesOfOps, OfEveryKindOfRaggedDot) {
   struct Kind {
     std::vector<int64_t> x, y;
