@@ -14,7 +14,7 @@ namespace {
 using namespace wire;
 
 constexpr int kComputationsField = proto::HloModuleProto::kComputationsFieldNumber;
-constexpr int kInstructions = proto::HloComputationProto::kInstructionsFieldNumber;
+constexpr int kInstructionsField = proto::HloComputationProto::kInstructionsFieldNumber;
 
 // What most instructions need; larger ones take more for themselves alone.
 constexpr size_t kArenaBytes = 1 << 14;
@@ -128,7 +128,7 @@ class Writer {
     write_attrs(from, to);
     write_extras(from, to);
     lay_under(from.extras->unknown_parts, to);
-    append_field(out, kInstructions, to);
+    append_field(out, kInstructionsField, to);
     arena_.Reset();
   }
 

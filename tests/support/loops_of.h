@@ -9,7 +9,7 @@
 
 #include "heddle/hlo/attrs.h"
 #include "heddle/hlo/module.h"
-#include "heddle/trace/program.h"
+#include "heddle/trace/run/program.h"
 #include "heddle/transform/passes.h"
 
 namespace heddle {
