@@ -83,21 +83,19 @@ Memory remember(const Memory& memory, const Tensor& step, const Tensor& change) 
           where(is_good, curvature / product(change, change), memory.curvature)};
 }
 
-void require_at_least(const char* what, int64_t value, int64_t least, SourceLocation at) {
+void require_at_least(const char* what, int64_t value, int64_t least) {
   if (value >= least) return;
-  throw Error(base::invalid_argument("optim::lbfgs: ", what, " is ", value,
-                                     "; it must be at least ", least),
-              at);
+  trace_internal::refuse(what, " is ", value, "; it must be at least ", least);
 }
 
 }  // namespace
 
 FlatLbfgs lbfgs(const Tensor& start,
                 const std::function<std::pair<Tensor, Tensor>(const Tensor&)>& look,
-                const optim::LbfgsOptions& options, SourceLocation at) {
-  require_at_least("memory", options.memory, 1, at);
-  require_at_least("max_steps", options.max_steps, 0, at);
-  require_at_least("max_halvings", options.max_halvings, 1, at);
+                const optim::LbfgsOptions& options) {
+  require_at_least("memory", options.memory, 1);
+  require_at_least("max_steps", options.max_steps, 0);
+  require_at_least("max_halvings", options.max_halvings, 1);
   const DType dtype = start.dtype();
   const double tolerance = options.tolerance > 0 ? options.tolerance : dtype == f64 ? 1e-9 : 1e-5;
   const int64_t memory = options.memory, size = start.size();
@@ -157,14 +155,12 @@ FlatLbfgs lbfgs(const Tensor& start,
   return {end.at.x, end.at.value, slope, end.count, end.evaluations, slope <= tolerance};
 }
 
-Tensor joined(const std::vector<Tensor>& leaves, SourceLocation at) {
+Tensor joined(const std::vector<Tensor>& leaves) {
   std::vector<Tensor> flat;
   for (const Tensor& leaf : leaves) {
     if (leaf.dtype() != leaves[0].dtype() || (leaf.dtype() != f32 && leaf.dtype() != f64)) {
-      throw Error(base::invalid_argument("optim::lbfgs: start has ", to_string(leaf.shape()),
-                                         " beside ", to_string(leaves[0].shape()),
-                                         "; all of it must be f32, or all f64"),
-                  at);
+      trace_internal::refuse("start has ", to_string(leaf.shape()), " beside ",
+                             to_string(leaves[0].shape()), "; all of it must be f32, or all f64");
     }
     flat.push_back(reshape(leaf, {leaf.size()}));
   }
