@@ -18,49 +18,48 @@ namespace {
 constexpr int64_t kMostRows = std::numeric_limits<int32_t>::max();
 
 template <class... Parts>
-[[noreturn]] void refuse(SourceLocation at, const Parts&... parts) {
-  throw Error(base::invalid_argument(parts...), at);
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw Error(base::invalid_argument(parts...));
 }
 
-void check_sizes(const Bucket& bucket, SourceLocation at) {
+void check_sizes(const Bucket& bucket) {
   const int64_t smallest = bucket.smallest, usual = Bucket().smallest;
   if (!bucket.sizes.empty() && (smallest != usual || bucket.largest))
-    refuse(at,
-           "compile: bucket has sizes, and a smallest or a largest one; give it one of the two");
-  if (smallest < 1) refuse(at, "compile: bucket.smallest is ", smallest, "; it must be at least 1");
+    refuse("compile: bucket has sizes, and a smallest or a largest one; give it one of the two");
+  if (smallest < 1) refuse("compile: bucket.smallest is ", smallest, "; it must be at least 1");
   if (bucket.largest && int64_t{*bucket.largest} < smallest)
-    refuse(at, "compile: bucket.largest is ", int64_t{*bucket.largest},
+    refuse("compile: bucket.largest is ", int64_t{*bucket.largest},
            "; it must be at least bucket.smallest, ", smallest);
   for (size_t i = 0; i < bucket.sizes.size(); ++i) {
     const int64_t before = i == 0 ? 0 : bucket.sizes[i - 1];
     if (bucket.sizes[i] <= before)
-      refuse(at, "compile: bucket.sizes[", i, "] is ", bucket.sizes[i],
-             "; it must be greater than ", before, ": sizes ascend, from 1");
+      refuse("compile: bucket.sizes[", i, "] is ", bucket.sizes[i], "; it must be greater than ",
+             before, ": sizes ascend, from 1");
   }
 }
 
 const Shape& shape_of(const Tensor& x) { return x.node()->shape; }
 
 // The same in a program, for memory that is not the host's.
-Tensor padded_by_program(const Tensor& x, int64_t rows, const Literal& filler, SourceLocation at) {
-  return trace_internal::in_program("call", at, [&] {
+Tensor padded_by_program(const Tensor& x, int64_t rows, const Literal& filler) {
+  return trace_internal::in_program("call", [&] {
     const int64_t have = shape_of(x).dimension(0);
     const Shape more = of_rows(shape_of(x), rows - have);
     Tensor row;
     if (filler.is_valid()) {
-      row = trace_internal::emit_constant(filler, at);
+      row = trace_internal::emit_constant(filler);
     } else {
       std::vector<int64_t> start(static_cast<size_t>(shape_of(x).rank()), 0);
       std::vector<int64_t> limit(shape_of(x).dimensions().begin(), shape_of(x).dimensions().end());
       start[0] = have - 1;
       row = slice(x, start, limit);
     }
-    return std::vector<Tensor>{concat({x, broadcast_to(row, more.dimensions(), at)}, 0, at)};
+    return std::vector<Tensor>{concat({x, broadcast_to(row, more.dimensions())}, 0)};
   })[0];
 }
 
-Tensor cut_by_program(const Tensor& x, int64_t rows, SourceLocation at) {
-  return trace_internal::in_program("call", at, [&] {
+Tensor cut_by_program(const Tensor& x, int64_t rows) {
+  return trace_internal::in_program("call", [&] {
     const Shape cut = of_rows(shape_of(x), rows);
     const std::vector<int64_t> start(static_cast<size_t>(cut.rank()), 0);
     return std::vector<Tensor>{slice(x, start, cut.dimensions())};
@@ -77,20 +76,21 @@ Shape of_rows(const Shape& shape, int64_t rows) {
 
 Buckets::Buckets(Bucket options, std::string label, SourceLocation at)
     : options_(std::move(options)), label_(std::move(label)) {
-  check_sizes(options_, at);
+  const trace_internal::PublicCall call("compile", at);
+  check_sizes(options_);
   const Bucket usual;
   const bool has_more = options_.smallest != usual.smallest || options_.largest ||
                         !options_.sizes.empty() || options_.fill != 0 || options_.repeat_last ||
                         options_.may_mix_rows;
   if (!are_used() && has_more)
-    refuse(at, "compile: bucket has no arguments; write which have rows: {.arguments = {0}}");
+    refuse("compile: bucket has no arguments; write which have rows: {.arguments = {0}}");
   if (options_.repeat_last && options_.fill != 0)
-    refuse(at, "compile: bucket has fill = ", options_.fill,
+    refuse("compile: bucket has fill = ", options_.fill,
            " and repeat_last; rows are filled or repeated");
 }
 
 RowLeaves Buckets::leaves_of(const std::vector<TreeSpec>& structure,
-                             const std::vector<Donated>& donate, SourceLocation at) const {
+                             const std::vector<Donated>& donate) const {
   std::vector<SignatureLeaf> leaves;
   for (size_t i = 0; i < structure.size(); ++i) {
     for (const std::string& path : leaf_paths(structure[i]))
@@ -100,50 +100,48 @@ RowLeaves Buckets::leaves_of(const std::vector<TreeSpec>& structure,
   rows.have.resize(leaves.size());
   rows.first = leaves.size();
   const trace_internal::PartsOf bucket{leaves, structure, "compile: bucket has ", label_, ""};
-  for (int leaf : trace_internal::leaves_of(options_.arguments, bucket, at)) {
+  for (int leaf : trace_internal::leaves_of(options_.arguments, bucket)) {
     rows.have[static_cast<size_t>(leaf)] = true;
     rows.first = std::min(rows.first, static_cast<size_t>(leaf));
   }
   if (rows.first == leaves.size())
-    refuse(at, label_, ": the arguments in bucket.arguments have no tensors in this call");
+    refuse(label_, ": the arguments in bucket.arguments have no tensors in this call");
   const trace_internal::PartsOf given{leaves, structure, "compile: donates ", label_, ""};
-  for (int leaf : trace_internal::leaves_of(donate, given, at)) {
+  for (int leaf : trace_internal::leaves_of(donate, given)) {
     if (rows.have[static_cast<size_t>(leaf)])
-      refuse(at, label_, ": ", leaves[static_cast<size_t>(leaf)].path,
+      refuse(label_, ": ", leaves[static_cast<size_t>(leaf)].path,
              " is donated and has rows, of which the run takes a copy; leave it out of .donate");
   }
   for (SignatureLeaf& leaf : leaves) rows.paths.push_back(std::move(leaf.path));
   return rows;
 }
 
-int64_t Buckets::rows_of(const RowLeaves& rows, std::span<const Tensor> leaves,
-                         SourceLocation at) const {
+int64_t Buckets::rows_of(const RowLeaves& rows, std::span<const Tensor> leaves) const {
   int64_t count = 0;
   for (size_t i = rows.first; i < leaves.size(); ++i) {
     if (!rows.have[i]) continue;
     const std::string& path = rows.paths[i];
     if (!leaves[i].is_valid())
-      (void)trace_internal::node_of(leaves[i], base::cat(label_, ": ", path), at);
+      refuse(label_, ": ", path, ": operand ", trace_internal::why_no_value(leaves[i]));
     const trace_internal::Node& node = *leaves[i].node();
     if (node.shape.rank() == 0)
-      refuse(at, label_, ": ", path, " is ", to_string(node.shape),
+      refuse(label_, ": ", path, " is ", to_string(node.shape),
              "; rows are axis 0, and it has none; name the parts that have rows in "
              "bucket.arguments");
     if (node.sharding != nullptr)
-      refuse(at, label_, ": ", path, " is ", to_string(node.shape), " with the sharding ",
+      refuse(label_, ": ", path, " is ", to_string(node.shape), " with the sharding ",
              to_string(*node.sharding), "; what has rows must not be sharded: pad it yourself");
     if (i == rows.first) count = node.shape.dimension(0);
     if (node.shape.dimension(0) != count)
-      refuse(at, label_, ": ", path, " is ", to_string(node.shape), ", and ",
-             rows.paths[rows.first], " has ", count,
-             " rows; all in bucket.arguments must have as many");
+      refuse(label_, ": ", path, " is ", to_string(node.shape), ", and ", rows.paths[rows.first],
+             " has ", count, " rows; all in bucket.arguments must have as many");
   }
   return count;
 }
 
-int64_t Buckets::size_for(int64_t rows, SourceLocation at) const {
+int64_t Buckets::size_for(int64_t rows) const {
   const auto too_many = [&](int64_t largest) {
-    refuse(at, label_, ": the call has ", rows, " rows, and the largest bucket has ", largest,
+    refuse(label_, ": the call has ", rows, " rows, and the largest bucket has ", largest,
            "; give compile a larger bucket, or call it with parts");
   };
   if (rows > kMostRows) too_many(kMostRows);
@@ -176,30 +174,29 @@ int64_t Buckets::beside(int64_t size) const {
              : 2 * size;
 }
 
-void Buckets::check_fill(DType dtype, const std::string& path, SourceLocation at) const {
+void Buckets::check_fill(DType dtype, const std::string& path) const {
   if (!is_integer(dtype) && dtype != pred) return;
   if (Literal::scalar(dtype, options_.fill).to_double(0) == options_.fill) return;
-  refuse(at, label_, ": bucket.fill is ", options_.fill, ", which is no ", to_string(dtype), " of ",
+  refuse(label_, ": bucket.fill is ", options_.fill, ", which is no ", to_string(dtype), " of ",
          path, "; give it one, or repeat_last");
 }
 
-Tensor Buckets::pad(const Tensor& x, int64_t rows, const std::string& path,
-                    SourceLocation at) const {
-  const runtime::BufferPtr buffer = trace_internal::buffer_of(x, "call", at, path);
+Tensor Buckets::pad(const Tensor& x, int64_t rows, const std::string& path) const {
+  const runtime::BufferPtr buffer = trace_internal::buffer_of(x, "call", path);
   const Shape& shape = shape_of(x);
   Literal filler;
   if (!options_.repeat_last || shape.dimension(0) == 0)
     filler = Literal::scalar(shape.dtype(), options_.fill);
-  runtime::BufferPtr made = value_or_throw(runtime::with_rows(*buffer, rows, filler), at);
-  if (made != nullptr) return trace_internal::tensor_of(std::move(made), at);
-  return padded_by_program(x, rows, filler, at);
+  runtime::BufferPtr made = value_or_throw(runtime::with_rows(*buffer, rows, filler));
+  if (made != nullptr) return trace_internal::tensor_of(std::move(made));
+  return padded_by_program(x, rows, filler);
 }
 
-Tensor Buckets::cut(const Tensor& x, int64_t rows, SourceLocation at) {
+Tensor Buckets::cut(const Tensor& x, int64_t rows) {
   runtime::Buffer& buffer = *x.node()->buffer;
-  runtime::BufferPtr made = value_or_throw(runtime::first_rows(buffer, rows), at);
-  if (made != nullptr) return trace_internal::tensor_of(std::move(made), at);
-  return cut_by_program(x, rows, at);
+  runtime::BufferPtr made = value_or_throw(runtime::first_rows(buffer, rows));
+  if (made != nullptr) return trace_internal::tensor_of(std::move(made));
+  return cut_by_program(x, rows);
 }
 
 }  // namespace heddle::compile_internal

@@ -56,21 +56,19 @@ class Buckets {
   [[nodiscard]] const Bucket& options() const { return options_; }
   // errors: Error for an argument that does not exist, or that is donated too
   [[nodiscard]] RowLeaves leaves_of(const std::vector<TreeSpec>& structure,
-                                    const std::vector<Donated>& donate, SourceLocation at) const;
+                                    const std::vector<Donated>& donate) const;
   // How many rows these have. errors: Error naming the leaf that has none, or has another number
-  [[nodiscard]] int64_t rows_of(const RowLeaves& rows, std::span<const Tensor> leaves,
-                                SourceLocation at) const;
+  [[nodiscard]] int64_t rows_of(const RowLeaves& rows, std::span<const Tensor> leaves) const;
   // The size for so many rows. errors: Error if they are more than the largest
-  [[nodiscard]] int64_t size_for(int64_t rows, SourceLocation at) const;
+  [[nodiscard]] int64_t size_for(int64_t rows) const;
   // Another size, near: what differs between the two follows the rows.
   [[nodiscard]] int64_t beside(int64_t size) const;
 
   // errors: Error if such a tensor cannot have the fill
-  void check_fill(DType dtype, const std::string& path, SourceLocation at) const;
+  void check_fill(DType dtype, const std::string& path) const;
   // x with so many rows, and back. errors: Error of the run that should have made x
-  [[nodiscard]] Tensor pad(const Tensor& x, int64_t rows, const std::string& path,
-                           SourceLocation at) const;
-  [[nodiscard]] static Tensor cut(const Tensor& x, int64_t rows, SourceLocation at);
+  [[nodiscard]] Tensor pad(const Tensor& x, int64_t rows, const std::string& path) const;
+  [[nodiscard]] static Tensor cut(const Tensor& x, int64_t rows);
 
  private:
   Bucket options_;

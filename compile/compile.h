@@ -175,7 +175,7 @@ class [[nodiscard]] CompiledFunction {
   [[nodiscard]] const std::string& name() const { return shared("name", {}).graphs.options().name; }
   [[nodiscard]] uint64_t id() const { return shared("id", {}).id; }
   // For Heddle's own code. errors: Error if it was moved from
-  void require_here(std::string_view op, SourceLocation at) const { (void)shared(op, at); }
+  void require_here(std::string_view op) const { (void)shared(op, {}); }
 
  private:
   using Graphs = compile_internal::Graphs;
@@ -243,7 +243,8 @@ template <class Fn>
 requires(!std::is_convertible_v<Fn, Tensor> && !trace_internal::TakesOperands<Fn>)  //
     CompiledFunction<std::decay_t<Fn>> compile(Fn&& fn, FunctionOptions options = {},
                                                SourceLocation at = SourceLocation::here()) {
-  trace_internal::require_function("compile", "function", fn, at);
+  const trace_internal::PublicCall call("compile", at);
+  trace_internal::require_function("function", fn);
   return CompiledFunction<std::decay_t<Fn>>(std::forward<Fn>(fn), std::move(options), at);
 }
 // A function of Heddle's by its name: compile(exp), compile(maximum).

@@ -87,8 +87,7 @@ std::shared_ptr<const RowLeaves> Graphs::row_leaves(const Call& call) const {
     if (found != row_plans_.end()) return found->leaves;
   }
   std::vector<TreeSpec> structure = call.structure();
-  auto leaves =
-      std::make_shared<const RowLeaves>(buckets_.leaves_of(structure, options_.donate, call.at));
+  auto leaves = std::make_shared<const RowLeaves>(buckets_.leaves_of(structure, options_.donate));
   const std::lock_guard lock(mutex_);
   // A list that grows at each call gives structures without end; their graphs are an Error soon.
   if (row_plans_.size() < static_cast<size_t>(int64_t{options_.max_graphs}))
@@ -100,8 +99,8 @@ Call Graphs::with_rows(const Call& call) const {
   if (!buckets_.are_used() || trace_internal::Recorder::current() != nullptr) return call;
   Call with = call;
   with.rows.leaves = row_leaves(call);
-  with.rows.count = buckets_.rows_of(*with.rows.leaves, call.leaves, call.at);
-  with.rows.size = buckets_.size_for(with.rows.count, call.at);
+  with.rows.count = buckets_.rows_of(*with.rows.leaves, call.leaves);
+  with.rows.size = buckets_.size_for(with.rows.count);
   return with;
 }
 
@@ -117,6 +116,7 @@ GraphPtr Graphs::find_known(const Call& call, bool* is_latest) const {
 }
 
 std::string Graphs::explain(const Call& asked) const {
+  const trace_internal::PublicCall explaining("explain", asked.at);
   const Call call = with_rows(asked);
   return find_known(call) != nullptr ? "" : base::cat(label(), ": ", why(call));
 }
@@ -148,6 +148,7 @@ void Graphs::tell_miss(std::string text) {
 }
 
 GraphPtr Graphs::find(const Call& asked) {
+  const trace_internal::HigherOrderCall tracing("trace", asked.at);
   const Call call = with_rows(asked);
   const bool checks = options_.check || checks_all();
   bool is_latest = false;
@@ -169,22 +170,21 @@ GraphPtr Graphs::find(const Call& asked) {
   }
 }
 
-void Graphs::require_room(const std::string& reason, SourceLocation at) const {
+void Graphs::require_room(const std::string& reason) const {
   if (graphs_.size() < static_cast<size_t>(int64_t{options_.max_graphs})) return;
   throw Error(base::resource_exhausted(
-                  label(), ": this call needs a graph more, and max_graphs is ",
-                  int64_t{options_.max_graphs}, ": ", reason,
-                  buckets_.are_used() ? "; give its bucket fewer sizes"
-                                      : "; pad what varies to a few sizes, as .bucket does",
-                  ", pass a Static that varies as a Tensor, or give compile a greater max_graphs"),
-              at);
+      label(), ": this call needs a graph more, and max_graphs is ", int64_t{options_.max_graphs},
+      ": ", reason,
+      buckets_.are_used() ? "; give its bucket fewer sizes"
+                          : "; pad what varies to a few sizes, as .bucket does",
+      ", pass a Static that varies as a Tensor, or give compile a greater max_graphs"));
 }
 
 GraphPtr Graphs::trace(const Call& call) {
   const std::string reason = why(call);
   {
     const std::lock_guard lock(mutex_);
-    require_room(reason, call.at);
+    require_room(reason);
   }
   const Clock::time_point start = Clock::now();
   auto graph = [&] {
@@ -200,8 +200,7 @@ GraphPtr Graphs::trace(const Call& call) {
   (void)trace_internal::leaves_of(
       options_.donate,
       {signature.arguments, graph->program.argument_specs(), "compile: donates ", label(),
-       signature.captures.empty() ? "" : ", and what it captures cannot be donated: pass it"},
-      call.at);
+       signature.captures.empty() ? "" : ", and what it captures cannot be donated: pass it"});
   graph->types = call.types;
   graph->structure = call.structure();
   graph->rows = call.rows;
@@ -218,7 +217,7 @@ GraphPtr Graphs::trace(const Call& call) {
     const auto is_it = [&](const GraphPtr& known) { return fits(*known, call); };
     if (const auto known = std::ranges::find_if(graphs_, is_it); known != graphs_.end())
       return latest_ = *known;
-    if (graph->is_for_good) require_room(reason, call.at);
+    if (graph->is_for_good) require_room(reason);
     graph->number = ++stats_.graphs;
     stats_.trace_seconds += seconds_since(start);
     if (graph->is_for_good) graphs_.push_back(graph);
@@ -236,10 +235,9 @@ void Graphs::check_unchanged(const Graph& graph, const Call& call) const {
   }();
   if (changed.empty()) return;
   throw Error(base::failed_precondition(
-                  label(), ": it is another function than when graph ", graph.number,
-                  " was traced at ", graph.traced_at, ": ", changed,
-                  "; what a compiled function reads must not change: pass it as an argument"),
-              call.at);
+      label(), ": it is another function than when graph ", graph.number, " was traced at ",
+      graph.traced_at, ": ", changed,
+      "; what a compiled function reads must not change: pass it as an argument"));
 }
 
 void Graphs::check_padding(Graph& graph, const Call& call) const {
@@ -253,36 +251,33 @@ void Graphs::check_padding(Graph& graph, const Call& call) const {
     const Turn running(this, exact, Turn::Of::kCheck);
     return trace_once(exact, options_.name);
   }();
-  const std::vector<Tensor> without = program.run(call.leaves, call.at);
-  const auto run = [&](const std::vector<Tensor>& padded) {
-    return graph.program.run(padded, call.at);
-  };
-  const std::vector<Tensor> with =
-      run_padded(graph, call.leaves[graph.rows.leaves->first].node()->buffer->device(), call.leaves,
-                 run, call.at);
+  const std::vector<Tensor> without = program.run(call.leaves);
+  const auto run = [&](const std::vector<Tensor>& padded) { return graph.program.run(padded); };
+  const std::vector<Tensor> with = run_padded(
+      graph, call.leaves[graph.rows.leaves->first].node()->buffer->device(), call.leaves, run);
   const std::string shows = padding_shows(graph.program.signature(), with, without);
   graph.is_padding_checked = shows.empty();
   if (shows.empty()) return;
   throw Error(base::failed_precondition(label(), ": of ", call.rows.count, " rows padded to ",
                                         call.rows.size, ", ", shows,
                                         "; use row_mask(x) and valid_rows(x) where rows come "
-                                        "together"),
-              call.at);
+                                        "together"));
 }
 
-CompiledProgram Graphs::compiled_for(Graph& graph, Device& device, SourceLocation at) {
+CompiledProgram Graphs::compiled_for(Graph& graph, Device& device) {
   const std::lock_guard lock(graph.mutex);
   for (const CompiledProgram& compiled : graph.compiled) {
     if (compiled.executable()->device().serial() == device.serial()) return compiled;
   }
   if (!graph.compiled.empty()) {
     tell_miss(base::cat(label(), ": graph ", graph.number, " is compiled for ", device.name(),
-                        " too, for the call at ", at, ": its arguments are there, and were on ",
+                        " too, for the call at ", trace_internal::PublicCall::line_or({}),
+                        ": its arguments are there, and were on ",
                         graph.compiled.back().device().name()));
   }
   const Clock::time_point start = Clock::now();
-  CompiledProgram compiled = graph.program.compile(device, {.check_nans = options_.check_nans}, at)
-                                 .with({.donate = options_.donate}, at);
+  CompiledProgram compiled = graph.program.compile(device, {.check_nans = options_.check_nans})
+                                 .with({.donate = options_.donate});
   graph.compiled.push_back(compiled);
   const std::lock_guard stats_lock(mutex_);
   ++stats_.compiles;
@@ -290,16 +285,15 @@ CompiledProgram Graphs::compiled_for(Graph& graph, Device& device, SourceLocatio
   return compiled;
 }
 
-std::vector<Tensor> Graphs::record(Graph& graph, std::span<const Tensor> leaves,
-                                   SourceLocation at) const {
-  if (!options_.check_nans && !options_.device) return graph.program.run(leaves, at);
+std::vector<Tensor> Graphs::record(Graph& graph, std::span<const Tensor> leaves) const {
+  if (!options_.check_nans && !options_.device) return graph.program.run(leaves);
   const auto program = std::make_shared<const Program>(graph.program);
   std::shared_ptr<const hlo::Module> module(program, &program->module());  // which it keeps
   if (options_.check_nans) {
     const std::lock_guard lock(graph.mutex);
     if (graph.checked == nullptr) {
       graph.checked = std::make_shared<const hlo::Module>(
-          value_or_throw(transform::with_nan_checks(graph.program.module()), at));
+          value_or_throw(transform::with_nan_checks(graph.program.module())));
     }
     module = graph.checked;
   }
@@ -308,24 +302,23 @@ std::vector<Tensor> Graphs::record(Graph& graph, std::span<const Tensor> leaves,
   operands.insert(operands.end(), captures.begin(), captures.end());
   hlo::FrontendAttributes attributes;
   if (options_.device) {
-    const Device& device = *value_or_throw(runtime::find_device(*options_.device), at);
+    const Device& device = *value_or_throw(runtime::find_device(*options_.device));
     attributes.emplace_back(transform::kDeviceAttribute, device.name());
   }
   return trace_internal::emit_many({.opcode = hlo::Opcode::kCall,
                                     .operands = std::move(operands),
                                     .attrs = hlo::CallAttrs{},
                                     .called = {std::move(module)},
-                                    .at = at,
                                     .frontend_attributes = std::move(attributes)});
 }
 
 std::vector<Tensor> Graphs::run(Graph& graph, std::span<const Tensor> leaves, SourceLocation at) {
   calls_.fetch_add(1, std::memory_order_relaxed);
   const trace_internal::PublicCall running("call", at);
-  if (trace_internal::Recorder::current() != nullptr) return record(graph, leaves, at);
+  if (trace_internal::Recorder::current() != nullptr) return record(graph, leaves);
   Device* device = nullptr;
   if (options_.device) {
-    device = value_or_throw(runtime::find_device(*options_.device), at);
+    device = value_or_throw(runtime::find_device(*options_.device));
   } else {
     const auto with_buffer = [](const Tensor& tensor) {
       return tensor.is_valid() && tensor.node()->buffer != nullptr;
@@ -335,35 +328,31 @@ std::vector<Tensor> Graphs::run(Graph& graph, std::span<const Tensor> leaves, So
     const auto captured = std::ranges::find_if(captures, with_buffer);
     device = found != leaves.end()        ? &found->node()->buffer->device()
              : captured != captures.end() ? &captured->node()->buffer->device()
-                                          : value_or_throw(runtime::find_default_device(), at);
+                                          : value_or_throw(runtime::find_default_device());
   }
-  if (graph.rows.leaves == nullptr) return compiled_for(graph, *device, at).run(leaves, at);
+  if (graph.rows.leaves == nullptr) return compiled_for(graph, *device).run(leaves);
   const int64_t count = leaves[graph.rows.leaves->first].shape().dimension(0);
   rows_.fetch_add(count, std::memory_order_relaxed);
   padded_rows_.fetch_add(graph.rows.size - count, std::memory_order_relaxed);
-  return run_padded(
-      graph, *device, leaves,
-      [&](const std::vector<Tensor>& padded) {
-        return compiled_for(graph, *device, at).run(padded, at);
-      },
-      at);
+  return run_padded(graph, *device, leaves, [&](const std::vector<Tensor>& padded) {
+    return compiled_for(graph, *device).run(padded);
+  });
 }
 
 std::vector<Tensor> Graphs::run_padded(
     const Graph& graph, Device& device, std::span<const Tensor> leaves,
-    base::FunctionRef<std::vector<Tensor>(const std::vector<Tensor>&)> run,
-    SourceLocation at) const {
+    base::FunctionRef<std::vector<Tensor>(const std::vector<Tensor>&)> run) const {
   const RowLeaves& with = *graph.rows.leaves;
   const int64_t size = graph.rows.size, count = leaves[with.first].shape().dimension(0);
   std::vector<Tensor> arguments(leaves.begin(), leaves.end());
   for (size_t i = 0; i < leaves.size() && count < size; ++i) {
-    if (with.have[i]) arguments[i] = buckets_.pad(leaves[i], size, with.paths[i], at);
+    if (with.have[i]) arguments[i] = buckets_.pad(leaves[i], size, with.paths[i]);
   }
   arguments.push_back(trace_internal::tensor_of(
-      value_or_throw(runtime::number_to_device(device, Literal::scalar(s32, count)), at), at));
+      value_or_throw(runtime::number_to_device(device, Literal::scalar(s32, count)))));
   std::vector<Tensor> results = run(arguments);
   for (size_t i = 0; i < results.size() && count < size; ++i) {
-    if (graph.cut[i]) results[i] = Buckets::cut(results[i], count, at);
+    if (graph.cut[i]) results[i] = Buckets::cut(results[i], count);
   }
   return results;
 }

@@ -132,17 +132,16 @@ class Graphs {
   [[nodiscard]] std::string why(const Call& call) const;
   GraphPtr trace(const Call& call);
   // With mutex_ locked. errors: throws Error where the call needs a graph more than there may be
-  void require_room(const std::string& reason, SourceLocation at) const;
+  void require_room(const std::string& reason) const;
   void check_unchanged(const Graph& graph, const Call& call) const;
   void check_padding(Graph& graph, const Call& call) const;
-  CompiledProgram compiled_for(Graph& graph, Device& device, SourceLocation at);
+  CompiledProgram compiled_for(Graph& graph, Device& device);
   // Records the call in the running trace, as the options say.
-  std::vector<Tensor> record(Graph& graph, std::span<const Tensor> leaves, SourceLocation at) const;
+  std::vector<Tensor> record(Graph& graph, std::span<const Tensor> leaves) const;
   // Calls run(arguments of the program) and cuts its results.
   std::vector<Tensor> run_padded(
       const Graph& graph, Device& device, std::span<const Tensor> leaves,
-      base::FunctionRef<std::vector<Tensor>(const std::vector<Tensor>&)> run,
-      SourceLocation at) const;
+      base::FunctionRef<std::vector<Tensor>(const std::vector<Tensor>&)> run) const;
   void tell_miss(std::string text);
 
   FunctionOptions options_;

@@ -23,10 +23,9 @@ Traced trace_for(const Call& call, int64_t size, const std::string& name) {
   structure.emplace_back();  // the number of rows
   std::vector<Tensor> leaves(call.leaves.begin(), call.leaves.end());
   for (size_t i = 0; i < leaves.size(); ++i) {
-    if (call.rows.leaves->have[i])
-      leaves[i] = placeholder(of_rows(leaves[i].shape(), size), call.at);
+    if (call.rows.leaves->have[i]) leaves[i] = placeholder(of_rows(leaves[i].shape(), size));
   }
-  leaves.push_back(placeholder(Shape(s32, {}), call.at));
+  leaves.push_back(placeholder(Shape(s32, {})));
   bool asks = false;
   Program program = trace_internal::make_program(
       name, std::move(structure), leaves,
@@ -106,7 +105,7 @@ PaddedProgram trace_padded(const Call& call, const Buckets& buckets, const std::
   const int64_t size = call.rows.size, other = buckets.beside(size);
   for (size_t i = 0; i < call.leaves.size(); ++i) {
     if (call.rows.leaves->have[i])
-      buckets.check_fill(call.leaves[i].dtype(), call.rows.leaves->paths[i], call.at);
+      buckets.check_fill(call.leaves[i].dtype(), call.rows.leaves->paths[i]);
   }
   Traced traced = trace_for(call, size, name, label, ": traced for a bucket of ", size, " rows: ");
   const Program beside = trace_for(call, other, name, label, ": traced for ", other,
@@ -117,10 +116,9 @@ PaddedProgram trace_padded(const Call& call, const Buckets& buckets, const std::
     const std::string mixed = traced.asks ? unmasked_rows(both) : mixed_rows(both);
     if (!mixed.empty())
       throw Error(base::invalid_argument(
-                      label, ": its rows are padded to a bucket of ", both.rows, ", and ", mixed,
-                      "; ask row_mask(x) or valid_rows(x) which rows are the caller's, or, where "
-                      "the padding is right for that, set bucket.may_mix_rows"),
-                  call.at);
+          label, ": its rows are padded to a bucket of ", both.rows, ", and ", mixed,
+          "; ask row_mask(x) or valid_rows(x) which rows are the caller's, or, where "
+          "the padding is right for that, set bucket.may_mix_rows"));
   }
   std::vector<bool> cut;
   const auto &results = traced.program.signature().results, &others = beside.signature().results;
@@ -129,11 +127,10 @@ PaddedProgram trace_padded(const Call& call, const Buckets& buckets, const std::
         i < others.size() ? rows_of(results[i].shape, others[i].shape, both) : RowsOf::kOther;
     if (rows == RowsOf::kOther)
       throw Error(base::invalid_argument(
-                      label, ": ", results[i].path, " is ", to_string(results[i].shape),
-                      " in the bucket of ", both.rows, " rows and ",
-                      i < others.size() ? to_string(others[i].shape) : "nothing", " in that of ",
-                      both.other_rows, "; a result has the rows as axis 0, or nothing of them"),
-                  call.at);
+          label, ": ", results[i].path, " is ", to_string(results[i].shape), " in the bucket of ",
+          both.rows, " rows and ", i < others.size() ? to_string(others[i].shape) : "nothing",
+          " in that of ", both.other_rows,
+          "; a result has the rows as axis 0, or nothing of them"));
     cut.push_back(rows == RowsOf::kLeading);
   }
   return {std::move(traced.program), std::move(cut)};

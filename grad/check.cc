@@ -31,22 +31,23 @@ Accuracy accuracy_of(const Leaves& leaves) {
 }
 
 // Numbers in -1 .. 1 without any order, computed on the device: nothing is uploaded.
-Tensor direction(const Tensor& like, double seed, SourceLocation at) {
+Tensor direction(const Tensor& like, double seed) {
+  const trace_internal::PublicCall call("check_grads", {});
   const DType real = real_part(like.dtype());
   const int64_t count = like.shape().element_count();
   const auto numbers = [&](double shift) {
-    const Tensor i = arange(0, count, 1, f64, at);
-    const Tensor wave = cos({multiply({i, at}, {1.7 + 0.1 * seed, at}), at});
-    return sin(add({multiply({wave, at}, {9.3, at}), at}, {shift + seed, at})).astype(real, at);
+    const Tensor i = arange(0, count, 1, f64);
+    const Tensor wave = cos(multiply(i, 1.7 + 0.1 * seed));
+    return sin(add(multiply(wave, 9.3), shift + seed)).astype(real);
   };
   const Tensor flat = is_complex(like.dtype()) ? complex(numbers(0.4), numbers(1.9)) : numbers(0.4);
-  return reshape({flat, at}, like.shape().dimensions());
+  return reshape(flat, like.shape().dimensions());
 }
 
 class Checker {
  public:
-  Checker(const FlatFunction& fn, const CheckOptions& options, const Accuracy& accuracy)
-      : at_(fn.at), options_(options), accuracy_(accuracy) {}
+  Checker(const CheckOptions& options, const Accuracy& accuracy)
+      : options_(options), accuracy_(accuracy) {}
 
   void run(const FlatFn& fn, const Leaves& x, int64_t order, const std::string& what) {
     const Point point = point_of(x);
@@ -72,7 +73,7 @@ class Checker {
   Leaves directions(std::span<const Tensor> like) {
     Leaves out;
     for (const Tensor& leaf : like) {
-      if (has_tangent(leaf)) out.push_back(direction(leaf, seed_ += 1, at_));
+      if (has_tangent(leaf)) out.push_back(direction(leaf, seed_ += 1));
     }
     return out;
   }
@@ -86,7 +87,8 @@ class Checker {
       specs = {std::move(spec)};
       return out;
     };
-    return run(FlatFunction{"check_grads", "", flat, at_});
+    const trace_internal::HigherOrderCall call("check_grads", {});
+    return run(FlatFunction{"check_grads", "", flat});
   }
 
   std::pair<Leaves, Leaves> tangents(const FlatFn& fn, const Point& point, const Leaves& v) const {
@@ -112,7 +114,7 @@ class Checker {
   Leaves cotangent_of(const FlatFn& fn, std::span<const Tensor> x) const {
     double seed = 0.5;
     return pulled(fn, point_of(x), [&](const Tensor& y) {
-      return has_tangent(y) ? direction(y, seed += 1, at_) : zeros_like({y, at_});
+      return has_tangent(y) ? direction(y, seed += 1) : zeros_like({y, {}});
     });
   }
 
@@ -151,7 +153,7 @@ class Checker {
                      const std::string& what) {
     Leaves u;
     const Leaves back = pulled(fn, point, [&](const Tensor& y) {
-      u.push_back(has_tangent(y) ? direction(y, seed_ += 1, at_) : zeros_like({y, at_}));
+      u.push_back(has_tangent(y) ? direction(y, seed_ += 1) : zeros_like({y, {}}));
       return u.back();
     });
     double forward = 0, backward = 0, size = 0;
@@ -173,12 +175,10 @@ class Checker {
     const double allowed = accuracy_.tolerance * (1 + size);
     if (difference <= allowed) return;
     throw Error(base::failed_precondition(
-                    "check_grads: ", what, " differ by ", difference, "; they may by ", allowed,
-                    ": a derivative of your own is wrong, or the function is not smooth there"),
-                at_);
+        "check_grads: ", what, " differ by ", difference, "; they may by ", allowed,
+        ": a derivative of your own is wrong, or the function is not smooth there"));
   }
 
-  SourceLocation at_;
   CheckOptions options_;
   Accuracy accuracy_;
   double seed_ = 0;
@@ -192,9 +192,9 @@ void check(const FlatFunction& fn, const Point& point, const CheckOptions& optio
   if (options.tolerance > 0) accuracy.tolerance = options.tolerance;
   const FlatFn run = [&](std::span<const Tensor> leaves) {
     std::vector<TreeSpec> specs;
-    return fn.run(leaves, specs);
+    return trace_internal::as_users_code([&] { return fn.run(leaves, specs); });
   };
-  Checker(fn, options, accuracy).run(run, point.leaves, options.order, "the function");
+  Checker(options, accuracy).run(run, point.leaves, options.order, "the function");
 }
 
 }  // namespace heddle::grad_internal

@@ -10,16 +10,13 @@
 namespace heddle {
 namespace {
 
-void require_name(std::string_view what, std::string_view name, SourceLocation at) {
+void require_name(std::string_view name) {
   if (!name.empty() && name.find(',') == name.npos) return;
-  throw Error(trace_internal::invalid_argument(what, ": the name is \"", name,
-                                               "\"; it must have letters, and no comma"),
-              at);
+  trace_internal::refuse("the name is \"", name, "\"; it must have letters, and no comma");
 }
 
-CheckpointPolicy by_names(std::string_view kind, const std::vector<std::string>& names,
-                          SourceLocation at) {
-  for (const std::string& name : names) require_name("checkpoint_policies", name, at);
+CheckpointPolicy by_names(std::string_view kind, const std::vector<std::string>& names) {
+  for (const std::string& name : names) require_name(name);
   return CheckpointPolicy(base::cat(kind, base::join(names, ",")));
 }
 
@@ -36,11 +33,13 @@ CheckpointPolicy dots_with_no_batch_dims_saveable() {
   return CheckpointPolicy(transform::kSaveDotsWithoutBatch);
 }
 CheckpointPolicy save_only_these_names(const std::vector<std::string>& names, SourceLocation at) {
-  return by_names(transform::kSaveNames, names, at);
+  const trace_internal::PublicCall call("checkpoint_policies", at);
+  return by_names(transform::kSaveNames, names);
 }
 CheckpointPolicy save_any_names_but_these(const std::vector<std::string>& names,
                                           SourceLocation at) {
-  return by_names(transform::kSaveNamesBut, names, at);
+  const trace_internal::PublicCall call("checkpoint_policies", at);
+  return by_names(transform::kSaveNamesBut, names);
 }
 
 }  // namespace checkpoint_policies
@@ -50,21 +49,18 @@ namespace grad_internal {
 using trace_internal::PublicCall;
 
 Derived checkpointed(const FlatFunction& fn, const Point& point, std::string_view policy) {
-  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   const Trace trace = traced(fn, types_of(point.leaves), point.leaves);
-  return {call(fn.what, fn.at, trace.module, with_captures(point.leaves, trace),
+  return {call(fn.what, trace.module, with_captures(point.leaves, trace),
                {{std::string(transform::kCheckpointAttribute), std::string(policy)}}),
           trace.spec,
           {}};
 }
 
-Tensor named(const Tensor& x, std::string_view name, SourceLocation at) {
-  const PublicCall public_call("checkpoint_name", at);
-  require_name("checkpoint_name", name, at);
+Tensor named(const Tensor& x, std::string_view name) {
+  require_name(name);
   return trace_internal::emit(
       {.opcode = hlo::Opcode::kCopy,
        .operands = {x},
-       .at = at,
        .frontend_attributes = {{std::string(transform::kNameAttribute), std::string(name)}}});
 }
 

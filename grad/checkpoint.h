@@ -62,14 +62,17 @@ class Checkpoint {
     if constexpr (!is_differentiable<Fn, Args...>()) {
       return Tensor();
     } else {
-      trace_internal::require_function("checkpoint", "function", fn_, at_);
-      if (policy_.text().empty()) return ResultOf<Fn, Args...>(fn_(args...));
+      const trace_internal::HigherOrderCall call("checkpoint", at_);
+      trace_internal::require_function("function", fn_);
+      using Result = ResultOf<Fn, Args...>;
+      if (policy_.text().empty())
+        return trace_internal::as_users_code([&] { return Result(fn_(args...)); });
       Point point = point_at(args...);
-      by_all(point, "checkpoint", at_);
+      by_all(point, "checkpoint");
       const auto run = flat<Fn, Args...>(fn_, point.specs);
       const Derived out =
-          checkpointed(flat_function("checkpoint", fn_, run, at_, args...), point, policy_.text());
-      return tree_from<ResultOf<Fn, Args...>>(out.spec, out.results);
+          checkpointed(flat_function("checkpoint", fn_, run, args...), point, policy_.text());
+      return tree_from<Result>(out.spec, out.results);
     }
   }
 
@@ -97,8 +100,8 @@ auto checkpoint(Fn fn, const CheckpointOptions& options = {},
 template <class T>
 T checkpoint_name(const T& tree, std::string_view name,
                   SourceLocation at = SourceLocation::here()) {
-  return tree_map([&](const Tensor& leaf) { return grad_internal::named(leaf, name, at); }, tree,
-                  at);
+  const trace_internal::PublicCall call("checkpoint_name", at);
+  return tree_map([&](const Tensor& leaf) { return grad_internal::named(leaf, name); }, tree);
 }
 
 }  // namespace heddle

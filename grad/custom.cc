@@ -3,24 +3,20 @@
 #include "heddle/grad/internal/traced.h"
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle::grad_internal {
 
-using trace_internal::PublicCall;
-
 Derived custom_jvp(const FlatFunction& fn, const FlatBody& rule, const Point& point) {
-  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   const Trace plain = traced(fn, types_of(point.leaves), point.leaves);
   std::vector<Tensor> both = point.leaves;
   both.insert(both.end(), point.leaves.begin(), point.leaves.end());
-  const Trace derived = traced({fn.what, "", rule, fn.at}, types_of(both), both);
+  const Trace derived = traced({fn.what, "", rule}, types_of(both), both);
   const std::span<const Shape> all(derived.results);
   const std::vector<std::string> paths = leaf_paths(plain.spec);
   const size_t half = std::min(plain.results.size(), all.size());
-  require_alike(fn, "the rule's result", all.first(half), plain.results, paths);
-  require_alike(fn, "the rule's tangent", all.subspan(half), plain.results, paths);
+  require_alike("the rule's result", all.first(half), plain.results, paths);
+  require_alike("the rule's tangent", all.subspan(half), plain.results, paths);
   return custom_call(fn, hlo::kCustomJvp, point, {&plain, &derived});
 }
 
@@ -29,12 +25,11 @@ Derived custom_vjp(const FlatFunction& fn, const FlatBody& forward,
                        const TreeSpec& forward, std::span<const Tensor>, std::vector<TreeSpec>&)>
                        backward,
                    const Point& point) {
-  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   const std::vector<Shape> arguments = types_of(point.leaves);
   const Trace plain = traced(fn, arguments, point.leaves);
-  const Trace forward_trace = traced({fn.what, "", forward, fn.at}, arguments, point.leaves);
+  const Trace forward_trace = traced({fn.what, "", forward}, arguments, point.leaves);
   const size_t results = std::min(plain.results.size(), forward_trace.results.size());
-  require_alike(fn, "what forward gives first", std::span(forward_trace.results).first(results),
+  require_alike("what forward gives first", std::span(forward_trace.results).first(results),
                 plain.results, leaf_paths(plain.spec));
   std::vector<Shape> given(forward_trace.results.begin() + static_cast<std::ptrdiff_t>(results),
                            forward_trace.results.end());
@@ -42,13 +37,13 @@ Derived custom_vjp(const FlatFunction& fn, const FlatBody& forward,
   const auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
     return backward(forward_trace.spec, leaves, out);
   };
-  const Trace back = traced({fn.what, "", run, fn.at}, given, {});
+  const Trace back = traced({fn.what, "", run}, given, {});
   std::vector<std::string> paths;
   for (size_t i = 0; i < point.specs.size(); ++i) {
     for (const std::string& path : leaf_paths(point.specs[i]))
       paths.push_back(base::cat(" of arg", i, path));
   }
-  require_alike(fn, "the cotangent", back.results, arguments, paths);
+  require_alike("the cotangent", back.results, arguments, paths);
   return custom_call(fn, hlo::kCustomVjp, point, {&plain, &forward_trace, &back});
 }
 

@@ -60,10 +60,11 @@ class CustomJvp {
       if constexpr (!kGivesBoth) {
         return Tensor();
       } else {
-        trace_internal::require_function("custom_jvp", "function", fn_, at_);
-        trace_internal::require_function("custom_jvp", "rule", rule_, at_);
+        const trace_internal::HigherOrderCall call("custom_jvp", at_);
+        trace_internal::require_function("function", fn_);
+        trace_internal::require_function("rule", rule_);
         Point point = point_at(args...);
-        by_all(point, "custom_jvp", at_);
+        by_all(point, "custom_jvp");
         const auto run = flat<Fn, Args...>(fn_, point.specs);
         const auto rule = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
           const auto take = [&]<size_t... I>(std::index_sequence<I...>) {
@@ -76,7 +77,7 @@ class CustomJvp {
           return flatten(both);
         };
         const Derived out =
-            custom_jvp({"custom_jvp", scan_internal::name_of(fn_), run, at_}, rule, point);
+            custom_jvp({"custom_jvp", scan_internal::name_of(fn_), run}, rule, point);
         return tree_from<Result>(out.spec, out.results);
       }
     }
@@ -140,11 +141,12 @@ class CustomVjp {
                     "of the result), and returns the cotangent of the argument: of several "
                     "arguments the std::tuple");
       if constexpr (kIsBackward) {
-        trace_internal::require_function("custom_vjp", "function", fn_, at_);
-        trace_internal::require_function("custom_vjp", "forward", forward_, at_);
-        trace_internal::require_function("custom_vjp", "backward", backward_, at_);
+        const trace_internal::HigherOrderCall call("custom_vjp", at_);
+        trace_internal::require_function("function", fn_);
+        trace_internal::require_function("forward", forward_);
+        trace_internal::require_function("backward", backward_);
         Point point = point_at(args...);
-        by_all(point, "custom_vjp", at_);
+        by_all(point, "custom_vjp");
         const auto run = flat<Fn, Args...>(fn_, point.specs);
         const auto forward = flat<Forward, Args...>(forward_, point.specs);
         const auto backward = [&](const TreeSpec& both, std::span<const Tensor> leaves,
@@ -155,8 +157,8 @@ class CustomVjp {
           out = {tree_spec(made)};
           return flatten(made);
         };
-        const Derived out = custom_vjp({"custom_vjp", scan_internal::name_of(fn_), run, at_},
-                                       forward, backward, point);
+        const Derived out =
+            custom_vjp({"custom_vjp", scan_internal::name_of(fn_), run}, forward, backward, point);
         return tree_from<Result>(out.spec, out.results);
       }
     }

@@ -33,12 +33,11 @@ trace_internal::Traced recorded(const FlatFunction& fn, const std::vector<Shape>
     std::vector<TreeSpec> specs;
     std::vector<Tensor> results = fn.run(leaves, specs);
     spec = specs[0];
-    trace_internal::require_values(
-        fn.what, "result", results, [&] { return spec; }, fn.at);
+    trace_internal::require_values(fn.what, "result", results, [&] { return spec; });
     return results;
   };
   const std::string what(fn.name.empty() ? fn.what : fn.name);
-  return trace_internal::trace_flat(what, shapes, run, fn.at, like, !fn.name.empty());
+  return trace_internal::trace_flat(what, shapes, run, {}, like, !fn.name.empty());
 }
 
 Trace traced_now(const FlatFunction& fn, const std::vector<Shape>& shapes,
@@ -78,14 +77,13 @@ Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
   return out;
 }
 
-std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragment& module,
+std::vector<Tensor> call(std::string_view what, const Fragment& module,
                          std::vector<Tensor> operands, const hlo::FrontendAttributes& attributes) {
-  return trace_internal::in_program(what, at, [&] {
+  return trace_internal::in_program(what, [&] {
     return trace_internal::emit_many({.opcode = hlo::Opcode::kCall,
                                       .operands = std::move(operands),
                                       .attrs = hlo::CallAttrs{},
                                       .called = {module},
-                                      .at = at,
                                       .frontend_attributes = attributes});
   });
 }
@@ -96,15 +94,15 @@ void throw_in_own_lines(const FlatFunction& fn, const std::vector<Shape>& types,
   TreeSpec spec;
   const Fragment own = std::make_shared<const hlo::Module>(recorded(fn, types, like, spec).module);
   const Status again = make_again(own);
-  throw Error(in_words_of(again.ok() ? status : again, fn.what), fn.at);
+  throw Error(in_words_of(again.ok() ? status : again, fn.what));
 }
 
 Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
                     std::initializer_list<const Trace*> traces) {
   std::vector<scan_internal::FunctionOfCall> functions;
   for (const Trace* each : traces) functions.push_back({each->module, each->captures});
-  std::vector<Tensor> results = trace_internal::in_program(fn.what, fn.at, [&] {
-    return scan_internal::call_with_derivative(target, point.leaves, functions, fn.at);
+  std::vector<Tensor> results = trace_internal::in_program(fn.what, [&] {
+    return scan_internal::call_with_derivative(target, point.leaves, functions);
   });
   return {std::move(results), (*traces.begin())->spec, {}};
 }
@@ -115,18 +113,14 @@ std::vector<Shape> types_of(std::span<const Tensor> leaves) {
   return out;
 }
 
-void require_alike(const FlatFunction& fn, std::string_view what, std::span<const Shape> have,
+void require_alike(std::string_view what, std::span<const Shape> have,
                    const std::vector<Shape>& want, const std::vector<std::string>& paths) {
   for (size_t i = 0; i < want.size() && i < have.size(); ++i) {
     if (same_type(have[i], want[i])) continue;
-    throw Error(trace_internal::invalid_argument(fn.what, ": ", what, paths[i], " is ", have[i],
-                                                 "; it must be ", want[i]),
-                fn.at);
+    trace_internal::refuse(what, paths[i], " is ", have[i], "; it must be ", want[i]);
   }
   if (have.size() == want.size()) return;
-  throw Error(trace_internal::invalid_argument(fn.what, ": ", what, " has ", have.size(),
-                                               " leaves; it must have ", want.size()),
-              fn.at);
+  trace_internal::refuse(what, " has ", have.size(), " leaves; it must have ", want.size());
 }
 
 std::vector<Tensor> with_captures(std::vector<Tensor> leaves, const Trace& trace) {
@@ -211,11 +205,6 @@ Derived derived(const Trace& trace, std::vector<Tensor> all) {
   return {{all.begin(), results}, trace.spec, {results, all.end()}};
 }
 
-template <class... Parts>
-[[noreturn]] void fail(const FlatFunction& fn, const Parts&... parts) {
-  throw Error(trace_internal::invalid_argument(fn.what, ": ", parts...), fn.at);
-}
-
 // The paths of all arguments' leaves.
 std::vector<std::string> paths_of(const Point& point) {
   std::vector<std::string> out;
@@ -226,14 +215,15 @@ std::vector<std::string> paths_of(const Point& point) {
   return out;
 }
 
-void require_scalar(const FlatFunction& fn, const Trace& trace) {
+void require_scalar(const Trace& trace) {
   const Shape none = Shape::tuple({});
   const Shape& loss = trace.results.empty() ? none : trace.results[0];
   if (loss.is_scalar() && is_floating(loss.dtype())) return;
   if (loss.is_scalar())
-    fail(fn, "the function gives ", loss, "; it must give a scalar of floats, cast it");
-  fail(fn, "the function gives ", loss,
-       "; it must give a scalar of floats, take its sum() or mean(), or use vjp");
+    trace_internal::refuse("the function gives ", loss,
+                           "; it must give a scalar of floats, cast it");
+  trace_internal::refuse("the function gives ", loss,
+                         "; it must give a scalar of floats, take its sum() or mean(), or use vjp");
 }
 
 }  // namespace
@@ -248,48 +238,44 @@ StatusOr<Fragment> transpose_of(const Fragment& module, const std::vector<bool>&
       });
 }
 
-void throw_tangent(std::string_view what, const std::string& unlike, SourceLocation at) {
-  throw Error(trace_internal::invalid_argument(what, ": ", unlike, ", as its argument is"), at);
+void throw_tangent(const std::string& unlike) {
+  trace_internal::refuse(unlike, ", as its argument is");
 }
 
-void require_tangent(std::string_view what, const Tensor& leaf, const Tensor& tangent,
-                     size_t number, SourceLocation at) {
+void require_tangent(const Tensor& leaf, const Tensor& tangent, size_t number) {
   if (same_type(leaf.shape(), tangent.shape())) return;
-  throw Error(trace_internal::invalid_argument(what, ": tangent ", number, " is ", tangent.shape(),
-                                               "; its argument is ", leaf.shape(),
-                                               ", they must be of one type"),
-              at);
+  trace_internal::refuse("tangent ", number, " is ", tangent.shape(), "; its argument is ",
+                         leaf.shape(), ", they must be of one type");
 }
 
 bool has_tangent(const Tensor& x) { return is_floating(x.dtype()) || is_complex(x.dtype()); }
 
-void require_floats(const FlatFunction& fn, const Point& point) {
+void require_floats(const Point& point) {
   for (size_t i = 0; i < point.leaves.size(); ++i) {
     if (!point.of[i] || has_tangent(point.leaves[i])) continue;
-    fail(fn, paths_of(point)[i], " is ", point.leaves[i].shape(),
-         ", which has no derivative; cast it to floats, or take it out of what the derivative is "
-         "of");
+    trace_internal::refuse(
+        paths_of(point)[i], " is ", point.leaves[i].shape(),
+        ", which has no derivative; cast it to floats, or take it out of what the derivative is "
+        "of");
   }
 }
 
 Derived gradient(const FlatFunction& fn, const Point& point) {
-  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
-  require_floats(fn, point);
+  require_floats(point);
   const Trace trace = traced_at(fn, point);
-  require_scalar(fn, trace);
+  require_scalar(trace);
   const Cache::Ptr made =
       find_or_make({trace.module, Kind::kGradient, by_parameter(point, trace)}, fn, point);
-  return derived(trace, call(fn.what, fn.at, made->first, with_captures(point.leaves, trace)));
+  return derived(trace, call(fn.what, made->first, with_captures(point.leaves, trace)));
 }
 
 Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor>& tangents) {
-  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   const Trace trace = traced_at(fn, point);
   const Cache::Ptr made =
       find_or_make({trace.module, Kind::kJvp, by_parameter(point, trace)}, fn, point);
   std::vector<Tensor> operands = with_captures(point.leaves, trace);
   operands.insert(operands.end(), tangents.begin(), tangents.end());
-  return derived(trace, call(fn.what, fn.at, made->first, std::move(operands)));
+  return derived(trace, call(fn.what, made->first, std::move(operands)));
 }
 
 struct Linear::State {
@@ -305,32 +291,26 @@ struct Linear::State {
 namespace {
 
 // Checks that tensors have the types of the others that they stand for.
-void require_types(std::string_view what, std::string_view name, SourceLocation at,
-                   const std::vector<Tensor>& have, const TreeSpec& spec,
-                   const std::vector<Shape>& want) {
-  trace_internal::require_values(
-      what, name, have, [&] { return spec; }, at);
+void require_types(std::string_view what, std::string_view name, const std::vector<Tensor>& have,
+                   const TreeSpec& spec, const std::vector<Shape>& want) {
+  trace_internal::require_values(what, name, have, [&] { return spec; });
   const std::vector<std::string> paths = leaf_paths(spec);
   for (size_t i = 0; i < std::min(have.size(), want.size()); ++i) {
     if (same_type(have[i].shape(), want[i])) continue;
-    throw Error(trace_internal::invalid_argument(what, ": ", name, i < paths.size() ? paths[i] : "",
-                                                 " is ", have[i].shape(), "; it must be ", want[i]),
-                at);
+    trace_internal::refuse(name, i < paths.size() ? paths[i] : "", " is ", have[i].shape(),
+                           "; it must be ", want[i]);
   }
   if (have.size() != want.size())
-    throw Error(trace_internal::invalid_argument(what, ": ", name, " has ", have.size(),
-                                                 " leaves; it must have ", want.size()),
-                at);
+    trace_internal::refuse(name, " has ", have.size(), " leaves; it must have ", want.size());
 }
 
 }  // namespace
 
 std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point) {
-  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   const Trace trace = traced_at(fn, point);
   auto state = std::make_shared<Linear::State>();
   state->what = fn.what;
-  state->at = fn.at;
+  state->at = PublicCall::line_or({});
   state->made =
       find_or_make({trace.module, Kind::kLinearize, by_parameter(point, trace)}, fn, point);
   state->results = trace.results;
@@ -338,15 +318,14 @@ std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point)
     if (point.of[i]) state->tangents.push_back(point.leaves[i].shape());
   }
   Derived out =
-      derived(trace, call(fn.what, fn.at, state->made->first, with_captures(point.leaves, trace)));
+      derived(trace, call(fn.what, state->made->first, with_captures(point.leaves, trace)));
   state->residuals = std::move(out.derivatives);
   out.derivatives.clear();
   return {std::move(out), Linear(std::move(state))};
 }
 
 Linear transposed(const FlatFunction& fn, const Point& point) {
-  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
-  require_floats(fn, point);
+  require_floats(point);
   const Trace trace = traced_at(fn, point);
   const std::vector<bool> by = by_parameter(point, trace);
   StatusOr<Fragment> pullback = transpose_of(trace.module, by);
@@ -357,7 +336,7 @@ Linear transposed(const FlatFunction& fn, const Point& point) {
   }
   auto state = std::make_shared<Linear::State>();
   state->what = fn.what;
-  state->at = fn.at;
+  state->at = PublicCall::line_or({});
   state->pullback = *std::move(pullback);
   state->residuals = trace.captures;
   state->results = trace.results;
@@ -365,28 +344,27 @@ Linear transposed(const FlatFunction& fn, const Point& point) {
 }
 
 std::vector<Tensor> Linear::push(const std::vector<Tensor>& tangents, const TreeSpec& spec) const {
-  require_types(state_->what, "tangent", state_->at, tangents, spec, state_->tangents);
+  const PublicCall call_of_it(state_->what, state_->at);
+  require_types(state_->what, "tangent", tangents, spec, state_->tangents);
   if (hlo::has_custom_pullback(*state_->made->push)) {
     throw Error(base::unimplemented(state_->what,
                                     ": a function in it has a custom_vjp, which has "
-                                    "reverse mode only; write a custom_jvp for both"),
-                state_->at);
+                                    "reverse mode only; write a custom_jvp for both"));
   }
   std::vector<Tensor> operands = state_->residuals;
   operands.insert(operands.end(), tangents.begin(), tangents.end());
-  return call(state_->what, state_->at, state_->made->push, std::move(operands));
+  return call(state_->what, state_->made->push, std::move(operands));
 }
 
 namespace {
 
 // The pullback of a linear part, made at its first use.
-Fragment pullback_of(const Fragment& pushforward, size_t residuals, std::string_view what,
-                     SourceLocation at) {
+Fragment pullback_of(const Fragment& pushforward, size_t residuals, std::string_view what) {
   const auto hash = reinterpret_cast<uint64_t>(pushforward.get());
   return MadeOf<Fragment, hlo::Module>::all().find_or_make(
       hash, pushforward, [&](const Fragment& pushforward) {
         auto module = transform::transpose(*pushforward, residuals);
-        if (!module.ok()) throw Error(in_words_of(module.status(), what), at);
+        if (!module.ok()) throw Error(in_words_of(module.status(), what));
         return *std::move(module);
       });
 }
@@ -395,21 +373,21 @@ Fragment pullback_of(const Fragment& pushforward, size_t residuals, std::string_
 
 std::vector<Tensor> Linear::pull(const std::vector<Tensor>& cotangents,
                                  const TreeSpec& spec) const {
-  require_types(state_->what, "cotangent", state_->at, cotangents, spec, state_->results);
-  const Fragment pull = state_->pullback ? state_->pullback
-                                         : pullback_of(state_->made->push, state_->residuals.size(),
-                                                       state_->what, state_->at);
+  const PublicCall call_of_it(state_->what, state_->at);
+  require_types(state_->what, "cotangent", cotangents, spec, state_->results);
+  const Fragment pull =
+      state_->pullback ? state_->pullback
+                       : pullback_of(state_->made->push, state_->residuals.size(), state_->what);
   std::vector<Tensor> operands = state_->residuals;
   operands.insert(operands.end(), cotangents.begin(), cotangents.end());
-  return call(state_->what, state_->at, pull, std::move(operands));
+  return call(state_->what, pull, std::move(operands));
 }
 
-Tensor stopped(const Tensor& x, SourceLocation at) {
-  const PublicCall public_call("stop_gradient", at);
-  const Shape& shape = trace_internal::node_of(x, "stop_gradient", at).shape;
+Tensor stopped(const Tensor& x) {
+  const Shape& shape = trace_internal::node_of(x, "stop_gradient").shape;
   if (!is_floating(shape.dtype()) && !is_complex(shape.dtype())) return x;
   return trace_internal::emit(
-      {.opcode = hlo::Opcode::kBitcastConvert, .operands = {x}, .declared = shape, .at = at});
+      {.opcode = hlo::Opcode::kBitcastConvert, .operands = {x}, .declared = shape});
 }
 
 }  // namespace heddle::grad_internal

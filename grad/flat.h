@@ -21,7 +21,6 @@ struct FlatFunction {
   std::string_view what;  // the public function: "grad"
   std::string_view name;  // of a named Function; "" of any other callable
   FlatBody run;           // gives the leaves of its result, and its structure
-  SourceLocation at;
   // For a named Function, which is traced once: its identity, a tag of its arguments' types, and
   // what the types do not say.
   scan_internal::Identity identity = {};
@@ -72,13 +71,11 @@ std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point)
 Linear transposed(const FlatFunction& fn, const Point& point);
 
 // errors: Error naming a leaf in `of` that has no tangents
-void require_floats(const FlatFunction& fn, const Point& point);
+void require_floats(const Point& point);
 // errors: Error that a tangent is unlike its argument, and how
-[[noreturn]] void throw_tangent(std::string_view what, const std::string& unlike,
-                                SourceLocation at);
+[[noreturn]] void throw_tangent(const std::string& unlike);
 // errors: Error if the tangent of argument `number` has another type than `leaf`
-void require_tangent(std::string_view what, const Tensor& leaf, const Tensor& tangent,
-                     size_t number, SourceLocation at);
+void require_tangent(const Tensor& leaf, const Tensor& tangent, size_t number);
 // Whether a tensor has floats or complex numbers.
 bool has_tangent(const Tensor& x);
 
@@ -95,9 +92,9 @@ void check(const FlatFunction& fn, const Point& point, const CheckOptions& optio
 // (transform/derivatives.h).
 Derived checkpointed(const FlatFunction& fn, const Point& point, std::string_view policy);
 // x, under a name for policies.
-Tensor named(const Tensor& x, std::string_view name, SourceLocation at);
+Tensor named(const Tensor& x, std::string_view name);
 
 // x, with derivative zero.
-Tensor stopped(const Tensor& x, SourceLocation at);
+Tensor stopped(const Tensor& x);
 
 }  // namespace heddle::grad_internal

@@ -96,12 +96,12 @@ Point point_at(const Args&... args) {
 
 // Every leaf that has tangents.
 template <class... Args>
-void by_all(Point& point, const std::string_view what, SourceLocation at) {
+void by_all(Point& point, const std::string_view what) {
   for (size_t i = 0, next = 0; i < point.specs.size(); ++i) {
     const size_t count = leaf_count(point.specs[i]);
-    trace_internal::require_values(
-        what, base::cat("arg", i), std::span(point.leaves).subspan(next, count),
-        [&] { return point.specs[i]; }, at);
+    trace_internal::require_values(what, base::cat("arg", i),
+                                   std::span(point.leaves).subspan(next, count),
+                                   [&] { return point.specs[i]; });
     next += count;
   }
   for (const Tensor& leaf : point.leaves) point.of.push_back(has_tangent(leaf));
@@ -109,8 +109,8 @@ void by_all(Point& point, const std::string_view what, SourceLocation at) {
 
 // The leaves of the arguments with these numbers.
 template <size_t... I>
-void by_arguments(Point& point, const std::string_view what, SourceLocation at) {
-  by_all(point, what, at);
+void by_arguments(Point& point, const std::string_view what) {
+  by_all(point, what);
   point.of.clear();
   for (size_t i = 0; i < point.specs.size(); ++i) {
     const bool is_one = ((i == I) || ...);
@@ -134,9 +134,9 @@ auto flat(const Fn& fn, const std::vector<TreeSpec>& specs) {
 
 // `run`: the result of flat() for the function and these arguments. It must outlive the result.
 template <class Fn, class Run, class... Args>
-FlatFunction flat_function(std::string_view what, const Fn& fn, const Run& run, SourceLocation at,
+FlatFunction flat_function(std::string_view what, const Fn& fn, const Run& run,
                            const Args&... args) {
-  FlatFunction out{what, scan_internal::name_of(fn), run, at, scan_internal::identity_of(fn)};
+  FlatFunction out{what, scan_internal::name_of(fn), run, scan_internal::identity_of(fn)};
   if (!out.identity.known()) return out;
   out.types = scan_internal::type_tag<Run>();
   (scan_internal::append_structure(out.structure, args), ...);
@@ -193,28 +193,30 @@ class Gradient {
 
   template <class... Args>
   auto operator()(const Args&... args) const {
-    return at(scan_internal::as_tree(args, at_)...);
+    const trace_internal::HigherOrderCall call(kWhat, at_);
+    return of_trees(scan_internal::as_tree(args)...);
   }
 
  private:
+  static constexpr std::string_view kWhat = kWithValue ? "value_and_grad" : "grad";
+
   template <class... Args>
-  auto at(const Args&... args) const {
+  auto of_trees(const Args&... args) const {
     static_assert(((I < sizeof...(Args)) && ...), "argnums count the arguments from 0");
     static_assert(are_different<I...>(), "argnums name each argument once");
     if constexpr (((I >= sizeof...(Args)) || ...) || !are_different<I...>() ||
                   !is_differentiable<Fn, Args...>()) {
       return std::pair<Tensor, Tensor>();
     } else {
-      constexpr std::string_view kWhat = kWithValue ? "value_and_grad" : "grad";
-      trace_internal::require_function(kWhat, "function", fn_, at_);
+      trace_internal::require_function("function", fn_);
       using Result = ResultOf<Fn, Args...>;
       static_assert(std::is_same_v<Result, Tensor> || Loss<Result>::kHasAux,
                     "a function whose gradient is taken returns a Tensor, the loss, or "
                     "std::pair(loss, aux)");
       Point point = point_at(args...);
-      by_arguments<I...>(point, kWhat, at_);
+      by_arguments<I...>(point, kWhat);
       const auto run = flat<Fn, Args...>(fn_, point.specs);
-      const Derived out = gradient(flat_function(kWhat, fn_, run, at_, args...), point);
+      const Derived out = gradient(flat_function(kWhat, fn_, run, args...), point);
       auto grads = chosen<I...>(std::span<const Tensor>(out.derivatives), point.specs,
                                 std::type_identity<std::tuple<Args...>>());
       auto value = tree_from<Result>(out.spec, out.results);
@@ -327,22 +329,22 @@ namespace grad_internal {
 // tangents.
 template <class Arg, class Tangent>
 void append_tangents(std::string_view what, size_t number, const Arg& arg, const Tangent& tangent,
-                     std::vector<bool>& of, std::vector<Tensor>& out, SourceLocation at) {
+                     std::vector<bool>& of, std::vector<Tensor>& out) {
   const bool is_none = std::is_same_v<Tangent, None> && !std::is_same_v<Arg, None>;
   const std::vector<Tensor> leaves = flatten(tangent);
   const TreeSpec spec = tree_spec(arg);
   if (!is_none) {
     const std::string unlike_text = unlike(tree_spec(tangent), spec, base::cat("tangent ", number));
-    if (!unlike_text.empty()) throw_tangent(what, unlike_text, at);
-    trace_internal::require_values(
-        what, base::cat("tangent ", number), leaves, [&] { return spec; }, at);
+    if (!unlike_text.empty()) throw_tangent(unlike_text);
+    trace_internal::require_values(what, base::cat("tangent ", number), leaves,
+                                   [&] { return spec; });
   }
   size_t next = 0;
   for_each_leaf(arg, [&](const Tensor& leaf) {
     const bool has_one = !is_none && has_tangent(leaf);
     of.push_back(has_one);
     if (has_one) {
-      require_tangent(what, leaf, leaves[next], number, at);
+      require_tangent(leaf, leaves[next], number);
       out.push_back(leaves[next]);
     }
     ++next;
@@ -359,15 +361,16 @@ auto jvp_at(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tang
   if constexpr (!is_differentiable<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
-    trace_internal::require_function("jvp", "function", fn, at);
+    const trace_internal::HigherOrderCall call("jvp", at);
+    trace_internal::require_function("function", fn);
     using Result = ResultOf<Fn, Args...>;
     Point point = point_at(std::get<I>(args)...);
-    by_all(point, "jvp", at);
+    by_all(point, "jvp");
     point.of.clear();
     std::vector<Tensor> given;
-    (append_tangents("jvp", I, std::get<I>(args), std::get<I>(tangents), point.of, given, at), ...);
+    (append_tangents("jvp", I, std::get<I>(args), std::get<I>(tangents), point.of, given), ...);
     const auto run = flat<Fn, Args...>(fn, point.specs);
-    const Derived out = jvp(flat_function("jvp", fn, run, at, std::get<I>(args)...), point, given);
+    const Derived out = jvp(flat_function("jvp", fn, run, std::get<I>(args)...), point, given);
     return std::pair(tree_from<Result>(out.spec, out.results),
                      tree_from<Result>(out.spec, out.derivatives));
   }
@@ -378,12 +381,13 @@ auto vjp_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&.
   if constexpr (!is_differentiable<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
-    trace_internal::require_function(what, "function", fn, at);
+    const trace_internal::HigherOrderCall call(what, at);
+    trace_internal::require_function("function", fn);
     using Result = ResultOf<Fn, Args...>;
     Point point = point_at(args...);
-    by_all(point, what, at);
+    by_all(point, what);
     const auto run = flat<Fn, Args...>(fn, point.specs);
-    auto [out, linear] = linearize(flat_function(what, fn, run, at, args...), point);
+    auto [out, linear] = linearize(flat_function(what, fn, run, args...), point);
     for (size_t i = 0; i < point.of.size(); ++i) {
       if (!point.of[i]) point.leaves[i] = zeros_like(point.leaves[i]);
     }
@@ -397,12 +401,13 @@ auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const 
   if constexpr (!is_differentiable<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
-    trace_internal::require_function(what, "function", fn, at);
+    const trace_internal::HigherOrderCall call(what, at);
+    trace_internal::require_function("function", fn);
     using Result = ResultOf<Fn, Args...>;
     Point point = point_at(args...);
-    by_all(point, what, at);
+    by_all(point, what);
     const auto run = flat<Fn, Args...>(fn, point.specs);
-    auto [out, linear] = linearize(flat_function(what, fn, run, at, args...), point);
+    auto [out, linear] = linearize(flat_function(what, fn, run, args...), point);
     return std::pair(
         tree_from<Result>(out.spec, out.results),
         Pushforward<Result, Args...>(std::move(linear), std::move(point.of), std::move(out.spec)));
@@ -414,12 +419,13 @@ auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
   if constexpr (!is_differentiable<Fn, Args...>()) {
     return Tensor();
   } else {
-    trace_internal::require_function("linear_transpose", "function", fn, at);
+    const trace_internal::HigherOrderCall call("linear_transpose", at);
+    trace_internal::require_function("function", fn);
     Point point = point_at(like...);
-    by_all(point, "linear_transpose", at);
+    by_all(point, "linear_transpose");
     point.of.assign(point.leaves.size(), true);
     const auto run = flat<Fn, Args...>(fn, point.specs);
-    Linear linear = transposed({"linear_transpose", scan_internal::name_of(fn), run, at}, point);
+    Linear linear = transposed({"linear_transpose", scan_internal::name_of(fn), run}, point);
     return Pullback<ResultOf<Fn, Args...>, Args...>(std::move(linear), std::move(point));
   }
 }
@@ -515,7 +521,8 @@ auto linear_transpose(const Fn& fn, const A& like_a, const B& like_b,
 // The same tree, with derivative zero.
 template <class T>
 T stop_gradient(const T& tree, SourceLocation at = SourceLocation::here()) {
-  return tree_map([&](const Tensor& leaf) { return grad_internal::stopped(leaf, at); }, tree, at);
+  const trace_internal::PublicCall call("stop_gradient", at);
+  return tree_map([](const Tensor& leaf) { return grad_internal::stopped(leaf); }, tree);
 }
 
 // Throws unless the derivatives of fn at args agree with central differences along directions
@@ -528,12 +535,13 @@ void check_grads(const Fn& fn, const std::tuple<Args...>& args,
                  const CheckGradsOptions& options = {},
                  SourceLocation at = SourceLocation::here()) {
   if constexpr (grad_internal::is_differentiable<Fn, Args...>()) {
-    trace_internal::require_function("check_grads", "function", fn, at);
+    const trace_internal::HigherOrderCall call("check_grads", at);
+    trace_internal::require_function("function", fn);
     grad_internal::Point point =
         std::apply([](const auto&... each) { return grad_internal::point_at(each...); }, args);
-    grad_internal::by_all(point, "check_grads", at);
+    grad_internal::by_all(point, "check_grads");
     const auto run = grad_internal::flat<Fn, Args...>(fn, point.specs);
-    grad_internal::check({"check_grads", "", run, at}, point,
+    grad_internal::check({"check_grads", "", run}, point,
                          {options.order, options.reverse, options.step, options.tolerance});
   }
 }

@@ -9,14 +9,12 @@
 namespace heddle::grad_internal {
 namespace {
 
-using trace_internal::PublicCall;
-
 // Traces a function of the equation. Its results must be like `leaves`.
 Trace traced_like(const FlatFunction& fn, std::string_view name, const FlatBody& run,
                   const std::vector<Shape>& given, const std::vector<Tensor>& leaves,
                   const TreeSpec& spec) {
-  Trace trace = traced({fn.what, "", run, fn.at}, given, {});
-  require_alike(fn, base::cat("what ", name, " gives"), trace.results, types_of(leaves),
+  Trace trace = traced({fn.what, "", run}, given, {});
+  require_alike(base::cat("what ", name, " gives"), trace.results, types_of(leaves),
                 leaf_paths(spec));
   return trace;
 }
@@ -25,7 +23,6 @@ Trace traced_like(const FlatFunction& fn, std::string_view name, const FlatBody&
 
 Derived linear_solve(const FlatFunction& matvec, const FlatBody& solve,
                      const FlatSolve* transpose_solve, bool symmetric, const Point& b) {
-  const PublicCall public_call(matvec.what, matvec.at, PublicCall::Runs::kUsersFunction);
   const std::vector<Shape> types = types_of(b.leaves);
   const auto like_b = [&](std::string_view name, const FlatBody& run) {
     return traced_like(matvec, name, run, types, b.leaves, b.specs[0]);
@@ -48,7 +45,7 @@ Derived linear_solve(const FlatFunction& matvec, const FlatBody& solve,
   const auto transposed_product = [&](std::span<const Tensor> leaves) {
     std::vector<Tensor> operands = product.captures;
     operands.insert(operands.end(), leaves.begin(), leaves.end());
-    return call(matvec.what, matvec.at, *turned, std::move(operands));
+    return call(matvec.what, *turned, std::move(operands));
   };
   const auto vecmat = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
     out = b.specs;
@@ -65,7 +62,6 @@ Derived linear_solve(const FlatFunction& matvec, const FlatBody& solve,
 
 Derived root(const FlatFunction& f, const FlatBody& solve, const FlatBody& tangent_solve,
              const Point& guess) {
-  const PublicCall public_call(f.what, f.at, PublicCall::Runs::kUsersFunction);
   const std::vector<Shape> types = types_of(guess.leaves);
   const auto like_guess = [&](std::string_view name, const FlatBody& run,
                               const std::vector<Shape>& given) {

@@ -46,9 +46,9 @@ std::vector<Tensor> as_leaves(const T& tree, std::vector<TreeSpec>& out) {
 }
 
 template <class Tree>
-Point tree_point(std::string_view what, const Tree& tree, SourceLocation at) {
+Point tree_point(std::string_view what, const Tree& tree) {
   Point point = point_at(tree);
-  by_all(point, what, at);
+  by_all(point, what);
   return point;
 }
 
@@ -60,16 +60,17 @@ B linear_solve_at(const Matvec& matvec, const B& b, const Solve& solve,
                 "the matvec of custom_linear_solve takes a tree like b, and returns one");
   static_assert(std::is_invocable_r_v<B, const Solve&, const Matvec&, const B&>,
                 "the solve of custom_linear_solve takes (matvec, b) and returns x, a tree like b");
-  trace_internal::require_function(kWhat, "matvec", matvec, at);
-  trace_internal::require_function(kWhat, "solve", solve, at);
+  const trace_internal::HigherOrderCall call(kWhat, at);
+  trace_internal::require_function("matvec", matvec);
+  trace_internal::require_function("solve", solve);
   if (transpose_solve != nullptr)
-    trace_internal::require_function(kWhat, "transpose_solve", *transpose_solve, at);
-  const Point point = tree_point(kWhat, b, at);
+    trace_internal::require_function("transpose_solve", *transpose_solve);
+  const Point point = tree_point(kWhat, b);
   const auto product = flat<Matvec, B>(matvec, point.specs);
   const auto solved = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
     return as_leaves<B>(solve(matvec, unflatten<B>(point.specs[0], leaves)), out);
   };
-  const FlatFunction function{kWhat, scan_internal::name_of(matvec), product, at};
+  const FlatFunction function{kWhat, scan_internal::name_of(matvec), product};
   if constexpr (std::is_same_v<TransposeSolve, None>) {
     return tree_from<B>(point.specs[0],
                         linear_solve(function, solved, nullptr, symmetric, point).results);
@@ -126,10 +127,11 @@ X custom_root(const F& f, const X& guess, const Solve& solve, const TangentSolve
                 "the f of custom_root takes a tree like guess, and returns one");
   static_assert(std::is_invocable_r_v<X, const Solve&, const F&, const X&>,
                 "the solve of custom_root takes (f, guess) and returns x, a tree like guess");
-  trace_internal::require_function(kWhat, "f", f, at);
-  trace_internal::require_function(kWhat, "solve", solve, at);
-  trace_internal::require_function(kWhat, "tangent_solve", tangent_solve, at);
-  const Point point = tree_point(kWhat, guess, at);
+  const trace_internal::HigherOrderCall call(kWhat, at);
+  trace_internal::require_function("f", f);
+  trace_internal::require_function("solve", solve);
+  trace_internal::require_function("tangent_solve", tangent_solve);
+  const Point point = tree_point(kWhat, guess);
   const auto residual = flat<F, X>(f, point.specs);
   const auto solved = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
     return as_leaves<X>(solve(f, unflatten<X>(point.specs[0], leaves)), out);
@@ -137,11 +139,11 @@ X custom_root(const F& f, const X& guess, const Solve& solve, const TangentSolve
   const auto tangent = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
     const X x = unflatten<X>(point.specs[0], leaves);
     const X y = unflatten<X>(point.specs[0], leaves);
-    return as_leaves<X>(tangent_solve(linearize_at(kWhat, f, at, x).second, y), out);
+    return as_leaves<X>(tangent_solve(linearize_at(kWhat, f, {}, x).second, y), out);
   };
   return tree_from<X>(
       point.specs[0],
-      root({kWhat, scan_internal::name_of(f), residual, at}, solved, tangent, point).results);
+      root({kWhat, scan_internal::name_of(f), residual}, solved, tangent, point).results);
 }
 
 }  // namespace heddle

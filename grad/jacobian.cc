@@ -15,8 +15,7 @@ Dimensions joined(Dimensions a, const Dimensions& b) {
 
 }  // namespace
 
-Tensor basis_of(std::string_view what, const Tensor& x, SourceLocation at) {
-  const trace_internal::PublicCall call(what, at);
+Tensor basis_of(const Tensor& x) {
   if (!is_floating(x.dtype()) && !is_complex(x.dtype()))
     trace_internal::refuse("x is ", x.shape(), ", which has no derivative; cast it to floats");
   if (is_complex(x.dtype()))
@@ -28,17 +27,13 @@ Tensor basis_of(std::string_view what, const Tensor& x, SourceLocation at) {
   return reshape(eye(n, n, 0, x.dtype()), joined({n}, x.shape().dimensions()));
 }
 
-Tensor as_jacobian(std::string_view what, const Tensor& rows, const Tensor& y, const Tensor& x,
-                   SourceLocation at) {
-  const trace_internal::PublicCall call(what, at);
+Tensor as_jacobian(const Tensor& rows, const Tensor& y, const Tensor& x) {
   return reshape(rows, joined(y.shape().dimensions(), x.shape().dimensions()));
 }
 
-Tensor from_columns(std::string_view what, const Tensor& columns, const Tensor& y, const Tensor& x,
-                    SourceLocation at) {
-  const trace_internal::PublicCall call(what, at);
+Tensor from_columns(const Tensor& columns, const Tensor& y, const Tensor& x) {
   const int64_t m = y.shape().element_count(), n = x.shape().element_count();
-  return as_jacobian(what, swapaxes(reshape(columns, {n, m}), 0, 1), y, x, at);
+  return as_jacobian(swapaxes(reshape(columns, {n, m}), 0, 1), y, x);
 }
 
 }  // namespace heddle::grad_internal

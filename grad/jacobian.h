@@ -12,39 +12,38 @@ namespace heddle {
 namespace grad_internal {
 
 // One tensor of x's type for each element of it, along a new first axis: 1 there, else 0.
-Tensor basis_of(std::string_view what, const Tensor& x, SourceLocation at);
+Tensor basis_of(const Tensor& x);
 // rows: of y's elements, each like x -> [y's sizes.., x's sizes..]
-Tensor as_jacobian(std::string_view what, const Tensor& rows, const Tensor& y, const Tensor& x,
-                   SourceLocation at);
+Tensor as_jacobian(const Tensor& rows, const Tensor& y, const Tensor& x);
 // columns: of x's elements, each like y -> the same
-Tensor from_columns(std::string_view what, const Tensor& columns, const Tensor& y, const Tensor& x,
-                    SourceLocation at);
+Tensor from_columns(const Tensor& columns, const Tensor& y, const Tensor& x);
 
 // fn for each element along axis 0, all at once.
 template <class Fn>
-Tensor of_each(std::string_view what, const Fn& fn, const Tensor& xs, SourceLocation at) {
+Tensor of_each(std::string_view what, const Fn& fn, const Tensor& xs) {
   const auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
     out = {TreeSpec{}};
     return std::vector<Tensor>{fn(leaves[0])};
   };
-  return vmapped({what, "", run, at}, {{xs}, {TreeSpec{}}}, {}).first[0];
+  return vmapped({what, "", run}, {{xs}, {TreeSpec{}}}, {}).first[0];
 }
 
 template <class Fn>
 Tensor by_rows(std::string_view what, const Fn& fn, const Tensor& x, SourceLocation at) {
-  const auto made = vjp_at(what, fn, at, x);
+  const trace_internal::HigherOrderCall call(what, at);
+  const auto made = vjp_at(what, fn, {}, x);
   const Tensor rows = of_each(
-      what, [&](const Tensor& row) { return made.second(row); }, basis_of(what, made.first, at),
-      at);
-  return as_jacobian(what, rows, made.first, x, at);
+      what, [&](const Tensor& row) { return made.second(row); }, basis_of(made.first));
+  return as_jacobian(rows, made.first, x);
 }
 
 template <class Fn>
 Tensor by_columns(std::string_view what, const Fn& fn, const Tensor& x, SourceLocation at) {
-  const auto made = linearize_at(what, fn, at, x);
+  const trace_internal::HigherOrderCall call(what, at);
+  const auto made = linearize_at(what, fn, {}, x);
   const Tensor columns = of_each(
-      what, [&](const Tensor& column) { return made.second(column); }, basis_of(what, x, at), at);
-  return from_columns(what, columns, made.first, x, at);
+      what, [&](const Tensor& column) { return made.second(column); }, basis_of(x));
+  return from_columns(columns, made.first, x);
 }
 
 }  // namespace grad_internal

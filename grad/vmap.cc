@@ -13,8 +13,6 @@
 namespace heddle::grad_internal {
 namespace {
 
-using trace_internal::PublicCall;
-
 // Batched forms of modules.
 struct LanesKey {
   Fragment of;
@@ -37,7 +35,7 @@ LanesCache::Ptr find_or_make(LanesKey key, const FlatFunction& fn) {
   return LanesCache::all().find_or_make(
       hasher.digest().low, std::move(key), [&](const LanesKey& key) {
         auto batch = transform::batch(*key.of, key.batched, key.size, key.together);
-        if (!batch.ok()) throw Error(in_words_of(batch.status(), fn.what), fn.at);
+        if (!batch.ok()) throw Error(in_words_of(batch.status(), fn.what));
         return LanesMade{std::make_shared<const hlo::Module>(std::move(batch->module)),
                          batch->results};
       });
@@ -67,15 +65,14 @@ class Vmapped {
         fn_);
     const std::vector<Leaf> results = results_of(trace, *made);
     if (results.empty()) return {{}, trace.spec};
-    return {
-        trace_internal::in_program(fn_.what, fn_.at, [&] { return called(trace, *made, results); }),
-        trace.spec};
+    return {trace_internal::in_program(fn_.what, [&] { return called(trace, *made, results); }),
+            trace.spec};
   }
 
  private:
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
-    throw Error(trace_internal::invalid_argument(fn_.what, ": ", parts...), fn_.at);
+    trace_internal::refuse(parts...);
   }
 
   // Checks the axes of the leaves, and finds the number of examples.
@@ -97,7 +94,7 @@ class Vmapped {
       const std::string name = base::cat("arg", i);
       trace_internal::require_values(
           fn_.what, name, std::span(arguments_.leaves).subspan(next, leaf_count(specs[i])),
-          [&] { return specs[i]; }, fn_.at);
+          [&] { return specs[i]; });
       append_leaves(axes.is_list() ? axes.each()[i] : axes, specs[i], "in_axes", name, leaves_);
       for (; next < leaves_.size(); ++next) require_axis(arguments_.leaves[next], leaves_[next]);
     }
@@ -187,7 +184,7 @@ class Vmapped {
       operands.push_back(is_moved ? moveaxis(x, leaves_[i].axis, 0) : x);
     }
     std::vector<Tensor> out =
-        call(fn_.what, fn_.at, made.module, with_captures(std::move(operands), trace));
+        call(fn_.what, made.module, with_captures(std::move(operands), trace));
     for (size_t i = 0; i < out.size(); ++i) {
       const int64_t axis = results[i].axis;
       if (axis == kNoAxis) continue;
@@ -214,7 +211,6 @@ class Vmapped {
 
 std::pair<std::vector<Tensor>, TreeSpec> vmapped(const FlatFunction& fn, const Mapped& arguments,
                                                  const VmapOptions& options) {
-  const PublicCall public_call(fn.what, fn.at, PublicCall::Runs::kUsersFunction);
   return Vmapped(fn, arguments, options).run();
 }
 

@@ -100,22 +100,23 @@ class Vmap {
 
   template <class... Args>
   auto operator()(const Args&... args) const {
-    return at(scan_internal::as_tree(args, at_)...);
+    const trace_internal::HigherOrderCall call("vmap", at_);
+    return of_trees(scan_internal::as_tree(args)...);
   }
 
  private:
   template <class... Args>
-  auto at(const Args&... args) const {
+  auto of_trees(const Args&... args) const {
     if constexpr (!is_mappable<Fn, Args...>()) {
       return Tensor();
     } else {
-      trace_internal::require_function("vmap", "function", fn_, at_);
+      trace_internal::require_function("function", fn_);
       Mapped mapped;
       mapped.specs = {tree_spec(args)...};
       (for_each_leaf(args, [&](const Tensor& leaf) { mapped.leaves.push_back(leaf); }), ...);
       const auto run = flat<Fn, Args...>(fn_, mapped.specs);
       const auto [leaves, spec] =
-          vmapped(flat_function("vmap", fn_, run, at_, args...), mapped, options_);
+          vmapped(flat_function("vmap", fn_, run, args...), mapped, options_);
       return tree_from<ResultOf<Fn, Args...>>(spec, leaves);
     }
   }

@@ -235,9 +235,8 @@ Tensor sqrtm(Operand operand) {
 }
 
 Tensor funm(Operand operand, const std::function<Tensor(const Tensor&)>& fn) {
-  const trace_internal::PublicCall call("linalg::funm", operand.at(),
-                                        trace_internal::PublicCall::Runs::kUsersFunction);
-  trace_internal::require_function("linalg::funm", "function", fn, operand.at());
+  const trace_internal::HigherOrderCall call("linalg::funm", operand.at());
+  trace_internal::require_function("function", fn);
   const Expr a = square_of("a", operand);
   return as_program("linalg::funm", [&]() -> std::vector<Expr> { return {funm_of(a, fn)}; })[0];
 }

@@ -108,7 +108,7 @@ void check(const optim::LbfgsOptions& o) {
 
 FlatLbfgs lbfgs(const Tensor& start,
                 const std::function<std::pair<Tensor, Tensor>(const Tensor&)>& look,
-                const optim::LbfgsOptions& options, SourceLocation at) {
+                 const optim::LbfgsOptions& options) {
   check(options);
   const trace_internal::OnDeviceOf device(start);
   const DType dtype = start.dtype();

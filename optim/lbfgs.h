@@ -50,7 +50,7 @@ struct FlatLbfgs {
 // `look`: the value and the gradient at a vector.
 FlatLbfgs lbfgs(const Tensor& start,
                 const std::function<std::pair<Tensor, Tensor>(const Tensor&)>& look,
-                const optim::LbfgsOptions& options, SourceLocation at);
+                const optim::LbfgsOptions& options);
 
 // The elements of all leaves, one after the other. errors: throws Error if dtypes differ or are not
 // f32 or f64
@@ -71,10 +71,8 @@ namespace heddle::optim {
 template <class Fn, Tree P>
 LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options = {},
                      SourceLocation at = SourceLocation::here()) {
-  using trace_internal::PublicCall;
-  constexpr std::string_view kName = "optim::lbfgs";
-  const PublicCall call(kName, at, PublicCall::Runs::kUsersFunction);
-  trace_internal::require_function(kName, "function", fn, at);
+  const trace_internal::HigherOrderCall call("optim::lbfgs", at);
+  trace_internal::require_function("function", fn);
   const std::vector<Tensor> like = flatten(start);
   const TreeSpec spec = tree_spec(start);
   trace_internal::require_values(
@@ -86,10 +84,10 @@ LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options =
     return unflatten<P>(spec, rest);
   };
   const auto look = [&](const Tensor& all) {
-    return value_and_grad([&](const Tensor& flat) -> Tensor { return fn(tree_of(flat)); }, at)(all);
+    return value_and_grad([&](const Tensor& flat) -> Tensor { return fn(tree_of(flat)); }, {})(all);
   };
   const optim_internal::FlatLbfgs found =
-      optim_internal::lbfgs(optim_internal::joined(like, leaf_paths(spec)), look, options, at);
+      optim_internal::lbfgs(optim_internal::joined(like, leaf_paths(spec)), look, options);
   return {tree_of(found.x), found.value,       found.slope,
           found.steps,      found.evaluations, found.converged};
 }

@@ -33,9 +33,9 @@ std::string to_string(const Placeholder& placeholder) {
                    made_at(placeholder.where));
 }
 
-Status read_error(const Placeholder& placeholder) {
+Status read_error(const Placeholder& placeholder, std::string_view op) {
   return base::failed_precondition(
-      "read: ", placeholder,
+      op, ": ", placeholder,
       " has a type and no value; run a program that takes it with a buffer bound to it, or make "
       "the tensor from host data");
 }

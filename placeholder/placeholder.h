@@ -44,8 +44,8 @@ struct Placeholder {
 // Returns "placeholder #12 bf16[126,16384,53248] made at train.cc:41".
 [[nodiscard]] std::string to_string(const Placeholder& placeholder);
 
-// The error of reading the value of a placeholder.
+// The error of reading the value of a placeholder, by the function `op`.
 // returns  FailedPrecondition that names it, its shape, the line that made it, and the repair
-[[nodiscard]] Status read_error(const Placeholder& placeholder);
+[[nodiscard]] Status read_error(const Placeholder& placeholder, std::string_view op = "read");
 
 }  // namespace heddle

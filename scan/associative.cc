@@ -27,8 +27,8 @@ constexpr char kCombine = 0;
 
 class AssociativeScan {
  public:
-  AssociativeScan(const Callable& fn, const Argument& elements, int64_t axis, SourceLocation at)
-      : fn_(fn), elements_(elements), axis_(axis), at_(at) {}
+  AssociativeScan(const Callable& fn, const Argument& elements, int64_t axis)
+      : fn_(fn), elements_(elements), axis_(axis) {}
 
   Leaves run(const Leaves& elements) const {
     int64_t n = elements[0].shape().dimension(axis_);
@@ -40,8 +40,8 @@ class AssociativeScan {
         evens > 1 ? combine(part(odd, 0, evens - 1, 1), part(elements, 2, n, 2)) : Leaves{};
     Leaves out;
     for (size_t i = 0; i < elements.size(); ++i) {
-      Tensor first = slice_in_dim({elements[i], at_}, 0, 1, 1, axis_);
-      Tensor even = evens > 1 ? concat({first, rest[i]}, axis_, at_) : first;
+      Tensor first = slice_in_dim(elements[i], 0, 1, 1, axis_);
+      Tensor even = evens > 1 ? concat({first, rest[i]}, axis_) : first;
       out.push_back(interleave(even, odd[i]));
     }
     return out;
@@ -51,7 +51,7 @@ class AssociativeScan {
   Leaves part(const Leaves& leaves, int64_t start, int64_t limit, int64_t stride) const {
     Leaves out;
     for (const Tensor& leaf : leaves)
-      out.push_back(slice_in_dim({leaf, at_}, start, limit, stride, axis_));
+      out.push_back(slice_in_dim(leaf, start, limit, stride, axis_));
     return out;
   }
 
@@ -59,38 +59,33 @@ class AssociativeScan {
   [[nodiscard]] Leaves combine(const Leaves& left, const Leaves& right) const {
     Leaves operands = left;
     operands.insert(operands.end(), right.begin(), right.end());
-    std::vector<Shape> shapes = shapes_of(operands, kWhat, at_);
+    std::vector<Shape> shapes = shapes_of(operands, kWhat);
     BodyPtr body = body_for({.what = kWhat,
                              .kind = &kCombine,
                              .callable = fn_,
                              .structure = elements_.structure,
                              .parameters = shapes,
-                             .at = at_,
                              .result = "elements"},
                             [&](const Body& b) { check(shapes, b); });
     operands.insert(operands.end(), body->captures.begin(), body->captures.end());
-    return trace_internal::Recorder::current()->paste(body->fragment, operands, at_);
+    return trace_internal::Recorder::current()->paste(body->fragment, operands);
   }
 
   void check(const std::vector<Shape>& before, const Body& body) const {
     const TreeSpec in = elements_.spec();
     if (in != body.results[0])
-      throw Error(
-          trace_internal::invalid_argument(
-              kWhat, ": elements",
-              first_difference(in, body.results[0], " as fn gets them", " as it returns them"),
-              "; it must return the structure that it was given"),
-          at_);
+      trace_internal::refuse(
+          "elements",
+          first_difference(in, body.results[0], " as fn gets them", " as it returns them"),
+          "; it must return the structure that it was given");
     std::vector<std::string> paths = leaf_paths(in);
     for (size_t i = 0; i < paths.size(); ++i) {
       const Shape& after = body.result_shapes()[i];
       if (same_type(before[i], after)) continue;
-      throw Error(
-          trace_internal::invalid_argument(
-              kWhat, ": elements", paths[i], " enter fn as ", before[i], " and leave as ", after,
-              "; fn must keep types, and work on slabs of any length along "
-              "the axis"),
-          at_);
+      trace_internal::refuse("elements", paths[i], " enter fn as ", before[i], " and leave as ",
+                             after,
+                             "; fn must keep types, and work on slabs of any length along "
+                             "the axis");
     }
   }
 
@@ -98,46 +93,43 @@ class AssociativeScan {
   // element stays.
   [[nodiscard]] Tensor interleave(const Tensor& even, const Tensor& odd) const {
     int64_t pairs = odd.shape().dimension(axis_);
-    Tensor head = slice_in_dim({even, at_}, 0, pairs, 1, axis_);
+    Tensor head = slice_in_dim(even, 0, pairs, 1, axis_);
     Tensor both = stack({head, odd}, axis_ + 1);
     Dimensions shape = odd.shape().dimensions();
     shape[static_cast<size_t>(axis_)] = 2 * pairs;
-    Tensor merged = reshape({both, at_}, shape);
+    Tensor merged = reshape(both, shape);
     if (even.shape().dimension(axis_) == pairs) return merged;
-    return concat({merged, slice_in_dim({even, at_}, pairs, pairs + 1, 1, axis_)}, axis_, at_);
+    return concat({merged, slice_in_dim(even, pairs, pairs + 1, 1, axis_)}, axis_);
   }
 
   const Callable& fn_;
   const Argument& elements_;
   int64_t axis_;
-  SourceLocation at_;
 };
 
 }  // namespace
 
 std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements,
-                                    const AssociativeScanOptions& options, SourceLocation at) {
-  const PublicCall call(kWhat, at, PublicCall::Runs::kUsersFunction);
+                                    const AssociativeScanOptions& options) {
   if (elements.leaves.empty()) return {};
-  trace_internal::require_values(kWhat, "elements", elements.leaves, elements.spec, at);
-  return trace_internal::in_program(kWhat, at, [&] {
+  trace_internal::require_values(kWhat, "elements", elements.leaves, elements.spec);
+  return trace_internal::in_program(kWhat, [&] {
     std::vector<std::string> paths = leaf_paths(elements.spec());
-    std::vector<Shape> shapes = shapes_of(elements.leaves, kWhat, at);
+    std::vector<Shape> shapes = shapes_of(elements.leaves, kWhat);
     int64_t axis = trace_internal::axis_of(shapes[0], options.axis);
     for (size_t i = 1; i < shapes.size(); ++i) {
       if (shapes[i].has_dimension(axis) && shapes[i].dimension(axis) == shapes[0].dimension(axis))
         continue;
-      throw Error(trace_internal::invalid_argument(
-                      kWhat, ": element", paths[i], " is ", shapes[i], " and element", paths[0],
-                      " is ", shapes[0], "; all must have one size along axis ", options.axis),
-                  at);
+      trace_internal::refuse("element", paths[i], " is ", shapes[i], " and element", paths[0],
+                             " is ", shapes[0], "; all must have one size along axis ",
+                             options.axis);
     }
     Leaves leaves = elements.leaves;
     auto turn = [&](Leaves& list) {
-      for (Tensor& leaf : list) leaf = flip({leaf, at}, {axis});
+      for (Tensor& leaf : list) leaf = flip(leaf, {axis});
     };
     if (options.reverse) turn(leaves);
-    Leaves out = AssociativeScan(fn, elements, axis, at).run(leaves);
+    Leaves out = AssociativeScan(fn, elements, axis).run(leaves);
     if (options.reverse) turn(out);
     return out;
   });
@@ -151,24 +143,23 @@ constexpr int64_t kTile = 16;
 // For each of the rows [n, ..] the combination of all up to it. The first row starts it, so that no
 // identity is needed.
 template <class Combine>
-Tensor up_to_each(const Tensor& rows, SourceLocation at) {
+Tensor up_to_each(const Tensor& rows) {
   const int64_t n = rows.dim(0);
   if (n < 2) return rows;
-  const Tensor first = slice_in_dim({rows, at}, 0, 1);
+  const Tensor first = slice_in_dim(rows, 0, 1);
   auto step = [](Tensor carry, Tensor row) {
     const PublicCall shared = PublicCall::shared_code();
     Tensor next = Combine{}(carry, row);
     return std::pair(next, next);
   };
-  const Tensor rest =
-      scan(step, squeeze({first, at}, {0}), slice_in_dim({rows, at}, 1, n), {}, at).second;
-  return concat({first, rest}, 0, at);
+  const Tensor rest = scan(step, squeeze(first, {0}), slice_in_dim(rows, 1, n), {}).second;
+  return concat({first, rest}, 0);
 }
 
 // For each of the rows [n, ..] the combination of all from it on, also from the lower to the
 // higher.
 template <class Combine>
-Tensor from_each(const Tensor& rows, SourceLocation at) {
+Tensor from_each(const Tensor& rows) {
   const int64_t n = rows.dim(0);
   if (n < 2) return rows;
   auto step = [](Tensor carry, std::pair<Tensor, Tensor> x) {
@@ -181,17 +172,17 @@ Tensor from_each(const Tensor& rows, SourceLocation at) {
     const Expr inside = Expr(iota(s32, shape, 0)) < to;
     return std::pair(where(inside, longer, before).tensor(), None{});
   };
-  const std::pair later(slice_in_dim({rows, at}, 1, n), arange(1, n, 1, at).astype(s32, at));
-  return scan(step, rows, later, {}, at).first;
+  const std::pair later(slice_in_dim(rows, 1, n), arange(1, n, 1).astype(s32));
+  return scan(step, rows, later, {}).first;
 }
 
 // Running results of rows [n, ..]: within a tile, then of the totals of tiles, then each tile with
 // the total before (behind) it.
 template <class Combine>
-Tensor in_tiles(const Tensor& rows, double identity, bool reverse, SourceLocation at) {
+Tensor in_tiles(const Tensor& rows, double identity, bool reverse) {
   const int64_t n = rows.dim(0), tiles = (n + kTile - 1) / kTile;
   const auto run = [&](const Tensor& x) {
-    return reverse ? from_each<Combine>(x, at) : up_to_each<Combine>(x, at);
+    return reverse ? from_each<Combine>(x) : up_to_each<Combine>(x);
   };
   if (tiles < 2) return run(rows);
   std::vector<Padding> padding(static_cast<size_t>(rows.rank()));
@@ -199,23 +190,22 @@ Tensor in_tiles(const Tensor& rows, double identity, bool reverse, SourceLocatio
   Dimensions shape = rows.shape().dimensions();
   shape[0] = kTile;
   shape.insert(shape.begin(), tiles);
-  Tensor table = reshape({pad({rows, at}, {identity, at}, padding), at}, shape);
-  Tensor within = run(moveaxis({table, at}, 1, 0));  // [16, tiles, ..]
+  Tensor table = reshape(pad(rows, identity, padding), shape);
+  Tensor within = run(moveaxis(table, 1, 0));  // [16, tiles, ..]
   const auto part = [&](const Tensor& x, int64_t axis, int64_t from, int64_t to) {
-    return slice_in_dim({x, at}, from, to, 1, axis);
+    return slice_in_dim(x, from, to, 1, axis);
   };
   // The totals before each tile but the first (behind each but the last): [tiles - 1, ..].
-  Tensor total =
-      squeeze({reverse ? part(within, 0, 0, 1) : part(within, 0, kTile - 1, kTile), at}, {0});
-  total = in_tiles<Combine>(total, identity, reverse, at);
+  Tensor total = squeeze(reverse ? part(within, 0, 0, 1) : part(within, 0, kTile - 1, kTile), {0});
+  total = in_tiles<Combine>(total, identity, reverse);
   total = reverse ? part(total, 0, 1, tiles) : part(total, 0, 0, tiles - 1);
   Tensor edge = reverse ? part(within, 1, tiles - 1, tiles) : part(within, 1, 0, 1);
   Tensor others = reverse ? part(within, 1, 0, tiles - 1) : part(within, 1, 1, tiles);
   others = Combine{}(broadcast_to(total, others.shape().dimensions()), others);
-  Tensor all = reverse ? concat({others, edge}, 1, at) : concat({edge, others}, 1, at);
+  Tensor all = reverse ? concat({others, edge}, 1) : concat({edge, others}, 1);
   Dimensions flat = rows.shape().dimensions();
   flat[0] = tiles * kTile;
-  return part(reshape({moveaxis({all, at}, 0, 1), at}, flat), 0, 0, n);
+  return part(reshape(moveaxis(all, 0, 1), flat), 0, 0, n);
 }
 
 // `exact`: any order of combining gives the same, so that the reverse is the running result of the
@@ -225,29 +215,25 @@ template <class Combine>
 Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, bool reverse,
                   bool exact, double identity, Combine) {
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
   if (x.dtype() == pred)
-    throw Error(
-        trace_internal::invalid_argument(name, ": x is ", x.shape(),
-                                         "; it must be of numbers, cast it with astype(s32)"),
-        at);
+    trace_internal::refuse("x is ", x.shape(), "; it must be of numbers, cast it with astype(s32)");
   int64_t along = trace_internal::axis_of(x.shape(), axis);
   if (x.shape().dimension(along) < 2) return x;
   const bool turn = reverse && (exact || is_integer(x.dtype()));
-  return trace_internal::one_program(name, at, [&] {
-    Tensor rows = moveaxis({x, at}, along, 0);
-    if (turn) rows = flip({rows, at}, {0});
+  return trace_internal::one_program(name, [&] {
+    Tensor rows = moveaxis(x, along, 0);
+    if (turn) rows = flip(rows, {0});
     const bool backwards = reverse && !turn;
-    Tensor out = in_tiles<Combine>(rows, backwards ? identity : 0, backwards, at);
-    if (turn) out = flip({out, at}, {0});
-    return moveaxis({out, at}, 0, along);
+    Tensor out = in_tiles<Combine>(rows, backwards ? identity : 0, backwards);
+    if (turn) out = flip(out, {0});
+    return moveaxis(out, 0, along);
   });
 }
 
 // pred as numbers, of which 1 is true.
 Tensor counted(const Operand& x) {
   const Tensor t = as_tensor(x);
-  return t.dtype() == pred ? t.astype(s32, x.at()) : t;
+  return t.dtype() == pred ? t.astype(s32) : t;
 }
 
 }  // namespace
@@ -257,14 +243,12 @@ using trace_internal::PublicCall;
 
 Tensor cumsum(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cumsum", x.at());
-  return scan_internal::cumulative("cumsum", {scan_internal::counted(x), x.at()}, axis, reverse,
-                                   false, 0,
+  return scan_internal::cumulative("cumsum", scan_internal::counted(x), axis, reverse, false, 0,
                                    [](const Tensor& a, const Tensor& b) { return add(a, b); });
 }
 Tensor cumprod(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cumprod", x.at());
-  return scan_internal::cumulative("cumprod", {scan_internal::counted(x), x.at()}, axis, reverse,
-                                   false, 1,
+  return scan_internal::cumulative("cumprod", scan_internal::counted(x), axis, reverse, false, 1,
                                    [](const Tensor& a, const Tensor& b) { return multiply(a, b); });
 }
 Tensor cummax(Operand x, base::Int axis, base::Flag reverse) {

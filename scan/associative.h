@@ -22,7 +22,7 @@ namespace scan_internal {
 
 // `fn` takes the leaves of the left elements and then those of the right ones.
 std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements,
-                                    const AssociativeScanOptions& options, SourceLocation at);
+                                    const AssociativeScanOptions& options);
 
 // Whether associative_scan may run; says why not.
 template <class Fn, class E>
@@ -71,7 +71,8 @@ requires(!trace_internal::TakesOperands<Fn>) E
     associative_scan(Fn&& fn, const E& elements, const AssociativeScanOptions& options = {},
                      SourceLocation at = SourceLocation::here()) {
   if constexpr (scan_internal::is_combination<Fn, E>()) {
-    trace_internal::require_function("associative_scan", "function", fn, at);
+    const trace_internal::HigherOrderCall call("associative_scan", at);
+    trace_internal::require_function("function", fn);
     auto spec = [&] { return tree_spec(elements); };
     auto combine = [&](std::span<const Tensor> both, std::vector<TreeSpec>& specs) {
       E left = unflatten<E>(spec(), both);
@@ -82,7 +83,7 @@ requires(!trace_internal::TakesOperands<Fn>) E
     };
     std::vector<Tensor> leaves = scan_internal::run_associative(
         scan_internal::callable_of(fn, combine),
-        {flatten(elements), scan_internal::structure_of(elements), spec}, options, at);
+        {flatten(elements), scan_internal::structure_of(elements), spec}, options);
     std::span<const Tensor> rest(leaves);
     return unflatten<E>(spec(), rest);
   } else {

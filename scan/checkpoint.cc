@@ -13,11 +13,9 @@ std::string to_string(const Checkpoint& checkpoint) {
   return base::cat(is_every ? "every(" : "recursive(", checkpoint.number(), ")");
 }
 
-void require_valid(std::string_view what, const Checkpoint& checkpoint, SourceLocation at) {
-  if (checkpoint.number() >= 1) return;
-  throw Error(trace_internal::invalid_argument(what, ": checkpoint is ", to_string(checkpoint),
-                                               "; its number must be 1 or more"),
-              at);
+void require_valid(const Checkpoint& checkpoint) {
+  if (checkpoint.number() < 1)
+    trace_internal::refuse("checkpoint is ", to_string(checkpoint), "; its number must be 1 or more");
 }
 
 std::pair<std::string, std::string> attribute_of(const Checkpoint& checkpoint, int64_t steps) {

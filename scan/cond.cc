@@ -39,9 +39,8 @@ using ToIndex = base::FunctionRef<Tensor(const Tensor&)>;
 // The traced branches of one conditional, with agreeing results.
 class Branches {
  public:
-  Branches(std::string_view what, const Argument& operands, SourceLocation at)
-      : what_(what), operands_(operands), at_(at) {
-    trace_internal::require_values(what, "operands", operands.leaves, operands.spec, at);
+  Branches(std::string_view what, const Argument& operands) : what_(what), operands_(operands) {
+    trace_internal::require_values(what, "operands", operands.leaves, operands.spec);
     for (const Tensor& leaf : operands.leaves) shapes_.push_back(leaf.node()->shape);
   }
 
@@ -53,7 +52,6 @@ class Branches {
                              .callable = callable,
                              .structure = operands_.structure,
                              .parameters = {shapes_.data(), shapes_.size()},
-                             .at = at_,
                              .init = operands_.leaves,
                              .result = result},
                             [](const Body&) {});
@@ -79,8 +77,8 @@ class Branches {
     buffers.reserve(1 + operands_.leaves.size() + bodies_.size());
     absl::InlinedVector<std::span<const Tensor>, 6> lists{{&chooser, 1}, operands_.leaves};
     for (const BodyPtr& body : bodies_) lists.emplace_back(body->captures);
-    runtime::Device& device = trace_internal::append_buffers(lists, buffers, what_, at_);
-    return trace_internal::run_at_once(*executable_on(device, chooser, to_index), buffers, at_);
+    runtime::Device& device = trace_internal::append_buffers(lists, buffers, what_);
+    return trace_internal::run_at_once(*executable_on(device, chooser, to_index), buffers);
   }
 
   std::vector<Tensor> emit_conditional(const Tensor& index) const {
@@ -100,14 +98,12 @@ class Branches {
       values.insert(values.end(), captures[branch].begin(), captures[branch].end());
       std::vector<size_t> pick(values.size());
       for (size_t i = 0; i < pick.size(); ++i) pick[i] = i;
-      called.push_back(on_tuple(body->fragment, shapes_of(values, what_, at_), pick, {}, false));
-      operands.push_back(
-          emit({.opcode = Opcode::kTuple, .operands = std::move(values), .at = at_}));
+      called.push_back(on_tuple(body->fragment, shapes_of(values, what_), pick, {}, false));
+      operands.push_back(emit({.opcode = Opcode::kTuple, .operands = std::move(values)}));
     }
     return trace_internal::emit_many({.opcode = Opcode::kConditional,
                                       .operands = std::move(operands),
-                                      .called = std::move(called),
-                                      .at = at_});
+                                      .called = std::move(called)});
   }
 
   // The only branch: a call of its body.
@@ -117,8 +113,7 @@ class Branches {
     return trace_internal::emit_many({.opcode = Opcode::kCall,
                                       .operands = std::move(values),
                                       .attrs = hlo::CallAttrs{},
-                                      .called = {bodies_[0]->fragment},
-                                      .at = at_});
+                                      .called = {bodies_[0]->fragment}});
   }
 
  private:
@@ -135,7 +130,7 @@ class Branches {
     }
     runtime::ProgramHandle handle;
     ExecutablePtr executable = value_or_throw(
-        trace_internal::executable_for(traced(chooser, to_index).module, device, &handle), at_);
+        trace_internal::executable_for(traced(chooser, to_index).module, device, &handle));
     if (table) {
       ReadyConditional ready{
           {}, operands_.leaves.size(), chooser.shape(), device.serial(), std::move(handle)};
@@ -165,9 +160,9 @@ class Branches {
 
   // Traced on parameters of its own: two values that are one tensor now may be two the next time.
   [[nodiscard]] trace_internal::Traced traced(const Tensor& chooser, ToIndex to_index) const {
-    trace_internal::Recorder recorder(what_, at_);
+    trace_internal::Recorder recorder(what_);
     const auto parameter = [&](const Tensor& like) {
-      return recorder.parameter(like.shape(), at_, like.node()->number ? nullptr : &like);
+      return recorder.parameter(like.shape(), like.node()->number ? nullptr : &like);
     };
     const auto parameters = [&](const std::vector<Tensor>& leaves) {
       std::vector<Tensor> all;
@@ -180,7 +175,7 @@ class Branches {
     for (const BodyPtr& body : bodies_) captures.push_back(parameters(body->captures));
     const std::vector<std::span<const Tensor>> spans(captures.begin(), captures.end());
     const std::vector<Tensor> results = emit_conditional(to_index(chosen), leaves, spans);
-    return recorder.finish(results, what_, at_);
+    return recorder.finish(results, what_);
   }
 
   [[nodiscard]] std::string name_of(size_t branch) const {
@@ -195,31 +190,26 @@ class Branches {
         std::ranges::equal(a.result_shapes(), b.result_shapes(), same_type))
       return;
     if (a.results[0] != b.results[0]) {
-      throw Error(trace_internal::invalid_argument(
-                      what_, ": result",
-                      first_difference(a.results[0], b.results[0], base::cat(" in ", name_of(0)),
-                                       base::cat(" in ", name_of(i))),
-                      "; branches must return one structure"),
-                  at_);
+      trace_internal::refuse(
+          "result",
+          first_difference(a.results[0], b.results[0], base::cat(" in ", name_of(0)),
+                           base::cat(" in ", name_of(i))),
+          "; branches must return one structure");
     }
     std::vector<std::string> paths = leaf_paths(a.results[0]);
     for (size_t leaf = 0; leaf < paths.size(); ++leaf) {
       const Shape& x = a.result_shapes()[leaf];
       const Shape& y = b.result_shapes()[leaf];
       if (same_type(x, y)) continue;
-      throw Error(trace_internal::invalid_argument(
-                      what_, ": result", paths[leaf], " is ", x, " in ", name_of(0), " and ", y,
-                      " in ", name_of(i),
-                      x.dtype() != y.dtype()
-                          ? "; cast one with astype"
-                          : "; branches must return equal shapes, reshape or broadcast one"),
-                  at_);
+      trace_internal::refuse(
+          "result", paths[leaf], " is ", x, " in ", name_of(0), " and ", y, " in ", name_of(i),
+          x.dtype() != y.dtype() ? "; cast one with astype"
+                                 : "; branches must return equal shapes, reshape or broadcast one");
     }
   }
 
   std::string_view what_;
   const Argument& operands_;
-  SourceLocation at_;
   absl::InlinedVector<Shape, 2> shapes_;
   absl::InlinedVector<BodyPtr, 2> bodies_;
 };
@@ -227,42 +217,37 @@ class Branches {
 // The chooser; errors call it `name`.
 Tensor chooser(std::string_view what, std::string_view name, const Operand& operand) {
   if (operand.is_tensor()) {
-    trace_internal::require_values(
-        what, name, {&operand.tensor(), 1}, [] { return TreeSpec{}; }, operand.at());
+    trace_internal::require_values(what, name, {&operand.tensor(), 1}, [] { return TreeSpec{}; });
   }
   return as_tensor(operand);
 }
 
-void require_predicate(std::string_view what, std::string_view name, const Shape& shape,
-                       std::string_view repair, SourceLocation at) {
+void require_predicate(std::string_view name, const Shape& shape, std::string_view repair) {
   if (shape.is_scalar() && !is_complex(shape.dtype())) return;
-  throw Error(trace_internal::invalid_argument(
-                  what, ": ", name, " is ", shape,
-                  "; it must be pred[], or a real scalar, which is compared with zero; ", repair),
-              at);
+  trace_internal::refuse(name, " is ", shape,
+                         "; it must be pred[], or a real scalar, which is compared with zero; ",
+                         repair);
 }
 
-Tensor predicate_of(const Operand& predicate, SourceLocation at) {
+Tensor predicate_of(const Operand& predicate) {
   Tensor value = chooser("cond", "predicate", predicate);
   const Shape& shape = value.shape();
-  require_predicate("cond", "predicate", shape, "for elements use where()", at);
-  return shape.dtype() == pred ? value : not_equal({value, at}, {0, at});
+  require_predicate("predicate", shape, "for elements use where()");
+  return shape.dtype() == pred ? value : not_equal(value, 0);
 }
 
-Tensor index_of(const Operand& index, size_t branches, SourceLocation at) {
+Tensor index_of(const Operand& index, size_t branches) {
   Tensor value = chooser("switch_case", "index", index);
   const Shape& shape = value.shape();
   if (!shape.is_scalar() || !is_integer(shape.dtype())) {
-    throw Error(trace_internal::invalid_argument(
-                    "switch_case", ": index is ", shape,
-                    "; it must be a scalar of an integer dtype, cast it with astype(s32)"),
-                at);
+    trace_internal::refuse("index is ", shape,
+                           "; it must be a scalar of an integer dtype, cast it with astype(s32)");
   }
   int64_t last = static_cast<int64_t>(branches) - 1;
   // It is clamped in its own type: a u32 above 2^31 must not become negative, and a wide one must
   // not wrap.
-  Tensor wide = bit_width(shape.dtype()) < 32 ? value.astype(s32, at) : value;
-  return clip({wide, at}, {0, at}, {last, at}).astype(s32, at);
+  Tensor wide = bit_width(shape.dtype()) < 32 ? value.astype(s32) : value;
+  return clip(wide, 0, last).astype(s32);
 }
 
 // The chooser, if no trace is running and it is a scalar of the dtype with a value: it needs no
@@ -276,25 +261,24 @@ const Tensor* array_that_chooses(const Operand& operand, DType dtype) {
 
 }  // namespace
 
-Tensor is_not_yet(const Tensor& until, SourceLocation at) {
-  const PublicCall call("scan_until", at);
-  const Tensor value = chooser("scan_until", "what until returns", {until, at});
-  require_predicate("scan_until", "what until returns", value.shape(), "use all() or any()", at);
-  return value.dtype() == pred ? logical_not({value, at}) : equal({value, at}, {0, at});
+Tensor is_not_yet(const Tensor& until) {
+  const PublicCall call("scan_until", {});
+  const Tensor value = chooser("scan_until", "what until returns", until);
+  require_predicate("what until returns", value.shape(), "use all() or any()");
+  return value.dtype() == pred ? logical_not(value) : equal(value, 0);
 }
 
 std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const Callable& on_false,
-                             const Argument& operands, TreeSpec* result, SourceLocation at) {
-  const PublicCall call("cond", at, PublicCall::Runs::kUsersFunction);
+                             const Argument& operands, TreeSpec* result) {
   if (const Tensor* value = array_that_chooses(predicate, pred)) {
-    Branches branches("cond", operands, at);
+    Branches branches("cond", operands);
     branches.add_both(on_true, on_false);
     *result = branches.result();
     return branches.run_at_once(*value, [](const Tensor& chosen) { return chosen; });
   }
-  return trace_internal::in_program("cond", at, [&] {
-    Tensor index = predicate_of(predicate, at);
-    Branches branches("cond", operands, at);
+  return trace_internal::in_program("cond", [&] {
+    Tensor index = predicate_of(predicate);
+    Branches branches("cond", operands);
     branches.add_both(on_true, on_false);
     *result = branches.result();
     return branches.emit_conditional(index);
@@ -302,23 +286,18 @@ std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const C
 }
 
 std::vector<Tensor> run_switch(Operand index, std::span<const Callable> callables,
-                               const Argument& operands, TreeSpec* result, SourceLocation at) {
-  const PublicCall call("switch_case", at, PublicCall::Runs::kUsersFunction);
-  if (callables.empty())
-    throw Error(
-        trace_internal::invalid_argument("switch_case", ": has no branches; give at least one"),
-        at);
+                               const Argument& operands, TreeSpec* result) {
+  if (callables.empty()) trace_internal::refuse("has no branches; give at least one");
   if (const Tensor* value = array_that_chooses(index, s32); value && callables.size() > 1) {
-    Branches branches("switch_case", operands, at);
+    Branches branches("switch_case", operands);
     branches.add_all(callables);
     *result = branches.result();
-    return branches.run_at_once(*value, [&](const Tensor& chosen) {
-      return index_of({chosen, at}, callables.size(), at);
-    });
+    return branches.run_at_once(
+        *value, [&](const Tensor& chosen) { return index_of(chosen, callables.size()); });
   }
-  return trace_internal::in_program("switch_case", at, [&] {
-    Tensor chosen = index_of(index, callables.size(), at);
-    Branches branches("switch_case", operands, at);
+  return trace_internal::in_program("switch_case", [&] {
+    Tensor chosen = index_of(index, callables.size());
+    Branches branches("switch_case", operands);
     branches.add_all(callables);
     *result = branches.result();
     return callables.size() == 1 ? branches.emit_only() : branches.emit_conditional(chosen);

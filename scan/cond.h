@@ -16,9 +16,9 @@ namespace heddle {
 namespace scan_internal {
 
 std::vector<Tensor> run_cond(Operand predicate, const Callable& on_true, const Callable& on_false,
-                             const Argument& operands, TreeSpec* result, SourceLocation at);
+                             const Argument& operands, TreeSpec* result);
 std::vector<Tensor> run_switch(Operand index, std::span<const Callable> branches,
-                               const Argument& operands, TreeSpec* result, SourceLocation at);
+                               const Argument& operands, TreeSpec* result);
 
 // A branch on leaves. `operands` must outlive it.
 template <class Fn, class Operands>
@@ -91,8 +91,8 @@ auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operan
   if constexpr (!are_branches<OnTrue, OnFalse>(std::type_identity<std::tuple<Operands...>>())) {
     return TreeOr<Result>();
   } else {
-    trace_internal::require_function("cond", "branch on_true", on_true, predicate.at());
-    trace_internal::require_function("cond", "branch on_false", on_false, predicate.at());
+    trace_internal::require_function("branch on_true", on_true);
+    trace_internal::require_function("branch on_false", on_false);
     std::tuple<Operands...> all(operands...);
     auto spec = [&] { return tree_spec(all); };
     auto first = flat_branch(on_true, all);
@@ -100,17 +100,16 @@ auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operan
     TreeSpec result;
     std::vector<Tensor> leaves =
         run_cond(predicate, callable_of(on_true, first), callable_of(on_false, second),
-                 {flatten(all), structure_of(all), spec}, &result, predicate.at());
+                 {flatten(all), structure_of(all), spec}, &result);
     std::span<const Tensor> rest(leaves);
     return unflatten<Result>(result, rest);
   }
 }
 
 template <class Fn>
-void require_branch(size_t number, const Fn& fn, SourceLocation at) {
-  if (base::is_null_function(fn))
-    trace_internal::throw_no_function("switch_case", base::cat("branch ", number), at);
-  trace_internal::require_function("switch_case", "branch", fn, at);
+void require_branch(size_t number, const Fn& fn) {
+  if (base::is_null_function(fn)) trace_internal::throw_no_function(base::cat("branch ", number));
+  trace_internal::require_function("branch", fn);
 }
 
 template <class... Fns, class... Operands>
@@ -129,13 +128,13 @@ auto switch_on(Operand index, const std::tuple<Fns...>& branches, const Operands
     std::vector<Tensor> leaves = std::apply(
         [&](const auto&... fn) {
           size_t number = 0;
-          (require_branch(number++, fn, index.at()), ...);
+          (require_branch(number++, fn), ...);
           auto flat = std::tuple(flat_branch(fn, all)...);
           return std::apply(
               [&](auto&... run) {
                 std::vector<Callable> callables{callable_of(fn, run)...};
                 return run_switch(index, callables, {flatten(all), structure_of(all), spec},
-                                  &result, index.at());
+                                  &result);
               },
               flat);
         },
@@ -156,14 +155,14 @@ auto switch_on(Operand index, const std::vector<Fn>& branches, const Operands&..
     using Flat = decltype(flat_branch(branches[0], all));
     std::vector<Flat> flat;
     for (const Fn& fn : branches) {
-      require_branch(flat.size(), fn, index.at());
+      require_branch(flat.size(), fn);
       flat.push_back(flat_branch(fn, all));
     }
     std::vector<Callable> callables;
     for (size_t i = 0; i < flat.size(); ++i) callables.push_back(callable_of(branches[i], flat[i]));
     TreeSpec result;
     std::vector<Tensor> leaves =
-        run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result, index.at());
+        run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result);
     std::span<const Tensor> rest(leaves);
     return unflatten<Result>(result, rest);
   }
@@ -183,8 +182,8 @@ template <class OnTrue, class OnFalse, class... Operands>
 requires(!trace_internal::TakesOperands<OnTrue> && !trace_internal::TakesOperands<OnFalse>)  //
     auto cond(Operand predicate, OnTrue&& on_true, OnFalse&& on_false,
               const Operands&... operands) {
-  return scan_internal::cond_on(predicate, on_true, on_false,
-                                scan_internal::as_tree(operands, predicate.at())...);
+  const trace_internal::HigherOrderCall call("cond", predicate.at());
+  return scan_internal::cond_on(predicate, on_true, on_false, scan_internal::as_tree(operands)...);
 }
 
 // The same with functions of Heddle's by their names: cond(p, exp, log, x), cond(p, fmod, atan2, x,
@@ -219,13 +218,15 @@ requires(!trace_internal::TakesOperands<OnTrue>)  //
 // operands  trees; a C++ number is a scalar of its type's dtype
 template <class... Fns, class... Operands>
 auto switch_case(Operand index, const std::tuple<Fns...>& branches, const Operands&... operands) {
-  return scan_internal::switch_on(index, branches, scan_internal::as_tree(operands, index.at())...);
+  const trace_internal::HigherOrderCall call("switch_case", index.at());
+  return scan_internal::switch_on(index, branches, scan_internal::as_tree(operands)...);
 }
 
 // The same with branches of one type. errors: also where there is none
 template <class Fn, class... Operands>
 auto switch_case(Operand index, const std::vector<Fn>& branches, const Operands&... operands) {
-  return scan_internal::switch_on(index, branches, scan_internal::as_tree(operands, index.at())...);
+  const trace_internal::HigherOrderCall call("switch_case", index.at());
+  return scan_internal::switch_on(index, branches, scan_internal::as_tree(operands)...);
 }
 
 // The same with functions of Heddle's by their names: switch_case(i, {exp, log}, x).

@@ -50,31 +50,32 @@ class Function {
         fn_(std::move(fn)),
         id_(trace_internal::next_function_id()),
         made_at_(at) {
-    if (base::is_null_function(fn_)) trace_internal::throw_no_function("Function", "callable", at);
+    const trace_internal::PublicCall call("Function", at);
+    if (base::is_null_function(fn_)) trace_internal::throw_no_function("callable");
   }
 
   template <class... Args>
   requires std::is_invocable_v<const Fn&, Args...>
   auto operator()(Args&&... args) const {
-    require_here("call", {});
+    require_here("call");
     tree_internal::require_value<Fn, std::invoke_result_t<const Fn&, Args...>>();
     return fn_(std::forward<Args>(args)...);
   }
 
   // errors: Error, as for a call, if it was moved from
   [[nodiscard]] const std::string& name() const {
-    require_here("name", {});
+    require_here("name");
     return name_;
   }
   [[nodiscard]] uint64_t id() const {
-    require_here("id", {});
+    require_here("id");
     return id_.value;
   }
 
   // For Heddle's own code. errors: Error if it was moved from
-  void require_here(std::string_view op, SourceLocation at) const {
+  void require_here(std::string_view op) const {
     if (id_.value == 0)
-      trace_internal::throw_moved_from(op, base::cat("Function made at ", made_at_), at);
+      trace_internal::throw_moved_from(op, base::cat("Function made at ", made_at_));
   }
 
  private:

@@ -50,28 +50,25 @@ class State {
   std::map<const trace_internal::Node*, size_t> position_;
 };
 
-void check_condition(const Shape& shape, SourceLocation at) {
+void check_condition(const Shape& shape) {
   if (shape.is_scalar(pred)) return;
-  throw Error(
-      trace_internal::invalid_argument(
-          "while_loop", ": condition returns ", shape,
-          "; it must return pred[], compare the value with something or reduce it with all()"),
-      at);
+  trace_internal::refuse(
+      "condition returns ", shape,
+      "; it must return pred[], compare the value with something or reduce it with all()");
 }
 
 std::vector<Tensor> emit_while(const Body& condition, const Body& body, const Argument& init,
-                               SourceLocation at, hlo::FrontendAttributes attributes) {
+                               hlo::FrontendAttributes attributes) {
   State state(init.leaves);
   std::vector<size_t> condition_arguments = state.arguments(condition.captures);
   std::vector<size_t> body_arguments = state.arguments(body.captures);
-  std::vector<Shape> shapes = shapes_of(state.values(), "while_loop", at);
-  Tensor tuple = emit({.opcode = Opcode::kTuple, .operands = state.values(), .at = at});
+  std::vector<Shape> shapes = shapes_of(state.values(), "while_loop");
+  Tensor tuple = emit({.opcode = Opcode::kTuple, .operands = state.values()});
   std::vector<Tensor> results = trace_internal::emit_many(
       {.opcode = Opcode::kWhile,
        .operands = {tuple},
        .called = {on_tuple(body.fragment, shapes, body_arguments, state.invariants(), false),
                   on_tuple(condition.fragment, shapes, condition_arguments, {}, true)},
-       .at = at,
        .frontend_attributes = std::move(attributes)});
   results.resize(init.leaves.size());
   return results;
@@ -83,31 +80,28 @@ namespace {
 
 // Traces the carry's condition and body, and records the loop.
 std::vector<Tensor> record_while(const Callable& condition, const Callable& body,
-                                 const Argument& init, SourceLocation at,
-                                 hlo::FrontendAttributes attributes = {}) {
-  std::vector<Shape> carry = shapes_of(init.leaves, "while_loop", at);
+                                 const Argument& init, hlo::FrontendAttributes attributes = {}) {
+  std::vector<Shape> carry = shapes_of(init.leaves, "while_loop");
   BodyPtr test = body_for({.what = "while_loop condition",
                            .kind = &kCondition,
                            .callable = condition,
                            .structure = init.structure,
                            .parameters = carry,
-                           .at = at,
                            .init = init.leaves,
                            .result = "condition's result"},
-                          [&](const Body& b) { check_condition(b.result_shapes()[0], at); });
+                          [&](const Body& b) { check_condition(b.result_shapes()[0]); });
   BodyPtr step =
       body_for({.what = "while_loop body",
                 .kind = &kBody,
                 .callable = body,
                 .structure = init.structure,
                 .parameters = carry,
-                .at = at,
                 .init = init.leaves,
                 .result = "carry"},
                [&](const Body& b) {
-                 check_carry("while_loop", "carry", init, b.results[0], b.result_shapes(), at);
+                 check_carry("while_loop", "carry", init, b.results[0], b.result_shapes());
                });
-  return emit_while(*test, *step, init, at, std::move(attributes));
+  return emit_while(*test, *step, init, std::move(attributes));
 }
 
 // The loop's own numbers in front of the user's tree.
@@ -130,39 +124,39 @@ hlo::FrontendAttributes bounds_of(const WhileOptions& options) {
 // bound as an attribute, for a derivative. A loop that runs at once has no derivative, and its
 // bound is a number that may be an operand.
 std::vector<Tensor> bounded_while(const Callable& condition, const Callable& body,
-                                  const Argument& init, const WhileOptions& options, bool is_traced,
-                                  SourceLocation at) {
+                                   const Argument& init, const WhileOptions& options,
+                                   bool is_traced) {
   const int64_t max_steps = *options.max_steps;
   const auto refuse = [&](std::string_view must) {
-    throw Error(trace_internal::invalid_argument("while_loop", ": max_steps is ", max_steps,
-                                                 "; it must be ", must),
-                at);
+    trace_internal::refuse("max_steps is ", max_steps, "; it must be ", must);
   };
   if (max_steps < 0) refuse("0 or more");
   if (max_steps > int64_t{1} << 40) refuse("at most 2^40");
   const DType dtype = max_steps > INT32_MAX ? s64 : s32;
-  std::vector<Tensor> carry{constant_like({0, at}, dtype)};
+  std::vector<Tensor> carry{constant_like(0, dtype)};
   carry.insert(carry.end(), init.leaves.begin(), init.leaves.end());
   auto spec = [&] { return behind(1, init); };
   auto test = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
     std::vector<Tensor> wants = condition.run(leaves.subspan(1), specs);
-    trace_internal::require_values(
-        "while_loop", "condition's result", wants, [&] { return specs[0]; }, at);
-    check_condition(wants[0].shape(), at);
-    const Tensor may = less({leaves[0], at}, {max_steps, at});
-    return std::vector<Tensor>{bitwise_and({may, at}, {wants[0], at})};
+    const PublicCall own("while_loop", {});
+    trace_internal::require_values("while_loop", "condition's result", wants,
+                                   [&] { return specs[0]; });
+    check_condition(wants[0].shape());
+    const Tensor may = less(leaves[0], max_steps);
+    return std::vector<Tensor>{bitwise_and(may, wants[0])};
   };
   auto step = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
     std::vector<Tensor> next = body.run(leaves.subspan(1), specs);
-    check_step("while_loop", "carry", init, specs[0], next, at);
+    const PublicCall own("while_loop", {});
+    check_step("while_loop", "carry", init, specs[0], next);
     specs = {spec()};
-    next.insert(next.begin(), add({leaves[0], at}, {1, at}));
+    next.insert(next.begin(), add(leaves[0], 1));
     return next;
   };
   std::vector<Tensor> results =
       record_while({condition.identity, condition.types, test, condition.name},
                    {body.identity, body.types, step, body.name},
-                   {carry, base::cat("at most ", max_steps, ";", init.structure), spec}, at,
+                   {carry, base::cat("at most ", max_steps, ";", init.structure), spec},
                    is_traced ? bounds_of(options) : hlo::FrontendAttributes{});
   return {results.begin() + 1, results.end()};
 }
@@ -170,20 +164,17 @@ std::vector<Tensor> bounded_while(const Callable& condition, const Callable& bod
 }  // namespace
 
 std::vector<Tensor> run_while(const Callable& condition, const Callable& body, const Argument& init,
-                              const WhileOptions& options, SourceLocation at) {
-  const PublicCall call("while_loop", at, PublicCall::Runs::kUsersFunction);
-  trace_internal::require_values("while_loop", "carry", init.leaves, init.spec, at);
-  if (options.checkpoint) require_valid("while_loop", *options.checkpoint, at);
+                              const WhileOptions& options) {
+  trace_internal::require_values("while_loop", "carry", init.leaves, init.spec);
+  if (options.checkpoint) require_valid(*options.checkpoint);
   if (options.checkpoint && !options.max_steps)
-    throw Error(trace_internal::invalid_argument(
-                    "while_loop", ": checkpoint is ", to_string(*options.checkpoint),
-                    " and there is no max_steps; only a loop with max_steps has the reverse "
-                    "derivative that it is for, give it or leave checkpoint out"),
-                at);
+    trace_internal::refuse("checkpoint is ", to_string(*options.checkpoint),
+                           " and there is no max_steps; only a loop with max_steps has the reverse "
+                           "derivative that it is for, give it or leave checkpoint out");
   const bool is_traced = trace_internal::Recorder::current() != nullptr;
-  return trace_internal::in_program("while_loop", at, [&] {
-    return options.max_steps ? bounded_while(condition, body, init, options, is_traced, at)
-                             : record_while(condition, body, init, at);
+  return trace_internal::in_program("while_loop", [&] {
+    return options.max_steps ? bounded_while(condition, body, init, options, is_traced)
+                             : record_while(condition, body, init);
   });
 }
 
@@ -193,33 +184,28 @@ int64_t static_bound(std::string_view name, const Operand& bound) {
   const auto* u = std::get_if<uint64_t>(&bound.number());
   if (u && *u <= static_cast<uint64_t>(INT64_MAX)) return static_cast<int64_t>(*u);
   if (const auto* i = std::get_if<int64_t>(&bound.number())) return *i;
-  throw Error(trace_internal::invalid_argument("fori_loop", ": ", name, " is the C++ number ",
-                                               number_text(bound), "; it must be an integer",
-                                               u ? " that s64 holds" : ""),
-              bound.at());
+  trace_internal::refuse(name, " is the C++ number ", number_text(bound), "; it must be an integer",
+                         u ? " that s64 holds" : "");
 }
 
 // A known trip count: a scan over low .. high - 1.
 std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high,
-                                const Argument& init, const ForiOptions& options,
-                                SourceLocation at) {
+                                const Argument& init, const ForiOptions& options) {
   int64_t length = high > low ? high - low : 0;
   DType dtype = low < INT32_MIN || high > INT32_MAX ? s64 : s32;
-  Tensor indices = emit({.opcode = Opcode::kIota,
-                         .attrs = hlo::IotaAttrs{},
-                         .declared = Shape(dtype, {length}),
-                         .at = at});
-  if (low != 0) indices = add({indices, at}, {low, at});
+  Tensor indices = emit(
+      {.opcode = Opcode::kIota, .attrs = hlo::IotaAttrs{}, .declared = Shape(dtype, {length})});
+  if (low != 0) indices = add(indices, low);
   auto spec = [] { return TreeSpec{}; };
   return run_scan("fori_loop", body, init, {{indices}, "", spec},
-                  {.unroll = options.unroll, .checkpoint = options.checkpoint}, at)
+                  {.unroll = options.unroll, .checkpoint = options.checkpoint})
       .carry;
 }
 
 // i, high and the value as the state of a while. Its condition is Heddle's own, and always the
 // same.
 std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const Tensor& high,
-                                 const Argument& init, SourceLocation at) {
+                                 const Argument& init) {
   static constexpr char kBelow = 0;
   std::vector<Tensor> carry{low, high};
   carry.insert(carry.end(), init.leaves.begin(), init.leaves.end());
@@ -233,65 +219,55 @@ std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const 
     std::vector<Tensor> arguments{leaves[0]};
     arguments.insert(arguments.end(), leaves.begin() + 2, leaves.end());
     std::vector<Tensor> next = body.run(arguments, specs);
-    check_step("fori_loop", "value", init, specs[0], next, at);
+    const PublicCall own("fori_loop", {});
+    check_step("fori_loop", "value", init, specs[0], next);
     specs = {spec()};
-    next.insert(next.begin(), {add({leaves[0], at}, {1, at}), leaves[1]});
+    next.insert(next.begin(), {add(leaves[0], 1), leaves[1]});
     return next;
   };
   std::vector<Tensor> results =
       record_while({{}, &kBelow, test, "", true}, {body.identity, body.types, step, body.name},
-                   {carry, "fori" + init.structure, spec}, at);
+                   {carry, "fori" + init.structure, spec});
   return {results.begin() + 2, results.end()};
 }
 
-void require_bound(std::string_view name, const Shape& shape, SourceLocation at) {
+void require_bound(std::string_view name, const Shape& shape) {
   if (shape.is_scalar() && is_integer(shape.dtype())) return;
-  throw Error(
-      trace_internal::invalid_argument(
-          "fori_loop", ": ", name, " is ", shape, "; it must be a scalar of an integer dtype, ",
-          shape.is_scalar() ? "cast it with astype(s32)" : "take one element of it"),
-      at);
+  trace_internal::refuse(name, " is ", shape, "; it must be a scalar of an integer dtype, ",
+                         shape.is_scalar() ? "cast it with astype(s32)" : "take one element of it");
 }
 
 }  // namespace
 
 std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init,
-                             const ForiOptions& options, SourceLocation at) {
-  const PublicCall call("fori_loop", at, PublicCall::Runs::kUsersFunction);
-  trace_internal::require_values("fori_loop", "value", init.leaves, init.spec, at);
-  return trace_internal::in_program("fori_loop", at, [&]() -> std::vector<Tensor> {
+                             const ForiOptions& options) {
+  trace_internal::require_values("fori_loop", "value", init.leaves, init.spec);
+  return trace_internal::in_program("fori_loop", [&]() -> std::vector<Tensor> {
     if (!low.is_tensor() && !high.is_tensor())
-      return static_fori(body, static_bound("low", low), static_bound("high", high), init, options,
-                         at);
+      return static_fori(body, static_bound("low", low), static_bound("high", high), init, options);
     if (options.unroll != 1)
-      throw Error(trace_internal::invalid_argument(
-                      "fori_loop", ": unroll is ", options.unroll,
-                      " and a bound is a tensor; only a loop between C++ integers is "
-                      "unrolled, give those or leave it out"),
-                  at);
+      trace_internal::refuse("unroll is ", options.unroll,
+                             " and a bound is a tensor; only a loop between C++ integers is "
+                             "unrolled, give those or leave it out");
     if (options.checkpoint)
-      throw Error(trace_internal::invalid_argument(
-                      "fori_loop", ": checkpoint is ", to_string(*options.checkpoint),
-                      " and a bound is a tensor; only a loop between C++ integers has the reverse "
-                      "derivative that it is for, give those or leave it out"),
-                  at);
+      trace_internal::refuse("checkpoint is ", to_string(*options.checkpoint),
+                             " and a bound is a tensor; only a loop between C++ integers has the "
+                             "reverse derivative that it is for, give those or leave it out");
     for (const auto& [name, bound] : {std::pair("low", &low), std::pair("high", &high)}) {
       if (bound->is_tensor())
-        require_bound(name, trace_internal::node_of(bound->tensor(), "fori_loop", at).shape, at);
+        require_bound(name, trace_internal::node_of(bound->tensor(), "fori_loop").shape);
       else
         (void)static_bound(name, *bound);
     }
     Tensor from = low.is_tensor() ? low.tensor() : constant_like(low, high.tensor().dtype());
     Tensor to = high.is_tensor() ? high.tensor() : constant_like(high, from.dtype());
-    const Shape& a = trace_internal::node_of(from, "fori_loop", at).shape;
-    const Shape& b = trace_internal::node_of(to, "fori_loop", at).shape;
+    const Shape& a = trace_internal::node_of(from, "fori_loop").shape;
+    const Shape& b = trace_internal::node_of(to, "fori_loop").shape;
     if (a.dtype() != b.dtype()) {
-      throw Error(
-          trace_internal::invalid_argument("fori_loop", ": low is ", a, " and high ", b,
-                                           "; their dtypes must be equal, cast one with astype"),
-          at);
+      trace_internal::refuse("low is ", a, " and high ", b,
+                             "; their dtypes must be equal, cast one with astype");
     }
-    return dynamic_fori(body, from, to, init, at);
+    return dynamic_fori(body, from, to, init);
   });
 }
 

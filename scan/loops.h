@@ -29,10 +29,10 @@ struct ForiOptions {
 namespace scan_internal {
 
 std::vector<Tensor> run_while(const Callable& condition, const Callable& body, const Argument& init,
-                              const WhileOptions& options, SourceLocation at);
+                              const WhileOptions& options);
 // The loop's bounds as the caller gave them. Both must have one integer dtype.
 std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init,
-                             const ForiOptions& options, SourceLocation at);
+                             const ForiOptions& options);
 
 template <Tree C, class Run>
 C with_leaves(const C& init, Run&& run) {
@@ -106,13 +106,14 @@ template <class Condition, class Body, class C>
 requires(!trace_internal::TakesOperands<Body>)  //
     auto while_loop(Condition&& condition, Body&& body, const C& init, const WhileOptions& options,
                     SourceLocation at = SourceLocation::here()) {
+  const trace_internal::HigherOrderCall call("while_loop", at);
   using namespace scan_internal;
-  const auto& start = as_tree(init, at);
+  const auto& start = as_tree(init);
   using Carry = std::remove_cvref_t<decltype(start)>;
   constexpr bool kIsBody = is_body<Body, Carry, Carry>();
   if constexpr (kIsBody && is_condition<Condition, Carry>()) {
-    trace_internal::require_function("while_loop", "condition", condition, at);
-    trace_internal::require_function("while_loop", "body", body, at);
+    trace_internal::require_function("condition", condition);
+    trace_internal::require_function("body", body);
     auto spec = [&] { return tree_spec(start); };
     auto test = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
       specs = {TreeSpec{}};
@@ -124,8 +125,7 @@ requires(!trace_internal::TakesOperands<Body>)  //
       return flatten(next);
     };
     return with_leaves(start, [&](const Argument& argument) {
-      return run_while(callable_of(condition, test), callable_of(body, step), argument, options,
-                       at);
+      return run_while(callable_of(condition, test), callable_of(body, step), argument, options);
     });
   } else {
     return start;
@@ -157,11 +157,12 @@ auto while_loop(Condition&& condition, trace_internal::ByName<Operand> body, con
 template <class Body, class C>
 auto fori_loop(Operand low, Operand high, Body&& body, const C& init, const ForiOptions& options,
                SourceLocation at = SourceLocation::here()) {
+  const trace_internal::HigherOrderCall call("fori_loop", at);
   using namespace scan_internal;
-  const auto& start = as_tree(init, at);
+  const auto& start = as_tree(init);
   using Carry = std::remove_cvref_t<decltype(start)>;
   if constexpr (is_body<Body, Carry, Tensor, Carry>()) {
-    trace_internal::require_function("fori_loop", "body", body, at);
+    trace_internal::require_function("body", body);
     auto spec = [&] { return tree_spec(start); };
     auto step = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
       Tensor index = leaves.front();
@@ -171,7 +172,7 @@ auto fori_loop(Operand low, Operand high, Body&& body, const C& init, const Fori
       return flatten(next);
     };
     return with_leaves(start, [&](const Argument& argument) {
-      return run_fori(callable_of(body, step), low, high, argument, options, at);
+      return run_fori(callable_of(body, step), low, high, argument, options);
     });
   } else {
     return start;

@@ -15,20 +15,18 @@ namespace {
 
 using Flat = base::FunctionRef<std::vector<Tensor>(Tensors)>;
 
-Fragment traced_alone(std::string_view op, const std::vector<Tensor>& like, const Flat& run,
-                      SourceLocation at) {
+Fragment traced_alone(std::string_view op, const std::vector<Tensor>& like, const Flat& run) {
   std::vector<Shape> shapes;
   for (const Tensor& x : like) shapes.push_back(x.shape());
   bool known = false;
-  return intern(trace_internal::trace_flat(std::string(op), shapes, run, at, like).module, &known);
+  return intern(trace_internal::trace_flat(std::string(op), shapes, run, {}, like).module, &known);
 }
 
 }  // namespace
 
 std::vector<Tensor> call_with_derivative(std::string_view target,
                                          const std::vector<Tensor>& arguments,
-                                         std::span<const FunctionOfCall> functions,
-                                         SourceLocation at) {
+                                         std::span<const FunctionOfCall> functions) {
   std::vector<Tensor> operands = arguments;
   std::vector<Fragment> called;
   std::string counts = base::cat(arguments.size());
@@ -45,16 +43,14 @@ std::vector<Tensor> call_with_derivative(std::string_view target,
                                     .attrs = std::move(attrs),
                                     .called = std::move(called),
                                     .declared = declared,
-                                    .at = at,
                                     .backend_config = std::move(counts)});
 }
 
 Tensor with_rule(std::string_view op, const std::vector<Tensor>& arguments,
                  base::FunctionRef<Tensor(Tensors x)> fn,
                  base::FunctionRef<Tensor(Tensors x, const Tensor& y, Tensors dx)> rule) {
-  const SourceLocation at = trace_internal::PublicCall::line_or({});
   const auto traced = [&](const std::vector<Tensor>& like, const Flat& run) {
-    return traced_alone(op, like, run, at);
+    return traced_alone(op, like, run);
   };
   const size_t count = arguments.size();
   std::vector<Tensor> both = arguments;
@@ -65,16 +61,15 @@ Tensor with_rule(std::string_view op, const std::vector<Tensor>& arguments,
     return std::vector<Tensor>{y, rule(all.first(count), y, all.subspan(count))};
   });
   const FunctionOfCall functions[] = {{plain, {}}, {derived, {}}};
-  return call_with_derivative(hlo::kCustomJvp, arguments, functions, at)[0];
+  return call_with_derivative(hlo::kCustomJvp, arguments, functions)[0];
 }
 
 Tensor elementwise(std::string_view op, const std::vector<Tensor>& arguments,
                    base::FunctionRef<Tensor(Tensors x)> fn) {
-  const SourceLocation at = trace_internal::PublicCall::line_or({});
-  const Fragment plain = traced_alone(
-      op, arguments, [&](Tensors x) { return std::vector<Tensor>{fn(x)}; }, at);
+  const Fragment plain =
+      traced_alone(op, arguments, [&](Tensors x) { return std::vector<Tensor>{fn(x)}; });
   const FunctionOfCall function{plain, {}};
-  return call_with_derivative(hlo::kElementwiseCall, arguments, std::span(&function, 1), at)[0];
+  return call_with_derivative(hlo::kElementwiseCall, arguments, std::span(&function, 1))[0];
 }
 
 }  // namespace heddle::scan_internal

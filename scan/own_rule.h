@@ -23,8 +23,7 @@ struct FunctionOfCall {
 // the functions. The first function is its meaning.
 std::vector<Tensor> call_with_derivative(std::string_view target,
                                          const std::vector<Tensor>& arguments,
-                                         std::span<const FunctionOfCall> functions,
-                                         SourceLocation at);
+                                         std::span<const FunctionOfCall> functions);
 
 // fn(arguments..), as one custom call (hlo/calls/custom_derivative.h) whose tangent is
 // rule(arguments, fn's result, tangents of the arguments), linear in the tangents; the tangents of

@@ -21,12 +21,12 @@ constexpr int64_t kMostCalls = 200;
 
 void progress(const Tensor& step, base::Int total, std::string_view name, SourceLocation at) {
   const trace_internal::PublicCall call("progress", at);
-  const Shape& shape = step.shape(at);
+  const Shape& shape = step.shape();
   if (shape.rank() != 0 || !is_integer(shape.dtype()))
     trace_internal::refuse("step is ", shape, "; it must be an integer scalar");
   if (total < 0) trace_internal::refuse("total is ", total, "; it must be 0 or more");
   if (trace_internal::Recorder::current() == nullptr) {
-    debug_internal::show_progress(name, step.astype(s64).item<int64_t>(at), total);
+    debug_internal::show_progress(name, step.astype(s64).item<int64_t>(), total);
     return;
   }
   const std::string config =

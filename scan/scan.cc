@@ -58,8 +58,8 @@ Shape counter_of(int64_t length) { return Shape(length > INT32_MAX ? s64 : s32, 
 
 class Resolver {
  public:
-  Resolver(std::string_view what, const Argument& xs, const ScanOptions& options, SourceLocation at)
-      : what_(what), xs_(xs), options_(options), at_(at) {}
+  Resolver(std::string_view what, const Argument& xs, const ScanOptions& options)
+      : what_(what), xs_(xs), options_(options) {}
 
   Setting resolve() {
     check_options();
@@ -79,7 +79,7 @@ class Resolver {
  private:
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
-    throw Error(trace_internal::invalid_argument(what_, ": ", parts...), at_);
+    trace_internal::refuse(parts...);
   }
 
   [[nodiscard]] std::string path(size_t leaf) const {
@@ -91,7 +91,7 @@ class Resolver {
       fail("length is ", *options_.length, "; it must be 0 or more");
     if (options_.unroll < 1)
       fail("unroll is ", options_.unroll, "; it must be 1 or more, or ScanOptions::kUnrollAll");
-    if (options_.checkpoint) require_valid(what_, *options_.checkpoint, at_);
+    if (options_.checkpoint) require_valid(*options_.checkpoint);
     if (options_.checkpoint && options_.parallel_backward)
       fail("has both checkpoint and parallel_backward, which keeps all; must have one of them");
     if (xs_.leaves.empty() && !options_.length)
@@ -106,7 +106,7 @@ class Resolver {
     std::vector<int64_t> axes;
     axes.reserve(xs_.leaves.size());
     for (size_t i = 0; i < xs_.leaves.size(); ++i) {
-      const Shape& shape = trace_internal::node_of(xs_.leaves[i], what_, at_).shape;
+      const Shape& shape = trace_internal::node_of(xs_.leaves[i], what_).shape;
       int64_t axis = options_.axis.each[options_.axis.all ? 0 : i];
       int64_t index = axis < 0 ? axis + shape.rank() : axis;
       if (!shape.has_dimension(index))
@@ -135,10 +135,9 @@ class Resolver {
   std::string_view what_;
   const Argument& xs_;
   const ScanOptions& options_;
-  SourceLocation at_;
 };
 
-Tensor axis_first(const Tensor& x, int64_t axis, SourceLocation at) {
+Tensor axis_first(const Tensor& x, int64_t axis) {
   if (axis == 0) return x;
   std::vector<int64_t> order{axis};
   for (int64_t i = 0; i < x.rank(); ++i) {
@@ -146,46 +145,43 @@ Tensor axis_first(const Tensor& x, int64_t axis, SourceLocation at) {
   }
   return emit({.opcode = Opcode::kTranspose,
                .operands = {x},
-               .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)},
-               .at = at});
+               .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)}});
 }
 
 // The arrays that the HLO op scans. It has one axis, for its outputs too, so leaves with another
 // axis are transposed first.
-std::vector<Tensor> scanned(const Setting& setting, const Argument& xs, SourceLocation at) {
+std::vector<Tensor> scanned(const Setting& setting, const Argument& xs) {
   std::vector<Tensor> out;
   if (setting.has_counter) {
     out.push_back(emit({.opcode = Opcode::kIota,
                         .attrs = hlo::IotaAttrs{.iota_dimension = 0},
-                        .declared = counter_of(setting.length),
-                        .at = at}));
+                        .declared = counter_of(setting.length)}));
   }
   for (size_t i = 0; i < xs.leaves.size(); ++i)
-    out.push_back(axis_first(xs.leaves[i], setting.axes[i], at));
+    out.push_back(axis_first(xs.leaves[i], setting.axes[i]));
   return out;
 }
 
 // The body as HLO wants it: (slices.., carries..) -> (ys.., carries..).
 BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& init,
-                  const Argument& xs, const Setting& setting, SourceLocation at) {
+                  const Argument& xs, const Setting& setting) {
   std::vector<Shape> parameters;
   parameters.reserve(setting.slices.size() + init.leaves.size());
   parameters.insert(parameters.end(), setting.slices.begin(), setting.slices.end());
   for (const Tensor& leaf : init.leaves)
-    parameters.push_back(trace_internal::node_of(leaf, what, at).shape);
+    parameters.push_back(trace_internal::node_of(leaf, what).shape);
   const Parts parts = parts_of(what);
   auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& specs) {
     std::vector<Tensor> results = step.run(setting.has_counter ? leaves.subspan(1) : leaves, specs);
+    const PublicCall own(what, {});
     if (!setting.progress.empty()) {
       const Tensor& i = leaves[0];
-      progress(setting.is_reverse ? setting.length - 1 - i : i, setting.length, setting.progress,
-               at);
+      progress(setting.is_reverse ? setting.length - 1 - i : i, setting.length, setting.progress);
     }
     std::ptrdiff_t carries = static_cast<std::ptrdiff_t>(leaf_count(specs[0]));
     std::span<const Tensor> all(results);
     auto require = [&](std::string_view name, std::span<const Tensor> leaves, size_t part) {
-      trace_internal::require_values(
-          what, name, leaves, [&] { return specs[part]; }, at);
+      trace_internal::require_values(what, name, leaves, [&] { return specs[part]; });
     };
     require(parts.carry, all.first(static_cast<size_t>(carries)), 0);
     require(parts.y, all.subspan(static_cast<size_t>(carries)), 1);
@@ -195,7 +191,7 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
   auto check = [&](const Body& body) {
     size_t ys = leaf_count(body.results[1]);
     check_carry(what, parts.carry, init, body.results[0],
-                std::span(body.result_shapes()).subspan(ys), at);
+                std::span(body.result_shapes()).subspan(ys));
   };
   std::string structure;  // only a promise is kept by it
   if (step.identity.known()) {
@@ -210,7 +206,6 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
                    .callable = flat,
                    .structure = std::move(structure),
                    .parameters = parameters,
-                   .at = at,
                    .returns_captures = true,
                    .init = init.leaves},
                   check);
@@ -218,8 +213,8 @@ BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& i
 
 // Records the scan of a body in the running trace. The leaves of init and xs are in it already.
 ScanResult emit_scan(const Setting& setting, const Argument& init, const Argument& xs,
-                     const Body& body, const ScanOptions& options, SourceLocation at) {
-  std::vector<Tensor> operands = scanned(setting, xs, at);
+                     const Body& body, const ScanOptions& options) {
+  std::vector<Tensor> operands = scanned(setting, xs);
   operands.insert(operands.end(), init.leaves.begin(), init.leaves.end());
   operands.insert(operands.end(), body.captures.begin(), body.captures.end());
   hlo::FrontendAttributes attributes;
@@ -237,7 +232,6 @@ ScanResult emit_scan(const Setting& setting, const Argument& init, const Argumen
                                                                              body.captures.size()),
                                          .is_reverse = options.reverse},
                  .called = {body.fragment},
-                 .at = at,
                  .frontend_attributes = std::move(attributes)});
   auto carry = all.begin() + static_cast<std::ptrdiff_t>(leaf_count(body.results[1]));
   auto captures = all.end() - static_cast<std::ptrdiff_t>(body.captures.size());
@@ -249,26 +243,25 @@ ScanResult emit_scan(const Setting& setting, const Argument& init, const Argumen
 class AtOnce {
  public:
   AtOnce(std::string_view what, const Callable& step, const Argument& init, const Argument& xs,
-         const ScanOptions& options, SourceLocation at)
+         const ScanOptions& options)
       : what_(what),
         init_(init),
         xs_(xs),
         options_(options),
-        at_(at),
-        setting_(Resolver(what, xs, options, at).resolve()) {
+        setting_(Resolver(what, xs, options).resolve()) {
     buffers_.reserve(init.leaves.size() + xs.leaves.size());
     for (const Argument* argument : {&init, &xs}) {
       for (const Tensor& leaf : argument->leaves)
-        buffers_.push_back(trace_internal::buffer_of(leaf, what, at));
+        buffers_.push_back(trace_internal::buffer_of(leaf, what));
     }
-    body_ = scan_body(what, step, init, xs, setting_, at);
+    body_ = scan_body(what, step, init, xs, setting_);
   }
 
   ScanResult run() {
     const size_t arguments = buffers_.size();
     const std::span<const Tensor> lists[] = {init_.leaves, xs_.leaves, body_->captures};
     buffers_.clear();
-    runtime::Device& device = trace_internal::append_buffers(lists, buffers_, what_, at_);
+    runtime::Device& device = trace_internal::append_buffers(lists, buffers_, what_);
     const ReadyQuery query{.body = body_->fragment,
                            .carries = init_.leaves.size(),
                            .xs = xs_.leaves.size(),
@@ -287,7 +280,7 @@ class AtOnce {
       for (size_t i = 0; i < captures.size(); ++i)
         buffers_[arguments + i] = captures[ready->captures[i]];
     }
-    std::vector<Tensor> all = trace_internal::run_at_once(*executable, buffers_, at_);
+    std::vector<Tensor> all = trace_internal::run_at_once(*executable, buffers_);
     const size_t ys = leaf_count(body_->results[1]);
     if (ys == 0) return {std::move(all), {}, body_->results[1]};
     const auto carry = all.begin() + static_cast<std::ptrdiff_t>(ys);
@@ -314,18 +307,18 @@ class AtOnce {
   // Traced on parameters of its own, not on captured values: two leaves that are one tensor now may
   // be two the next time.
   [[nodiscard]] trace_internal::Traced traced() const {
-    trace_internal::Recorder recorder(what_, at_);
+    trace_internal::Recorder recorder(what_);
     auto parameters = [&](const std::vector<Tensor>& leaves) {
       std::vector<Tensor> out;
-      for (const Tensor& leaf : leaves) out.push_back(recorder.parameter(leaf.shape(), at_, &leaf));
+      for (const Tensor& leaf : leaves) out.push_back(recorder.parameter(leaf.shape(), &leaf));
       return out;
     };
     const Argument init{parameters(init_.leaves), init_.structure, init_.spec};
     const Argument xs{parameters(xs_.leaves), xs_.structure, xs_.spec};
-    ScanResult result = emit_scan(setting_, init, xs, *body_, options_, at_);
+    ScanResult result = emit_scan(setting_, init, xs, *body_, options_);
     std::vector<Tensor> all = std::move(result.ys);
     all.insert(all.end(), result.carry.begin(), result.carry.end());
-    return recorder.finish(all, what_, at_);
+    return recorder.finish(all, what_);
   }
 
   [[nodiscard]] ReadyPtr make(runtime::Device& device,
@@ -338,7 +331,7 @@ class AtOnce {
     }
     ready->captures_in_order = std::ranges::is_sorted(ready->captures);
     executable = value_or_throw(
-        trace_internal::executable_for(std::move(program.module), device, &ready->program), at_);
+        trace_internal::executable_for(std::move(program.module), device, &ready->program));
     return ready;
   }
 
@@ -346,7 +339,6 @@ class AtOnce {
   const Argument& init_;
   const Argument& xs_;
   const ScanOptions& options_;
-  SourceLocation at_;
   Setting setting_;
   std::vector<runtime::BufferPtr> buffers_;
   BodyPtr body_;
@@ -355,67 +347,59 @@ class AtOnce {
 }  // namespace
 
 ScanResult run_scan(std::string_view what, const Callable& step, const Argument& init,
-                    const Argument& xs, const ScanOptions& options, SourceLocation at) {
-  const PublicCall call(what, at, PublicCall::Runs::kUsersFunction);
+                    const Argument& xs, const ScanOptions& options) {
   const Parts parts = parts_of(what);
-  trace_internal::require_values(what, parts.carry, init.leaves, init.spec, at);
-  trace_internal::require_values(what, parts.xs, xs.leaves, xs.spec, at);
+  trace_internal::require_values(what, parts.carry, init.leaves, init.spec);
+  trace_internal::require_values(what, parts.xs, xs.leaves, xs.spec);
   if (trace_internal::Recorder::current() == nullptr)
-    return AtOnce(what, step, init, xs, options, at).run();
-  const Setting setting = Resolver(what, xs, options, at).resolve();
-  const BodyPtr body = scan_body(what, step, init, xs, setting, at);
-  return emit_scan(setting, init, xs, *body, options, at);
+    return AtOnce(what, step, init, xs, options).run();
+  const Setting setting = Resolver(what, xs, options).resolve();
+  const BodyPtr body = scan_body(what, step, init, xs, setting);
+  return emit_scan(setting, init, xs, *body, options);
 }
 
-Tensor constant_leaf(const void* value, DType dtype, SourceLocation at) {
-  const Literal literal = trace_internal::literal_from_bytes(value, 1, dtype, {}, at);
-  const Tensor made = trace_internal::emit_constant(literal, at);
+Tensor constant_leaf(const void* value, DType dtype) {
+  const Literal literal = trace_internal::literal_from_bytes(value, 1, dtype, {}, {});
+  const Tensor made = trace_internal::emit_constant(literal);
   if (is_complex(dtype)) return made;
-  return trace_internal::with_number(made, {literal.to_double(0), dtype, at});
+  return trace_internal::with_number(made, {literal.to_double(0), dtype, PublicCall::line_or({})});
 }
 
-ScanOptions layer_options(size_t layers, const ScanOptions& options, SourceLocation at) {
+ScanOptions layer_options(size_t layers, const ScanOptions& options) {
   const auto count = static_cast<int64_t>(layers);
   if (options.length && *options.length != count)
-    throw Error(trace_internal::invalid_argument("scan_layers", ": length is ", *options.length,
-                                                 "; there are ", count, " layers, leave it out"),
-                at);
+    trace_internal::refuse("length is ", *options.length, "; there are ", count,
+                           " layers, leave it out");
   if (options.axis != Axes())
-    throw Error(trace_internal::invalid_argument("scan_layers",
-                                                 ": has an axis for a vector of layers, which are "
-                                                 "stacked along axis 0; leave it out"),
-                at);
+    trace_internal::refuse(
+        "has an axis for a vector of layers, which are "
+        "stacked along axis 0; leave it out");
   ScanOptions out = options;
   out.length = count;
   return out;
 }
 
 std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
-                                 const std::vector<TreeSpec>& specs, SourceLocation at) {
+                                 const std::vector<TreeSpec>& specs) {
   std::vector<std::string> paths = leaf_paths(specs[0]);
   for (size_t layer = 0; layer < leaves.size(); ++layer) {
-    trace_internal::require_values(
-        "scan_layers", base::cat("layers[", layer, "]"), leaves[layer],
-        [&] { return specs[layer]; }, at);
+    trace_internal::require_values("scan_layers", base::cat("layers[", layer, "]"), leaves[layer],
+                                   [&] { return specs[layer]; });
     if (specs[layer] != specs[0]) {
-      throw Error(
-          trace_internal::invalid_argument("scan_layers", ": layer",
-                                           first_difference(specs[0], specs[layer], " in layer 0",
-                                                            base::cat(" in layer ", layer)),
-                                           "; layers must have one structure"),
-          at);
+      trace_internal::refuse(
+          "layer",
+          first_difference(specs[0], specs[layer], " in layer 0", base::cat(" in layer ", layer)),
+          "; layers must have one structure");
     }
     for (size_t i = 0; i < paths.size(); ++i) {
       if (same_type(leaves[layer][i].shape(), leaves[0][i].shape())) continue;
-      throw Error(trace_internal::invalid_argument("scan_layers", ": layer", paths[i], " is ",
-                                                   leaves[0][i].shape(), " in layer 0 and ",
-                                                   leaves[layer][i].shape(), " in layer ", layer,
-                                                   "; layers must have equal types"),
-                  at);
+      trace_internal::refuse("layer", paths[i], " is ", leaves[0][i].shape(), " in layer 0 and ",
+                             leaves[layer][i].shape(), " in layer ", layer,
+                             "; layers must have equal types");
     }
   }
   if (paths.empty()) return {};
-  return trace_internal::in_program("stack", at, [&] {
+  return trace_internal::in_program("stack", [&] {
     std::vector<Tensor> stacked;
     for (size_t i = 0; i < paths.size(); ++i) {
       std::vector<Tensor> rows;
@@ -425,13 +409,11 @@ std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
         rows.push_back(emit({.opcode = Opcode::kReshape,
                              .operands = {layer[i]},
                              .attrs = hlo::ReshapeAttrs{},
-                             .declared = Shape(layer[i].dtype(), dimensions),
-                             .at = at}));
+                             .declared = Shape(layer[i].dtype(), dimensions)}));
       }
       stacked.push_back(emit({.opcode = Opcode::kConcatenate,
                               .operands = std::move(rows),
-                              .attrs = hlo::DimensionsAttrs{.dimensions = {0}},
-                              .at = at}));
+                              .attrs = hlo::DimensionsAttrs{.dimensions = {0}}}));
     }
     return stacked;
   });

@@ -88,15 +88,15 @@ struct ScanResult {
 };
 
 ScanResult run_scan(std::string_view what, const Callable& step, const Argument& init,
-                    const Argument& xs, const ScanOptions& options, SourceLocation at);
+                    const Argument& xs, const ScanOptions& options);
 
 // One tensor per leaf, the layers' leaves stacked along axis 0. errors: Error naming layer and path
 // where two layers differ
 std::vector<Tensor> stack_layers(const std::vector<std::vector<Tensor>>& leaves,
-                                 const std::vector<TreeSpec>& specs, SourceLocation at);
+                                 const std::vector<TreeSpec>& specs);
 
 // The options of a scan over `layers` stacked layers. errors: Error if a length differs
-ScanOptions layer_options(size_t layers, const ScanOptions& options, SourceLocation at);
+ScanOptions layer_options(size_t layers, const ScanOptions& options);
 
 template <class T>
 concept PairLike = requires {
@@ -104,13 +104,13 @@ concept PairLike = requires {
 };
 
 // The number behind `value` as a tensor: a constant, outside of a trace too; nothing is uploaded.
-Tensor constant_leaf(const void* value, DType dtype, SourceLocation at);
+Tensor constant_leaf(const void* value, DType dtype);
 
 // A number as initial carry is a scalar of its C++ type's dtype.
 template <class C>
-decltype(auto) as_tree(const C& init, [[maybe_unused]] SourceLocation at) {
+decltype(auto) as_tree(const C& init) {
   if constexpr (trace_internal::kIsNumber<C>)
-    return constant_leaf(&init, trace_internal::dtype_of<C>(), at);
+    return constant_leaf(&init, trace_internal::dtype_of<C>());
   else
     return (init);
 }
@@ -122,7 +122,7 @@ using TreeOr = std::conditional_t<is_tree<T>(), T, Tensor>;
 // `user`: the callable that `fn` is, or calls; it has the identity and the name.
 template <class User, class Fn, class C, class X>
 auto scan_valid(std::string_view what, const User& user, Fn& fn, const C& init, const X& xs,
-                const ScanOptions& options, SourceLocation at) {
+                const ScanOptions& options) {
   using Result = std::remove_cvref_t<std::invoke_result_t<Fn&, C, X>>;
   using Y = std::remove_cvref_t<std::tuple_element_t<1, Result>>;
   auto init_spec = [&] { return tree_spec(init); };
@@ -142,7 +142,7 @@ auto scan_valid(std::string_view what, const User& user, Fn& fn, const C& init, 
   };
   ScanResult result =
       run_scan(what, callable_of(user, run), {flatten(init), structure_of(init), init_spec},
-               {flatten(xs), structure_of(xs), xs_spec}, options, at);
+               {flatten(xs), structure_of(xs), xs_spec}, options);
   std::span<const Tensor> carry(result.carry);
   std::span<const Tensor> ys(result.ys);
   C last = tree_internal::unflatten_like(init, carry);
@@ -180,7 +180,7 @@ constexpr bool is_step() {
 
 template <class User, class Fn, class C, class X>
 auto scan_trees(std::string_view what, const User& user, Fn& fn, const C& init, const X& xs,
-                const ScanOptions& options, SourceLocation at) {
+                const ScanOptions& options) {
   using tree_internal::is_tree_or_explained;
   static_assert(is_tree_or_explained<C>,
                 "the init of a scan is a tree of Tensors; a struct needs its kFields");
@@ -200,14 +200,15 @@ auto scan_trees(std::string_view what, const User& user, Fn& fn, const C& init, 
   } else if constexpr (!is_step<Fn, C, std::invoke_result_t<Fn&, C, X>>()) {
     return Refused();
   } else {
-    trace_internal::require_function(what, "step", user, at);
-    return scan_valid(what, user, fn, init, xs, options, at);
+    trace_internal::require_function("step", user);
+    return scan_valid(what, user, fn, init, xs, options);
   }
 }
 
 // map of one tree, or of a tuple of several, whose elements `fn` takes one by one.
 template <class Fn, class... Xs>
 auto map_trees(Fn& fn, const ScanOptions& options, SourceLocation at, const Xs&... xs) {
+  const trace_internal::HigherOrderCall call("map", at);
   using namespace tree_internal;
   using Y = ResultOf<Fn&, Xs...>;
   static_assert((is_tree_or_explained<Xs> && ...),
@@ -228,26 +229,26 @@ auto map_trees(Fn& fn, const ScanOptions& options, SourceLocation at, const Xs&.
     explain<Y>();
     return Tensor();
   } else if constexpr (sizeof...(Xs) == 1) {
-    trace_internal::require_function("map", "function", fn, at);
+    trace_internal::require_function("function", fn);
     auto step = [&fn](None, Xs... x) { return std::pair<None, Y>({}, fn(std::move(x)...)); };
-    return scan_trees("map", fn, step, None{}, xs..., options, at).second;
+    return scan_trees("map", fn, step, None{}, xs..., options).second;
   } else {
-    trace_internal::require_function("map", "function", fn, at);
+    trace_internal::require_function("function", fn);
     auto step = [&fn](None, std::tuple<Xs...> x) {
       return std::pair<None, Y>({}, std::apply(fn, std::move(x)));
     };
-    return scan_trees("map", fn, step, None{}, std::tuple<Xs...>(xs...), options, at).second;
+    return scan_trees("map", fn, step, None{}, std::tuple<Xs...>(xs...), options).second;
   }
 }
 
 // The scan behind scan_layers: `layers` has stacked leaves.
 template <class Fn, class L, class X>
-X scan_stacked(Fn& fn, const L& layers, const X& x, const ScanOptions& options, SourceLocation at) {
-  trace_internal::require_function("scan_layers", "function", fn, at);
+X scan_stacked(Fn& fn, const L& layers, const X& x, const ScanOptions& options) {
+  trace_internal::require_function("function", fn);
   auto step = [&fn](X carry, L layer) {
     return std::pair<X, None>(fn(std::move(layer), std::move(carry)), {});
   };
-  return scan_trees("scan_layers", fn, step, x, layers, options, at).first;
+  return scan_trees("scan_layers", fn, step, x, layers, options).first;
 }
 
 // Whether scan_layers may run; says why not.
@@ -291,8 +292,8 @@ constexpr bool takes_layers() {
 template <class Fn, class C, class X = None>
 auto scan(Fn&& fn, const C& init, const X& xs = {}, const ScanOptions& options = {},
           SourceLocation at = SourceLocation::here()) {
-  return scan_internal::scan_trees("scan", fn, fn, scan_internal::as_tree(init, at), xs, options,
-                                   at);
+  const trace_internal::HigherOrderCall call("scan", at);
+  return scan_internal::scan_trees("scan", fn, fn, scan_internal::as_tree(init), xs, options);
 }
 
 namespace scan_internal {
@@ -343,16 +344,19 @@ inline Tensor map(trace_internal::ByName<Operand, Operand> fn, const Tensor& xs,
 template <class Fn, class L, class X>
 X scan_layers(Fn&& fn, const L& layers, const X& x, const ScanOptions& options = {},
               SourceLocation at = SourceLocation::here()) {
-  if constexpr (scan_internal::takes_layers<Fn, L, X>())
-    return scan_internal::scan_stacked(fn, layers, x, options, at);
-  else
+  if constexpr (scan_internal::takes_layers<Fn, L, X>()) {
+    const trace_internal::HigherOrderCall call("scan_layers", at);
+    return scan_internal::scan_stacked(fn, layers, x, options);
+  } else {
     return x;
+  }
 }
 template <class Fn, class L, class X>
 X scan_layers(Fn&& fn, const std::vector<L>& layers, const X& x, const ScanOptions& options = {},
               SourceLocation at = SourceLocation::here()) {
   if constexpr (scan_internal::takes_layers<Fn, L, X>()) {
-    const ScanOptions each = scan_internal::layer_options(layers.size(), options, at);
+    const trace_internal::HigherOrderCall call("scan_layers", at);
+    const ScanOptions each = scan_internal::layer_options(layers.size(), options);
     if (layers.empty()) return x;
     std::vector<std::vector<Tensor>> leaves;
     std::vector<TreeSpec> specs;
@@ -360,9 +364,9 @@ X scan_layers(Fn&& fn, const std::vector<L>& layers, const X& x, const ScanOptio
       leaves.push_back(flatten(layer));
       specs.push_back(tree_spec(layer));
     }
-    std::vector<Tensor> stacked = scan_internal::stack_layers(leaves, specs, at);
+    std::vector<Tensor> stacked = scan_internal::stack_layers(leaves, specs);
     std::span<const Tensor> rest(stacked);
-    return scan_internal::scan_stacked(fn, unflatten<L>(specs[0], rest), x, each, at);
+    return scan_internal::scan_stacked(fn, unflatten<L>(specs[0], rest), x, each);
   } else {
     return x;
   }

@@ -35,18 +35,16 @@ using Recordings = trace_internal::Recordings<Made>;
 // Runs the user's function on placeholders. errors: Error if its result has no value
 std::vector<Tensor> results_of(const BodyRequest& request, Recorder& recorder, Body& body) {
   absl::InlinedVector<Tensor, 4> all;
-  for (const Shape& shape : request.parameters)
-    all.push_back(recorder.parameter(shape, request.at));
+  for (const Shape& shape : request.parameters) all.push_back(recorder.parameter(shape));
   const std::span<const Tensor> parameters(all.data(), all.size());
   const std::string_view loop = request.what.substr(0, request.what.find(' '));
   const size_t first = parameters.size() - request.init.size();
   const trace_internal::LazyNumbers numbers(parameters.subspan(first), request.init, loop);
   const auto run = [&] { return request.callable.run(parameters, body.results); };
   std::vector<Tensor> results =
-      request.callable.is_own ? run() : trace_internal::as_users_code(run, request.at);
+      request.callable.is_own ? run() : trace_internal::as_users_code(run);
   if (!request.result.empty()) {
-    trace_internal::require_values(
-        loop, request.result, results, [&] { return body.results[0]; }, request.at);
+    trace_internal::require_values(loop, request.result, results, [&] { return body.results[0]; });
   }
   return results;
 }
@@ -85,21 +83,21 @@ namespace {
 std::shared_ptr<Body> traced_body(const BodyRequest& request,
                                   base::FunctionRef<void(const Body&)> check) {
   if (!request.callable.is_own) trace_internal::count_trace();
-  const base::Span span(base::Activity::kBody, request.what, request.at);
+  const SourceLocation at = trace_internal::PublicCall::line_or({});
+  const base::Span span(base::Activity::kBody, request.what, at);
   using Root = Recorder::Root;
   const Root root = request.returns_captures ? Root::kWithCaptures : Root::kTuple;
   auto body = base::make_pooled<Body>();
-  const uint64_t place = trace_internal::place_of(request.kind, request.callable.types,
-                                                  trace_internal::PublicCall::line_or(request.at));
+  const uint64_t place = trace_internal::place_of(request.kind, request.callable.types, at);
   Recordings* recordings = Recordings::of_thread();
   const auto last = recordings ? recordings->all_at(place) : nullptr;
   // A named Function promises that it need not be traced again, so numbers are part of it.
   const bool are_constants = request.callable.identity.known();
   Recorder recorder(
-      request.what, request.at, trace_internal::expected_of(last), false,
+      request.what, trace_internal::expected_of(last), false,
       are_constants ? Recorder::Numbers::kConstants : Recorder::Numbers::kMayBecomeOperands);
   const std::vector<Tensor> results = results_of(request, recorder, *body);
-  const bool is_expected = recorder.ends_as_expected(results, request.what, request.at, root);
+  const bool is_expected = recorder.ends_as_expected(results, request.what, root);
   if (is_expected) {
     const Made& made = (*last)[recorder.which_was_expected()]->made;
     body->leaf_shapes = made.leaf_shapes;
@@ -113,10 +111,10 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
     recorder.take_numbers();
   } else {
     body->leaf_shapes =
-        std::make_shared<const std::vector<Shape>>(shapes_of(results, request.what, request.at));
+        std::make_shared<const std::vector<Shape>>(shapes_of(results, request.what));
     check(*body);
   }
-  Traced recorded = recorder.finish_as_recorded(results, request.what, request.at, root);
+  Traced recorded = recorder.finish_as_recorded(results, request.what, root);
   std::optional<trace_internal::Recording> recording = recorder.recording_of(recorded);
   Made made = made_of(request, std::move(recorded), *body);
   made.leaf_shapes = body->leaf_shapes;
@@ -147,12 +145,11 @@ BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check
   return body;
 }
 
-std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what,
-                             SourceLocation at) {
+std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what) {
   std::vector<Shape> shapes;
   shapes.reserve(tensors.size());
   for (const Tensor& tensor : tensors)
-    shapes.push_back(trace_internal::node_of(tensor, what, at).shape);
+    shapes.push_back(trace_internal::node_of(tensor, what).shape);
   return shapes;
 }
 
@@ -171,13 +168,13 @@ std::string described(const std::optional<TreeSpec>& part, const std::string& pa
 }  // namespace
 
 void check_carry(std::string_view what, std::string_view name, const Argument& in,
-                 const TreeSpec& out, std::span<const Shape> out_shapes, SourceLocation at) {
+                 const TreeSpec& out, std::span<const Shape> out_shapes) {
   const TreeSpec entering = in.spec();
   const auto type_of = [&](const Tensor& leaf) -> const Shape& {
-    return trace_internal::node_of(leaf, what, at).shape;
+    return trace_internal::node_of(leaf, what).shape;
   };
   if (entering == out && std::ranges::equal(in.leaves, out_shapes, same_type, type_of)) return;
-  const std::vector<Shape> in_shapes = shapes_of(in.leaves, what, at);
+  const std::vector<Shape> in_shapes = shapes_of(in.leaves, what);
   if (entering != out) {
     const auto words = [&](const TreeDifference& d) {
       return base::cat(name, d.path, " enters as ", described(d.first, d.path, entering, in_shapes),
@@ -187,11 +184,9 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
     const TreeDifference found = tree_difference(entering, out);
     TreeDifference other = tree_difference(out, entering);
     std::swap(other.first, other.second);
-    throw Error(
-        trace_internal::invalid_argument(
-            what, ": ", words(found), other.path == found.path ? "" : base::cat("; ", words(other)),
-            "; return the structure that ", name, " started with"),
-        at);
+    trace_internal::refuse(words(found),
+                           other.path == found.path ? "" : base::cat("; ", words(other)),
+                           "; return the structure that ", name, " started with");
   }
   std::vector<std::string> paths = leaf_paths(entering);
   std::string wrong, repair;
@@ -212,14 +207,13 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
   }
   if (wrong.empty()) return;
   if (repair.empty()) repair = "; cast or reshape the step's result, or start it as what leaves";
-  throw Error(trace_internal::invalid_argument(what, ": ", wrong, repair), at);
+  trace_internal::refuse(wrong, repair);
 }
 
 void check_step(std::string_view what, std::string_view name, const Argument& in,
-                const TreeSpec& out, std::span<const Tensor> leaves, SourceLocation at) {
-  trace_internal::require_values(
-      what, name, leaves, [&] { return out; }, at);
-  check_carry(what, name, in, out, shapes_of({leaves.begin(), leaves.end()}, what, at), at);
+                const TreeSpec& out, std::span<const Tensor> leaves) {
+  trace_internal::require_values(what, name, leaves, [&] { return out; });
+  check_carry(what, name, in, out, shapes_of({leaves.begin(), leaves.end()}, what));
 }
 
 namespace {

@@ -26,7 +26,7 @@ struct ScanUntilResult {
 namespace scan_internal {
 
 // pred[]: the negation of what `until` gave.
-Tensor is_not_yet(const Tensor& until, SourceLocation at);
+Tensor is_not_yet(const Tensor& until);
 
 template <class Until, class C>
 constexpr bool is_until() {
@@ -57,37 +57,35 @@ template <class Fn, class Until, class C, class X = None>
 auto scan_until(Fn&& fn, Until&& until, const C& init, const X& xs = {},
                 const ScanOptions& options = {}, SourceLocation at = SourceLocation::here()) {
   using namespace scan_internal;
-  const auto& start = as_tree(init, at);
+  const trace_internal::HigherOrderCall call("scan_until", at);
+  const auto& start = as_tree(init);
   using Carry = std::remove_cvref_t<decltype(start)>;
   if constexpr (!is_until<Until, Carry>() || !std::is_invocable_v<Fn&, Carry, X>) {
-    return scan_trees("scan_until", fn, fn, start, xs, options, at);  // says why
+    return scan_trees("scan_until", fn, fn, start, xs, options);  // says why
   } else if constexpr (!is_step<Fn, Carry, std::invoke_result_t<Fn&, Carry, X>>()) {
     return start;
   } else {
     using Y = std::tuple_element_t<1, std::remove_cvref_t<std::invoke_result_t<Fn&, Carry, X>>>;
-    trace_internal::require_function("scan_until", "step", fn, at);
-    trace_internal::require_function("scan_until", "until", until, at);
+    trace_internal::require_function("step", fn);
+    trace_internal::require_function("until", until);
     using State = std::pair<Carry, Tensor>;
     const auto step = [&](State now, X x) {
       std::optional<Y> made;  // from another branch; only the shapes of its tensors are read
       const auto go_on = [&] {
         auto [next, y] = fn(now.first, x);
-        const trace_internal::PublicCall own("scan_until", at);
+        const trace_internal::PublicCall own("scan_until", {});
         made = y;
         return std::pair(State(next, now.second + 1), y);
       };
       const auto stay = [&] {
-        const trace_internal::PublicCall own("scan_until", at);
+        const trace_internal::PublicCall own("scan_until", {});
         return std::pair(now, tree_map([](const Tensor& y) { return zeros_like(y); }, *made));
       };
       // cond traces its first branch first.
-      return cond({is_not_yet(until(now.first), at), at}, go_on, stay);
+      return cond({is_not_yet(until(now.first)), {}}, go_on, stay);
     };
-    const State first = [&] {
-      const trace_internal::PublicCall own("scan_until", at);
-      return State(start, as_tree(0, at));
-    }();
-    auto [last, ys] = scan_trees("scan_until", step, step, first, xs, options, at);
+    const State first(start, as_tree(0));
+    auto [last, ys] = scan_trees("scan_until", step, step, first, xs, options);
     return ScanUntilResult<Carry, Y>{last.first, ys, last.second};
   }
 }

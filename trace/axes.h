@@ -26,16 +26,15 @@ int64_t count_or(std::string_view name, std::optional<base::Int> count, int64_t 
 
 // in_program() for a function with one result.
 template <class Fn>
-Tensor one_program(std::string_view what, SourceLocation at, Fn&& fn) {
-  if (Recorder::current() != nullptr) {
-    const PublicCall call(what, at);
-    return fn();
-  }
-  return in_program(what, at, [&] { return std::vector<Tensor>{fn()}; })[0];
-}
-template <class Fn>
 Tensor one_program(std::string_view what, Fn&& fn) {
-  return one_program(what, PublicCall::line_or({}), std::forward<Fn>(fn));
+  if (Recorder::current() != nullptr) return fn();
+  return in_program(what, [&] { return std::vector<Tensor>{fn()}; })[0];
+}
+// The same as a public function of one program.
+template <class Fn>
+Tensor one_program(std::string_view what, SourceLocation at, Fn&& fn) {
+  const PublicCall call(what, at);
+  return one_program(what, std::forward<Fn>(fn));
 }
 
 }  // namespace heddle::trace_internal

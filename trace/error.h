@@ -14,8 +14,8 @@ namespace heddle {
 class Error : public std::exception {
  public:
   // The message gets " [file:line]" at its end where the line is known and not there yet. Inside of
-  // a function of Heddle's the line is the one where the user called it.
-  Error(const Status& status, SourceLocation at);
+  // a function of Heddle's the line is the one where the user called it, whatever `at` is.
+  Error(const Status& status, SourceLocation at = {});
 
   [[nodiscard]] const Status& status() const { return status_; }
   [[nodiscard]] SourceLocation where() const { return at_; }
@@ -28,13 +28,13 @@ class Error : public std::exception {
 };
 
 // Throws Error for a status that is not OK.
-inline void throw_if_error(const Status& status, SourceLocation at) {
+inline void throw_if_error(const Status& status, SourceLocation at = {}) {
   if (!status.ok()) throw Error(status, at);
 }
 
 // The value, or Error.
 template <class T>
-T value_or_throw(StatusOr<T> result, SourceLocation at) {
+T value_or_throw(StatusOr<T> result, SourceLocation at = {}) {
   if (!result.ok()) throw Error(result.status(), at);
   return *std::move(result);
 }

@@ -12,11 +12,9 @@ void throw_moved_from(std::string_view op, std::string_view what, SourceLocation
       at);
 }
 
-void throw_no_function(std::string_view op, std::string_view which, SourceLocation at) {
-  throw Error(base::invalid_argument(op, ": the ", which,
-                                     " is a null pointer to a function, or an empty std::function; "
-                                     "give it a function to call"),
-              at);
+void throw_no_function(std::string_view which) {
+  refuse("the ", which,
+         " is a null pointer to a function, or an empty std::function; give it a function to call");
 }
 
 }  // namespace heddle::trace_internal

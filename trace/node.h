@@ -91,7 +91,7 @@ std::optional<Number> number_behind(const Tensor& tensor);
 std::string name_of(const Scope& scope);
 
 // The node, or Error "op: operand has no value ..".
-const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at);
+const Node& node_of(const Tensor& tensor, std::string_view op, SourceLocation at = {});
 
 // The same inside of a public function.
 const Node& node_of(const Tensor& tensor);
@@ -105,11 +105,11 @@ Status escaped_error(const Node& node, std::string_view op, std::string_view whi
 Tensor captured_number(Literal literal, SourceLocation at);
 
 // A concrete tensor over a device buffer.
-Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at);
+Tensor tensor_of(runtime::BufferPtr buffer);
 
 // The buffer of a concrete tensor; Error for a traced value, a placeholder (named), or a donated
 // buffer.
-runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLocation at,
+runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op,
                              std::string_view which = "operand");
 
 Placeholder placeholder_of(const Node& node);

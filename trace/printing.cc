@@ -12,12 +12,10 @@
 namespace heddle {
 namespace {
 
-void check_options(const PrintOptions& options, SourceLocation at) {
+void check_options(const PrintOptions& options) {
   const auto require = [&](std::string_view name, int64_t value, int64_t least) {
     if (value >= least) return;
-    throw Error(trace_internal::invalid_argument("array_to_string", ": ", name, " is ", value,
-                                                 "; it must be ", least, " or more"),
-                at);
+    trace_internal::refuse(name, " is ", value, "; it must be ", least, " or more");
   };
   require("precision", options.precision.value_or(0), 0);
   require("threshold", options.threshold, 0);
@@ -30,15 +28,15 @@ void check_options(const PrintOptions& options, SourceLocation at) {
 std::string array_to_string(const Literal& literal, const PrintOptions& options,
                             SourceLocation at) {
   const trace_internal::PublicCall call("array_to_string", at);
-  check_options(options, at);
+  check_options(options);
   return literal_text(literal, options);
 }
 
 std::string array_to_string(const Tensor& x, const PrintOptions& options, SourceLocation at) {
   const trace_internal::PublicCall call("array_to_string", at);
-  check_options(options, at);
+  check_options(options);
   if (!x.is_valid() || x.is_traced() || x.is_placeholder() || x.is_donated()) return to_string(x);
-  return literal_text(value_or_throw(runtime::to_host(*x.node()->buffer, "print"), at), options);
+  return literal_text(value_or_throw(runtime::to_host(*x.node()->buffer, "print")), options);
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {

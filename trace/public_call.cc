@@ -27,11 +27,11 @@ constinit thread_local PublicCall::State PublicCall::now;
 SourceLocation PublicCall::users_line(SourceLocation at, SourceLocation otherwise) {
   thread_local const char* last = nullptr;  // a call in a loop comes from one file
   thread_local bool is_last_users = true;
-  if (at.file != last) {
+  if (at.known() && at.file != last) {
     is_last_users = !calls_users_functions(at.file);
     last = at.file;
   }
-  if (is_last_users) return at;
+  if (at.known() && is_last_users) return at;
   if (now.caller.known()) return now.caller;
   return otherwise.known() ? otherwise : at;
 }

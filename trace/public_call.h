@@ -51,8 +51,8 @@ class PublicCall {
     return now.function.empty() ? users_line(at) : now.at;
   }
   // A function that is given to another one is called on a line of Heddle's headers, or of the
-  // standard library's: then the line of the call that it was given to, `otherwise` where there is
-  // none. Any other line is the user's, and stays.
+  // standard library's, or on none: then the line of the call that it was given to, `otherwise`
+  // where there is none. Any other line is the user's, and stays.
   static SourceLocation users_line(SourceLocation at, SourceLocation otherwise = {});
   // Whether what runs on placeholders is Heddle's own (the step of cumsum, the condition of gcd),
   // and no function of the user's.
@@ -70,6 +70,12 @@ class PublicCall {
   explicit PublicCall(const State& next) : before_(now) { now = next; }
 
   State before_;
+};
+
+// The call of a public function that calls one that it was given.
+struct HigherOrderCall : PublicCall {
+  HigherOrderCall(std::string_view function, SourceLocation at)
+      : PublicCall(function, at, Runs::kUsersFunction) {}
 };
 
 // Calls `fn`, which the user gave; on the line `at`, where no public function runs.

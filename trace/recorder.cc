@@ -92,14 +92,13 @@ void sort_captures(hlo::Computation& entry, std::vector<Tensor>& captures, bool 
 
 Recorder* Recorder::current() { return current_recorder; }
 
-Recorder::Recorder(std::string_view what, SourceLocation at, const Expected& expected,
-                   bool is_named, Numbers numbers)
+Recorder::Recorder(std::string_view what, const Expected& expected, bool is_named, Numbers numbers)
     : scope_(base::make_pooled<Scope>()),
       replay_(expected),
       outer_(current_recorder),
       numbers_policy_(outer_ ? std::min(numbers, outer_->numbers_policy_) : numbers) {
   scope_->what = what;
-  scope_->where = at;
+  scope_->where = PublicCall::line_or({});
   scope_->is_named = is_named;
   scope_->serial = next_serial();
   scope_->recorder = this;
@@ -156,7 +155,7 @@ Tensor Recorder::take(hlo::InstructionId number, Literal literal, SourceLocation
 
 // A number that is an operand from the beginning, where this trace takes any.
 Tensor Recorder::number(Literal literal, SourceLocation at) {
-  if (numbers_policy_ == Numbers::kConstants) return constant(std::move(literal), at);
+  if (numbers_policy_ == Numbers::kConstants) return constant(std::move(literal));
   hlo::InstructionId id;
   if (replay_.is_on()) id = replay_.match_operand(literal.shape(), at);
   if (!id.valid()) {
@@ -192,9 +191,9 @@ hlo::InstructionId Recorder::add_parameter(const Shape& shape, const hlo::Shardi
   return id;
 }
 
-Tensor Recorder::parameter(const Shape& shape, SourceLocation at, const Tensor* like) {
+Tensor Recorder::parameter(const Shape& shape, const Tensor* like) {
   const Node* node = like ? like->node().get() : nullptr;
-  SourceLocation where = node && node->where.known() ? node->where : PublicCall::line_or(at);
+  SourceLocation where = node && node->where.known() ? node->where : PublicCall::line_or({});
   hlo::InstructionId id = add_parameter(shape, node ? node->sharding.get() : nullptr, where);
   if (like && like->is_placeholder()) {
     if (hlo::InstructionId& known = capture_of_.at(key_of(*node)); !known.valid()) known = id;
@@ -324,18 +323,18 @@ hlo::InstructionId Recorder::add(const Operation& operation) {
   std::span<hlo::InstructionId> operands =
       many.empty() ? std::span(few, operation.operands.size()) : std::span(many);
   const std::string_view op = PublicCall::function_or(user_name(operation.opcode));
-  const SourceLocation at = PublicCall::line_or(operation.at);
-  for (size_t i = 0; i < operands.size(); ++i) operands[i] = use(operation.operands[i], op, at);
+  const SourceLocation at = PublicCall::line_or({});
+  for (size_t i = 0; i < operands.size(); ++i) operands[i] = use(operation.operands[i], op);
   hlo::InstructionId tuple;
   if (operation.takes_tuple) {
-    tuple = value_or_throw(append(plain_step(hlo::Opcode::kTuple, operands, kNoAttrs, at)), at);
+    tuple = value_or_throw(append(plain_step(hlo::Opcode::kTuple, operands, kNoAttrs, at)));
     operands = std::span(&tuple, 1);
   }
   auto id =
       append({operation.opcode, operands, operation.attrs, operation.called,
               operation.declared ? &*operation.declared : nullptr, operation.frontend_attributes,
               operation.backend_config, operation.sharding.get(), at});
-  if (!id.ok()) throw Error(in_user_words(id.status(), operation.opcode, operation.operands), at);
+  if (!id.ok()) throw Error(in_user_words(id.status(), operation.opcode, operation.operands));
   return *id;
 }
 
@@ -356,11 +355,11 @@ Tensor Recorder::record_plain(hlo::Opcode opcode, std::initializer_list<const Te
 }
 
 Tensor Recorder::record_one(const Operation& operation) {
-  return wrap(add(operation), PublicCall::line_or(operation.at));
+  return wrap(add(operation), PublicCall::line_or({}));
 }
 
 std::vector<Tensor> Recorder::record(const Operation& operation) {
-  const SourceLocation at = PublicCall::line_or(operation.at);
+  const SourceLocation at = PublicCall::line_or({});
   hlo::InstructionId id = add(operation);
   if (!shape(id).is_tuple()) return {wrap(id, at)};
   std::vector<Tensor> results;
@@ -369,13 +368,13 @@ std::vector<Tensor> Recorder::record(const Operation& operation) {
   for (int64_t i = 0; i < elements; ++i) {
     const hlo::Attrs index = hlo::TupleIndexAttrs{.index = i};
     auto element = append(plain_step(hlo::Opcode::kGetTupleElement, std::span(&id, 1), index, at));
-    results.push_back(wrap(value_or_throw(std::move(element), at), at));
+    results.push_back(wrap(value_or_throw(std::move(element)), at));
   }
   return results;
 }
 
-Tensor Recorder::constant(Literal literal, SourceLocation given) {
-  const SourceLocation at = PublicCall::line_or(given);
+Tensor Recorder::constant(Literal literal) {
+  const SourceLocation at = PublicCall::line_or({});
   if (replay_.is_on()) {
     const bool may_differ = numbers_policy_ != Numbers::kConstants;
     if (hlo::InstructionId id = replay_.match_number(literal, at, may_differ); id.valid())
@@ -393,15 +392,14 @@ Tensor Recorder::expected_number(const void* bytes, DType dtype, SourceLocation 
   return id.valid() ? wrap(id, at) : Tensor();
 }
 
-std::vector<Tensor> Recorder::paste(const Fragment& fragment, std::span<const Tensor> operands,
-                                    SourceLocation at) {
+std::vector<Tensor> Recorder::paste(const Fragment& fragment, std::span<const Tensor> operands) {
   leave_replay();
   has_pasted_ = true;
   const hlo::Computation& body = fragment->entry_computation();
   const uint32_t shift = import(fragment).value - fragment->entry.value;
   std::vector<hlo::InstructionId> now(body.instructions.size());
   for (size_t i = 0; i < body.parameters.size(); ++i)
-    now[body.parameters[i].value] = use(operands[i], scope_->what, at);
+    now[body.parameters[i].value] = use(operands[i], scope_->what);
   for (size_t i = 0; i < body.instructions.size(); ++i) {
     if (now[i].valid() || i == body.root.value) continue;
     hlo::Instruction instruction = body.instructions[i];
@@ -415,7 +413,7 @@ std::vector<Tensor> Recorder::paste(const Fragment& fragment, std::span<const Te
   }
   std::vector<Tensor> results;
   for (hlo::InstructionId id : body.at(body.root).operands)
-    results.push_back(wrap(now[id.value], at));
+    results.push_back(wrap(now[id.value], PublicCall::line_or({})));
   return results;
 }
 
@@ -426,16 +424,14 @@ Traced in_canonical_order(Traced recorded, bool root_has_captures) {
   return recorded;
 }
 
-Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, SourceLocation at,
-                        Root kind) {
-  return in_canonical_order(finish_as_recorded(results, what, at, kind),
-                            kind == Root::kWithCaptures);
+Traced Recorder::finish(std::span<const Tensor> results, std::string_view what, Root kind) {
+  return in_canonical_order(finish_as_recorded(results, what, kind), kind == Root::kWithCaptures);
 }
 
 Recorder::Ids Recorder::root_operands(std::span<const Tensor> results, std::string_view what,
-                                      SourceLocation at, Root kind) {
+                                      Root kind) {
   Ids ids;
-  for (const Tensor& result : results) ids.push_back(use(result, what, at));
+  for (const Tensor& result : results) ids.push_back(use(result, what));
   const size_t handed_on = kind == Root::kWithCaptures ? captures_.size() : 0;
   for (size_t i = parameters_.size() - handed_on; i < parameters_.size(); ++i)
     ids.push_back(parameters_[i]);
@@ -443,13 +439,13 @@ Recorder::Ids Recorder::root_operands(std::span<const Tensor> results, std::stri
 }
 
 Traced Recorder::finish_as_recorded(std::span<const Tensor> results, std::string_view what,
-                                    SourceLocation at, Root kind) {
-  const Ids ids = root_operands(results, what, at, kind);
+                                    Root kind) {
+  const Ids ids = root_operands(results, what, kind);
   leave_replay();
   hand_numbers_out();
-  hlo::InstructionId root =
-      kind == Root::kBare ? ids[0]
-                          : value_or_throw(building().builder.add(hlo::Opcode::kTuple, ids), at);
+  hlo::InstructionId root = kind == Root::kBare
+                                ? ids[0]
+                                : value_or_throw(building().builder.add(hlo::Opcode::kTuple, ids));
   hlo::Computation computation = std::move(building().builder).finish(root);
   computation.name = scope_->what;
   building().module.name = scope_->what;
@@ -457,10 +453,9 @@ Traced Recorder::finish_as_recorded(std::span<const Tensor> results, std::string
   return {std::move(building().module), std::move(captures_)};
 }
 
-bool Recorder::ends_as_expected(std::span<const Tensor> results, std::string_view what,
-                                SourceLocation at, Root kind) {
+bool Recorder::ends_as_expected(std::span<const Tensor> results, std::string_view what, Root kind) {
   if (!replay_.is_on()) return false;
-  const Ids ids = root_operands(results, what, at, kind);
+  const Ids ids = root_operands(results, what, kind);
   if (!replay_.is_on() || !replay_.ends_with(ids, kind == Root::kBare, captures_.size()))
     return false;
   if (!has_other_numbers()) hand_numbers_out();
@@ -495,10 +490,8 @@ std::shared_ptr<runtime::Executable> still_fits(const Made& made, const runtime:
 }
 
 // A function outside of a trace: recorded and, when its trace has ended, run.
-std::vector<Tensor> at_once(std::string_view what, SourceLocation given,
-                            base::FunctionRef<std::vector<Tensor>()> fn) {
-  const SourceLocation at = PublicCall::line_or(given);
-  const uint64_t place = place_of(what.data(), nullptr, at);
+std::vector<Tensor> at_once(std::string_view what, base::FunctionRef<std::vector<Tensor>()> fn) {
+  const uint64_t place = place_of(what.data(), nullptr, PublicCall::line_or({}));
   Programs* programs = Programs::of_thread();
   const auto last = programs ? programs->all_at(place) : nullptr;
   std::shared_ptr<runtime::Executable> executable;
@@ -508,73 +501,71 @@ std::vector<Tensor> at_once(std::string_view what, SourceLocation given,
   {
     const bool is_subscript = what == kSubscript;
     Recorder recorder(
-        is_subscript ? "index" : what, at, expected_of(last), false,
+        is_subscript ? "index" : what, expected_of(last), false,
         is_subscript ? Recorder::Numbers::kWithStarts : Recorder::Numbers::kMayBecomeOperands);
     const std::vector<Tensor> results = fn();
-    if (recorder.ends_as_expected(results, what, at)) {
-      runtime::Device& device = append_buffers(recorder.captures(), buffers, what, at);
+    if (recorder.ends_as_expected(results, what)) {
+      runtime::Device& device = append_buffers(recorder.captures(), buffers, what);
       if (!recorder.has_other_numbers())
         executable = still_fits((*last)[recorder.which_was_expected()]->made, device);
       else
         recorder.take_numbers();
     }
     if (!executable) {
-      traced = recorder.finish_as_recorded(results, what, at);
+      traced = recorder.finish_as_recorded(results, what);
       recording = recorder.recording_of(traced);
       buffers.clear();
-      append_buffers(traced.captures, buffers, what, at);
+      append_buffers(traced.captures, buffers, what);
     }
   }
   if (!executable) {
-    runtime::Device& device = device_of(buffers, what, at);
+    runtime::Device& device = device_of(buffers, what);
     runtime::ProgramHandle handle;
-    executable = value_or_throw(executable_for(std::move(traced.module), device, &handle), at);
+    executable = value_or_throw(executable_for(std::move(traced.module), device, &handle));
     if (recording && programs)
       programs->keep(place, {*std::move(recording), {std::move(handle), device.serial()}});
   }
-  return run_at_once(*executable, buffers, at);
+  return run_at_once(*executable, buffers);
 }
 
 }  // namespace
 
-std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
-                               base::FunctionRef<std::vector<Tensor>()> fn) {
-  const PublicCall call(what, at);
-  return Recorder::current() == nullptr ? at_once(what, at, fn) : fn();
+std::vector<Tensor> in_program(std::string_view what, base::FunctionRef<std::vector<Tensor>()> fn) {
+  const PublicCall call(what, {});
+  return Recorder::current() == nullptr ? at_once(what, fn) : fn();
 }
 
 Tensor emit(const Operation& operation) {
   if (Recorder* recorder = Recorder::current()) return recorder->record_one(operation);
-  return in_program(user_name(operation.opcode), operation.at,
+  return in_program(user_name(operation.opcode),
                     [&] { return std::vector<Tensor>{emit(operation)}; })[0];
 }
 
 std::vector<Tensor> emit_many(const Operation& operation) {
   if (Recorder* recorder = Recorder::current()) return recorder->record(operation);
-  return in_program(user_name(operation.opcode), operation.at,
-                    [&] { return emit_many(operation); });
+  return in_program(user_name(operation.opcode), [&] { return emit_many(operation); });
 }
 
-Tensor emit_constant(Literal literal, SourceLocation at) {
-  if (Recorder* recorder = Recorder::current()) return recorder->constant(std::move(literal), at);
-  return in_program("constant", at,
-                    [&] { return std::vector<Tensor>{emit_constant(literal, at)}; })[0];
+Tensor emit_constant(Literal literal) {
+  if (Recorder* recorder = Recorder::current()) return recorder->constant(std::move(literal));
+  return in_program("constant", [&] { return std::vector<Tensor>{emit_constant(literal)}; })[0];
 }
 
 Traced trace_flat(std::string what, std::span<const Shape> shapes,
                   base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
                   SourceLocation at, std::span<const Tensor> like, bool is_named) {
+  const HigherOrderCall call("trace", at);
   count_trace();
-  const base::Span span(base::Activity::kTrace, what, at);
-  Recorder recorder(what, at, {}, is_named);
+  const base::Span span(base::Activity::kTrace, what, PublicCall::line_or({}));
+  Recorder recorder(what, {}, is_named);
   std::vector<Tensor> arguments;
   arguments.reserve(shapes.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
-    arguments.push_back(recorder.parameter(shapes[i], at, i < like.size() ? &like[i] : nullptr));
+    arguments.push_back(recorder.parameter(shapes[i], i < like.size() ? &like[i] : nullptr));
     if (i < like.size()) keep_number(arguments.back(), like[i], {});
   }
-  std::vector<Tensor> results = as_users_code([&] { return fn(arguments); }, at);
-  return recorder.finish(results, what, at);
+  std::vector<Tensor> results = as_users_code([&] { return fn(arguments); });
+  return recorder.finish(results, what);
 }
 
 }  // namespace heddle::trace_internal

@@ -36,7 +36,6 @@ struct Operation {
   hlo::Attrs attrs = {};
   std::vector<Fragment> called = {};
   std::optional<Shape> declared = {};  // for ops whose type is declared (hlo::kDeclared)
-  SourceLocation at = {};
   hlo::FrontendAttributes frontend_attributes = {};
   std::string backend_config = {};
   std::shared_ptr<const hlo::Sharding> sharding = {};  // null: not said
@@ -44,12 +43,12 @@ struct Operation {
 };
 
 // Records (or runs) an operation with one result.
-// errors: throws Error with the op's shape rule's words and the user's line
+// errors: throws Error with the op's shape rule's words and the user's line (PublicCall)
 Tensor emit(const Operation& operation);
 // An operation whose result is a tuple of arrays: one tensor each.
 std::vector<Tensor> emit_many(const Operation& operation);
 // A constant of the running trace; outside one a device value made by a program (no upload).
-Tensor emit_constant(Literal literal, SourceLocation at = {});
+Tensor emit_constant(Literal literal);
 
 // What a trace leaves behind.
 struct Traced {
@@ -72,8 +71,8 @@ class Recorder {
 
   // `expected`: what is likely to be recorded, which outlives the recorder. `is_named`: what is the
   // name of a user's Function. Numbers inside of a trace whose own are constants are constants too.
-  Recorder(std::string_view what, SourceLocation at, const Expected& expected = {},
-           bool is_named = false, Numbers numbers = Numbers::kConstants);
+  Recorder(std::string_view what, const Expected& expected = {}, bool is_named = false,
+           Numbers numbers = Numbers::kConstants);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -86,7 +85,7 @@ class Recorder {
 
   // Appends a parameter; only before any capture. A placeholder `like` that fn also captures is the
   // same parameter.
-  Tensor parameter(const Shape& shape, SourceLocation at, const Tensor* like = nullptr);
+  Tensor parameter(const Shape& shape, const Tensor* like = nullptr);
   std::vector<Tensor> record(
       const Operation& operation);  // one tensor per element of a tuple result
   Tensor record_one(const Operation& operation);
@@ -94,26 +93,24 @@ class Recorder {
   static constexpr size_t kFewOperands = 4;
   Tensor record_plain(hlo::Opcode opcode, std::initializer_list<const Tensor*> operands,
                       SourceLocation at);
-  Tensor constant(Literal literal, SourceLocation at);
+  Tensor constant(Literal literal);
   // constant() of a scalar, where it is the expected one; else a tensor without a value.
   Tensor expected_number(const void* bytes, DType dtype, SourceLocation at);
   // Records what `fragment`, whose root is a tuple, does to the operands: its instructions instead
   // of a call. Returns its results.
-  std::vector<Tensor> paste(const Fragment& fragment, std::span<const Tensor> operands,
-                            SourceLocation at);
+  std::vector<Tensor> paste(const Fragment& fragment, std::span<const Tensor> operands);
 
   // Ends the trace. What the root is: a tuple of the results; the lone result itself; a tuple of
   // the results and then the captures.
   enum class Root : uint8_t { kTuple, kBare, kWithCaptures };
-  Traced finish(std::span<const Tensor> results, std::string_view what, SourceLocation at,
-                Root root = Root::kTuple);
+  Traced finish(std::span<const Tensor> results, std::string_view what, Root root = Root::kTuple);
   // The same in the order of recording, for a program that is run at once by its canonical form and
   // shown to nobody.
   Traced finish_as_recorded(std::span<const Tensor> results, std::string_view what,
-                            SourceLocation at, Root root = Root::kTuple);
+                            Root root = Root::kTuple);
   // Whether the trace that ends here is, from its first instruction to these results, the expected
   // one. Where it is not, nothing has ended.
-  bool ends_as_expected(std::span<const Tensor> results, std::string_view what, SourceLocation at,
+  bool ends_as_expected(std::span<const Tensor> results, std::string_view what,
                         Root root = Root::kTuple);
   [[nodiscard]] bool takes_starts() const { return numbers_policy_ == Numbers::kWithStarts; }
   // After ends_as_expected(): whether the trace is the expected one but for numbers, and which.
@@ -131,7 +128,7 @@ class Recorder {
   [[nodiscard]] std::optional<Number> number_behind(hlo::InstructionId id) const;
 
  private:
-  hlo::InstructionId use(const Tensor& tensor, std::string_view op, SourceLocation at);
+  hlo::InstructionId use(const Tensor& tensor, std::string_view op, SourceLocation at = {});
   hlo::InstructionId capture(const Tensor& tensor, const Node& node);
   hlo::InstructionId captured(const Tensor& tensor, const Node& node);  // once
   hlo::InstructionId add_parameter(const Shape& shape, const hlo::Sharding* sharding,
@@ -158,8 +155,7 @@ class Recorder {
   Tensor take(hlo::InstructionId number, Literal literal, SourceLocation at);
   void hand_numbers_out();
   using Ids = base::Few<hlo::InstructionId, 8>;
-  Ids root_operands(std::span<const Tensor> results, std::string_view what, SourceLocation at,
-                    Root kind);
+  Ids root_operands(std::span<const Tensor> results, std::string_view what, Root kind);
   [[nodiscard]] const Shape& shape(hlo::InstructionId id) const { return instruction(id).shape; }
   Tensor wrap(hlo::InstructionId id, SourceLocation at) const;
 
@@ -205,12 +201,6 @@ Traced trace_flat(std::string what, std::span<const Shape> shapes,
 
 // Runs `fn` in the running trace; with none running, in a trace of its own, whose program is then
 // run. For functions of several operations that are one program to the user.
-std::vector<Tensor> in_program(std::string_view what, SourceLocation at,
-                               base::FunctionRef<std::vector<Tensor>()> fn);
-// The same inside of a public function, on its line.
-inline std::vector<Tensor> in_program(std::string_view what,
-                                      base::FunctionRef<std::vector<Tensor>()> fn) {
-  return in_program(what, PublicCall::line_or({}), fn);
-}
+std::vector<Tensor> in_program(std::string_view what, base::FunctionRef<std::vector<Tensor>()> fn);
 
 }  // namespace heddle::trace_internal

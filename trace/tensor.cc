@@ -153,9 +153,9 @@ std::optional<Number> number_behind(const Tensor& tensor) {
   return node.scope->recorder->number_behind(node.instruction);
 }
 
-Tensor tensor_of(runtime::BufferPtr buffer, SourceLocation at) {
+Tensor tensor_of(runtime::BufferPtr buffer) {
   const hlo::Sharding* sharding = runtime::sharding_of(*buffer);
-  auto node = base::make_pooled<Node>(std::move(buffer), at);
+  auto node = base::make_pooled<Node>(std::move(buffer), PublicCall::line_or({}));
   if (sharding) node->sharding = std::make_shared<const hlo::Sharding>(*sharding);
   return Tensor(std::move(node));
 }
@@ -178,13 +178,6 @@ bool is_read(std::string_view op) {
   return op == "item" || op == "to_vector" || op == "to_literal" || op == "read";
 }
 
-// read_error() of placeholder/, by the name of the function that was called.
-Status unread_error(const Node& node, std::string_view op) {
-  const Status error = read_error(placeholder_of(node));
-  constexpr std::string_view kRead = "read";
-  return with_message(error, base::cat(op, base::message_of(error).substr(kRead.size())));
-}
-
 std::string made_at(const Node& node) {
   return node.where.known() ? base::cat(", made at ", to_string(node.where), ",") : "";
 }
@@ -200,43 +193,38 @@ std::string donated_as(const Node& node) {
 
 }  // namespace
 
-runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, SourceLocation at,
-                             std::string_view which) {
-  const Node& node = node_of(tensor, op, at);
-  if (node.scope && node.scope->finished) throw Error(escaped_error(node, op, which), at);
+runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, std::string_view which) {
+  const Node& node = node_of(tensor, op);
+  if (node.scope && node.scope->finished) throw Error(escaped_error(node, op, which));
   if (node.scope) {
     throw Error(failed_precondition(op, ": ", which, " is a traced ", to_string(node.shape),
                                     ", which has no value yet; return it from the traced function "
                                     "and read the result, or branch on it with cond(..) or "
-                                    "where(..)"),
-                at);
+                                    "where(..)"));
   }
-  if (!node.buffer && is_read(op)) throw Error(unread_error(node, op), at);
+  if (!node.buffer && is_read(op)) throw Error(read_error(placeholder_of(node), op));
   if (!node.buffer) {
     throw Error(failed_precondition(op, ": ", which, " is ", placeholder_of(node),
                                     ", which has a type and no value; trace the function that uses "
-                                    "it, bind a value to it, or make the tensor from host data"),
-                at);
+                                    "it, bind a value to it, or make the tensor from host data"));
   }
   if (node.buffer->is_deleted()) {
     throw Error(failed_precondition(op, ": ", which == "operand" ? "" : base::cat(which, ", "),
                                     "tensor #", node.id, " ", to_string(node.shape), made_at(node),
                                     " was donated", donated_as(node),
                                     ", so its buffer is gone; use the "
-                                    "result that took it, or do not donate it"),
-                at);
+                                    "result that took it, or do not donate it"));
   }
   return node.buffer;
 }
 
 Literal literal_from_bytes(const void* data, size_t count, DType dtype,
                            std::vector<int64_t> dimensions, SourceLocation at) {
+  const PublicCall call("array", at);
   const Shape shape(dtype, std::move(dimensions));
-  throw_if_error(base::annotate(check_shape(shape), PublicCall::function_or("array"), ": "), at);
+  throw_if_error(base::annotate(check_shape(shape), PublicCall::function_or("array"), ": "));
   if (static_cast<size_t>(shape.element_count()) != count) {
-    throw Error(invalid_argument("array", ": has ", count, " values; ", to_string(shape), " takes ",
-                                 shape.element_count()),
-                at);
+    refuse("has ", count, " values; ", to_string(shape), " takes ", shape.element_count());
   }
   Literal literal = Literal::uninitialised(shape);
   if (count > 0) std::memcpy(literal.mutable_bytes(), data, static_cast<size_t>(shape.byte_size()));
@@ -257,8 +245,8 @@ Tensor scalar_from_bytes(const void* data, DType dtype, SourceLocation at) {
 
 namespace {
 
-Literal value_on_host(std::string_view op, const Tensor& tensor, SourceLocation at) {
-  return value_or_throw(runtime::to_host(*buffer_of(tensor, op, at), op), at);
+Literal value_on_host(std::string_view op, const Tensor& tensor) {
+  return value_or_throw(runtime::to_host(*buffer_of(tensor, op), op));
 }
 
 }  // namespace
@@ -266,11 +254,10 @@ Literal value_on_host(std::string_view op, const Tensor& tensor, SourceLocation 
 namespace {
 
 // Integers hold what they are read from: a cut-off fraction or another number would be silent.
-void require_kept(std::string_view op, const Literal& given, const Literal& read,
-                  SourceLocation at) {
+void require_kept(const Literal& given, const Literal& read) {
   const DType from = given.shape().dtype(), to = read.shape().dtype();
   if (from == to || from == pred) return;
-  const Literal back = value_or_throw(converted(read, from), at);
+  const Literal back = value_or_throw(converted(read, from));
   const bool is_resigned = is_integer(from) && is_unsigned(from) != is_unsigned(to);
   for (int64_t i = 0; i < given.element_count(); ++i) {
     const bool is_kept = is_integer(from) ? given.to_int64(i) == back.to_int64(i) &&
@@ -281,25 +268,22 @@ void require_kept(std::string_view op, const Literal& given, const Literal& read
                               : is_unsigned(from)
                                   ? base::cat(static_cast<uint64_t>(given.to_int64(i)))
                                   : base::cat(given.to_int64(i));
-    throw Error(invalid_argument(op, ": element ", i, " of the operand, ", given.shape(), ", is ",
-                                 value, ", which no ", to_string(to),
-                                 " holds; read another type, or round and cast the tensor first"),
-                at);
+    refuse("element ", i, " of the operand, ", given.shape(), ", is ", value, ", which no ",
+           to_string(to), " holds; read another type, or round and cast the tensor first");
   }
 }
 
 }  // namespace
 
 void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
-  const Literal given = value_on_host(op, tensor, at);
+  const PublicCall call(op, at);
+  const Literal given = value_on_host(op, tensor);
   if (is_complex(given.shape().dtype()) && !is_complex(dtype)) {
-    throw Error(invalid_argument(op, ": operand is ", to_string(given.shape()),
-                                 "; its elements do not fit ", to_string(dtype),
-                                 ", read std::complex<double> or take real(x)"),
-                at);
+    refuse("operand is ", to_string(given.shape()), "; its elements do not fit ", to_string(dtype),
+           ", read std::complex<double> or take real(x)");
   }
-  const Literal literal = value_or_throw(converted(given, dtype), at);
-  if (is_integer(dtype)) require_kept(op, given, literal, at);
+  const Literal literal = value_or_throw(converted(given, dtype));
+  if (is_integer(dtype)) require_kept(given, literal);
   if (literal.byte_size() > 0)
     std::memcpy(out, literal.bytes(), static_cast<size_t>(literal.byte_size()));
 }
@@ -357,21 +341,23 @@ bool Tensor::is_donated() const { return node_ && node_->buffer && node_->buffer
 uint64_t Tensor::id() const { return node_ ? node_->id : 0; }
 
 const Tensor& Tensor::wait(SourceLocation at) const {
-  throw_if_error(trace_internal::buffer_of(*this, "wait", at)->await(), at);
+  const PublicCall call("wait", at);
+  throw_if_error(trace_internal::buffer_of(*this, "wait")->await());
   return *this;
 }
 
 Literal Tensor::to_literal(SourceLocation at) const {
-  return trace_internal::value_on_host("to_literal", *this, at);
+  const PublicCall call("to_literal", at);
+  return trace_internal::value_on_host("to_literal", *this);
 }
 
 Tensor Tensor::astype(DType dtype, SourceLocation at) const {
   const Node& node = trace_internal::node_of(*this, "astype", at);
   if (node.shape.dtype() == dtype) return *this;
+  const PublicCall call("astype", at);
   return trace_internal::emit({.opcode = hlo::Opcode::kConvert,
                                .operands = {*this},
-                               .declared = node.shape.with_dtype(dtype),
-                               .at = at});
+                               .declared = node.shape.with_dtype(dtype)});
 }
 
 std::string to_string(const Tensor& tensor) {
@@ -383,26 +369,25 @@ std::string to_string(const Tensor& tensor) {
 }
 Tensor placeholder(const Shape& shape, SourceLocation at) {
   const PublicCall call("placeholder", at);
-  throw_if_error(base::annotate(check_shape(shape), "placeholder: "), at);
-  auto node = std::make_shared<Node>(shape, at);
+  throw_if_error(base::annotate(check_shape(shape), "placeholder: "));
+  auto node = std::make_shared<Node>(shape, PublicCall::line_or({}));
   node->id = next_value_id();
   return Tensor(std::move(node));
 }
 
 Tensor placeholder(const base::Ints& shape, DType dtype, SourceLocation at) {
   const PublicCall call("placeholder", at);
-  return placeholder(Shape(dtype, shape), at);
+  return placeholder(Shape(dtype, shape));
 }
 
 Tensor array(const Literal& literal, SourceLocation at) {
   const PublicCall call("array", at);
   if (literal.shape().is_array() && !literal.owner())
-    trace_internal::throw_moved_from("array", "literal", at);
-  if (Recorder* recorder = Recorder::current()) return recorder->constant(literal, at);
-  Device& device = *value_or_throw(runtime::find_default_device(), at);
+    trace_internal::throw_moved_from("array", "literal");
+  if (Recorder* recorder = Recorder::current()) return recorder->constant(literal);
+  Device& device = *value_or_throw(runtime::find_default_device());
   const std::string_view function = PublicCall::function_or("array");
-  return trace_internal::tensor_of(
-      value_or_throw(runtime::to_device(device, literal, function), at), at);
+  return trace_internal::tensor_of(value_or_throw(runtime::to_device(device, literal, function)));
 }
 
 }  // namespace heddle

@@ -96,13 +96,10 @@ void read_static(const std::string& text, uint64_t& value) { read(text, value); 
 void read_static(const std::string& text, double& value) { read(text, value); }
 void read_static(const std::string& text, long double& value) { read(text, value); }
 
-void require_alike(std::span<const TreeSpec> specs, SourceLocation at) {
+void require_alike(std::span<const TreeSpec> specs) {
   for (size_t i = 1; i < specs.size(); ++i) {
     const std::string found = unlike(specs[i], specs[0], base::cat("tree ", i));
-    if (!found.empty())
-      throw Error(
-          base::invalid_argument("tree_map: ", found, ", as tree 0 is; trees are counted from 0"),
-          at);
+    if (!found.empty()) trace_internal::refuse(found, ", as tree 0 is; trees are counted from 0");
   }
 }
 
@@ -124,21 +121,21 @@ std::string describe(const TreeSpec& spec) {
 
 void trace_internal::require_values(std::string_view what, std::string_view name,
                                     std::span<const Tensor> leaves,
-                                    base::FunctionRef<TreeSpec()> spec, SourceLocation at) {
+                                    base::FunctionRef<TreeSpec()> spec) {
   const auto unset = std::ranges::find_if_not(leaves, [](const Tensor& leaf) {
     return leaf.is_valid() && !(leaf.is_traced() && leaf.node()->scope->finished);
   });
   if (unset == leaves.end()) return;
   const std::string path =
       base::cat(name, leaf_paths(spec())[static_cast<size_t>(unset - leaves.begin())]);
-  if (unset->is_valid()) throw Error(escaped_error(*unset->node(), what, path), at);
+  if (unset->is_valid()) throw Error(escaped_error(*unset->node(), what, path));
   const std::string_view why =
       unset->node() ? why_no_value(*unset)
       : path.find("['") != std::string::npos
           ? "has no value: operator[] of a map makes an empty Tensor of a key that is missing; "
             "assign one first, or read the map with .at(..)"
           : "has no value (a default-constructed Tensor); assign one first";
-  throw Error(trace_internal::invalid_argument(what, ": ", path, " ", why), at);
+  throw Error(trace_internal::invalid_argument(what, ": ", path, " ", why));
 }
 
 size_t leaf_count(const TreeSpec& spec) {

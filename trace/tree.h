@@ -65,7 +65,7 @@ namespace trace_internal {
 // Names the first leaf that the user forgot to give a value. `spec` is asked only where there is
 // one. errors: throws Error "what: name.path has no value"
 void require_values(std::string_view what, std::string_view name, std::span<const Tensor> leaves,
-                    base::FunctionRef<TreeSpec()> spec, SourceLocation at);
+                    base::FunctionRef<TreeSpec()> spec);
 
 }  // namespace trace_internal
 
@@ -380,7 +380,7 @@ T unflatten_like(const T& like, std::span<const Tensor>& leaves) {
 }
 
 // errors: throws Error that names the path where a tree has another structure than the first
-void require_alike(std::span<const TreeSpec> specs, SourceLocation at);
+void require_alike(std::span<const TreeSpec> specs);
 
 template <class Fn, class T, class... Ts>
 T map_leaves(Fn& fn, SourceLocation at, const T& tree, const Ts&... more) {
@@ -396,9 +396,12 @@ T map_leaves(Fn& fn, SourceLocation at, const T& tree, const Ts&... more) {
         std::is_invocable_r_v<Tensor, Fn&, Leaf, std::conditional_t<true, const Tensor&, Ts>...>;
     static_assert(kFits, "the function of tree_map takes one Tensor of each tree, gives a Tensor");
     if constexpr (kFits) {
-      trace_internal::require_function("tree_map", "function", fn, at);
       const std::vector<TreeSpec> specs{tree_spec(tree), tree_spec(more)...};
-      require_alike(specs, at);
+      {
+        const trace_internal::PublicCall call("tree_map", at);
+        trace_internal::require_function("function", fn);
+        require_alike(specs);
+      }
       const std::vector<std::vector<Tensor>> all{flatten(tree), flatten(more)...};
       std::vector<Tensor> leaves;
       for (size_t i = 0; i < all[0].size(); ++i) {

@@ -27,7 +27,7 @@ Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
 
 std::vector<Tensor> with_captures(std::vector<Tensor> leaves, const Trace& trace);
 
-std::vector<Tensor> call(std::string_view what, SourceLocation at, const Fragment& module,
+std::vector<Tensor> call(std::string_view what, const Fragment& module,
                          std::vector<Tensor> operands,
                          const hlo::FrontendAttributes& attributes = {});
 
@@ -39,7 +39,7 @@ Derived custom_call(const FlatFunction& fn, std::string_view target, const Point
 std::vector<Shape> types_of(std::span<const Tensor> leaves);
 
 // errors: Error if leaves, which `what` names, have other types than wanted
-void require_alike(const FlatFunction& fn, std::string_view what, std::span<const Shape> have,
+void require_alike(std::string_view what, std::span<const Shape> have,
                    const std::vector<Shape>& want, const std::vector<std::string>& paths);
 
 // Throws an error of a transform of the function. Equal traces are one, with the lines of the

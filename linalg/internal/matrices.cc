@@ -138,13 +138,12 @@ Expr if_converged(const Expr& info, const Expr& x) {
 std::vector<Expr> with_derivative(std::string_view name, const Expr& a,
                                   base::FunctionRef<std::vector<Expr>(const Expr& a)> fn) {
   using namespace trace_internal;  // NOLINT: the recorder's words
-  const SourceLocation at = PublicCall::line_or({});
   const auto traced = [&] {
-    Recorder recorder(name, at);
+    Recorder recorder(name);
     std::vector<Tensor> results;
-    for (const Expr& each : fn(Expr(recorder.parameter(a.tensor().shape(), at))))
+    for (const Expr& each : fn(Expr(recorder.parameter(a.tensor().shape()))))
       results.push_back(each.tensor());
-    return std::make_shared<const hlo::Module>(recorder.finish(results, name, at).module);
+    return std::make_shared<const hlo::Module>(recorder.finish(results, name).module);
   };
   std::vector<Expr> out;
   for (Tensor& each :
@@ -152,7 +151,6 @@ std::vector<Expr> with_derivative(std::string_view name, const Expr& a,
        .operands = {a.tensor()},
        .attrs = hlo::CallAttrs{},
        .called = {traced()},
-       .at = at,
        .frontend_attributes = {{std::string(hlo::kDerivativeAttribute), std::string(name)}}}))
     out.push_back(Expr(std::move(each)));
   return out;

@@ -13,7 +13,7 @@ namespace heddle::scan_internal {
 std::string to_string(const Checkpoint& checkpoint);
 
 // errors: Error if its number is below 1
-void require_valid(std::string_view what, const Checkpoint& checkpoint, SourceLocation at);
+void require_valid(const Checkpoint& checkpoint);
 
 // The frontend attribute of a loop of so many steps that has this checkpoint: the lengths of its
 // blocks. For recursive(3) of 1,000 steps they are 100,10. Roots are rounded up.

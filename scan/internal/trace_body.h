@@ -15,7 +15,6 @@ struct BodyRequest {
   const Callable& callable;
   std::string structure;  // of the argument trees, and everything else that the trace depends on
   std::span<const Shape> parameters;
-  SourceLocation at;
   bool returns_captures = false;      // the root is a tuple of the results and then the captures
   std::span<const Tensor> init = {};  // behind the last parameters: errors name its C++ numbers
   std::string_view result = {};  // the name of its result in errors; "": the callable checked it
@@ -27,16 +26,15 @@ struct BodyRequest {
 BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check);
 
 // Types of tensors; Error if one has no value.
-std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what,
-                             SourceLocation at);
+std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what);
 
 // Throws unless a step returned the carry's structure and types. `name` is "carry" or the like.
 void check_carry(std::string_view what, std::string_view name, const Argument& in,
-                 const TreeSpec& out, std::span<const Shape> out_shapes, SourceLocation at);
+                 const TreeSpec& out, std::span<const Shape> out_shapes);
 
 // The same for the leaves that a step returned; checks also that each of them has a value.
 void check_step(std::string_view what, std::string_view name, const Argument& in,
-                const TreeSpec& out, std::span<const Tensor> leaves, SourceLocation at);
+                const TreeSpec& out, std::span<const Tensor> leaves);
 
 // The fragment behind one tuple parameter (`width` arrays): calls it with the elements listed in
 // `pick`, and gives its result (a tuple), or for kBare the result's only element. `through`:

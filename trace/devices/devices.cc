@@ -9,55 +9,53 @@ namespace heddle {
 
 void use_device(std::string_view name, SourceLocation at) {
   const trace_internal::PublicCall call("use_device", at);
-  throw_if_error(base::annotate(set_default_device(name), "use_device: "), at);
+  throw_if_error(base::annotate(set_default_device(name), "use_device: "));
 }
 
 std::vector<Device*> devices(std::string_view name, SourceLocation at) {
   const trace_internal::PublicCall call("devices", at);
   StatusOr<runtime::Backend*> backend = runtime::find_backend(name);
-  throw_if_error(base::annotate(backend.status(), "devices: "), at);
+  throw_if_error(base::annotate(backend.status(), "devices: "));
   std::vector<Device*> out;
   for (const auto& device : (**backend).devices()) out.push_back(device.get());
   return out;
 }
 
-Device& DeviceOrName::find(std::string_view op, SourceLocation at) const {
+Device& DeviceOrName::find(std::string_view op) const {
   if (device_ != nullptr) return *device_;
   if (name_.data() == nullptr)
-    throw Error(trace_internal::invalid_argument(
-                    op, ": the device is null; name one, or take one of devices()"),
-                at);
+    trace_internal::refuse("the device is null; name one, or take one of devices()");
   StatusOr<Device*> device = runtime::find_device(name_);
-  throw_if_error(base::annotate(device.status(), trace_internal::PublicCall::function_or(op), ": "),
-                 at);
+  throw_if_error(
+      base::annotate(device.status(), trace_internal::PublicCall::function_or(op), ": "));
   return **device;
 }
 
 Device& device_of(const Tensor& x, SourceLocation at) {
   const trace_internal::PublicCall call("device_of", at);
-  return trace_internal::buffer_of(x, "device_of", at)->device();
+  return trace_internal::buffer_of(x, "device_of")->device();
 }
 
 namespace trace_internal {
 namespace {
 
-Tensor moved(const Tensor& x, Device& device, const std::string& op, SourceLocation at) {
-  const runtime::BufferPtr buffer = buffer_of(x, op, at);
+Tensor moved(const Tensor& x, Device& device, const std::string& op) {
+  const runtime::BufferPtr buffer = buffer_of(x, op);
   if (&buffer->device() == &device) return x;
-  const Literal value = value_or_throw(runtime::to_host(*buffer, op), at);
-  return tensor_of(value_or_throw(runtime::to_device(device, value, op), at), at);
+  const Literal value = value_or_throw(runtime::to_host(*buffer, op));
+  return tensor_of(value_or_throw(runtime::to_device(device, value, op)));
 }
 
 }  // namespace
 
 std::vector<Tensor> leaves_on(std::span<const Tensor> leaves, const TreeSpec& spec,
-                              const DeviceOrName& device, SourceLocation at) {
-  Device& target = device.find("device_put", at);
+                              const DeviceOrName& device) {
+  Device& target = device.find("device_put");
   const std::vector<std::string> paths = leaf_paths(spec);
   std::vector<Tensor> out;
   for (size_t i = 0; i < leaves.size(); ++i) {
     const std::string op = paths[i].empty() ? "device_put" : base::cat("device_put of x", paths[i]);
-    out.push_back(moved(leaves[i], target, op, at));
+    out.push_back(moved(leaves[i], target, op));
   }
   return out;
 }

@@ -39,7 +39,7 @@ class DeviceOrName {
   DeviceOrName(std::string_view name) : name_(name) {}
   DeviceOrName(const std::string& name) : name_(name) {}
   // errors: Error (NotFound) that lists the backends there are; (InvalidArgument) for null
-  [[nodiscard]] Device& find(std::string_view op, SourceLocation at) const;
+  [[nodiscard]] Device& find(std::string_view op) const;
 
  private:
   Device* device_ = nullptr;
@@ -48,7 +48,7 @@ class DeviceOrName {
 
 namespace trace_internal {
 std::vector<Tensor> leaves_on(std::span<const Tensor> leaves, const TreeSpec& spec,
-                              const DeviceOrName& device, SourceLocation at);
+                              const DeviceOrName& device);
 }  // namespace trace_internal
 
 // The tensor, or the tree with each of its tensors, on `device`. One that is there already is
@@ -60,8 +60,9 @@ std::vector<Tensor> leaves_on(std::span<const Tensor> leaves, const TreeSpec& sp
 template <Tree T>
 [[nodiscard]] T device_put(const T& tree, const DeviceOrName& device,
                            SourceLocation at = SourceLocation::here()) {
+  const trace_internal::PublicCall call("device_put", at);
   const TreeSpec spec = tree_spec(tree);
-  const std::vector<Tensor> leaves = trace_internal::leaves_on(flatten(tree), spec, device, at);
+  const std::vector<Tensor> leaves = trace_internal::leaves_on(flatten(tree), spec, device);
   std::span<const Tensor> rest(leaves);
   return unflatten<T>(spec, rest);
 }

@@ -211,26 +211,25 @@ std::string to_string(const Sharding& sharding) {
 Tensor placeholder(const base::Ints& shape, DType dtype, const PlaceholderOptions& options,
                    SourceLocation at) {
   const trace_internal::PublicCall call("placeholder", at);
-  Tensor plain = placeholder(std::move(shape), dtype, at);
+  Tensor plain = placeholder(std::move(shape), dtype);
   if (!options.sharding.has_value()) return plain;
   auto node = std::make_shared<trace_internal::Node>(plain.node()->shape, plain.node()->where);
   node->id = plain.id();
   node->sharding =
-      std::make_shared<const hlo::Sharding>(options.sharding->to_hlo(node->shape.rank(), at));
+      std::make_shared<const hlo::Sharding>(options.sharding->to_hlo(node->shape.rank()));
   return Tensor(std::move(node));
 }
 
 namespace trace_internal {
 
 // custom-call Sharding, which XLA's partitioner reads.
-Tensor marked(const Tensor& x, hlo::Sharding sharding, SourceLocation at) {
+Tensor marked(const Tensor& x, hlo::Sharding sharding) {
   hlo::CustomCallAttrs attrs;
   attrs.custom_call_target = "Sharding";
   return emit({.opcode = hlo::Opcode::kCustomCall,
                .operands = {x},
                .attrs = std::move(attrs),
                .declared = x.shape(),
-               .at = at,
                .sharding = std::make_shared<const hlo::Sharding>(std::move(sharding))});
 }
 
@@ -238,16 +237,15 @@ Tensor marked(const Tensor& x, hlo::Sharding sharding, SourceLocation at) {
 
 Tensor with_sharding(const Tensor& x, const Sharding& sharding, SourceLocation at) {
   const trace_internal::PublicCall call("with_sharding", at);
-  const trace_internal::Node& node = trace_internal::node_of(x, "with_sharding", at);
-  hlo::Sharding wanted = sharding.to_hlo(node.shape.rank(), at);
+  const trace_internal::Node& node = trace_internal::node_of(x, "with_sharding");
+  hlo::Sharding wanted = sharding.to_hlo(node.shape.rank());
   if (sharding.mesh().size() == 1) return x;
   if (trace_internal::ManualScope::current() != nullptr) {
     throw Error(
         base::failed_precondition("with_sharding: stands inside of shard_map, where each device "
-                                  "has its own part; lay arrays out by in_specs and out_specs"),
-        at);
+                                  "has its own part; lay arrays out by in_specs and out_specs"));
   }
-  return trace_internal::marked(x, std::move(wanted), at);
+  return trace_internal::marked(x, std::move(wanted));
 }
 
 Tensor array(const Literal& literal, const Sharding& sharding, SourceLocation at) {
@@ -255,20 +253,18 @@ Tensor array(const Literal& literal, const Sharding& sharding, SourceLocation at
   if (trace_internal::Recorder::current() != nullptr) {
     throw Error(
         base::failed_precondition("array: host data is spread over a mesh inside a trace; make "
-                                  "it outside, or mark a constant with with_sharding"),
-        at);
+                                  "it outside, or mark a constant with with_sharding"));
   }
-  const hlo::Sharding wanted = sharding.to_hlo(literal.shape().rank(), at);
+  const hlo::Sharding wanted = sharding.to_hlo(literal.shape().rank());
   return trace_internal::tensor_of(
-      value_or_throw(runtime::to_devices(sharding.mesh().device(at), literal, wanted, "array"), at),
-      at);
+      value_or_throw(runtime::to_devices(sharding.mesh().device(), literal, wanted, "array")));
 }
 
 Tensor device_put(const Tensor& x, const Sharding& sharding, SourceLocation at) {
   const trace_internal::PublicCall call("device_put", at);
-  const runtime::BufferPtr buffer = trace_internal::buffer_of(x, "device_put", at);
-  if (&buffer->device() == &sharding.mesh().device(at)) return with_sharding(x, sharding, at);
-  return array(x.to_literal(at), sharding, at);
+  const runtime::BufferPtr buffer = trace_internal::buffer_of(x, "device_put");
+  if (&buffer->device() == &sharding.mesh().device()) return with_sharding(x, sharding);
+  return array(x.to_literal(), sharding);
 }
 
 std::shared_ptr<const hlo::Sharding> sharding_of(const Tensor& tensor) {

@@ -24,14 +24,13 @@ SharedSharding manual() {
 }
 
 Tensor call(std::string target, const Tensor& x, const Shape& result, SharedSharding sharding,
-            SourceLocation at, hlo::FrontendAttributes attributes = {}) {
+            hlo::FrontendAttributes attributes = {}) {
   hlo::CustomCallAttrs attrs;
   attrs.custom_call_target = std::move(target);
   return emit({.opcode = hlo::Opcode::kCustomCall,
                .operands = {x},
                .attrs = std::move(attrs),
                .declared = result,
-               .at = at,
                .frontend_attributes = std::move(attributes),
                .sharding = std::move(sharding)});
 }
@@ -57,28 +56,24 @@ hlo::FrontendAttributes copies(const Sharding& sharding) {
 
 // One of a list that is for each leaf, for each argument, or for all.
 const PartitionSpec& spec_of(const PartitionSpecs& specs, size_t leaf,
-                             std::span<const size_t> counts, size_t total, std::string_view what,
-                             SourceLocation at) {
+                             std::span<const size_t> counts, size_t total, std::string_view what) {
   if (specs.size() == total) return specs[leaf];
   if (specs.size() == counts.size()) {
     size_t argument = 0;
     for (size_t end = counts[0]; leaf >= end; end += counts[argument]) ++argument;
     return specs[argument];
   }
-  throw Error(invalid_argument("shard_map", ": has ", specs.size(), " ", what, " for ",
-                               counts.size(), counts.size() == 1 ? " tree of " : " trees of ",
-                               total, " leaves; must have one for each tree, or for each leaf"),
-              at);
+  trace_internal::refuse("has ", specs.size(), " ", what, " for ", counts.size(),
+                         counts.size() == 1 ? " tree of " : " trees of ", total,
+                         " leaves; must have one for each tree, or for each leaf");
 }
 
 // The mesh axes that a shard_map takes, and no shard_map around has.
 std::vector<std::string> axes_of(const ShardMap& map) {
   const ManualScope* around = ManualScope::current();
   if (around != nullptr && around->mesh() != map.mesh) {
-    throw Error(invalid_argument("shard_map", ": is on ", to_string(map.mesh),
-                                 ", inside of one on another mesh, ", to_string(around->mesh()),
-                                 "; both must be on one mesh"),
-                map.at);
+    trace_internal::refuse("is on ", to_string(map.mesh), ", inside of one on another mesh, ",
+                           to_string(around->mesh()), "; both must be on one mesh");
   }
   std::vector<std::string> axes;
   for (const Mesh::Axis& axis : map.mesh.axes()) {
@@ -87,17 +82,14 @@ std::vector<std::string> axes_of(const ShardMap& map) {
   for (const std::string& name : map.axes.names()) {
     (void)map.mesh.axis(name, map.at);
     if (std::ranges::find(axes, name) != axes.end()) continue;
-    throw Error(invalid_argument("shard_map", ": mesh axis ", name,
-                                 " is of the shard_map around; use collectives over it as they "
-                                 "are, and leave it out of .axes"),
-                map.at);
+    trace_internal::refuse("mesh axis ", name,
+                           " is of the shard_map around; use collectives over it as they "
+                           "are, and leave it out of .axes");
   }
   if (axes.empty()) {
-    throw Error(invalid_argument("shard_map", ": the shard_map around has all axes of ",
-                                 to_string(map.mesh),
-                                 "; give it .axes, or call the function as it "
-                                 "is"),
-                map.at);
+    trace_internal::refuse("the shard_map around has all axes of ", to_string(map.mesh),
+                           "; give it .axes, or call the function as it "
+                           "is");
   }
   return map.axes.names().empty() ? axes : map.axes.names();
 }
@@ -109,24 +101,21 @@ Sharding sharding_of(const ShardMap& map, const std::vector<std::string>& axes,
   for (const MeshAxes& entry : sharding.spec()) {
     for (const std::string& name : entry.names()) {
       if (std::ranges::find(axes, name) != axes.end()) continue;
-      throw Error(invalid_argument(
-                      "shard_map", ": ", what, " ", to_string(sharding), " names mesh axis ", name,
-                      ", which it does not take; it takes (", base::join(axes, ", "), ")"),
-                  map.at);
+      trace_internal::refuse(what, " ", to_string(sharding), " names mesh axis ", name,
+                             ", which it does not take; it takes (", base::join(axes, ", "), ")");
     }
   }
   return sharding;
 }
 
 // The type of a leaf's part.
-Shape part_shape(const ShardMap& map, const Shape& whole, const Sharding& sharding, size_t number) {
+Shape part_shape(const Shape& whole, const Sharding& sharding, size_t number) {
   try {
-    return sharding.part(whole, map.at);
+    return sharding.part(whole);
   } catch (const Error& error) {
     throw Error(with_message(error.status(),
                              base::cat("shard_map: leaf ", number,
-                                       " of the arguments: ", base::message_of(error.status()))),
-                map.at);
+                                       " of the arguments: ", base::message_of(error.status()))));
   }
 }
 
@@ -141,14 +130,13 @@ class Inner {
     const ManualScope scope(map_.mesh, axes_);
     std::vector<Tensor> parts;
     for (size_t i = 0; i < leaves.size(); ++i) {
-      const PartitionSpec& spec = spec_of(map_.in, i, counts, leaves.size(), "in_specs", map_.at);
+      const PartitionSpec& spec = spec_of(map_.in, i, counts, leaves.size(), "in_specs");
       parts.push_back(part_of(leaves[i], sharding_of(map_, axes_, spec, "in_specs"), i));
     }
     std::vector<Tensor> results = as_users_code([&] { return fn(parts); });
     const size_t total = results.size();
     for (size_t i = 0; i < total; ++i) {
-      const PartitionSpec& spec =
-          spec_of(map_.out, i, std::span(&total, 1), total, "out_specs", map_.at);
+      const PartitionSpec& spec = spec_of(map_.out, i, std::span(&total, 1), total, "out_specs");
       results[i] = whole_of(results[i], sharding_of(map_, axes_, spec, "out_specs"));
     }
     return results;
@@ -156,29 +144,27 @@ class Inner {
 
  private:
   [[nodiscard]] Tensor part_of(const Tensor& x, const Sharding& sharding, size_t number) const {
-    const Shape& whole = node_of(x, "shard_map", map_.at).shape;
-    const Shape part = part_shape(map_, whole, sharding, number);
+    const Shape& whole = node_of(x, "shard_map").shape;
+    const Shape part = part_shape(whole, sharding, number);
     if (part == whole) return x;
     std::vector<Tensor> operands = {x};
     for (int64_t d = 0; d < whole.rank(); ++d) {
       operands.push_back(
           sharding.parts(d) == 1
-              ? emit_constant(Literal::scalar(s32, int64_t{0}), map_.at)
-              : multiply({axis_index(sharding.spec()[static_cast<size_t>(d)], map_.at), map_.at},
-                         {part.dimension(d), map_.at}));
+              ? emit_constant(Literal::scalar(s32, int64_t{0}))
+              : multiply(axis_index(sharding.spec()[static_cast<size_t>(d)]), part.dimension(d)));
     }
     return emit({.opcode = hlo::Opcode::kDynamicSlice,
                  .operands = std::move(operands),
-                 .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = part.dimensions()},
-                 .at = map_.at});
+                 .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = part.dimensions()}});
   }
 
   [[nodiscard]] Tensor whole_of(Tensor part, const Sharding& sharding) const {
-    (void)sharding.to_hlo(part.rank(), map_.at);  // of no more axes than it has
+    (void)sharding.to_hlo(part.rank());  // of no more axes than it has
     for (size_t d = 0; d < sharding.spec().size(); ++d) {
       const MeshAxes& axes = sharding.spec()[d];
       if (axes.names().empty()) continue;
-      part = all_gather(part, axes, {.axis = static_cast<int64_t>(d), .tiled = true}, map_.at);
+      part = all_gather(part, axes, {.axis = static_cast<int64_t>(d), .tiled = true});
     }
     return part;
   }
@@ -195,7 +181,7 @@ class Body {
   // The parts of all leaves, in the trace around.
   void enter(std::span<const Tensor> leaves, std::span<const size_t> counts) {
     for (size_t i = 0; i < leaves.size(); ++i) {
-      const PartitionSpec& spec = spec_of(map_.in, i, counts, leaves.size(), "in_specs", map_.at);
+      const PartitionSpec& spec = spec_of(map_.in, i, counts, leaves.size(), "in_specs");
       parts_.push_back(part_of(leaves[i], sharding_of(map_, axes_, spec, "in_specs"), i));
     }
   }
@@ -204,43 +190,40 @@ class Body {
     count(&Counters::traces);
     Traced traced = [&] {
       const ManualScope scope(map_.mesh, axes_);
-      Recorder recorder("shard_map", map_.at);
+      Recorder recorder("shard_map");
       std::vector<Tensor> parameters;
-      for (const Tensor& part : parts_)
-        parameters.push_back(recorder.parameter(part.shape(), map_.at));
+      for (const Tensor& part : parts_) parameters.push_back(recorder.parameter(part.shape()));
       const std::vector<Tensor> results = as_users_code([&] { return fn(parameters); });
-      return recorder.finish(results, "shard_map", map_.at);
+      return recorder.finish(results, "shard_map");
     }();
     for (const Tensor& capture : traced.captures)
-      parts_.push_back(part_of(capture, Sharding(map_.mesh, {}, map_.at), parts_.size()));
+      parts_.push_back(part_of(capture, Sharding(map_.mesh, {}), parts_.size()));
     return emit_many({.opcode = hlo::Opcode::kCall,
                       .operands = parts_,
                       .attrs = hlo::CallAttrs{},
-                      .called = {std::make_shared<const hlo::Module>(std::move(traced.module))},
-                      .at = map_.at});
+                      .called = {std::make_shared<const hlo::Module>(std::move(traced.module))}});
   }
 
   // The whole array that parts of the result make.
   Tensor leave(const Tensor& part, const PartitionSpec& spec) const {
     const Sharding sharding = sharding_of(map_, axes_, spec, "out_specs");
     std::vector<int64_t> sizes = part.shape().dimensions();
-    const hlo::Sharding layout = sharding.to_hlo(part.rank(), map_.at);
+    const hlo::Sharding layout = sharding.to_hlo(part.rank());
     for (size_t d = 0; d < sizes.size(); ++d) sizes[d] *= sharding.parts(static_cast<int64_t>(d));
     if (map_.mesh.size() == 1) return part;
-    const Tensor marked = call("Sharding", part, part.shape(), manual(), map_.at);
+    const Tensor marked = call("Sharding", part, part.shape(), manual());
     return call("SPMDShardToFullShape", marked, Shape(part.dtype(), std::move(sizes)),
-                std::make_shared<const hlo::Sharding>(layout), map_.at, copies(sharding));
+                std::make_shared<const hlo::Sharding>(layout), copies(sharding));
   }
 
  private:
   Tensor part_of(const Tensor& x, const Sharding& sharding, size_t number) const {
-    const Shape& shape = node_of(x, "shard_map", map_.at).shape;
-    const Shape part = part_shape(map_, shape, sharding, number);
+    const Shape& shape = node_of(x, "shard_map").shape;
+    const Shape part = part_shape(shape, sharding, number);
     if (map_.mesh.size() == 1) return x;
     const Tensor marked = call(
-        "Sharding", x, shape,
-        std::make_shared<const hlo::Sharding>(sharding.to_hlo(shape.rank(), map_.at)), map_.at);
-    return call("SPMDFullToShardShape", marked, part, manual(), map_.at, copies(sharding));
+        "Sharding", x, shape, std::make_shared<const hlo::Sharding>(sharding.to_hlo(shape.rank())));
+    return call("SPMDFullToShardShape", marked, part, manual(), copies(sharding));
   }
 
   const ShardMap& map_;
@@ -253,19 +236,18 @@ class Body {
 std::vector<Tensor> run_shard_map(
     const ShardMap& map, std::span<const Tensor> leaves, std::span<const size_t> counts,
     base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> body) {
-  const PublicCall call("shard_map", map.at, PublicCall::Runs::kUsersFunction);
+  const HigherOrderCall call("shard_map", map.at);
   if (ManualScope::current() != nullptr) {
     count(&Counters::traces);
     return Inner(map).run(leaves, counts, body);
   }
-  return in_program("shard_map", map.at, [&] {
+  return in_program("shard_map", [&] {
     Body inside(map);
     inside.enter(leaves, counts);
     std::vector<Tensor> results = inside.run(body);
     const size_t total = results.size();
     for (size_t i = 0; i < total; ++i) {
-      const PartitionSpec& spec =
-          spec_of(map.out, i, std::span(&total, 1), total, "out_specs", map.at);
+      const PartitionSpec& spec = spec_of(map.out, i, std::span(&total, 1), total, "out_specs");
       results[i] = inside.leave(results[i], spec);
     }
     return results;

@@ -101,7 +101,8 @@ auto mapped(const ShardMap& map, const Fn& fn, const Args&... args) {
 template <class Fn>
 auto shard_map(Fn fn, Mesh mesh, PartitionSpecs in_specs, PartitionSpecs out_specs,
                ShardMapOptions options = {}, SourceLocation at = SourceLocation::here()) {
-  trace_internal::require_function("shard_map", "function", fn, at);
+  const trace_internal::PublicCall call("shard_map", at);
+  trace_internal::require_function("function", fn);
   return
       [fn = std::move(fn), map = trace_internal::ShardMap{
                                std::move(mesh), std::move(in_specs), std::move(out_specs),

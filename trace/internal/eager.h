@@ -20,7 +20,7 @@ Tensor eager_unary(hlo::Opcode opcode, const Operand& x);
 Tensor eager_binary(hlo::Opcode opcode, const Operand& x, const Operand& y);
 Tensor eager_comparison(hlo::ComparisonDirection direction, const Operand& x, const Operand& y);
 // x[position], a negative one counted from the end.
-Tensor eager_row(const Tensor& x, int64_t position, SourceLocation at);
+Tensor eager_row(const Operand& x, int64_t position);
 
 // The buffer of a concrete value; null for all else. It may be donated.
 runtime::Buffer* concrete_buffer(const Operand& operand);

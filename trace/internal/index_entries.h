@@ -36,8 +36,6 @@ Range range_of(const Slice& slice, int64_t size);
 // Tensors of indices that go together, along axes of one array.
 class Together {
  public:
-  explicit Together(SourceLocation at) : at_(at) {}
-
   void add(const Tensor& indices, int64_t axis);
   // dtype() holds the positions of this one too.
   void widen(DType dtype);
@@ -55,7 +53,6 @@ class Together {
   [[nodiscard]] Dimensions picked_shape(const Tensor& x, const Dimensions& common,
                                         int64_t place) const;
 
-  SourceLocation at_;
   std::vector<Tensor> arrays_;
   std::vector<int64_t> axes_;
   DType dtype_ = s32;
@@ -65,8 +62,8 @@ class Together {
 // indices: one by take(), several by one gather. Refers to x and the entries.
 class Indexing {
  public:
-  Indexing(const Tensor& x, const Entries& entries, SourceLocation at)
-      : x_(x), entries_(entries.each), apart_(entries.apart), at_(at) {}
+  Indexing(const Tensor& x, const Entries& entries)
+      : x_(x), entries_(entries.each), apart_(entries.apart) {}
 
   [[nodiscard]] Tensor get() const;
   // The shape of get() where no entry is a slice of a part or an array, and nothing recorded.
@@ -90,7 +87,6 @@ class Indexing {
   const Tensor& x_;
   const std::vector<IndexEntry>& entries_;
   bool apart_;
-  SourceLocation at_;
 };
 
 // x[{..}]. `op`: the function that the user called.

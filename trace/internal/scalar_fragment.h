@@ -13,8 +13,7 @@ namespace heddle::trace_internal {
 // capture nothing: HLO gives such computations no more parameters. A lone result is the root
 // itself. Counts one trace.
 Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
-                         base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
-                         SourceLocation at);
+                         base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn);
 
 // errors: throws Error where the function of scalars gives another number of results, or others
 // than those wanted: HLO would round them at each step

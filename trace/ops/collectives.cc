@@ -114,15 +114,14 @@ constexpr int64_t kChannel = 1;
 // The groups of devices that differ along some axes of the mesh alone.
 class Groups {
  public:
-  Groups(std::string_view op, const MeshAxes& axes, SourceLocation at) {
+  Groups(std::string_view op, const MeshAxes& axes) {
     const auto* scope = trace_internal::ManualScope::current();
     if (scope == nullptr) {
       throw Error(trace_internal::failed_precondition(
-                      op,
-                      ": is outside of shard_map; only inside does each device "
-                      "have a part of its own (nor is there a vmap around whose axis_name this "
-                      "is)"),
-                  at);
+          op,
+          ": is outside of shard_map; only inside does each device "
+          "have a part of its own (nor is there a vmap around whose axis_name this "
+          "is)"));
     }
     if (axes.names().empty()) trace_internal::refuse("names no mesh axis; must name one or more");
     const Mesh* mesh = &scope->mesh();
@@ -182,8 +181,8 @@ const trace_internal::LaneScope* lanes_of(const MeshAxes& axes) {
 // Those who do something together: devices, or the examples of a vmap.
 class Group {
  public:
-  Group(std::string_view op, const MeshAxes& axes, SourceLocation at) : lanes_(lanes_of(axes)) {
-    if (lanes_ == nullptr) devices_.emplace(op, axes, at);
+  Group(std::string_view op, const MeshAxes& axes) : lanes_(lanes_of(axes)) {
+    if (lanes_ == nullptr) devices_.emplace(op, axes);
   }
 
   [[nodiscard]] int64_t size() const { return devices_ ? devices_->size() : lanes_->size(); }
@@ -257,7 +256,7 @@ Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes,
                 CollectiveCombine combine, SourceLocation at) {
   const PublicCall call(op, at);
   const Shape& shape = shape_of(x);
-  const Group group(op, axes, at);
+  const Group group(op, axes);
   if (group.is_alone()) return x;
   return emit({.opcode = Opcode::kAllReduce,
                .operands = {x},
@@ -285,7 +284,7 @@ Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
 }
 Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("pmean", at);
-  const int64_t n = Group("pmean", axes, at).size();
+  const int64_t n = Group("pmean", axes).size();
   (void)shape_of(x);
   trace_internal::require_inexact(x);
   return divide(psum(x, axes), static_cast<double>(n));
@@ -294,7 +293,7 @@ Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
 Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions& options,
                   SourceLocation at) {
   const PublicCall call("all_gather", at);
-  const Group group("all_gather", axes, at);
+  const Group group("all_gather", axes);
   const Shape& shape = shape_of(x);
   std::vector<int64_t> sizes = shape.dimensions();
   int64_t axis = options.axis;
@@ -320,7 +319,7 @@ Tensor all_gather(const Tensor& x, const MeshAxes& axes, const CollectiveOptions
 Tensor reduce_scatter(const Tensor& part, const MeshAxes& axes, const CollectiveOptions& options,
                       SourceLocation at) {
   const PublicCall call("reduce_scatter", at);
-  const Group group("reduce_scatter", axes, at);
+  const Group group("reduce_scatter", axes);
   const Tensor x = countable(part);
   const Shape& shape = x.shape();
   const int64_t axis = axis_of(shape, options.axis), n = group.size();
@@ -368,7 +367,7 @@ Tensor blocks_moved(const Tensor& x, int64_t split, int64_t concat, int64_t n) {
 Tensor all_to_all(const Tensor& x, const MeshAxes& axes, base::Int split_axis,
                   base::Int concat_axis, SourceLocation at) {
   const PublicCall call("all_to_all", at);
-  const Group group("all_to_all", axes, at);
+  const Group group("all_to_all", axes);
   const Shape& shape = shape_of(x);
   const int64_t split = axis_of(shape, split_axis);
   const int64_t concat = axis_of(shape, concat_axis);
@@ -386,7 +385,7 @@ Tensor all_to_all(const Tensor& x, const MeshAxes& axes, base::Int split_axis,
 
 Tensor permute(const Tensor& x, const MeshAxes& axes, const DevicePairs& pairs, SourceLocation at) {
   const PublicCall call("permute", at);
-  const Group group("permute", axes, at);
+  const Group group("permute", axes);
   const Shape& shape = shape_of(x);
   const int64_t n = group.size();
   std::vector<bool> taken(static_cast<size_t>(n));
@@ -408,7 +407,7 @@ Tensor permute(const Tensor& x, const MeshAxes& axes, const DevicePairs& pairs, 
 
 Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("axis_index", at);
-  const Group group("axis_index", axes, at);
+  const Group group("axis_index", axes);
   if (!group.devices()) {
     return emit({.opcode = Opcode::kReplicaId,
                  .declared = Shape::scalar(u32),
@@ -435,7 +434,7 @@ Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
 
 int64_t axis_size(const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("axis_size", at);
-  return Group("axis_size", axes, at).size();
+  return Group("axis_size", axes).size();
 }
 
 }  // namespace heddle

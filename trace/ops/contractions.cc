@@ -40,8 +40,7 @@ Dimensions dot_dimensions(const Shape& lhs, const Shape& rhs, const hlo::DotAttr
 }
 
 Tensor dot_of(std::string_view op, const Tensor& lhs, const Tensor& rhs, const DotAxes& axes,
-              std::optional<DType> result, SourceLocation at) {
-  const PublicCall call(op, at);
+              std::optional<DType> result) {
   if (lhs.dtype() != rhs.dtype() && !result) {
     trace_internal::refuse("operands are ", lhs.shape(), " and ", rhs.shape(),
                            "; their dtypes must be equal, ", cast_advice(lhs, rhs));
@@ -84,17 +83,16 @@ std::pair<Tensor, Tensor> broadcast_leading(const Tensor& a, const Tensor& b) {
 }
 
 // A weight matrix against anything: no broadcast is needed, the free axes stay in place.
-Tensor matmul_matrices(const Tensor& a, const Tensor& b, std::optional<DType> result,
-                       SourceLocation at) {
+Tensor matmul_matrices(const Tensor& a, const Tensor& b, std::optional<DType> result) {
   if (b.rank() == 2)
-    return dot_of("matmul", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {0}}, result, at);
+    return dot_of("matmul", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {0}}, result);
   auto [x, y] = broadcast_leading(a, b);
   std::vector<int64_t> batch;
   for (int64_t i = 0; i < x.rank() - 2; ++i) batch.push_back(i);
   return dot_of(
       "matmul", x, y,
       {.lhs_contracting = {-1}, .rhs_contracting = {-2}, .lhs_batch = batch, .rhs_batch = batch},
-      result, at);
+      result);
 }
 
 }  // namespace
@@ -108,7 +106,7 @@ Tensor dot_general(Operand lhs, Operand rhs, const DotAxes& axes, std::optional<
                              axes.rhs_batch, result);
   if (Tensor made = known_program("dot_general", options, {lhs, rhs}, of); made.is_valid())
     return made;
-  return dot_of("dot_general", as_tensor(lhs), as_tensor(rhs), axes, result, lhs.at());
+  return dot_of("dot_general", as_tensor(lhs), as_tensor(rhs), axes, result);
 }
 
 Tensor matmul(Operand left, Operand right, std::optional<DType> result) {
@@ -117,7 +115,6 @@ Tensor matmul(Operand left, Operand right, std::optional<DType> result) {
   if (Tensor made = known_program("matmul", KnownOptions(result), {left, right}, of);
       made.is_valid())
     return made;
-  SourceLocation at = left.at();
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (a.rank() == 0 || b.rank() == 0) {
@@ -127,12 +124,12 @@ Tensor matmul(Operand left, Operand right, std::optional<DType> result) {
   if (a.dim(-1) != b.dim(b.rank() == 1 ? 0 : -2)) throw_matmul(a, b);
   return one_program("matmul", [&] {
     if (b.rank() == 1)
-      return dot_of("matmul", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {0}}, result, at);
+      return dot_of("matmul", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {0}}, result);
     if (a.rank() == 1) {
-      Tensor row = matmul_matrices(reshape(a, {1, a.dim(0)}), b, result, at);
+      Tensor row = matmul_matrices(reshape(a, {1, a.dim(0)}), b, result);
       return squeeze(row, {-2});
     }
-    return matmul_matrices(a, b, result, at);
+    return matmul_matrices(a, b, result);
   });
 }
 
@@ -142,12 +139,12 @@ Tensor dot(Operand left, Operand right) {
   Tensor b = as_tensor(right);
   if (a.rank() == 0 || b.rank() == 0) return multiply(left, right);
   return dot_of("dot", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {b.rank() == 1 ? 0 : -2}},
-                {}, left.at());
+                {});
 }
 
 Tensor outer(Operand a, Operand b) {
   const PublicCall call("outer", a.at());
-  return dot_of("outer", as_tensor(a), as_tensor(b), {}, {}, a.at());
+  return dot_of("outer", as_tensor(a), as_tensor(b), {}, {});
 }
 
 Tensor tensordot(Operand left, Operand right, base::Int axes) {
@@ -163,7 +160,7 @@ Tensor tensordot(Operand left, Operand right, base::Int axes) {
     pairs.lhs_contracting.push_back(a.rank() - axes + i);
     pairs.rhs_contracting.push_back(i);
   }
-  return dot_of("tensordot", a, b, pairs, {}, left.at());
+  return dot_of("tensordot", a, b, pairs, {});
 }
 
 Tensor tensordot(Operand left, Operand right, const base::Ints& a_axes, const base::Ints& b_axes) {
@@ -174,8 +171,7 @@ Tensor tensordot(Operand left, Operand right, const base::Ints& a_axes, const ba
     trace_internal::refuse("has ", a_axes.size(), " axes of a and ", b_axes.size(),
                            " of b; give as many of both");
   }
-  return dot_of("tensordot", a, b, {.lhs_contracting = a_axes, .rhs_contracting = b_axes}, {},
-                left.at());
+  return dot_of("tensordot", a, b, {.lhs_contracting = a_axes, .rhs_contracting = b_axes}, {});
 }
 
 }  // namespace heddle

@@ -76,7 +76,7 @@ Tensor filled(std::string_view op, const Dimensions& shape, const Operand& value
   SourceLocation at = value.at();
   const PublicCall call(op, at);
   throw_if_error(
-      base::annotate(check_shape(Shape(dtype, shape)), PublicCall::function_or(op), ": "), at);
+      base::annotate(check_shape(Shape(dtype, shape)), PublicCall::function_or(op), ": "));
   return one_program(op, [&] {
     Tensor scalar =
         value.is_tensor() ? as_tensor(value).astype(dtype) : constant_like(value, dtype, repair);
@@ -127,7 +127,7 @@ Tensor ones_like(Operand x, std::optional<DType> dtype) {
 Tensor iota(DType dtype, const base::Ints& shape, base::Int axis, SourceLocation at) {
   const PublicCall call("iota", at);
   throw_if_error(
-      base::annotate(check_shape(Shape(dtype, shape)), PublicCall::function_or("iota"), ": "), at);
+      base::annotate(check_shape(Shape(dtype, shape)), PublicCall::function_or("iota"), ": "));
   int64_t rank = static_cast<int64_t>(shape.size());
   return emit({.opcode = Opcode::kIota,
                .operands = {},

@@ -21,7 +21,6 @@ std::vector<Tensor> custom_call(const std::string& target, const std::vector<Ten
        .operands = operands,
        .attrs = std::move(attrs),
        .declared = results.size() == 1 ? results[0] : Shape::tuple(results),
-       .at = at,
        .backend_config = options.backend_config});
 }
 

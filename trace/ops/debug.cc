@@ -44,12 +44,12 @@ std::string partly_filled(std::string_view format, const std::vector<DebugValue>
 }
 
 // Outside of a trace: after what runs has printed.
-void print_now(const std::string& format, const std::vector<Tensor>& tensors, SourceLocation at) {
+void print_now(const std::string& format, const std::vector<Tensor>& tensors) {
   std::set<runtime::Device*> devices;
-  for (const Tensor& x : tensors) devices.insert(&buffer_of(x, "debug_print", at)->device());
+  for (const Tensor& x : tensors) devices.insert(&buffer_of(x, "debug_print")->device());
   for (runtime::Device* device : devices) runtime::synchronize(*device);
   std::vector<std::string> texts;
-  for (const Tensor& x : tensors) texts.push_back(array_to_string(x, {}, at));
+  for (const Tensor& x : tensors) texts.push_back(array_to_string(x, {}));
   debug_internal::write_lines(hlo::filled(format, texts) + "\n");
 }
 
@@ -65,7 +65,6 @@ Tensor emit_debug_call(std::string_view target, const std::vector<Tensor>& opera
                .operands = operands,
                .attrs = std::move(attrs),
                .declared = Shape::scalar(u32),
-               .at = PublicCall::line_or({}),
                .backend_config = std::move(config)});
 }
 
@@ -85,11 +84,11 @@ void print_values(const DebugFormat& format, const std::vector<DebugValue>& valu
   std::vector<Tensor> tensors;
   for (const DebugValue& value : values) {
     if (value.tensor() == nullptr) continue;
-    (void)node_of(*value.tensor(), "debug_print", format.at());  // it has a value
+    (void)node_of(*value.tensor(), "debug_print");  // it has a value
     tensors.push_back(*value.tensor());
   }
   const std::string text = partly_filled(format.text(), values);
-  if (Recorder::current() == nullptr) return print_now(text, tensors, format.at());
+  if (Recorder::current() == nullptr) return print_now(text, tensors);
   (void)emit_debug_call(
       hlo::kPrintCall, tensors,
       base::cat("{text = ", hlo::quoted_text(text), ", at = ", place_entry(), "}"));
@@ -99,7 +98,7 @@ void print_values(const DebugFormat& format, const std::vector<DebugValue>& valu
 
 void debug_check(const Tensor& x, std::string_view name, SourceLocation at) {
   const trace_internal::PublicCall call("debug_check", at);
-  const DType dtype = x.shape(at).dtype();
+  const DType dtype = x.shape().dtype();
   if (!is_floating(dtype) && !is_complex(dtype)) return;
   if (trace_internal::Recorder::current() != nullptr) {
     (void)trace_internal::emit_debug_call(hlo::kCheckCall, {x},
@@ -107,12 +106,11 @@ void debug_check(const Tensor& x, std::string_view name, SourceLocation at) {
                                                     ", at = ", trace_internal::place_entry(), "}"));
     return;
   }
-  if (all(is_finite(x)).item<bool>(at)) return;
-  const Literal value = value_or_throw(
-      runtime::to_host(*trace_internal::buffer_of(x, "debug_check", at), "debug_check"), at);
+  if (all(is_finite(x)).item<bool>()) return;
+  const Literal value =
+      value_or_throw(runtime::to_host(*trace_internal::buffer_of(x, "debug_check"), "debug_check"));
   throw Error(base::make_error(StatusCode::kOutOfRange, "debug_check: ", name, " is ",
-                               hlo::what_is_not_finite(value), "; it must be finite"),
-              at);
+                               hlo::what_is_not_finite(value), "; it must be finite"));
 }
 
 }  // namespace heddle

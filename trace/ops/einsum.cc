@@ -32,7 +32,7 @@ struct Labelled {
 
 class Einsum {
  public:
-  Einsum(std::string_view spec, SourceLocation at) : spec_(spec), at_(at) {}
+  explicit Einsum(std::string_view spec) : spec_(spec) {}
 
   Tensor run(std::vector<Tensor> operands) {
     std::vector<std::string> inputs = parse(operands);
@@ -147,7 +147,7 @@ class Einsum {
 
   // In the dtype of x, as contractions are: sum() widens small integers.
   [[nodiscard]] Tensor sum_of(const Tensor& x, const std::vector<int64_t>& axes) const {
-    return sum({x, at_}, {.axes = axes}).astype(x.dtype(), at_);
+    return sum(x, {.axes = axes}).astype(x.dtype());
   }
 
   // A letter that stands twice: keep the diagonal, by masking and summing one of the two axes.
@@ -156,9 +156,9 @@ class Einsum {
       size_t j = term.letters.find(term.letters[i], i + 1);
       if (j == std::string::npos) continue;
       Dimensions shape = term.x.shape().dimensions();
-      Tensor on = equal({iota(s32, shape, static_cast<int64_t>(i)), at_},
-                        {iota(s32, shape, static_cast<int64_t>(j)), at_});
-      Tensor masked = where({on, at_}, {term.x, at_}, {zeros_like({term.x, at_}), at_});
+      Tensor on = equal(iota(s32, shape, static_cast<int64_t>(i)),
+                        iota(s32, shape, static_cast<int64_t>(j)));
+      Tensor masked = where(on, term.x, zeros_like(term.x));
       term.x = sum_of(masked, {static_cast<int64_t>(j)});
       term.letters.erase(j, 1);
       --i;
@@ -238,17 +238,16 @@ class Einsum {
     for (char c : b.letters) {
       if (a.letters.find(c) == std::string::npos) right.push_back(c);
     }
-    return {dot_general({a.x, at_}, {b.x, at_}, axes), batch + left + right};
+    return {dot_general(a.x, b.x, axes), batch + left + right};
   }
 
   [[nodiscard]] Tensor arrange(const Labelled& term) const {
     std::vector<int64_t> order;
     for (char c : output_) order.push_back(static_cast<int64_t>(term.letters.find(c)));
-    return order.empty() ? term.x : transpose({term.x, at_}, order);
+    return order.empty() ? term.x : transpose(term.x, order);
   }
 
   std::string_view spec_;
-  SourceLocation at_;
   std::string output_;
   std::map<char, int64_t> sizes_;
 };
@@ -261,7 +260,7 @@ Tensor einsum(std::string_view spec, Operand a) {
   if (Tensor made = known_program("einsum", KnownOptions(spec), {a}, of); made.is_valid())
     return made;
   Tensor x = as_tensor(a);
-  return one_program("einsum", [&] { return Einsum(spec, a.at()).run({x}); });
+  return one_program("einsum", [&] { return Einsum(spec).run({x}); });
 }
 
 Tensor einsum(std::string_view spec, Operand a, Operand b) {
@@ -271,11 +270,11 @@ Tensor einsum(std::string_view spec, Operand a, Operand b) {
     return made;
   Tensor x = as_tensor(a);
   Tensor y = as_tensor(b);
-  return one_program("einsum", [&] { return Einsum(spec, a.at()).run({x, y}); });
+  return one_program("einsum", [&] { return Einsum(spec).run({x, y}); });
 }
 
 Tensor einsum(std::string_view spec, const std::vector<Tensor>& operands, SourceLocation at) {
-  return one_program("einsum", at, [&] { return Einsum(spec, at).run(operands); });
+  return one_program("einsum", at, [&] { return Einsum(spec).run(operands); });
 }
 
 }  // namespace heddle

@@ -112,7 +112,7 @@ Tensor compare(hlo::ComparisonDirection direction, const Operand& x, const Opera
   const bool is_equality =
       direction == hlo::ComparisonDirection::kEq || direction == hlo::ComparisonDirection::kNe;
   if (!is_equality) refuse_chain(x, y);
-  return one_program(name_of(direction), x.at(), [&] {
+  return one_program(name_of(direction), [&] {
     OperandPair pair = unify(x, y);
     return emit({.opcode = Opcode::kCompare,
                  .operands = {std::move(pair.a), std::move(pair.b)},

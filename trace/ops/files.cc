@@ -21,18 +21,18 @@
 namespace heddle {
 namespace {
 
-Literal downloaded(const Tensor& x, const std::string& op, SourceLocation at) {
-  const runtime::BufferPtr buffer = trace_internal::buffer_of(x, op, at);
-  return value_or_throw(runtime::to_host(*buffer, op), at);
+Literal downloaded(const Tensor& x, const std::string& op) {
+  const runtime::BufferPtr buffer = trace_internal::buffer_of(x, op);
+  return value_or_throw(runtime::to_host(*buffer, op));
 }
 
 // A file that takes more memory than there is is an error too.
 template <class Read>
-auto with_room(std::string_view op, const std::string& path, SourceLocation at, Read&& read) {
+auto with_room(std::string_view op, const std::string& path, Read&& read) {
   try {
     return read();
   } catch (const std::bad_alloc&) {
-    throw Error(base::resource_exhausted(op, ": ", path, ": takes more memory than there is"), at);
+    throw Error(base::resource_exhausted(op, ": ", path, ": takes more memory than there is"));
   }
 }
 
@@ -66,42 +66,38 @@ std::string listed(const std::vector<std::string>& names) {
   return out.empty() ? "no arrays" : out;
 }
 
-void refuse_static_fields(std::string_view op, const TreeSpec& spec, const std::string& path,
-                          SourceLocation at) {
+void refuse_static_fields(std::string_view op, const TreeSpec& spec, const std::string& path) {
   for (size_t i = 0; i < spec.children.size(); ++i) {
     const std::string key =
         spec.keys.empty() ? base::cat("[", i, "]") : base::cat(".", spec.keys[i]);
     if (spec.children[i].kind == TreeSpec::Kind::kStatic)
-      throw Error(
-          base::invalid_argument(op, ": the tree's ", (path + key).substr(1),
-                                 " is a static field, which no file has; say what it is with ", op,
-                                 "(path, like)"),
-          at);
-    refuse_static_fields(op, spec.children[i], path + key, at);
+      throw Error(base::invalid_argument(
+          op, ": the tree's ", (path + key).substr(1),
+          " is a static field, which no file has; say what it is with ", op, "(path, like)"));
+    refuse_static_fields(op, spec.children[i], path + key);
   }
 }
 
-Tensor loaded(const Literal& literal, const std::string& op, SourceLocation at) {
-  if (trace_internal::Recorder::current() != nullptr) return array(literal, at);
-  Device& device = *value_or_throw(runtime::find_default_device(), at);
-  return trace_internal::tensor_of(value_or_throw(runtime::to_device(device, literal, op), at), at);
+Tensor loaded(const Literal& literal, const std::string& op) {
+  if (trace_internal::Recorder::current() != nullptr) return array(literal);
+  Device& device = *value_or_throw(runtime::find_default_device());
+  return trace_internal::tensor_of(value_or_throw(runtime::to_device(device, literal, op)));
 }
 
 // Writes a file by write(sink), which hands its bytes on piece by piece.
 template <class Write>
-void write_file(std::string_view op, const std::string& path, SourceLocation at,
-                const Write& write) {
+void write_file(std::string_view op, const std::string& path, const Write& write) {
   const auto run = [&]() -> Status {
     HEDDLE_ASSIGN_OR_RETURN(base::NewFile file, base::NewFile::create(path));
     HEDDLE_RETURN_IF_ERROR(write([&](std::string_view bytes) { return file.write(bytes); }));
     return file.commit();
   };
-  throw_if_error(base::annotate(run(), op, ": "), at);
+  throw_if_error(base::annotate(run(), op, ": "));
 }
 
-base::MappedFile mapped(std::string_view op, const std::string& path, SourceLocation at) {
+base::MappedFile mapped(std::string_view op, const std::string& path) {
   StatusOr<base::MappedFile> file = base::MappedFile::open(path);
-  throw_if_error(base::annotate(file.status(), op, ": "), at);
+  throw_if_error(base::annotate(file.status(), op, ": "));
   return *std::move(file);
 }
 
@@ -124,49 +120,46 @@ class StoredArrays {
 
 class StoredNpz : public StoredArrays {
  public:
-  StoredNpz(const std::string& path, SourceLocation at)
-      : path_(path), at_(at), file_(mapped("load_npz", path, at)), archive_(opened()) {}
+  StoredNpz(const std::string& path)
+      : path_(path), file_(mapped("load_npz", path)), archive_(opened()) {}
   [[nodiscard]] std::vector<std::string> names() const override { return archive_.names(); }
   Tensor read(size_t i, const Shape* wanted) const override {
     const std::string& name = archive_.names()[i];
     StatusOr<Literal> value =
         archive_.read(i, wanted ? std::optional(wanted->dtype()) : std::optional<DType>());
-    throw_if_error(base::annotate(value.status(), "load_npz: ", path_, ": "), at_);
+    throw_if_error(base::annotate(value.status(), "load_npz: ", path_, ": "));
     if (wanted && !same_type(value->shape(), *wanted))
-      throw Error(
-          base::invalid_argument("load_npz: ", path_, ": ", shown(name), " is ", value->shape(),
-                                 "; it must be ", *wanted, " as in the tree given"),
-          at_);
-    return loaded(*value, base::cat("load_npz of ", shown(name)), at_);
+      throw Error(base::invalid_argument("load_npz: ", path_, ": ", shown(name), " is ",
+                                         value->shape(), "; it must be ", *wanted,
+                                         " as in the tree given"));
+    return loaded(*value, base::cat("load_npz of ", shown(name)));
   }
 
  private:
   hlo::NpzReader opened() {
     StatusOr<hlo::NpzReader> archive = hlo::NpzReader::open(file_.bytes());
-    throw_if_error(base::annotate(archive.status(), "load_npz: ", path_, ": "), at_);
+    throw_if_error(base::annotate(archive.status(), "load_npz: ", path_, ": "));
     return *std::move(archive);
   }
   std::string path_;
-  SourceLocation at_;
   base::MappedFile file_;
   hlo::NpzReader archive_;
 };
 
 hlo::SafetensorsFile opened_safetensors(std::string_view op, const std::string& path,
-                                        const base::MappedFile& file, SourceLocation at) {
+                                        const base::MappedFile& file) {
   StatusOr<hlo::SafetensorsFile> out = hlo::SafetensorsFile::open(file.bytes());
-  throw_if_error(base::annotate(out.status(), op, ": ", path, ": "), at);
+  throw_if_error(base::annotate(out.status(), op, ": ", path, ": "));
   return *std::move(out);
 }
 
 class StoredSafetensors : public StoredArrays {
  public:
-  StoredSafetensors(const std::string& path, bool is_lent, SourceLocation at)
+  StoredSafetensors(const std::string& path, bool is_lent)
       : path_(path),
         is_lent_(is_lent),
-        at_(at),
-        pages_(std::make_shared<const base::MappedFile>(mapped("load_safetensors", path, at))),
-        file_(opened_safetensors("load_safetensors", path, *pages_, at)) {}
+        pages_(std::make_shared<const base::MappedFile>(mapped("load_safetensors", path))),
+        file_(opened_safetensors("load_safetensors", path, *pages_)) {}
   [[nodiscard]] std::vector<std::string> names() const override {
     std::vector<std::string> out;
     for (const hlo::SafetensorsArray& array : file_.arrays()) out.push_back(array.name);
@@ -180,8 +173,8 @@ class StoredSafetensors : public StoredArrays {
     if (is_used_as_it_is && trace_internal::Recorder::current() == nullptr)
       return on_device(array, op);
     StatusOr<Literal> value = file_.read(i);
-    throw_if_error(base::annotate(value.status(), "load_safetensors: ", path_, ": "), at_);
-    return loaded(*value, op, at_);
+    throw_if_error(base::annotate(value.status(), "load_safetensors: ", path_, ": "));
+    return loaded(*value, op);
   }
 
  private:
@@ -193,11 +186,10 @@ class StoredSafetensors : public StoredArrays {
                          wanted.dtype(), ")");
     throw Error(base::invalid_argument("load_safetensors: ", path_, ": ", shown(array.name), " is ",
                                        array.shape, "; it must be ", wanted,
-                                       " as in the tree given", repair),
-                at_);
+                                       " as in the tree given", repair));
   }
   [[nodiscard]] Tensor on_device(const hlo::SafetensorsArray& array, const std::string& op) const {
-    Device& device = *value_or_throw(runtime::find_default_device(), at_);
+    Device& device = *value_or_throw(runtime::find_default_device());
     const void* bytes = array.bytes.data();
     StatusOr<runtime::BufferPtr> buffer =
         is_lent_
@@ -206,7 +198,7 @@ class StoredSafetensors : public StoredArrays {
                   device,
                   {.data = bytes, .shape = array.shape, .byte_strides = strides_of(array.shape)},
                   op);
-    return trace_internal::tensor_of(value_or_throw(std::move(buffer), at_), at_);
+    return trace_internal::tensor_of(value_or_throw(std::move(buffer)));
   }
   static std::vector<int64_t> strides_of(const Shape& shape) {
     std::vector<int64_t> out = row_major_strides(shape.dimensions());
@@ -216,15 +208,13 @@ class StoredSafetensors : public StoredArrays {
 
   std::string path_;
   bool is_lent_;
-  SourceLocation at_;
   std::shared_ptr<const base::MappedFile> pages_;
   hlo::SafetensorsFile file_;
 };
 
 // A key of a map of trees is read up to the first '.' or '[': {"a.b": {"c": x}} would come back as
 // {"a": {"b.c": x}}.
-void check_keys(std::string_view op, const TreeSpec& spec, const std::string& path,
-                SourceLocation at) {
+void check_keys(std::string_view op, const TreeSpec& spec, const std::string& path) {
   using Kind = TreeSpec::Kind;
   for (size_t i = 0; i < spec.children.size(); ++i) {
     const TreeSpec& child = spec.children[i];
@@ -233,34 +223,31 @@ void check_keys(std::string_view op, const TreeSpec& spec, const std::string& pa
         spec.keys[i].find_first_of(".[") != std::string::npos) {
       throw Error(
           base::invalid_argument(op, ": x", base::printable(own), " has a key with a '.' or '[', ",
-                                 "which a file has between the parts of a path; rename it"),
-          at);
+                                 "which a file has between the parts of a path; rename it"));
     }
-    check_keys(op, child, own, at);
+    check_keys(op, child, own);
   }
 }
 
 // Each leaf has a name, and a name of its own.
-void check_names(std::string_view op, const std::vector<std::string>& names, const TreeSpec& spec,
-                 SourceLocation at) {
+void check_names(std::string_view op, const std::vector<std::string>& names, const TreeSpec& spec) {
   const std::vector<std::string> paths = leaf_paths(spec);
   std::set<std::string_view> seen;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!seen.insert(names[i]).second)
       throw Error(base::invalid_argument(op, ": x", paths[i], " has the name '", shown(names[i]),
-                                         "' in the file, as another has; rename a key"),
-                  at);
+                                         "' in the file, as another has; rename a key"));
   }
-  check_keys(op, spec, "", at);
+  check_keys(op, spec, "");
 }
 
 }  // namespace
 
 void save_npy(const std::string& path, const Tensor& x, SourceLocation at) {
   const trace_internal::PublicCall call("save_npy", at);
-  const Literal value = downloaded(x, "save_npy", at);
-  const std::string header = value_or_throw<std::string>(hlo::npy_header(value.shape()), at);
-  write_file("save_npy", path, at, [&](auto sink) {
+  const Literal value = downloaded(x, "save_npy");
+  const std::string header = value_or_throw<std::string>(hlo::npy_header(value.shape()));
+  write_file("save_npy", path, [&](auto sink) {
     Status status = sink(header);
     return status.ok() ? sink(bytes_of(value)) : status;
   });
@@ -268,17 +255,16 @@ void save_npy(const std::string& path, const Tensor& x, SourceLocation at) {
 
 Tensor load_npy(const std::string& path, std::optional<DType> dtype, SourceLocation at) {
   const trace_internal::PublicCall call("load_npy", at);
-  const Literal literal = with_room("load_npy", path, at, [&] {
-    const base::MappedFile file = mapped("load_npy", path, at);
+  const Literal literal = with_room("load_npy", path, [&] {
+    const base::MappedFile file = mapped("load_npy", path);
     StatusOr<Literal> out = hlo::read_npy(file.bytes(), dtype);
     if (!out.ok() && file.bytes().starts_with("PK"))
       throw Error(
-          base::invalid_argument("load_npy: ", path, ": is a .npz archive; load it with load_npz"),
-          at);
-    throw_if_error(base::annotate(out.status(), "load_npy: ", path, ": "), at);
+          base::invalid_argument("load_npy: ", path, ": is a .npz archive; load it with load_npz"));
+    throw_if_error(base::annotate(out.status(), "load_npy: ", path, ": "));
     return *std::move(out);
   });
-  return loaded(literal, "load_npy", at);
+  return loaded(literal, "load_npy");
 }
 
 namespace trace_internal {
@@ -292,8 +278,8 @@ std::string Naming::key(const std::string& path, bool is_top, const std::string&
   return is_top ? key : base::cat(path, ".", key);
 }
 
-StoredNames::StoredNames(std::vector<std::string> names, Naming naming, SourceLocation at)
-    : Naming(naming), names_(std::move(names)), at_(at) {
+StoredNames::StoredNames(std::vector<std::string> names, Naming naming)
+    : Naming(naming), names_(std::move(names)) {
   std::ranges::sort(names_);
 }
 
@@ -323,35 +309,34 @@ void StoredNames::check_depth(int depth) const {
   constexpr int kDeepest = 100;
   if (depth > kDeepest)
     throw Error(
-        base::invalid_argument(op, ": a name in the file has more than ", kDeepest, " parts"), at_);
+        base::invalid_argument(op, ": a name in the file has more than ", kDeepest, " parts"));
 }
 
 void save_npz_leaves(const std::string& path, const TreeSpec& spec, std::span<const Tensor> leaves,
-                     const SaveOptions& options, SourceLocation at) {
+                     const SaveOptions& options) {
   const std::vector<std::string> names = names_of(spec, {"save_npz"}), paths = leaf_paths(spec);
-  check_names("save_npz", names, spec, at);
+  check_names("save_npz", names, spec);
   std::vector<hlo::NamedLiteral> arrays;
   for (size_t i = 0; i < leaves.size(); ++i)
-    arrays.push_back({names[i], downloaded(leaves[i], "save_npz of x" + paths[i], at)});
-  write_file("save_npz", path, at,
+    arrays.push_back({names[i], downloaded(leaves[i], "save_npz of x" + paths[i])});
+  write_file("save_npz", path,
              [&](auto sink) { return hlo::write_npz(arrays, options.compress, sink); });
 }
 
 void save_safetensors_leaves(const std::string& path, const TreeSpec& spec,
-                             std::span<const Tensor> leaves, const SafetensorsOptions& options,
-                             SourceLocation at) {
+                             std::span<const Tensor> leaves, const SafetensorsOptions& options) {
   const std::vector<std::string> names = names_of(spec, {"save_safetensors", options.dotted});
   const std::vector<std::string> paths = leaf_paths(spec);
-  check_names("save_safetensors", names, spec, at);
+  check_names("save_safetensors", names, spec);
   std::vector<runtime::BufferPtr> buffers;
   std::vector<hlo::SafetensorsType> types;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    buffers.push_back(buffer_of(leaves[i], "save_safetensors of x" + paths[i], at));
+    buffers.push_back(buffer_of(leaves[i], "save_safetensors of x" + paths[i]));
     types.push_back({names[i], leaves[i].shape()});
   }
   StatusOr<hlo::SafetensorsLayout> layout = hlo::lay_out_safetensors(types, options.metadata);
-  throw_if_error(base::annotate(layout.status(), "save_safetensors: "), at);
-  write_file("save_safetensors", path, at, [&](auto sink) -> Status {
+  throw_if_error(base::annotate(layout.status(), "save_safetensors: "));
+  write_file("save_safetensors", path, [&](auto sink) -> Status {
     HEDDLE_RETURN_IF_ERROR(sink(layout->header));
     for (const size_t i : layout->order) {
       HEDDLE_ASSIGN_OR_RETURN(const Literal value,
@@ -364,11 +349,10 @@ void save_safetensors_leaves(const std::string& path, const TreeSpec& spec,
 
 namespace {
 
-std::unique_ptr<StoredArrays> open_arrays(const std::string& path, const LoadRequest& request,
-                                          SourceLocation at) {
+std::unique_ptr<StoredArrays> open_arrays(const std::string& path, const LoadRequest& request) {
   if (request.is_safetensors)
-    return std::make_unique<StoredSafetensors>(path, request.options.mapped, at);
-  return std::make_unique<StoredNpz>(path, at);
+    return std::make_unique<StoredSafetensors>(path, request.options.mapped);
+  return std::make_unique<StoredNpz>(path);
 }
 
 // Whether a part of the name is a number, as PyTorch names the items of a list.
@@ -390,8 +374,7 @@ std::string repair_of(const LoadRequest& request, const std::vector<std::string>
 }
 
 [[noreturn]] void throw_missing(const std::string& path, const LoadRequest& request, size_t leaf,
-                                const std::string& name, const std::vector<std::string>& there,
-                                SourceLocation at) {
+                                const std::string& name, const std::vector<std::string>& there) {
   const Tensor* like = request.like != nullptr ? &(*request.like)[leaf] : nullptr;
   const std::string type = like != nullptr && like->is_valid()
                                ? base::cat(", and must have ", to_string(like->shape()))
@@ -399,25 +382,23 @@ std::string repair_of(const LoadRequest& request, const std::vector<std::string>
   const std::string_view repair = request.is_safetensors && like != nullptr
                                       ? "; load with {.strict = false} to keep the tree's own"
                                       : "; save it too, or load a tree without it";
-  throw Error(
-      base::invalid_argument(request.naming.op, ": ", path, ": has no array '", shown(name),
-                             "'; it has ", listed(there), type, repair_of(request, there, repair)),
-      at);
+  throw Error(base::invalid_argument(request.naming.op, ": ", path, ": has no array '", shown(name),
+                                     "'; it has ", listed(there), type,
+                                     repair_of(request, there, repair)));
 }
 
 void refuse_what_is_left(const std::string& path, const LoadRequest& request,
                          const std::vector<std::string>& names,
-                         const std::vector<std::string>& there, SourceLocation at) {
+                         const std::vector<std::string>& there) {
   const std::set<std::string_view> used(names.begin(), names.end());
   for (const std::string& name : there) {
     if (used.contains(name)) continue;
     throw Error(base::invalid_argument(
-                    request.naming.op, ": ", path, ": has the array '", shown(name),
-                    "', for which the tree has no place; it has ", listed(names),
-                    repair_of(request, there,
-                              request.is_safetensors ? "; load with {.strict = false} to leave it"
-                                                     : "; load a tree that has a place for it")),
-                at);
+        request.naming.op, ": ", path, ": has the array '", shown(name),
+        "', for which the tree has no place; it has ", listed(names),
+        repair_of(request, there,
+                  request.is_safetensors ? "; load with {.strict = false} to leave it"
+                                         : "; load a tree that has a place for it")));
   }
 }
 
@@ -425,22 +406,22 @@ void refuse_what_is_left(const std::string& path, const LoadRequest& request,
 
 std::vector<Tensor> load_leaves(const std::string& path, const LoadRequest& request,
                                 base::FunctionRef<TreeSpec(const StoredNames&)> spec_of,
-                                TreeSpec& spec, SourceLocation at) {
+                                TreeSpec& spec) {
   const std::string_view op = request.naming.op;
-  return with_room(op, path, at, [&] {
-    const std::unique_ptr<StoredArrays> arrays = open_arrays(path, request, at);
+  return with_room(op, path, [&] {
+    const std::unique_ptr<StoredArrays> arrays = open_arrays(path, request);
     const std::vector<std::string> there = arrays->names();
-    spec = spec_of(StoredNames(there, request.naming, at));
-    if (request.like == nullptr) refuse_static_fields(op, spec, "", at);
+    spec = spec_of(StoredNames(there, request.naming));
+    if (request.like == nullptr) refuse_static_fields(op, spec, "");
     const std::vector<std::string> names = names_of(spec, request.naming);
-    check_names(op, names, spec, at);
+    check_names(op, names, spec);
     std::map<std::string_view, size_t> places;
     for (size_t i = 0; i < there.size(); ++i) places.emplace(there[i], i);
     const bool may_stay = !request.options.strict && request.like != nullptr;
     for (size_t i = 0; i < names.size() && !may_stay; ++i) {
-      if (!places.contains(names[i])) throw_missing(path, request, i, names[i], there, at);
+      if (!places.contains(names[i])) throw_missing(path, request, i, names[i], there);
     }
-    if (request.options.strict) refuse_what_is_left(path, request, names, there, at);
+    if (request.options.strict) refuse_what_is_left(path, request, names, there);
     std::vector<Tensor> leaves;
     for (size_t i = 0; i < names.size(); ++i) {
       const Tensor* like = request.like != nullptr ? &(*request.like)[i] : nullptr;
@@ -462,8 +443,8 @@ std::map<std::string, std::string> load_safetensors_metadata(const std::string& 
                                                              SourceLocation at) {
   constexpr std::string_view kOp = "load_safetensors_metadata";
   const trace_internal::PublicCall call(kOp, at);
-  const base::MappedFile file = mapped(kOp, path, at);
-  return opened_safetensors(kOp, path, file, at).metadata();
+  const base::MappedFile file = mapped(kOp, path);
+  return opened_safetensors(kOp, path, file).metadata();
 }
 
 }  // namespace heddle

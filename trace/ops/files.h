@@ -70,10 +70,9 @@ struct LoadOptions {
 namespace trace_internal {
 
 void save_npz_leaves(const std::string& path, const TreeSpec& spec, std::span<const Tensor> leaves,
-                     const SaveOptions& options, SourceLocation at);
+                     const SaveOptions& options);
 void save_safetensors_leaves(const std::string& path, const TreeSpec& spec,
-                             std::span<const Tensor> leaves, const SafetensorsOptions& options,
-                             SourceLocation at);
+                             std::span<const Tensor> leaves, const SafetensorsOptions& options);
 
 // How a file's names are made of a tree's paths.
 struct Naming {
@@ -88,7 +87,7 @@ struct Naming {
 // The names in a file, which tell how long vectors are and which keys maps have.
 class StoredNames : public Naming {
  public:
-  StoredNames(std::vector<std::string> names, Naming naming, SourceLocation at);
+  StoredNames(std::vector<std::string> names, Naming naming);
   // Whether the path names an array, or what has arrays in it.
   [[nodiscard]] bool has(const std::string& path) const;
   // The keys of a map at `path`; `are_leaves`: its values are tensors, so that a key may have any
@@ -100,7 +99,6 @@ class StoredNames : public Naming {
 
  private:
   std::vector<std::string> names_;  // sorted
-  SourceLocation at_;
 };
 
 template <class T>
@@ -166,11 +164,12 @@ struct LoadRequest {
 // errors: throws Error naming the array that is missing, left over or of another type
 std::vector<Tensor> load_leaves(const std::string& path, const LoadRequest& request,
                                 base::FunctionRef<TreeSpec(const StoredNames&)> spec_of,
-                                TreeSpec& spec, SourceLocation at);
+                                TreeSpec& spec);
 
 // Where there is no `like`, the names tell what is in vectors, maps and optionals.
 template <Tree T>
 T load_tree(const std::string& path, LoadRequest request, const T* like, SourceLocation at) {
+  const PublicCall call(request.naming.op, at);
   TreeSpec spec;
   std::vector<Tensor> wanted;
   if (like != nullptr) {
@@ -182,7 +181,7 @@ T load_tree(const std::string& path, LoadRequest request, const T* like, SourceL
       [&](const StoredNames& names) {
         return like == nullptr ? stored_spec<T>(names, "", true, 0) : tree_spec(*like);
       },
-      spec, at);
+      spec);
   std::span<const Tensor> rest(leaves);
   return unflatten<T>(spec, rest);
 }
@@ -198,7 +197,8 @@ T load_tree(const std::string& path, LoadRequest request, const T* like, SourceL
 template <Tree T>
 void save_npz(const std::string& path, const T& tree, const SaveOptions& options = {},
               SourceLocation at = SourceLocation::here()) {
-  trace_internal::save_npz_leaves(path, tree_spec(tree), flatten(tree), options, at);
+  const trace_internal::PublicCall call("save_npz", at);
+  trace_internal::save_npz_leaves(path, tree_spec(tree), flatten(tree), options);
 }
 
 // The tree in a .npz file, as save_npz() and numpy's savez and savez_compressed write them; without
@@ -229,7 +229,8 @@ template <Tree T>
 void save_safetensors(const std::string& path, const T& tree,
                       const SafetensorsOptions& options = {},
                       SourceLocation at = SourceLocation::here()) {
-  trace_internal::save_safetensors_leaves(path, tree_spec(tree), flatten(tree), options, at);
+  const trace_internal::PublicCall call("save_safetensors", at);
+  trace_internal::save_safetensors_leaves(path, tree_spec(tree), flatten(tree), options);
 }
 
 // The tree in a safetensors file, of anyone's making; without a type a map of all arrays.

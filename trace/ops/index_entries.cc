@@ -137,8 +137,8 @@ Tensor Together::positions(size_t i, const Tensor& x) const {
   const int64_t size = x.dim(axes_[i]);
   Tensor from = from_start(arrays_[i], size);
   // The greatest of u64 would be negative.
-  if (from.dtype() == u64) from = heddle::minimum({from, at_}, {size, at_});
-  return from.astype(dtype_, at_);
+  if (from.dtype() == u64) from = heddle::minimum(from, size);
+  return from.astype(dtype_);
 }
 
 Dimensions Together::picked_shape(const Tensor& x, const Dimensions& common, int64_t place) const {
@@ -155,13 +155,12 @@ Tensor Together::gathered(const Tensor& x, int64_t place) const {
   const auto rank = static_cast<int64_t>(common.size());
   for (int64_t axis : axes_) {
     if (x.dim(axis) > 0) continue;
-    if (std::ranges::count(common, 0) == 0)
-      throw Error(nothing_to_take("index", x.shape(), axis), at_);
-    return zeros(picked_shape(x, common, place), x.dtype(), at_);
+    if (std::ranges::count(common, 0) == 0) throw Error(nothing_to_take("index", x.shape(), axis));
+    return zeros(picked_shape(x, common, place), x.dtype());
   }
   std::vector<Tensor> columns;
   for (size_t i = 0; i < arrays_.size(); ++i)
-    columns.push_back(broadcast_to(positions(i, x), common, at_));
+    columns.push_back(broadcast_to(positions(i, x), common));
   GatherDims dims{.offset_dims = {},
                   .collapsed_slice_dims = axes_,
                   .start_index_map = axes_,
@@ -170,13 +169,13 @@ Tensor Together::gathered(const Tensor& x, int64_t place) const {
   for (int64_t axis : axes_) sizes[static_cast<size_t>(axis)] = 1;
   for (int64_t i = 0; i < x.rank() - static_cast<int64_t>(axes_.size()); ++i)
     dims.offset_dims.push_back(i < place ? i : i + rank);
-  return gather({x, at_}, {stack(columns, rank), at_}, dims, sizes);
+  return gather(x, stack(columns, rank), dims, sizes);
 }
 
 Tensor Indexing::get() const {
   Tensor out = x_;
   int64_t axis = 0, first = 0;
-  Together several(at_);
+  Together several;
   const int64_t arrays = count_arrays(entries_);
   check_positions();
   for (const IndexEntry& entry : entries_) {
@@ -217,8 +216,8 @@ Dimensions Indexing::block_shape() const {
 Tensor Indexing::positions() const {
   check_positions();
   DType dtype = x_.size() > INT32_MAX ? s64 : s32;
-  Tensor flat = reshape({iota(dtype, {x_.size()}, 0), at_}, x_.shape().dimensions());
-  return Indexing(flat, {flat, entries_, apart_}, at_).get();
+  Tensor flat = reshape(iota(dtype, {x_.size()}, 0), x_.shape().dimensions());
+  return Indexing(flat, {flat, entries_, apart_}).get();
 }
 
 int64_t Indexing::checked(int64_t position, int64_t axis, const Shape& shape) {
@@ -233,27 +232,26 @@ namespace {
 
 // x from `start` on. In a program that runs at once the start is a number like others: the next one
 // needs no other program.
-Tensor part_of(const Tensor& x, int64_t start, int64_t count, int64_t axis, SourceLocation at) {
+Tensor part_of(const Tensor& x, int64_t start, int64_t count, int64_t axis) {
   const Recorder* recorder = Recorder::current();
   if (recorder == nullptr || !recorder->takes_starts())
-    return slice_in_dim({x, at}, start, start + count, 1, axis);
+    return slice_in_dim(x, start, start + count, 1, axis);
   const DType dtype = x.dim(axis) > INT32_MAX ? s64 : s32;
   std::vector<Tensor> operands{x};
   for (int64_t i = 0; i < x.rank(); ++i)
-    operands.push_back(constant_like({i == axis ? start : 0, at}, dtype));
+    operands.push_back(constant_like(i == axis ? start : 0, dtype));
   Dimensions sizes = x.shape().dimensions();
   sizes[static_cast<size_t>(axis)] = count;
   return emit({.opcode = hlo::Opcode::kDynamicSlice,
                .operands = std::move(operands),
-               .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = std::move(sizes)},
-               .at = at});
+               .attrs = hlo::DynamicSliceAttrs{.dynamic_slice_sizes = std::move(sizes)}});
 }
 
 }  // namespace
 
 int64_t Indexing::apply(int64_t position, int64_t axis, Tensor& out) const {
-  int64_t at = checked(position, axis, out.shape());
-  out = squeeze({part_of(out, at, 1, axis, at_), at_}, {axis});
+  const int64_t at = checked(position, axis, out.shape());
+  out = squeeze(part_of(out, at, 1, axis), {axis});
   return 0;
 }
 
@@ -265,15 +263,13 @@ int64_t Indexing::apply(const Slice& slice, int64_t axis, Tensor& out) const {
   if (slice.step < 0) {
     const int64_t stride = range.count < 2 ? 1 : -slice.step;  // of one element: any
     int64_t lowest = range.start - (range.count - 1) * stride;
-    Tensor part = range.count == 0
-                      ? slice_in_dim({out, at_}, 0, 0, 1, axis)
-                      : slice_in_dim({out, at_}, lowest, range.start + 1, stride, axis);
-    out = flip({part, at_}, {axis});
+    Tensor part = range.count == 0 ? slice_in_dim(out, 0, 0, 1, axis)
+                                   : slice_in_dim(out, lowest, range.start + 1, stride, axis);
+    out = flip(part, {axis});
   } else if (slice.step == 1 && range.count < size) {
-    out = part_of(out, range.start, range.count, axis, at_);
+    out = part_of(out, range.start, range.count, axis);
   } else if (range.start != 0 || range.stop != size || slice.step != 1) {
-    out =
-        slice_in_dim({out, at_}, range.start, std::max(range.start, range.stop), slice.step, axis);
+    out = slice_in_dim(out, range.start, std::max(range.start, range.stop), slice.step, axis);
   }
   return 1;
 }
@@ -282,10 +278,10 @@ int64_t Indexing::apply(const Tensor& indices, int64_t axis, Tensor& out) const 
   require_integers(indices);
   if (indices.rank() == 0) {
     Tensor position = from_start(widened(indices), out.dim(axis));
-    out = dynamic_index_in_dim({out, at_}, {position, at_}, axis, /*keep_dims=*/false);
+    out = dynamic_index_in_dim(out, position, axis, /*keep_dims=*/false);
     return 0;
   }
-  out = take({out, at_}, {indices, at_}, axis);
+  out = take(out, indices, axis);
   return indices.rank();
 }
 
@@ -297,7 +293,7 @@ Tensor trace_internal::picked(std::string_view op, const Tensor& x,
   node_of(x);
   return one_program(op, at, [&] {
     const Entries all = entries_of(x, entries);
-    return Indexing(all.x, all, at).get();
+    return Indexing(all.x, all).get();
   });
 }
 
@@ -308,7 +304,7 @@ Tensor take_at(Operand operand, const std::vector<IndexEntry>& entries) {
 
 Tensor Tensor::operator[](const IndexEntry& entry) const {
   if (const int64_t* position = std::get_if<int64_t>(&entry.value())) {
-    Tensor row = trace_internal::eager_row(*this, *position, entry.at());
+    Tensor row = trace_internal::eager_row({*this, entry.at()}, *position);
     if (row.is_valid()) return row;
   }
   return trace_internal::picked(trace_internal::kSubscript, *this, {entry}, entry.at());

@@ -48,11 +48,10 @@ Tensor take(Operand operand, Operand which, base::Int axis, IndexMode mode) {
   const PublicCall call("take", operand.at());
   Tensor x = as_tensor(operand);
   Tensor indices = as_tensor(which);
-  SourceLocation at = operand.at();
   int64_t along = axis_of(x.shape(), axis);
   require_integers(indices);
   int64_t size = x.shape().dimension(along);
-  if (size == 0 && indices.size() > 0) throw Error(nothing_to_take("take", x.shape(), axis), at);
+  if (size == 0 && indices.size() > 0) throw Error(nothing_to_take("take", x.shape(), axis));
   if (size == 0) {
     Dimensions shape = x.shape().dimensions();
     shape.erase(shape.begin() + along);
@@ -98,10 +97,9 @@ Tensor gather(Operand operand, Operand start_indices, const GatherDims& dims,
 
 Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterDims& dims,
                base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
-  const PublicCall call("scatter", operand.at(), PublicCall::Runs::kUsersFunction);
+  const trace_internal::HigherOrderCall call("scatter", operand.at());
   Tensor x = as_tensor(operand);
-  SourceLocation at = operand.at();
-  trace_internal::require_function("scatter", "function", combine, at);
+  trace_internal::require_function("function", combine);
   Shape scalar = Shape::scalar(x.dtype());
   std::vector<Shape> scalars{scalar, scalar};
   auto fn = [&](std::span<const Tensor> t) { return std::vector<Tensor>{combine(t[0], t[1])}; };
@@ -116,14 +114,14 @@ Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterD
                              .scatter_indices_batching_dims = dims.scatter_indices_batching_dims,
                              .index_vector_dim = dims.index_vector_dim,
                              .unique_indices = dims.unique_indices},
-       .called = {trace_internal::scalar_fragment("scatter", scalars, fn, at)}});
+       .called = {trace_internal::scalar_fragment("scatter", scalars, fn)}});
 }
 
 std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
                             base::FunctionRef<Tensor(std::span<const Tensor>)> before,
                             base::Int axis, base::Flag stable, SourceLocation at) {
-  const PublicCall call("sort_by", at, PublicCall::Runs::kUsersFunction);
-  trace_internal::require_function("sort_by", "function", before, at);
+  const trace_internal::HigherOrderCall call("sort_by", at);
+  trace_internal::require_function("function", before);
   if (xs.empty()) trace_internal::refuse("has no operands; give at least one");
   std::vector<Shape> scalars;
   for (const Tensor& x : xs) {
@@ -137,7 +135,7 @@ std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
         {.opcode = Opcode::kSort,
          .operands = xs,
          .attrs = hlo::SortAttrs{.dimensions = {along}, .is_stable = stable},
-         .called = {trace_internal::scalar_fragment("compare", scalars, fn, at)}});
+         .called = {trace_internal::scalar_fragment("compare", scalars, fn)}});
   });
 }
 

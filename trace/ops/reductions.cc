@@ -245,8 +245,7 @@ void require_floats(const Operand& x) {
 Tensor stopped(const Tensor& greatest) {
   return trace_internal::emit({.opcode = hlo::Opcode::kBitcastConvert,
                                .operands = {greatest},
-                               .declared = greatest.shape(),
-                               .at = PublicCall::line_or({})});
+                               .declared = greatest.shape()});
 }
 
 // What is built from x less its greatest element along an axis.
@@ -326,8 +325,8 @@ Tensor argmin(Operand x) { return flat_extreme("argmin", x, false); }
 
 std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
                            ScalarFn fn, const base::Ints& axes, SourceLocation at) {
-  const PublicCall call("reduce", at, PublicCall::Runs::kUsersFunction);
-  trace_internal::require_function("reduce", "function", fn, at);
+  const trace_internal::HigherOrderCall call("reduce", at);
+  trace_internal::require_function("function", fn);
   if (xs.empty() || xs.size() != inits.size()) {
     trace_internal::refuse("has ", xs.size(), " operands and ", inits.size(),
                            " initial values; give one each, at least one");
@@ -339,7 +338,7 @@ std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tens
       for (const Tensor& x : xs)
         scalars.push_back(Shape::scalar(trace_internal::node_of(x).shape.dtype()));
     }
-    trace_internal::Fragment body = trace_internal::scalar_fragment("reduce", scalars, fn, at);
+    trace_internal::Fragment body = trace_internal::scalar_fragment("reduce", scalars, fn);
     trace_internal::require_results(*body, std::span(scalars).first(xs.size()));
     std::vector<Tensor> operands = xs;
     operands.insert(operands.end(), inits.begin(), inits.end());
@@ -354,8 +353,8 @@ std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tens
 std::vector<Tensor> trace_internal::reduce_lists(const std::vector<Tensor>& xs,
                                                  const std::vector<Tensor>& inits, CombineFn fn,
                                                  const base::Ints& axes, SourceLocation at) {
-  const PublicCall call("reduce", at, PublicCall::Runs::kUsersFunction);
-  trace_internal::require_function("reduce", "function", fn, at);
+  const trace_internal::HigherOrderCall call("reduce", at);
+  trace_internal::require_function("function", fn);
   if (xs.size() > 1) {
     trace_internal::refuse("has ", xs.size(),
                            " operands and a function of two tensors; give one "
@@ -364,7 +363,7 @@ std::vector<Tensor> trace_internal::reduce_lists(const std::vector<Tensor>& xs,
   const auto combine = [&](std::span<const Tensor> t) {
     return std::vector<Tensor>{fn(t[0], t[1])};
   };
-  return reduce(xs, inits, ScalarFn(combine), axes, at);
+  return reduce(xs, inits, ScalarFn(combine), axes);
 }
 
 std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
@@ -375,8 +374,8 @@ std::vector<Tensor> reduce(const std::vector<Tensor>& xs, const std::vector<Tens
 
 Tensor trace_internal::reduce_one(const Tensor& x, const Operand& init, CombineFn fn,
                                   const base::Ints& axes) {
-  const PublicCall call("reduce", init.at(), PublicCall::Runs::kUsersFunction);
-  require_function("reduce", "function", fn, init.at());
+  const trace_internal::HigherOrderCall call("reduce", init.at());
+  require_function("function", fn);
   const Tensor start =
       init.is_tensor() ? init.tensor() : constant_like(init, node_of(x).shape.dtype());
   return reduce_lists({x}, {start}, fn, axes, init.at())[0];

@@ -407,7 +407,7 @@ Tensor dynamic_slice(Operand operand, const SliceStarts& starts, const base::Int
   if (Tensor made = known_program("dynamic_slice", KnownOptions(sizes), operands, of);
       made.is_valid())
     return made;
-  return one_program("dynamic_slice", operand.at(), [&] {
+  return one_program("dynamic_slice", [&] {
     std::vector<Tensor> operands = with_starts({as_tensor(operand)}, starts);
     return emit({.opcode = Opcode::kDynamicSlice,
                  .operands = std::move(operands),

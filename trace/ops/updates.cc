@@ -135,8 +135,7 @@ Tensor update_elements(const Tensor& x, const Tensor& positions, const Tensor& v
 // positions, arrays and parts of axes give it a column of indices each.
 class ManyPlaces {
  public:
-  ManyPlaces(const Entries& entries, SourceLocation at)
-      : x_(entries.x), entries_(entries.each), arrays_(at), at_(at) {
+  ManyPlaces(const Entries& entries) : x_(entries.x), entries_(entries.each) {
     for (int64_t axis = 0; axis < x_.rank(); ++axis) {
       if (const Tensor* array = array_of(entry(axis))) arrays_.add(*array, axis);
       if (const Tensor* t = std::get_if<Tensor>(&entry(axis).value())) arrays_.widen(t->dtype());
@@ -162,8 +161,7 @@ class ManyPlaces {
                      .inserted_window_dims = indexed_,
                      .scatter_dims_to_operand_dims = indexed_,
                      .index_vector_dim = rank};
-    return scatter({x_, at_}, {stack(columns, rank), at_}, {stretched(value, shape_), at_}, dims,
-                   combine);
+    return scatter(x_, stack(columns, rank), stretched(value, shape_), dims, combine);
   }
 
  private:
@@ -204,30 +202,29 @@ class ManyPlaces {
       Tensor steps = iota(dtype, places_, slice_at_[static_cast<size_t>(before)]);
       const auto range = range_of(*slice, x_.dim(axis));
       // The step to the second of one element may be any number.
-      if (range.count > 1) steps = multiply({steps, at_}, {int64_t{slice->step}, at_});
-      return add({steps, at_}, {range.start, at_});
+      if (range.count > 1) steps = multiply(steps, int64_t{slice->step});
+      return add(steps, range.start);
     }
     if (const int64_t* position = std::get_if<int64_t>(&value))
-      return full(places_, {Indexing::checked(*position, axis, x_.shape()), at_}, dtype);
+      return full(places_, Indexing::checked(*position, axis, x_.shape()), dtype);
     const Tensor& indices = std::get<Tensor>(value);
     if (indices.rank() == 0) {
       require_integers(indices);
       Tensor position = from_start(widened(indices), x_.dim(axis));
-      return broadcast_to(position.astype(dtype, at_), places_, at_);
+      return broadcast_to(position.astype(dtype), places_);
     }
     const auto which = std::ranges::find(arrays_.axes(), axis) - arrays_.axes().begin();
-    Tensor spread = broadcast_to(arrays_.positions(static_cast<size_t>(which), x_), common_, at_);
+    Tensor spread = broadcast_to(arrays_.positions(static_cast<size_t>(which), x_), common_);
     if (places_ == common_) return spread;
     std::vector<int64_t> mapping;
     for (size_t i = 0; i < common_.size(); ++i)
       mapping.push_back(common_at_ + static_cast<int64_t>(i));
-    return broadcast_in_dim({spread, at_}, places_, mapping);
+    return broadcast_in_dim(spread, places_, mapping);
   }
 
   const Tensor& x_;
   const std::vector<IndexEntry>& entries_;
   Together arrays_;
-  SourceLocation at_;
   Dimensions common_;              // what the arrays broadcast to
   int64_t common_at_ = 0;          // where it stands in places_
   Dimensions places_;              // of the scatter: common_ and parts of axes
@@ -267,8 +264,8 @@ Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& given, bo
 }
 
 Tensor update_entries(const Tensor& x, const Entries& entries, const Tensor& update, bool set,
-                      Combine combine, SourceLocation at) {
-  Indexing indexing(x, entries, at);
+                      Combine combine) {
+  Indexing indexing(x, entries);
   if (is_one_position(entries.each)) {
     Tensor block = stretched(update, indexing.block_shape());
     if (std::ranges::any_of(entries.each, is_value))
@@ -279,7 +276,7 @@ Tensor update_entries(const Tensor& x, const Entries& entries, const Tensor& upd
     return update_rows(x, std::get<Tensor>(entries.each[*axis].value()),
                        static_cast<int64_t>(*axis), update, combine);
   if (std::ranges::any_of(entries.each, is_value))
-    return ManyPlaces(entries, at).updated(update, combine);
+    return ManyPlaces(entries).updated(update, combine);
   return update_elements(x, indexing.positions(), update, combine);
 }
 
@@ -301,7 +298,7 @@ Tensor updated(std::string_view op, const Tensor& x, const std::vector<IndexEntr
     trace_internal::require_values(given);
     if (const Tensor* mask = mask_of(given)) return update_where(*mask, x, update, set, combine);
     const Entries entries = trace_internal::entries_of(x, given);
-    Tensor out = update_entries(entries.x, entries, update, set, combine, at);
+    Tensor out = update_entries(entries.x, entries, update, set, combine);
     return out.rank() == x.rank() ? out : reshape(out, x.shape().dimensions());
   });
 }

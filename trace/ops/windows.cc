@@ -171,10 +171,9 @@ Tensor avg_pool(Operand x, const Windows& windows, base::Flag count_padding) {
 Tensor reduce_window(Operand x, Operand init,
                      base::FunctionRef<Tensor(const Tensor&, const Tensor&)> fn,
                      const Windows& windows) {
-  const PublicCall call("reduce_window", x.at(), PublicCall::Runs::kUsersFunction);
+  const trace_internal::HigherOrderCall call("reduce_window", x.at());
   constexpr std::string_view kOp = "reduce_window";
-  SourceLocation at = x.at();
-  trace_internal::require_function(kOp, "function", fn, at);
+  trace_internal::require_function("function", fn);
   Tensor t = as_tensor(x);
   hlo::Window window = window_of(t.shape(), windows, false);
   return one_program(kOp, [&] {
@@ -184,7 +183,7 @@ Tensor reduce_window(Operand x, Operand init,
       return std::vector<Tensor>{fn(values[0], values[1])};
     };
     Fragment body =
-        trace_internal::scalar_fragment(kOp, std::vector<Shape>{scalar, scalar}, combine, at);
+        trace_internal::scalar_fragment(kOp, std::vector<Shape>{scalar, scalar}, combine);
     return emit_reduce_window(t, start, std::move(body), window);
   });
 }
@@ -193,9 +192,9 @@ std::vector<Tensor> reduce_window(
     const std::vector<Tensor>& xs, const std::vector<Tensor>& inits,
     base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn, const Windows& windows,
     SourceLocation at) {
-  const PublicCall call("reduce_window", at, PublicCall::Runs::kUsersFunction);
+  const trace_internal::HigherOrderCall call("reduce_window", at);
   constexpr std::string_view kOp = "reduce_window";
-  trace_internal::require_function(kOp, "function", fn, at);
+  trace_internal::require_function("function", fn);
   if (xs.empty() || xs.size() != inits.size()) {
     trace_internal::refuse("has ", xs.size(), " operands and ", inits.size(),
                            " initial values; give one each, at least one");
@@ -207,7 +206,7 @@ std::vector<Tensor> reduce_window(
   }
   hlo::Window window = window_of(xs[0].shape(), windows, false);
   return trace_internal::in_program(kOp, [&] {
-    Fragment body = trace_internal::scalar_fragment(kOp, scalars, fn, at);
+    Fragment body = trace_internal::scalar_fragment(kOp, scalars, fn);
     return emit_reduce_window(xs, inits, std::move(body), window);
   });
 }

@@ -7,7 +7,7 @@
 namespace heddle::trace_internal {
 
 void throw_other_arguments(std::string_view program, const std::vector<TreeSpec>& given,
-                           const std::vector<TreeSpec>& want, SourceLocation at) {
+                           const std::vector<TreeSpec>& want) {
   if (given.size() != want.size()) {
     refuse(program_named(program), " was given ", given.size(),
            given.size() == 1 ? " argument" : " arguments", "; it takes ", want.size(),
@@ -18,7 +18,7 @@ void throw_other_arguments(std::string_view program, const std::vector<TreeSpec>
     if (difference.empty()) continue;
     refuse("argument ", difference, ", as the program was traced; give it that, or trace it again");
   }
-  throw Error(base::internal_error("call: the arguments' structures are equal and differ"), at);
+  throw Error(base::internal_error("call: the arguments' structures are equal and differ"));
 }
 
 void throw_other_result(std::string_view program, const TreeSpec& returned) {

@@ -26,7 +26,7 @@ constexpr void assert_traced_types() {
 // errors: throws Error that names the argument of another structure, or their number
 [[noreturn]] void throw_other_arguments(std::string_view program,
                                         const std::vector<TreeSpec>& given,
-                                        const std::vector<TreeSpec>& want, SourceLocation at);
+                                        const std::vector<TreeSpec>& want);
 // errors: throws Error that says what the program returns
 [[noreturn]] void throw_other_result(std::string_view program, const TreeSpec& returned);
 
@@ -119,9 +119,9 @@ class Calls {
   Out call_trees(SourceLocation at, const Args&... args) const {
     const PublicCall running("call", at);
     const Self& self = static_cast<const Self&>(*this);
-    self.require_here("call", at);
+    self.require_here("call");
     if (!takes(self.argument_specs(), args...))
-      throw_other_arguments(self.signature().name, {tree_spec(args)...}, self.argument_specs(), at);
+      throw_other_arguments(self.signature().name, {tree_spec(args)...}, self.argument_specs());
     if (!fits<Out>(self.result_spec()))
       throw_other_result(self.signature().name, self.result_spec());
     std::vector<Tensor> leaves;

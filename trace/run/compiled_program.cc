@@ -23,23 +23,22 @@ namespace {
 
 using runtime::BufferPtr;
 using trace_internal::program_named;
+using trace_internal::PublicCall;
 
 // Executables tell parameters and results by type alone.
 void check_types(std::string_view name, std::string_view what, const std::vector<Shape>& have,
-                 std::vector<SignatureLeaf> want, SourceLocation at) {
+                 std::vector<SignatureLeaf> want) {
   if (have.size() != want.size()) {
     throw Error(base::invalid_argument("with_executable: the executable has ", have.size(), " ",
                                        what, "; ", program_named(name), " has ", want.size(),
-                                       "; load one that was compiled of this program"),
-                at);
+                                       "; load one that was compiled of this program"));
   }
   for (size_t i = 0; i < have.size(); ++i) {
     if (same_type(have[i], want[i].shape)) continue;
     throw Error(base::invalid_argument(
-                    "with_executable: of the ", what, " of the executable number ", i, " is ",
-                    to_string(have[i]), "; ", want[i].path, " of ", program_named(name), " is ",
-                    to_string(want[i].shape), "; load one that was compiled of this program"),
-                at);
+        "with_executable: of the ", what, " of the executable number ", i, " is ",
+        to_string(have[i]), "; ", want[i].path, " of ", program_named(name), " is ",
+        to_string(want[i].shape), "; load one that was compiled of this program"));
   }
 }
 
@@ -49,51 +48,51 @@ std::vector<SignatureLeaf> parameters_of(const Signature& signature) {
   return all;
 }
 
-Error elsewhere(const CompiledProgram& program, std::string_view argument, const Device& there,
-                SourceLocation at) {
-  return Error(
-      trace_internal::invalid_argument(
-          "run", ": ", argument, " is on ", there.name(), "; ",
-          program_named(program.signature().name), " was compiled for ", program.device().name(),
-          "; make the tensor there, under a DefaultDevice, or compile the program for ",
-          there.name()),
-      at);
+Error elsewhere(const CompiledProgram& program, std::string_view argument, const Device& there) {
+  return Error(trace_internal::invalid_argument(
+      "run", ": ", argument, " is on ", there.name(), "; ", program_named(program.signature().name),
+      " was compiled for ", program.device().name(),
+      "; make the tensor there, under a DefaultDevice, or compile the program for ", there.name()));
 }
 
 }  // namespace
 
 CompiledProgram Program::compile(Device& device, const CompileOptions& options,
                                  SourceLocation at) const {
-  require_here("compile", at);
+  const PublicCall call("compile", at);
+  require_here("compile");
   auto executable =
-      value_or_throw(trace_internal::executable_for(shared_module(at), device, options), at);
+      value_or_throw(trace_internal::executable_for(shared_module({}), device, options));
   return CompiledProgram(std::make_shared<const CompiledProgram::State>(
       CompiledProgram::State{*this, options, std::move(executable)}));
 }
 
 CompiledProgram Program::compile(const CompileOptions& options, SourceLocation at) const {
-  require_here("compile", at);
-  return compile(*value_or_throw(runtime::find_default_device(), at), options, at);
+  const PublicCall call("compile", at);
+  require_here("compile");
+  return compile(*value_or_throw(runtime::find_default_device()), options);
 }
 
 CompiledProgram Program::compile(std::string_view device, const CompileOptions& options,
                                  SourceLocation at) const {
-  require_here("compile", at);
+  const PublicCall call("compile", at);
+  require_here("compile");
   StatusOr<Device*> found = runtime::find_device(device);
-  throw_if_error(base::annotate(found.status(), "compile ", signature().name, ": "), at);
-  return compile(**found, options, at);
+  throw_if_error(base::annotate(found.status(), "compile ", signature().name, ": "));
+  return compile(**found, options);
 }
 
 CompiledProgram Program::with_executable(std::shared_ptr<runtime::Executable> executable,
                                          SourceLocation at) const {
-  require_here("with_executable", at);
+  const PublicCall call("with_executable", at);
+  require_here("with_executable");
   if (executable == nullptr) {
     throw Error(
-        base::invalid_argument("with_executable: there is no executable; load or compile one"), at);
+        base::invalid_argument("with_executable: there is no executable; load or compile one"));
   }
   check_types(signature().name, "parameters", executable->parameter_shapes(),
-              parameters_of(signature()), at);
-  check_types(signature().name, "results", executable->result_shapes(), signature().results, at);
+              parameters_of(signature()));
+  check_types(signature().name, "results", executable->result_shapes(), signature().results);
   return CompiledProgram(std::make_shared<const CompiledProgram::State>(
       CompiledProgram::State{*this, {}, std::move(executable)}));
 }
@@ -137,7 +136,7 @@ using trace_internal::PartsOf;
 // Reads parts of arguments: as leaves.
 class Parts {
  public:
-  Parts(const PartsOf& of, SourceLocation at) : of_(of), at_(at) {}
+  explicit Parts(const PartsOf& of) : of_(of) {}
 
   std::vector<int> leaves_of(const std::vector<Donated>& parts) {
     for (const Donated& item : parts) {
@@ -151,8 +150,7 @@ class Parts {
   void add(int leaf) {
     if (std::ranges::count(leaves_, leaf) > 0) {
       throw Error(base::invalid_argument(of_.does, of_.leaves[static_cast<size_t>(leaf)].path,
-                                         " twice; name it once"),
-                  at_);
+                                         " twice; name it once"));
     }
     leaves_.push_back(leaf);
   }
@@ -161,8 +159,7 @@ class Parts {
     const int arguments = static_cast<int>(of_.specs.size());
     if (item.argument() < 0 || item.argument() >= arguments) {
       throw Error(base::invalid_argument(of_.does, "argument ", item.argument(), "; ", of_.whose,
-                                         " has ", arguments, ", counted from 0", of_.captures),
-                  at_);
+                                         " has ", arguments, ", counted from 0", of_.captures));
     }
     const auto argument = static_cast<size_t>(item.argument());
     int first = 0;
@@ -196,8 +193,7 @@ class Parts {
       if (!part.empty() && argument != first && whole.empty()) {
         throw Error(base::invalid_argument(of_.does, "\"", path, "\", which is in ", first,
                                            " and in ", argument, "; write \"", first,
-                                           leaf[begin - 1] == '.' ? "." : "", path, "\""),
-                    at_);
+                                           leaf[begin - 1] == '.' ? "." : "", path, "\""));
       }
       first = argument;
       part.push_back(static_cast<int>(i));
@@ -205,8 +201,7 @@ class Parts {
     if (!whole.empty()) return whole;
     if (!part.empty()) return part;
     throw Error(base::invalid_argument(of_.does, "\"", path, "\"; ", of_.whose,
-                                       " has no such argument, it has ", known(), of_.captures),
-                at_);
+                                       " has no such argument, it has ", known(), of_.captures));
   }
 
   // The paths that there are.
@@ -224,25 +219,24 @@ class Parts {
   }
 
   const PartsOf& of_;
-  SourceLocation at_;
   std::vector<int> leaves_;
 };
 
 }  // namespace
 
-std::vector<int> trace_internal::leaves_of(const std::vector<Donated>& parts, const PartsOf& of,
-                                           SourceLocation at) {
-  return Parts(of, at).leaves_of(parts);
+std::vector<int> trace_internal::leaves_of(const std::vector<Donated>& parts, const PartsOf& of) {
+  return Parts(of).leaves_of(parts);
 }
 
 CompiledProgram CompiledProgram::with(const RunOptions& options, SourceLocation at) const {
+  const PublicCall call("with", at);
   State next = state("with", at);
-  const Signature& signature = next.program.signature(at);
+  const Signature& signature = next.program.signature();
   const trace_internal::PartsOf of{
-      signature.arguments, next.program.argument_specs(at), "with: donates ",
+      signature.arguments, next.program.argument_specs(), "with: donates ",
       program_named(signature.name),
       signature.captures.empty() ? "" : ", and what it captures cannot be donated: pass it"};
-  next.run_options = {.donate = trace_internal::leaves_of(options.donate, of, at),
+  next.run_options = {.donate = trace_internal::leaves_of(options.donate, of),
                       .only_if_room = options.only_if_room,
                       .stop = options.stop};
   next.donated_as.clear();
@@ -258,15 +252,13 @@ namespace {
 
 // A tensor that is donated may be no other argument too.
 void check_passed_once(const std::vector<int>& donate, const std::vector<BufferPtr>& buffers,
-                       const std::vector<SignatureLeaf>& paths, SourceLocation at) {
+                       const std::vector<SignatureLeaf>& paths) {
   for (int leaf : donate) {
     for (size_t i = 0; i < buffers.size(); ++i) {
       const auto given = static_cast<size_t>(leaf);
       if (i == given || buffers[i] != buffers[given]) continue;
-      throw Error(trace_internal::invalid_argument(
-                      "run", ": ", paths[given].path, " is donated and passed again as ",
-                      paths[i].path, "; pass a copy of it, or do not donate it"),
-                  at);
+      trace_internal::refuse(paths[given].path, " is donated and passed again as ", paths[i].path,
+                             "; pass a copy of it, or do not donate it");
     }
   }
 }
@@ -274,8 +266,8 @@ void check_passed_once(const std::vector<int>& donate, const std::vector<BufferP
 // The buffers of arguments and captures that are as they have to be; false, at the first mistake,
 // which others have words for.
 bool take_buffers(const Program& program, const Device& device, std::span<const Tensor> arguments,
-                  SourceLocation at, std::vector<BufferPtr>& buffers) {
-  const std::vector<SignatureLeaf>& want = program.signature(at).arguments;
+                  std::vector<BufferPtr>& buffers) {
+  const std::vector<SignatureLeaf>& want = program.signature().arguments;
   const std::vector<Tensor>& captures = program.captures();
   if (arguments.size() != want.size()) return false;
   buffers.reserve(arguments.size() + captures.size());
@@ -290,25 +282,26 @@ bool take_buffers(const Program& program, const Device& device, std::span<const 
   for (size_t i = 0; i < want.size(); ++i) {
     if (!take(arguments[i], want[i].shape)) return false;
   }
-  return std::ranges::all_of(
-      captures, [&](const Tensor& capture) { return take(capture, capture.shape(at)); });
+  return std::ranges::all_of(captures,
+                             [&](const Tensor& capture) { return take(capture, capture.shape()); });
 }
 
 }  // namespace
 
 std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> arguments,
                                          SourceLocation at) const {
+  const PublicCall call("run", at);
   const State& now = state("run", at);
   std::vector<BufferPtr> buffers;
-  if (!take_buffers(now.program, now.executable->device(), arguments, at, buffers))
-    buffers = trace_internal::buffers_of(now.program.operands(arguments, at), "run", at);
+  if (!take_buffers(now.program, now.executable->device(), arguments, buffers))
+    buffers = trace_internal::buffers_of(now.program.operands(arguments), "run");
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Device& there = buffers[i]->device();
     if (&there == &now.executable->device()) continue;
     throw elsewhere(*this,
                     i < arguments.size() ? base::cat("argument ", signature().arguments[i].path)
                                          : signature().captures[i - arguments.size()].path,
-                    there, at);
+                    there);
   }
   const std::vector<int>& donate = now.run_options.donate;
   // Of what the run took: one that fails may leave buffers as they were.
@@ -316,19 +309,20 @@ std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> arguments,
     for (size_t i = 0; i < donate.size(); ++i) {
       const auto given = static_cast<size_t>(donate[i]);
       if (!buffers[given]->is_deleted()) continue;
-      trace_internal::set_remark(*arguments[given].node(),
-                                 std::make_shared<const trace_internal::Remark>(
-                                     trace_internal::Remark{{}, now.donated_as[i], at}));
+      trace_internal::set_remark(
+          *arguments[given].node(),
+          std::make_shared<const trace_internal::Remark>(
+              trace_internal::Remark{{}, now.donated_as[i], PublicCall::line_or({})}));
     }
   };
   try {
     std::vector<Tensor> results =
-        trace_internal::run_executable(*now.executable, buffers, at, now.run_options);
+        trace_internal::run_executable(*now.executable, buffers, now.run_options);
     remark();
     return results;
   } catch (const Error&) {
     remark();
-    check_passed_once(donate, buffers, parameters_of(signature()), at);
+    check_passed_once(donate, buffers, parameters_of(signature()));
     throw;
   }
 }

@@ -59,7 +59,7 @@ struct PartsOf {
 };
 // The numbers of the leaves. errors: throws Error for an argument that there is none of, a part
 // that is none, with those there are, or a leaf that is named twice
-std::vector<int> leaves_of(const std::vector<Donated>& parts, const PartsOf& of, SourceLocation at);
+std::vector<int> leaves_of(const std::vector<Donated>& parts, const PartsOf& of);
 
 }  // namespace trace_internal
 
@@ -115,7 +115,7 @@ class [[nodiscard]] CompiledProgram : public trace_internal::Calls<CompiledProgr
                           SourceLocation at = SourceLocation::here()) const;
 
   // For Heddle's own code. errors: Error where it was moved from, at a call of `op`
-  void require_here(std::string_view op, SourceLocation at) const { (void)state(op, at); }
+  void require_here(std::string_view op) const { (void)state(op, {}); }
 
   struct State;
   explicit CompiledProgram(std::shared_ptr<const State> state) : state_(std::move(state)) {}

@@ -170,11 +170,11 @@ Tensor eager_comparison(hlo::ComparisonDirection direction, const Operand& x, co
   return run_program(Opcode::kCompare, direction, x, y);
 }
 
-Tensor eager_row(const Tensor& x, int64_t position, SourceLocation at) {
-  runtime::Buffer* const buffer = concrete_buffer(Operand(x, at));
+Tensor eager_row(const Operand& x, int64_t position) {
+  runtime::Buffer* const buffer = concrete_buffer(x);
   if (buffer == nullptr || Recorder::current() != nullptr || buffer->shape().rank() == 0) return {};
   const int64_t from_start = position < 0 ? position + buffer->shape().dimension(0) : position;
-  return concrete(runtime::copy_row(*buffer, from_start), at);
+  return concrete(runtime::copy_row(*buffer, from_start), x.at());
 }
 
 }  // namespace heddle::trace_internal

@@ -161,16 +161,15 @@ class Arguments {
 };
 
 // Null where the formula makes a mistake, which the usual way reports, or reads what is no operand.
-runtime::ModulePtr traced(const Key& key, Formula formula, SourceLocation at) {
+runtime::ModulePtr traced(const Key& key, Formula formula) {
   try {
-    const PublicCall call(key.name, at);
-    Recorder recorder(key.name, at);
+    Recorder recorder(key.name);
     std::vector<Tensor> operands;
     auto number = key.numbers.begin();
     for (const Shape* array : key.arrays)
-      operands.push_back(recorder.parameter(array ? *array : Shape::scalar(*number++), at));
+      operands.push_back(recorder.parameter(array ? *array : Shape::scalar(*number++)));
     const Tensor result = formula(operands);
-    Traced traced = recorder.finish({&result, 1}, key.name, at);
+    Traced traced = recorder.finish({&result, 1}, key.name);
     if (!traced.captures.empty()) return nullptr;
     return std::make_shared<const hlo::Module>(std::move(traced.module));
   } catch (const Error&) {
@@ -180,7 +179,7 @@ runtime::ModulePtr traced(const Key& key, Formula formula, SourceLocation at) {
 
 // Null where the call has to go the usual way. errors: throws Error of the compilation
 std::shared_ptr<runtime::Executable> program_of(const Key& key, Formula formula,
-                                                runtime::Device& device, SourceLocation at) {
+                                                runtime::Device& device) {
   auto* all = base::of_this_thread<KnownPrograms>();
   if (all == nullptr) return nullptr;
   KnownPair& pair = (*all)[key.hash() % all->size()];
@@ -188,10 +187,10 @@ std::shared_ptr<runtime::Executable> program_of(const Key& key, Formula formula,
   std::shared_ptr<runtime::Executable> executable;
   if (known != nullptr) executable = known->program.get();
   if (executable != nullptr) return executable;
-  const runtime::ModulePtr module = traced(key, formula, at);
+  const runtime::ModulePtr module = traced(key, formula);
   if (module == nullptr) return nullptr;
   runtime::ProgramHandle handle;
-  executable = value_or_throw(executable_for(module, device, {}, &handle), at);
+  executable = value_or_throw(executable_for(module, device, {}, &handle));
   known = pair.find(key);  // a backend may have made others meanwhile
   if (known == nullptr)
     pair.add(KnownProgram(key, std::move(handle)));
@@ -209,15 +208,15 @@ bool is_worth_reusing(const runtime::Buffer& buffer) {
 
 // errors: throws Error of the run
 BufferPtr run(runtime::Executable& executable, std::span<const BufferPtr> arguments,
-              SourceLocation at, const runtime::ExecuteOptions& options) {
+              const runtime::ExecuteOptions& options) {
   BufferPtr result;
   const auto start = [&] {
-    throw_at_once(executable.execute_into(arguments, std::span(&result, 1), options), at);
+    throw_at_once(executable.execute_into(arguments, std::span(&result, 1), options));
   };
   if (!base::may_be_observed()) [[likely]] {
     start();
   } else {
-    const base::Span span(base::Activity::kCall, executable.name(), at);
+    const base::Span span(base::Activity::kCall, executable.name(), PublicCall::line_or({}));
     start();
   }
   return result;
@@ -239,9 +238,8 @@ Tensor known_program(std::string_view name, const KnownOptions& options,
   Key key{.name = name, .options = words.value_or(std::span<const int64_t>())};
   Arguments arguments;
   if (!words || !arguments.read(operands, key)) return {};
-  const SourceLocation at =
-      PublicCall::line_or(operands.empty() ? SourceLocation() : operands[0].operand->at());
-  const auto executable = program_of(key, formula, arguments.device(), at);
+  const PublicCall call(name, operands.empty() ? SourceLocation() : operands[0].operand->at());
+  const auto executable = program_of(key, formula, arguments.device());
   if (executable == nullptr || !arguments.put_numbers(operands)) return {};
   runtime::ExecuteOptions how;
   const void* memory = nullptr;  // that the result may have
@@ -251,9 +249,9 @@ Tensor known_program(std::string_view name, const KnownOptions& options,
     how.donate.push_back(static_cast<int>(*spare));
     memory = runtime::address_of(*arguments.buffers()[*spare]);
   }
-  BufferPtr result = run(*executable, arguments.buffers(), at, how);
+  BufferPtr result = run(*executable, arguments.buffers(), how);
   if (memory != nullptr && runtime::address_of(*result) == memory) count_in_place();
-  return tensor_of(std::move(result), at);
+  return tensor_of(std::move(result));
 }
 
 Tensor known_program(std::string_view name, const KnownOptions& options,

@@ -15,6 +15,8 @@
 
 namespace heddle {
 
+using trace_internal::PublicCall;
+
 namespace {
 
 // What the cache of programs gave for one module, by device: found without looking at the module
@@ -22,13 +24,13 @@ namespace {
 class Compiled {
  public:
   std::shared_ptr<runtime::Executable> get(const runtime::ModulePtr& module,
-                                           runtime::Device& device, SourceLocation at) {
+                                           runtime::Device& device) {
     std::unique_lock lock(mutex_);
     for (const auto& [where, executable] : by_device_) {
       if (where == device.serial()) return executable;
     }
     lock.unlock();
-    auto made = value_or_throw(trace_internal::executable_for(module, device), at);
+    auto made = value_or_throw(trace_internal::executable_for(module, device));
     lock.lock();
     by_device_.emplace_back(device.serial(), made);
     return made;
@@ -105,22 +107,19 @@ Program Program::lowered(SourceLocation at) const {
 namespace {
 
 // Of a tensor that has no value, is donated or a placeholder, by the path of the argument.
-void throw_unusable(const SignatureLeaf& argument, const Tensor& tensor, SourceLocation at) {
+void throw_unusable(const SignatureLeaf& argument, const Tensor& tensor) {
   const std::string what = base::cat("argument ", argument.path);
-  trace_internal::require_values(
-      "run", what, {&tensor, 1}, [] { return TreeSpec{}; }, at);
-  (void)trace_internal::buffer_of(tensor, "run", at, what);
+  trace_internal::require_values("run", what, {&tensor, 1}, [] { return TreeSpec{}; });
+  (void)trace_internal::buffer_of(tensor, "run", what);
 }
 
 }  // namespace
 
-std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceLocation at) const {
-  const std::vector<SignatureLeaf>& want = state("run", at).signature.arguments;
+std::vector<Tensor> Program::operands(std::span<const Tensor> arguments) const {
+  const std::vector<SignatureLeaf>& want = state("run", {}).signature.arguments;
   if (arguments.size() != want.size()) {
-    throw Error(trace_internal::invalid_argument(
-                    "run", ": ", trace_internal::program_named(state_->signature.name),
-                    " was given ", arguments.size(), " tensors; it takes ", want.size()),
-                at);
+    trace_internal::refuse(trace_internal::program_named(state_->signature.name), " was given ",
+                           arguments.size(), " tensors; it takes ", want.size());
   }
   const bool is_traced = trace_internal::Recorder::current() != nullptr;
   std::vector<Tensor> all;
@@ -128,14 +127,12 @@ std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceL
   for (size_t i = 0; i < arguments.size(); ++i) {
     const bool is_hole = !is_traced && arguments[i].is_placeholder();
     if (!arguments[i].is_valid() || arguments[i].is_donated() || is_hole)
-      throw_unusable(want[i], arguments[i], at);
-    const Shape& have = trace_internal::node_of(arguments[i], "run", at).shape;
+      throw_unusable(want[i], arguments[i]);
+    const Shape& have = trace_internal::node_of(arguments[i], "run").shape;
     if (!same_type(have, want[i].shape)) {
-      throw Error(trace_internal::invalid_argument(
-                      "run", ": argument ", want[i].path, " is ", to_string(have),
-                      "; the program was traced with ", to_string(want[i].shape),
-                      "; trace it for this type too, or give it what it takes"),
-                  at);
+      trace_internal::refuse("argument ", want[i].path, " is ", to_string(have),
+                             "; the program was traced with ", to_string(want[i].shape),
+                             "; trace it for this type too, or give it what it takes");
     }
     all.push_back(arguments[i]);
   }
@@ -143,7 +140,7 @@ std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceL
     const Tensor& capture = state_->captures[i];
     if (capture.is_donated())
       (void)trace_internal::buffer_of(
-          capture, "run", at,
+          capture, "run",
           base::cat("a capture of ", trace_internal::program_named(state_->signature.name)));
     all.push_back(capture);
   }
@@ -151,28 +148,26 @@ std::vector<Tensor> Program::operands(std::span<const Tensor> arguments, SourceL
 }
 
 std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocation at) const {
-  const trace_internal::PublicCall call("run", at);
-  const std::vector<Tensor> all = operands(arguments, at);
+  const PublicCall call("run", at);
+  const std::vector<Tensor> all = operands(arguments);
   if (trace_internal::Recorder::current() != nullptr) {
     return trace_internal::emit_many({.opcode = hlo::Opcode::kCall,
                                       .operands = all,
                                       .attrs = hlo::CallAttrs{},
-                                      .called = {state_->module},
-                                      .at = at});
+                                      .called = {state_->module}});
   }
   if (const auto traced = std::ranges::find_if(state_->captures, &Tensor::is_traced);
       traced != state_->captures.end()) {
     throw Error(trace_internal::failed_precondition(
-                    "run", ": ", trace_internal::program_named(state_->signature.name),
-                    " captured a ", to_string(*traced),
-                    ", which has no value outside of its trace;"
-                    " call the program inside of it, or bind a value"),
-                at);
+        "run", ": ", trace_internal::program_named(state_->signature.name), " captured a ",
+        to_string(*traced),
+        ", which has no value outside of its trace;"
+        " call the program inside of it, or bind a value"));
   }
-  std::vector<runtime::BufferPtr> buffers = trace_internal::buffers_of(all, "run", at);
+  std::vector<runtime::BufferPtr> buffers = trace_internal::buffers_of(all, "run");
   auto executable =
-      state_->compiled->get(state_->module, trace_internal::device_of(buffers, "run", at), at);
-  return trace_internal::run_executable(*executable, buffers, at);
+      state_->compiled->get(state_->module, trace_internal::device_of(buffers, "run"));
+  return trace_internal::run_executable(*executable, buffers);
 }
 
 Program Program::bind(const Tensor& placeholder, const Tensor& value, SourceLocation at) const {
@@ -202,13 +197,13 @@ Program make_program(std::string_view name, std::vector<TreeSpec> specs,
                      std::span<const Tensor> leaves,
                      base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>, TreeSpec&)> fn,
                      SourceLocation at) {
+  const HigherOrderCall call("trace", at);
   auto state = std::make_shared<Program::State>();
   state->signature.name = name.empty() ? "main" : name_in_hlo(name);
   std::vector<Shape> shapes;
   for (size_t i = 0; i < specs.size(); ++i) {
-    require_values(
-        "trace", base::cat("arg", i), leaves.subspan(shapes.size(), leaf_count(specs[i])),
-        [&] { return specs[i]; }, at);
+    require_values("trace", base::cat("arg", i),
+                   leaves.subspan(shapes.size(), leaf_count(specs[i])), [&] { return specs[i]; });
     for (std::string& path : leaf_paths(specs[i])) {
       shapes.push_back(leaves[shapes.size()].shape());
       state->signature.arguments.push_back({base::cat("arg", i, path), shapes.back()});
@@ -218,8 +213,7 @@ Program make_program(std::string_view name, std::vector<TreeSpec> specs,
       state->signature.name, shapes,
       [&](std::span<const Tensor> arguments) {
         std::vector<Tensor> results = fn(arguments, state->result_spec);
-        require_values(
-            "trace", "result", results, [&] { return state->result_spec; }, at);
+        require_values("trace", "result", results, [&] { return state->result_spec; });
         return results;
       },
       at, leaves, !name.empty());

@@ -102,7 +102,7 @@ class [[nodiscard]] Program : public trace_internal::Calls<Program> {
                                                 SourceLocation at = SourceLocation::here()) const;
 
   // For Heddle's own code. errors: Error where it was moved from, at a call of `op`
-  void require_here(std::string_view op, SourceLocation at) const { (void)state(op, at); }
+  void require_here(std::string_view op) const { (void)state(op, {}); }
   [[nodiscard]] const std::vector<Tensor>& captures() const;  // as signature() lists them
   [[nodiscard]] const std::shared_ptr<const hlo::Module>& shared_module(SourceLocation at) const;
 
@@ -114,8 +114,7 @@ class [[nodiscard]] Program : public trace_internal::Calls<Program> {
   // errors: Error where it was moved from
   [[nodiscard]] const State& state(std::string_view op, SourceLocation at) const;
   // The arguments, and then the captured tensors. errors: as run()
-  [[nodiscard]] std::vector<Tensor> operands(std::span<const Tensor> arguments,
-                                             SourceLocation at) const;
+  [[nodiscard]] std::vector<Tensor> operands(std::span<const Tensor> arguments) const;
 
   std::shared_ptr<const State> state_;
 };
@@ -179,7 +178,8 @@ class Traceable {
   requires(!std::is_same_v<std::remove_cvref_t<Fn>, Traceable>)
       Traceable(Fn&& fn, SourceLocation at = SourceLocation::here())  // implicit: as fn itself
       : fn_(address(fn)), run_(&run<std::remove_reference_t<Fn>>), at_(at) {
-    if constexpr (std::is_invocable_v<Fn&, Args...>) require_function("trace", "function", fn, at);
+    const PublicCall call("trace", at);
+    if constexpr (std::is_invocable_v<Fn&, Args...>) require_function("function", fn);
     if constexpr (HasName<std::remove_cvref_t<Fn>>) name_ = fn.name();
   }
 

@@ -9,6 +9,7 @@
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::trace_internal {
@@ -48,11 +49,10 @@ StatusOr<std::shared_ptr<Executable>> executable_for(hlo::Module traced, Device&
   return executable_for(std::make_shared<const hlo::Module>(std::move(traced)), device, {}, handle);
 }
 
-std::vector<BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_view what,
-                                  SourceLocation at) {
+std::vector<BufferPtr> buffers_of(std::span<const Tensor> tensors, std::string_view what) {
   std::vector<BufferPtr> buffers;
   buffers.reserve(tensors.size());
-  for (const Tensor& tensor : tensors) buffers.push_back(buffer_of(tensor, what, at));
+  for (const Tensor& tensor : tensors) buffers.push_back(buffer_of(tensor, what));
   return buffers;
 }
 
@@ -84,7 +84,7 @@ std::optional<Literal> number_of(const Tensor& tensor) {
 }  // namespace
 
 Device& append_buffers(std::span<const std::span<const Tensor>> lists,
-                       std::vector<BufferPtr>& buffers, std::string_view what, SourceLocation at) {
+                       std::vector<BufferPtr>& buffers, std::string_view what) {
   const size_t first = buffers.size();
   bool has_numbers = false;
   for (std::span<const Tensor> tensors : lists) {
@@ -92,7 +92,7 @@ Device& append_buffers(std::span<const std::span<const Tensor>> lists,
     for (const Tensor& tensor : tensors) {
       const bool is_number = tensor.node() && tensor.node()->number;
       has_numbers = has_numbers || is_number;
-      buffers.push_back(is_number ? nullptr : buffer_of(tensor, what, at));
+      buffers.push_back(is_number ? nullptr : buffer_of(tensor, what));
     }
   }
   const auto for_each = [&](const auto& visit) {
@@ -108,72 +108,69 @@ Device& append_buffers(std::span<const std::span<const Tensor>> lists,
       has_numbers = true;
     });
   }
-  Device& device = device_of(buffers, what, at);
+  Device& device = device_of(buffers, what);
   if (!has_numbers) return device;
   for_each([&](const Tensor& tensor, BufferPtr& buffer) {
-    if (!buffer) buffer = value_or_throw(runtime::number_to_device(device, *number_of(tensor)), at);
+    if (!buffer) buffer = value_or_throw(runtime::number_to_device(device, *number_of(tensor)));
   });
   return device;
 }
 
 Device& append_buffers(std::span<const Tensor> tensors, std::vector<BufferPtr>& buffers,
-                       std::string_view what, SourceLocation at) {
-  return append_buffers(std::span(&tensors, 1), buffers, what, at);
+                       std::string_view what) {
+  return append_buffers(std::span(&tensors, 1), buffers, what);
 }
 
-Device& device_of(std::span<const BufferPtr> buffers, std::string_view what, SourceLocation at) {
+Device& device_of(std::span<const BufferPtr> buffers, std::string_view what) {
   Device* device = nullptr;
   for (const BufferPtr& buffer : buffers) {
     if (!buffer) continue;  // a number, which goes to the device of the others
     if (device == nullptr) device = &buffer->device();
     if (&buffer->device() == device) continue;
     throw Error(base::invalid_argument(
-                    what, ": operands are on ", device->name(), " and on ", buffer->device().name(),
-                    "; all must be on one device, make them under one default device"),
-                at);
+        what, ": operands are on ", device->name(), " and on ", buffer->device().name(),
+        "; all must be on one device, make them under one default device"));
   }
-  return device ? *device : *value_or_throw(runtime::find_default_device(), at);
+  return device ? *device : *value_or_throw(runtime::find_default_device());
 }
 
 namespace {
 
 std::vector<Tensor> results_of(Executable& executable, std::span<const BufferPtr> arguments,
-                               SourceLocation at, const runtime::ExecuteOptions& options) {
+                               const runtime::ExecuteOptions& options) {
   absl::InlinedVector<BufferPtr, 4> outputs(executable.result_shapes().size());
-  throw_if_error(executable.execute_into(arguments, {outputs.data(), outputs.size()}, options), at);
+  throw_if_error(executable.execute_into(arguments, {outputs.data(), outputs.size()}, options));
   std::vector<Tensor> results;
   results.reserve(outputs.size());
-  for (BufferPtr& output : outputs) results.push_back(tensor_of(std::move(output), at));
+  for (BufferPtr& output : outputs) results.push_back(tensor_of(std::move(output)));
   return results;
 }
 
 }  // namespace
 
 std::vector<Tensor> run_executable(Executable& executable, std::span<const BufferPtr> arguments,
-                                   SourceLocation at, const runtime::ExecuteOptions& options) {
+                                   const runtime::ExecuteOptions& options) {
   if (!base::may_be_observed()) [[likely]]
-    return results_of(executable, arguments, at, options);
-  const base::Span span(base::Activity::kCall, executable.name(), at);
-  return results_of(executable, arguments, at, options);
+    return results_of(executable, arguments, options);
+  const base::Span span(base::Activity::kCall, executable.name(), PublicCall::line_or({}));
+  return results_of(executable, arguments, options);
 }
 
-void throw_at_once(const Status& status, SourceLocation at) {
+void throw_at_once(const Status& status) {
   if (status.ok()) return;
   std::string text = base::message_of(status);
   // Their line is part of the program.
-  if (text.starts_with("debug_check: ") || text.starts_with("check_nans: "))
-    throw Error(status, at);
+  if (text.starts_with("debug_check: ") || text.starts_with("check_nans: ")) throw Error(status);
   const std::string place = base::cat(" [", status.location(), "]");
   if (!status.location().empty() && text.ends_with(place)) text.resize(text.size() - place.size());
-  throw Error({status.code(), text}, at);
+  throw Error({status.code(), text});
 }
 
-std::vector<Tensor> run_at_once(Executable& executable, std::span<const BufferPtr> arguments,
-                                SourceLocation at) {
+std::vector<Tensor> run_at_once(Executable& executable, std::span<const BufferPtr> arguments) {
   try {
-    return run_executable(executable, arguments, at);
+    return run_executable(executable, arguments);
   } catch (const Error& error) {
-    throw_at_once(error.status(), at);
+    throw_at_once(error.status());
     throw;
   }
 }

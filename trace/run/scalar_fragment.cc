@@ -32,29 +32,27 @@ void refuse_debug_calls(std::string_view what, const hlo::Module& function) {
 }  // namespace
 
 Fragment scalar_fragment(std::string_view what, std::span<const Shape> shapes,
-                         base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn,
-                         SourceLocation at) {
+                         base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)> fn) {
   count_trace();
   using Fragments = Recordings<Fragment>;
-  const uint64_t place = place_of(what.data(), nullptr, PublicCall::line_or(at));
+  const uint64_t place = place_of(what.data(), nullptr, PublicCall::line_or({}));
   Fragments* fragments = Fragments::of_thread();
   const auto last = fragments ? fragments->all_at(place) : nullptr;
-  Recorder recorder(what, at, expected_of(last));
+  Recorder recorder(what, expected_of(last));
   recorder.set_given_to(PublicCall::function_or(what));
   std::vector<Tensor> parameters;
-  for (const Shape& shape : shapes) parameters.push_back(recorder.parameter(shape, at));
+  for (const Shape& shape : shapes) parameters.push_back(recorder.parameter(shape));
   std::vector<Tensor> results = as_users_code([&] { return fn(parameters); });
   for (const Tensor& result : results) require_result(result);
   const Recorder::Root root = results.size() == 1 ? Recorder::Root::kBare : Recorder::Root::kTuple;
-  if (recorder.ends_as_expected(results, what, at, root))
+  if (recorder.ends_as_expected(results, what, root))
     return (*last)[recorder.which_was_expected()]->made;
-  Traced traced = recorder.finish_as_recorded(results, what, at, root);
+  Traced traced = recorder.finish_as_recorded(results, what, root);
   std::optional<Recording> recording = recorder.recording_of(traced);
   if (!traced.captures.empty()) {
-    throw Error(invalid_argument(
-                    what, ": its function captures ", to_string(traced.captures[0]),
-                    "; a function of single elements may use its arguments and C++ numbers only"),
-                at);
+    trace_internal::refuse(
+        "its function captures ", to_string(traced.captures[0]),
+        "; a function of single elements may use its arguments and C++ numbers only");
   }
   refuse_debug_calls(what, traced.module);
   traced = in_canonical_order(std::move(traced), false);
