@@ -21,7 +21,6 @@ using trace_internal::PublicCall;
 using trace_internal::refuse;
 
 constexpr std::string_view kName = "optim::lbfgs";
-constexpr auto kCallsUser = PublicCall::Runs::kUsersFunction;
 
 // Nocedal and Wright's constants.
 constexpr double kDecrease = 1e-4;
@@ -108,7 +107,7 @@ void check(const optim::LbfgsOptions& o) {
 
 FlatLbfgs lbfgs(const Tensor& start,
                 const std::function<std::pair<Tensor, Tensor>(const Tensor&)>& look,
-                 const optim::LbfgsOptions& options) {
+                const optim::LbfgsOptions& options) {
   check(options);
   const trace_internal::OnDeviceOf device(start);
   const DType dtype = start.dtype();
@@ -129,11 +128,11 @@ FlatLbfgs lbfgs(const Tensor& start,
   const auto search = [&](const State& now, const Tensor& along) {
     const Tensor slope = product(now.at.gradient, along);
     const auto goes_on = [&](const Search& s) {
-      const PublicCall call(kName, at);
+      const PublicCall call(kName, {});
       return ~s.found & (s.tries < static_cast<int>(int64_t{options.max_halvings}));
     };
     const auto next = [&](const Search& s) {
-      const PublicCall call(kName, at, kCallsUser);
+      const trace_internal::HigherOrderCall call(kName, {});
       const Point trial = look_at(now.at.x + s.t * along);
       // Not <=: a NaN is too far.
       const Tensor too_far = ~(trial.value <= now.at.value + kDecrease * s.t * slope);
@@ -150,12 +149,12 @@ FlatLbfgs lbfgs(const Tensor& start,
                              full({}, infinity, dtype), zeros({}, s32), zeros({}, pred)});
   };
   const auto goes_on = [&](const State& now) {
-    const PublicCall call(kName, at);
+    const PublicCall call(kName, {});
     return (slope_of(now.at) > tolerance) & ~now.stuck &
            (now.count < static_cast<int>(int64_t{options.max_steps}));
   };
   const auto step = [&](const State& now) {
-    const PublicCall call(kName, at, kCallsUser);
+    const trace_internal::HigherOrderCall call(kName, {});
     const Search s = search(now, direction(now.memory, now.at.gradient));
     // A step that goes down is taken, even if its slope is not yet flat enough.
     const Tensor is_taken = s.trial.value < now.at.value;

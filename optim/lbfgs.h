@@ -71,14 +71,14 @@ namespace heddle::optim {
 template <class Fn, Tree P>
 LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options = {},
                      SourceLocation at = SourceLocation::here()) {
-  const trace_internal::HigherOrderCall call("optim::lbfgs", at);
+  constexpr std::string_view kName = "optim::lbfgs";
+  const trace_internal::HigherOrderCall call(kName, at);
   trace_internal::require_function("function", fn);
   const std::vector<Tensor> like = flatten(start);
   const TreeSpec spec = tree_spec(start);
-  trace_internal::require_values(
-      kName, "start", like, [&] { return spec; }, at);
+  trace_internal::require_values(kName, "start", like, [&] { return spec; });
   const auto tree_of = [&](const Tensor& all) {
-    const PublicCall own(kName, at);
+    const trace_internal::PublicCall own(kName, {});
     const std::vector<Tensor> leaves = optim_internal::parted(all, like);
     std::span<const Tensor> rest(leaves);
     return unflatten<P>(spec, rest);

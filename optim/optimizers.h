@@ -144,7 +144,7 @@ Leaves bounded(const Leaves& leaves, double bound);
 template <Tree P>
 Leaves leaves_of(std::string_view what, const P& tree) {
   Leaves leaves = flatten(tree);
-  trace_internal::require_values("optim", what, leaves, [&] { return tree_spec(tree); }, {});
+  trace_internal::require_values("optim", what, leaves, [&] { return tree_spec(tree); });
   return leaves;
 }
 template <Tree P>

@@ -122,11 +122,11 @@ void Rate::check() const {
   constexpr std::string_view kName = "learning_rate";
   if (number_) optim_internal::require_not_negative(kName, *number_);
   if (tensor_) {
-    trace_internal::require_values("optim", kName, {&*tensor_, 1}, [] { return TreeSpec{}; }, {});
+    trace_internal::require_values("optim", kName, {&*tensor_, 1}, [] { return TreeSpec{}; });
     if (!is_floating(tensor_->dtype()) || tensor_->rank() != 0)
       refuse(kName, " is ", tensor_->shape(), "; it must be a scalar of a floating dtype");
   }
-  if (!at_) trace_internal::throw_no_function(PublicCall::function_or("optim"), kName, {});
+  if (!at_) trace_internal::throw_no_function(kName);
 }
 
 Tensor Rate::at(const Tensor& step, DType dtype) const {

@@ -15,7 +15,8 @@ std::string to_string(const Checkpoint& checkpoint) {
 
 void require_valid(const Checkpoint& checkpoint) {
   if (checkpoint.number() < 1)
-    trace_internal::refuse("checkpoint is ", to_string(checkpoint), "; its number must be 1 or more");
+    trace_internal::refuse("checkpoint is ", to_string(checkpoint),
+                           "; its number must be 1 or more");
 }
 
 std::pair<std::string, std::string> attribute_of(const Checkpoint& checkpoint, int64_t steps) {

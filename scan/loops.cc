@@ -124,8 +124,8 @@ hlo::FrontendAttributes bounds_of(const WhileOptions& options) {
 // bound as an attribute, for a derivative. A loop that runs at once has no derivative, and its
 // bound is a number that may be an operand.
 std::vector<Tensor> bounded_while(const Callable& condition, const Callable& body,
-                                   const Argument& init, const WhileOptions& options,
-                                   bool is_traced) {
+                                  const Argument& init, const WhileOptions& options,
+                                  bool is_traced) {
   const int64_t max_steps = *options.max_steps;
   const auto refuse = [&](std::string_view must) {
     trace_internal::refuse("max_steps is ", max_steps, "; it must be ", must);
