@@ -67,18 +67,8 @@ Literal without_flags(Literal x) {
 
 // Hand values on, whatever their sizes, or are run by the evaluator itself.
 bool hands_on(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-    case Opcode::kCall:
-    case Opcode::kFusion:
-    case Opcode::kOptBarrier: return true;
-    default: return false;
-  }
+  return does(opcode, kHandsOn) || does(opcode, kRuns) || opcode == Opcode::kParameter ||
+         opcode == Opcode::kConstant;
 }
 
 class Sizer {

@@ -114,8 +114,6 @@ template void Batch::put(size_t, int64_t, const std::vector<SingleComplex>&);
 template void Batch::put(size_t, int64_t, const std::vector<Complex>&);
 template void Batch::put(size_t, int64_t, const std::vector<Int>&);
 
-void Batch::put_info(size_t k, int64_t at, Int info) { put(k, at, std::vector<Int>{info}); }
-
 Literal Batch::finish() && {
   if (results_.size() == 1) return std::move(results_[0]);
   return Literal::tuple(std::move(results_));

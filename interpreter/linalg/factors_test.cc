@@ -18,11 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace linalg::testing;  // NOLINT: the helpers of these tests
 
-constexpr int64_t kBatch = 3;
-
 template <class T>
-class Factors : public ::testing::Test {};
-using Fields = ::testing::Types<double, Complex>;
+using Factors = OfField<T>;
 TYPED_TEST_SUITE(Factors, Fields);
 
 template <class T>
@@ -128,22 +125,28 @@ void expect_solution(const Triangular& form, const Literal& a, const Literal& b,
   }
 }
 
-TYPED_TEST(Factors, TriangularSolveInEveryForm) {
-  using T = TypeParam;
+// Of solve(letter, form, a, b), for every form.
+template <class T, class Solve>
+void expect_solutions(const Solve& solve) {
   for (const Letter& letter : letters<T>()) {
     const Literal a = triangular_coefficients<T>(letter.dtype, 7);
     for (const Triangular& form : all_forms()) {
       const Literal b =
           random_literal<T>(letter.dtype, kBatch, form.left ? 4 : 3, form.left ? 3 : 4, 11);
-      const TriangularSolveAttrs attrs{form.left, form.lower, form.unit_diagonal,
-                                       form.transposed == Transposed::kNo ? TransposeA::kNoTranspose
-                                       : form.transposed == Transposed::kYes
-                                           ? TransposeA::kTranspose
-                                           : TransposeA::kAdjoint};
-      expect_solution<T>(form, a, b,
-                         op_testing::evaluate(Opcode::kTriangularSolve, {a, b}, attrs, b.shape()));
+      expect_solution<T>(form, a, b, solve(letter, form, a, b));
     }
   }
+}
+
+TYPED_TEST(Factors, TriangularSolveInEveryForm) {
+  expect_solutions<TypeParam>(
+      [](const Letter&, const Triangular& form, const Literal& a, const Literal& b) {
+        constexpr TransposeA kTransposes[] = {TransposeA::kNoTranspose, TransposeA::kTranspose,
+                                              TransposeA::kAdjoint};
+        const TriangularSolveAttrs attrs{form.left, form.lower, form.unit_diagonal,
+                                         kTransposes[static_cast<int>(form.transposed)]};
+        return op_testing::evaluate(Opcode::kTriangularSolve, {a, b}, attrs, b.shape());
+      });
 }
 
 // Beyond the size up to which the order of sums is LAPACK's.
@@ -164,21 +167,15 @@ TYPED_TEST(Factors, LargeTriangularSystemsInEveryForm) {
 }
 
 TYPED_TEST(Factors, TrsmInEveryForm) {
-  using T = TypeParam;
-  for (const Letter& letter : letters<T>()) {
-    const Literal a = triangular_coefficients<T>(letter.dtype, 7);
-    for (const Triangular& form : all_forms()) {
-      const Literal b =
-          random_literal<T>(letter.dtype, kBatch, form.left ? 4 : 3, form.left ? 3 : 4, 11);
-      const char transposed = "NTC"[static_cast<int>(form.transposed)];
-      const std::string config = base::cat(
-          "{diag = ", int{form.unit_diagonal ? 'U' : 'N'},
-          " : ui8, side = ", int{form.left ? 'L' : 'R'}, " : ui8, trans_x = ", int{transposed},
-          " : ui8, uplo = ", int{form.lower ? 'L' : 'U'}, " : ui8}");
-      expect_solution<T>(
-          form, a, b, call(target_of(letter.letter, "trsm"), {a, b}, to_string(b.shape()), config));
-    }
-  }
+  expect_solutions<TypeParam>([](const Letter& letter, const Triangular& form, const Literal& a,
+                                 const Literal& b) {
+    const char transposed = "NTC"[static_cast<int>(form.transposed)];
+    const std::string config = base::cat("{diag = ", int{form.unit_diagonal ? 'U' : 'N'},
+                                         " : ui8, side = ", int{form.left ? 'L' : 'R'},
+                                         " : ui8, trans_x = ", int{transposed},
+                                         " : ui8, uplo = ", int{form.lower ? 'L' : 'U'}, " : ui8}");
+    return call(target_of(letter.letter, "trsm"), {a, b}, to_string(b.shape()), config);
+  });
 }
 
 TYPED_TEST(Factors, PotrfLeavesTheOtherTriangle) {

@@ -159,10 +159,7 @@ std::vector<JacobiEigen<T>> jacobi_eigen(const std::vector<Matrix<T>>& batch,
 #define HEDDLE_INSTANTIATE(T)                                                      \
   template std::vector<JacobiEigen<T>> jacobi_eigen(const std::vector<Matrix<T>>&, \
                                                     const hlo::EighOptions&);
-HEDDLE_INSTANTIATE(float)
-HEDDLE_INSTANTIATE(double)
-HEDDLE_INSTANTIATE(SingleComplex)
-HEDDLE_INSTANTIATE(Complex)
+HEDDLE_FOR_FIELDS(HEDDLE_INSTANTIATE)
 #undef HEDDLE_INSTANTIATE
 
 }  // namespace heddle::interpreter::linalg

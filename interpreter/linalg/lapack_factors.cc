@@ -14,27 +14,24 @@ template <class T>
 StatusOr<Literal> potrf(CustomCall& call) {
   Batch batch(call);
   const bool is_lower = batch.letter("uplo") == 'L';
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     Matrix<T> a = batch.matrix<T>(0, at);
-    batch.put_info(1, at, cholesky(a, is_lower));
-    batch.put(0, at, a);
-  }
-  return std::move(batch).finish();
+    const Int info = cholesky(a, is_lower);
+    batch.put_all(at, a, info);
+  });
 }
 
 // getrf(a): (L and U, pivot rows counted from 1, info).
 template <class T>
 StatusOr<Literal> getrf(CustomCall& call) {
   Batch batch(call);
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<Int> pivots;
-    batch.put_info(2, at, lu(a, pivots));
+    const Int info = lu(a, pivots);
     for (Int& pivot : pivots) ++pivot;
-    batch.put(1, at, pivots);
-    batch.put(0, at, a);
-  }
-  return std::move(batch).finish();
+    batch.put_all(at, a, pivots, info);
+  });
 }
 
 // geqrf(a): (R with the reflectors below it, tau).
@@ -43,15 +40,13 @@ StatusOr<Literal> geqrf(CustomCall& call) {
   Batch batch(call);
   const Int m = batch.rows(0), n = batch.columns(0);
   HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, n, std::min(m, n)));
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<T> tau(static_cast<size_t>(std::min(m, n)));
     Int info = 0;
     call_fortran(kGeqrf.of<T>(), m, n, a, stride_of(a), tau, work, size_of(work), info);
-    batch.put(0, at, a);
-    batch.put(1, at, tau);
-  }
-  return std::move(batch).finish();
+    batch.put_all(at, a, tau);
+  });
 }
 
 // geqp3(a, jpvt): (R with the reflectors, columns in their new order counted from 1, tau). Columns
@@ -63,7 +58,7 @@ StatusOr<Literal> geqp3(CustomCall& call) {
   // Three columns at least; blocks take two for norms.
   HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, n, int64_t{std::min(m, n)} + 3));
   std::vector<Real<T>> norms(std::is_same_v<T, Real<T>> ? 0 : 2 * static_cast<size_t>(n));
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<Int> order = batch.vector<Int>(1, at);
     std::vector<T> tau(static_cast<size_t>(std::min(m, n)));
@@ -74,11 +69,8 @@ StatusOr<Literal> geqp3(CustomCall& call) {
       call_fortran(kGeqp3.of<T>(), m, n, a, stride_of(a), order, tau, work, size_of(work), norms,
                    info);
     }
-    batch.put(0, at, a);
-    batch.put(1, at, order);
-    batch.put(2, at, tau);
-  }
-  return std::move(batch).finish();
+    batch.put_all(at, a, order, tau);
+  });
 }
 
 // orgqr(a, tau): the first n columns of Q, from what geqrf gives.
@@ -87,14 +79,13 @@ StatusOr<Literal> orgqr(CustomCall& call) {
   Batch batch(call);
   const Int m = batch.rows(0), n = batch.columns(0), k = batch.columns(1);
   HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, n, k));
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     const std::vector<T> tau = batch.vector<T>(1, at);
     Int info = 0;
     call_fortran(kOrgqr.of<T>(), m, n, k, a, stride_of(a), tau, work, size_of(work), info);
     batch.put(0, at, a);
-  }
-  return std::move(batch).finish();
+  });
 }
 
 // ormqr(a, tau, c), left, transpose: Q c, Q^H c, c Q or c Q^H, with Q from what geqrf gives.
@@ -105,7 +96,7 @@ StatusOr<Literal> ormqr(CustomCall& call) {
   const Int m = batch.rows(2), n = batch.columns(2), k = batch.columns(1);
   const char adjoint = std::is_same_v<T, Real<T>> ? 'T' : 'C';
   HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, left ? n : m, k));
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     const std::vector<T> tau = batch.vector<T>(1, at);
     Matrix<T> c = batch.matrix<T>(2, at);
@@ -113,8 +104,7 @@ StatusOr<Literal> ormqr(CustomCall& call) {
     call_fortran(kOrmqr.of<T>(), left ? 'L' : 'R', transposed ? adjoint : 'N', m, n, k, a,
                  stride_of(a), tau, c, stride_of(c), work, size_of(work), info);
     batch.put(0, at, c);
-  }
-  return std::move(batch).finish();
+  });
 }
 
 Triangular triangular_form(const Batch& batch) {
@@ -144,13 +134,12 @@ template <class T>
 StatusOr<Literal> trsm(CustomCall& call) {
   Batch batch(call);
   const Triangular form = triangular_form(batch);
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     Matrix<T> b = batch.matrix<T>(1, at);
     if (call.size() == 3) scale_by(b, scalar<T>(call[2]));
     solve_triangular(form, batch.matrix<T>(0, at), b);
     batch.put(0, at, b);
-  }
-  return std::move(batch).finish();
+  });
 }
 
 // gtsv(dl, d, du, b): (the diagonals of U, x, info). dl[0] and du[n-1] are not looked at.
@@ -158,20 +147,15 @@ template <class T>
 StatusOr<Literal> gtsv(CustomCall& call) {
   Batch batch(call, 1);
   const Int n = batch.columns(1), columns = batch.columns(3);
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     std::vector<T> below = batch.vector<T>(0, at), middle = batch.vector<T>(1, at),
                    above = batch.vector<T>(2, at);
     Matrix<T> b = batch.matrix<T>(3, at);
     Int info = 0;
     call_fortran(kGtsv.of<T>(), n, columns, below.data() + (n > 0 ? 1 : 0), middle, above, b,
                  stride_of(b), info);
-    batch.put_info(4, at, info);
-    batch.put(0, at, below);
-    batch.put(1, at, middle);
-    batch.put(2, at, above);
-    batch.put(3, at, b);
-  }
-  return std::move(batch).finish();
+    batch.put_all(at, below, middle, above, b, info);
+  });
 }
 
 // gehrd(a), low, high (counted from 1): (H with the reflectors below it, tau, info).
@@ -181,16 +165,13 @@ StatusOr<Literal> gehrd(CustomCall& call) {
   const Int low = batch.integer("low"), high = batch.integer("high");
   const Int n = batch.rows(0), couplings = std::max(n - 1, 0);
   HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, n, n));
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<T> tau(static_cast<size_t>(couplings));
     Int info = 0;
     call_fortran(kGehrd.of<T>(), n, low, high, a, stride_of(a), tau, work, size_of(work), info);
-    batch.put(0, at, a);
-    batch.put(1, at, tau);
-    batch.put_info(2, at, info);
-  }
-  return std::move(batch).finish();
+    batch.put_all(at, a, tau, info);
+  });
 }
 
 // sytrd(a), uplo: (T and the reflectors in its triangle of a, diagonal, off-diagonal, tau, info).
@@ -200,20 +181,15 @@ StatusOr<Literal> sytrd(CustomCall& call) {
   const char uplo = batch.letter("uplo");
   const Int n = batch.rows(0), couplings = std::max(n - 1, 0);
   HEDDLE_ASSIGN_OR_RETURN(std::vector<T> work, workspace<T>(call, n, n));
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<T> tau(static_cast<size_t>(couplings));
     std::vector<Real<T>> diagonal(static_cast<size_t>(n)), beside(tau.size());
     Int info = 0;
     call_fortran(kSytrd.of<T>(), uplo, n, a, stride_of(a), diagonal, beside, tau, work,
                  size_of(work), info);
-    batch.put(0, at, a);
-    batch.put(1, at, diagonal);
-    batch.put(2, at, beside);
-    batch.put(3, at, tau);
-    batch.put_info(4, at, info);
-  }
-  return std::move(batch).finish();
+    batch.put_all(at, a, diagonal, beside, tau, info);
+  });
 }
 
 constexpr LapackRoutine kFactorRoutines[] = {

@@ -24,10 +24,11 @@ std::vector<T> vector_of(int64_t size) {
 }
 
 // Workspace grows by the square of the smaller size, and LAPACK counts it in an Int.
-Status check_workspace(const CustomCall& call) {
+StatusOr<Batch> checked_batch(CustomCall& call) {
   const Shape& a = call[0].shape();
   const int64_t m = a.dimension(a.rank() - 2), n = a.dimension(a.rank() - 1);
-  if (std::min(m, n) < (1 << 14) && std::max(m, n) < (1 << 24) && m * n < (1 << 30)) return {};
+  if (std::min(m, n) < (1 << 14) && std::max(m, n) < (1 << 24) && m * n < (1 << 30))
+    return Batch(call);
   return call.error("operand 0 is ", a, "; LAPACK counts its workspace in 32 bits");
 }
 
@@ -94,19 +95,13 @@ Svd<T> svd(const Matrix<T>& a, char mode, int64_t u_columns, int64_t v_columns,
 // info).
 template <class T>
 StatusOr<Literal> svd_of(CustomCall& call, void (*routine)(Matrix<T>, char, Svd<T>&)) {
-  HEDDLE_RETURN_IF_ERROR(check_workspace(call));
-  Batch batch(call);
+  HEDDLE_ASSIGN_OR_RETURN(Batch batch, checked_batch(call));
   const char mode = batch.letter("mode");
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     const Matrix<T> a = batch.matrix<T>(0, at);
     const Svd<T> found = svd(a, mode, batch.result_columns(2), batch.result_rows(3), routine);
-    batch.put(0, at, a);
-    batch.put(1, at, found.s);
-    batch.put(2, at, found.u);
-    batch.put(3, at, found.vh);
-    batch.put_info(4, at, found.info);
-  }
-  return std::move(batch).finish();
+    batch.put_all(at, a, found.s, found.u, found.vh, found.info);
+  });
 }
 
 template <class T>
@@ -141,10 +136,9 @@ Int run_syevd(char mode, char uplo, Matrix<T>& a, std::vector<Real<T>>& values) 
 // syevd(a), uplo, mode V or N: (eigenvectors, eigenvalues, info).
 template <class T>
 StatusOr<Literal> syevd(CustomCall& call) {
-  HEDDLE_RETURN_IF_ERROR(check_workspace(call));
-  Batch batch(call);
+  HEDDLE_ASSIGN_OR_RETURN(Batch batch, checked_batch(call));
   const char uplo = batch.letter("uplo"), mode = batch.letter("mode");
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<Real<T>> values = all_nan<Real<T>>(a.rows());
     Int info = 1;
@@ -153,11 +147,8 @@ StatusOr<Literal> syevd(CustomCall& call) {
     } else {
       fill_nan(a);
     }
-    batch.put(0, at, a);
-    batch.put(1, at, values);
-    batch.put_info(2, at, info);
-  }
-  return std::move(batch).finish();
+    batch.put_all(at, a, values, info);
+  });
 }
 
 // Eigenvalues are one result of a complex matrix, and two, their parts, of a real one.
@@ -230,17 +221,15 @@ size_t put_values(Batch& batch, size_t k, int64_t at, const Values<T>& values) {
 // eigenvectors, info). Vectors that are not asked for are zeros.
 template <class T>
 StatusOr<Literal> geev(CustomCall& call) {
-  HEDDLE_RETURN_IF_ERROR(check_workspace(call));
-  Batch batch(call);
+  HEDDLE_ASSIGN_OR_RETURN(Batch batch, checked_batch(call));
   const char left = batch.letter("compute_left"), right = batch.letter("compute_right");
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     const Eigenpairs<T> found = eigenpairs(batch.matrix<T>(0, at), left, right);
     const size_t next = put_values<T>(batch, 0, at, found.values);
     if (left == 'V') batch.put(next, at, complex_vectors(found.left, found.values));
     if (right == 'V') batch.put(next + 1, at, complex_vectors(found.right, found.values));
-    batch.put_info(next + 2, at, found.info);
-  }
-  return std::move(batch).finish();
+    batch.put(next + 2, at, found.info);
+  });
 }
 
 template <class T>
@@ -278,18 +267,15 @@ Schur<T> schur_of(Matrix<T> a, char mode) {
 // gees(a), mode V or N, sort N: (T, Z, eigenvalues, number of those selected, info).
 template <class T>
 StatusOr<Literal> gees(CustomCall& call) {
-  HEDDLE_RETURN_IF_ERROR(check_workspace(call));
-  Batch batch(call);
+  HEDDLE_ASSIGN_OR_RETURN(Batch batch, checked_batch(call));
   const char mode = batch.letter("mode");
-  for (int64_t at = 0; at < batch.size(); ++at) {
+  return std::move(batch).each([&](int64_t at) {
     const Schur<T> found = schur_of(batch.matrix<T>(0, at), mode);
-    batch.put(0, at, found.t);
-    batch.put(1, at, found.z);
+    batch.put_all(at, found.t, found.z);
     const size_t next = put_values<T>(batch, 2, at, found.values);
-    batch.put_info(next, at, 0);
-    batch.put_info(next + 1, at, found.info);
-  }
-  return std::move(batch).finish();
+    batch.put(next, at, Int{0});
+    batch.put(next + 1, at, found.info);
+  });
 }
 
 // In LAPACK's own types: after how many steps an iteration ends, and with it the signs of vectors,

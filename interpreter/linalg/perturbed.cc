@@ -142,10 +142,7 @@ void solve_perturbed(std::span<const T> below, std::span<const T> diagonal,
 #define HEDDLE_INSTANTIATE(T)                                                               \
   template void solve_perturbed(std::span<const T>, std::span<const T>, std::span<const T>, \
                                 Matrix<T>&);
-HEDDLE_INSTANTIATE(float)
-HEDDLE_INSTANTIATE(double)
-HEDDLE_INSTANTIATE(SingleComplex)
-HEDDLE_INSTANTIATE(Complex)
+HEDDLE_FOR_FIELDS(HEDDLE_INSTANTIATE)
 #undef HEDDLE_INSTANTIATE
 
 }  // namespace heddle::interpreter::linalg

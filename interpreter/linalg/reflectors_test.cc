@@ -11,11 +11,8 @@ namespace {
 
 using namespace linalg::testing;  // NOLINT: the helpers of these tests
 
-constexpr int64_t kBatch = 3;
-
 template <class T>
-class Reflectors : public ::testing::Test {};
-using Fields = ::testing::Types<double, Complex>;
+using Reflectors = OfField<T>;
 TYPED_TEST_SUITE(Reflectors, Fields);
 
 TYPED_TEST(Reflectors, GeqrfAndOrgqrGiveQR) {

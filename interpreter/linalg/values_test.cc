@@ -16,8 +16,7 @@ using ::testing::HasSubstr;
 using namespace linalg::testing;  // NOLINT: the helpers of these tests
 
 template <class T>
-class Values : public ::testing::Test {};
-using Fields = ::testing::Types<double, Complex>;
+using Values = OfField<T>;
 TYPED_TEST_SUITE(Values, Fields);
 
 template <class T>

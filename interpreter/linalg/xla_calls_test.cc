@@ -20,8 +20,7 @@ using ::testing::Lt;
 using namespace linalg::testing;  // NOLINT: the helpers of these tests
 
 template <class T>
-class XlaCalls : public ::testing::Test {};
-using Fields = ::testing::Types<double, Complex>;
+using XlaCalls = OfField<T>;
 TYPED_TEST_SUITE(XlaCalls, Fields);
 
 template <class T>

@@ -48,9 +48,21 @@ class Batch {
   }
   template <class T>
   void put(size_t k, int64_t at, const std::vector<T>& vector);
-  void put_info(size_t k, int64_t at, Int info);
+  void put(size_t k, int64_t at, Int number) { put(k, at, std::vector<Int>{number}); }
+  // Values for all results, in order.
+  template <class... Values>
+  void put_all(int64_t at, const Values&... values) {
+    size_t k = 0;
+    (put(k++, at, values), ...);
+  }
 
   [[nodiscard]] Literal finish() &&;
+  // Calls fn(at) for each element of the batch, and finishes.
+  template <class Fn>
+  [[nodiscard]] Literal each(const Fn& fn) && {
+    for (int64_t at = 0; at < size_; ++at) fn(at);
+    return std::move(*this).finish();
+  }
 
  private:
   CustomCall& call_;

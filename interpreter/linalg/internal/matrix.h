@@ -32,6 +32,10 @@ inline float imag_of(SingleComplex x) { return x.imag(); }
 template <class T>
 using Real = decltype(real_of(T()));
 
+// A macro, for explicit instantiations.
+#define HEDDLE_FOR_FIELDS(instantiate) \
+  instantiate(float) instantiate(double) instantiate(SingleComplex) instantiate(Complex)
+
 // Column-major: a column is a span.
 template <class T>
 class Matrix {

@@ -2,6 +2,8 @@
 // from HLO text.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <random>
 #include <string>
 #include <vector>
@@ -10,6 +12,13 @@
 #include "heddle/interpreter/linalg/internal/batch.h"
 
 namespace heddle::interpreter::linalg::testing {
+
+// Of typed tests: real and complex matrices.
+template <class T>
+class OfField : public ::testing::Test {};
+using Fields = ::testing::Types<double, Complex>;
+
+inline constexpr int64_t kBatch = 3;
 
 // Elements in [-1, 1] (and of both parts); reproducible.
 template <class T>

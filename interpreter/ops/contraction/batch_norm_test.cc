@@ -70,11 +70,18 @@ void expect_near(const std::vector<double>& got, const std::vector<double>& want
     EXPECT_NEAR(got[i], want[i], tolerance * (1 + std::fabs(want[i]))) << i;
 }
 
-TEST(BatchNorm, TrainingNormalisesEachFeature) {
-  Random random(8);
-  for (int round = 0; round < 60; ++round) {
+template <class Fn>
+void for_samples(uint32_t seed, int count, const Fn& check) {
+  Random random(seed);
+  for (int round = 0; round < count; ++round) {
     const Sample s = random_sample(random);
     SCOPED_TRACE(base::cat("round ", round, ": ", s.x.shape(), ", feature ", s.feature));
+    check(s);
+  }
+}
+
+TEST(BatchNorm, TrainingNormalisesEachFeature) {
+  for_samples(8, 60, [](const Sample& s) {
     const Literal out = train(s);
     for (int64_t f = 0; f < s.scale.element_count(); ++f) {
       const std::vector<double> x = of_feature(s, s.x, f);
@@ -91,19 +98,17 @@ TEST(BatchNorm, TrainingNormalisesEachFeature) {
       }
       expect_near(of_feature(s, out.element(0), f), want, 1e-11);
     }
-  }
+  });
 }
 
 TEST(BatchNorm, InferenceIsTrainingWithItsStatistics) {
-  Random random(9);
-  for (int round = 0; round < 30; ++round) {
-    const Sample s = random_sample(random);
+  for_samples(9, 30, [](const Sample& s) {
     const Literal trained = train(s);
     const Literal inferred = op_testing::evaluate(
         Opcode::kBatchNormInference,
         {s.x, s.scale, s.offset, trained.element(1), trained.element(2)}, attrs_of(s), s.x.shape());
     EXPECT_EQ(inferred, trained.element(0));
-  }
+  });
 }
 
 // The sum of grad times y, of which batch-norm-grad gives the derivatives.
@@ -132,10 +137,7 @@ std::vector<double> differences(Sample s, Literal Sample::*operand) {
 }
 
 TEST(BatchNorm, GradientsMatchDifferences) {
-  Random random(10);
-  for (int round = 0; round < 20; ++round) {
-    const Sample s = random_sample(random);
-    SCOPED_TRACE(base::cat("round ", round, ": ", s.x.shape(), ", feature ", s.feature));
+  for_samples(10, 20, [](const Sample& s) {
     const Literal trained = train(s);
     const Literal grad = op_testing::evaluate(
         Opcode::kBatchNormGrad, {s.x, s.scale, trained.element(1), trained.element(2), s.grad},
@@ -143,7 +145,7 @@ TEST(BatchNorm, GradientsMatchDifferences) {
     expect_near(numbers(grad.element(0)), differences(s, &Sample::x), 1e-7);
     expect_near(numbers(grad.element(1)), differences(s, &Sample::scale), 1e-7);
     expect_near(numbers(grad.element(2)), differences(s, &Sample::offset), 1e-7);
-  }
+  });
 }
 
 TEST(BatchNorm, AFeatureWithoutElementsHasNaNStatistics) {

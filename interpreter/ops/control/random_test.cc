@@ -46,6 +46,14 @@ Literal draw(RandomAlgorithm algorithm, const Literal& state, const Shape& bits)
   return evaluate(Opcode::kRngBitGenerator, {state}, RngBitGeneratorAttrs{algorithm},
                   Shape::tuple({state.shape(), bits}));
 }
+// The bits of that, and that the state behind them is `next`.
+std::vector<uint32_t> words_drawn(RandomAlgorithm algorithm, std::initializer_list<uint64_t> state,
+                                  const Shape& bits, std::vector<uint64_t> next) {
+  const Literal drawn = draw(algorithm, state_of(state), bits);
+  EXPECT_THAT(drawn.element(0).values<uint64_t>(), testing::ElementsAreArray(next));
+  const auto words = drawn.element(1).values<uint32_t>();
+  return {words.begin(), words.end()};
+}
 constexpr auto kThreeFry = RandomAlgorithm::kThreeFry;
 constexpr auto kPhilox = RandomAlgorithm::kPhilox;
 
@@ -57,10 +65,8 @@ TEST(RngBitGenerator, GivesTheWordOfXla) {
 }
 
 TEST(RngBitGenerator, ThreeFryPutsTwoWordsAlongTheFirstEvenDimension) {
-  const Literal drawn = draw(kThreeFry, state_of({5, 100}),
-                             Shape(u32, {3, 4}));  // pairs along dimension 1: 3 x 2 blocks
-  EXPECT_THAT(drawn.element(0).values<uint64_t>(), ElementsAre(5, 106));
-  const auto words = drawn.element(1).values<uint32_t>();
+  const auto words = words_drawn(kThreeFry, {5, 100}, Shape(u32, {3, 4}),
+                                 {5, 106});  // pairs along dimension 1: 3 x 2 blocks
   for (uint32_t row = 0; row < 3; ++row) {
     for (uint32_t pair = 0; pair < 2; ++pair) {
       const auto block = threefry({5, 0}, {100 + row * 2 + pair, 0});
@@ -71,10 +77,8 @@ TEST(RngBitGenerator, ThreeFryPutsTwoWordsAlongTheFirstEvenDimension) {
 }
 
 TEST(RngBitGenerator, ThreeFryMakesTheLargestOddDimensionEven) {
-  const Literal drawn = draw(kThreeFry, state_of({5, 0}),
-                             Shape(u32, {5, 3}));  // pairs along dimension 0: 3 x 3 blocks
-  EXPECT_THAT(drawn.element(0).values<uint64_t>(), ElementsAre(5, 9));
-  const auto words = drawn.element(1).values<uint32_t>();
+  const auto words = words_drawn(kThreeFry, {5, 0}, Shape(u32, {5, 3}),
+                                 {5, 9});  // pairs along dimension 0: 3 x 3 blocks
   for (uint32_t row = 0; row < 5; ++row) {
     for (uint32_t column = 0; column < 3; ++column) {
       EXPECT_EQ(words[row * 3 + column], threefry({5, 0}, {row / 2 * 3 + column, 0})[row % 2]);

@@ -68,6 +68,25 @@ Sample random_sample(Random& random) {
   return out;
 }
 
+// Checks `count` samples of such elements.
+template <class Fn>
+void for_samples(uint32_t seed, int count,
+                 Literal (*elements)(Random&, const std::vector<int64_t>&), const Fn& check) {
+  Random random(seed);
+  for (int round = 0; round < count; ++round) {
+    const Sample sample = random_sample(random);
+    const Literal x = elements(random, sample.base);
+    SCOPED_TRACE(
+        base::cat("round ", round, window_testing::text_of(sample.window), " of ", x.shape()));
+    check(sample, x);
+  }
+}
+
+template <class T>
+std::vector<T> values(const Literal& x) {
+  return {x.values<T>().begin(), x.values<T>().end()};
+}
+
 Literal random_ints(Random& random, const std::vector<int64_t>& base) {
   Literal x(Shape(s32, base));
   for (int32_t& value : x.mutable_values<int32_t>())
@@ -75,45 +94,31 @@ Literal random_ints(Random& random, const std::vector<int64_t>& base) {
   return x;
 }
 
-std::vector<int32_t> values(const Literal& x) {
-  return {x.values<int32_t>().begin(), x.values<int32_t>().end()};
-}
-
 TEST(ReduceWindow, IntegersOfAnyWindowMatchLoops) {
-  Random random(2);
-  for (int round = 0; round < 400; ++round) {
-    const Sample sample = random_sample(random);
-    const Literal x = random_ints(random, sample.base);
-    SCOPED_TRACE(
-        base::cat("round ", round, window_testing::text_of(sample.window), " of ", x.shape()));
+  for_samples(2, 400, random_ints, [](const Sample& sample, const Literal& x) {
     const auto sum = [](int32_t a, int32_t b) { return a + b; };
     const auto most = [](int32_t a, int32_t b) { return std::max(a, b); };
     const auto least = [](int32_t a, int32_t b) { return std::min(a, b); };
-    EXPECT_EQ(values(reduced(one_op("add", s32), x, s32_of(7), sample.window)),
-              folded(values(x), sample.base, 7, sample.window, sum));
-    EXPECT_EQ(values(reduced(one_op("maximum", s32), x, s32_of(-900), sample.window)),
-              folded(values(x), sample.base, -900, sample.window, most));
-    EXPECT_EQ(values(reduced(one_op("minimum", s32), x, s32_of(900), sample.window)),
-              folded(values(x), sample.base, 900, sample.window, least));
-  }
+    EXPECT_EQ(values<int32_t>(reduced(one_op("add", s32), x, s32_of(7), sample.window)),
+              folded(values<int32_t>(x), sample.base, 7, sample.window, sum));
+    EXPECT_EQ(values<int32_t>(reduced(one_op("maximum", s32), x, s32_of(-900), sample.window)),
+              folded(values<int32_t>(x), sample.base, -900, sample.window, most));
+    EXPECT_EQ(values<int32_t>(reduced(one_op("minimum", s32), x, s32_of(900), sample.window)),
+              folded(values<int32_t>(x), sample.base, 900, sample.window, least));
+  });
 }
 
 // 3 a + b tells every order and grouping from the others, which is more than HLO promises.
 TEST(ReduceWindow, BodiesTakeElementsInRowMajorOrder) {
-  Random random(3);
-  for (int round = 0; round < 200; ++round) {
-    const Sample sample = random_sample(random);
-    const Literal x = random_ints(random, sample.base);
-    SCOPED_TRACE(
-        base::cat("round ", round, window_testing::text_of(sample.window), " of ", x.shape()));
+  for_samples(3, 200, random_ints, [](const Sample& sample, const Literal& x) {
     const auto f = [](int32_t a, int32_t b) {
       return static_cast<int32_t>(3 * static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
     };
-    EXPECT_EQ(
-        values(reduced("k = s32[] constant(3) t = s32[] multiply(k, a) ROOT c = s32[] add(t, b)", x,
-                       s32_of(5), sample.window)),
-        folded(values(x), sample.base, 5, sample.window, f));
-  }
+    EXPECT_EQ(values<int32_t>(
+                  reduced("k = s32[] constant(3) t = s32[] multiply(k, a) ROOT c = s32[] add(t, b)",
+                          x, s32_of(5), sample.window)),
+              folded(values<int32_t>(x), sample.base, 5, sample.window, f));
+  });
 }
 
 Literal random_floats(Random& random, const std::vector<int64_t>& base) {
@@ -123,24 +128,15 @@ Literal random_floats(Random& random, const std::vector<int64_t>& base) {
   return x;
 }
 
-std::vector<float> float_values(const Literal& x) {
-  return {x.values<float>().begin(), x.values<float>().end()};
-}
-
 TEST(ReduceWindow, FloatsOfFewTapsAreRoundedAtEveryStep) {
-  Random random(4);
-  for (int round = 0; round < 200; ++round) {
-    const Sample sample = random_sample(random);
-    const Literal x = random_floats(random, sample.base);
-    SCOPED_TRACE(
-        base::cat("round ", round, window_testing::text_of(sample.window), " of ", x.shape()));
+  for_samples(4, 200, random_floats, [](const Sample& sample, const Literal& x) {
     const auto sum = [](float a, float b) { return a + b; };
     const auto product = [](float a, float b) { return a * b; };
-    EXPECT_EQ(float_values(reduced(one_op("add", f32), x, f32_of(0), sample.window)),
-              folded(float_values(x), sample.base, 0.0f, sample.window, sum));
-    EXPECT_EQ(float_values(reduced(one_op("multiply", f32), x, f32_of(1), sample.window)),
-              folded(float_values(x), sample.base, 1.0f, sample.window, product));
-  }
+    EXPECT_EQ(values<float>(reduced(one_op("add", f32), x, f32_of(0), sample.window)),
+              folded(values<float>(x), sample.base, 0.0f, sample.window, sum));
+    EXPECT_EQ(values<float>(reduced(one_op("multiply", f32), x, f32_of(1), sample.window)),
+              folded(values<float>(x), sample.base, 1.0f, sample.window, product));
+  });
 }
 
 TEST(ReduceWindow, FloatsOfManyTapsAreRoundedOnce) {
@@ -159,8 +155,8 @@ TEST(ReduceWindow, FloatsOfManyTapsAreRoundedOnce) {
       want.push_back(static_cast<float>(value));
     for (double value : folded(wide, base, -20.0, window, most))
       want_most.push_back(static_cast<float>(value));
-    EXPECT_EQ(float_values(reduced(one_op("add", f32), x, f32_of(0), window)), want);
-    EXPECT_EQ(float_values(reduced(one_op("maximum", f32), x, f32_of(-20), window)), want_most);
+    EXPECT_EQ(values<float>(reduced(one_op("add", f32), x, f32_of(0), window)), want);
+    EXPECT_EQ(values<float>(reduced(one_op("maximum", f32), x, f32_of(-20), window)), want_most);
   }
 }
 
