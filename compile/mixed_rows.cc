@@ -6,6 +6,7 @@
 
 #include "heddle/base/text/strings.h"
 #include "heddle/trace/op_names.h"
+#include "heddle/hlo/op.h"
 
 namespace heddle::compile_internal {
 namespace {
@@ -76,7 +77,6 @@ class Step {
 
 // ----- rules: whether a step that has rows keeps them apart
 
-bool keeps_always(const Step&) { return true; }
 bool keeps(const Step& step) { return step.has_equal_attributes(); }
 
 // Whether the instruction goes over other dimensions than the rows.
@@ -178,7 +178,6 @@ bool keeps_before_last(const Step& step, size_t count, int64_t last) {
   return keeps(step);
 }
 bool keeps_top(const Step& step) { return keeps_before_last(step, 1, 1); }
-bool keeps_matrices(const Step& step) { return keeps_before_last(step, step.operands(), 2); }
 bool keeps_transformed(const Step& step) {
   return keeps_before_last(
       step, 1, static_cast<int64_t>(step.here.attrs.get<hlo::FftAttrs>().fft_length.size()));
@@ -259,44 +258,33 @@ struct Rule {
   Opcode opcode;
   bool (*keeps_rows)(const Step&);
 };
-// Elementwise ops keep rows apart. Ops that are neither elementwise nor here mix them.
+// Of the ops with Rows::kByRule.
 constexpr Rule kRules[] = {
-    {Opcode::kAddDependency, keeps_always},
-    {Opcode::kAfterAll, keeps_always},
     {Opcode::kBatchNormInference, keeps_normalised},
-    {Opcode::kBroadcast, keeps},
-    {Opcode::kCall, keeps_always},
-    {Opcode::kCholesky, keeps_matrices},
-    {Opcode::kConcatenate, keeps_beside_dimensions},
-    {Opcode::kConditional, keeps_always},
     {Opcode::kConvolution, keeps_convolved},
     {Opcode::kDot, keeps_dot},
     {Opcode::kDynamicSlice, keeps_dynamic_slice},
     {Opcode::kDynamicUpdateSlice, keeps_dynamic_update},
     {Opcode::kFft, keeps_transformed},
     {Opcode::kGather, keeps_gathered},
-    {Opcode::kGetTupleElement, keeps_always},
-    {Opcode::kIota, keeps},
-    {Opcode::kMap, keeps},
-    {Opcode::kOptBarrier, keeps_always},
     {Opcode::kPad, keeps_padded},
-    {Opcode::kParameter, keeps_always},
-    {Opcode::kReduce, keeps_beside_dimensions},
     {Opcode::kReduceWindow, keeps_window},
     {Opcode::kReshape, keeps_reshaped},
-    {Opcode::kReverse, keeps_beside_dimensions},
     {Opcode::kScan, keeps_scanned},
     {Opcode::kSlice, keeps_sliced},
     {Opcode::kSort, keeps_sorted},
     {Opcode::kTopK, keeps_top},
-    {Opcode::kTranspose, keeps},
-    {Opcode::kTriangularSolve, keeps_matrices},
-    {Opcode::kTuple, keeps_always},
-    {Opcode::kWhile, keeps_always},
 };
 
 bool keeps_rows(const Step& step) {
-  if (hlo::has_trait(step.here.opcode, hlo::kElementwise)) return keeps(step);
+  switch (hlo::facts(step.here.opcode).rows) {
+    case hlo::Rows::kMixed: return false;
+    case hlo::Rows::kKept: return true;
+    case hlo::Rows::kKeptIfAlike: return keeps(step);
+    case hlo::Rows::kKeptBeside: return keeps_beside_dimensions(step);
+    case hlo::Rows::kKeptAbove: return keeps_before_last(step, step.operands(), 2);
+    case hlo::Rows::kByRule: break;
+  }
   const auto* rule = std::ranges::find(kRules, step.here.opcode, &Rule::opcode);
   return rule != std::end(kRules) && rule->keeps_rows(step);
 }

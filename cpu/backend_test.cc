@@ -12,6 +12,7 @@
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/hlo/text.h"
+#include "heddle/runtime/storing_test.h"
 #include "heddle/runtime/transfer.h"
 
 namespace heddle::cpu {
@@ -19,21 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using runtime::BufferPtr;
-
-constexpr char kEndless[] = R"(HloModule endless
-  body { p = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(p), index=0
-    x = f32[4] get-tuple-element(p), index=1 y = f32[4] add(x, x)
-    ROOT t = (s32[], f32[4]) tuple(i, y) }
-  condition { p = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(p), index=0
-    zero = s32[] constant(0) ROOT c = pred[] compare(i, zero), direction=EQ }
-  ENTRY main { i = s32[] parameter(0) x = f32[4] parameter(1) t = (s32[], f32[4]) tuple(i, x)
-    forever = (s32[], f32[4]) while(t), condition=condition, body=body,
-      metadata={source_file="some/train.cc" source_line=41}
-    ROOT r = f32[4] get-tuple-element(forever), index=1 })";
-
-constexpr char kSum[] = R"(HloModule sum
-  ENTRY main { x = f32[64] parameter(0) y = f32[64] parameter(1) s = f32[64] add(x, y)
-    ROOT t = f32[64] multiply(s, y) })";
+using runtime::kEndless;
+using runtime::kSum;
 
 hlo::Module parsed(const char* text) { return hlo::parse_text(text).value(); }
 

@@ -15,6 +15,7 @@
 #include "heddle/cpu/backend.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/text.h"
+#include "heddle/runtime/storing_test.h"
 #include "heddle/runtime/transfer.h"
 
 namespace heddle::cpu {
@@ -22,14 +23,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using runtime::BufferPtr;
+using runtime::contents_of;
 using runtime::DiskCache;
 
 // One of each kind that code reaches outside of itself for: constants, functions of the C library,
 // kernels of each kind, loops that threads share.
 constexpr const char* kPrograms[] = {
-    R"(HloModule sum
-  ENTRY main { x = f32[64] parameter(0) y = f32[64] parameter(1) s = f32[64] add(x, y)
-    ROOT t = f32[64] multiply(s, y) })",
+    runtime::kSum,
     R"(HloModule library
   ENTRY main { x = f32[40] parameter(0) y = f32[40] parameter(1)
     big = f32[] constant(3e8) bigs = f32[40] broadcast(big), dimensions={} z = f32[40] multiply(x, bigs)
@@ -51,15 +51,7 @@ constexpr const char* kPrograms[] = {
     R"(HloModule shared
   ENTRY main { x = f32[700000] parameter(0) e = f32[700000] exponential(x)
     l = f32[700000] logistic(e) ROOT t = f32[700000] multiply(l, e) })",
-    R"(HloModule loop
-  body { p = (s32[], f32[16]) parameter(0) i = s32[] get-tuple-element(p), index=0
-    x = f32[16] get-tuple-element(p), index=1 y = f32[16] sine(x) one = s32[] constant(1)
-    j = s32[] add(i, one) ROOT t = (s32[], f32[16]) tuple(j, y) }
-  condition { p = (s32[], f32[16]) parameter(0) i = s32[] get-tuple-element(p), index=0
-    n = s32[] constant(1000) ROOT c = pred[] compare(i, n), direction=LT }
-  ENTRY main { x = f32[16] parameter(0) i = s32[] constant(0) t = (s32[], f32[16]) tuple(i, x)
-    r = (s32[], f32[16]) while(t), condition=condition, body=body
-    ROOT y = f32[16] get-tuple-element(r), index=1 })",
+    runtime::kSineLoop,
 };
 
 // A constant of more elements than text shows.
@@ -115,17 +107,6 @@ std::string run(const hlo::Module& module, runtime::Backend& backend) {
   const std::vector<BufferPtr> results = program->execute(buffers).value();
   for (const BufferPtr& result : results) bytes += bytes_of(to_host(*result, "test").value());
   return bytes;
-}
-
-std::string contents_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write(const fs::path& path, std::string_view bytes) {
-  fs::remove(path);  // a new file waits for no disk
-  std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes.data(), bytes.size());
-  chmod(path.c_str(), 0600);
 }
 
 class StoredTest : public ::testing::Test {
@@ -219,18 +200,9 @@ TEST_F(StoredTest, NamesAndLinesAreNotOfTheKey) {
 // The line is that of this program, not of the one that was stored.
 TEST_F(StoredTest, AStoppedRunNamesItsOwnLine) {
   const auto endless = [](int line) {
-    return hlo::parse_text(base::cat(R"(HloModule endless
-  body { p = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(p), index=0
-    x = f32[4] get-tuple-element(p), index=1 y = f32[4] add(x, x)
-    ROOT t = (s32[], f32[4]) tuple(i, y) }
-  condition { p = (s32[], f32[4]) parameter(0) i = s32[] get-tuple-element(p), index=0
-    zero = s32[] constant(0) ROOT c = pred[] compare(i, zero), direction=EQ }
-  ENTRY main { i = s32[] parameter(0) x = f32[4] parameter(1) t = (s32[], f32[4]) tuple(i, x)
-    forever = (s32[], f32[4]) while(t), condition=condition, body=body,
-      metadata={source_file="some/train.cc" source_line=)",
-                                     line,
-                                     "}\n ROOT r = f32[4] get-tuple-element(forever), index=1 }"))
-        .value();
+    std::string text = runtime::kEndless;
+    text.replace(text.find("41"), 2, std::to_string(line));
+    return hlo::parse_text(text).value();
   };
   runtime::Device& device = *backend_->devices()[0];
   ASSERT_TRUE(backend_->compile(endless(41), {}, device).ok());
@@ -294,7 +266,7 @@ TEST_F(StoredTest, NoChangedFileGivesAWrongResult) {
       case 4: bytes = std::string(below(5000), static_cast<char>(random())); break;
       default: break;
     }
-    write(paths[which], bytes);
+    runtime::write_anew(paths[which], bytes);
     StoredProgram stored(all[which], cache_);
     if (!stored.find().has_value()) {
       ASSERT_NE(bytes, contents[which]) << i;

@@ -12,21 +12,17 @@ namespace {
 
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
-class Factors : public testing::TestWithParam<DType> {
- protected:
-  [[nodiscard]] DType dtype() const { return GetParam(); }
-  [[nodiscard]] double near() const { return tolerance(dtype()); }
-  [[nodiscard]] Tensor draw(const Dimensions& shape) const { return random_tensor(shape, dtype()); }
-  // Whether the columns are orthonormal.
-  [[nodiscard]] double unitarity(const Tensor& q) const {
-    const Dimensions batch(q.shape().dimensions().begin(), q.shape().dimensions().end() - 2);
-    const Tensor one = eye(q.dim(-1), q.dim(-1), 0, dtype());
-    return distance(matmul(adjoint_of(q), q),
-                    broadcast_to(one, with_axes(batch, {q.dim(-1), q.dim(-1)})));
-  }
-};
+class Factors : public OfDType {};
 INSTANTIATE_TEST_SUITE_P(All, Factors, testing::Values(f32, f64, c64, c128),
                          [](const auto& each) { return std::string(to_string(each.param)); });
+
+// Whether the columns are orthonormal.
+double unitarity(const Tensor& q) {
+  const Dimensions batch(q.shape().dimensions().begin(), q.shape().dimensions().end() - 2);
+  const Tensor one = eye(q.dim(-1), q.dim(-1), 0, q.dtype());
+  return distance(matmul(adjoint_of(q), q),
+                  broadcast_to(one, with_axes(batch, {q.dim(-1), q.dim(-1)})));
+}
 
 const std::vector<Dimensions> kShapes = {{1, 1}, {4, 4}, {5, 3}, {3, 5}, {2, 4, 3}, {2, 3, 2, 2}};
 

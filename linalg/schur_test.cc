@@ -21,10 +21,8 @@ using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
 DType complex_of(DType dtype) { return real_dtype(dtype) == f32 ? c64 : c128; }
 
-class SchurForms : public testing::TestWithParam<DType> {
+class SchurForms : public OfDType {
  protected:
-  [[nodiscard]] DType dtype() const { return GetParam(); }
-  [[nodiscard]] double near() const { return tolerance(dtype()); }
   // Each matrix size and batch once.
   template <class Check>
   void each(Check check) const {

@@ -16,13 +16,8 @@ namespace {
 
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
-class Solving : public testing::TestWithParam<DType> {
+class Solving : public OfDType {
  protected:
-  [[nodiscard]] DType dtype() const { return GetParam(); }
-  [[nodiscard]] double near() const { return tolerance(dtype()); }
-  [[nodiscard]] Tensor draw(const Dimensions& shape, uint32_t seed = 1) const {
-    return random_tensor(shape, dtype(), seed);
-  }
   // Far from singular.
   [[nodiscard]] Tensor regular(const Dimensions& shape) const {
     return draw(shape) + 4 * eye(shape.back(), shape.back(), 0, dtype());

@@ -71,6 +71,16 @@ Tensor block_diag(const std::vector<Tensor>& blocks, SourceLocation at) {
   });
 }
 
+namespace {
+
+Tensor of_column_and_row(std::string_view op, const Operand& column, const Operand& row,
+                         Tensor (*of)(const Expr& column, const Expr& row)) {
+  Expr c = vector_of("column", column, 1), r = vector_of("row", row, 1);
+  return one_program(op, [&] { return of(c, r); });
+}
+
+}  // namespace
+
 Tensor toeplitz(Operand column) {
   const PublicCall call("linalg::toeplitz", column.at());
   Expr c = vector_of("column", column, 1);
@@ -79,8 +89,7 @@ Tensor toeplitz(Operand column) {
 
 Tensor toeplitz(Operand column, Operand row) {
   const PublicCall call("linalg::toeplitz", column.at());
-  Expr c = vector_of("column", column, 1), r = vector_of("row", row, 1);
-  return one_program("linalg::toeplitz", [&] { return toeplitz_of(c, r); });
+  return of_column_and_row("linalg::toeplitz", column, row, toeplitz_of);
 }
 
 Tensor hankel(Operand column) {
@@ -91,8 +100,7 @@ Tensor hankel(Operand column) {
 
 Tensor hankel(Operand column, Operand row) {
   const PublicCall call("linalg::hankel", column.at());
-  Expr c = vector_of("column", column, 1), r = vector_of("row", row, 1);
-  return one_program("linalg::hankel", [&] { return hankel_of(c, r); });
+  return of_column_and_row("linalg::hankel", column, row, hankel_of);
 }
 
 Tensor circulant(Operand column) {

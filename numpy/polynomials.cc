@@ -20,6 +20,12 @@ Expr fractions_of(std::string_view name, const Operand& x) {
                          "; it must be of floats or complex numbers, cast it with astype(f32)");
 }
 
+Expr fractions_of(std::string_view name, const Operand& x, base::Int times) {
+  Expr out = fractions_of(name, x);
+  if (times < 0) trace_internal::refuse("times is ", times, "; it must be 0 or more");
+  return out;
+}
+
 void require_same(const Tensor& p, const Tensor& q) {
   if (p.dtype() == q.dtype()) return;
   trace_internal::refuse("q is ", q.shape(), "; p is ", p.shape(), ", cast q with astype(",
@@ -126,8 +132,7 @@ Quotient polydiv(Operand left, Operand right) {
 
 Tensor polyder(Operand operand, base::Int times) {
   const PublicCall call("polyder", operand.at());
-  Expr p = fractions_of("p", operand);
-  if (times < 0) trace_internal::refuse("times is ", times, "; it must be 0 or more");
+  Expr p = fractions_of("p", operand, times);
   return one_program("polyder", [&] {
     Expr out = p;
     for (int64_t i = 0; i < times && out.tensor().size() > 0; ++i) {
@@ -140,8 +145,7 @@ Tensor polyder(Operand operand, base::Int times) {
 
 Tensor polyint(Operand operand, base::Int times) {
   const PublicCall call("polyint", operand.at());
-  Expr p = fractions_of("p", operand);
-  if (times < 0) trace_internal::refuse("times is ", times, "; it must be 0 or more");
+  Expr p = fractions_of("p", operand, times);
   return one_program("polyint", [&] {
     Expr out = p;
     for (int64_t i = 0; i < times; ++i) out = shifted(out / (exponents(out, 0) + 1), 0, 1);

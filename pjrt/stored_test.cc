@@ -13,6 +13,7 @@
 #include "heddle/pjrt/support_test.h"
 #include "heddle/pjrt/xla_cpu_support_test.h"
 #include "heddle/runtime/cache/disk_cache.h"
+#include "heddle/runtime/storing_test.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -143,22 +144,12 @@ class StoredByXla : public XlaCpu {
   CacheFolder folder_;
 };
 
-constexpr char kLoop[] = R"(HloModule loop
-  body { p = (s32[], f32[16]) parameter(0) i = s32[] get-tuple-element(p), index=0
-    x = f32[16] get-tuple-element(p), index=1 y = f32[16] sine(x) one = s32[] constant(1)
-    j = s32[] add(i, one) ROOT t = (s32[], f32[16]) tuple(j, y) }
-  condition { p = (s32[], f32[16]) parameter(0) i = s32[] get-tuple-element(p), index=0
-    n = s32[] constant(50) ROOT c = pred[] compare(i, n), direction=LT }
-  ENTRY main { x = f32[16] parameter(0) i = s32[] constant(0) t = (s32[], f32[16]) tuple(i, x)
-    r = (s32[], f32[16]) while(t), condition=condition, body=body
-    ROOT y = f32[16] get-tuple-element(r), index=1 })";
-
 TEST_F(StoredByXla, AProgramGivesTheSameBits) {
   const std::vector<Literal> arguments = {vector_of(std::vector<float>(16, 0.5F))};
-  const Literal cold = run(kLoop, arguments).value();
+  const Literal cold = run(runtime::kSineLoop, arguments).value();
   const Counters before = counters();
   start_anew();
-  EXPECT_EQ(run(kLoop, arguments).value(), cold);
+  EXPECT_EQ(run(runtime::kSineLoop, arguments).value(), cold);
   EXPECT_EQ((counters() - before).compiles, 0);
   EXPECT_EQ((counters() - before).disk_hits, 1);
 }

@@ -80,27 +80,25 @@ namespace {
 
 // Traces the carry's condition and body, and records the loop.
 std::vector<Tensor> record_while(const Callable& condition, const Callable& body,
-                                 const Argument& init, hlo::FrontendAttributes attributes = {}) {
+                                 const Argument& init, SourceLocation at,
+                                 hlo::FrontendAttributes attributes = {}) {
   std::vector<Shape> carry = shapes_of(init.leaves, "while_loop");
-  BodyPtr test = body_for({.what = "while_loop condition",
-                           .kind = &kCondition,
-                           .callable = condition,
-                           .structure = init.structure,
-                           .parameters = carry,
-                           .init = init.leaves,
-                           .result = "condition's result"},
+  const auto of = [&](std::string_view what, const char* kind, const Callable& callable,
+                      std::string_view result) {
+    return BodyRequest{.what = what,
+                       .kind = kind,
+                       .callable = callable,
+                       .structure = init.structure,
+                       .parameters = carry,
+                       .at = at,
+                       .init = init.leaves,
+                       .result = result};
+  };
+  BodyPtr test = body_for(of("while_loop condition", &kCondition, condition, "condition's result"),
                           [&](const Body& b) { check_condition(b.result_shapes()[0]); });
-  BodyPtr step =
-      body_for({.what = "while_loop body",
-                .kind = &kBody,
-                .callable = body,
-                .structure = init.structure,
-                .parameters = carry,
-                .init = init.leaves,
-                .result = "carry"},
-               [&](const Body& b) {
-                 check_carry("while_loop", "carry", init, b.results[0], b.result_shapes());
-               });
+  BodyPtr step = body_for(of("while_loop body", &kBody, body, "carry"), [&](const Body& b) {
+    check_carry("while_loop", "carry", init, b.results[0], b.result_shapes());
+  });
   return emit_while(*test, *step, init, std::move(attributes));
 }
 

@@ -163,19 +163,24 @@ TEST(Scan, CarryMismatchNamesPathAndBothTypes) {
   }
 }
 
+// That fn traces so often, and compiles and moves nothing. Returns what it does.
+template <class Fn>
+Counters expect_traces(int64_t count, const Fn& fn) {
+  const Counters before = counters();
+  fn();
+  const Counters done = counters() - before;
+  EXPECT_EQ(done.traces, count);
+  EXPECT_EQ(done.lowerings + done.compiles, 0);
+  EXPECT_EQ(done.uploads + done.downloads, 0);
+  return done;
+}
+
 TEST(Scan, SecondCallOfAFunctionDoesNothingBehindTheBack) {
   Function step("step", [](Tensor c, Tensor x) { return std::pair(tanh(c) + x, None{}); });
   Tensor init = scalar<float>(0.f);
   Tensor xs = array<float>({1, 2, 3});
   scan(step, init, xs);
-  Counters before = counters();
-  scan(step, init, xs);
-  Counters done = counters() - before;
-  EXPECT_EQ(done.traces, 0);
-  EXPECT_EQ(done.lowerings, 0);
-  EXPECT_EQ(done.compiles, 0);
-  EXPECT_EQ(done.uploads, 0);
-  EXPECT_EQ(done.downloads, 0);
+  const Counters done = expect_traces(0, [&] { scan(step, init, xs); });
   EXPECT_EQ(done.combine_hits, 1);
 }
 
@@ -185,13 +190,7 @@ TEST(Scan, EqualButDistinctLambdaIsTracedAndNothingElse) {
   auto first = [](Tensor c, Tensor x) { return std::pair(sin(c) + x, None{}); };
   auto second = [](Tensor carry, Tensor row) { return std::pair(sin(carry) + row, None{}); };
   scan(first, init, xs);
-  Counters before = counters();
-  scan(second, init, xs);
-  Counters done = counters() - before;
-  EXPECT_EQ(done.traces, 1);
-  EXPECT_EQ(done.lowerings, 0);
-  EXPECT_EQ(done.compiles, 0);
-  EXPECT_EQ(done.uploads, 0);
+  expect_traces(1, [&] { scan(second, init, xs); });
 }
 
 TEST(While, CountsDown) {

@@ -34,10 +34,7 @@ struct F32x8 : TileSizes {
     const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return {_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(lanes)), index), lanes};
   }
-  static Reg zero() { return _mm256_setzero_ps(); }
-  static Reg load(const T* p) { return _mm256_loadu_ps(p); }
   static Reg load(const T* p, Mask mask) { return _mm256_maskload_ps(p, mask.lanes); }
-  static void store(T* p, Reg x) { _mm256_storeu_ps(p, x); }
   // In pieces, as vmaskmov takes tens of cycles to store on some machines.
   static void store(T* p, Reg x, Mask mask) {
     if (mask.count == kLanes) return _mm256_storeu_ps(p, x);
@@ -55,16 +52,13 @@ struct F32x8 : TileSizes {
     if (mask.count & 1) _mm_store_ss(p, rest);
   }
   static Reg broadcast(const T* p) { return _mm256_broadcast_ss(p); }
-  static Reg add(Reg x, Reg y) { return _mm256_add_ps(x, y); }
-  static Reg fma(Reg x, Reg y, Reg z) { return _mm256_fmadd_ps(x, y, z); }
+  HEDDLE_REGISTER(256, ps)
   static __m128 fold(Reg x) { return cpu::fold(x); }
 
   static Reg columns(const T* from, int64_t stride) {
     const Reg x = _mm256_castps128_ps256(_mm_loadu_ps(from));
     return _mm256_insertf128_ps(x, _mm_loadu_ps(from + 4 * stride), 1);
   }
-  static Reg unpack_low(Reg x, Reg y) { return _mm256_unpacklo_ps(x, y); }
-  static Reg unpack_high(Reg x, Reg y) { return _mm256_unpackhi_ps(x, y); }
   template <int kPicks>
   static Reg shuffle(Reg x, Reg y) {
     return _mm256_shuffle_ps(x, y, kPicks);
@@ -80,10 +74,7 @@ struct F64x4 : TileSizes {
   static Mask mask(int64_t lanes) {
     return {_mm256_cmpgt_epi64(_mm256_set1_epi64x(lanes), _mm256_setr_epi64x(0, 1, 2, 3)), lanes};
   }
-  static Reg zero() { return _mm256_setzero_pd(); }
-  static Reg load(const T* p) { return _mm256_loadu_pd(p); }
   static Reg load(const T* p, Mask mask) { return _mm256_maskload_pd(p, mask.lanes); }
-  static void store(T* p, Reg x) { _mm256_storeu_pd(p, x); }
   static void store(T* p, Reg x, Mask mask) {
     if (mask.count == kLanes) return _mm256_storeu_pd(p, x);
     __m128d rest = _mm256_castpd256_pd128(x);
@@ -95,16 +86,13 @@ struct F64x4 : TileSizes {
     if (mask.count & 1) _mm_store_sd(p, rest);
   }
   static Reg broadcast(const T* p) { return _mm256_broadcast_sd(p); }
-  static Reg add(Reg x, Reg y) { return _mm256_add_pd(x, y); }
-  static Reg fma(Reg x, Reg y, Reg z) { return _mm256_fmadd_pd(x, y, z); }
+  HEDDLE_REGISTER(256, pd)
   static __m128d fold(Reg x) { return cpu::fold(x); }
 
   static Reg columns(const T* from, int64_t stride) {
     const Reg x = _mm256_castpd128_pd256(_mm_loadu_pd(from));
     return _mm256_insertf128_pd(x, _mm_loadu_pd(from + 2 * stride), 1);
   }
-  static Reg unpack_low(Reg x, Reg y) { return _mm256_unpacklo_pd(x, y); }
-  static Reg unpack_high(Reg x, Reg y) { return _mm256_unpackhi_pd(x, y); }
 };
 
 }  // namespace

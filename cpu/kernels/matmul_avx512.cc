@@ -31,14 +31,10 @@ struct F32x16 : TileSizes {
   static constexpr int kLanes = 16;
 
   static Mask mask(int64_t lanes) { return static_cast<Mask>((1u << lanes) - 1); }
-  static Reg zero() { return _mm512_setzero_ps(); }
-  static Reg load(const T* p) { return _mm512_loadu_ps(p); }
   static Reg load(const T* p, Mask mask) { return _mm512_maskz_loadu_ps(mask, p); }
-  static void store(T* p, Reg x) { _mm512_storeu_ps(p, x); }
   static void store(T* p, Reg x, Mask mask) { _mm512_mask_storeu_ps(p, mask, x); }
   static Reg broadcast(const T* p) { return _mm512_set1_ps(*p); }
-  static Reg add(Reg x, Reg y) { return _mm512_add_ps(x, y); }
-  static Reg fma(Reg x, Reg y, Reg z) { return _mm512_fmadd_ps(x, y, z); }
+  HEDDLE_REGISTER(512, ps)
   static __m128 fold(Reg x) {
     return cpu::fold(_mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
   }
@@ -49,8 +45,6 @@ struct F32x16 : TileSizes {
     x = _mm512_insertf32x4(x, _mm_loadu_ps(from + 8 * stride), 2);
     return _mm512_insertf32x4(x, _mm_loadu_ps(from + 12 * stride), 3);
   }
-  static Reg unpack_low(Reg x, Reg y) { return _mm512_unpacklo_ps(x, y); }
-  static Reg unpack_high(Reg x, Reg y) { return _mm512_unpackhi_ps(x, y); }
   template <int kPicks>
   static Reg shuffle(Reg x, Reg y) {
     return _mm512_shuffle_ps(x, y, kPicks);
@@ -64,14 +58,10 @@ struct F64x8 : TileSizes {
   static constexpr int kLanes = 8;
 
   static Mask mask(int64_t lanes) { return static_cast<Mask>((1u << lanes) - 1); }
-  static Reg zero() { return _mm512_setzero_pd(); }
-  static Reg load(const T* p) { return _mm512_loadu_pd(p); }
   static Reg load(const T* p, Mask mask) { return _mm512_maskz_loadu_pd(mask, p); }
-  static void store(T* p, Reg x) { _mm512_storeu_pd(p, x); }
   static void store(T* p, Reg x, Mask mask) { _mm512_mask_storeu_pd(p, mask, x); }
   static Reg broadcast(const T* p) { return _mm512_set1_pd(*p); }
-  static Reg add(Reg x, Reg y) { return _mm512_add_pd(x, y); }
-  static Reg fma(Reg x, Reg y, Reg z) { return _mm512_fmadd_pd(x, y, z); }
+  HEDDLE_REGISTER(512, pd)
   static __m128d fold(Reg x) {
     return cpu::fold(_mm256_add_pd(_mm512_castpd512_pd256(x), _mm512_extractf64x4_pd(x, 1)));
   }
@@ -82,8 +72,6 @@ struct F64x8 : TileSizes {
     x = _mm512_insertf64x2(x, _mm_loadu_pd(from + 4 * stride), 2);
     return _mm512_insertf64x2(x, _mm_loadu_pd(from + 6 * stride), 3);
   }
-  static Reg unpack_low(Reg x, Reg y) { return _mm512_unpacklo_pd(x, y); }
-  static Reg unpack_high(Reg x, Reg y) { return _mm512_unpackhi_pd(x, y); }
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/debug_calls.h"
+#include "heddle/hlo/op.h"
 
 namespace heddle::cpu {
 namespace {
@@ -29,31 +30,6 @@ bool is_held(const Shape& shape) {
   return shape.is_array() && !shape.is_dynamic() && scalar_of(shape.dtype()).has_value();
 }
 
-bool moves_elements(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kBroadcast:
-    case Opcode::kTranspose:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kDynamicSlice:
-    case Opcode::kGather:
-    case Opcode::kReshape: return true;
-    default: return false;
-  }
-}
-
-// An array whose elements lie in another one at fixed strides from a place that may vary.
-bool is_view(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kBroadcast:
-    case Opcode::kTranspose:
-    case Opcode::kSlice:
-    case Opcode::kDynamicSlice:
-    case Opcode::kReshape: return true;
-    default: return false;
-  }
-}
-
 // The operand is computed where the step reads it, and need not lie in memory.
 bool reads_elements(const hlo::Module& module, const hlo::Computation& computation,
                     const Instruction& user, int operand) {
@@ -61,14 +37,10 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
   switch (user.opcode) {
     case Opcode::kReshape:
       return is_degenerate_reshape(computation.at(user.operands[0]).shape, user.shape);
-    case Opcode::kBroadcast:
-    case Opcode::kTranspose:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kDynamicSlice:
     case Opcode::kPad:
     case Opcode::kComplex:
-    case Opcode::kConcatenate: return true;
+    case Opcode::kConcatenate:
+    case Opcode::kWhile: return true;
     case Opcode::kReduce:
     case Opcode::kDot: return is_loop_step(module, computation, user);
     case Opcode::kReduceWindow:  // other windows read an element several times
@@ -78,8 +50,7 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
     case Opcode::kScatter:
       return operand > static_cast<int>(user.operands.size()) / 2 - 1 &&
              is_loop_step(module, computation, user);
-    case Opcode::kWhile: return true;
-    default: return false;
+    default: return hlo::does(user.opcode, hlo::kPicks);
   }
 }
 
@@ -103,15 +74,8 @@ bool shows_something(const hlo::Module& module, const Instruction& instruction) 
 }  // namespace
 
 bool is_alias(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptBarrier:
-    case Opcode::kAfterAll:
-    case Opcode::kAddDependency: return true;
-    case Opcode::kCopy: return instruction.shape.is_tuple();
-    default: return false;
-  }
+  return hlo::does(instruction.opcode, hlo::kHandsOn) ||
+         (instruction.opcode == Opcode::kCopy && instruction.shape.is_tuple());
 }
 
 bool is_degenerate_reshape(const Shape& from, const Shape& to) {
@@ -178,7 +142,7 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
     default:
       return is_held(instruction.shape) &&
              (is_scalar_op(computation, instruction) || instruction.opcode == Opcode::kIota ||
-              moves_elements(instruction.opcode));
+              hlo::does(instruction.opcode, hlo::kPicks));
   }
 }
 
@@ -304,7 +268,7 @@ bool Region::may_be_lazy(InstructionId id) const {
   if (instruction.shape.is_scalar()) return false;
   if (is_scalar_op(*computation_, instruction)) return true;
   if (instruction.opcode == Opcode::kIota || is_part(*computation_, instruction)) return true;
-  if (!moves_elements(instruction.opcode)) return false;
+  if (!hlo::does(instruction.opcode, hlo::kPicks)) return false;
   for (InstructionId operand : instruction.operands) {
     if (!is_held(computation_->at(operand).shape)) return false;
   }
@@ -340,14 +304,16 @@ void Region::choose_lazy() {
       // A loop's initial value is written to its place at once, and by no other step.
       if (user.opcode == Opcode::kWhile && uses.size() > 1) lazy = lazy && !costs_[i];
       one_home = one_home && home[use.user.value] == home[uses[0].user.value];
-      is_moved = is_moved || moves_elements(user.opcode);
+      is_moved = is_moved || hlo::does(user.opcode, hlo::kPicks);
       if (user.opcode == Opcode::kBroadcast && costs_[i]) {
         // Computed once all the same where the loops around it stand still.
         const auto& dims = user.attrs.get<hlo::DimensionsAttrs>().dimensions;
         for (size_t d = 0; d < dims.size(); ++d) lazy = lazy && dims[d] == static_cast<int64_t>(d);
       }
     }
-    if (as_view[i] && (costs_[i] || !is_view(computation_->instructions[i].opcode))) lazy = false;
+    if (as_view[i] &&
+        (costs_[i] || !hlo::does(computation_->instructions[i].opcode, hlo::kStrided)))
+      lazy = false;
     if (!lazy) {
       as_view[i] = false;
       continue;

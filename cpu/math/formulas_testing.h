@@ -32,6 +32,28 @@ struct OneMask {
   friend OneMask operator!(OneMask a) { return {!a.v}; }
 };
 
+// Operators of a number N on its `v`. Macros, since they are friends of it.
+#define HEDDLE_ARITHMETIC(N)                                \
+  friend N operator+(N a, N b) { return {a.v + b.v}; }      \
+  friend N operator-(N a, N b) { return {a.v - b.v}; }      \
+  friend N operator*(N a, N b) { return {a.v * b.v}; }      \
+  friend N operator/(N a, N b) { return {a.v / b.v}; }      \
+  friend N operator-(N a) { return {-a.v}; }                \
+  friend Mask operator<(N a, N b) { return {a.v < b.v}; }   \
+  friend Mask operator>(N a, N b) { return {a.v > b.v}; }   \
+  friend Mask operator>=(N a, N b) { return {a.v >= b.v}; } \
+  friend Mask operator==(N a, N b) { return {a.v == b.v}; } \
+  friend Mask operator!=(N a, N b) { return {a.v != b.v}; }
+#define HEDDLE_BITS(N, Mask)                                      \
+  friend N operator+(N a, N b) { return {a.v + b.v}; }            \
+  friend N operator-(N a, N b) { return {a.v - b.v}; }            \
+  friend N operator&(N a, N b) { return {a.v & b.v}; }            \
+  friend N operator|(N a, N b) { return {a.v | b.v}; }            \
+  friend N operator^(N a, N b) { return {a.v ^ b.v}; }            \
+  friend N operator<<(N a, int n) { return {a.v << n}; }          \
+  friend N shift_right_logical(N a, int n) { return {a.v >> n}; } \
+  friend Mask operator==(N a, N b) { return {a.v == b.v}; }
+
 template <class T, bool fused>
 struct One;
 
@@ -40,14 +62,7 @@ template <class T, bool fused>
 struct OneInt {
   UnsignedOf<T> v;
 
-  friend OneInt operator+(OneInt a, OneInt b) { return {a.v + b.v}; }
-  friend OneInt operator-(OneInt a, OneInt b) { return {a.v - b.v}; }
-  friend OneInt operator&(OneInt a, OneInt b) { return {a.v & b.v}; }
-  friend OneInt operator|(OneInt a, OneInt b) { return {a.v | b.v}; }
-  friend OneInt operator^(OneInt a, OneInt b) { return {a.v ^ b.v}; }
-  friend OneInt operator<<(OneInt a, int n) { return {a.v << n}; }
-  friend OneInt shift_right_logical(OneInt a, int n) { return {a.v >> n}; }
-  friend OneMask operator==(OneInt a, OneInt b) { return {a.v == b.v}; }
+  HEDDLE_BITS(OneInt, OneMask)
 };
 
 // One float or double. With fused = false, fma rounds twice.
@@ -61,16 +76,7 @@ struct One {
   One constant(T value) const { return {value}; }
   Int int_constant(std::int64_t n) const { return {static_cast<UnsignedOf<T>>(n)}; }
 
-  friend One operator+(One a, One b) { return {a.v + b.v}; }
-  friend One operator-(One a, One b) { return {a.v - b.v}; }
-  friend One operator*(One a, One b) { return {a.v * b.v}; }
-  friend One operator/(One a, One b) { return {a.v / b.v}; }
-  friend One operator-(One a) { return {-a.v}; }
-  friend Mask operator<(One a, One b) { return {a.v < b.v}; }
-  friend Mask operator>(One a, One b) { return {a.v > b.v}; }
-  friend Mask operator>=(One a, One b) { return {a.v >= b.v}; }
-  friend Mask operator==(One a, One b) { return {a.v == b.v}; }
-  friend Mask operator!=(One a, One b) { return {a.v != b.v}; }
+  HEDDLE_ARITHMETIC(One)
   friend One fma(One a, One b, One c) {
     return {fused ? std::fma(a.v, b.v, c.v) : static_cast<T>(a.v * b.v) + c.v};
   }
@@ -115,14 +121,7 @@ struct ManyMask {
 template <class T>
 struct ManyInt {
   typename Vector<T>::Unsigned v;
-  friend ManyInt operator+(ManyInt a, ManyInt b) { return {a.v + b.v}; }
-  friend ManyInt operator-(ManyInt a, ManyInt b) { return {a.v - b.v}; }
-  friend ManyInt operator&(ManyInt a, ManyInt b) { return {a.v & b.v}; }
-  friend ManyInt operator|(ManyInt a, ManyInt b) { return {a.v | b.v}; }
-  friend ManyInt operator^(ManyInt a, ManyInt b) { return {a.v ^ b.v}; }
-  friend ManyInt operator<<(ManyInt a, int n) { return {a.v << n}; }
-  friend ManyInt shift_right_logical(ManyInt a, int n) { return {a.v >> n}; }
-  friend ManyMask<T> operator==(ManyInt a, ManyInt b) { return {a.v == b.v}; }
+  HEDDLE_BITS(ManyInt, ManyMask<T>)
 };
 
 // 64 bytes of float or double.
@@ -147,16 +146,7 @@ struct Many {
   Many constant(T value) const { return {value - Values{}}; }
   Int int_constant(std::int64_t n) const { return {static_cast<UnsignedOf<T>>(n) + Unsigned{}}; }
 
-  friend Many operator+(Many a, Many b) { return {a.v + b.v}; }
-  friend Many operator-(Many a, Many b) { return {a.v - b.v}; }
-  friend Many operator*(Many a, Many b) { return {a.v * b.v}; }
-  friend Many operator/(Many a, Many b) { return {a.v / b.v}; }
-  friend Many operator-(Many a) { return {-a.v}; }
-  friend Mask operator<(Many a, Many b) { return {a.v < b.v}; }
-  friend Mask operator>(Many a, Many b) { return {a.v > b.v}; }
-  friend Mask operator>=(Many a, Many b) { return {a.v >= b.v}; }
-  friend Mask operator==(Many a, Many b) { return {a.v == b.v}; }
-  friend Mask operator!=(Many a, Many b) { return {a.v != b.v}; }
+  HEDDLE_ARITHMETIC(Many)
   friend Int bits(Many a) { return {std::bit_cast<Unsigned>(a.v)}; }
   friend Many select(Mask m, Many a, Many b) { return {m.v ? a.v : b.v}; }
   friend Many abs(Many a) {

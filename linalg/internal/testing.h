@@ -45,4 +45,14 @@ inline Tensor positive_tensor(const Dimensions& batch, int64_t n, DType dtype) {
 
 inline double tolerance(DType dtype) { return real_dtype(dtype) == f32 ? 2e-4 : 2e-12; }
 
+// Of tests for each dtype.
+class OfDType : public testing::TestWithParam<DType> {
+ protected:
+  [[nodiscard]] DType dtype() const { return GetParam(); }
+  [[nodiscard]] double near() const { return tolerance(dtype()); }
+  [[nodiscard]] Tensor draw(const Dimensions& shape, uint32_t seed = 1) const {
+    return random_tensor(shape, dtype(), seed);
+  }
+};
+
 }  // namespace heddle::linalg_internal

@@ -10,25 +10,12 @@
 #include "heddle/runtime/transfer_guard.h"
 #include "heddle/trace/ops/creation.h"
 #include "heddle/trace/run/program.h"
+#include "heddle/trace/nested_model_test.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
 namespace {
 
-struct Layer {
-  Tensor w, b;
-  static constexpr auto kFields = fields(field("w", &Layer::w), field("b", &Layer::b));
-};
-struct Model {
-  Tensor scale;
-  std::vector<Layer> layers;
-  std::optional<Tensor> bias;
-  std::map<std::string, Layer> heads;
-  None nothing;
-  static constexpr auto kFields = fields(
-      field("scale", &Model::scale), field("layers", &Model::layers), field("bias", &Model::bias),
-      field("heads", &Model::heads), field("nothing", &Model::nothing));
-};
 struct Node {
   std::vector<Node> children;
   std::optional<Tensor> value;
@@ -44,15 +31,6 @@ class Files : public testing::Test {
   const std::string folder_ = testing::TempDir() + "heddle_files_" +
                               testing::UnitTest::GetInstance()->current_test_info()->name();
 };
-
-Model model() {
-  const auto layer = [](float x) { return Layer{full({2, 2}, x), full({2}, -x)}; };
-  return {.scale = scalar(2.0),
-          .layers = {layer(1), layer(2), layer(3)},
-          .bias = std::nullopt,
-          .heads = {{"left", layer(4)}, {"right", layer(5)}},
-          .nothing = {}};
-}
 
 TEST_F(Files, ArraysComeBackAndAreCounted) {
   const Tensor x = array({{1.5f, 2.0f}, {-3.0f, 0.0f}});
@@ -77,9 +55,9 @@ TEST_F(Files, EveryDtypeComesBack) {
 }
 
 TEST_F(Files, TreesComeBackByTheirPaths) {
-  save_npz(path("m.npz"), model());
+  save_npz(path("m.npz"), nested_model({2, 2}, f32, 2));
   const Model m = load_npz<Model>(path("m.npz"));
-  EXPECT_EQ(tree_spec(m), tree_spec(model()));
+  EXPECT_EQ(tree_spec(m), tree_spec(nested_model({2, 2}, f32, 2)));
   EXPECT_EQ(m.layers[2].b.to_vector<float>()[0], -3);
   EXPECT_EQ(m.heads.at("right").w.to_vector<float>()[3], 5);
   EXPECT_FALSE(m.bias.has_value());

@@ -14,6 +14,7 @@
 #include "heddle/trace/run/compiled_program.h"
 #include "heddle/trace/run/exchange.h"
 #include "heddle/trace/run/program.h"
+#include "heddle/trace/nested_model_test.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
@@ -21,19 +22,6 @@ namespace {
 
 using testing::Pair;
 
-struct Layer {
-  Tensor w, b;
-  static constexpr auto kFields = fields(field("w", &Layer::w), field("b", &Layer::b));
-};
-struct Model {
-  Tensor scale;
-  std::vector<Layer> layers;
-  std::optional<Tensor> bias;
-  std::map<std::string, Layer> heads;
-  static constexpr auto kFields =
-      fields(field("scale", &Model::scale), field("layers", &Model::layers),
-             field("bias", &Model::bias), field("heads", &Model::heads));
-};
 struct WithHeads {
   Tensor w;
   int heads = 8;
@@ -41,14 +29,6 @@ struct WithHeads {
       fields(field("w", &WithHeads::w), static_field("heads", &WithHeads::heads));
 };
 using Arrays = std::map<std::string, Tensor>;
-
-Model model() {
-  const auto layer = [](float x) { return Layer{full({4, 8}, x, bf16), full({3}, -x)}; };
-  return {.scale = scalar(2.0),
-          .layers = {layer(1), layer(2), layer(3)},
-          .bias = std::nullopt,
-          .heads = {{"left", layer(4)}, {"right", layer(5)}}};
-}
 
 class Safetensors : public testing::Test {
  protected:
@@ -72,10 +52,10 @@ class Safetensors : public testing::Test {
 };
 
 TEST_F(Safetensors, TreesComeBackByTheirPaths) {
-  save_safetensors(path("m"), model());
+  save_safetensors(path("m"), nested_model({4, 8}, bf16, 3));
   const Model m = load_safetensors<Model>(path("m"));
-  EXPECT_EQ(tree_spec(m), tree_spec(model()));
-  EXPECT_EQ(m.layers[2].w.to_literal(), model().layers[2].w.to_literal());
+  EXPECT_EQ(tree_spec(m), tree_spec(nested_model({4, 8}, bf16, 3)));
+  EXPECT_EQ(m.layers[2].w.to_literal(), nested_model({4, 8}, bf16, 3).layers[2].w.to_literal());
   EXPECT_EQ(m.heads.at("right").b.to_vector<float>()[2], -5);
   EXPECT_EQ(m.scale.item<double>(), 2);
   EXPECT_FALSE(m.bias.has_value());
@@ -85,16 +65,19 @@ TEST_F(Safetensors, TreesComeBackByTheirPaths) {
 }
 
 TEST_F(Safetensors, NamesMayBeThoseOfPyTorch) {
-  save_safetensors(path("m"), model(), {.dotted = true});
+  save_safetensors(path("m"), nested_model({4, 8}, bf16, 3), {.dotted = true});
   EXPECT_THAT(names(), ElementsAre("heads.left.b", "heads.left.w", "heads.right.b", "heads.right.w",
                                    "layers.0.b", "layers.0.w", "layers.1.b", "layers.1.w",
                                    "layers.2.b", "layers.2.w", "scale"));
   const Model m = load_safetensors<Model>(path("m"), {.dotted = true});
-  EXPECT_EQ(tree_spec(m), tree_spec(model()));
+  EXPECT_EQ(tree_spec(m), tree_spec(nested_model({4, 8}, bf16, 3)));
   EXPECT_EQ(m.layers[1].b.to_vector<float>()[0], -2);
   const std::string repair = "; load names of PyTorch's with {.dotted = true} [";
   EXPECT_THAT(error_of([&] { (void)load_safetensors<Model>(path("m")); }), HasSubstr(repair));
-  EXPECT_THAT(error_of([&] { (void)load_safetensors(path("m"), model()); }), HasSubstr(repair));
+  EXPECT_THAT(error_of([&] {
+                (void)load_safetensors(path("m"), nested_model({4, 8}, bf16, 3));
+              }),
+              HasSubstr(repair));
   save_safetensors(path("m"), std::pair(scalar(1.0f), scalar(2.0f)), {.dotted = true});
   EXPECT_THAT(names(), ElementsAre("0", "1"));
 }

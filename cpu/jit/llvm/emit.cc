@@ -442,15 +442,21 @@ class Emitter : MemoryEmitter {
     results_[id.value] = values(plan_.at(plan_.blocks_of(plan_.at(id))[0]).yields);
   }
 
+  // A new block, which the code up to here goes on in.
+  llvm::BasicBlock* begin_block(const char* name) {
+    llvm::BasicBlock* block = llvm::BasicBlock::Create(context_, name, function_);
+    b_.CreateBr(block);
+    b_.SetInsertPoint(block);
+    return block;
+  }
+
   // Bounds are known and there is at least one turn.
   void emit_turns(NodeId id, llvm::Value* from, llvm::Value* to,
                   std::span<llvm::Value* const> initial) {
     const Node& node = plan_.at(id);
     const Block& body = plan_.at(plan_.blocks_of(node)[0]);
     llvm::BasicBlock* before = b_.GetInsertBlock();
-    llvm::BasicBlock* loop = llvm::BasicBlock::Create(context_, "for", function_);
-    b_.CreateBr(loop);
-    b_.SetInsertPoint(loop);
+    llvm::BasicBlock* loop = begin_block("for");
     std::vector<llvm::PHINode*> phis;
     for (size_t i = 0; i < body.parameters.size(); ++i) {
       phis.push_back(b_.CreatePHI(type(plan_.at(body.parameters[i]).type), 2));
@@ -477,9 +483,7 @@ class Emitter : MemoryEmitter {
     const Block& condition = plan_.at(plan_.blocks_of(node)[0]);
     const Block& body = plan_.at(plan_.blocks_of(node)[1]);
     llvm::BasicBlock* before = b_.GetInsertBlock();
-    llvm::BasicBlock* head = llvm::BasicBlock::Create(context_, "while", function_);
-    b_.CreateBr(head);
-    b_.SetInsertPoint(head);
+    llvm::BasicBlock* head = begin_block("while");
     std::vector<llvm::PHINode*> phis;
     for (size_t i = 0; i < args.size(); ++i) {
       phis.push_back(b_.CreatePHI(type(plan_.at(args[i]).type), 2));

@@ -8,6 +8,16 @@
 
 #include <cstdint>
 
+// What differs by the width and the element type in the names of instructions alone.
+#define HEDDLE_REGISTER(bits, type)                                                 \
+  static Reg zero() { return _mm##bits##_setzero_##type(); }                        \
+  static Reg load(const T* p) { return _mm##bits##_loadu_##type(p); }               \
+  static void store(T* p, Reg x) { _mm##bits##_storeu_##type(p, x); }               \
+  static Reg add(Reg x, Reg y) { return _mm##bits##_add_##type(x, y); }             \
+  static Reg fma(Reg x, Reg y, Reg z) { return _mm##bits##_fmadd_##type(x, y, z); } \
+  static Reg unpack_low(Reg x, Reg y) { return _mm##bits##_unpacklo_##type(x, y); } \
+  static Reg unpack_high(Reg x, Reg y) { return _mm##bits##_unpackhi_##type(x, y); }
+
 namespace heddle::cpu {
 namespace {
 

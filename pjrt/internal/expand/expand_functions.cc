@@ -117,16 +117,19 @@ class Formula {
   Shape shape_;
 };
 
-InstructionId real_function(Formula& f, Opcode opcode, InstructionId x) {
+// Null: XLA has the op of real numbers.
+using RealFunction = InstructionId (Formula::*)(InstructionId);
+RealFunction real_function(Opcode opcode) {
   switch (opcode) {
-    case Opcode::kAcos: return f.acos(x);
-    case Opcode::kAcosh: return f.acosh(x);
-    case Opcode::kAsin: return f.asin(x);
-    case Opcode::kAsinh: return f.asinh(x);
-    case Opcode::kAtan: return f.atan(x);
-    case Opcode::kAtanh: return f.atanh(x);
-    case Opcode::kCosh: return f.cosh(x);
-    default: return f.sinh(x);
+    case Opcode::kAcos: return &Formula::acos;
+    case Opcode::kAcosh: return &Formula::acosh;
+    case Opcode::kAsin: return &Formula::asin;
+    case Opcode::kAsinh: return &Formula::asinh;
+    case Opcode::kAtan: return &Formula::atan;
+    case Opcode::kAtanh: return &Formula::atanh;
+    case Opcode::kCosh: return &Formula::cosh;
+    case Opcode::kSinh: return &Formula::sinh;
+    default: return nullptr;
   }
 }
 
@@ -273,18 +276,8 @@ class ComplexFunction {
 };
 
 bool is_unknown(const hlo::Computation&, const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtan:
-    case Opcode::kAtanh:
-    case Opcode::kCosh:
-    case Opcode::kSinh: return true;
-    case Opcode::kCbrt: return is_complex(instruction.shape.dtype());
-    default: return false;
-  }
+  return real_function(instruction.opcode) != nullptr ||
+         (instruction.opcode == Opcode::kCbrt && is_complex(instruction.shape.dtype()));
 }
 
 InstructionId functions_written(hlo::ComputationBuilder& to, const Instruction& now) {
@@ -293,14 +286,15 @@ InstructionId functions_written(hlo::ComputationBuilder& to, const Instruction& 
   Shape shape = now.shape;
   shape.clear_layout();
   const DType dtype = shape.dtype();
+  const RealFunction function = real_function(now.opcode);
   if (dtype == f64 || dtype == f32) {
     Formula formula(to, now, shape);
-    return real_function(formula, now.opcode, x);
+    return (formula.*function)(x);
   }
   transform::Emitter emit(to, now);
   Formula formula(to, now, shape.with_dtype(f32));
   const InstructionId wide = emit.op(Opcode::kConvert, shape.with_dtype(f32), {x});
-  return emit.op(Opcode::kConvert, shape, {real_function(formula, now.opcode, wide)});
+  return emit.op(Opcode::kConvert, shape, {(formula.*function)(wide)});
 }
 
 }  // namespace
