@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "heddle/base/text/strings.h"
-#include "heddle/trace/op_names.h"
 #include "heddle/hlo/op.h"
+#include "heddle/trace/op_names.h"
 
 namespace heddle::compile_internal {
 namespace {

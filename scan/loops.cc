@@ -90,7 +90,6 @@ std::vector<Tensor> record_while(const Callable& condition, const Callable& body
                        .callable = callable,
                        .structure = init.structure,
                        .parameters = carry,
-                       .at = at,
                        .init = init.leaves,
                        .result = result};
   };

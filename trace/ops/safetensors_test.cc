@@ -9,12 +9,12 @@
 #include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
 #include "heddle/runtime/transfer_guard.h"
+#include "heddle/trace/nested_model_test.h"
 #include "heddle/trace/ops/creation.h"
 #include "heddle/trace/ops/files.h"
 #include "heddle/trace/run/compiled_program.h"
 #include "heddle/trace/run/exchange.h"
 #include "heddle/trace/run/program.h"
-#include "heddle/trace/nested_model_test.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {
