@@ -80,8 +80,7 @@ namespace {
 
 // Traces the carry's condition and body, and records the loop.
 std::vector<Tensor> record_while(const Callable& condition, const Callable& body,
-                                 const Argument& init, SourceLocation at,
-                                 hlo::FrontendAttributes attributes = {}) {
+                                 const Argument& init, hlo::FrontendAttributes attributes = {}) {
   std::vector<Shape> carry = shapes_of(init.leaves, "while_loop");
   const auto of = [&](std::string_view what, const char* kind, const Callable& callable,
                       std::string_view result) {
