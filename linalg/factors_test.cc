@@ -113,6 +113,8 @@ TEST_P(Factors, OfDenormalNumbersAreFinite) {
           distance(matmul(l, greater(triu(found.lu))), greater(take(a, found.permutation, 0))),
           near());
       EXPECT_TRUE(all(isfinite(slogdet(a).logabsdet)).item<bool>());
+      const Tensor one = ones({n}, dtype());
+      EXPECT_LE(distance(solve(a, sum(a, 1)), one), 1e4 * near());
       const Tensor low = tril(a) + eye(n, n, 0, dtype()) * small * n;
       const Tensor b = matmul(low, ones({n, 1}, dtype()));
       const Tensor x = triangular_solve(low, b, {.left_side = true, .lower = true});

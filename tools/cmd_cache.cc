@@ -109,7 +109,7 @@ void add_cache_command(CLI::App& app, int& code) {
   prunes
       ->add_option("--bytes", *most_bytes,
                    "what may be left; else the cache's capacity, $HEDDLE_CACHE_BYTES")
-      ->check(at_least(0));
+      ->check(at_least(0, INT64_MAX));
   prunes->callback([most_bytes, &code] { code = report(prune(*most_bytes)); });
   command->add_subcommand("clear", "Removes all of them")->callback([&code] {
     code = report(prune(0));

@@ -27,6 +27,31 @@ TEST(CommandLine, AnUnknownCommandIsNamedWithThoseThereAre) {
   EXPECT_EQ(code, 2);
 }
 
+TEST(CommandLine, AMistakeIsOneSentenceAndStatus2) {
+  const std::pair<std::vector<std::string>, std::string> kMistakes[] = {
+      {{}, "heddle needs a command; it must be one of bench, cache, conformance, info, opt, run"},
+      {{"--nope"}, "\"--nope\" is no option of heddle; it has --help"},
+      {{"cache"}, "cache needs a command; it must be one of list, verify, prune, clear"},
+      {{"cache", "--nope"}, "\"--nope\" is no option of cache; it has --help"},
+      {{"run", "p.hlo", "--repat", "3"}, "\"--repat\" is no option of run; is it --repeat?"},
+      {{"info", "--x\xff"}, "\"--x\\xff\" is no option of info; it has --help"},
+      {{"cache", "list", "x"}, "\"x\" is one word too many for list; leave it out"},
+      {{"run"}, "run: PROGRAM is required"},
+      {{"run", "p.hlo", "--repeat", "99999999999"},
+       "run: --repeat: \"99999999999\" is given; it must be a whole number, 1 or more, and at most "
+       "2147483647"},
+      {{"cache", "prune", "--bytes", "9999999999999999999"},
+       "prune: --bytes: \"9999999999999999999\" is given; it must be a whole number, 0 or more, "
+       "and "
+       "at most 9223372036854775807"},
+  };
+  for (const auto& [words, sentence] : kMistakes) {
+    int code = 0;
+    EXPECT_EQ(said(words, code), base::cat("heddle: error: ", sentence, "\n"));
+    EXPECT_EQ(code, 2) << sentence;
+  }
+}
+
 TEST(CommandLine, NumbersSayWhatTheyMustBe) {
   int code = 0;
   EXPECT_THAT(said({"cache", "prune", "--bytes", "-1"}, code),
