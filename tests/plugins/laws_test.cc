@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Eighth, XlaBatchPrograms, ::testing::Range(0, 8));
 TEST_P(XlaBatchPrograms, GiveTheEvaluatorsValue) {
   OnXla xla;
   if (!xla.has_plugin()) GTEST_SKIP() << "no plugin: ./dev setup-plugin xla-cpu";
-  const auto [first, last] = seeds(24);
+  const auto [first, last] = seeds(96);
   for (int seed = first + GetParam(); seed < last; seed += 8) {
     SCOPED_TRACE(seed);
     const LoopProgram program = loop_program(seed);
