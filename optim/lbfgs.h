@@ -84,7 +84,8 @@ LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options =
     return unflatten<P>(spec, rest);
   };
   const auto look = [&](const Tensor& all) {
-    return value_and_grad([&](const Tensor& flat) -> Tensor { return fn(tree_of(flat)); }, {})(all);
+    return value_and_grad([&](const Tensor& flat) -> Tensor { return fn(tree_of(flat)); },
+                          SourceLocation{})(all);
   };
   const optim_internal::FlatLbfgs found =
       optim_internal::lbfgs(optim_internal::joined(like, leaf_paths(spec)), look, options);
