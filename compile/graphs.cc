@@ -148,9 +148,15 @@ void Graphs::tell_miss(std::string text) {
 }
 
 GraphPtr Graphs::find(const Call& asked) {
-  const trace_internal::HigherOrderCall tracing("trace", asked.at);
-  const Call call = with_rows(asked);
   const bool checks = options_.check || checks_all();
+  if (checks || buckets_.are_used()) {
+    const trace_internal::HigherOrderCall calling("call", asked.at);
+    return find(with_rows(asked), checks);
+  }
+  return find(asked, checks);
+}
+
+GraphPtr Graphs::find(const Call& call, bool checks) {
   bool is_latest = false;
   if (GraphPtr known = find_known(call, &is_latest)) {
     if (checks) check_unchanged(*known, call);
@@ -160,6 +166,7 @@ GraphPtr Graphs::find(const Call& asked) {
     latest_ = known;
     return known;
   }
+  const trace_internal::HigherOrderCall tracing("trace", call.at);
   for (;;) {
     const Turn turn(this, call, Turn::Of::kGraph);
     if (GraphPtr known = find_known(call)) return known;  // another thread traced it

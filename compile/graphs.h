@@ -128,6 +128,7 @@ class Graphs {
   [[nodiscard]] Call with_rows(const Call& call) const;
   [[nodiscard]] std::shared_ptr<const RowLeaves> row_leaves(const Call& call) const;
   // `is_latest`: set if it is the graph that was called last.
+  GraphPtr find(const Call& call, bool checks);
   [[nodiscard]] GraphPtr find_known(const Call& call, bool* is_latest = nullptr) const;
   [[nodiscard]] std::string why(const Call& call) const;
   GraphPtr trace(const Call& call);

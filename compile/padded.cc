@@ -46,6 +46,7 @@ Traced trace_for(const Call& call, int64_t size, const std::string& name, const 
     return trace_for(call, size, name);
   } catch (const Error& e) {
     const std::string text = base::cat(context..., base::message_of(e.status()));
+    const auto users = trace_internal::PublicCall::users_code();  // the line stays the op's
     throw Error(with_message(e.status(), text), e.where());
   }
 }

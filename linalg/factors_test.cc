@@ -127,6 +127,16 @@ TEST_P(Factors, OfDenormalNumbersAreFinite) {
   }
 }
 
+TEST(Solve, ATinyPivotBesideAHugeNumber) {
+  for (const char* name : {"interpreter", "cpu"}) {
+    const runtime::DefaultDevice device(*runtime::find_device(name).value());
+    EXPECT_THAT(solve(array<float>({{1e-38F, 1e32F}, {0, 1}}), array<float>({1e-38F, 0}))
+                    .to_vector<float>(),
+                ElementsAre(1, 0))
+        << name;
+  }
+}
+
 TEST(Lu, PivotsAreExchangesInTurn) {
   const Tensor pivots = array<int>({{2, 2, 2}, {0, 1, 2}});
   EXPECT_THAT(lu_pivots_to_permutation(pivots, 4).to_vector<int>(),

@@ -145,38 +145,30 @@ void RegionLowering::emit_triangular_solve(InstructionId id, BufferId to) {
     const int32_t lanes = right_side.lanes;
     std::vector<NodeId> x(static_cast<size_t>(n));
     const auto at_x = [&](int64_t i) -> NodeId& { return x[static_cast<size_t>(i)]; };
-    // Reciprocals of pivots below the least normal number may be infinite: their rows are scaled.
-    const bool scales = program_.as_lapack && !attrs.unit_diagonal;
-    std::vector<NodeId> scale(static_cast<size_t>(n));
-    const auto scaled = [&](int64_t i, NodeId value) {
-      return scales ? b().mul(value, scale[static_cast<size_t>(i)]) : value;
-    };
     for (int64_t i = 0; i < n; ++i) {
-      if (scales) scale[static_cast<size_t>(i)] = scale_of(b(), a(i, i));
-      const NodeId right =
-          b().cast(Op::kFloatCast, scalar,
-                   b().splat(operand_element(solve.operands[1], at_row(i), memo), lanes));
-      at_x(i) = scaled(i, right);
+      at_x(i) = b().cast(Op::kFloatCast, scalar,
+                         b().splat(operand_element(solve.operands[1], at_row(i), memo), lanes));
     }
-    const auto coefficient = [&](int64_t i, int64_t k) { return scaled(i, a(i, k)); };
     const auto quotient = [&](NodeId x, NodeId by) {
       if (!program_.as_lapack) return b().binary(Op::kDiv, x, by);
-      return b().mul(x, b().binary(Op::kDiv, b().number({scalar, 1}, 1), by));
+      // The reciprocal of a number below the least normal one may be infinite.
+      const NodeId scale = scale_of(b(), by);
+      return b().mul(b().mul(x, scale),
+                     b().binary(Op::kDiv, b().number({scalar, 1}, 1), b().mul(by, scale)));
     };
     const bool in_blocks = attrs.left_side && scalar == Scalar::kF32;
     for (const auto& [first, last] : blocks_of(n, in_blocks, forward)) {
       const int64_t known_from = forward ? 0 : last, known_to = forward ? first : n;
       for (int64_t i = first; i < last && known_from < known_to; ++i) {
         NodeId sum = b().bits({scalar, lanes}, 0);
-        for (int64_t k = known_from; k < known_to; ++k)
-          sum = b().fma(coefficient(i, k), at_x(k), sum);
+        for (int64_t k = known_from; k < known_to; ++k) sum = b().fma(a(i, k), at_x(k), sum);
         at_x(i) = b().binary(Op::kSub, at_x(i), sum);
       }
       for (int64_t step = 0; step < last - first; ++step) {
         const int64_t k = forward ? first + step : last - 1 - step;
-        if (!attrs.unit_diagonal) at_x(k) = quotient(at_x(k), coefficient(k, k));
+        if (!attrs.unit_diagonal) at_x(k) = quotient(at_x(k), a(k, k));
         for (int64_t i = forward ? k + 1 : first; i < (forward ? last : k); ++i)
-          at_x(i) = b().fma(at_x(k), b().unary(Op::kNeg, coefficient(i, k)), at_x(i));
+          at_x(i) = b().fma(at_x(k), b().unary(Op::kNeg, a(i, k)), at_x(i));
       }
     }
     for (int64_t i = 0; i < n; ++i)

@@ -7,6 +7,7 @@
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/devices.h"
+#include "heddle/transform/effects.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/leaves.h"
 #include "heddle/transform/internal/scan_parts.h"
@@ -313,12 +314,12 @@ bool has_regions(const Computation& computation) {
   return std::ranges::any_of(computation.instructions, [](const Instruction& each) {
     return each.opcode == Opcode::kScan || each.opcode == Opcode::kConditional ||
            each.opcode == Opcode::kWhile || each.opcode == Opcode::kCall ||
-           each.opcode == Opcode::kCustomCall;
+           (each.opcode == Opcode::kCustomCall && !hlo::is_debug_call(each));
   });
 }
 
 // A linear function is its derivative at 0. Empty if that derivative reads the point, so that the
-// function is not linear, or if there is none.
+// function is not linear, if it has effects, which are not to see zeros, or if there is none.
 StatusOr<Values> as_derivative_at_zero(Forward& forward, Writer& writer, Graph& graph,
                                        const Computation& computation, const Duals& parameters,
                                        const std::vector<bool>& is_tangent) {
@@ -345,6 +346,10 @@ StatusOr<Values> as_derivative_at_zero(Forward& forward, Writer& writer, Graph& 
   const Computation made = writer.module().at(std::move(inside).finish(all));
   const std::vector<bool> reads_point = dependent_results(writer, made, is_point);
   if (std::ranges::find(reads_point, true) != reads_point.end()) return Values();
+  const Effects effects(writer.module());
+  if (std::ranges::any_of(made.instructions,
+                          [&](const Instruction& each) { return effects.of(each); }))
+    return Values();
   PartCopy copy(graph, made);
   for (size_t i = 0; i < given.size(); ++i) copy.give(made.parameters[i], given[i]);
   return copy.want_with_effects(returned_values(made));
