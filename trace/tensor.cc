@@ -194,7 +194,8 @@ std::string donated_as(const Node& node) {
 }  // namespace
 
 runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, std::string_view which) {
-  const Node& node = node_of(tensor, op);
+  if (!tensor.is_valid()) throw Error(invalid_argument(op, ": ", which, " ", why_no_value(tensor)));
+  const Node& node = *tensor.node();
   if (node.scope && node.scope->finished) throw Error(escaped_error(node, op, which));
   if (node.scope) {
     throw Error(failed_precondition(op, ": ", which, " is a traced ", to_string(node.shape),

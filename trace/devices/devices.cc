@@ -39,9 +39,10 @@ Device& device_of(const Tensor& x, SourceLocation at) {
 namespace trace_internal {
 namespace {
 
-Tensor moved(const Tensor& x, Device& device, const std::string& op) {
-  const runtime::BufferPtr buffer = buffer_of(x, op);
+Tensor moved(const Tensor& x, Device& device, const std::string& path) {
+  const runtime::BufferPtr buffer = buffer_of(x, "device_put", "x" + path);
   if (&buffer->device() == &device) return x;
+  const std::string op = path.empty() ? "device_put" : base::cat("device_put of x", path);
   const Literal value = value_or_throw(runtime::to_host(*buffer, op));
   return tensor_of(value_or_throw(runtime::to_device(device, value, op)));
 }
@@ -53,10 +54,7 @@ std::vector<Tensor> leaves_on(std::span<const Tensor> leaves, const TreeSpec& sp
   Device& target = device.find("device_put");
   const std::vector<std::string> paths = leaf_paths(spec);
   std::vector<Tensor> out;
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    const std::string op = paths[i].empty() ? "device_put" : base::cat("device_put of x", paths[i]);
-    out.push_back(moved(leaves[i], target, op));
-  }
+  for (size_t i = 0; i < leaves.size(); ++i) out.push_back(moved(leaves[i], target, paths[i]));
   return out;
 }
 

@@ -135,7 +135,7 @@ TEST(DevicePut, SaysWhatCannotMove) {
   EXPECT_THAT(error_of([&] {
                 (void)device_put(Pair{x, placeholder({2}, f32)}, "interpreter");
               }),
-              HasSubstr("device_put of x.b: operand is placeholder"));
+              HasSubstr("device_put: x.b is placeholder"));
   const auto other = interpreter::make_backend({});
   TransferGuard guard(TransferGuard::Policy::kForbid);
   EXPECT_THAT(error_of([&] { (void)device_put(x, *other->devices()[0]); }),

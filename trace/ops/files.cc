@@ -21,9 +21,9 @@
 namespace heddle {
 namespace {
 
-Literal downloaded(const Tensor& x, const std::string& op) {
-  const runtime::BufferPtr buffer = trace_internal::buffer_of(x, op);
-  return value_or_throw(runtime::to_host(*buffer, op));
+Literal downloaded(const Tensor& x, std::string_view op, const std::string& path = "x") {
+  const runtime::BufferPtr buffer = trace_internal::buffer_of(x, op, path);
+  return value_or_throw(runtime::to_host(*buffer, base::cat(op, " of ", path)));
 }
 
 // A file that takes more memory than there is is an error too.
@@ -318,7 +318,7 @@ void save_npz_leaves(const std::string& path, const TreeSpec& spec, std::span<co
   check_names("save_npz", names, spec);
   std::vector<hlo::NamedLiteral> arrays;
   for (size_t i = 0; i < leaves.size(); ++i)
-    arrays.push_back({names[i], downloaded(leaves[i], "save_npz of x" + paths[i])});
+    arrays.push_back({names[i], downloaded(leaves[i], "save_npz", "x" + paths[i])});
   write_file("save_npz", path,
              [&](auto sink) { return hlo::write_npz(arrays, options.compress, sink); });
 }
@@ -331,7 +331,7 @@ void save_safetensors_leaves(const std::string& path, const TreeSpec& spec,
   std::vector<runtime::BufferPtr> buffers;
   std::vector<hlo::SafetensorsType> types;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    buffers.push_back(buffer_of(leaves[i], "save_safetensors of x" + paths[i]));
+    buffers.push_back(buffer_of(leaves[i], "save_safetensors", "x" + paths[i]));
     types.push_back({names[i], leaves[i].shape()});
   }
   StatusOr<hlo::SafetensorsLayout> layout = hlo::lay_out_safetensors(types, options.metadata);

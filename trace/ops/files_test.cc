@@ -129,13 +129,13 @@ TEST_F(Files, SmallFloatsComeBackWithALike) {
 TEST_F(Files, WhatCannotBeSavedLeavesTheFileAlone) {
   save_npy(path("x.npy"), scalar(1.0f));
   const Tensor p = placeholder({2}, f32);
-  EXPECT_THAT(error_of([&] { save_npy(path("x.npy"), p); }), HasSubstr("save_npy: operand is"));
+  EXPECT_THAT(error_of([&] { save_npy(path("x.npy"), p); }), HasSubstr("save_npy: x is"));
   EXPECT_THAT(error_of([&] { save_npy(path("x.npy"), Tensor()); }),
-              HasSubstr("save_npy: operand has no value"));
+              HasSubstr("save_npy: x has no value"));
   EXPECT_THAT(error_of([&] {
                 save_npz(path("x.npy"), Layer{ones(2), p});
               }),
-              HasSubstr("save_npz of x.b: operand is"));
+              HasSubstr("save_npz: x.b is"));
   EXPECT_THAT(error_of([&] {
                 trace(
                     [&](Tensor t) {

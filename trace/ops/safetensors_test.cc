@@ -240,9 +240,9 @@ TEST_F(Safetensors, WhatCannotBeSavedLeavesTheFileAlone) {
   EXPECT_THAT(error_of([&] {
                 save_safetensors(path("x"), Layer{ones({2}), p});
               }),
-              AllOf(HasSubstr("save_safetensors of x.b: operand is"), EndsWith(here())));
+              AllOf(HasSubstr("save_safetensors: x.b is"), EndsWith(here())));
   EXPECT_THAT(error_of([&] { save_safetensors(path("x"), Tensor()); }),
-              HasSubstr("save_safetensors of x: operand has no value"));
+              HasSubstr("save_safetensors: x has no value"));
   EXPECT_THAT(error_of([&] {
                 trace(
                     [&](Tensor t) {
