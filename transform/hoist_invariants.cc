@@ -8,7 +8,6 @@
 // Work leaves loops of zero turns too, which then cost it once for nothing.
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/lapack.h"
