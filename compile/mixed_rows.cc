@@ -276,6 +276,11 @@ constexpr Rule kRules[] = {
     {Opcode::kTopK, keeps_top},
 };
 
+const Rule* rule_of(Opcode opcode) {
+  const auto* rule = std::ranges::find(kRules, opcode, &Rule::opcode);
+  return rule == std::end(kRules) ? nullptr : rule;
+}
+
 bool keeps_rows(const Step& step) {
   switch (hlo::facts(step.here.opcode).rows) {
     case hlo::Rows::kMixed: return false;
@@ -285,8 +290,8 @@ bool keeps_rows(const Step& step) {
     case hlo::Rows::kKeptAbove: return keeps_before_last(step, step.operands(), 2);
     case hlo::Rows::kByRule: break;
   }
-  const auto* rule = std::ranges::find(kRules, step.here.opcode, &Rule::opcode);
-  return rule != std::end(kRules) && rule->keeps_rows(step);
+  const Rule* rule = rule_of(step.here.opcode);
+  return rule != nullptr && rule->keeps_rows(step);
 }
 
 // What users call it: a reduction by one op is the function of that name.
@@ -294,13 +299,14 @@ std::string_view user_name(const Instruction& instruction, const hlo::Module& mo
   if (instruction.opcode != Opcode::kReduce) return trace_internal::user_name(instruction.opcode);
   const Computation& by = module.computations[instruction.called[0].value];
   if (by.instructions.size() != by.parameters.size() + 1) return "reduce";
-  switch (by.at(by.root).opcode) {
+  const auto is_of_truths = [&] { return by.result_shape().dtype() == pred; };
+  switch (by.root_instruction().opcode) {
     case Opcode::kAdd: return "sum";
     case Opcode::kMultiply: return "prod";
     case Opcode::kMaximum: return "max";
     case Opcode::kMinimum: return "min";
-    case Opcode::kAnd: return "all";
-    case Opcode::kOr: return "any";
+    case Opcode::kAnd: return is_of_truths() ? "all" : "reduce";
+    case Opcode::kOr: return is_of_truths() ? "any" : "reduce";
     default: return "reduce";
   }
 }
@@ -387,6 +393,8 @@ class Finder {
 };
 
 }  // namespace
+
+bool has_rule_of_rows(Opcode opcode) { return rule_of(opcode) != nullptr; }
 
 RowsOf rows_of(const Shape& shape, const Shape& other, const TwoTraces& traces) {
   const Type type{shape, other};

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <complex>
 
-#include "heddle/base/text/strings.h"
 #include "heddle/base/located_status.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/compile/internal/mixed_rows.h"
 #include "heddle/hlo/module.h"
 #include "heddle/trace/rows.h"

@@ -2,7 +2,6 @@
 
 #include "heddle/base/text/strings.h"
 #include "heddle/grad/internal/traced.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/transform/derivatives.h"

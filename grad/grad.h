@@ -40,10 +40,6 @@ struct CheckGradsOptions {
 
 namespace grad_internal {
 
-// A C++ number is a scalar of its type's dtype.
-template <class T>
-using TreeOf = std::remove_cvref_t<decltype(scan_internal::as_tree(std::declval<const T&>(), {}))>;
-
 template <class Fn, class... Args>
 using ResultOf = std::remove_cvref_t<std::invoke_result_t<const Fn&, Args...>>;
 

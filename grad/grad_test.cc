@@ -473,7 +473,6 @@ TEST(ReduceWindow, ByAnyAssociativeFunctionHasDerivatives) {
   check_grads([&](Tensor v) { return reduce_window(v, 0.0, combine, windows); }, std::tuple(x));
 }
 
-// Two updates of place 1, one of place 3, none of the others, and one outside: written out.
 // A function with a loop and a branch whose values its tangents read.
 Tensor looped(const Tensor& x) {
   const auto step = [&](Tensor h, Tensor each) {
@@ -560,6 +559,7 @@ TEST(CustomRoot, ATangentSolveWithLoopsHasReverseMode) {
   check_grads(root, std::tuple(numbers({0.3, 0.7})));
 }
 
+// Two updates of place 1, one of place 3, none of the others, and one outside: written out.
 TEST(AtMultiply, HasTheDerivativesOfItsProducts) {
   const Tensor places = array({1, 3, 1, 9}), w = numbers({1, -2, 3, 5});
   const auto scattered = [&](Tensor x, Tensor u) {

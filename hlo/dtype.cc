@@ -27,7 +27,7 @@ constexpr std::array<DTypeRow, 35> make_rows() {
   return rows;
 }
 
-constexpr std::array<DTypeRow, 35> kRows = make_rows();
+constexpr std::array<DTypeRow, 35> kDTypeRows = make_rows();
 
 // The first 8 letters, which tell nearly all texts apart at the price of one comparison each.
 constexpr uint64_t key_of(std::string_view text) {
@@ -38,7 +38,7 @@ constexpr uint64_t key_of(std::string_view text) {
 
 const DTypeRow& row_of(DType dtype) {
   size_t number = static_cast<size_t>(dtype);
-  return kRows[number < kRows.size() ? number : 0];
+  return kDTypeRows[number < kDTypeRows.size() ? number : 0];
 }
 
 }  // namespace
@@ -51,15 +51,15 @@ int64_t bit_width(DType dtype) { return row_of(dtype).bits; }
 
 std::optional<DType> parse_dtype(std::string_view text) {
   static constexpr auto kKeys = [] {
-    std::array<uint64_t, kRows.size()> keys;
+    std::array<uint64_t, kDTypeRows.size()> keys;
     for (size_t number = 0; number < keys.size(); ++number)
-      keys[number] = key_of(kRows[number].text);
+      keys[number] = key_of(kDTypeRows[number].text);
     return keys;
   }();
   if (text == "invalid") return std::nullopt;
   const uint64_t key = key_of(text);
   for (size_t number = 1; number < kKeys.size(); ++number) {
-    if (kKeys[number] == key && kRows[number].text == text) return static_cast<DType>(number);
+    if (kKeys[number] == key && kDTypeRows[number].text == text) return static_cast<DType>(number);
   }
   return std::nullopt;
 }

@@ -56,39 +56,40 @@ using InferFn = StatusOr<Shape> (*)(const InferArgs&);
 
 // What an op costs where its operands are at hand.
 enum class Work : uint8_t {
-  kStays,   // it is never moved: it has an effect, runs computations, or nobody knows
-  kNone,    // it only says where elements come from: a loop reads them there
-  kLittle,  // an operation an element, less than to load a result
-  kMuch,    // many operations an element
-  kMost,    // a loop of its own, which writes its result in any case
+  kStays,   // the op is never moved: it has an effect, runs computations, or its work is unknown
+  kNone,    // the op only says where elements come from: a loop reads them there
+  kLittle,  // the op does one operation an element, which is less than to load a result
+  kMuch,    // the op does many operations an element
+  kMost,    // the op is a loop of its own, which writes its result in any case
 };
 
-// Whether an op keeps apart the rows of a batch, row i of its result being of rows i alone.
+// Whether an op keeps apart the rows of a batch: row i of its result follows from rows i alone.
 enum class Rows : uint8_t {
-  kMixed,        // no, or nobody knows
-  kKept,         // always
-  kKeptIfAlike,  // where its attributes are the same for any number of rows
-  kKeptBeside,   // so, and the dimensions that it lists are others than the rows'
-  kKeptAbove,    // so, and the rows are above the last two dimensions, which are matrices
-  kByRule,       // see compile/mixed_rows.cc
+  kMixed,        // the op mixes rows, or it is unknown whether it does
+  kKept,         // the op always keeps rows apart
+  kKeptIfAlike,  // the op keeps rows apart where its attributes are the same for all row counts
+  kKeptBeside,   // like kKeptIfAlike, where the dimensions that it lists are not the rows'
+  kKeptAbove,    // like kKeptIfAlike, where no row is in the last two dimensions (the matrices)
+  kByRule,       // the op has a rule in compile/mixed_rows.cc
 };
 
 // Bits of what an op does with its operands.
-enum Way : uint32_t {
-  kPlain = 0,
+enum Action : uint32_t {
+  kPlain = 0,    // the op does none of the below
   kPicks = 1,    // each element of the result is one of operand 0
-  kStrided = 2,  // so, at fixed strides from a place that may vary
-  kHandsOn = 4,  // its result is its operands or their elements: nothing is computed or written
-  kJoins = 8,    // it adds its operands, or puts them beside each other
-  kRuns = 16,    // it gives what the computations that it calls give, as it is
+  kStrided = 2,  // the elements of a kPicks op lie at fixed strides from a place that may vary
+  kHandsOn = 4,  // the result is the operands or their elements: nothing is computed or written
+  kJoins = 8,    // the op adds its operands, or puts them beside each other
+  kRuns = 16,    // the op gives the results of the computations that it calls, as they are
 };
 
 // A new op must answer each: there is no default.
 struct Facts {
-  constexpr Facts(Work work, Rows rows, uint32_t ways) : work(work), rows(rows), ways(ways) {}
+  constexpr Facts(Work work, Rows rows, uint32_t actions)
+      : work(work), rows(rows), actions(actions) {}
   Work work;
   Rows rows;
-  uint32_t ways;  // a sum of Way bits
+  uint32_t actions;  // a sum of Action bits
 };
 
 inline constexpr Facts kOpaque{Work::kStays, Rows::kMixed, kPlain};
@@ -108,7 +109,7 @@ struct OpDef {
 // Returns the definition. A missing one is a link error that names the op.
 const OpDef& definition(Opcode opcode);
 inline const Facts& facts(Opcode opcode) { return definition(opcode).facts; }
-inline bool does(Opcode opcode, Way way) { return (facts(opcode).ways & way) != 0; }
+inline bool does(Opcode opcode, Action action) { return (facts(opcode).actions & action) != 0; }
 
 #define HEDDLE_OP(enumerator, text, attrs, operands, called, traits) \
   extern const OpDef enumerator##Def;

@@ -13,14 +13,14 @@ struct OpcodeRow {
   uint32_t traits;
 };
 
-constexpr OpcodeRow kRows[] = {
+constexpr OpcodeRow kOpcodeRows[] = {
 #define HEDDLE_OP(enumerator, text, attrs, operands, called, traits) \
   {text, operands, called, traits},
 #include "heddle/hlo/opcodes.def"
 #undef HEDDLE_OP
 };
 
-const OpcodeRow& row_of(Opcode opcode) { return kRows[static_cast<size_t>(opcode)]; }
+const OpcodeRow& row_of(Opcode opcode) { return kOpcodeRows[static_cast<size_t>(opcode)]; }
 
 }  // namespace
 
@@ -32,7 +32,8 @@ bool has_trait(Opcode opcode, Trait trait) { return (row_of(opcode).traits & tra
 std::optional<Opcode> parse_opcode(std::string_view text) {
   static const auto* const kByText = [] {
     auto* map = new std::unordered_map<std::string_view, Opcode>();
-    for (int i = 0; i < kOpcodeCount; ++i) map->emplace(kRows[i].text, static_cast<Opcode>(i));
+    for (int i = 0; i < kOpcodeCount; ++i)
+      map->emplace(kOpcodeRows[i].text, static_cast<Opcode>(i));
     return map;
   }();
   auto found = kByText->find(text);

@@ -1,6 +1,5 @@
 #include "heddle/interpreter/host_programs.h"
 
-#include <algorithm>
 #include <atomic>
 #include <vector>
 

@@ -44,6 +44,12 @@ Tensor hankel_of(const Expr& column, const Expr& row) {
   return along_diagonals(line, m, n, 0, 1, 1).tensor();
 }
 
+Tensor of_column_and_row(std::string_view op, const Operand& column, const Operand& row,
+                         Tensor (*of)(const Expr& column, const Expr& row)) {
+  Expr c = vector_of("column", column, 1), r = vector_of("row", row, 1);
+  return one_program(op, [&] { return of(c, r); });
+}
+
 }  // namespace
 
 Tensor block_diag(const std::vector<Tensor>& blocks, SourceLocation at) {
@@ -70,16 +76,6 @@ Tensor block_diag(const std::vector<Tensor>& blocks, SourceLocation at) {
     return concat(rows, 0);
   });
 }
-
-namespace {
-
-Tensor of_column_and_row(std::string_view op, const Operand& column, const Operand& row,
-                         Tensor (*of)(const Expr& column, const Expr& row)) {
-  Expr c = vector_of("column", column, 1), r = vector_of("row", row, 1);
-  return one_program(op, [&] { return of(c, r); });
-}
-
-}  // namespace
 
 Tensor toeplitz(Operand column) {
   const PublicCall call("linalg::toeplitz", column.at());

@@ -6,7 +6,6 @@
 #include "heddle/optim/internal/ranges.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/devices/on_device_of.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/ops/contractions.h"
 #include "heddle/trace/ops/creation.h"
 #include "heddle/trace/ops/elementwise.h"

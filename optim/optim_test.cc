@@ -150,9 +150,9 @@ TEST(Optim, GradientsThatAreNotLikeTheParametersAreErrors) {
   using Leaves = std::vector<Tensor>;
   const Leaves one{p.w}, two{p.w, p.w};
   EXPECT_THAT(error_of([&] { (void)adam.update(two, adam.init(one), one); }),
-              StartsWith("optim::adam: the tree gradients has 2 leaves; the parameters have 1"));
+              StartsWith("optim::adam: gradients has 2 leaves; params has 1"));
   EXPECT_THAT(error_of([&] { (void)adam.update(one, adam.init(two), one); }),
-              StartsWith("optim::adam: the tree state.mean has 2 leaves; the parameters have 1"));
+              StartsWith("optim::adam: state.mean has 2 leaves; params has 1"));
   const Leaves whole{ones({2}, s32)};
   EXPECT_THAT(error_of([&] { (void)adam.update(whole, adam.init(whole), whole); }),
               HasSubstr("params[0] is s32[2]; parameters have a floating dtype"));

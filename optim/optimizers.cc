@@ -25,7 +25,7 @@ Tensor mixed(double decay, const Tensor& old, const Tensor& fresh) {
   return decay * old + (1 - decay) * fresh;
 }
 
-// Those of a mean that decays: its weights end for 1, and Adam divides by 1 - b^step.
+// A decay of 1 would keep the first value for ever, and Adam would divide by 0.
 void require_decays(double b1, double b2) {
   for (const auto& [name, value] : {std::pair("b1", b1), std::pair("b2", b2)})
     require(value >= 0 && value < 1, name, value, "0 or greater, and less than 1");
@@ -56,8 +56,7 @@ void check(const optim::LionOptions& o) {
 
 Leaves Update::check(std::string_view what, Leaves leaves) const {
   if (leaves.size() != params_.size())
-    refuse("the tree ", what, " has ", leaves.size(), " leaves; the parameters have ",
-           params_.size());
+    refuse(what, " has ", leaves.size(), " leaves; params has ", params_.size());
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Shape &have = leaves[i].shape(), &want = params_[i].shape();
     if (!is_floating(want.dtype()))

@@ -5,7 +5,6 @@
 #include "heddle/numpy/sorting.h"
 #include "heddle/optim/internal/ranges.h"
 #include "heddle/trace/devices/on_device_of.h"
-#include "heddle/trace/error.h"
 #include "heddle/trace/moved_from.h"
 #include "heddle/trace/ops/creation.h"
 #include "heddle/trace/ops/elementwise.h"

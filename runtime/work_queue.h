@@ -1,5 +1,5 @@
-// WorkQueue: one thread that does what it is given, in that order. A device that works on its own,
-// and what may not end on a plugin's threads.
+// WorkQueue: one thread that does the work it is given, in the order in which it comes. It serves a
+// device that works on its own, and frees what must not be freed on a plugin's thread.
 #pragma once
 
 #include <condition_variable>

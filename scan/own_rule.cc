@@ -6,7 +6,6 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/scan/combine_cache.h"
-#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle::scan_internal {

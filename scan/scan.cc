@@ -372,8 +372,7 @@ ScanOptions layer_options(size_t layers, const ScanOptions& options) {
                            " layers, leave it out");
   if (options.axis != Axes())
     trace_internal::refuse(
-        "has an axis for a vector of layers, which are "
-        "stacked along axis 0; leave it out");
+        "has an axis for a vector of layers, which are stacked along axis 0; leave it out");
   ScanOptions out = options;
   out.length = count;
   return out;

@@ -45,13 +45,13 @@ ComplexParts inverse(const ComplexParts& z) {
 constexpr double kStirling[] = {-174611.0 / 125400, 43867.0 / 244188, -3617.0 / 122400, 1.0 / 156,
                                 -691.0 / 360360,    1.0 / 1188,       -1.0 / 1680,      1.0 / 1260,
                                 -1.0 / 360,         1.0 / 12};
-constexpr int kShift = 10;
+constexpr int kStepsUp = 10;
 
 // For Re z >= 1/2, as a sum of logarithms. Each is in its own branch, and so is the sum.
 ComplexParts right_half(const ComplexParts& z) {
   ComplexParts below{z.re.like(0), z.re.like(0)};
-  for (int k = 0; k < kShift; ++k) below = below + log_of({z.re + k, z.im});
-  const ComplexParts shifted{z.re + kShift, z.im}, u = inverse(shifted), v = u * u;
+  for (int k = 0; k < kStepsUp; ++k) below = below + log_of({z.re + k, z.im});
+  const ComplexParts shifted{z.re + kStepsUp, z.im}, u = inverse(shifted), v = u * u;
   ComplexParts sum{z.re.like(0), z.re.like(0)};
   for (double c : kStirling) {
     const ComplexParts product = sum * v;

@@ -12,7 +12,7 @@ using conformance::Agreement;
 using conformance::Case;
 using conformance::Comparison;
 
-struct Totals {
+struct AgainstTotals {
   int64_t outcomes[4] = {};  // by Agreement, without known and stopped cases
   int64_t known = 0;
   int64_t stopped = 0;
@@ -27,7 +27,7 @@ void print_case(const char* what, const std::string& name, const std::string& me
 }
 
 void add(const AgainstCommand& command, const std::string& name, const Comparison& found,
-         bool stopped, Totals& totals) {
+         bool stopped, AgainstTotals& totals) {
   const bool differs =
       stopped || found.agreement == Agreement::kDiffers || found.agreement == Agreement::kSensitive;
   if (const auto known = command.known.find(name); differs && known != command.known.end()) {
@@ -43,7 +43,7 @@ void add(const AgainstCommand& command, const std::string& name, const Compariso
   if (differs) print_case(to_string(found.agreement).data(), name, found.message);
 }
 
-void summarise(Totals& totals) {
+void summarise(AgainstTotals& totals) {
   for (const auto& [reason, count] : totals.skips)
     std::printf("skipped %lld: %s\n", static_cast<long long>(count), reason.c_str());
   const auto count = [&](Agreement agreement) {
@@ -64,7 +64,7 @@ StatusOr<int> run_against(const AgainstCommand& command) {
     return conformance::compare_on_fresh(item, *ours, *judge,
                                          {.seed = command.seed, .draws = command.draws});
   };
-  Totals totals;
+  AgainstTotals totals;
   const auto report = [&](const std::string& name, const Comparison& found, bool stopped) {
     add(command, name, found, stopped, totals);
   };

@@ -26,7 +26,7 @@ using conformance::Case;
 using conformance::Outcome;
 using conformance::Result;
 
-struct Options {
+struct ConformanceFlags {
   std::vector<std::string> paths;
   std::string backend = "interpreter";
   std::string corpus;
@@ -45,14 +45,14 @@ using Known = std::map<std::string, std::string>;
 // By corpus and name.
 class Wanted {
  public:
-  explicit Wanted(const Options& options) : options_(options), filter_(options.filter) {}
+  explicit Wanted(const ConformanceFlags& options) : options_(options), filter_(options.filter) {}
   bool operator()(const Case& item) const {
     if (!options_.corpus.empty() && options_.corpus != item.corpus) return false;
     return options_.filter.empty() || std::regex_search(item.name, filter_);
   }
 
  private:
-  const Options& options_;
+  const ConformanceFlags& options_;
   std::regex filter_;
 };
 
@@ -87,7 +87,7 @@ void add_json(const Case& item, const Result& result, double ms, std::string& ou
 
 class Runner {
  public:
-  Runner(const Options& options, Known known, runtime::Device& device)
+  Runner(const ConformanceFlags& options, Known known, runtime::Device& device)
       : options_(options),
         wanted_(options),
         known_(std::move(known)),
@@ -166,7 +166,7 @@ class Runner {
     return {.outcome = Outcome::kFailed, .message = base::message_of(status)};
   }
 
-  const Options& options_;
+  const ConformanceFlags& options_;
   Wanted wanted_;
   Known known_;
   conformance::RunModule run_;
@@ -175,7 +175,7 @@ class Runner {
   Progress progress_;
 };
 
-Status write_json(const Options& options, const Totals& totals) {
+Status write_json(const ConformanceFlags& options, const Totals& totals) {
   if (options.json.empty()) return {};
   return write_file(options.json, base::cat("{\"backend\": ", base::json_text(options.backend),
                                             ", \"passed\": ", totals.counts[0], ", \"failed\": ",
@@ -183,7 +183,7 @@ Status write_json(const Options& options, const Totals& totals) {
                                             ", \"cases\": [\n", totals.json, "\n]}\n"));
 }
 
-StatusOr<int> run(const Options& options) {
+StatusOr<int> run(const ConformanceFlags& options) {
   HEDDLE_ASSIGN_OR_RETURN(std::vector<std::string> packs, conformance::find_packs(options.paths));
   Known known;
   if (!options.known.empty()) {
@@ -219,7 +219,7 @@ std::string check_regex(const std::string& text) {
 }  // namespace
 
 void add_conformance_command(CLI::App& app, int& code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConformanceFlags>();
   CLI::App* command = app.add_subcommand("conformance", "Runs cases with expected results");
   command->add_option("PATH", options->paths, "packs (*.cases.gz) or folders of them")->required();
   command->add_option("--backend", options->backend, "what runs them")->capture_default_str();

@@ -16,7 +16,7 @@
 namespace heddle::tools {
 namespace {
 
-struct Options {
+struct OptFlags {
   std::string program;
   std::string passes;
   std::string form = "text";
@@ -38,7 +38,7 @@ StatusOr<std::string> written(const hlo::Module& module, const std::string& form
   return hlo::print(module, {.form = form == "short" ? Form::kShort : Form::kLong});
 }
 
-Status run(const Options& options) {
+Status run(const OptFlags& options) {
   HEDDLE_ASSIGN_OR_RETURN(Program program, load_program(options.program));
   if (!options.passes.empty()) {
     HEDDLE_ASSIGN_OR_RETURN(auto passes, transform::parse_pipeline(options.passes));
@@ -54,7 +54,7 @@ Status run(const Options& options) {
 }  // namespace
 
 void add_opt_command(CLI::App& app, int& code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OptFlags>();
   CLI::App* command = app.add_subcommand("opt", "Reads, verifies and prints a program");
   command->add_option("PROGRAM", options->program, "HLO text, a proto, or pack.cases.gz#case")
       ->required();

@@ -26,7 +26,7 @@ namespace {
 using runtime::BufferPtr;
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct RunFlags {
   std::string program;
   std::vector<std::string> inputs;
   std::string backend = {};          // empty: the default device
@@ -36,7 +36,7 @@ struct Options {
 };
 
 // A value may have an equals sign itself, or be empty.
-StatusOr<runtime::CompileOptions> compile_options_of(const Options& options) {
+StatusOr<runtime::CompileOptions> compile_options_of(const RunFlags& options) {
   runtime::CompileOptions out;
   for (const std::string& option : options.options) {
     const size_t middle = option.find('=');
@@ -48,7 +48,7 @@ StatusOr<runtime::CompileOptions> compile_options_of(const Options& options) {
 }
 
 // Values of the entry's parameters: from .npy files, else from the case, else zeros.
-StatusOr<std::vector<Literal>> inputs_of(const Options& options, const Program& program) {
+StatusOr<std::vector<Literal>> inputs_of(const RunFlags& options, const Program& program) {
   const hlo::Computation& entry = program.module.entry_computation();
   if (options.inputs.empty() && program.from_case) return program.from_case->arguments;
   if (!options.inputs.empty() && options.inputs.size() != entry.parameter_count()) {
@@ -93,7 +93,7 @@ Times times_of(std::vector<double> ms) {
   return {ms.front(), ms[ms.size() / 2]};
 }
 
-Status print_results(const Options& options, const std::vector<BufferPtr>& results) {
+Status print_results(const RunFlags& options, const std::vector<BufferPtr>& results) {
   constexpr int64_t kMostElements = 64;
   for (size_t i = 0; i < results.size(); ++i) {
     HEDDLE_ASSIGN_OR_RETURN(Literal value, runtime::to_host(*results[i], "heddle run"));
@@ -106,7 +106,7 @@ Status print_results(const Options& options, const std::vector<BufferPtr>& resul
   return {};
 }
 
-Status run(const Options& options) {
+Status run(const RunFlags& options) {
   HEDDLE_ASSIGN_OR_RETURN(const runtime::CompileOptions compile_options,
                           compile_options_of(options));
   HEDDLE_ASSIGN_OR_RETURN(Program program, load_program(options.program));
@@ -150,7 +150,7 @@ Status run(const Options& options) {
 }  // namespace
 
 void add_run_command(CLI::App& app, int& code) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunFlags>();
   CLI::App* command =
       app.add_subcommand("run", "Runs a program; prints results, time and bytes moved");
   command->add_option("PROGRAM", options->program, "HLO text, a proto, or pack.cases.gz#case")

@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "CLI/CLI.hpp"
-#include "heddle/base/text/utf8.h"
 #include "heddle/base/text/near_name.h"
+#include "heddle/base/text/utf8.h"
 #include "heddle/cpu/backend.h"  // makes cpu known
 #include "heddle/pjrt/plugin.h"  // makes pjrt:NAME known
 #include "heddle/tools/command.h"
@@ -16,12 +16,12 @@ namespace heddle::tools {
 namespace {
 
 // The command that the words name, and the place of the first one behind their names.
-struct Named {
+struct NamedCommand {
   const CLI::App* command;
   int next = 1;
 };
-Named named(const CLI::App& app, int argc, char** argv) {
-  Named out{&app};
+NamedCommand find_command(const CLI::App& app, int argc, char** argv) {
+  NamedCommand out{&app};
   for (; out.next < argc; ++out.next) {
     const auto all = out.command->get_subcommands([](const CLI::App*) { return true; });
     const auto found = std::ranges::find(all, argv[out.next], &CLI::App::get_name);
@@ -38,7 +38,7 @@ std::vector<std::string> commands_of(const CLI::App& command) {
   return names;
 }
 
-// The words behind `given` for a word that nobody reads.
+// What is wrong with a word that no option or command takes.
 std::string unknown_word(const CLI::App& command, const std::string& word) {
   const std::string given = base::cat("\"", base::printable(word), "\" is ");
   if (!word.starts_with('-'))
@@ -56,7 +56,7 @@ std::string unknown_word(const CLI::App& command, const std::string& word) {
 
 // What is wrong, in one line.
 std::string mistake(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  const Named at = named(app, argc, argv);
+  const NamedCommand at = find_command(app, argc, argv);
   const std::vector<std::string> commands = commands_of(*at.command);
   if (!commands.empty()) {  // a command has to follow
     const std::string all = base::cat("; it must be one of ", base::join(commands, ", "));

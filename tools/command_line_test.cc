@@ -42,8 +42,7 @@ TEST(CommandLine, AMistakeIsOneSentenceAndStatus2) {
        "2147483647"},
       {{"cache", "prune", "--bytes", "9999999999999999999"},
        "prune: --bytes: \"9999999999999999999\" is given; it must be a whole number, 0 or more, "
-       "and "
-       "at most 9223372036854775807"},
+       "and at most 9223372036854775807"},
   };
   for (const auto& [words, sentence] : kMistakes) {
     int code = 0;

@@ -11,6 +11,7 @@
 #include "heddle/base/int.h"
 #include "heddle/hlo/shape.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle::trace_internal {

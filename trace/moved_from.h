@@ -13,8 +13,8 @@ namespace heddle::trace_internal {
 // errors: throws Error (FailedPrecondition) "op: the program was moved from and is empty; .."
 [[noreturn]] void throw_moved_from(std::string_view op, std::string_view what,
                                    SourceLocation at = {});
-// errors: throws Error (InvalidArgument) "op: the step is a null pointer to a function, or an empty
-// std::function; .."
+// errors: throws Error (InvalidArgument) "scan: the step is a null pointer to a function, or an
+// empty std::function; ..", with the function that the user called
 [[noreturn]] void throw_no_function(std::string_view which);
 
 // Public functions ask this of the callables that they trace. `which`: "step". errors: throws Error

@@ -36,9 +36,8 @@ class PublicCall {
   // While one of these lives: a function of the user's runs, and what it calls are outermost
   // functions (nothing changes where the function is Heddle's own); a function that is given
   // functions runs its own; what is recorded has no line, since all callers share the computation.
-  static PublicCall users_code(SourceLocation at = {}) {
-    const SourceLocation caller = now.function.empty() ? at : now.at;
-    return PublicCall(now.is_own ? now : State{.caller = caller.known() ? caller : now.caller});
+  static PublicCall users_code() {
+    return PublicCall(now.is_own ? now : State{.caller = now.at.known() ? now.at : now.caller});
   }
   static PublicCall own_code() { return PublicCall({now.function, now.at, true}); }
   static PublicCall shared_code() { return PublicCall({now.function, {}, now.is_own}); }
@@ -78,10 +77,10 @@ struct HigherOrderCall : PublicCall {
       : PublicCall(function, at, Runs::kUsersFunction) {}
 };
 
-// Calls `fn`, which the user gave; on the line `at`, where no public function runs.
+// Calls `fn`, which the user gave.
 template <class Fn>
-auto as_users_code(Fn&& fn, SourceLocation at = {}) {
-  const PublicCall user = PublicCall::users_code(at);
+auto as_users_code(Fn&& fn) {
+  const PublicCall user = PublicCall::users_code();
   return fn();
 }
 

@@ -20,7 +20,6 @@
 #include "heddle/hlo/builder.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/op_names.h"
-#include "heddle/trace/public_call.h"
 #include "heddle/trace/run/replay.h"
 #include "heddle/trace/tensor.h"
 

@@ -8,7 +8,6 @@
 // Work leaves loops of zero turns too, which then cost it once for nothing.
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/lapack.h"
@@ -28,8 +27,8 @@ constexpr int64_t kMostBytesOfAll = int64_t{256} << 20;  // that a loop may get
 
 Work work_of(const Instruction& instruction) {
   if (instruction.opcode == Opcode::kCustomCall &&
-      !hlo::lapack_name(instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target))
-    return Work::kStays;
+      hlo::lapack_name(instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target))
+    return Work::kMost;
   return hlo::facts(instruction.opcode).work;
 }
 

@@ -118,11 +118,11 @@ class Threader {
   }
 
   Value call(Graph& graph, const Instruction& call, const Values& operands, Values& state) {
-    const ComputationId made_call =
+    const ComputationId body =
         with_state(call, state, [](Graph&, const Values& within) { return within; });
     Values given = operands;
     append(given, state);
-    const Value made = graph.op(Opcode::kCall, given, call.attrs, {made_call});
+    const Value made = graph.op(Opcode::kCall, given, call.attrs, {body});
     return take(graph, call.shape, flattened(graph, with_attributes(graph, call, made)), state);
   }
 

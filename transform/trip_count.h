@@ -20,7 +20,8 @@ std::optional<int64_t> known_trip_count(const hlo::Instruction& loop);
 inline constexpr char kMaxSteps[] = "heddle.max_steps";
 // The most trips that a while can make, by that attribute or a known trip count, if it says.
 std::optional<int64_t> greatest_trip_count(const hlo::Instruction& loop);
-// What says that, and which steps its derivative keeps: for a while in place of this one.
+// The attributes that a loop in place of this one needs: its bound, and the blocks of its
+// derivative.
 hlo::FrontendAttributes bounds_of(const hlo::Instruction& loop);
 
 }  // namespace heddle::transform

@@ -28,6 +28,9 @@ std::string mixed_rows(const TwoTraces& traces);
 // values.
 std::string unmasked_rows(const TwoTraces& traces);
 
+// Whether the op has a rule of its own here, as hlo::Rows::kByRule says of it.
+bool has_rule_of_rows(hlo::Opcode opcode);
+
 enum class RowsOf : uint8_t {
   kNone,     // its type does not follow the rows
   kLeading,  // axis 0 are the rows, and no other size follows them

@@ -8,7 +8,7 @@
 namespace heddle::cpu {
 namespace {
 
-struct TileSizes {
+struct Avx2Tiles {
   static constexpr int kRows = 6;
   static constexpr int kInPlaceRows = 6;
   static constexpr int kDotRows = 3;
@@ -24,7 +24,7 @@ struct LaneMask {
   int64_t count;
 };
 
-struct F32x8 : TileSizes {
+struct F32x8 : Avx2Tiles {
   using T = float;
   using Reg = __m256;
   using Mask = LaneMask;
@@ -65,7 +65,7 @@ struct F32x8 : TileSizes {
   }
 };
 
-struct F64x4 : TileSizes {
+struct F64x4 : Avx2Tiles {
   using T = double;
   using Reg = __m256d;
   using Mask = LaneMask;
@@ -101,3 +101,5 @@ constinit const MatmulTables kMatmulAvx2 = {Isa::kAvx2, make_table<Floats<F32x8>
                                             make_table<Doubles<F64x4>>()};
 
 }  // namespace heddle::cpu
+
+#undef HEDDLE_REGISTER

@@ -12,7 +12,7 @@
 namespace heddle::cpu {
 namespace {
 
-struct TileSizes {
+struct Avx512Tiles {
   static constexpr int kRows = 14;
   static constexpr int kInPlaceRows = 48;
   static constexpr int kDotRows = 4;
@@ -24,7 +24,7 @@ struct TileSizes {
   }
 };
 
-struct F32x16 : TileSizes {
+struct F32x16 : Avx512Tiles {
   using T = float;
   using Reg = __m512;
   using Mask = __mmask16;
@@ -51,7 +51,7 @@ struct F32x16 : TileSizes {
   }
 };
 
-struct F64x8 : TileSizes {
+struct F64x8 : Avx512Tiles {
   using T = double;
   using Reg = __m512d;
   using Mask = __mmask8;
@@ -80,3 +80,5 @@ constinit const MatmulTables kMatmulAvx512 = {Isa::kAvx512, make_table<Floats<F3
                                               make_table<Doubles<F64x8>>()};
 
 }  // namespace heddle::cpu
+
+#undef HEDDLE_REGISTER

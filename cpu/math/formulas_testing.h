@@ -202,3 +202,6 @@ Many<T> float_from_bits(ManyInt<T> i) {
 }
 
 }  // namespace heddle::cpu::lanes
+
+#undef HEDDLE_ARITHMETIC
+#undef HEDDLE_BITS

@@ -9,6 +9,8 @@
 namespace heddle::hlo {
 namespace {
 
+constexpr std::string_view kInitDepends = "its initial value depends on the argument";
+
 Value to_operand(const Value& y, const Dims& sizes, const Dims& reduced) {
   return broadcast(y, sizes, all_but(static_cast<int64_t>(sizes.size()), reduced));
 }
@@ -200,12 +202,6 @@ StatusOr<Values> jvp_reduce_window(const JvpArgs& d) {
   }
   return base::unimplemented("its function is neither a sum, a maximum nor a minimum");
 }
-
-namespace {
-
-constexpr std::string_view kInitDepends = "its initial value depends on the argument";
-
-}  // namespace
 
 StatusOr<Values> transpose_reduce_window(const TransposeArgs& t) {
   if (t.x.back().is_absent()) return not_linear(kInitDepends);

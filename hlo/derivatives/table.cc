@@ -13,8 +13,9 @@ constexpr const char* kMadeByCompiler =
 
 Derivative steps() { return {jvp_of_zero, kNotLinear}; }
 Derivative no(const char* why) { return {No{why}, No{why}}; }
-constexpr const char* kRegion = "it runs computations; transform/derivatives has its rules";
-Derivative region() { return no(kRegion); }
+constexpr const char* kRunsComputations =
+    "it runs computations; transform/derivatives has its rules";
+Derivative region() { return no(kRunsComputations); }
 
 }  // namespace
 
@@ -142,7 +143,7 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kDynamicReshape:
     case Opcode::kSetDimensionSize: return no("sizes of its result are known at run time only");
     case Opcode::kMap:
-      return {No{kRegion}, No{"it applies a function of the program's to scalars"}};
+      return {No{kRunsComputations}, No{"it applies a function of the program's to scalars"}};
     case Opcode::kRaggedDot: return {jvp_ragged_dot, kNotLinear};
     case Opcode::kScaledDot:
       return no("its numbers have scales beside them; multiply by those and use dots");

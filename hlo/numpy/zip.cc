@@ -265,6 +265,15 @@ StatusOr<std::string> deflate_all(const std::vector<std::string_view>& parts) {
   return out;
 }
 
+// What both headers of an entry say before its sizes.
+void put_facts(std::string& out, bool is_deflated, uint32_t crc) {
+  put(out, kVersion64, 2);
+  put(out, kUtf8, 2);
+  put(out, is_deflated ? kDeflated : kStored, 2);
+  put(out, uint64_t{kFirstDay} << 16, 4);
+  put(out, crc, 4);
+}
+
 }  // namespace
 
 StatusOr<std::vector<ZipEntry>> read_zip(std::string_view archive) {
@@ -323,19 +332,6 @@ Status ZipWriter::add(const std::string& name, const std::vector<std::string_vie
   entries_.push_back(std::move(entry));
   return {};
 }
-
-namespace {
-
-// What both headers of an entry say before its sizes.
-void put_facts(std::string& out, bool is_deflated, uint32_t crc) {
-  put(out, kVersion64, 2);
-  put(out, kUtf8, 2);
-  put(out, is_deflated ? kDeflated : kStored, 2);
-  put(out, uint64_t{kFirstDay} << 16, 4);
-  put(out, crc, 4);
-}
-
-}  // namespace
 
 std::string ZipWriter::local_header(const Written& entry) const {
   const bool wide = needs_zip64(entry.size) || needs_zip64(entry.stored);

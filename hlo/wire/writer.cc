@@ -17,7 +17,7 @@ constexpr int kComputationsField = proto::HloModuleProto::kComputationsFieldNumb
 constexpr int kInstructionsField = proto::HloComputationProto::kInstructionsFieldNumber;
 
 // What most instructions need; larger ones take more for themselves alone.
-constexpr size_t kArenaBytes = 1 << 14;
+constexpr size_t kWriterArenaBytes = 1 << 14;
 
 // The name or one like it, valid and new to `names`, as XLA's reader asks; made of kind and number
 // where there is none.
@@ -149,8 +149,8 @@ class Writer {
   std::vector<std::string> entry_parameter_names_;
   UniqueNames unique_computations_;
   UniqueNames unique_instructions_;
-  std::unique_ptr<char[]> arena_bytes_ = std::make_unique<char[]>(kArenaBytes);
-  google::protobuf::Arena arena_{arena_bytes_.get(), kArenaBytes};
+  std::unique_ptr<char[]> arena_bytes_ = std::make_unique<char[]>(kWriterArenaBytes);
+  google::protobuf::Arena arena_{arena_bytes_.get(), kWriterArenaBytes};
 };
 
 }  // namespace

@@ -11,243 +11,378 @@ namespace heddle::pjrt::abi {
 namespace {
 
 // Macros, since offsetof() takes the name of a member.
-#define ABI(type, ...)  \
-  static_assert([] {    \
-    using Type = type;  \
-    return __VA_ARGS__; \
+#define HEDDLE_ABI(type, ...) \
+  static_assert([] {          \
+    using Type = type;        \
+    return __VA_ARGS__;       \
   }())
-#define SIZE(bytes) (sizeof(Type) == (bytes))
-#define AT(member, byte) (offsetof(Type, member) == (byte))
+#define HEDDLE_ABI_SIZE(bytes) (sizeof(Type) == (bytes))
+#define HEDDLE_ABI_AT(member, byte) (offsetof(Type, member) == (byte))
 
-ABI(Head, SIZE(16) && AT(struct_size, 0) && AT(extensions, 8));
-ABI(Extension, SIZE(24) && AT(type, 8) && AT(next, 16));
-ABI(Version, SIZE(24) && AT(major, 16) && AT(minor, 20));
-ABI(Table, SIZE(1144) && AT(version, 16) && AT(rows, 40));
-ABI(NamedValue, SIZE(56) && AT(name, 16) && AT(name_size, 24) && AT(type, 32) && AT(value, 40) &&
-                    AT(value_size, 48));
-ABI(Program,
-    SIZE(48) && AT(code, 16) && AT(code_size, 24) && AT(format, 32) && AT(format_size, 40));
-ABI(TiledLayout, SIZE(56) && AT(minor_to_major, 16) && AT(minor_to_major_size, 24) &&
-                     AT(tile_dims, 32) && AT(tile_dim_sizes, 40) && AT(tile_count, 48));
-ABI(StridesLayout, SIZE(32) && AT(byte_strides, 16) && AT(byte_stride_count, 24));
-ABI(MemoryLayout, SIZE(80) && AT(layout, 16) && AT(type, 72));
-ABI(PluginInitializeArgs, SIZE(16));
-ABI(ErrorDestroyArgs, SIZE(24) && AT(error, 16));
-ABI(ErrorMessageArgs, SIZE(40) && AT(error, 16) && AT(message, 24) && AT(message_size, 32));
-ABI(ErrorGetCodeArgs, SIZE(32) && AT(error, 16) && AT(code, 24));
-ABI(PluginAttributesArgs, SIZE(32) && AT(attributes, 16) && AT(attributes_count, 24));
-ABI(EventDestroyArgs, SIZE(24) && AT(event, 16));
-ABI(EventIsReadyArgs, SIZE(32) && AT(event, 16) && AT(is_ready, 24));
-ABI(EventErrorArgs, SIZE(24) && AT(event, 16));
-ABI(EventAwaitArgs, SIZE(24) && AT(event, 16));
-ABI(EventOnReadyArgs, SIZE(40) && AT(event, 16) && AT(callback, 24) && AT(user_arg, 32));
-ABI(KeyValueGetArgs, SIZE(80) && AT(key, 16) && AT(key_size, 24) && AT(timeout_in_ms, 32) &&
-                         AT(callback_error, 40) && AT(user_arg, 48) && AT(value, 56) &&
-                         AT(value_size, 64) && AT(value_deleter, 72));
-ABI(KeyValueTryGetArgs, SIZE(72) && AT(key, 16) && AT(key_size, 24) && AT(callback_error, 32) &&
-                            AT(user_arg, 40) && AT(value, 48) && AT(value_size, 56) &&
-                            AT(value_deleter, 64));
-ABI(KeyValuePutArgs, SIZE(64) && AT(key, 16) && AT(key_size, 24) && AT(value, 32) &&
-                         AT(value_size, 40) && AT(callback_error, 48) && AT(user_arg, 56));
-ABI(ClientCreateArgs, SIZE(88) && AT(create_options, 16) && AT(options_count, 24) &&
-                          AT(kv_get_callback, 32) && AT(kv_get_user_arg, 40) &&
-                          AT(kv_put_callback, 48) && AT(kv_put_user_arg, 56) && AT(client, 64) &&
-                          AT(kv_try_get_callback, 72) && AT(kv_try_get_user_arg, 80));
-ABI(ClientDestroyArgs, SIZE(24) && AT(client, 16));
-ABI(ClientPlatformNameArgs,
-    SIZE(40) && AT(client, 16) && AT(platform_name, 24) && AT(platform_name_size, 32));
-ABI(ClientPlatformVersionArgs,
-    SIZE(40) && AT(client, 16) && AT(platform_version, 24) && AT(platform_version_size, 32));
-ABI(ClientProcessIndexArgs, SIZE(32) && AT(client, 16) && AT(process_index, 24));
-ABI(ClientDevicesArgs, SIZE(40) && AT(client, 16) && AT(devices, 24) && AT(devices_count, 32));
-ABI(ClientAddressableDevicesArgs,
-    SIZE(40) && AT(client, 16) && AT(addressable_devices, 24) && AT(addressable_devices_count, 32));
-ABI(ClientLookupDeviceArgs, SIZE(40) && AT(client, 16) && AT(id, 24) && AT(device, 32));
-ABI(ClientLookupAddressableDeviceArgs,
-    SIZE(40) && AT(client, 16) && AT(local_hardware_id, 24) && AT(addressable_device, 32));
-ABI(ClientAddressableMemoriesArgs, SIZE(40) && AT(client, 16) && AT(addressable_memories, 24) &&
-                                       AT(addressable_memories_count, 32));
-ABI(ClientDefaultDeviceAssignmentArgs,
-    SIZE(48) && AT(client, 16) && AT(replicas_count, 24) && AT(partitions_count, 28) &&
-        AT(default_assignment_size, 32) && AT(default_assignment, 40));
-ABI(DeviceDescriptionIdArgs, SIZE(32) && AT(device_description, 16) && AT(id, 24));
-ABI(DeviceDescriptionProcessIndexArgs,
-    SIZE(32) && AT(device_description, 16) && AT(process_index, 24));
-ABI(DeviceDescriptionKindArgs,
-    SIZE(40) && AT(device_description, 16) && AT(device_kind, 24) && AT(device_kind_size, 32));
-ABI(DeviceDescriptionDebugStringArgs,
-    SIZE(40) && AT(device_description, 16) && AT(debug_string, 24) && AT(debug_string_size, 32));
-ABI(DeviceDescriptionToStringArgs,
-    SIZE(40) && AT(device_description, 16) && AT(to_string, 24) && AT(to_string_size, 32));
-ABI(DeviceGetDescriptionArgs, SIZE(32) && AT(device, 16) && AT(device_description, 24));
-ABI(DeviceIsAddressableArgs, SIZE(32) && AT(device, 16) && AT(is_addressable, 24));
-ABI(DeviceLocalHardwareIdArgs, SIZE(32) && AT(device, 16) && AT(local_hardware_id, 24));
-ABI(DeviceDefaultMemoryArgs, SIZE(32) && AT(device, 16) && AT(memory, 24));
-ABI(DeviceMemoryStatsArgs,
-    SIZE(208) && AT(device, 16) && AT(bytes_in_use, 24) && AT(peak_bytes_in_use, 32) &&
-        AT(peak_bytes_in_use_is_set, 40) && AT(allocs_count, 48) && AT(allocs_is_set_count, 56) &&
-        AT(largest_alloc_size, 64) && AT(largest_alloc_size_is_set, 72) && AT(bytes_limit, 80) &&
-        AT(bytes_limit_is_set, 88) && AT(bytes_reserved, 96) && AT(bytes_reserved_is_set, 104) &&
-        AT(peak_bytes_reserved, 112) && AT(peak_bytes_reserved_is_set, 120) &&
-        AT(bytes_reservable_limit, 128) && AT(bytes_reservable_limit_is_set, 136) &&
-        AT(largest_free_block_bytes, 144) && AT(largest_free_block_bytes_is_set, 152) &&
-        AT(pool_bytes, 160) && AT(pool_bytes_is_set, 168) && AT(peak_pool_bytes, 176) &&
-        AT(peak_pool_bytes_is_set, 184) && AT(peak_allocated_bytes, 192) &&
-        AT(peak_allocated_bytes_is_set, 200));
-ABI(MemoryIdArgs, SIZE(32) && AT(memory, 16) && AT(id, 24));
-ABI(MemoryKindArgs, SIZE(40) && AT(memory, 16) && AT(kind, 24) && AT(kind_size, 32));
-ABI(ClientCompileArgs, SIZE(56) && AT(client, 16) && AT(program, 24) && AT(compile_options, 32) &&
-                           AT(compile_options_size, 40) && AT(executable, 48));
-ABI(ExecutableDestroyArgs, SIZE(24) && AT(executable, 16));
-ABI(ExecutableNameArgs,
-    SIZE(40) && AT(executable, 16) && AT(executable_name, 24) && AT(executable_name_size, 32));
-ABI(ExecutableNumOutputsArgs, SIZE(32) && AT(executable, 16) && AT(outputs_count, 24));
-ABI(ExecutableSizeOfGeneratedCodeInBytesArgs,
-    SIZE(32) && AT(executable, 16) && AT(size_in_bytes, 24));
-ABI(ExecutableOutputElementTypesArgs,
-    SIZE(40) && AT(executable, 16) && AT(output_types, 24) && AT(output_types_count, 32));
-ABI(ExecutableOutputDimensionsArgs,
-    SIZE(48) && AT(executable, 16) && AT(outputs_count, 24) && AT(dims, 32) && AT(dim_sizes, 40));
-ABI(ExecutableGetCostAnalysisArgs,
-    SIZE(40) && AT(executable, 16) && AT(properties_count, 24) && AT(properties, 32));
-ABI(ExecutableGetCompiledMemoryStatsArgs,
-    SIZE(144) && AT(executable, 16) && AT(generated_code_size_in_bytes, 24) &&
-        AT(argument_size_in_bytes, 32) && AT(output_size_in_bytes, 40) &&
-        AT(alias_size_in_bytes, 48) && AT(temp_size_in_bytes, 56) &&
-        AT(host_generated_code_size_in_bytes, 64) && AT(host_argument_size_in_bytes, 72) &&
-        AT(host_output_size_in_bytes, 80) && AT(host_alias_size_in_bytes, 88) &&
-        AT(host_temp_size_in_bytes, 96) && AT(peak_memory_in_bytes, 104) &&
-        AT(total_size_in_bytes, 112) && AT(total_allocation_bytes, 120) &&
-        AT(indefinite_allocations, 128) && AT(peak_unpadded_heap_bytes, 136));
-ABI(ExecutableOptimizedProgramArgs, SIZE(32) && AT(executable, 16) && AT(program, 24));
-ABI(ExecutableSerializeArgs, SIZE(56) && AT(executable, 16) && AT(serialized_bytes, 24) &&
-                                 AT(serialized_bytes_size, 32) && AT(serialized_executable, 40) &&
-                                 AT(serialized_executable_deleter, 48));
-ABI(ExecutableDeserializeAndLoadArgs,
-    SIZE(72) && AT(client, 16) && AT(serialized_executable, 24) &&
-        AT(serialized_executable_size, 32) && AT(loaded_executable, 40) &&
-        AT(overridden_serialized_compile_options, 48) &&
-        AT(overridden_serialized_compile_options_size, 56) && AT(load_options, 64));
-ABI(LoadedExecutableDestroyArgs, SIZE(24) && AT(executable, 16));
-ABI(LoadedExecutableGetExecutableArgs, SIZE(32) && AT(loaded_executable, 16) && AT(executable, 24));
-ABI(LoadedExecutableAddressableDevicesArgs, SIZE(40) && AT(executable, 16) &&
-                                                AT(addressable_devices, 24) &&
-                                                AT(addressable_devices_count, 32));
-ABI(ExecuteOptions,
-    SIZE(144) && AT(send_callbacks, 16) && AT(recv_callbacks, 24) && AT(send_ops_count, 32) &&
-        AT(recv_ops_count, 40) && AT(launch_id, 48) && AT(non_donatable_input_indices, 56) &&
-        AT(non_donatable_input_indices_count, 64) && AT(context, 72) && AT(call_location, 80) &&
-        AT(tasks_count, 88) && AT(task_ids, 96) && AT(incarnation_ids, 104) &&
-        AT(multi_slice_config, 112) && AT(use_major_to_minor_data_layout_for_callbacks, 120) &&
-        AT(hlo_output_callbacks, 128) && AT(hlo_output_callbacks_count, 136));
-ABI(LoadedExecutableExecuteArgs, SIZE(80) && AT(executable, 16) && AT(options, 24) &&
-                                     AT(argument_lists, 32) && AT(devices_count, 40) &&
-                                     AT(args_count, 48) && AT(output_lists, 56) &&
-                                     AT(device_complete_events, 64) && AT(execute_device, 72));
-ABI(ClientBufferFromHostBufferArgs,
-    SIZE(120) && AT(client, 16) && AT(data, 24) && AT(type, 32) && AT(dims, 40) &&
-        AT(dims_count, 48) && AT(byte_strides, 56) && AT(byte_strides_count, 64) &&
-        AT(host_buffer_semantics, 72) && AT(device, 80) && AT(memory, 88) &&
-        AT(device_layout, 96) && AT(done_with_host_buffer, 104) && AT(buffer, 112));
-ABI(ClientCreateUninitializedBufferArgs, SIZE(80) && AT(client, 16) && AT(shape_dims, 24) &&
-                                             AT(shape_num_dims, 32) && AT(shape_element_type, 40) &&
-                                             AT(shape_layout, 48) && AT(device, 56) &&
-                                             AT(memory, 64) && AT(buffer, 72));
-ABI(BufferDestroyArgs, SIZE(24) && AT(buffer, 16));
-ABI(BufferElementTypeArgs, SIZE(32) && AT(buffer, 16) && AT(type, 24));
-ABI(BufferDimensionsArgs, SIZE(40) && AT(buffer, 16) && AT(dims, 24) && AT(dims_count, 32));
-ABI(BufferToHostBufferArgs, SIZE(56) && AT(src, 16) && AT(host_layout, 24) && AT(dst, 32) &&
-                                AT(dst_size, 40) && AT(event, 48));
-ABI(BufferOnDeviceSizeInBytesArgs, SIZE(32) && AT(buffer, 16) && AT(on_device_size_in_bytes, 24));
-ABI(BufferDeleteArgs, SIZE(24) && AT(buffer, 16));
-ABI(BufferIsDeletedArgs, SIZE(32) && AT(buffer, 16) && AT(is_deleted, 24));
-ABI(BufferCopyToDeviceArgs, SIZE(40) && AT(buffer, 16) && AT(dst_device, 24) && AT(dst_buffer, 32));
-ABI(BufferIsOnCpuArgs, SIZE(32) && AT(buffer, 16) && AT(is_on_cpu, 24));
-ABI(BufferReadyEventArgs, SIZE(32) && AT(buffer, 16) && AT(event, 24));
-ABI(BufferUnsafePointerArgs, SIZE(32) && AT(buffer, 16) && AT(buffer_pointer, 24));
-ABI(BufferIncreaseExternalReferenceCountArgs, SIZE(24) && AT(buffer, 16));
-ABI(BufferDecreaseExternalReferenceCountArgs, SIZE(24) && AT(buffer, 16));
-ABI(BufferOpaqueDeviceMemoryDataPointerArgs,
-    SIZE(32) && AT(buffer, 16) && AT(device_memory_ptr, 24));
-ABI(ClientCreateViewOfDeviceBufferArgs,
-    SIZE(112) && AT(client, 16) && AT(device_buffer_ptr, 24) && AT(dims, 32) &&
-        AT(dims_count, 40) && AT(element_type, 48) && AT(layout, 56) && AT(device, 64) &&
-        AT(on_delete_callback, 72) && AT(on_delete_callback_arg, 80) && AT(stream, 88) &&
-        AT(buffer, 96) && AT(memory, 104));
-ABI(BufferDynamicDimensionIndicesArgs,
-    SIZE(40) && AT(buffer, 16) && AT(dynamic_dim_indices, 24) && AT(dynamic_dim_indices_count, 32));
-ABI(BufferCopyRawToHostArgs, SIZE(56) && AT(buffer, 16) && AT(dst, 24) && AT(offset, 32) &&
-                                 AT(transfer_size, 40) && AT(event, 48));
-ABI(BufferCopyToMemoryArgs, SIZE(40) && AT(buffer, 16) && AT(dst_memory, 24) && AT(dst_buffer, 32));
-ABI(ClientCreateAliasBufferArgs, SIZE(80) && AT(client, 16) && AT(memory, 24) &&
-                                     AT(shape_dims, 32) && AT(shape_num_dims, 40) &&
-                                     AT(shape_element_type, 48) && AT(shape_layout, 56) &&
-                                     AT(alias_buffer, 64) && AT(fulfill_alias_buffer_cb, 72));
-ABI(ClientFulfillAliasBufferArgs,
-    SIZE(64) && AT(client, 16) && AT(buffer, 24) && AT(status_code, 32) && AT(error_message, 40) &&
-        AT(error_message_size, 48) && AT(fulfill_alias_buffer_cb, 56));
-ABI(LoadedExecutableGetDeviceAssignmentArgs,
-    SIZE(56) && AT(executable, 16) && AT(serialized_bytes, 24) && AT(serialized_bytes_size, 32) &&
-        AT(serialized_device_assignment, 40) && AT(deleter, 48));
-ABI(ExecuteContextCreateArgs, SIZE(24) && AT(context, 16));
-ABI(ExecuteContextDestroyArgs, SIZE(24) && AT(context, 16));
-ABI(ExecutableFingerprintArgs, SIZE(40) && AT(executable, 16) && AT(executable_fingerprint, 24) &&
-                                   AT(executable_fingerprint_size, 32));
-ABI(ClientCreateErrorBufferArgs,
-    SIZE(112) && AT(client, 16) && AT(error_code, 24) && AT(error_message, 32) &&
-        AT(error_message_size, 40) && AT(shape_dims, 48) && AT(shape_num_dims, 56) &&
-        AT(shape_element_type, 64) && AT(shape_layout, 72) && AT(memory, 80) && AT(buffer, 88) &&
-        AT(payload, 96) && AT(payload_count, 104));
-ABI(BufferBitcastArgs, SIZE(64) && AT(buffer, 16) && AT(element_type, 24) && AT(dims, 32) &&
-                           AT(dims_count, 40) && AT(device_layout, 48) && AT(out_buffer, 56));
-ABI(ClientDmaMapArgs, SIZE(40) && AT(client, 16) && AT(data, 24) && AT(size, 32));
-ABI(ClientDmaUnmapArgs, SIZE(32) && AT(client, 16) && AT(data, 24));
-ABI(EventCreateArgs, SIZE(24) && AT(event, 16));
-ABI(EventSetArgs, SIZE(48) && AT(event, 16) && AT(error_code, 24) && AT(error_message, 32) &&
-                      AT(error_message_size, 40));
-ABI(ShapeSpec, SIZE(40) && AT(dims, 16) && AT(dims_count, 24) && AT(element_type, 32));
-ABI(ClientCreateBuffersForAsyncHostToDeviceArgs,
-    SIZE(72) && AT(client, 16) && AT(shape_specs, 24) && AT(shape_specs_count, 32) &&
-        AT(device_layouts, 40) && AT(device_layouts_count, 48) && AT(memory, 56) &&
-        AT(transfer_manager, 64));
-ABI(AsyncHostToDeviceTransferManagerDestroyArgs, SIZE(24) && AT(transfer_manager, 16));
-ABI(AsyncHostToDeviceTransferManagerTransferDataArgs,
-    SIZE(72) && AT(transfer_manager, 16) && AT(buffer_index, 24) && AT(data, 32) &&
-        AT(offset, 40) && AT(transfer_size, 48) && AT(is_last_transfer, 56) &&
-        AT(done_with_h2d_transfer, 64));
-ABI(AsyncHostToDeviceTransferManagerRetrieveBufferArgs,
-    SIZE(40) && AT(transfer_manager, 16) && AT(buffer_index, 24) && AT(buffer_out, 32));
-ABI(AsyncHostToDeviceTransferManagerSetBufferErrorArgs,
-    SIZE(48) && AT(transfer_manager, 16) && AT(buffer_index, 24) && AT(error_code, 28) &&
-        AT(error_message, 32) && AT(error_message_size, 40));
-ABI(DeviceDescriptionMemoryDescriptionsArgs,
-    SIZE(48) && AT(device_description, 16) && AT(memory_descriptions, 24) &&
-        AT(memory_descriptions_count, 32) && AT(default_memory_index, 40));
-ABI(MemoryDescriptionKindArgs,
-    SIZE(48) && AT(memory_description, 16) && AT(kind, 24) && AT(kind_size, 32) && AT(kind_id, 40));
-ABI(MemoryDescriptionsExtension, SIZE(40) && AT(memory_descriptions, 24) && AT(kind, 32));
-ABI(LayoutsMemoryLayoutDestroyArgs, SIZE(24) && AT(layout, 16));
-ABI(LayoutsMemoryLayoutSerializeArgs, SIZE(56) && AT(layout, 16) && AT(serialized_bytes, 24) &&
-                                          AT(serialized_bytes_size, 32) &&
-                                          AT(serialized_layout, 40) && AT(deleter, 48));
-ABI(LayoutsBufferMemoryLayoutArgs, SIZE(32) && AT(buffer, 16) && AT(layout, 24));
-ABI(LayoutsExtension, AT(destroy, 24) && AT(serialize, 32) && AT(client_default_layout, 40) &&
-                          AT(buffer_memory_layout, 48));
-ABI(FfiRegisterHandlerArgs, SIZE(56) && AT(target_name, 8) && AT(target_name_size, 16) &&
-                                AT(handler, 24) && AT(platform_name, 32) &&
-                                AT(platform_name_size, 40) && AT(traits, 48));
-ABI(FfiExtension,
-    SIZE(48) && AT(type_register, 24) && AT(user_data_add, 32) && AT(register_handler, 40));
-ABI(FfiErrorCreateArgs, SIZE(32) && AT(message, 16) && AT(code, 24));
-ABI(FfiApi, AT(version, 16) && AT(internal, 40) && AT(error_create, 48));
-ABI(FfiBuffer, SIZE(48) && AT(type, 16) && AT(data, 24) && AT(rank, 32) && AT(dims, 40));
-ABI(FfiText, SIZE(16));
-ABI(FfiBuffers, SIZE(40) && AT(count, 16) && AT(types, 24) && AT(buffers, 32));
-ABI(FfiAttributes, SIZE(48) && AT(count, 16) && AT(types, 24) && AT(names, 32) && AT(values, 40));
-ABI(FfiFrame, SIZE(168) && AT(api, 16) && AT(context, 24) && AT(stage, 32) && AT(arguments, 40) &&
-                  AT(results, 80) && AT(attributes, 120));
-ABI(FfiMetadata, AT(version, 8) && AT(traits, 32));
-ABI(FfiMetadataExtension, SIZE(32) && AT(metadata, 24));
+HEDDLE_ABI(Head,
+           HEDDLE_ABI_SIZE(16) && HEDDLE_ABI_AT(struct_size, 0) && HEDDLE_ABI_AT(extensions, 8));
+HEDDLE_ABI(Extension, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(type, 8) && HEDDLE_ABI_AT(next, 16));
+HEDDLE_ABI(Version, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(major, 16) && HEDDLE_ABI_AT(minor, 20));
+HEDDLE_ABI(Table, HEDDLE_ABI_SIZE(1144) && HEDDLE_ABI_AT(version, 16) && HEDDLE_ABI_AT(rows, 40));
+HEDDLE_ABI(NamedValue, HEDDLE_ABI_SIZE(56) && HEDDLE_ABI_AT(name, 16) &&
+                           HEDDLE_ABI_AT(name_size, 24) && HEDDLE_ABI_AT(type, 32) &&
+                           HEDDLE_ABI_AT(value, 40) && HEDDLE_ABI_AT(value_size, 48));
+HEDDLE_ABI(Program, HEDDLE_ABI_SIZE(48) && HEDDLE_ABI_AT(code, 16) &&
+                        HEDDLE_ABI_AT(code_size, 24) && HEDDLE_ABI_AT(format, 32) &&
+                        HEDDLE_ABI_AT(format_size, 40));
+HEDDLE_ABI(TiledLayout, HEDDLE_ABI_SIZE(56) && HEDDLE_ABI_AT(minor_to_major, 16) &&
+                            HEDDLE_ABI_AT(minor_to_major_size, 24) &&
+                            HEDDLE_ABI_AT(tile_dims, 32) && HEDDLE_ABI_AT(tile_dim_sizes, 40) &&
+                            HEDDLE_ABI_AT(tile_count, 48));
+HEDDLE_ABI(StridesLayout, HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(byte_strides, 16) &&
+                              HEDDLE_ABI_AT(byte_stride_count, 24));
+HEDDLE_ABI(MemoryLayout,
+           HEDDLE_ABI_SIZE(80) && HEDDLE_ABI_AT(layout, 16) && HEDDLE_ABI_AT(type, 72));
+HEDDLE_ABI(PluginInitializeArgs, HEDDLE_ABI_SIZE(16));
+HEDDLE_ABI(ErrorDestroyArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(error, 16));
+HEDDLE_ABI(ErrorMessageArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(error, 16) &&
+                                 HEDDLE_ABI_AT(message, 24) && HEDDLE_ABI_AT(message_size, 32));
+HEDDLE_ABI(ErrorGetCodeArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(error, 16) && HEDDLE_ABI_AT(code, 24));
+HEDDLE_ABI(PluginAttributesArgs, HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(attributes, 16) &&
+                                     HEDDLE_ABI_AT(attributes_count, 24));
+HEDDLE_ABI(EventDestroyArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(event, 16));
+HEDDLE_ABI(EventIsReadyArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(event, 16) && HEDDLE_ABI_AT(is_ready, 24));
+HEDDLE_ABI(EventErrorArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(event, 16));
+HEDDLE_ABI(EventAwaitArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(event, 16));
+HEDDLE_ABI(EventOnReadyArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(event, 16) &&
+                                 HEDDLE_ABI_AT(callback, 24) && HEDDLE_ABI_AT(user_arg, 32));
+HEDDLE_ABI(KeyValueGetArgs, HEDDLE_ABI_SIZE(80) && HEDDLE_ABI_AT(key, 16) &&
+                                HEDDLE_ABI_AT(key_size, 24) && HEDDLE_ABI_AT(timeout_in_ms, 32) &&
+                                HEDDLE_ABI_AT(callback_error, 40) && HEDDLE_ABI_AT(user_arg, 48) &&
+                                HEDDLE_ABI_AT(value, 56) && HEDDLE_ABI_AT(value_size, 64) &&
+                                HEDDLE_ABI_AT(value_deleter, 72));
+HEDDLE_ABI(KeyValueTryGetArgs,
+           HEDDLE_ABI_SIZE(72) && HEDDLE_ABI_AT(key, 16) && HEDDLE_ABI_AT(key_size, 24) &&
+               HEDDLE_ABI_AT(callback_error, 32) && HEDDLE_ABI_AT(user_arg, 40) &&
+               HEDDLE_ABI_AT(value, 48) && HEDDLE_ABI_AT(value_size, 56) &&
+               HEDDLE_ABI_AT(value_deleter, 64));
+HEDDLE_ABI(KeyValuePutArgs, HEDDLE_ABI_SIZE(64) && HEDDLE_ABI_AT(key, 16) &&
+                                HEDDLE_ABI_AT(key_size, 24) && HEDDLE_ABI_AT(value, 32) &&
+                                HEDDLE_ABI_AT(value_size, 40) &&
+                                HEDDLE_ABI_AT(callback_error, 48) && HEDDLE_ABI_AT(user_arg, 56));
+HEDDLE_ABI(ClientCreateArgs,
+           HEDDLE_ABI_SIZE(88) && HEDDLE_ABI_AT(create_options, 16) &&
+               HEDDLE_ABI_AT(options_count, 24) && HEDDLE_ABI_AT(kv_get_callback, 32) &&
+               HEDDLE_ABI_AT(kv_get_user_arg, 40) && HEDDLE_ABI_AT(kv_put_callback, 48) &&
+               HEDDLE_ABI_AT(kv_put_user_arg, 56) && HEDDLE_ABI_AT(client, 64) &&
+               HEDDLE_ABI_AT(kv_try_get_callback, 72) && HEDDLE_ABI_AT(kv_try_get_user_arg, 80));
+HEDDLE_ABI(ClientDestroyArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(client, 16));
+HEDDLE_ABI(ClientPlatformNameArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(client, 16) &&
+                                       HEDDLE_ABI_AT(platform_name, 24) &&
+                                       HEDDLE_ABI_AT(platform_name_size, 32));
+HEDDLE_ABI(ClientPlatformVersionArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(client, 16) &&
+                                          HEDDLE_ABI_AT(platform_version, 24) &&
+                                          HEDDLE_ABI_AT(platform_version_size, 32));
+HEDDLE_ABI(ClientProcessIndexArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(client, 16) && HEDDLE_ABI_AT(process_index, 24));
+HEDDLE_ABI(ClientDevicesArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(client, 16) &&
+                                  HEDDLE_ABI_AT(devices, 24) && HEDDLE_ABI_AT(devices_count, 32));
+HEDDLE_ABI(ClientAddressableDevicesArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(client, 16) &&
+                                             HEDDLE_ABI_AT(addressable_devices, 24) &&
+                                             HEDDLE_ABI_AT(addressable_devices_count, 32));
+HEDDLE_ABI(ClientLookupDeviceArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(client, 16) &&
+                                       HEDDLE_ABI_AT(id, 24) && HEDDLE_ABI_AT(device, 32));
+HEDDLE_ABI(ClientLookupAddressableDeviceArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(client, 16) &&
+                                                  HEDDLE_ABI_AT(local_hardware_id, 24) &&
+                                                  HEDDLE_ABI_AT(addressable_device, 32));
+HEDDLE_ABI(ClientAddressableMemoriesArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(client, 16) &&
+                                              HEDDLE_ABI_AT(addressable_memories, 24) &&
+                                              HEDDLE_ABI_AT(addressable_memories_count, 32));
+HEDDLE_ABI(ClientDefaultDeviceAssignmentArgs,
+           HEDDLE_ABI_SIZE(48) && HEDDLE_ABI_AT(client, 16) && HEDDLE_ABI_AT(replicas_count, 24) &&
+               HEDDLE_ABI_AT(partitions_count, 28) && HEDDLE_ABI_AT(default_assignment_size, 32) &&
+               HEDDLE_ABI_AT(default_assignment, 40));
+HEDDLE_ABI(DeviceDescriptionIdArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(device_description, 16) && HEDDLE_ABI_AT(id, 24));
+HEDDLE_ABI(DeviceDescriptionProcessIndexArgs, HEDDLE_ABI_SIZE(32) &&
+                                                  HEDDLE_ABI_AT(device_description, 16) &&
+                                                  HEDDLE_ABI_AT(process_index, 24));
+HEDDLE_ABI(DeviceDescriptionKindArgs,
+           HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(device_description, 16) &&
+               HEDDLE_ABI_AT(device_kind, 24) && HEDDLE_ABI_AT(device_kind_size, 32));
+HEDDLE_ABI(DeviceDescriptionDebugStringArgs,
+           HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(device_description, 16) &&
+               HEDDLE_ABI_AT(debug_string, 24) && HEDDLE_ABI_AT(debug_string_size, 32));
+HEDDLE_ABI(DeviceDescriptionToStringArgs,
+           HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(device_description, 16) &&
+               HEDDLE_ABI_AT(to_string, 24) && HEDDLE_ABI_AT(to_string_size, 32));
+HEDDLE_ABI(DeviceGetDescriptionArgs, HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(device, 16) &&
+                                         HEDDLE_ABI_AT(device_description, 24));
+HEDDLE_ABI(DeviceIsAddressableArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(device, 16) && HEDDLE_ABI_AT(is_addressable, 24));
+HEDDLE_ABI(DeviceLocalHardwareIdArgs, HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(device, 16) &&
+                                          HEDDLE_ABI_AT(local_hardware_id, 24));
+HEDDLE_ABI(DeviceDefaultMemoryArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(device, 16) && HEDDLE_ABI_AT(memory, 24));
+HEDDLE_ABI(DeviceMemoryStatsArgs,
+           HEDDLE_ABI_SIZE(208) && HEDDLE_ABI_AT(device, 16) && HEDDLE_ABI_AT(bytes_in_use, 24) &&
+               HEDDLE_ABI_AT(peak_bytes_in_use, 32) &&
+               HEDDLE_ABI_AT(peak_bytes_in_use_is_set, 40) && HEDDLE_ABI_AT(allocs_count, 48) &&
+               HEDDLE_ABI_AT(allocs_is_set_count, 56) && HEDDLE_ABI_AT(largest_alloc_size, 64) &&
+               HEDDLE_ABI_AT(largest_alloc_size_is_set, 72) && HEDDLE_ABI_AT(bytes_limit, 80) &&
+               HEDDLE_ABI_AT(bytes_limit_is_set, 88) && HEDDLE_ABI_AT(bytes_reserved, 96) &&
+               HEDDLE_ABI_AT(bytes_reserved_is_set, 104) &&
+               HEDDLE_ABI_AT(peak_bytes_reserved, 112) &&
+               HEDDLE_ABI_AT(peak_bytes_reserved_is_set, 120) &&
+               HEDDLE_ABI_AT(bytes_reservable_limit, 128) &&
+               HEDDLE_ABI_AT(bytes_reservable_limit_is_set, 136) &&
+               HEDDLE_ABI_AT(largest_free_block_bytes, 144) &&
+               HEDDLE_ABI_AT(largest_free_block_bytes_is_set, 152) &&
+               HEDDLE_ABI_AT(pool_bytes, 160) && HEDDLE_ABI_AT(pool_bytes_is_set, 168) &&
+               HEDDLE_ABI_AT(peak_pool_bytes, 176) && HEDDLE_ABI_AT(peak_pool_bytes_is_set, 184) &&
+               HEDDLE_ABI_AT(peak_allocated_bytes, 192) &&
+               HEDDLE_ABI_AT(peak_allocated_bytes_is_set, 200));
+HEDDLE_ABI(MemoryIdArgs, HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(memory, 16) && HEDDLE_ABI_AT(id, 24));
+HEDDLE_ABI(MemoryKindArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(memory, 16) &&
+                               HEDDLE_ABI_AT(kind, 24) && HEDDLE_ABI_AT(kind_size, 32));
+HEDDLE_ABI(ClientCompileArgs,
+           HEDDLE_ABI_SIZE(56) && HEDDLE_ABI_AT(client, 16) && HEDDLE_ABI_AT(program, 24) &&
+               HEDDLE_ABI_AT(compile_options, 32) && HEDDLE_ABI_AT(compile_options_size, 40) &&
+               HEDDLE_ABI_AT(executable, 48));
+HEDDLE_ABI(ExecutableDestroyArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(executable, 16));
+HEDDLE_ABI(ExecutableNameArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(executable, 16) &&
+                                   HEDDLE_ABI_AT(executable_name, 24) &&
+                                   HEDDLE_ABI_AT(executable_name_size, 32));
+HEDDLE_ABI(ExecutableNumOutputsArgs, HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(executable, 16) &&
+                                         HEDDLE_ABI_AT(outputs_count, 24));
+HEDDLE_ABI(ExecutableSizeOfGeneratedCodeInBytesArgs, HEDDLE_ABI_SIZE(32) &&
+                                                         HEDDLE_ABI_AT(executable, 16) &&
+                                                         HEDDLE_ABI_AT(size_in_bytes, 24));
+HEDDLE_ABI(ExecutableOutputElementTypesArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(executable, 16) &&
+                                                 HEDDLE_ABI_AT(output_types, 24) &&
+                                                 HEDDLE_ABI_AT(output_types_count, 32));
+HEDDLE_ABI(ExecutableOutputDimensionsArgs, HEDDLE_ABI_SIZE(48) && HEDDLE_ABI_AT(executable, 16) &&
+                                               HEDDLE_ABI_AT(outputs_count, 24) &&
+                                               HEDDLE_ABI_AT(dims, 32) &&
+                                               HEDDLE_ABI_AT(dim_sizes, 40));
+HEDDLE_ABI(ExecutableGetCostAnalysisArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(executable, 16) &&
+                                              HEDDLE_ABI_AT(properties_count, 24) &&
+                                              HEDDLE_ABI_AT(properties, 32));
+HEDDLE_ABI(
+    ExecutableGetCompiledMemoryStatsArgs,
+    HEDDLE_ABI_SIZE(144) && HEDDLE_ABI_AT(executable, 16) &&
+        HEDDLE_ABI_AT(generated_code_size_in_bytes, 24) &&
+        HEDDLE_ABI_AT(argument_size_in_bytes, 32) && HEDDLE_ABI_AT(output_size_in_bytes, 40) &&
+        HEDDLE_ABI_AT(alias_size_in_bytes, 48) && HEDDLE_ABI_AT(temp_size_in_bytes, 56) &&
+        HEDDLE_ABI_AT(host_generated_code_size_in_bytes, 64) &&
+        HEDDLE_ABI_AT(host_argument_size_in_bytes, 72) &&
+        HEDDLE_ABI_AT(host_output_size_in_bytes, 80) &&
+        HEDDLE_ABI_AT(host_alias_size_in_bytes, 88) && HEDDLE_ABI_AT(host_temp_size_in_bytes, 96) &&
+        HEDDLE_ABI_AT(peak_memory_in_bytes, 104) && HEDDLE_ABI_AT(total_size_in_bytes, 112) &&
+        HEDDLE_ABI_AT(total_allocation_bytes, 120) && HEDDLE_ABI_AT(indefinite_allocations, 128) &&
+        HEDDLE_ABI_AT(peak_unpadded_heap_bytes, 136));
+HEDDLE_ABI(ExecutableOptimizedProgramArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(executable, 16) && HEDDLE_ABI_AT(program, 24));
+HEDDLE_ABI(ExecutableSerializeArgs, HEDDLE_ABI_SIZE(56) && HEDDLE_ABI_AT(executable, 16) &&
+                                        HEDDLE_ABI_AT(serialized_bytes, 24) &&
+                                        HEDDLE_ABI_AT(serialized_bytes_size, 32) &&
+                                        HEDDLE_ABI_AT(serialized_executable, 40) &&
+                                        HEDDLE_ABI_AT(serialized_executable_deleter, 48));
+HEDDLE_ABI(ExecutableDeserializeAndLoadArgs,
+           HEDDLE_ABI_SIZE(72) && HEDDLE_ABI_AT(client, 16) &&
+               HEDDLE_ABI_AT(serialized_executable, 24) &&
+               HEDDLE_ABI_AT(serialized_executable_size, 32) &&
+               HEDDLE_ABI_AT(loaded_executable, 40) &&
+               HEDDLE_ABI_AT(overridden_serialized_compile_options, 48) &&
+               HEDDLE_ABI_AT(overridden_serialized_compile_options_size, 56) &&
+               HEDDLE_ABI_AT(load_options, 64));
+HEDDLE_ABI(LoadedExecutableDestroyArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(executable, 16));
+HEDDLE_ABI(LoadedExecutableGetExecutableArgs, HEDDLE_ABI_SIZE(32) &&
+                                                  HEDDLE_ABI_AT(loaded_executable, 16) &&
+                                                  HEDDLE_ABI_AT(executable, 24));
+HEDDLE_ABI(LoadedExecutableAddressableDevicesArgs,
+           HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(executable, 16) &&
+               HEDDLE_ABI_AT(addressable_devices, 24) &&
+               HEDDLE_ABI_AT(addressable_devices_count, 32));
+HEDDLE_ABI(ExecuteOptions,
+           HEDDLE_ABI_SIZE(144) && HEDDLE_ABI_AT(send_callbacks, 16) &&
+               HEDDLE_ABI_AT(recv_callbacks, 24) && HEDDLE_ABI_AT(send_ops_count, 32) &&
+               HEDDLE_ABI_AT(recv_ops_count, 40) && HEDDLE_ABI_AT(launch_id, 48) &&
+               HEDDLE_ABI_AT(non_donatable_input_indices, 56) &&
+               HEDDLE_ABI_AT(non_donatable_input_indices_count, 64) && HEDDLE_ABI_AT(context, 72) &&
+               HEDDLE_ABI_AT(call_location, 80) && HEDDLE_ABI_AT(tasks_count, 88) &&
+               HEDDLE_ABI_AT(task_ids, 96) && HEDDLE_ABI_AT(incarnation_ids, 104) &&
+               HEDDLE_ABI_AT(multi_slice_config, 112) &&
+               HEDDLE_ABI_AT(use_major_to_minor_data_layout_for_callbacks, 120) &&
+               HEDDLE_ABI_AT(hlo_output_callbacks, 128) &&
+               HEDDLE_ABI_AT(hlo_output_callbacks_count, 136));
+HEDDLE_ABI(LoadedExecutableExecuteArgs,
+           HEDDLE_ABI_SIZE(80) && HEDDLE_ABI_AT(executable, 16) && HEDDLE_ABI_AT(options, 24) &&
+               HEDDLE_ABI_AT(argument_lists, 32) && HEDDLE_ABI_AT(devices_count, 40) &&
+               HEDDLE_ABI_AT(args_count, 48) && HEDDLE_ABI_AT(output_lists, 56) &&
+               HEDDLE_ABI_AT(device_complete_events, 64) && HEDDLE_ABI_AT(execute_device, 72));
+HEDDLE_ABI(ClientBufferFromHostBufferArgs,
+           HEDDLE_ABI_SIZE(120) && HEDDLE_ABI_AT(client, 16) && HEDDLE_ABI_AT(data, 24) &&
+               HEDDLE_ABI_AT(type, 32) && HEDDLE_ABI_AT(dims, 40) &&
+               HEDDLE_ABI_AT(dims_count, 48) && HEDDLE_ABI_AT(byte_strides, 56) &&
+               HEDDLE_ABI_AT(byte_strides_count, 64) && HEDDLE_ABI_AT(host_buffer_semantics, 72) &&
+               HEDDLE_ABI_AT(device, 80) && HEDDLE_ABI_AT(memory, 88) &&
+               HEDDLE_ABI_AT(device_layout, 96) && HEDDLE_ABI_AT(done_with_host_buffer, 104) &&
+               HEDDLE_ABI_AT(buffer, 112));
+HEDDLE_ABI(ClientCreateUninitializedBufferArgs,
+           HEDDLE_ABI_SIZE(80) && HEDDLE_ABI_AT(client, 16) && HEDDLE_ABI_AT(shape_dims, 24) &&
+               HEDDLE_ABI_AT(shape_num_dims, 32) && HEDDLE_ABI_AT(shape_element_type, 40) &&
+               HEDDLE_ABI_AT(shape_layout, 48) && HEDDLE_ABI_AT(device, 56) &&
+               HEDDLE_ABI_AT(memory, 64) && HEDDLE_ABI_AT(buffer, 72));
+HEDDLE_ABI(BufferDestroyArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(buffer, 16));
+HEDDLE_ABI(BufferElementTypeArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(buffer, 16) && HEDDLE_ABI_AT(type, 24));
+HEDDLE_ABI(BufferDimensionsArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(buffer, 16) &&
+                                     HEDDLE_ABI_AT(dims, 24) && HEDDLE_ABI_AT(dims_count, 32));
+HEDDLE_ABI(BufferToHostBufferArgs, HEDDLE_ABI_SIZE(56) && HEDDLE_ABI_AT(src, 16) &&
+                                       HEDDLE_ABI_AT(host_layout, 24) && HEDDLE_ABI_AT(dst, 32) &&
+                                       HEDDLE_ABI_AT(dst_size, 40) && HEDDLE_ABI_AT(event, 48));
+HEDDLE_ABI(BufferOnDeviceSizeInBytesArgs, HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(buffer, 16) &&
+                                              HEDDLE_ABI_AT(on_device_size_in_bytes, 24));
+HEDDLE_ABI(BufferDeleteArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(buffer, 16));
+HEDDLE_ABI(BufferIsDeletedArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(buffer, 16) && HEDDLE_ABI_AT(is_deleted, 24));
+HEDDLE_ABI(BufferCopyToDeviceArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(buffer, 16) &&
+                                       HEDDLE_ABI_AT(dst_device, 24) &&
+                                       HEDDLE_ABI_AT(dst_buffer, 32));
+HEDDLE_ABI(BufferIsOnCpuArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(buffer, 16) && HEDDLE_ABI_AT(is_on_cpu, 24));
+HEDDLE_ABI(BufferReadyEventArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(buffer, 16) && HEDDLE_ABI_AT(event, 24));
+HEDDLE_ABI(BufferUnsafePointerArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(buffer, 16) && HEDDLE_ABI_AT(buffer_pointer, 24));
+HEDDLE_ABI(BufferIncreaseExternalReferenceCountArgs,
+           HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(buffer, 16));
+HEDDLE_ABI(BufferDecreaseExternalReferenceCountArgs,
+           HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(buffer, 16));
+HEDDLE_ABI(BufferOpaqueDeviceMemoryDataPointerArgs, HEDDLE_ABI_SIZE(32) &&
+                                                        HEDDLE_ABI_AT(buffer, 16) &&
+                                                        HEDDLE_ABI_AT(device_memory_ptr, 24));
+HEDDLE_ABI(ClientCreateViewOfDeviceBufferArgs,
+           HEDDLE_ABI_SIZE(112) && HEDDLE_ABI_AT(client, 16) &&
+               HEDDLE_ABI_AT(device_buffer_ptr, 24) && HEDDLE_ABI_AT(dims, 32) &&
+               HEDDLE_ABI_AT(dims_count, 40) && HEDDLE_ABI_AT(element_type, 48) &&
+               HEDDLE_ABI_AT(layout, 56) && HEDDLE_ABI_AT(device, 64) &&
+               HEDDLE_ABI_AT(on_delete_callback, 72) && HEDDLE_ABI_AT(on_delete_callback_arg, 80) &&
+               HEDDLE_ABI_AT(stream, 88) && HEDDLE_ABI_AT(buffer, 96) &&
+               HEDDLE_ABI_AT(memory, 104));
+HEDDLE_ABI(BufferDynamicDimensionIndicesArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(buffer, 16) &&
+                                                  HEDDLE_ABI_AT(dynamic_dim_indices, 24) &&
+                                                  HEDDLE_ABI_AT(dynamic_dim_indices_count, 32));
+HEDDLE_ABI(BufferCopyRawToHostArgs, HEDDLE_ABI_SIZE(56) && HEDDLE_ABI_AT(buffer, 16) &&
+                                        HEDDLE_ABI_AT(dst, 24) && HEDDLE_ABI_AT(offset, 32) &&
+                                        HEDDLE_ABI_AT(transfer_size, 40) &&
+                                        HEDDLE_ABI_AT(event, 48));
+HEDDLE_ABI(BufferCopyToMemoryArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(buffer, 16) &&
+                                       HEDDLE_ABI_AT(dst_memory, 24) &&
+                                       HEDDLE_ABI_AT(dst_buffer, 32));
+HEDDLE_ABI(ClientCreateAliasBufferArgs,
+           HEDDLE_ABI_SIZE(80) && HEDDLE_ABI_AT(client, 16) && HEDDLE_ABI_AT(memory, 24) &&
+               HEDDLE_ABI_AT(shape_dims, 32) && HEDDLE_ABI_AT(shape_num_dims, 40) &&
+               HEDDLE_ABI_AT(shape_element_type, 48) && HEDDLE_ABI_AT(shape_layout, 56) &&
+               HEDDLE_ABI_AT(alias_buffer, 64) && HEDDLE_ABI_AT(fulfill_alias_buffer_cb, 72));
+HEDDLE_ABI(ClientFulfillAliasBufferArgs,
+           HEDDLE_ABI_SIZE(64) && HEDDLE_ABI_AT(client, 16) && HEDDLE_ABI_AT(buffer, 24) &&
+               HEDDLE_ABI_AT(status_code, 32) && HEDDLE_ABI_AT(error_message, 40) &&
+               HEDDLE_ABI_AT(error_message_size, 48) && HEDDLE_ABI_AT(fulfill_alias_buffer_cb, 56));
+HEDDLE_ABI(LoadedExecutableGetDeviceAssignmentArgs,
+           HEDDLE_ABI_SIZE(56) && HEDDLE_ABI_AT(executable, 16) &&
+               HEDDLE_ABI_AT(serialized_bytes, 24) && HEDDLE_ABI_AT(serialized_bytes_size, 32) &&
+               HEDDLE_ABI_AT(serialized_device_assignment, 40) && HEDDLE_ABI_AT(deleter, 48));
+HEDDLE_ABI(ExecuteContextCreateArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(context, 16));
+HEDDLE_ABI(ExecuteContextDestroyArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(context, 16));
+HEDDLE_ABI(ExecutableFingerprintArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(executable, 16) &&
+                                          HEDDLE_ABI_AT(executable_fingerprint, 24) &&
+                                          HEDDLE_ABI_AT(executable_fingerprint_size, 32));
+HEDDLE_ABI(ClientCreateErrorBufferArgs,
+           HEDDLE_ABI_SIZE(112) && HEDDLE_ABI_AT(client, 16) && HEDDLE_ABI_AT(error_code, 24) &&
+               HEDDLE_ABI_AT(error_message, 32) && HEDDLE_ABI_AT(error_message_size, 40) &&
+               HEDDLE_ABI_AT(shape_dims, 48) && HEDDLE_ABI_AT(shape_num_dims, 56) &&
+               HEDDLE_ABI_AT(shape_element_type, 64) && HEDDLE_ABI_AT(shape_layout, 72) &&
+               HEDDLE_ABI_AT(memory, 80) && HEDDLE_ABI_AT(buffer, 88) &&
+               HEDDLE_ABI_AT(payload, 96) && HEDDLE_ABI_AT(payload_count, 104));
+HEDDLE_ABI(BufferBitcastArgs,
+           HEDDLE_ABI_SIZE(64) && HEDDLE_ABI_AT(buffer, 16) && HEDDLE_ABI_AT(element_type, 24) &&
+               HEDDLE_ABI_AT(dims, 32) && HEDDLE_ABI_AT(dims_count, 40) &&
+               HEDDLE_ABI_AT(device_layout, 48) && HEDDLE_ABI_AT(out_buffer, 56));
+HEDDLE_ABI(ClientDmaMapArgs, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(client, 16) &&
+                                 HEDDLE_ABI_AT(data, 24) && HEDDLE_ABI_AT(size, 32));
+HEDDLE_ABI(ClientDmaUnmapArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(client, 16) && HEDDLE_ABI_AT(data, 24));
+HEDDLE_ABI(EventCreateArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(event, 16));
+HEDDLE_ABI(EventSetArgs, HEDDLE_ABI_SIZE(48) && HEDDLE_ABI_AT(event, 16) &&
+                             HEDDLE_ABI_AT(error_code, 24) && HEDDLE_ABI_AT(error_message, 32) &&
+                             HEDDLE_ABI_AT(error_message_size, 40));
+HEDDLE_ABI(ShapeSpec, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(dims, 16) &&
+                          HEDDLE_ABI_AT(dims_count, 24) && HEDDLE_ABI_AT(element_type, 32));
+HEDDLE_ABI(ClientCreateBuffersForAsyncHostToDeviceArgs,
+           HEDDLE_ABI_SIZE(72) && HEDDLE_ABI_AT(client, 16) && HEDDLE_ABI_AT(shape_specs, 24) &&
+               HEDDLE_ABI_AT(shape_specs_count, 32) && HEDDLE_ABI_AT(device_layouts, 40) &&
+               HEDDLE_ABI_AT(device_layouts_count, 48) && HEDDLE_ABI_AT(memory, 56) &&
+               HEDDLE_ABI_AT(transfer_manager, 64));
+HEDDLE_ABI(AsyncHostToDeviceTransferManagerDestroyArgs,
+           HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(transfer_manager, 16));
+HEDDLE_ABI(AsyncHostToDeviceTransferManagerTransferDataArgs,
+           HEDDLE_ABI_SIZE(72) && HEDDLE_ABI_AT(transfer_manager, 16) &&
+               HEDDLE_ABI_AT(buffer_index, 24) && HEDDLE_ABI_AT(data, 32) &&
+               HEDDLE_ABI_AT(offset, 40) && HEDDLE_ABI_AT(transfer_size, 48) &&
+               HEDDLE_ABI_AT(is_last_transfer, 56) && HEDDLE_ABI_AT(done_with_h2d_transfer, 64));
+HEDDLE_ABI(AsyncHostToDeviceTransferManagerRetrieveBufferArgs,
+           HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(transfer_manager, 16) &&
+               HEDDLE_ABI_AT(buffer_index, 24) && HEDDLE_ABI_AT(buffer_out, 32));
+HEDDLE_ABI(AsyncHostToDeviceTransferManagerSetBufferErrorArgs,
+           HEDDLE_ABI_SIZE(48) && HEDDLE_ABI_AT(transfer_manager, 16) &&
+               HEDDLE_ABI_AT(buffer_index, 24) && HEDDLE_ABI_AT(error_code, 28) &&
+               HEDDLE_ABI_AT(error_message, 32) && HEDDLE_ABI_AT(error_message_size, 40));
+HEDDLE_ABI(DeviceDescriptionMemoryDescriptionsArgs,
+           HEDDLE_ABI_SIZE(48) && HEDDLE_ABI_AT(device_description, 16) &&
+               HEDDLE_ABI_AT(memory_descriptions, 24) &&
+               HEDDLE_ABI_AT(memory_descriptions_count, 32) &&
+               HEDDLE_ABI_AT(default_memory_index, 40));
+HEDDLE_ABI(MemoryDescriptionKindArgs, HEDDLE_ABI_SIZE(48) &&
+                                          HEDDLE_ABI_AT(memory_description, 16) &&
+                                          HEDDLE_ABI_AT(kind, 24) && HEDDLE_ABI_AT(kind_size, 32) &&
+                                          HEDDLE_ABI_AT(kind_id, 40));
+HEDDLE_ABI(MemoryDescriptionsExtension, HEDDLE_ABI_SIZE(40) &&
+                                            HEDDLE_ABI_AT(memory_descriptions, 24) &&
+                                            HEDDLE_ABI_AT(kind, 32));
+HEDDLE_ABI(LayoutsMemoryLayoutDestroyArgs, HEDDLE_ABI_SIZE(24) && HEDDLE_ABI_AT(layout, 16));
+HEDDLE_ABI(LayoutsMemoryLayoutSerializeArgs,
+           HEDDLE_ABI_SIZE(56) && HEDDLE_ABI_AT(layout, 16) &&
+               HEDDLE_ABI_AT(serialized_bytes, 24) && HEDDLE_ABI_AT(serialized_bytes_size, 32) &&
+               HEDDLE_ABI_AT(serialized_layout, 40) && HEDDLE_ABI_AT(deleter, 48));
+HEDDLE_ABI(LayoutsBufferMemoryLayoutArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(buffer, 16) && HEDDLE_ABI_AT(layout, 24));
+HEDDLE_ABI(LayoutsExtension, HEDDLE_ABI_AT(destroy, 24) && HEDDLE_ABI_AT(serialize, 32) &&
+                                 HEDDLE_ABI_AT(client_default_layout, 40) &&
+                                 HEDDLE_ABI_AT(buffer_memory_layout, 48));
+HEDDLE_ABI(FfiRegisterHandlerArgs,
+           HEDDLE_ABI_SIZE(56) && HEDDLE_ABI_AT(target_name, 8) &&
+               HEDDLE_ABI_AT(target_name_size, 16) && HEDDLE_ABI_AT(handler, 24) &&
+               HEDDLE_ABI_AT(platform_name, 32) && HEDDLE_ABI_AT(platform_name_size, 40) &&
+               HEDDLE_ABI_AT(traits, 48));
+HEDDLE_ABI(FfiExtension, HEDDLE_ABI_SIZE(48) && HEDDLE_ABI_AT(type_register, 24) &&
+                             HEDDLE_ABI_AT(user_data_add, 32) &&
+                             HEDDLE_ABI_AT(register_handler, 40));
+HEDDLE_ABI(FfiErrorCreateArgs,
+           HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(message, 16) && HEDDLE_ABI_AT(code, 24));
+HEDDLE_ABI(FfiApi, HEDDLE_ABI_AT(version, 16) && HEDDLE_ABI_AT(internal, 40) &&
+                       HEDDLE_ABI_AT(error_create, 48));
+HEDDLE_ABI(FfiBuffer, HEDDLE_ABI_SIZE(48) && HEDDLE_ABI_AT(type, 16) && HEDDLE_ABI_AT(data, 24) &&
+                          HEDDLE_ABI_AT(rank, 32) && HEDDLE_ABI_AT(dims, 40));
+HEDDLE_ABI(FfiText, HEDDLE_ABI_SIZE(16));
+HEDDLE_ABI(FfiBuffers, HEDDLE_ABI_SIZE(40) && HEDDLE_ABI_AT(count, 16) &&
+                           HEDDLE_ABI_AT(types, 24) && HEDDLE_ABI_AT(buffers, 32));
+HEDDLE_ABI(FfiAttributes, HEDDLE_ABI_SIZE(48) && HEDDLE_ABI_AT(count, 16) &&
+                              HEDDLE_ABI_AT(types, 24) && HEDDLE_ABI_AT(names, 32) &&
+                              HEDDLE_ABI_AT(values, 40));
+HEDDLE_ABI(FfiFrame, HEDDLE_ABI_SIZE(168) && HEDDLE_ABI_AT(api, 16) && HEDDLE_ABI_AT(context, 24) &&
+                         HEDDLE_ABI_AT(stage, 32) && HEDDLE_ABI_AT(arguments, 40) &&
+                         HEDDLE_ABI_AT(results, 80) && HEDDLE_ABI_AT(attributes, 120));
+HEDDLE_ABI(FfiMetadata, HEDDLE_ABI_AT(version, 8) && HEDDLE_ABI_AT(traits, 32));
+HEDDLE_ABI(FfiMetadataExtension, HEDDLE_ABI_SIZE(32) && HEDDLE_ABI_AT(metadata, 24));
 
 // Rows of the table that later ones were appended to.
 static_assert(static_cast<int>(Slot::kErrorDestroy) == 0);
@@ -260,3 +395,7 @@ static_assert(static_cast<int>(Slot::kTopologyDescriptionGetMemorySpaceKindIds) 
 
 }  // namespace
 }  // namespace heddle::pjrt::abi
+
+#undef HEDDLE_ABI
+#undef HEDDLE_ABI_SIZE
+#undef HEDDLE_ABI_AT

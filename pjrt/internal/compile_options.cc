@@ -28,8 +28,8 @@ Status check_truth(std::string_view name, const std::vector<BackendOption>& opti
   return base::invalid_argument("option ", name, " is \"", *value, "\"; it must be true or false");
 }
 
-// Those of XLA's CPU, which ignores others. Most stand as text in its library; of some there are
-// only pieces, in instructions.
+// The options of XLA's CPU, which ignores others. Most names stand as text in its library; of some
+// there are only pieces, in instructions.
 constexpr std::string_view kCpuNames[] = {
     "xla_cpu_disable_loop_unrolling",
     "xla_cpu_disable_new_fusion_emitters",

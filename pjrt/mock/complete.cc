@@ -231,8 +231,8 @@ abi::Error* answer(abi::EventSetArgs& args) {
   return nullptr;
 }
 
-constexpr auto kAnswer = [](auto& args) { return answer(args); };
-constexpr auto kUndo = [](auto& args) { take_back(args); };
+constexpr auto kAnswerComplete = [](auto& args) { return answer(args); };
+constexpr auto kUndoComplete = [](auto& args) { take_back(args); };
 
 // ---- Extensions.
 
@@ -277,8 +277,8 @@ void add_complete_rows(abi::Table& table) {
            abi::ExecutableSizeOfGeneratedCodeInBytesArgs, abi::ExecutableFingerprintArgs,
            abi::LoadedExecutableGetDeviceAssignmentArgs,
            abi::LoadedExecutableAddressableDevicesArgs, abi::ExecuteContextCreateArgs,
-           abi::ExecuteContextDestroyArgs, abi::EventCreateArgs, abi::EventSetArgs>(table, kAnswer,
-                                                                                    kUndo);
+           abi::ExecuteContextDestroyArgs, abi::EventCreateArgs, abi::EventSetArgs>(
+      table, kAnswerComplete, kUndoComplete);
 }
 
 abi::Extension* add_complete_extensions(abi::Extension* next) {

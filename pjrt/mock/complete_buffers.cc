@@ -260,8 +260,8 @@ abi::Error* destroy_layout(abi::LayoutsMemoryLayoutDestroyArgs* args) {
   return nullptr;
 }
 
-constexpr auto kAnswer = [](auto& args) { return answer(args); };
-constexpr auto kUndo = [](auto& args) { take_back(args); };
+constexpr auto kAnswerBuffers = [](auto& args) { return answer(args); };
+constexpr auto kUndoBuffers = [](auto& args) { take_back(args); };
 
 }  // namespace
 
@@ -286,7 +286,8 @@ void add_complete_buffer_rows(abi::Table& table) {
            abi::AsyncHostToDeviceTransferManagerDestroyArgs,
            abi::AsyncHostToDeviceTransferManagerRetrieveBufferArgs,
            abi::AsyncHostToDeviceTransferManagerTransferDataArgs,
-           abi::AsyncHostToDeviceTransferManagerSetBufferErrorArgs>(table, kAnswer, kUndo);
+           abi::AsyncHostToDeviceTransferManagerSetBufferErrorArgs>(table, kAnswerBuffers,
+                                                                    kUndoBuffers);
 }
 
 }  // namespace heddle::pjrt::mock

@@ -124,8 +124,8 @@ void undo(Args& args) {
   take_back(args);
 }
 
-constexpr auto kAnswer = [](auto& args) { return answer(args); };
-constexpr auto kUndo = [](auto& args) { undo(args); };
+constexpr auto kAnswerExtras = [](auto& args) { return answer(args); };
+constexpr auto kUndoExtras = [](auto& args) { undo(args); };
 
 }  // namespace
 
@@ -135,8 +135,8 @@ void add_extra_rows(abi::Table& table) {
            abi::BufferOpaqueDeviceMemoryDataPointerArgs, abi::DeviceMemoryStatsArgs,
            abi::ClientPlatformVersionArgs, abi::ExecutableGetCompiledMemoryStatsArgs,
            abi::ExecutableGetCostAnalysisArgs, abi::ExecutableOptimizedProgramArgs,
-           abi::ExecutableSerializeArgs, abi::ExecutableDeserializeAndLoadArgs>(table, kAnswer,
-                                                                                kUndo);
+           abi::ExecutableSerializeArgs, abi::ExecutableDeserializeAndLoadArgs>(
+      table, kAnswerExtras, kUndoExtras);
 }
 
 std::map<std::string, abi::FfiHandler>& registered_handlers() {

@@ -28,10 +28,10 @@ Expr series_argument(const Expr& x) { return where(x < 0.5, -x, x - 1.0); }
 Expr log_shifted(const Expr& z) { return log1p(z / (kG + 0.5)) + std::log(kG + 0.5); }
 
 // Lanczos's sum and its negative derivative.
-struct Series {
+struct LanczosSeries {
   Expr sum, slope;
 };
-Series lanczos_series(const Expr& z) {
+LanczosSeries lanczos_series(const Expr& z) {
   Expr sum = z.like(kBase);
   Expr slope = z.like(0.0);
   for (size_t k = 0; k < std::size(kLanczos); ++k) {
@@ -92,7 +92,7 @@ Expr gamma_of(const Expr& x) {
 
 Expr digamma_of(const Expr& x) {
   Expr z = series_argument(x);
-  Series series = lanczos_series(z);
+  LanczosSeries series = lanczos_series(z);
   Expr value = log_shifted(z) - series.slope / series.sum - kG / (z + (kG + 0.5));
   // digamma(x) = digamma(1 - x) - pi / tan(pi x), with x minus its nearest whole number in the
   // tangent.

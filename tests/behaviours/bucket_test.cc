@@ -296,6 +296,9 @@ TEST(BucketMixes, AreNamedAsTheUserCallsThem) {
   };
   expect_name("max", [](const Tensor& x) { return max(x); });
   expect_name("all", [](const Tensor& x) { return all(x > 0); });
+  expect_name("reduce", [](const Tensor& x) {
+    return reduce(x.astype(s32), -1, [](Tensor a, Tensor b) { return a & b; }, {0});
+  });
   expect_name("flip", [](const Tensor& x) { return flip(x, 0); });
   expect_name("concat", [](const Tensor& x) { return concat({x, x}, 0); });
 }

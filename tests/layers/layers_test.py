@@ -24,7 +24,7 @@ class Layers(unittest.TestCase):
         for rule in (st.includes_not_found, st.headers_in_cycles, st.hidden_packages_in_public_headers,
                      st.internal_headers_included_from_outside, st.public_headers_too_deep,
                      st.sources_that_do_not_include_their_header_first,  # so each source proves that its header compiles alone
-                     st.lines_too_long, st.files_too_long):
+                     st.lines_too_long, st.files_too_long, st.private_names_used_twice):
             with self.subTest(rule=rule.__name__):
                 self.assertEqual(rule(self.tree), [])
 
@@ -131,6 +131,21 @@ class Rules(unittest.TestCase):
     def test_find_a_file_that_is_too_long(self):
         self.assertEqual(st.files_too_long({"hlo/a.cc": SourceFile(lines=601)}), ["hlo/a.cc has 601 lines"])
         self.assertEqual(st.files_too_long({"hlo/a.cc": SourceFile(lines=600)}), [])
+
+    def test_find_a_private_name_that_a_library_has_twice(self):
+        def found(path, text):
+            sources = {"cpu/a.cc": "namespace {\nstruct Tile {\n};\n\nconstexpr int kSizes[] = {1};\n\n}  // namespace\n", path: text}
+            return st.private_names_used_twice({path: st.parse_source(text) for path, text in sources.items()})
+
+        both = "namespace {\nclass Tile final : Base {\n};\nconstexpr std::array<int, 2> kSizes = {};\n}  // namespace\n"
+        self.assertEqual(found("cpu/low/b.cc", both), ["cpu/low/b.cc:2: Tile is a name in cpu/a.cc too",
+                                                       "cpu/low/b.cc:4: kSizes is a name in cpu/a.cc too"])
+        self.assertEqual(len(found("cpu/b.cc", "namespace {\nenum class Tile : uint8_t { kOne };\n}  // namespace\n")), 1)
+        for path in ("cpu/b_test.cc", "hlo/b.cc", "cpu/jit/llvm/b.cc"):
+            self.assertEqual(found(path, both), [], path)
+        for text in ("struct Tile {};\n", "namespace {\nstruct Tile;\nTile of();\n}  // namespace\n",
+                     "namespace {\n}  // namespace\nconstexpr int kSizes = 1;\n", "namespace {\nint f() {\n  constexpr int kSizes = 1;\n}\n}  // namespace\n"):
+            self.assertEqual(found("cpu/b.cc", text), [], text)
 
 
 if __name__ == "__main__":

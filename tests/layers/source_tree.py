@@ -12,6 +12,8 @@ MAX_COLUMNS = 100
 MAX_DEPTH = 6
 EVERYTHING = "everything"
 PROGRAM_FOLDERS = ("tools", "examples", "bench", "tests")
+SEPARATE_FOLDERS = ("cpu/jit/llvm", "pjrt/mock")  # libraries inside of another one's folder
+PRIVATE_NAME = re.compile(r"(?:struct|class|enum class) (\w+)(?= final\b| *[:{]|$)|(?:inline |static )*constexpr [^=({]*?\b(k[A-Z]\w*) *[\[={,;]")
 HIDDEN_PACKAGES = ("absl/", "Eigen/", "unsupported/", "llvm/", "google/protobuf/")
 
 
@@ -20,6 +22,7 @@ class SourceFile:
     lines: int = 0
     includes: list = field(default_factory=list)  # (path as written between the quotes, line)
     long_lines: list = field(default_factory=list)  # those of more than MAX_COLUMNS
+    private_names: list = field(default_factory=list)  # (type or constant of an unnamed namespace, line)
 
 
 def is_header(path):
@@ -47,6 +50,11 @@ def is_generated(path):
     return path.endswith(".pb.h")
 
 
+def library_of(path):
+    """What is compiled in one piece: files of it may not use a name of an unnamed namespace twice."""
+    return next((folder for folder in SEPARATE_FOLDERS if path.startswith(folder + "/")), folder_of(path))
+
+
 def own(include):
     """The path in the tree of an include of our own; nothing for one of another package."""
     return include.removeprefix("heddle/") if include.startswith("heddle/") else ""
@@ -60,7 +68,7 @@ def own_includes(tree):
 
 def parse_source(text):
     file = SourceFile()
-    in_raw_string = False
+    in_raw_string = in_unnamed_namespace = False
     for number, line in enumerate(text.split("\n")[: text.count("\n") + (not text.endswith("\n"))], 1):
         file.lines = number
         begins_in_one = in_raw_string
@@ -71,6 +79,10 @@ def parse_source(text):
             file.long_lines.append(number)
         if include := re.match(r'\s*#\s*include\s*(?:"([^"]*)"|<([^>]*)>)', line):
             file.includes.append((include[1] or include[2], number))
+        if line in ("namespace {", "}  // namespace"):
+            in_unnamed_namespace = line == "namespace {"
+        elif in_unnamed_namespace and not begins_in_one and (name := PRIVATE_NAME.match(line)):
+            file.private_names.append((name[1] or name[2], number))
     return file
 
 
@@ -233,3 +245,15 @@ def lines_too_long(tree):
 
 def files_too_long(tree):
     return [f"{path} has {file.lines} lines" for path, file in sorted(tree.items()) if file.lines > MAX_LINES]
+
+
+def private_names_used_twice(tree):
+    first, breaches = {}, []
+    for path, file in sorted(tree.items()):
+        if not path.endswith(".cc") or is_test(path) or folder_of(path) in ("examples", "bench", "tests"):
+            continue
+        for name, line in file.private_names:
+            before = first.setdefault((library_of(path), name), path)
+            if before != path:
+                breaches.append(f"{path}:{line}: {name} is a name in {before} too")
+    return breaches

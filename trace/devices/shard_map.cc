@@ -83,13 +83,12 @@ std::vector<std::string> axes_of(const ShardMap& map) {
     (void)map.mesh.axis(name, map.at);
     if (std::ranges::find(axes, name) != axes.end()) continue;
     trace_internal::refuse("mesh axis ", name,
-                           " is of the shard_map around; use collectives over it as they "
-                           "are, and leave it out of .axes");
+                           " is of the shard_map around; use collectives over it as they are, "
+                           "and leave it out of .axes");
   }
   if (axes.empty()) {
     trace_internal::refuse("the shard_map around has all axes of ", to_string(map.mesh),
-                           "; give it .axes, or call the function as it "
-                           "is");
+                           "; give it .axes, or call the function as it is");
   }
   return map.axes.names().empty() ? axes : map.axes.names();
 }

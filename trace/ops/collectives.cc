@@ -119,9 +119,8 @@ class Groups {
     if (scope == nullptr) {
       throw Error(trace_internal::failed_precondition(
           op,
-          ": is outside of shard_map; only inside does each device "
-          "have a part of its own (nor is there a vmap around whose axis_name this "
-          "is)"));
+          ": is outside of shard_map; only inside does each device have a part of its own (nor is "
+          "there a vmap around whose axis_name this is)"));
     }
     if (axes.names().empty()) trace_internal::refuse("names no mesh axis; must name one or more");
     const Mesh* mesh = &scope->mesh();

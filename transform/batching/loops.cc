@@ -2,7 +2,6 @@
 // that start with lanes, and those that get them in a step.
 #include <algorithm>
 
-#include "heddle/base/text/strings.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/batching/internal/batcher.h"
 #include "heddle/transform/internal/ir.h"

@@ -118,7 +118,7 @@ class BranchesJvp {
 
   // A conditional of what `write` makes of each branch.
   template <class Write>
-  Values written(bool with_tangents, const Write& write) {
+  Values conditional_of(bool with_tangents, const Write& write) {
     std::vector<Values> operands;
     std::vector<ComputationId> ids;
     for (const Branch& branch : branches_) {
@@ -139,7 +139,7 @@ class BranchesJvp {
 
   Duals together() {
     const Values all =
-        written(true, [](const Branch&, const Computation& both, Graph&, PartCopy& copy) {
+        conditional_of(true, [](const Branch&, const Computation& both, Graph&, PartCopy& copy) {
           return copy.want_with_effects(returned_values(both));
         });
     return results(all, {all.begin() + static_cast<std::ptrdiff_t>(dy_.size()), all.end()});
@@ -182,7 +182,7 @@ class BranchesJvp {
 
   // (values.., slots..)
   Values known_branches() {
-    return written(
+    return conditional_of(
         false, [&](const Branch& branch, const Computation& both, Graph& graph, PartCopy& copy) {
           std::vector<InstructionId> wanted = returned_values(both);
           wanted.resize(dy_.size());

@@ -1,7 +1,6 @@
 // Tangents of while. In mode kTogether the loop carries them beside the values. In mode kApart the
 // loop becomes a scan of the most steps that it may make, if that is known: its tangents have a
 // transpose.
-#include "heddle/base/text/strings.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/internal/ir.h"

@@ -18,7 +18,6 @@ StatusOr<Shape> infer_custom_call(const InferArgs& in) {
 
 }  // namespace
 
-const OpDef kCustomCallDef = {
-    Opcode::kCustomCall, {}, {Work::kMost, Rows::kMixed, kPlain}, infer_custom_call};
+const OpDef kCustomCallDef = {Opcode::kCustomCall, {}, kOpaque, infer_custom_call};
 
 }  // namespace heddle::hlo

@@ -23,7 +23,7 @@ StatusOr<Shape> infer_element(const InferArgs& in) {
   return settle(in, in[0].element(index));
 }
 
-StatusOr<Shape> infer_same_tuple(const InferArgs& in) { return settle(in, in[0]); }
+StatusOr<Shape> infer_as_operand(const InferArgs& in) { return settle(in, in[0]); }
 
 StatusOr<Shape> infer_after_all(const InferArgs& in) {
   for (size_t i = 0; i < in.size(); ++i) {
@@ -43,7 +43,7 @@ const OpDef kTupleDef = {Opcode::kTuple, {}, {Work::kStays, Rows::kKept, kHandsO
 const OpDef kGetTupleElementDef = {
     Opcode::kGetTupleElement, kTupleNames, {Work::kNone, Rows::kKept, kHandsOn}, infer_element};
 const OpDef kOptBarrierDef = {
-    Opcode::kOptBarrier, kTupleNames, {Work::kStays, Rows::kKept, kHandsOn}, infer_same_tuple};
+    Opcode::kOptBarrier, kTupleNames, {Work::kStays, Rows::kKept, kHandsOn}, infer_as_operand};
 const OpDef kAfterAllDef = {
     Opcode::kAfterAll, {}, {Work::kStays, Rows::kKept, kHandsOn}, infer_after_all};
 const OpDef kAddDependencyDef = {Opcode::kAddDependency,

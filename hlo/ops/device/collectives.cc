@@ -19,7 +19,7 @@ Shape types_of_operands(const InferArgs& in) {
   return Shape::tuple(std::move(shapes));
 }
 
-StatusOr<Shape> infer_same_collectives(const InferArgs& in) {
+StatusOr<Shape> infer_as_operands(const InferArgs& in) {
   return check_declared(in, types_of_operands(in));
 }
 
@@ -47,7 +47,7 @@ Status check_combiner(const InferArgs& in) {
 
 StatusOr<Shape> infer_all_reduce(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_combiner(in));
-  return infer_same_collectives(in);
+  return infer_as_operands(in);
 }
 
 // The part of the result that belongs to operand i.
@@ -124,7 +124,7 @@ StatusOr<Shape> infer_ragged_all_to_all(const InferArgs& in) {
 // The form of four operands writes operand 0 into operand 1.
 StatusOr<Shape> infer_permute(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_at_least(in, 1));
-  if (in.attrs<CollectivePermuteAttrs>().slice_sizes.empty()) return infer_same_collectives(in);
+  if (in.attrs<CollectivePermuteAttrs>().slice_sizes.empty()) return infer_as_operands(in);
   return *in.declared();
 }
 
@@ -132,7 +132,7 @@ StatusOr<Shape> infer_permute(const InferArgs& in) {
 
 const OpDef kAllReduceDef = {Opcode::kAllReduce, {}, kOpaque, infer_all_reduce};
 const OpDef kAllReduceStartDef = {Opcode::kAllReduceStart, {}, kOpaque, infer_all_reduce};
-const OpDef kAllReduceDoneDef = {Opcode::kAllReduceDone, {}, kOpaque, infer_same_collectives};
+const OpDef kAllReduceDoneDef = {Opcode::kAllReduceDone, {}, kOpaque, infer_as_operands};
 const OpDef kReduceScatterDef = {Opcode::kReduceScatter, {}, kOpaque, infer_reduce_scatter};
 const OpDef kAllGatherDef = {Opcode::kAllGather, {}, kOpaque, infer_all_gather};
 const OpDef kAllGatherStartDef = {Opcode::kAllGatherStart, {}, kOpaque, infer_start};
@@ -140,7 +140,7 @@ const OpDef kAllGatherDoneDef = {Opcode::kAllGatherDone, {}, kOpaque, infer_done
 const OpDef kAllToAllDef = {Opcode::kAllToAll, {}, kOpaque, infer_all_to_all};
 const OpDef kRaggedAllToAllDef = {Opcode::kRaggedAllToAll, {}, kOpaque, infer_ragged_all_to_all};
 const OpDef kCollectiveBroadcastDef = {
-    Opcode::kCollectiveBroadcast, {}, kOpaque, infer_same_collectives};
+    Opcode::kCollectiveBroadcast, {}, kOpaque, infer_as_operands};
 const OpDef kCollectiveReduceDef = {Opcode::kCollectiveReduce, {}, kOpaque, believe};
 const OpDef kCollectivePermuteDef = {Opcode::kCollectivePermute, {}, kOpaque, infer_permute};
 const OpDef kCollectivePermuteStartDef = {

@@ -47,9 +47,9 @@ StatusOr<Shape> infer_elements(const InferArgs& in) {
 
 // The definition of an op by the set that it accepts and, where it is another type, its result's. A
 // macro, since it defines a constant named after the op.
-#define HEDDLE_ELEMENTWISE(op, names, work, ways, ...) \
-  const OpDef op##Def = {                              \
-      Opcode::op, names, {work, Rows::kKeptIfAlike, ways}, infer_elements<__VA_ARGS__>};
+#define HEDDLE_ELEMENTWISE(op, names, work, actions, ...) \
+  const OpDef op##Def = {                                 \
+      Opcode::op, names, {work, Rows::kKeptIfAlike, actions}, infer_elements<__VA_ARGS__>};
 #define HEDDLE_UNARY(op, ...) HEDDLE_ELEMENTWISE(op, kUnaryOperands, __VA_ARGS__)
 #define HEDDLE_BINARY(op, ...) HEDDLE_ELEMENTWISE(op, kBinaryOperands, __VA_ARGS__)
 

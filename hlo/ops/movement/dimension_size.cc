@@ -26,7 +26,7 @@ StatusOr<Shape> infer_set(const InferArgs& in) {
   return check_declared(in, in[0]);
 }
 
-StatusOr<Shape> infer_reshape_dimension_size(const InferArgs& in) {
+StatusOr<Shape> infer_dynamic_reshape(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_at_least(in, 1));
   HEDDLE_RETURN_IF_ERROR(check_array(in, 0));
   const Shape& result = *in.declared();
@@ -55,6 +55,6 @@ const OpDef kGetDimensionSizeDef = {Opcode::kGetDimensionSize, kDimensionSizeNam
 const OpDef kSetDimensionSizeDef = {Opcode::kSetDimensionSize, kDimensionSizeNames, kOpaque,
                                     infer_set};
 const OpDef kDynamicReshapeDef = {Opcode::kDynamicReshape, kDimensionSizeNames, kOpaque,
-                                  infer_reshape_dimension_size};
+                                  infer_dynamic_reshape};
 
 }  // namespace heddle::hlo

@@ -15,7 +15,7 @@ Status check_counts(const InferArgs& in) {
                   "; must be equal");
 }
 
-StatusOr<Shape> infer_reshape_reshape(const InferArgs& in) {
+StatusOr<Shape> infer_reshape(const InferArgs& in) {
   const Shape& result = *in.declared();
   HEDDLE_RETURN_IF_ERROR(check_array(in, 0));
   if (!result.is_array() || result.dtype() != in[0].dtype()) {
@@ -49,7 +49,7 @@ constexpr std::string_view kReshapeNames[] = {"x"};
 const OpDef kReshapeDef = {Opcode::kReshape,
                            kReshapeNames,
                            {Work::kNone, Rows::kByRule, kPicks | kStrided},
-                           infer_reshape_reshape};
+                           infer_reshape};
 const OpDef kBitcastDef = {
     Opcode::kBitcast, kReshapeNames, {Work::kNone, Rows::kMixed, kPlain}, infer_bitcast};
 

@@ -17,7 +17,7 @@ namespace {
 // Operands are n inputs, the indices, n updates.
 size_t input_count(size_t operands) { return operands / 2; }
 
-Status check_operands_scatter(const InferArgs& in) {
+Status check_operands_of_scatter(const InferArgs& in) {
   if (in.size() < 3 || in.size() % 2 == 0) {
     return in.error("has ", in.size(), " operands; takes n inputs, the indices and n updates");
   }
@@ -143,7 +143,7 @@ Status check_computation(const InferArgs& in) {
 
 StatusOr<Shape> infer_scatter(const InferArgs& in) {
   const auto& attrs = in.attrs<ScatterAttrs>();
-  HEDDLE_RETURN_IF_ERROR(check_operands_scatter(in));
+  HEDDLE_RETURN_IF_ERROR(check_operands_of_scatter(in));
   size_t n = input_count(in.size());
   HEDDLE_RETURN_IF_ERROR(check_operand_dims_of_scatter(in, attrs));
   HEDDLE_RETURN_IF_ERROR(check_index_vector_of_scatter(in, attrs, in[n]));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kReduceOperands[] = {"operand"};
 
-Status check_operands_reduce(const InferArgs& in) {
+Status check_operands_of_reduce(const InferArgs& in) {
   const size_t n = in.size() / 2;
   if (n == 0 || in.size() != 2 * n) {
     return in.error("has ", in.size(), " operands; takes inputs and as many initial values");
@@ -29,7 +29,7 @@ Status check_operands_reduce(const InferArgs& in) {
 }
 
 StatusOr<Shape> infer_reduce(const InferArgs& in) {
-  HEDDLE_RETURN_IF_ERROR(check_operands_reduce(in));
+  HEDDLE_RETURN_IF_ERROR(check_operands_of_reduce(in));
   const Dims& dimensions = in.attrs<DimensionsAttrs>().dimensions;
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, dimensions, in[0]));
   std::vector<DType> values, accumulators;

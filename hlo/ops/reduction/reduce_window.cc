@@ -9,7 +9,7 @@
 namespace heddle::hlo {
 namespace {
 
-Status check_operands_reduce_window(const InferArgs& in) {
+Status check_operands_of_reduce_window(const InferArgs& in) {
   if (in.size() < 2 || in.size() % 2 != 0) {
     return in.error("has ", in.size(), " operands; takes n arrays and n initial values");
   }
@@ -25,7 +25,7 @@ Status check_operands_reduce_window(const InferArgs& in) {
 }
 
 StatusOr<Shape> infer_reduce_window(const InferArgs& in) {
-  HEDDLE_RETURN_IF_ERROR(check_operands_reduce_window(in));
+  HEDDLE_RETURN_IF_ERROR(check_operands_of_reduce_window(in));
   HEDDLE_ASSIGN_OR_RETURN(Dims sizes,
                           window_places(in, in.attrs<WindowAttrs>().window, in[0].dimensions()));
   const size_t n = in.size() / 2;

@@ -13,9 +13,9 @@ using C = std::complex<double>;
 bool is_real(FftType type) { return type == FftType::kRfft || type == FftType::kIrfft; }
 
 // Walks the rows along a dimension of a dense row-major array.
-class FftRows {
+class FftRowWalk {
  public:
-  FftRows(const std::vector<int64_t>& dimensions, int64_t along) {
+  FftRowWalk(const std::vector<int64_t>& dimensions, int64_t along) {
     const auto at = static_cast<size_t>(along);
     length_ = static_cast<size_t>(dimensions[at]);
     for (size_t d = 0; d < dimensions.size(); ++d) {
@@ -39,7 +39,7 @@ class FftRows {
 
 void transform(std::vector<C>& x, const std::vector<int64_t>& dimensions, int64_t along,
                bool inverse) {
-  const FftRows rows(dimensions, along);
+  const FftRowWalk rows(dimensions, along);
   const Fourier fourier(rows.length());
   const double factor = inverse ? 1 / static_cast<double>(rows.length()) : 1;
   std::vector<C> row(rows.length());

@@ -203,7 +203,6 @@ class ApproximateTopK {
 
 StatusOr<Literal> approximate_top_k(CustomCall& call) { return ApproximateTopK(call).run(); }
 
-// The elements of an array as T.
 // cpu_csr_sparse_dense_ffi(data, outer, inner, dense): a sparse matrix times a vector or matrix.
 // Its row i has data[k] in column inner[k], for k from outer[i] to outer[i + 1].
 class SparseTimesDense {

@@ -36,9 +36,9 @@ uint64_t round_mantissa(uint64_t bits, int dropped) {
   return (bits + half_less_one + odd) & ~(last - 1);
 }
 
-class ReducePrecisionReducer {
+class PrecisionRounder {
  public:
-  ReducePrecisionReducer(DType dtype, const ReducePrecisionAttrs& attrs)
+  PrecisionRounder(DType dtype, const ReducePrecisionAttrs& attrs)
       : no_nan_(attrs.mantissa_bits == 0) {
     const Format format = format_of(dtype);
     const int least_normal = 2 - (1 << (format.exponent_bits - 1));
@@ -80,7 +80,7 @@ class ReducePrecisionReducer {
 
 StatusOr<Literal> evaluate_reduce_precision(EvalArgs& in) {
   const DType dtype = in.result().dtype();
-  const ReducePrecisionReducer reduce(dtype, in.attrs<ReducePrecisionAttrs>());
+  const PrecisionRounder reduce(dtype, in.attrs<ReducePrecisionAttrs>());
   const std::byte* x = in[0].bytes();
   Literal out = result_buffer(in);
   std::byte* to = out.mutable_bytes();

@@ -27,7 +27,7 @@ StatusOr<Literal> evaluate_set(EvalArgs& in) {
   return std::move(in.operands[0]).reshaped(in.result());
 }
 
-StatusOr<Literal> evaluate_reshape_dimension_size(EvalArgs& in) {
+StatusOr<Literal> evaluate_dynamic_reshape(EvalArgs& in) {
   for (int64_t d = 0; d < in.result().rank(); ++d)
     HEDDLE_RETURN_IF_ERROR(check_full(in, static_cast<size_t>(d) + 1, d));
   return std::move(in.operands[0]).reshaped(in.result());
@@ -37,6 +37,6 @@ StatusOr<Literal> evaluate_reshape_dimension_size(EvalArgs& in) {
 
 const Evaluation kGetDimensionSizeEvaluation = {.evaluate = evaluate_get};
 const Evaluation kSetDimensionSizeEvaluation = {.evaluate = evaluate_set};
-const Evaluation kDynamicReshapeEvaluation = {.evaluate = evaluate_reshape_dimension_size};
+const Evaluation kDynamicReshapeEvaluation = {.evaluate = evaluate_dynamic_reshape};
 
 }  // namespace heddle::interpreter

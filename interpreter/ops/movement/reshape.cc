@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <vector>
 
 #include "heddle/hlo/literal/strides.h"
@@ -10,7 +8,7 @@
 namespace heddle::interpreter {
 namespace {
 
-StatusOr<Literal> evaluate_reshape_reshape(EvalArgs& in) {
+StatusOr<Literal> evaluate_reshape(EvalArgs& in) {
   return std::move(in.operands[0]).reshaped(in.result());
 }
 
@@ -66,7 +64,7 @@ StatusOr<Literal> evaluate_bitcast(EvalArgs& in) {
 
 }  // namespace
 
-const Evaluation kReshapeEvaluation = {.evaluate = evaluate_reshape_reshape};
+const Evaluation kReshapeEvaluation = {.evaluate = evaluate_reshape};
 const Evaluation kBitcastEvaluation = {.evaluate = evaluate_bitcast};
 
 }  // namespace heddle::interpreter

@@ -11,9 +11,9 @@ namespace heddle::interpreter {
 namespace {
 
 // A reduction through its body: of `rows` rows of `columns` elements to one row.
-class ReduceReducer {
+class BodyReducer {
  public:
-  explicit ReduceReducer(EvalArgs& in) : in_(in), inputs_(in.size() / 2) {
+  explicit BodyReducer(EvalArgs& in) : in_(in), inputs_(in.size() / 2) {
     const Dims& dimensions = in.attrs<DimensionsAttrs>().dimensions;
     const Shape& shape = in[0].shape();
     order_ = dimensions;
@@ -170,7 +170,7 @@ StatusOr<Literal> evaluate_reduce(EvalArgs& in) {
       return reduce_native(*op, in[0], in[1], in.attrs<DimensionsAttrs>().dimensions, in.result());
     }
   }
-  return ReduceReducer(in).run();
+  return BodyReducer(in).run();
 }
 
 }  // namespace

@@ -34,9 +34,9 @@ std::vector<Group> groups_of(const Shape& shape, const std::vector<int64_t>& red
 }
 
 // Walks over the rows of an array (runs of its innermost group) in the order of memory.
-class ReduceNativeRows {
+class RowWalk {
  public:
-  explicit ReduceNativeRows(std::vector<Group> groups)
+  explicit RowWalk(std::vector<Group> groups)
       : groups_(std::move(groups)), at_(groups_.size(), 0) {}
 
   [[nodiscard]] int64_t length() const { return groups_[0].size; }
@@ -79,7 +79,7 @@ void take_row(Accumulator* to, bool is_kept, const typename Accumulator::Element
 }
 
 template <class Accumulator>
-void take_all(Accumulator* to, ReduceNativeRows rows, const Literal& x) {
+void take_all(Accumulator* to, RowWalk rows, const Literal& x) {
   using Element = typename Accumulator::Element;
   const DType dtype = x.shape().dtype();
   const int64_t width = storage_bytes(dtype);
@@ -114,7 +114,7 @@ Literal reduce(const Literal& x, const Literal& init, const std::vector<int64_t>
   std::vector<Accumulator> accumulators(static_cast<size_t>(shape.element_count()),
                                         Accumulator(start));
   if (x.element_count() > 0) {
-    take_all(accumulators.data(), ReduceNativeRows(groups_of(x.shape(), dimensions)), x);
+    take_all(accumulators.data(), RowWalk(groups_of(x.shape(), dimensions)), x);
   }
   Literal out = Literal::uninitialised(shape);
   std::vector<typename Accumulator::Element> values;

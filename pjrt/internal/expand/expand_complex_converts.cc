@@ -15,7 +15,7 @@ bool is_misread_convert(const hlo::Computation& computation, const hlo::Instruct
 }
 
 // pred: whether it is not 0. Others: the real part, converted.
-hlo::InstructionId converts_written(hlo::ComputationBuilder& to, const hlo::Instruction& now) {
+hlo::InstructionId write_convert(hlo::ComputationBuilder& to, const hlo::Instruction& now) {
   transform::Emitter emit(to, now);
   const hlo::InstructionId x = now.operands[0];
   Shape shape = now.shape;
@@ -39,7 +39,7 @@ bool has_complex_converts(const hlo::Module& module) {
 hlo::Module expand_complex_converts(const hlo::Module& module) {
   return rewritten(module, is_misread_convert,
                    [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::InstructionId i) {
-                     return converts_written(to.builder(), to.mapped(i));
+                     return write_convert(to.builder(), to.mapped(i));
                    });
 }
 

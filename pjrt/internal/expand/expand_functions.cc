@@ -117,7 +117,7 @@ class Formula {
   Shape shape_;
 };
 
-// Null: XLA has the op of real numbers.
+// The formula of an op of real numbers; null where XLA has the op.
 using RealFunction = InstructionId (Formula::*)(InstructionId);
 RealFunction real_function(Opcode opcode) {
   switch (opcode) {
@@ -280,7 +280,7 @@ bool is_unknown(const hlo::Computation&, const Instruction& instruction) {
          (instruction.opcode == Opcode::kCbrt && is_complex(instruction.shape.dtype()));
 }
 
-InstructionId functions_written(hlo::ComputationBuilder& to, const Instruction& now) {
+InstructionId write_function(hlo::ComputationBuilder& to, const Instruction& now) {
   const InstructionId x = now.operands[0];
   if (is_complex(now.shape.dtype())) return ComplexFunction(to, now).run(now.opcode, x);
   Shape shape = now.shape;
@@ -306,7 +306,7 @@ bool has_unknown_functions(const hlo::Module& module) {
 hlo::Module expand_functions(const hlo::Module& module) {
   return rewritten(module, is_unknown,
                    [](transform::ModuleRebuilder&, transform::Rebuilder& to, InstructionId i) {
-                     return functions_written(to.builder(), to.mapped(i));
+                     return write_function(to.builder(), to.mapped(i));
                    });
 }
 

@@ -28,7 +28,7 @@ bool is_misread_power(const hlo::Computation& computation, const hlo::Instructio
 }
 
 // The digits of the exponent in base 64, least first: x^d0 (x^64)^d1 (x^64^2)^d2 ..
-InstructionId powers_written(hlo::ComputationBuilder& to, const hlo::Instruction& now) {
+InstructionId write_power(hlo::ComputationBuilder& to, const hlo::Instruction& now) {
   transform::Emitter emit(to, now);
   Shape shape = now.shape;
   shape.clear_layout();
@@ -66,7 +66,7 @@ bool has_misread_powers(const hlo::Module& module) {
 hlo::Module expand_powers(const hlo::Module& module) {
   return rewritten(module, is_misread_power,
                    [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::InstructionId i) {
-                     return powers_written(to.builder(), to.mapped(i));
+                     return write_power(to.builder(), to.mapped(i));
                    });
 }
 
