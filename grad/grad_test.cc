@@ -17,7 +17,6 @@
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/ops/contractions.h"
-#include "heddle/trace/ops/debug.h"
 #include "heddle/trace/ops/indexing.h"
 #include "heddle/trace/ops/windows.h"
 #include "heddle/trace/run/exchange.h"
@@ -471,92 +470,6 @@ TEST(ReduceWindow, ByAnyAssociativeFunctionHasDerivatives) {
   EXPECT_THAT(values(hessian(f)(x)), Pointwise(DoubleNear(1e-11), values(hessian(by_products)(x))));
   EXPECT_EQ(grad(f)(zeros({0, 5}, f64)).shape(), Shape(f64, {0, 5}));
   check_grads([&](Tensor v) { return reduce_window(v, 0.0, combine, windows); }, std::tuple(x));
-}
-
-// A function with a loop and a branch whose values its tangents read.
-Tensor looped(const Tensor& x) {
-  const auto step = [&](Tensor h, Tensor each) {
-    const auto bend = [&] { return sin(h * each); };
-    const Tensor next = cond(h < 0.9, bend, [&] { return h * h - each; });
-    return std::pair(next, next * each);
-  };
-  const auto [last, ys] = scan(step, x[0], x);
-  return cummax(ys) * last;
-}
-
-TEST(CustomJvp, ARuleWithLoopsHasReverseMode) {
-  using One = std::tuple<Tensor>;
-  const auto rule = [](const One& x, const One& dx) { return jvp(looped, x, dx); };
-  const Tensor x = numbers({0.8, 1.1, -0.4, 0.7});
-  const auto f = [](Tensor x) { return sum(sin(looped(x))); };
-  const auto own = [&](Tensor x) { return sum(sin(custom_jvp(looped, rule)(x))); };
-  EXPECT_THAT(values(grad(own)(x)), Pointwise(DoubleNear(1e-14), values(grad(f)(x))));
-  EXPECT_THAT(values(hessian(own)(x)), Pointwise(DoubleNear(1e-13), values(hessian(f)(x))));
-}
-
-TEST(CustomJvp, ARuleWithAWhileHasReverseMode) {
-  using One = std::tuple<Tensor>;
-  const auto powers = [](Tensor x) {
-    const auto goes_on = [](const std::pair<Tensor, Tensor>& s) { return s.first < 3; };
-    const auto step = [&](const std::pair<Tensor, Tensor>& s) {
-      return std::pair(s.first + 1, s.second * sin(x));
-    };
-    return while_loop(goes_on, step, std::pair(zeros({}, s32), x), {.max_steps = 5}).second;
-  };
-  const auto rule = [&](const One& x, const One& dx) { return jvp(powers, x, dx); };
-  const Tensor x = numbers({0.8, 1.1, -0.4, 0.7});
-  const auto f = [&](Tensor x) { return sum(powers(x)); };
-  const auto own = [&](Tensor x) { return sum(custom_jvp(powers, rule)(x)); };
-  EXPECT_THAT(values(grad(own)(x)), Pointwise(DoubleNear(1e-14), values(grad(f)(x))));
-}
-
-TEST(CustomJvp, TheEffectsOfARuleSeeItsTangent) {
-  using One = std::tuple<Tensor>;
-  const auto rule = [](const One& x, const One& dx) {
-    debug_print("dx {}", sum(std::get<0>(dx)));
-    return std::pair(sin(std::get<0>(x)), std::get<0>(dx) * cos(std::get<0>(x)));
-  };
-  const auto own = [&](Tensor x) {
-    return sum(custom_jvp([](Tensor x) { return sin(x); }, rule)(x));
-  };
-  testing::internal::CaptureStderr();
-  (void)jvp(own, One(numbers({0.5})), One(numbers({2}))).second.item<double>();
-  (void)grad(own)(numbers({0.5})).to_vector<double>();
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), Not(HasSubstr("dx 0\n")));
-}
-
-TEST(CustomJvp, ARuleWithLoopsThatIsNotLinearIsRefused) {
-  using One = std::tuple<Tensor>;
-  const auto rule = [](const One& x, const One& dx) {
-    const auto [y, dy] = jvp(looped, x, dx);
-    return std::pair(y, dy * dy);
-  };
-  const auto own = [&](Tensor x) { return sum(custom_jvp(looped, rule)(x)); };
-  EXPECT_THAT(error_of([&] {
-                return grad(own)(numbers({0.8, 1.1}));
-              }),
-              HasSubstr("has no reverse derivative"));
-}
-
-TEST(CustomRoot, ATangentSolveWithLoopsHasReverseMode) {
-  const auto root = [](Tensor b) {
-    const auto f = [&](const Tensor& x) { return x + x * x * x - b; };
-    const auto solve = [](const auto& f, const Tensor& guess) {
-      return fori_loop(
-          0, 200, [&](Tensor, Tensor x) { return x - f(x) * 0.25; }, guess);
-    };
-    // Each step computes the slope again, from a value that the loop carries.
-    const auto tangent_solve = [](const auto& g, const Tensor& y) {
-      using Pair = std::pair<Tensor, Tensor>;
-      const Tensor slope = g(ones({2}, f64));
-      const auto step = [&](Tensor, Pair now) {
-        return Pair(now.first * 0.5, now.second + y * now.first);
-      };
-      return fori_loop(0, 60, step, Pair(0.5 / slope, zeros({2}, f64))).second;
-    };
-    return custom_root(f, zeros({2}, f64), solve, tangent_solve);
-  };
-  check_grads(root, std::tuple(numbers({0.3, 0.7})));
 }
 
 // Two updates of place 1, one of place 3, none of the others, and one outside: written out.

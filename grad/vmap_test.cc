@@ -1,6 +1,7 @@
 #include "heddle/grad/vmap.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "heddle/base/metrics/counters.h"
@@ -254,6 +255,26 @@ TEST(Vmap, LanesThatHaveEndedHaveNoPartInDerivatives) {
   const Tensor want = one_by_one(grad(f), 3, xs);
   expect_same(vmap(grad(f))(xs), want);
   expect_same(grad([&](Tensor x) { return sum(vmap(f)(x)); })(xs), want);
+}
+
+// The step of a lane that has ended would have an infinite derivative by what lanes share.
+TEST(Vmap, LanesThatHaveEndedAddNothingToDerivativesByWhatIsShared) {
+  const auto loop = [](Tensor x, Tensor w) {
+    return while_loop([](Tensor c) { return c < 5.0; },
+                      [&](Tensor c) { return c + sqrt(6.0 - c) * w; }, x, {.max_steps = 9});
+  };
+  const Tensor xs = array<double>({1, 7, 2}), w = scalar(0.5);
+  const auto each = [&](Tensor w) { return loop(xs[0], w) + loop(xs[1], w) + loop(xs[2], w); };
+  const Tensor want = grad(each)(w);
+  const auto captured = [&](Tensor w) {
+    return sum(vmap([&](Tensor x) { return loop(x, w); })(xs));
+  };
+  const auto argument = [&](Tensor w) { return sum(vmap(loop, {.in_axes = {0, kNoAxis}})(xs, w)); };
+  EXPECT_TRUE(std::isfinite(want.item<double>()));
+  expect_same(grad(captured)(w), want);
+  expect_same(grad(argument)(w), want);
+  expect_same(jacfwd(captured)(w), want);
+  expect_same(hessian(captured)(w), hessian(each)(w));
 }
 
 TEST(Vmap, TheSizeAloneSaysHowManyExamples) {

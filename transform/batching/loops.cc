@@ -1,6 +1,7 @@
 // Lanes of scan and while. A fixpoint finds the carries that come to differ between lanes: those
 // that start with lanes, and those that get them in a step.
 #include <algorithm>
+#include <numeric>
 
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/batching/internal/batcher.h"
@@ -193,15 +194,38 @@ class WhileBatch {
   static Value any(const Value& on) { return hlo::reduce(on, Opcode::kOr, 0, {0}); }
 
   // The state that a step takes. In reverse mode, lanes that have ended have no part in its
-  // derivative, but for what lanes do together.
+  // derivative, but for what lanes do together. They take the state of the first lane that runs:
+  // what they add to the derivative by a value that lanes share is 0 times what that lane computes,
+  // where an ended lane's own state could give NaN.
   AllLanes in_running_lanes(Graph& graph, const State& state) const {
     AllLanes out = state.leaves;
     if (!differs_ || bounds_.empty() || is_together_) return out;
+    const int64_t lanes = state.on.sizes()[0];
+    const auto last = static_cast<double>(lanes - 1);
+    const Value numbers = hlo::select(state.on, graph.iota({lanes}, 0), last);
+    const Value first = hlo::reduce(numbers, Opcode::kMinimum, last, {0});
     for (Lanes& each : out) {
-      if (each.is_batched && each.x.shape().is_array() && hlo::has_tangent(each.x.shape()))
-        each.x = batcher_.stopped_where_not(graph, state.on, each.x);
+      if (!each.is_batched || !each.x.shape().is_array()) continue;
+      each.x = batcher_.chosen(state.on, each.x, of_lane(graph, first, each.x));
     }
     return out;
+  }
+
+  // One lane's value in all lanes, without its derivative.
+  static Value of_lane(Graph& graph, const Value& lane, const Value& x) {
+    hlo::Dims sizes = x.sizes();
+    Values starts(sizes.size(), lane.number(0));
+    starts[0] = lane;
+    sizes[0] = 1;
+    Value one = hlo::dynamic_slice(x, starts, sizes);
+    if (hlo::has_tangent(x.shape())) {
+      const Shape type = one.shape();
+      one = graph.op(Opcode::kBitcastConvert, {one}, {}, {}, &type);
+    }
+    hlo::Dims dimensions(sizes.size() - 1);
+    std::iota(dimensions.begin(), dimensions.end(), 1);
+    return hlo::broadcast(hlo::reshape(one, {sizes.begin() + 1, sizes.end()}), x.sizes(),
+                          dimensions);
   }
 
   // Returns whether it has to be written again, with more values that differ between lanes.
