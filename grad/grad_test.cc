@@ -376,6 +376,13 @@ TEST(GradError, OfIntegers) {
               HasSubstr("grad: arg0.b is s32[], which has no derivative"));
 }
 
+TEST(GradError, OfAJacobianSaysWhatIsNotReal) {
+  const auto f = [](Tensor x) { return x.astype(c128); };
+  EXPECT_THAT(error_of([&] { return jacrev(f)(numbers({1})); }),
+              StartsWith("jacrev: the result is c128[1]; must be real"));
+  EXPECT_THAT(error_of([&] { return jacfwd(f)(array<int>({1})); }), StartsWith("jacfwd: x is s32"));
+}
+
 TEST(GradError, OfAWhile) {
   auto f = [](Tensor x) {
     return while_loop([](Tensor y) { return y < 100.0; }, [](Tensor y) { return y * y; }, x);

@@ -15,13 +15,13 @@ Dimensions joined(Dimensions a, const Dimensions& b) {
 
 }  // namespace
 
-Tensor basis_of(const Tensor& x) {
+Tensor basis_of(std::string_view name, const Tensor& x) {
   if (!is_floating(x.dtype()) && !is_complex(x.dtype()))
-    trace_internal::refuse("x is ", x.shape(), ", which has no derivative; cast it to floats");
+    trace_internal::refuse(name, " is ", x.shape(), ", which has no derivative; cast it to floats");
   if (is_complex(x.dtype()))
-    trace_internal::refuse("x is ", x.shape(),
-                           "; must be real: write the function of real(x) and imag(x), and "
-                           "take the Jacobian by each");
+    trace_internal::refuse(name, " is ", x.shape(),
+                           "; must be real: take the Jacobian of its real and of its imaginary "
+                           "part, as functions of real numbers");
   const int64_t n = x.shape().element_count();
   const trace_internal::OnDeviceOf device(x);
   return reshape(eye(n, n, 0, x.dtype()), joined({n}, x.shape().dimensions()));

@@ -12,7 +12,7 @@ namespace heddle {
 namespace grad_internal {
 
 // One tensor of x's type for each element of it, along a new first axis: 1 there, else 0.
-Tensor basis_of(const Tensor& x);
+Tensor basis_of(std::string_view name, const Tensor& x);
 // rows: of y's elements, each like x -> [y's sizes.., x's sizes..]
 Tensor as_jacobian(const Tensor& rows, const Tensor& y, const Tensor& x);
 // columns: of x's elements, each like y -> the same
@@ -33,7 +33,8 @@ Tensor by_rows(std::string_view what, const Fn& fn, const Tensor& x, SourceLocat
   const trace_internal::HigherOrderCall call(what, at);
   const auto made = vjp_at(what, fn, {}, x);
   const Tensor rows = of_each(
-      what, [&](const Tensor& row) { return made.second(row); }, basis_of(made.first));
+      what, [&](const Tensor& row) { return made.second(row); },
+      basis_of("the result", made.first));
   return as_jacobian(rows, made.first, x);
 }
 
@@ -42,7 +43,7 @@ Tensor by_columns(std::string_view what, const Fn& fn, const Tensor& x, SourceLo
   const trace_internal::HigherOrderCall call(what, at);
   const auto made = linearize_at(what, fn, {}, x);
   const Tensor columns = of_each(
-      what, [&](const Tensor& column) { return made.second(column); }, basis_of(x));
+      what, [&](const Tensor& column) { return made.second(column); }, basis_of("x", x));
   return from_columns(columns, made.first, x);
 }
 
