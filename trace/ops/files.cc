@@ -23,7 +23,8 @@ namespace {
 
 Literal downloaded(const Tensor& x, std::string_view op, const std::string& path = "x") {
   const runtime::BufferPtr buffer = trace_internal::buffer_of(x, op, path);
-  return value_or_throw(runtime::to_host(*buffer, base::cat(op, " of ", path)));
+  return value_or_throw(
+      runtime::to_host(*buffer, path == "x" ? std::string(op) : base::cat(op, " of ", path)));
 }
 
 // A file that takes more memory than there is is an error too.

@@ -144,7 +144,7 @@ TEST_F(Files, WhatCannotBeSavedLeavesTheFileAlone) {
                     },
                     ones(2));
               }),
-              HasSubstr("save_npy: operand is a traced f32[2]"));
+              HasSubstr("save_npy: x is a traced f32[2]"));
   {
     TransferGuard guard(TransferGuard::Policy::kForbid);
     EXPECT_THAT(error_of([&] { save_npy(path("x.npy"), p.is_valid() ? ones(2) : p); }),

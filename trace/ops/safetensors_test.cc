@@ -251,7 +251,7 @@ TEST_F(Safetensors, WhatCannotBeSavedLeavesTheFileAlone) {
                     },
                     ones({2}));
               }),
-              HasSubstr("operand is a traced f32[2]"));
+              HasSubstr("x is a traced f32[2]"));
   EXPECT_THAT(error_of([&] {
                 save_safetensors(path("x"), Layer{ones({2}), ones({2}).astype(c128)});
               }),
