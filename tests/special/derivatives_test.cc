@@ -1,22 +1,11 @@
 // Derivatives where a formula passes from one branch to the next, and at points that it leaves out.
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <functional>
 #include <numbers>
 
-#include "heddle/base/support_test.h"
-#include "heddle/grad/grad.h"
-#include "heddle/special/combinatorics.h"
-#include "heddle/special/exponential.h"
-#include "heddle/special/faddeeva.h"
-#include "heddle/special/gamma.h"
-#include "heddle/special/hypergeometric.h"
-#include "heddle/special/integrals.h"
-#include "heddle/special/logarithms.h"
-#include "heddle/special/loggamma.h"
-#include "heddle/special/normal.h"
-#include "heddle/special/orthogonal.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/reductions.h"
+#include "heddle/heddle.h"
 
 namespace heddle::special {
 namespace {
@@ -121,6 +110,9 @@ TEST(SpecialDerivatives, SecondOrder) {
   EXPECT_NEAR(slope_of(beta, 2), difference(beta, 2), 1e-6);
   const Function real_part = grad([](Tensor x) { return real(loggamma(complex(x, x * 0 + 0.5))); });
   EXPECT_NEAR(slope_of(real_part, 0.5), difference(real_part, 0.5), 1e-6);
+  const Function length = grad([](Tensor x) { return hypot(x, 1); });
+  EXPECT_NEAR(slope_of(length, 1), 1 / std::sqrt(8), 1e-12);
+  EXPECT_NEAR(slope_of(length, -1), 1 / std::sqrt(8), 1e-12);
 }
 
 TEST(SpecialDerivatives, ErfcxOfFloats) {
