@@ -110,8 +110,9 @@ Tensor signbit(Operand x) { return of_floats("signbit", x, signbit_of); }
 
 Tensor hypot(Operand x, Operand y) {
   return of_floats("hypot", x, y, [](const Expr& a, const Expr& b) {
-    Expr high = maximum(abs(a), abs(b));
-    Expr low = minimum(abs(a), abs(b));
+    // The two keep their slopes apart where they are equal: maximum would take half of each.
+    Expr steep = abs(a) > abs(b);
+    Expr high = where(steep, abs(a), abs(b)), low = where(steep, abs(b), abs(a));
     Expr ratio = low / where(high == 0, 1, high);
     return where(is_inf_of(a) | is_inf_of(b), INFINITY, high * sqrt(1 + square(ratio)));
   });

@@ -15,6 +15,7 @@ Expr gamma_at(const Expr& x) { return gamma(x.operand()); }
 Expr lgamma_at(const Expr& x) { return lgamma(x.operand()); }
 Expr sign_at(const Expr& x) { return gammasgn(x.operand()); }
 Expr is_whole(const Expr& x) { return x == floor(x); }
+Expr is_pole(const Expr& x) { return (x <= 0) & is_whole(x); }
 
 // 1 / ((n + 1) beta(n - k + 1, k + 1)), which does not overflow before the result does.
 Expr comb_of(const Expr& n, const Expr& k) {
@@ -28,17 +29,26 @@ Expr comb_of(const Expr& n, const Expr& k) {
   return where(is_nan(n) | is_nan(k), NAN, where(inside, count, 0));
 }
 
+// gamma(sum) / gamma(x) at a pole of gamma(x), where it is 0: gamma(sum) gamma(1 - x) sin(pi x) /
+// pi, whose slope is not 0.
+Expr poch_at_zero(const Expr& x, const Expr& sum) {
+  const Expr n = floor(x + 0.5), sine = sin(pi * (x - n));
+  const Expr size = exp(lgamma_at(sum) + lgamma_at(1 - x)) * sign_at(sum) / pi;
+  return size * where(abs(n) % 2 == 1, -sine, sine);
+}
+
 // It depends on the sizes and signs of both. At a pole of both it uses the reflection formula,
 // where x (x + 1) .. runs up to 0.
 Expr poch_of(const Expr& x, const Expr& m) {
-  const Expr sum = x + m;
-  const Expr by_size = exp(lgamma_at(sum) - lgamma_at(x)) * sign_at(sum) * sign_at(x);
-  const Expr poles = (x <= 0) & is_whole(x) & is_whole(m);
-  const Expr up = where(poles, 1 - x, 1), left = where(poles, maximum(1 - sum, 1), 1);
+  const Expr sum = x + m, pole = is_pole(x), both = pole & is_pole(sum), zero = pole & ~both;
+  const Expr top = where(pole, 1, sum), bottom = where(pole, 1, x);
+  const Expr by_size = exp(lgamma_at(top) - lgamma_at(bottom)) * sign_at(top) * sign_at(bottom);
+  const Expr up = where(both, 1 - x, 1), left = where(both, 1 - sum, 1);
   const Expr turned = exp(lgamma_at(up) - lgamma_at(left));
-  const Expr odd = abs(m) % 2;
-  const Expr reflected = where(sum > 0, 0, where(odd == 1, -turned, turned));
-  return where(m == 0, 1, where(poles, reflected, by_size));
+  const Expr reflected = where(abs(m) % 2 == 1, -turned, turned);
+  const Expr vanishing = poch_at_zero(where(zero, x, 0), where(zero, sum, 1));
+  const Expr value = where(both, reflected, where(zero, vanishing, by_size));
+  return where((m == 0) & ~is_finite(value), 1, value);
 }
 
 // Riemann's zeta from 18 on: the next term is 1e-20.

@@ -36,7 +36,7 @@ Expr fractions(const Expr& x) {
 
 // For x > 0.
 Expr exp1_of(const Expr& x) {
-  const Expr low = minimum(x, 1), high = maximum(x, 1);
+  const Expr low = at_most(x, 1), high = at_least(x, 1);
   const Expr near = entire_part(low) - std::numbers::egamma - log(low);
   return where(x <= 1, near, exp(-high) / fractions(high));
 }
@@ -69,8 +69,8 @@ Expr asymptotic(const Expr& x) {
 
 Expr expi_of(const Expr& x) {
   const Expr size = abs(x);
-  const Expr near = rising_series(minimum(where(x > 0, x, 1), 40));
-  const Expr far = asymptotic(maximum(x, 40));
+  const Expr near = rising_series(at_most(where(x > 0, x, 1), 40));
+  const Expr far = asymptotic(at_least(x, 40));
   const Expr above = where(x <= 40, near, where(x == INFINITY, x, far));
   return where(x == 0, -INFINITY, where(x < 0, -exp1_of(size), where(is_nan(x), x, above)));
 }
@@ -96,13 +96,13 @@ Expr dawson_samples(const Expr& x) {
 
 Expr dawson_of(const Expr& x) {
   const Expr size = abs(x);
-  const Expr middle = dawson_samples(maximum(minimum(size, 1000), 0.5));
+  const Expr middle = dawson_samples(at_least(at_most(size, 1000), 0.5));
   // Beyond 1000 the expansion 1 / (2 x) (1 + 1 / (2 x^2)).
-  const Expr half = 0.5 / maximum(size, 1000);
+  const Expr half = 0.5 / at_least(size, 1000);
   const Expr far = half * (1 + 2 * square(half));
   const Expr above = where(size > 1000, far, middle);
   return where(is_nan(x), x,
-               where(size <= 0.5, dawson_series(minimum(maximum(x, -0.5), 0.5)),
+               where(size <= 0.5, dawson_series(at_most(at_least(x, -0.5), 0.5)),
                      where(x < 0, -above, above)));
 }
 

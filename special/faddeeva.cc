@@ -41,7 +41,7 @@ FaddeevaParts bell_at(const Expr& x, const Expr& y) {
   const Square p = split_square(x), q = split_square(y);
   const Expr size = exp(q.exact - p.exact) * exp(q.rest - p.rest), angle = 2 * (x * y);
   // An infinite size has an argument too.
-  return {size * cos(angle), where(angle == 0, 0, -size * sin(angle))};
+  return {size * cos(angle), where((angle == 0) & (size == INFINITY), 0, -size * sin(angle))};
 }
 
 // 2 e^(-z^2) q / (q + sign e^(-2 pi i x / h)), q = e^(-2 pi y / h): the term that a rule leaves
@@ -65,29 +65,29 @@ FaddeevaParts near_origin(const Expr& x, const Expr& y) {
   // A point of the other rule is at least h / 4 away from x; a point of this rule may be x itself.
   const Expr between = (y < x) & (turns >= 0.25) & (turns <= 0.75);
   const FaddeevaParts ends = rule(where(between, x, 1), where(between, y, 1), h, 0, all);
-  const FaddeevaParts bell = bell_at(minimum(x, 100), minimum(y, 7));
-  const FaddeevaParts more =
-      choose(between, correction(bell, turns, q, -1), correction(bell, turns, q, 1));
+  const FaddeevaParts bell = bell_at(at_most(x, 100), at_most(y, 7));
+  const FaddeevaParts more = choose(between, correction(bell, where(between, turns, 0.5), q, -1),
+                                    correction(bell, where(between, 0, turns), q, 1));
   const FaddeevaParts sum = choose(between, ends, middle);
   return choose(y >= maximum(x, pi / h), middle, {sum.re + more.re, sum.im + more.im});
 }
 
 // i / (sqrt(pi) z) for x, y >= 0, one of them large.
 FaddeevaParts far_out(const Expr& x, const Expr& y) {
-  const Expr high = maximum(x, y), ratio = minimum(x, y) / high;
-  const Expr large = inv_sqrtpi / (high + minimum(x, y) * ratio);
+  const auto [low, high] = ordered(x, y);
+  const Expr ratio = low / high, large = inv_sqrtpi / (high + low * ratio);
   return choose(x >= y, {large * ratio, large}, {large, large * ratio});
 }
 
 std::vector<Expr> wofz_of(const Expr& x, const Expr& y) {
   const double bound = x.dtype() == f64 ? 1e8 : 1e4;
-  const Expr p = abs(x), q = abs(y), high = maximum(p, q);
-  const FaddeevaParts near = near_origin(minimum(p, bound), minimum(q, bound));
+  const Expr p = mirrored(x), q = mirrored(y), high = maximum(p, q);
+  const FaddeevaParts near = near_origin(at_most(p, bound), at_most(q, bound));
   const FaddeevaParts far = far_out(where(high > bound, p, 1), where(high > bound, q, 1));
   const FaddeevaParts above =
       choose(high == INFINITY, {x.like(0), x.like(0)}, choose(high > bound, far, near));
   // 2 e^(-z^2) - w(-z) for y < 0, and the conjugate for x < 0.
-  const FaddeevaParts bell = bell_at(minimum(p, 1e18), -minimum(q, 1e18));
+  const FaddeevaParts bell = bell_at(at_most(p, 1e18), -at_most(where(y < 0, q, 0), 1e18));
   const FaddeevaParts value =
       choose(y < 0, {2 * bell.re - above.re, 2 * bell.im + above.im}, above);
   const Expr bad = is_nan(x) | is_nan(y);

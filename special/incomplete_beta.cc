@@ -74,7 +74,7 @@ Expr prefactor(const Expr& a, const Expr& b, const Expr& x, const Expr& y) {
   Expr power = log_ratio(difference, a, x * both) + log_ratio(-difference, b, y * both);
   // power_over_gamma lacks a factor below 1.
   Expr rest = power_over_gamma(a) * (power_over_gamma(b) / power_over_gamma(both));
-  return exp(power) * rest * (minimum(b, 1.0) / minimum(both, 1.0)) / maximum(a, 1.0);
+  return exp(power) * rest * (at_most(b, 1.0) / at_most(both, 1.0)) / where(a > 1.0, a, 1.0);
 }
 
 Expr betainc_of(const Expr& a, const Expr& b, const Expr& x) {

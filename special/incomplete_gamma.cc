@@ -190,7 +190,7 @@ GammaPoint point_at(const Expr& a, const Expr& x, Wanted wanted = Wanted::kValue
   Expr ends = (x == 0.0) | (a == 0.0) | (x == INFINITY) | (a == INFINITY);
   // The derivative of samples has the factor in both numerator and denominator.
   if (wanted == Wanted::kSampleDerivative) underflow = outside;
-  return {a, x, exp(power) * (power_over_gamma(a) * minimum(a, 1.0)), outside,
+  return {a, x, exp(power) * (power_over_gamma(a) * at_most(a, 1.0)), outside,
           ~(outside | underflow | ends)};
 }
 

@@ -34,18 +34,18 @@ Expr spence_series(const Expr& x) {
 
 // For 0 <= x <= 1.
 Expr spence_inside(const Expr& x) {
-  const Expr low = minimum(x, 0.5);
+  const Expr low = at_most(x, 0.5);
   // For x = 0 the product is 0, and must not be infinity times 0.
-  const Expr logs = log(maximum(low, float_limits(x.dtype()).smallest_normal)) * log1p(-low);
+  const Expr logs = log(at_least(low, float_limits(x.dtype()).smallest_normal)) * log1p(-low);
   const Expr reflected = pi * pi / 6 - logs - spence_series(1 - low);
-  return where(x < 0.5, reflected, spence_series(maximum(x, 0.5)));
+  return where(x < 0.5, reflected, spence_series(at_least(x, 0.5)));
 }
 
 Expr spence_of(const Expr& x) {
-  const Expr large = maximum(x, 2), bounded = minimum(maximum(x, 0), 2);
+  const Expr large = at_least(x, 2), bounded = at_most(at_least(x, 0), 2);
   const Expr turned = -0.5 * square(log(large)) - spence_inside(1 / large);
   const Expr near =
-      where(x < 1, spence_inside(minimum(bounded, 1)), spence_series(maximum(bounded, 1)));
+      where(x < 1, spence_inside(at_most(bounded, 1)), spence_series(at_least(bounded, 1)));
   return where((x < 0) | is_nan(x), NAN, where(x > 2, turned, near));
 }
 
@@ -89,10 +89,10 @@ Expr fractions(const Expr& n, const Expr& x) {
 
 Expr expn_of(const Expr& n, const Expr& x) {
   const Expr outside = (n < 0) | (x < 0) | (n != floor(n)) | is_nan(n) | is_nan(x);
-  const Expr order = minimum(maximum(n, 1), 1e30);
+  const Expr order = at_most(at_least(n, 1), 1e30);
   const Expr low = where((x > 0) & (x <= 1), x, 1), high = where(x > 1, x, 1);
   const Expr inside = where(x > 1, exp(-high) / fractions(order, high), rising(order, low));
-  const Expr at_zero = where(n < 2, INFINITY, 1 / (maximum(n, 2) - 1));
+  const Expr at_zero = where(n < 2, INFINITY, 1 / (at_least(n, 2) - 1));
   const Expr safe = where((n == 0) & (x > 0), x, 1);  // avoids the slope of a pole that is not used
   const Expr at_0 = where(x > 0, exp(-safe) / safe, INFINITY);
   const Expr positive = where(n == 0, at_0, where(n == INFINITY, 0, inside));
@@ -117,7 +117,7 @@ constexpr double kWeights[] = {
 
 // For h >= 0 and 0 <= a <= 1.
 Expr owens_inside(const Expr& h, const Expr& a) {
-  const Expr top = minimum(a, 8.6 / maximum(h, 1));
+  const Expr top = at_most(a, 8.6 / at_least(h, 1));
   const Expr width = h * top;
   Expr sum = h.like(0);
   for (size_t k = 0; k < std::size(kPoints); ++k)
@@ -129,10 +129,11 @@ Expr owens_inside(const Expr& h, const Expr& a) {
 Expr upper_tail(const Expr& h) { return ndtr((-h).operand()); }
 
 Expr owens_of(const Expr& h, const Expr& a) {
-  const Expr size = abs(a), distance = abs(h), steep = size > 1;
-  const Expr product = where(distance == 0, 0, size * distance);
+  const Expr size = mirrored(a), distance = mirrored(h), steep = size > 1;
+  const Expr product = where((distance == 0) & (size == INFINITY), 0, size) * distance;
+  const Expr inverse = 1 / where(steep, size, 1);
   const Expr inside =
-      owens_inside(minimum(where(steep, product, distance), 200), where(steep, 1 / size, size));
+      owens_inside(at_most(where(steep, product, distance), 200), where(steep, inverse, size));
   const Expr p = upper_tail(distance), q = upper_tail(product);
   const Expr value = where(steep, 0.5 * (p + q) - p * q - inside, inside);
   return where(is_nan(h) | is_nan(a), NAN, where(a < 0, -value, value));

@@ -1,5 +1,6 @@
 #include "heddle/special/logarithms.h"
 
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -25,11 +26,24 @@ Expr log_ratio(const Expr& p, const Expr& q) {
   return where((ratio > 0.5) & (ratio < 2.0), near, where(regular, log(ratio), log(p) - log(q)));
 }
 
+// (e^x - 1) / x for |x| <= 1/2, by its series, whose derivatives cancel nothing.
+Expr exprel_series(const Expr& x) {
+  std::array<double, 15> coefficients{};  // the highest power first
+  double factorial = 1;
+  for (size_t k = 1; k <= coefficients.size(); ++k) {
+    factorial *= static_cast<double>(k);
+    coefficients[coefficients.size() - k] = 1 / factorial;
+  }
+  return polynomial(x, coefficients);
+}
+
 // (u^lambda - 1) / lambda, given log(u).
 Expr box_cox(const Expr& log_u, const Expr& lambda) {
-  Expr is_zero = lambda == 0.0;
-  Expr safe = where(is_zero, 1.0, lambda);
-  return where(is_zero, log_u, expm1(safe * log_u) / safe);
+  Expr power = lambda * log_u;
+  Expr near = (abs(power) < 0.5) | (lambda == 0.0);
+  Expr safe = where(near, 1.0, lambda);
+  Expr small = where(near & is_finite(log_u), power, 0.0);
+  return where(near, log_u * exprel_series(small), expm1(where(near, 0.0, power)) / safe);
 }
 
 }  // namespace
@@ -91,8 +105,8 @@ Tensor boxcox1p(Operand x, Operand lambda) {
 
 Tensor exprel(Operand x) {
   return evaluate("special::exprel", {{"x", x}}, [](Arguments v) {
-    Expr safe = where(v[0] == 0.0, 1.0, v[0]);
-    return where(v[0] == 0.0, 1.0, expm1(safe) / safe);
+    Expr near = abs(v[0]) < 0.5, safe = where(near, 1.0, v[0]);
+    return where(near, exprel_series(where(near, v[0], 0.0)), expm1(safe) / safe);
   });
 }
 

@@ -30,13 +30,13 @@ Expr angle_of(const ComplexParts& z) { return atan2(z.im.operand(), z.re.operand
 
 // The principal logarithm; |z|^2 may overflow.
 ComplexParts log_of(const ComplexParts& z) {
-  const Expr high = maximum(abs(z.re), abs(z.im)), low = minimum(abs(z.re), abs(z.im));
+  const auto [low, high] = ordered(mirrored(z.re), mirrored(z.im));
   return {log(high) + 0.5 * log1p(square(low / high)), angle_of(z)};
 }
 
 // 1 / z for Re z >= 10.
 ComplexParts inverse(const ComplexParts& z) {
-  const Expr high = maximum(z.re, abs(z.im));
+  const Expr high = at_least(z.re, mirrored(z.im));
   const Expr a = z.re / high, b = z.im / high, size = (square(a) + square(b)) * high;
   return {a / size, -b / size};
 }
@@ -74,7 +74,7 @@ ComplexParts log_sine(const ComplexParts& z) {
 }
 
 std::vector<Expr> loggamma_of(const Expr& x, const Expr& given) {
-  const Expr y = abs(given), left = x < 0.5;
+  const Expr y = mirrored(given), left = x < 0.5;
   // 1 - z lies below the real axis, so its conjugate is used.
   const ComplexParts far = right_half({where(left, 1 - x, x), y});
   const ComplexParts sine = log_sine({where(left, x, 0.25), y});

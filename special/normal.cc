@@ -50,7 +50,7 @@ constexpr double kAsymptotic[] = {-945.0, 105.0, -15.0, 3.0, -1.0, 1.0};
 // z must be 1 or more.
 Expr erfcx_from_one(const Expr& z) {
   if (z.dtype() == f64) {
-    Expr bounded = minimum(z, 50.0);
+    Expr bounded = at_most(z, 50.0);
     Expr near = polynomial(bounded, kTop64) / polynomial(bounded, kBottom64);
     Expr middle = polynomial(bounded, kFarTop64) / polynomial(bounded, kFarBottom64);
     Expr far = polynomial(0.5 / (z * z), kAsymptotic) * std::numbers::inv_sqrtpi / z;
@@ -79,7 +79,8 @@ Expr erfc_of(const Expr& x) {
 
 Expr erfcx_of(const Expr& x) {
   Expr z = size_from_one(x);
-  Square s = split_square(x);
+  // Right of 1 the growth is not used, and its slope may be infinite.
+  Square s = split_square(where(x < 1.0, x, 0.0));
   Expr growth = exp(s.exact) * exp(s.rest);
   // Left of -30 the result is infinite in both dtypes; this avoids inf - inf.
   Expr left = where(x < -30.0, INFINITY, 2.0 * growth - erfcx_from_one(z));

@@ -112,11 +112,11 @@ Expr bessel_rows(const Expr& z, int64_t v) {
   const Rows rows(z, v);
   const double limit = std::max(25.0, 2.0 * static_cast<double>(v));
   const double tiny = z.dtype() == f64 ? 1e-150 : 1e-18;
-  const Expr size = abs(z), low = minimum(maximum(size, tiny), limit);
+  const Expr size = mirrored(z), low = at_most(at_least(size, tiny), limit);
   // Below `tiny` the orders from 1 on are proportional to z, or 0.
-  const Expr near =
-      recurred_down(low, rows, limit) * where(rows.is_first(), 1, minimum(size / tiny, z.like(1)));
-  const Expr angle = where(size == INFINITY, limit, maximum(size, limit));
+  const Expr share = where(size < tiny, size / tiny, 1);
+  const Expr near = recurred_down(low, rows, limit) * where(rows.is_first(), 1, share);
+  const Expr angle = where(size == INFINITY, limit, at_least(size, limit));
   const Expr far = where(size == INFINITY, 0, recurred_up(angle, rows, v));
   const Expr value = where(size <= limit, near, far);
   return where(is_nan(z), z, where(rows.is_odd() & (z < 0), -value, value));

@@ -58,12 +58,12 @@ Expr alternating(const Expr& v, int first, Divisor divisor) {
 }
 
 std::vector<Expr> sici_of(const Expr& x) {
-  const Expr size = abs(x), low = minimum(size, 2), v = square(low);
+  const Expr size = abs(x), low = at_most(size, 2), v = square(low);
   auto power_itself = [](int power) { return power; };
   const Expr near_si = low * alternating(v, 1, power_itself);
   const Expr near_ci = std::numbers::egamma + log(low) - v * alternating(v, 2, power_itself);
 
-  const Expr high = maximum(size, 2);
+  const Expr high = at_least(size, 2);
   const Expr angle = where(high == INFINITY, 0, high);
   const Expr s = sin(angle), c = cos(angle);
   const FresnelParts f = incomplete_gamma(0, high);
@@ -81,14 +81,14 @@ Expr reduced_angle(const Expr& x) {
 }
 
 std::vector<Expr> fresnel_of(const Expr& x) {
-  const Expr size = minimum(abs(x), 1e30);
-  const Expr low = minimum(maximum(x, -1.26), 1.26);
+  const Expr size = at_most(abs(x), 1e30);
+  const Expr low = at_most(at_least(x, -1.26), 1.26);
   const Expr u = pi / 2 * square(low), v = square(u);
   auto of_square_root = [](int power) { return 2 * power + 1; };
   const Expr near_s = low * (u * alternating(v, 1, of_square_root));
   const Expr near_c = low * alternating(v, 0, of_square_root);
 
-  const Expr high = maximum(size, 1.26);
+  const Expr high = at_least(size, 1.26);
   const Expr angle = reduced_angle(high), s = sin(angle), c = cos(angle);
   const FresnelParts f = incomplete_gamma(0.5, pi / 2 * square(high));
   const Expr half = 0.5 * high;

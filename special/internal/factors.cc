@@ -88,14 +88,14 @@ Expr power_over_gamma(const Expr& a) {
 }
 
 Expr log_beta(const Expr& a, const Expr& b) {
-  Expr high = maximum(a, b), low = minimum(a, b);
+  const auto [low, high] = ordered(a, b);
   Expr both = a + b;
   Expr sums = lanczos(high) * (lanczos(low) / lanczos(both));
-  sums = sums * (minimum(both, 1.0) / minimum(high, 1.0));
+  sums = sums * (at_most(both, 1.0) / at_most(high, 1.0));
   Expr shifted = low + kShift;
   Expr powers = (high - 0.5) * log1p(-low / (both + kShift)) +
                 low * log(shifted / (both + kShift)) + (0.5 - 0.5 * log(shifted));
-  return log(sums) - log(minimum(low, 1.0)) + powers;
+  return log(sums) - log(at_most(low, 1.0)) + powers;
 }
 
 Expr lgamma1p(const Expr& a) {

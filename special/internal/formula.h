@@ -18,6 +18,7 @@ namespace heddle::special_internal {
 using trace_internal::any_of;
 using trace_internal::Expr;
 using trace_internal::polynomial;
+using trace_internal::Term;
 
 struct Parameter {
   std::string_view name;  // in errors
@@ -47,6 +48,23 @@ using Formulas = base::FunctionRef<std::vector<Expr>(std::span<const Expr>)>;
 std::vector<Tensor> evaluate_all(std::string_view op, std::initializer_list<Parameter> parameters,
                                  Formulas fn);
 
+// The lesser and the greater of x and a limit. At a tie the whole slope is that of x, where minimum
+// and maximum take half of it: a branch that is taken at the limit has its own slope there.
+inline Expr at_most(const Expr& x, const Term& limit) { return where(x > limit, limit, x); }
+inline Expr at_least(const Expr& x, const Term& limit) { return where(x < limit, limit, x); }
+
+// Two numbers by size; two that are equal keep their slopes apart.
+struct Ordered {
+  Expr low, high;
+};
+inline Ordered ordered(const Expr& a, const Expr& b) {
+  const Expr falling = a > b;
+  return {where(falling, b, a), where(falling, a, b)};
+}
+
+// |x|, whose slope at 0 is 1: for a function whose left half mirrors its right one.
+inline Expr mirrored(const Expr& x) { return where(x < 0, -x, x); }
+
 // sum' c[k] T_k(x) for a series that lists its highest coefficient first and halves the last, by
 // Clenshaw's recurrence. source: C. W. Clenshaw, MTAC 9 (1955)
 Expr chebyshev(const Expr& x, std::span<const double> coefficients);
@@ -55,9 +73,14 @@ Expr chebyshev(const Expr& x, std::span<const double> coefficients);
 
 namespace heddle::special {
 
+using special_internal::at_least;
+using special_internal::at_most;
 using special_internal::elementwise;
 using special_internal::evaluate;
 using special_internal::evaluate_all;
+using special_internal::mirrored;
+using special_internal::ordered;
+using special_internal::Ordered;
 using std::numbers::pi;
 using trace_internal::any_of;
 using trace_internal::Expr;

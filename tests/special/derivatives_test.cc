@@ -1,0 +1,124 @@
+// Derivatives where a formula passes from one branch to the next, and at points that it leaves out.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <numbers>
+
+#include "heddle/heddle.h"
+
+namespace heddle::special {
+namespace {
+
+using Function = std::function<Tensor(Tensor)>;
+
+double value_of(const Function& fn, double x) { return fn(scalar<double>(x)).item<double>(); }
+double slope_of(const Function& fn, double x) { return value_of(grad(fn), x); }
+
+// f(x + h) - f(x - h) by 2 h, freed of its term in h^2.
+double difference(const Function& fn, double x) {
+  auto at = [&](double h) { return (value_of(fn, x + h) - value_of(fn, x - h)) / (2 * h); };
+  const double h = 2e-4 * std::abs(x);
+  return (4 * at(h) - at(2 * h)) / 3;
+}
+
+struct Thresholds {
+  const char* name;
+  Function fn;
+  std::vector<double> points;
+};
+
+std::vector<Thresholds> all_thresholds() {
+  return {
+      {"exp1", [](Tensor x) { return exp1(x); }, {1}},
+      {"expi", [](Tensor x) { return expi(x); }, {-1, 40}},
+      {"dawsn", [](Tensor x) { return dawsn(x); }, {-0.5, 0.5, -1000, 1000}},
+      {"spence", [](Tensor x) { return spence(x); }, {0.5, 1, 2}},
+      {"si", [](Tensor x) { return sici(x).si; }, {-2, 2}},
+      {"ci", [](Tensor x) { return sici(x).ci; }, {-2, 2}},
+      {"fresnel s", [](Tensor x) { return fresnel(x).s; }, {-1.26, 1.26}},
+      {"fresnel c", [](Tensor x) { return fresnel(x).c; }, {-1.26, 1.26}},
+      {"expn", [](Tensor x) { return expn(3, x); }, {1}},
+      {"erfcx", [](Tensor x) { return erfcx(x); }, {-1, 1, 8, 30, 50, 1000}},
+      {"owens_t by a", [](Tensor a) { return owens_t(0.8, a); }, {-1, 1}},
+      {"betainc by a", [](Tensor a) { return betainc(a, 3, 0.3); }, {1}},
+      {"betainc by b", [](Tensor b) { return betainc(2, b, 0.3); }, {1}},
+      {"betaln", [](Tensor a) { return betaln(a, 2); }, {1, 2}},
+      {"hyp2f1", [](Tensor x) { return hyp2f1(0.5, 1.5, 2.5, x); }, {0.5, 0.75, -1, -3}},
+      {"hyp2f1 of a large c", [](Tensor x) { return hyp2f1(0.5, 1.5, 20, x); }, {0.75, -3}},
+      {"hyp1f1 by a", [](Tensor a) { return hyp1f1(a, 1.5, 0.7); }, {-2, -1, 1.5}},
+      {"hyp1f1 by a, left", [](Tensor a) { return hyp1f1(a, 1.5, -5); }, {-2, -1, 1.5}},
+      {"hyp1f1 by b", [](Tensor b) { return hyp1f1(1.5, b, 4); }, {1.5}},
+      {"wofz", [](Tensor y) { return imag(wofz(complex(y * 0 + 0.5, y))); }, {30, 100}},
+      {"exprel", [](Tensor x) { return exprel(x); }, {-0.5, 0.5}},
+      {"boxcox", [](Tensor l) { return boxcox(std::numbers::e, l); }, {-0.5, 0.5}},
+      {"poch by x", [](Tensor x) { return poch(x, 2.5); }, {-1, -2}},
+      {"poch by x of a whole m", [](Tensor x) { return poch(x, 2); }, {-1, -2}},
+      {"bessel_jn", [](Tensor x) { return sum(bessel_jn(x, 3)); }, {-25, 25}},
+  };
+}
+
+TEST(SpecialDerivatives, EqualDifferencesAtThresholds) {
+  for (const auto& [name, fn, points] : all_thresholds()) {
+    for (double point : points) {
+      for (double x : {point, point * (1 - 1e-3), point * (1 + 1e-3)}) {
+        const double expected = difference(fn, x);
+        EXPECT_NEAR(slope_of(fn, x), expected, 1e-6 * std::abs(expected)) << name << " at " << x;
+      }
+    }
+  }
+}
+
+struct Point {
+  const char* name;
+  Function fn;
+  double x, expected;
+};
+
+// Against mpmath and closed forms.
+std::vector<Point> all_points() {
+  const double bell = std::exp(-0.25);
+  return {
+      {"spence", [](Tensor x) { return spence(x); }, 1, -1},
+      {"hyp2f1", [](Tensor x) { return hyp2f1(0.5, 1.5, 2.5, x); }, 0, 0.3},
+      {"hyp1f1 by a", [](Tensor a) { return hyp1f1(a, 1.5, 0.7); }, 0, 0.54184097154},
+      {"wofz", [](Tensor y) { return imag(wofz(complex(y * 0 + 0.5, y))); }, 0, -bell},
+      {"wofz at 0", [](Tensor x) { return imag(wofz(complex(x, x * 0))); }, 0,
+       2 / std::sqrt(std::numbers::pi)},
+      {"owens_t by a", [](Tensor a) { return owens_t(0.8, a); }, 0,
+       std::exp(-0.32) / (2 * std::numbers::pi)},
+      {"poch by x", [](Tensor x) { return poch(x, 2.5); }, 0, std::tgamma(2.5)},
+      {"poch by x of a whole m", [](Tensor x) { return poch(x, 2); }, 0, 1},
+      {"poch by m", [](Tensor m) { return poch(1, m); }, 0, -std::numbers::egamma},
+      {"exprel", [](Tensor x) { return exprel(x); }, 0, 0.5},
+      {"exprel near 0", [](Tensor x) { return exprel(x); }, 1e-12, 0.5},
+      {"boxcox", [](Tensor l) { return boxcox(3, l); }, 0, std::pow(std::log(3), 2) / 2},
+      {"boxcox1p", [](Tensor l) { return boxcox1p(3, l); }, 0, std::pow(std::log(4), 2) / 2},
+      {"loggamma", [](Tensor y) { return imag(loggamma(complex(y * 0 + 1, y))); }, 0,
+       -std::numbers::egamma},
+  };
+}
+
+TEST(SpecialDerivatives, PointsThatAreLeftOut) {
+  for (const auto& [name, fn, x, expected] : all_points())
+    EXPECT_NEAR(slope_of(fn, x), expected, 1e-9 * std::abs(expected)) << name << " at " << x;
+}
+
+// Of two equal operands each keeps its own slope.
+TEST(SpecialDerivatives, SecondOrder) {
+  const Function beta = grad([](Tensor a) { return betaln(a, 2); });
+  EXPECT_NEAR(slope_of(beta, 2), difference(beta, 2), 1e-6);
+  const Function real_part = grad([](Tensor x) { return real(loggamma(complex(x, x * 0 + 0.5))); });
+  EXPECT_NEAR(slope_of(real_part, 0.5), difference(real_part, 0.5), 1e-6);
+  const Function length = grad([](Tensor x) { return hypot(x, 1); });
+  EXPECT_NEAR(slope_of(length, 1), 1 / std::sqrt(8), 1e-12);
+  EXPECT_NEAR(slope_of(length, -1), 1 / std::sqrt(8), 1e-12);
+}
+
+TEST(SpecialDerivatives, ErfcxOfFloats) {
+  const Tensor slope = grad([](Tensor x) { return erfcx(x); })(scalar<float>(40));
+  EXPECT_NEAR(slope.item<float>(), -0.000352287, 1e-8);
+}
+
+}  // namespace
+}  // namespace heddle::special
