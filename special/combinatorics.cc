@@ -15,7 +15,11 @@ Expr gamma_at(const Expr& x) { return gamma(x.operand()); }
 Expr lgamma_at(const Expr& x) { return lgamma(x.operand()); }
 Expr sign_at(const Expr& x) { return gammasgn(x.operand()); }
 Expr is_whole(const Expr& x) { return x == floor(x); }
-Expr is_pole(const Expr& x) { return (x <= 0) & is_whole(x); }
+
+// The nearest whole number, with x's slope: a bitcast stops that of the correction.
+Expr rounded_value(const Expr& x) {
+  return x + Expr(bitcast_convert((Expr(round(x.operand())) - x).operand(), x.dtype()));
+}
 
 // 1 / ((n + 1) beta(n - k + 1, k + 1)), which does not overflow before the result does.
 Expr comb_of(const Expr& n, const Expr& k) {
@@ -24,8 +28,8 @@ Expr comb_of(const Expr& n, const Expr& k) {
   const Expr rest = top - chosen + 1, taken = chosen + 1;
   const Expr log_beta = betaln(rest.operand(), taken.operand());
   const Expr ways = exp(-log_beta) / (top + 1);
-  const Expr whole = round(ways.operand());
-  const Expr count = where(is_whole(top) & is_whole(chosen), whole, ways);
+  const Expr exact = is_whole(top) & is_whole(chosen) & is_finite(ways);
+  const Expr count = where(exact, rounded_value(ways), ways);
   return where(is_nan(n) | is_nan(k), NAN, where(inside, count, 0));
 }
 
@@ -78,10 +82,7 @@ std::vector<long double> even_bernoulli(int64_t count) {
 Tensor factorial(Operand n) {
   return evaluate("special::factorial", {{"n", n}}, [](Arguments v) {
     const Expr value = gamma_at(maximum(v[0], 0) + 1);
-    // The rounding correction has no slope: a bitcast stops it.
-    Expr rounding =
-        bitcast_convert((Expr(round(value.operand())) - value).operand(), value.dtype());
-    Expr exact = where(is_whole(v[0]) & is_finite(value), value + rounding, value);
+    const Expr exact = where(is_whole(v[0]) & is_finite(value), rounded_value(value), value);
     return where(v[0] < 0, 0, exact);
   });
 }

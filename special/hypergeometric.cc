@@ -10,8 +10,6 @@
 namespace heddle::special {
 namespace {
 
-Expr is_pole(const Expr& x) { return (x <= 0) & (x == floor(x)); }
-
 Expr log_gamma(const Expr& x) { return lgamma(x.operand()); }
 Expr gamma_sign(const Expr& x) { return gammasgn(x.operand()); }
 

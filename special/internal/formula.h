@@ -65,6 +65,9 @@ inline Ordered ordered(const Expr& a, const Expr& b) {
 // |x|, whose slope at 0 is 1: for a function whose left half mirrors its right one.
 inline Expr mirrored(const Expr& x) { return where(x < 0, -x, x); }
 
+// Whether x is 0, -1, .., a pole of gamma.
+inline Expr is_pole(const Expr& x) { return (x <= 0) & (x == floor(x)); }
+
 // sum' c[k] T_k(x) for a series that lists its highest coefficient first and halves the last, by
 // Clenshaw's recurrence. source: C. W. Clenshaw, MTAC 9 (1955)
 Expr chebyshev(const Expr& x, std::span<const double> coefficients);
@@ -78,6 +81,7 @@ using special_internal::at_most;
 using special_internal::elementwise;
 using special_internal::evaluate;
 using special_internal::evaluate_all;
+using special_internal::is_pole;
 using special_internal::mirrored;
 using special_internal::ordered;
 using special_internal::Ordered;

@@ -104,6 +104,7 @@ std::vector<Point> all_points() {
       {"poch by x", [](Tensor x) { return poch(x, 2.5); }, 0, std::tgamma(2.5)},
       {"poch by x of a whole m", [](Tensor x) { return poch(x, 2); }, 0, 1},
       {"poch by m", [](Tensor m) { return poch(1, m); }, 0, -std::numbers::egamma},
+      {"comb by n", [](Tensor n) { return comb(n, 2); }, 5, 4.5},
       {"exprel", [](Tensor x) { return exprel(x); }, 0, 0.5},
       {"exprel near 0", [](Tensor x) { return exprel(x); }, 1e-12, 0.5},
       {"boxcox", [](Tensor l) { return boxcox(3, l); }, 0, std::pow(std::log(3), 2) / 2},
