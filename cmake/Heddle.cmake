@@ -182,13 +182,14 @@ function(heddle_library_pch target folder)
   target_precompile_headers(${target} REUSE_FROM ${pch})
 endfunction()
 
-# The compiler reads eight files of a library as one. So each name in an unnamed namespace occurs once in the library.
+# The compiler reads eight files of a library as one. So each name in an unnamed namespace occurs once in the library:
+# tests/layers checks types and constants, the compiler finds functions that meet.
 function(heddle_unity target)
   if(NOT HEDDLE_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # which takes a unit's main file for a header
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # g++ takes the files of a group for headers
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()

@@ -127,8 +127,9 @@ class Graphs {
   // known.
   [[nodiscard]] Call with_rows(const Call& call) const;
   [[nodiscard]] std::shared_ptr<const RowLeaves> row_leaves(const Call& call) const;
-  // `is_latest`: set if it is the graph that was called last.
+  // With `checks`, the graph that is found is compared with what the function is now.
   GraphPtr find(const Call& call, bool checks);
+  // `is_latest`: set if it is the graph that was called last.
   [[nodiscard]] GraphPtr find_known(const Call& call, bool* is_latest = nullptr) const;
   [[nodiscard]] std::string why(const Call& call) const;
   GraphPtr trace(const Call& call);

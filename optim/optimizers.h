@@ -100,7 +100,8 @@ namespace heddle::optim_internal {
 using Leaves = std::vector<Tensor>;
 using trace_internal::PublicCall;
 
-// A tree during its update, whose device is the default one: checks that another tree is like it.
+// A tree during its update. It checks that another tree is like it; its device is the default one
+// until it goes.
 class Update {
  public:
   // `paths`: of each leaf, for errors

@@ -1,6 +1,7 @@
 // Learning rates as functions of the number of the step, from 0. Names and formulas are those of
 // optax.schedules. Optimizers give them the number as f32[], or f64[] for f64 parameters, and the
-// rate has the same dtype. An integer gives f32[].
+// rate has the same dtype. An integer gives f32[]. Rates, starts, ends and scales are finite.
+// errors: Error (InvalidArgument) that names the argument, its value and the range
 #pragma once
 
 #include <functional>
@@ -22,7 +23,7 @@ Schedule constant(double value, SourceLocation at = SourceLocation::here());
 Schedule linear(double start, double end, base::Int steps,
                 SourceLocation at = SourceLocation::here());
 // start * rate^(step / steps), with the whole part of step / steps alone where `staircase`.
-// errors: steps < 1, rate <= 0
+// errors: steps < 1; rate <= 0
 Schedule exponential_decay(double start, base::Int steps, double rate, bool staircase = false,
                            SourceLocation at = SourceLocation::here());
 // start * ((1 - alpha) (1 + cos(pi min(step, steps) / steps)) / 2 + alpha). errors: steps < 1

@@ -39,11 +39,12 @@ Expr exprel_series(const Expr& x) {
 
 // (u^lambda - 1) / lambda, given log(u).
 Expr box_cox(const Expr& log_u, const Expr& lambda) {
-  Expr power = lambda * log_u;
+  Expr regular = is_finite(log_u) | (lambda != 0.0);  // 0 times infinity is not a number
+  Expr power = lambda * where(regular, log_u, 0.0);
   Expr near = (abs(power) < 0.5) | (lambda == 0.0);
   Expr safe = where(near, 1.0, lambda);
-  Expr small = where(near & is_finite(log_u), power, 0.0);
-  return where(near, log_u * exprel_series(small), expm1(where(near, 0.0, power)) / safe);
+  return where(near, log_u * exprel_series(where(near, power, 0.0)),
+               expm1(where(near, 0.0, power)) / safe);
 }
 
 }  // namespace

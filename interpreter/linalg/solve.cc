@@ -310,7 +310,7 @@ class TriangularSystem {
   T& unknown(int64_t i, int64_t j) { return form_.left ? b_(i, j) : b_(j, i); }
 
   [[nodiscard]] T quotient(T x, T by) const {
-    if (!form_.by_reciprocal) return x / by;
+    if (!form_.by_reciprocal || is_tiny(by)) return x / by;
     if constexpr (std::is_same_v<T, SingleComplex>) return fused_product(reciprocal(by, true), x);
     return x * (T(1) / by);
   }
@@ -348,7 +348,8 @@ class TriangularSystem {
 template <class T>
 constexpr int64_t kOrderedUnknowns = std::is_same_v<T, float> ? 64 : 16;
 
-// Eigen multiplies by reciprocals.
+// Whether reciprocals of the diagonal, by which Eigen multiplies, may be infinite. The ordered loops
+// divide there; they take n^2 steps for each right side.
 template <class T>
 bool has_tiny_diagonal(const Matrix<T>& a) {
   for (int64_t i = 0; i < a.rows(); ++i) {

@@ -576,5 +576,20 @@ TEST(DebugSinks, LinesOfSeveralThreadsAreWhole) {
   EXPECT_THAT(all, testing::Each(AllOf(StartsWith("<"), EndsWith(">"))));
 }
 
+TEST_P(Debug, RulesOfDerivativesShowTheirTangent) {
+  using One = std::tuple<Tensor>;
+  const auto rule = [](const One& x, const One& dx) {
+    debug_print("dx {}", std::get<0>(dx));
+    return std::pair(sin(std::get<0>(x)), std::get<0>(dx) * cos(std::get<0>(x)));
+  };
+  const auto fn = custom_jvp([](Tensor x) { return sin(x); }, rule);
+  const Tensor x = scalar(0.5f);
+  (void)jvp(fn, One(x), One(scalar(2.0f))).second.item<float>();
+  EXPECT_THAT(lines_.take(), ElementsAre("dx 2.0"));
+  // Reverse mode has no tangent to show.
+  (void)grad(fn)(x).item<float>();
+  EXPECT_THAT(lines_.take(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace heddle

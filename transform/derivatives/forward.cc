@@ -352,7 +352,7 @@ StatusOr<Values> as_derivative_at_zero(Forward& forward, Writer& writer, Graph& 
     return Values();
   PartCopy copy(graph, made);
   for (size_t i = 0; i < given.size(); ++i) copy.give(made.parameters[i], given[i]);
-  return copy.want_with_effects(returned_values(made));
+  return copy.want(returned_values(made));
 }
 
 }  // namespace

@@ -338,19 +338,6 @@ Flags dependent_of_scan(const Writer& writer, const Instruction& scan, Flags ope
   }
 }
 
-// If the number of steps depends on it, so does all that a step changes.
-Flags dependent_of_while(const Writer& writer, const Instruction& loop, Flags carries) {
-  const hlo::Computation body = writer.module().at(loop.called[0]);
-  const hlo::Computation condition = writer.module().at(loop.called[1]);
-  while (true) {
-    Flags next = dependent_results(writer, body, carries);
-    add(next, carries);
-    if (any_of(dependent_results(writer, condition, carries))) next.assign(next.size(), true);
-    if (next == carries) return carries;
-    carries = std::move(next);
-  }
-}
-
 Flags dependent_of_branches(const Writer& writer, const hlo::Computation& caller,
                             const Instruction& conditional, const Flags& operands) {
   Flags out(leaf_count(conditional.shape), operands[0]);
@@ -384,7 +371,6 @@ Flags dependent_results(const Writer& writer, const hlo::Computation& computatio
         values[i] = dependent_results(writer, writer.module().at(instruction.called[0]), operands);
         break;
       case Opcode::kScan: values[i] = dependent_of_scan(writer, instruction, operands); break;
-      case Opcode::kWhile: values[i] = dependent_of_while(writer, instruction, operands); break;
       case Opcode::kConditional:
         values[i] = dependent_of_branches(writer, computation, instruction, operands);
         break;

@@ -111,7 +111,7 @@ Split split(const hlo::Computation& computation, const std::vector<bool>& linear
             std::span<const hlo::InstructionId> linear_results);
 
 // Which leaves of a computation's results depend on the leaves of its parameters that `on` marks.
-// It looks into scans, branches and calls.
+// It looks into scans, branches and calls; a while depends on all that it is given.
 std::vector<bool> dependent_results(const Writer& writer, const hlo::Computation& computation,
                                     const std::vector<bool>& on);
 
