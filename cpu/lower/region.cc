@@ -19,6 +19,10 @@ using hlo::Opcode;
 
 constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
 
+// A function that is computed for one element at a time, since a broadcast repeats each along these
+// last dimensions, costs more than a pass over memory where they are so few.
+constexpr int64_t kFewRepeats = 32, kManyElements = 8;
+
 int64_t leaf_count(const Shape& shape) {
   if (!shape.is_tuple()) return 1;
   int64_t count = 0;
@@ -52,6 +56,31 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
              is_loop_step(module, computation, user);
     default: return hlo::does(user.opcode, hlo::kPicks);
   }
+}
+
+// A function of dozens of operations an element.
+bool is_function(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kDivide:
+    case Opcode::kRemainder:
+    case Opcode::kSqrt:
+    case Opcode::kRsqrt: return false;
+    default:
+      return is_floating(instruction.shape.dtype()) &&
+             hlo::facts(instruction.opcode).work == hlo::Work::kMuch;
+  }
+}
+
+// How many elements of a broadcast stand side by side for one of its operand: 1 where the last
+// dimension is the operand's.
+int64_t repeats_of(const Instruction& broadcast) {
+  const auto& dims = broadcast.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  int64_t count = 1;
+  for (int64_t d = broadcast.shape.rank(); d-- > 0;) {
+    if (std::ranges::find(dims, d) != dims.end()) break;
+    count *= broadcast.shape.dimension(d);
+  }
+  return count;
 }
 
 // Matrices that are worth writing out.
@@ -283,6 +312,7 @@ void Region::choose_lazy() {
   std::vector<int64_t> size(home.size(), 1);
   std::vector<bool> as_view(home.size());   // a product reads it by strides
   std::vector<int64_t> level(home.size());  // lazy instructions between it and a step
+  std::vector<bool> is_single(home.size());  // computed for one element at a time
   for (size_t i = home.size(); i-- > 0;) {
     const InstructionId id(i);
     home[i] = id;
@@ -305,12 +335,20 @@ void Region::choose_lazy() {
       if (user.opcode == Opcode::kWhile && uses.size() > 1) lazy = lazy && !costs_[i];
       one_home = one_home && home[use.user.value] == home[uses[0].user.value];
       is_moved = is_moved || hlo::does(user.opcode, hlo::kPicks);
+      is_single[i] = is_single[i] || (is_single[use.user.value] && is_lazy(this->leaf(use.user)));
+      if (user.opcode == Opcode::kBroadcast) {
+        const int64_t repeats = repeats_of(user);
+        is_single[i] = is_single[i] || (repeats > 1 && repeats <= kFewRepeats);
+      }
       if (user.opcode == Opcode::kBroadcast && costs_[i]) {
         // Computed once all the same where the loops around it stand still.
         const auto& dims = user.attrs.get<hlo::DimensionsAttrs>().dimensions;
         for (size_t d = 0; d < dims.size(); ++d) lazy = lazy && dims[d] == static_cast<int64_t>(d);
       }
     }
+    if (is_single[i] && is_function(computation_->at(id)) &&
+        computation_->at(id).shape.element_count() >= kManyElements)
+      lazy = false;
     if (as_view[i] &&
         (costs_[i] || !hlo::does(computation_->instructions[i].opcode, hlo::kStrided)))
       lazy = false;

@@ -56,6 +56,20 @@ TEST(Region, ElementsAreComputedWhereTheyAreRead) {
   EXPECT_EQ(known.region().steps().size(), 1u);
 }
 
+// One at a time it would be computed a lane a vector.
+TEST(Region, AFunctionUnderABroadcastOfFewRepeatsHasAPlace) {
+  const auto lines = [](std::string_view op, int64_t repeats) {
+    return cat("  x = f32[64,8] parameter(0)\n  e = f32[64,8] ", op, "(x)\n",
+               "  s = f32[64,8] add(e, x)\n  b = f32[64,8,", repeats,
+               "] broadcast(s), dimensions={0,1}\n  ROOT r = f32[64,8,", repeats, "] negate(b)");
+  };
+  EXPECT_FALSE(Known(lines("exponential", 3)).is_lazy("e"));
+  EXPECT_TRUE(Known(lines("exponential", 3)).is_lazy("s")) << "little work";
+  EXPECT_TRUE(Known(lines("exponential", 300)).is_lazy("e")) << "one of 300";
+  EXPECT_TRUE(Known(lines("exponential", 1)).is_lazy("e")) << "elements stand side by side";
+  EXPECT_TRUE(Known(lines("negate", 3)).is_lazy("e"));
+}
+
 TEST(Region, ATransposeIsWrittenAsTheProductThatItAloneReads) {
   const std::string product =
       "  x = f32[4,3] parameter(0)\n  y = f32[3,5] parameter(1)\n"
