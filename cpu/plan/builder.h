@@ -47,6 +47,7 @@ class PlanBuilder {
   // The value of a constant.
   [[nodiscard]] bool is_constant(NodeId id) const { return plan_.at(id).op == Op::kConstant; }
   [[nodiscard]] int64_t bits_of(NodeId id) const { return plan_.at(id).imm; }
+  [[nodiscard]] double float_of(NodeId id) const;  // of a float type
 
   // Operations. Operands of one lane go to every lane where another one has more.
   NodeId unary(Op op, NodeId x);
@@ -231,7 +232,6 @@ class PlanBuilder {
   NodeId fold(Op op, NodeId x, NodeId y);
   NodeId fold_masks(Op op, NodeId x, NodeId y);
   NodeId folded_float(Type type, std::optional<double> value);
-  [[nodiscard]] double float_of(NodeId constant) const;
   int32_t match(NodeId& x, NodeId& y);
 
   Plan& plan_;
