@@ -12,6 +12,7 @@
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/kernels/direct.h"
 #include "heddle/cpu/loop_clock.h"
+#include "heddle/cpu/lower/columns.h"
 #include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/random_bits.h"
@@ -87,6 +88,9 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
       transform::run_pipeline(widen(expand_small_sorts(expand_random_bits(module))), flatten));
   if (has_complex(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(split_complex(out.flat), flatten));
+  }
+  if (const auto split = split_into_columns(out.flat)) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*split, flatten));
   }
   if (auto unrolled = unroll_array_loops(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unrolled, flatten));

@@ -10,6 +10,7 @@
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -74,22 +75,24 @@ llvm::SmallVector<char, 0> assembly_of(orc::JITTargetMachineBuilder& builder,
   return bytes;
 }
 
-bool divides_integers(const llvm::Function& function) {
+bool divides_by_power_of_two(const llvm::Function& function) {
   return std::ranges::any_of(llvm::instructions(function), [](const llvm::Instruction& each) {
-    return each.isIntDivRem() && !each.getType()->isVectorTy();
+    if (!each.isIntDivRem()) return false;
+    const auto* divisor = llvm::dyn_cast<llvm::ConstantInt>(each.getOperand(1));
+    return divisor != nullptr && divisor->getValue().isPowerOf2();
   });
 }
 
-// Tests of signs and remainders around a division become masks and shifts where the
-// divisor is a power of two, or where a test before says that x > 0. Functions without a division
-// stay as the plan orders them, which is faster.
+// Tests of signs and remainders around a division by a power of two become masks and shifts, also
+// where a test before says that x > 0. Other functions stay as the plan orders them, which is
+// faster.
 void simplify_divisions(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::legacy::FunctionPassManager passes(&module);
   passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
   passes.add(llvm::createInstructionCombiningPass());
   passes.doInitialization();
   for (llvm::Function& function : module) {
-    if (divides_integers(function)) passes.run(function);
+    if (divides_by_power_of_two(function)) passes.run(function);
   }
   passes.doFinalization();
 }
