@@ -1,5 +1,8 @@
 #include "heddle/cpu/lower/math.h"
 
+#include <bit>
+#include <type_traits>
+
 #include "heddle/cpu/math/formulas.h"
 
 namespace heddle::cpu {
@@ -101,6 +104,15 @@ class NumberNode {
   }
 };
 
+template <class T>
+NumberNode<T> power(NumberNode<T> x, NumberNode<T> y) {
+  if (!y.b->is_constant(y.node)) return pow(x, y);
+  using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  const T exponent = std::bit_cast<T>(static_cast<Bits>(y.b->bits_of(y.node)));
+  const auto simple = pow_by_roots(x, exponent);
+  return simple ? *simple : pow(x, y);
+}
+
 // The formula's value; not valid where there is none. y is x again where there is one operand.
 template <class T>
 NodeId formula(MathFunction function, NumberNode<T> x, NumberNode<T> y) {
@@ -118,7 +130,7 @@ NodeId formula(MathFunction function, NumberNode<T> x, NumberNode<T> y) {
     case MathFunction::k_tanh: return tanh(x).node;
     case MathFunction::k_erf: return erf(x).node;
     case MathFunction::k_cbrt: return cbrt(x).node;
-    case MathFunction::k_pow: return pow(x, y).node;
+    case MathFunction::k_pow: return power(x, y).node;
     case MathFunction::k_atan2: return atan2(x, y).node;
     default: return {};
   }
