@@ -29,6 +29,41 @@ std::pair<NodeId, int64_t> RegionLowering::element_offset(const Shape& shape, co
   return {at, step};
 }
 
+// Where lanes lie along rows of a few elements, and shuffles cost less than loads one by one.
+std::optional<Column> RegionLowering::column_at(const Shape& shape, const Place& place) {
+  if (place.is_flat || bytes_of(scalar_type(shape)) < 4) return std::nullopt;
+  const std::vector<int64_t> strides = row_major_strides(shape.dimensions());
+  size_t along = 0;
+  while (along < strides.size() && place.coordinates[along].step == 0) ++along;
+  if (along == strides.size() || place.coordinates[along].step != 1) return std::nullopt;
+  Column column{b().index(0), strides[along]};
+  if (column.width < 2 || column.width > std::min<int64_t>(kMostColumns, place.lanes - 1))
+    return std::nullopt;
+  for (size_t d = 0; d < strides.size(); ++d) {
+    const Coordinate& c = place.coordinates[d];
+    if (b().type(c.base).lanes > 1 || (d != along && c.step != 0)) return std::nullopt;
+    if (d <= along) {
+      column.rows = b().add(column.rows, b().mul(c.base, strides[d]));
+    } else if (b().is_constant(c.base)) {
+      column.number += b().bits_of(c.base) * strides[d];
+    } else if (shape.dimension(static_cast<int64_t>(d)) > 1) {
+      return std::nullopt;
+    }
+  }
+  return column;
+}
+
+// As many rows as a vector has lanes, as vectors.
+std::vector<NodeId> RegionLowering::load_rows(BufferId buffer, Type type, const Column& column) {
+  const std::tuple key(buffer, column.rows, column.width);
+  if (const auto found = rows_.find(key); found != rows_.end()) return found->second;
+  std::vector<NodeId> vectors;
+  for (int64_t i = 0; i < column.width; ++i)
+    vectors.push_back(b().load(buffer, type, b().add(column.rows, i * type.lanes)));
+  if (keeps_rows_) rows_.emplace(key, vectors);
+  return vectors;
+}
+
 NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place& place) {
   const auto [at, step] = element_offset(shape, place);
   const Scalar scalar = scalar_type(shape);
@@ -39,6 +74,9 @@ NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place&
                                     b().bits_of(at)));
   if (b().type(at).lanes == 1 && (step == 0 || place.lanes == 1))
     return b().load(buffer, {scalar, 1}, at);
+  if (const auto column = column_at(shape, place))
+    return b().strided(load_rows(buffer, {scalar, place.lanes}, *column), column->width,
+                       column->number);
   if (b().type(at).lanes == 1) return b().load_strided(buffer, {scalar, place.lanes}, at, step);
   return b().gather(buffer, scalar, lane_value({at, step}, place.lanes));
 }

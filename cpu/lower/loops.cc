@@ -65,6 +65,19 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
   return builder.end_for(inner);
 }
 
+int64_t product_of(std::span<const int64_t> sizes) {
+  int64_t product = 1;
+  for (int64_t size : sizes) product *= size;
+  return product;
+}
+
+std::vector<NodeId> index_of(PlanBuilder& builder, std::span<const int64_t> sizes, int64_t number) {
+  std::vector<NodeId> index(sizes.size());
+  for (size_t d = sizes.size(); d-- > 0; number /= sizes[d])
+    index[d] = builder.index(number % sizes[d]);
+  return index;
+}
+
 void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::vector<NodeId>& at,
                    const std::function<void()>& body) {
   if (sizes.empty()) return body();
@@ -95,13 +108,9 @@ void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar wides
     body(place);
   };
   const int64_t in_vectors = length / lanes * lanes;
-  std::vector<int64_t> outer;
-  int64_t turns = 1;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    if (static_cast<int64_t>(d) == lane) continue;
-    outer.push_back(sizes[d]);
-    turns *= sizes[d];
-  }
+  std::vector<int64_t> outer(sizes.begin(), sizes.end());
+  if (lane >= 0) outer.erase(outer.begin() + lane);
+  const int64_t turns = product_of(outer);
   const auto inner = [&] {
     if (in_vectors / lanes <= (turns == 1 ? kSmallVectors : 2)) {
       for (int64_t i = 0; i < in_vectors; i += lanes) along_lanes(b().index(i), lanes);
@@ -118,9 +127,7 @@ void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar wides
   }
   // Few and short: one after the other.
   for (int64_t turn = 0; turn < turns; ++turn) {
-    at.assign(outer.size(), NodeId());
-    int64_t rest = turn;
-    for (size_t d = outer.size(); d-- > 0; rest /= outer[d]) at[d] = b().index(rest % outer[d]);
+    at = index_of(b(), outer, turn);
     inner();
   }
 }
@@ -199,6 +206,15 @@ bool RegionLowering::is_flat(InstructionId id) {
 void RegionLowering::emit_array(InstructionId id, BufferId to) {
   const Instruction& instruction = at(id);
   const bool flat = is_flat(id);
+  if (const auto rows = flat ? std::nullopt : narrow_result(id)) {
+    const BufferId places[] = {to};
+    return write_narrow(instruction.shape.dimensions(), *rows,
+                        lanes_for(program_.program.plan, widest_scalar(id)), places,
+                        [&](const Place& place) -> std::vector<NodeId> {
+                          Memo memo;
+                          return {lazy_element(instruction, place, memo)};
+                        });
+  }
   const std::vector<int64_t> sizes =
       flat ? std::vector{instruction.shape.element_count()} : instruction.shape.dimensions();
   for_each_place(sizes, widest_scalar(id), [&](Place place) {

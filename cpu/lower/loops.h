@@ -22,6 +22,11 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
 void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::vector<NodeId>& at,
                    const std::function<void()>& body);
 
+// The index of an element of an array of these sizes, by its number in row-major order.
+std::vector<NodeId> index_of(PlanBuilder& builder, std::span<const int64_t> sizes, int64_t number);
+
+int64_t product_of(std::span<const int64_t> sizes);
+
 // The dimension along which vectors lie: the last one of more than one element. -1: none.
 int64_t lane_dimension(std::span<const int64_t> sizes);
 

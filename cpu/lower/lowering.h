@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <map>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,12 @@ struct Place {
   int32_t lanes = 1;
   // One coordinate stands for all: the number of the element in row-major order.
   bool is_flat = false;
+};
+
+// The elements of one column of an array, of `width` columns and rows without holes between them.
+struct Column {
+  NodeId rows;  // where the first row begins
+  int64_t width = 0, number = 0;
 };
 
 // An array by strides, in elements, from a place of a buffer.
@@ -140,6 +148,8 @@ class RegionLowering {
   // The number of the first lane's element in row-major order, and how far apart lanes are.
   std::pair<NodeId, int64_t> element_offset(const Shape& shape, const Place& place);
   NodeId load_at(BufferId buffer, const Shape& shape, const Place& place);
+  std::optional<Column> column_at(const Shape& shape, const Place& place);
+  std::vector<NodeId> load_rows(BufferId buffer, Type type, const Column& column);
   NodeId lane_value(const Coordinate& coordinate, int32_t lanes);
   NodeId clamped_start(hlo::InstructionId start, int64_t most, Memo& memo);
   // Of a leaf that is in memory, or a view of such.
@@ -196,6 +206,15 @@ class RegionLowering {
                      int64_t count);
   NodeId reduce_chunks(hlo::InstructionId id, Op fold, int64_t size, int64_t chunk);
   void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);
+
+  // ---- narrow_rows.cc
+  std::optional<size_t> narrow_rows(hlo::InstructionId id, std::span<const int64_t> sizes);
+  std::optional<size_t> narrow_result(hlo::InstructionId id);
+  std::optional<size_t> narrow_reduce(hlo::InstructionId id);
+  bool does_much(hlo::InstructionId id);
+  void write_narrow(std::span<const int64_t> sizes, size_t rows, int64_t lanes,
+                    std::span<const BufferId> to,
+                    const std::function<std::vector<NodeId>(Place)>& values_at);
 
   // ---- windows.cc
   Coordinate under_tap(const hlo::WindowDimension& w, int64_t base, int64_t places,
@@ -272,7 +291,12 @@ class RegionLowering {
   std::vector<bool> done_;       // by instruction
   std::map<std::vector<LeafId>, NodeId> vectors_;
   std::map<LeafId, View> turned_;  // matrices with their columns in rows
+  // Rows that all columns of a place read: buffer, where they begin, and their width.
+  std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> rows_;
+  bool keeps_rows_ = false;
 };
+
+inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes
 
 // The number of lanes for elements of this type.
 inline int32_t lanes_for(const Plan& plan, Scalar widest) {

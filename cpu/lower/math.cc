@@ -1,7 +1,5 @@
 #include "heddle/cpu/lower/math.h"
 
-#include <cmath>
-
 #include "heddle/cpu/math/formulas.h"
 
 namespace heddle::cpu {
@@ -103,6 +101,13 @@ class NumberNode {
   }
 };
 
+template <class T>
+NumberNode<T> power(NumberNode<T> x, NumberNode<T> y) {
+  if (!y.b->is_constant(y.node)) return pow(x, y);
+  const auto simple = pow_by_roots(x, static_cast<T>(y.b->float_of(y.node)));
+  return simple ? *simple : pow(x, y);
+}
+
 // The formula's value; not valid where there is none. y is x again where there is one operand.
 template <class T>
 NodeId formula(MathFunction function, NumberNode<T> x, NumberNode<T> y) {
@@ -120,7 +125,7 @@ NodeId formula(MathFunction function, NumberNode<T> x, NumberNode<T> y) {
     case MathFunction::k_tanh: return tanh(x).node;
     case MathFunction::k_erf: return erf(x).node;
     case MathFunction::k_cbrt: return cbrt(x).node;
-    case MathFunction::k_pow: return pow(x, y).node;
+    case MathFunction::k_pow: return power(x, y).node;
     case MathFunction::k_atan2: return atan2(x, y).node;
     default: return {};
   }
@@ -160,30 +165,6 @@ NodeId write(PlanBuilder& b, MathFunction function, std::initializer_list<NodeId
   return b.end_switch()[0];
 }
 
-constexpr double kMostPower = 3.5;
-
-// x to the power of a multiple of 1/2. f64 holds each step of an f32 to more digits than it has, so
-// its result is rounded once; powers of f64 are those of one operation. Not valid: no such power.
-NodeId write_root_power(PlanBuilder& b, NodeId x, double power) {
-  const bool is_double = b.type(x).scalar == Scalar::kF64;
-  const double size = std::abs(power), whole = std::floor(size);
-  const bool has_root = size != whole;
-  const bool is_one_operation = power == 0.5 || power == 1 || power == 2 || power == -1;
-  if (size > kMostPower || size < 0.5 || 2 * size != std::floor(2 * size)) return {};
-  if (is_double && !is_one_operation) return {};
-  const PlanBuilder::Exact exact(b);
-  NodeId base = is_one_operation ? x : b.cast(Op::kFloatCast, Scalar::kF64, x);
-  const Type type = b.type(base);
-  if (has_root) {  // pow(-inf, 1/2) is inf, and pow(-0, 1/2) is 0
-    const NodeId infinite = b.compare(Predicate::kEq, base, b.number(type, -INFINITY));
-    base = b.add(b.select(infinite, b.number(type, INFINITY), base), b.number(type, 0));
-  }
-  NodeId value = has_root ? b.unary(Op::kSqrt, base) : base;
-  for (double k = has_root ? 0 : 1; k < whole; ++k) value = b.mul(value, base);
-  if (power < 0) value = b.binary(Op::kDiv, b.number(type, 1), value);
-  return b.cast(Op::kFloatCast, b.type(x).scalar, value);
-}
-
 }  // namespace
 
 NodeId write_math(PlanBuilder& builder, MathFunction function,
@@ -196,15 +177,6 @@ NodeId write_math(PlanBuilder& builder, MathFunction function,
     case MathFunction::k_atanh:
     case MathFunction::k_fmod: return builder.math(function, operands);
     default: break;
-  }
-  if (function == MathFunction::k_pow) {
-    NodeId x = *operands.begin();
-    const NodeId y = *(operands.end() - 1);
-    if (builder.is_constant(y)) {
-      x = builder.splat(x, builder.type(y).lanes);
-      if (const NodeId value = write_root_power(builder, x, builder.float_of(y)); value.valid())
-        return value;
-    }
   }
   if (needs_fma(function) && !builder.has_fma()) return builder.math(function, operands);
   return builder.type(*operands.begin()).scalar == Scalar::kF64

@@ -318,6 +318,7 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
   const bool has_lanes =
       std::ranges::count(dims.kept, lane) > 0 ||
       (kept_lane >= 0 && kept_sizes[static_cast<size_t>(kept_lane)] >= kFewestLanes);
+  const std::optional<size_t> rows = to.empty() ? std::nullopt : narrow_reduce(id);
   const auto reduced_at = [&](const Place& kept) {
     std::vector<NodeId> initial;
     Memo memo;
@@ -326,22 +327,28 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
       initial.push_back(b().splat(value, kept.lanes));
     }
     std::vector<NodeId> at_reduced;
-    return loop_nest(b(), sizes_of(from, dims.reduced), at_reduced, initial,
-                     [&](std::vector<NodeId> carried) {
-                       Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
-                                   .lanes = kept.lanes};
-                       for (size_t i = 0; i < dims.kept.size(); ++i)
-                         place.coordinates[static_cast<size_t>(dims.kept[i])] = kept.coordinates[i];
-                       for (size_t i = 0; i < dims.reduced.size(); ++i)
-                         place.coordinates[static_cast<size_t>(dims.reduced[i])] = {at_reduced[i]};
-                       std::vector<NodeId> arguments = std::move(carried);
-                       Memo inner;
-                       for (size_t i = 0; i < count; ++i)
-                         arguments.push_back(operand_element(reduce.operands[i], place, inner));
-                       std::vector<NodeId> next = inline_scalars(b(), body, arguments);
-                       for (NodeId& value : next) value = b().splat(value, kept.lanes);
-                       return next;
-                     });
+    const auto turn = [&](std::vector<NodeId> carried) {
+      Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
+                  .lanes = kept.lanes};
+      for (size_t i = 0; i < dims.kept.size(); ++i)
+        place.coordinates[static_cast<size_t>(dims.kept[i])] = kept.coordinates[i];
+      for (size_t i = 0; i < dims.reduced.size(); ++i)
+        place.coordinates[static_cast<size_t>(dims.reduced[i])] = {at_reduced[i]};
+      std::vector<NodeId> arguments = std::move(carried);
+      Memo inner;
+      for (size_t i = 0; i < count; ++i)
+        arguments.push_back(operand_element(reduce.operands[i], place, inner));
+      std::vector<NodeId> next = inline_scalars(b(), body, arguments);
+      for (NodeId& value : next) value = b().splat(value, kept.lanes);
+      return next;
+    };
+    const std::vector<int64_t> sizes = sizes_of(from, dims.reduced);
+    if (!rows) return loop_nest(b(), sizes, at_reduced, initial, turn);
+    for (int64_t i = 0; i < product_of(sizes); ++i) {
+      at_reduced = index_of(b(), sizes, i);
+      initial = turn(std::move(initial));
+    }
+    return initial;
   };
   const auto write = [&](const Place& place) {
     const std::vector<NodeId> values = reduced_at(place);
@@ -354,6 +361,10 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
       }
     }
   };
+  if (rows) {
+    const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
+    return write_narrow(kept_sizes, *rows, lanes, to, reduced_at);
+  }
   if (has_lanes) {
     for_each_place(kept_sizes, widest_scalar(id), write);
     return;
@@ -380,7 +391,7 @@ void RegionLowering::emit_reduce(InstructionId id) {
   const int64_t lane = lane_dimension(from.dimensions());
   const bool along = leaves.size() == 1 && fold && lane >= 0 && std::ranges::count(reduced, lane) &&
                      from.element_count() > 0 && scalar_type(from) == scalar_type(shape(leaves[0]));
-  if (!along) {
+  if (!along || (!to.empty() && narrow_reduce(id))) {
     reduce_across(id, to);
   } else if (to.empty()) {
     bind(leaves[0], Value::of(reduce_along_lanes(id, *fold, {})));

@@ -75,6 +75,8 @@ class PlanBuilder {
   NodeId gather(BufferId buffer, Scalar scalar, NodeId at);
   // Lane l from `at` + l * step.
   NodeId load_strided(BufferId buffer, Type type, NodeId at, int64_t step);
+  // Lane l is element l * step + first of the vectors, which are alike, one after the other.
+  NodeId strided(std::span<const NodeId> vectors, int64_t step, int64_t first);
   // Loads that are made while it lives stay where they are made: stores stand between them.
   class Ordered {
    public:

@@ -101,6 +101,17 @@ NodeId PlanBuilder::load_strided(BufferId buffer, Type type, NodeId at, int64_t 
   return gather(buffer, type.scalar, add(at, mul(lanes(Scalar::kI64, type.lanes), step)));
 }
 
+NodeId PlanBuilder::strided(std::span<const NodeId> vectors, int64_t step, int64_t first) {
+  std::vector<LaneSource> lanes;
+  const int32_t count = type(vectors[0]).lanes;
+  for (int64_t lane = 0; lane < count; ++lane) {
+    const int64_t element = lane * step + first;
+    lanes.push_back(
+        {static_cast<uint32_t>(element / count), static_cast<uint32_t>(element % count)});
+  }
+  return shuffle(vectors, std::move(lanes));
+}
+
 void PlanBuilder::store(BufferId buffer, NodeId at, NodeId value) {
   effect(Op::kStore, type(value), 0, {at, value}, buffer);
   remember(buffer, at, value);

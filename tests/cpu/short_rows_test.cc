@@ -48,6 +48,52 @@ TEST(CpuShortRows, ByEachFunctionAndSeveralDimensions) {
     expect_as_evaluated(folded("s32", "[37,16]", op, "0", "[37]", "1"));
 }
 
+// Rows of less than a vector: lanes lie along the rows, and columns come out of shuffles.
+TEST(CpuShortRows, NarrowOnes) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const auto expect_sums = [](const std::string& type, const std::string& from,
+                              const std::string& kept, const std::string& along) {
+    expect_as_evaluated(folded(type, from, "add", "0", kept, along), {.share = 1e-6});
+  };
+  for (const char* type : {"f32", "f64", "s32", "u8"}) {
+    for (const int rows : {16, 19, 64, 77}) {
+      for (const int columns : {2, 3, 5, 8, 9})
+        expect_sums(type, cat("[", rows, ",", columns, "]"), cat("[", rows, "]"), "1");
+      expect_sums(type, cat("[2,", rows, ",3,4]"), cat("[2,", rows, ",3]"), "3");
+      expect_sums(type, cat("[2,", rows, ",3,4]"), cat("[2,", rows, ",4]"), "2");
+      expect_sums(type, cat("[", rows, ",2,3]"), cat("[", rows, "]"), "1,2");
+    }
+  }
+}
+
+TEST(CpuShortRows, NarrowOnesOfWhatIsBroadcastAndMoved) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int rows : {16, 50, 67}) {
+    const std::string size = cat("f32[", rows, ",5] ");
+    std::string text = "HloModule m\nENTRY main {\n";
+    const auto add = [&](const std::string& name, const std::string& type, const std::string& op) {
+      text += cat("  ", name, " = ", type, op, "\n");
+    };
+    add("x", size, "parameter(0)");
+    add("s", cat("f32[", rows, "] "), "parameter(1)");
+    add("c", "f32[5] ", "parameter(2)");
+    add("w", cat("f32[5,", rows, "] "), "parameter(3)");
+    add("z", cat("f32[", rows + 3, ",7] "), "parameter(4)");
+    add("a", size, "broadcast(s), dimensions={0}");
+    add("b", size, "broadcast(c), dimensions={1}");
+    add("t", size, "transpose(w), dimensions={1,0}");
+    add("p", size, cat("slice(z), slice={[2:", rows + 2, "],[1:6]}"));
+    add("q", size, "reverse(x), dimensions={0,1}");
+    add("d", size, "multiply(a, b)");
+    add("e", size, "add(d, t)");
+    add("f", size, "add(e, p)");
+    add("g", size, "add(f, q)");
+    add("h", size, "exponential(g)");
+    add("ROOT r", size, "divide(h, a)");
+    expect_as_evaluated(text + "}\n", {.share = 1e-5});
+  }
+}
+
 // Rows of a block and those behind the last one are folded in one order.
 TEST(CpuShortRows, EqualRowsHaveEqualSums) {
   HEDDLE_NEEDS_CODE_GENERATOR();

@@ -1,0 +1,42 @@
+#include "heddle/cpu/lower/math.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/cpu/lower/lower.h"
+#include "heddle/hlo/text.h"
+
+namespace heddle::cpu {
+namespace {
+
+// Of x^y for one vector of f32.
+Plan power_plan(std::string_view y) {
+  const std::string text =
+      base::cat("HloModule m\nENTRY main { x = f32[16] parameter(0)\n c = f32[] constant(", y,
+                ")\n y = f32[16] broadcast(c), dimensions={}\n ROOT r = f32[16] power(x, y) }\n");
+  return lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false)
+      .value()
+      .plan;
+}
+
+int64_t count(const Plan& plan, Op op) { return std::ranges::count(plan.nodes, op, &Node::op); }
+
+TEST(Math, PowersOfHalvesAreRoots) {
+  for (const std::string_view y : {"0.5", "1.5", "-0.5", "-1.5"}) {
+    const Plan plan = power_plan(y);
+    EXPECT_EQ(count(plan, Op::kSqrt), 1) << y;
+    EXPECT_LT(plan.nodes.size(), 30u) << y;
+  }
+  for (const std::string_view y : {"1", "2", "3", "-1", "-2"})
+    EXPECT_LT(power_plan(y).nodes.size(), 12u) << y;
+}
+
+TEST(Math, OtherPowersAreTheFormula) {
+  EXPECT_EQ(count(power_plan("0.7"), Op::kSqrt), 0);
+  EXPECT_GT(power_plan("0.7").nodes.size(), 100u);
+}
+
+}  // namespace
+}  // namespace heddle::cpu

@@ -1,0 +1,146 @@
+// Arrays whose rows have few elements, as points and classes do: lanes lie along the rows, and each
+// column is written out. A vector of one row would be empty for the most part.
+#include <algorithm>
+
+#include "heddle/cpu/lower/loops.h"
+#include "heddle/cpu/lower/lowering.h"
+#include "heddle/hlo/op.h"
+
+namespace heddle::cpu {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+
+namespace {
+
+constexpr int64_t kMostWritten = 32;  // elements of a row that are written out
+constexpr int64_t kCheapColumns = 5;  // are moved into lanes and back where little is computed
+
+// The last dimensions that are shorter than a vector.
+struct Trailing {
+  size_t first;      // the first of them
+  int64_t elements;  // of all of them
+};
+Trailing trailing(std::span<const int64_t> sizes, int64_t lanes) {
+  Trailing found{sizes.size(), 1};
+  while (found.first > 0 && sizes[found.first - 1] < lanes)
+    found.elements *= std::max<int64_t>(sizes[--found.first], 1);
+  return found;
+}
+
+bool has_wide_elements(const Shape& shape) {
+  const std::optional<Scalar> scalar = scalar_of(shape.dtype());
+  return scalar && bytes_of(*scalar) >= 4;
+}
+
+}  // namespace
+
+// The dimension of the rows, of a step that goes over an array of these sizes.
+std::optional<size_t> RegionLowering::narrow_rows(InstructionId id,
+                                                  std::span<const int64_t> sizes) {
+  if (std::ranges::count(sizes, 0) || region_.is_lazy(region_.leaf(id))) return std::nullopt;
+  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
+  const Trailing columns = trailing(sizes, lanes);
+  if (columns.first == 0 || columns.elements == 1 || columns.elements > kMostWritten)
+    return std::nullopt;
+  const size_t rows = columns.first - 1;
+  for (LeafId leaf : region_.reads(id)) {
+    const Shape& read = shape(leaf);
+    if (!read.is_array() || !has_wide_elements(read)) return std::nullopt;
+    const Trailing own = trailing(read.dimensions(), lanes);
+    if (own.first == 0) continue;  // the same for all rows
+    if (own.elements > kMostColumns) return std::nullopt;
+    if (own.elements == 1 && read.dimensions().back() != sizes[rows]) return std::nullopt;
+  }
+  return rows;
+}
+
+// As narrow_rows(), of an elementwise step: moving elements into lanes and back has to pay.
+std::optional<size_t> RegionLowering::narrow_result(InstructionId id) {
+  const Shape& shape = at(id).shape;
+  const auto rows = narrow_rows(id, shape.dimensions());
+  if (!rows || !has_wide_elements(shape)) return std::nullopt;
+  const int64_t columns = product_of(std::span(shape.dimensions()).subspan(*rows + 1));
+  if (columns > kMostColumns || (columns > kCheapColumns && !does_much(id))) return std::nullopt;
+  return rows;
+}
+
+// As narrow_rows(), of a reduction of columns.
+std::optional<size_t> RegionLowering::narrow_reduce(InstructionId id) {
+  const Instruction& reduce = at(id);
+  const Shape& from = at(reduce.operands[0]).shape;
+  const auto rows = narrow_rows(id, from.dimensions());
+  if (!rows) return std::nullopt;
+  const auto& reduced = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  int64_t kept = 1;
+  for (size_t d = 0; d < from.dimensions().size(); ++d) {
+    const bool is_reduced = std::ranges::count(reduced, static_cast<int64_t>(d)) > 0;
+    if (is_reduced && d <= *rows) return std::nullopt;
+    if (!is_reduced && d > *rows) kept *= from.dimensions()[d];
+  }
+  const bool is_wide = std::ranges::all_of(region_.leaves_of(id), [&](LeafId leaf) {
+    return !shape(leaf).is_scalar() && has_wide_elements(shape(leaf));
+  });
+  return is_wide && kept <= kMostColumns ? rows : std::nullopt;
+}
+
+// The step computes a function or a quotient for each element.
+bool RegionLowering::does_much(InstructionId id) {
+  std::vector<InstructionId> queue = {id};
+  std::vector<bool> seen(static_cast<size_t>(computation().size()));
+  while (!queue.empty()) {
+    const InstructionId next = queue.back();
+    queue.pop_back();
+    if (hlo::facts(at(next).opcode).work >= hlo::Work::kMuch) return true;
+    for (InstructionId operand : at(next).operands) {
+      if (!region_.is_lazy(region_.leaf(operand)) || seen[operand.value]) continue;
+      seen[operand.value] = true;
+      queue.push_back(operand);
+    }
+  }
+  return false;
+}
+
+// values_at(place) of all elements of arrays of these sizes, one for each array.
+void RegionLowering::write_narrow(std::span<const int64_t> sizes, size_t rows, int64_t lanes,
+                                  std::span<const BufferId> to,
+                                  const std::function<std::vector<NodeId>(Place)>& values_at) {
+  const std::span<const int64_t> behind = sizes.subspan(rows + 1);
+  const int64_t columns = product_of(behind);
+  std::vector<NodeId> outer;
+  const auto write = [&](NodeId first, int64_t count) {
+    NodeId begin = b().index(0);
+    for (size_t d = 0; d < rows; ++d) begin = b().mul(b().add(begin, outer[d]), sizes[d + 1]);
+    begin = b().mul(b().add(begin, first), columns);
+    std::vector<std::vector<NodeId>> made(to.size());
+    keeps_rows_ = true;
+    for (int64_t column = 0; column < columns; ++column) {
+      Place place{.coordinates = {}, .lanes = static_cast<int32_t>(count)};
+      for (NodeId node : outer) place.coordinates.push_back({node});
+      place.coordinates.push_back({first, 1});
+      for (NodeId node : index_of(b(), behind, column)) place.coordinates.push_back({node});
+      const std::vector<NodeId> values = values_at(place);
+      for (size_t i = 0; i < to.size(); ++i)
+        made[i].push_back(b().splat(values[i], static_cast<int32_t>(count)));
+    }
+    keeps_rows_ = false;
+    rows_.clear();
+    for (size_t i = 0; i < to.size(); ++i) {
+      if (columns > 1 && count > 1) {
+        store_in_turn(to[i], begin, made[i]);
+        continue;
+      }
+      for (int64_t c = 0; c < columns; ++c)
+        b().store(to[i], b().add(begin, c), made[i][static_cast<size_t>(c)]);
+    }
+  };
+  for_each_nest(b(), sizes.first(rows), outer, [&] {
+    const int64_t together = sizes[rows] / lanes * lanes;
+    auto block = b().begin_for_each(b().index(0), b().index(together), lanes);
+    write(block.parameters[0], lanes);
+    b().end_for({});
+    if (together < sizes[rows]) write(b().index(together), sizes[rows] - together);
+  });
+}
+
+}  // namespace heddle::cpu

@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/cpu/lower/lower.h"
+#include "heddle/hlo/text.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+Plan plan_of(const std::string& lines) {
+  const std::string text =
+      cat("HloModule m\nsum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+          " ROOT c = f32[] add(a, b) }\nENTRY main {\n",
+          lines, " }\n");
+  return lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false)
+      .value()
+      .plan;
+}
+
+int64_t count(const Plan& plan, Op op) { return std::ranges::count(plan.nodes, op, &Node::op); }
+
+// The most lanes that an operation has.
+int32_t lanes(const Plan& plan, Op op) {
+  int32_t most = 0;
+  for (const Node& node : plan.nodes) {
+    if (node.op == op) most = std::max(most, node.type.lanes);
+  }
+  return most;
+}
+
+std::string sum_of_rows(const std::string& kept, const std::string& from, const std::string& dims) {
+  return cat(" x = f32", from, " parameter(0)\n z = f32[] constant(0)\n y = f32", from,
+             " multiply(x, x)\n ROOT r = f32", kept, " reduce(y, z), dimensions={", dims,
+             "}, to_apply=sum");
+}
+
+TEST(NarrowRows, AreFoldedSideBySide) {
+  const Plan plan = plan_of(sum_of_rows("[2000]", "[2000,5]", "1"));
+  EXPECT_EQ(count(plan, Op::kReduceLanes), 0);
+  EXPECT_EQ(count(plan, Op::kGather), 0);
+  EXPECT_EQ(count(plan, Op::kLoad), 5) << "the vectors of 16 rows";
+  EXPECT_EQ(lanes(plan, Op::kMul), 16);
+}
+
+TEST(NarrowRows, ColumnsThatStayAreStoredInTurn) {
+  const Plan plan = plan_of(sum_of_rows("[2000,3]", "[2000,2,3]", "1"));
+  EXPECT_EQ(count(plan, Op::kScatter), 0);
+  EXPECT_EQ(count(plan, Op::kStore), 3);
+  EXPECT_EQ(lanes(plan, Op::kMul), 16);
+}
+
+TEST(NarrowRows, OfWhatIsBroadcast) {
+  const Plan plan = plan_of(
+      " x = f32[2000,5] parameter(0)\n s = f32[2000] parameter(1)\n"
+      " t = f32[2000,5] broadcast(s), dimensions={0}\n ROOT y = f32[2000,5] divide(x, t)");
+  EXPECT_EQ(lanes(plan, Op::kDiv), 16);
+  EXPECT_EQ(count(plan, Op::kScatter), 0);
+}
+
+TEST(NarrowRows, RowsOfManyElementsStay) {
+  EXPECT_GT(count(plan_of(sum_of_rows("[2000]", "[2000,13]", "1")), Op::kReduceLanes), 0);
+}
+
+TEST(NarrowRows, PartsOfWideRowsStay) {
+  const Plan plan = plan_of(
+      " x = f32[64,512] parameter(0)\n s = f32[64] parameter(1)\n"
+      " p = f32[64,4] slice(x), slice={[0:64],[128:132]}\n"
+      " t = f32[64,4] broadcast(s), dimensions={0}\n ROOT y = f32[64,4] divide(p, t)");
+  EXPECT_EQ(count(plan, Op::kGather), 0);
+  EXPECT_EQ(lanes(plan, Op::kDiv), 4);
+}
+
+}  // namespace
+}  // namespace heddle::cpu
