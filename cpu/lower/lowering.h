@@ -41,6 +41,8 @@ struct Place {
   // One coordinate stands for all: the number of the element in row-major order.
   bool is_flat = false;
 };
+// The place of one element.
+Place place_at(std::span<const NodeId> indices);
 
 // An array by strides, in elements, from a place of a buffer.
 struct View {
