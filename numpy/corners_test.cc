@@ -268,7 +268,9 @@ TEST(Corners, FlattenedPositionsAndElements) {
   const Tensor is = array<bool>({true, false, true, true});
   EXPECT_THAT(ints(compress(is, array<int>({{1, 2}, {3, 4}}), 2)), ElementsAre(1, 3));
   EXPECT_THAT(ints(compress(is, x, 2)), ElementsAre(0, 0));
-  EXPECT_THAT(error_of([&] { compress(is, array<int>({1, 2, 3}), 2); }),
+  EXPECT_THAT(error_of([&] {
+                compress(is, array<int>({1, 2, 3}), 2);
+              }),
               HasSubstr("it must be a vector of at most 3 elements, as x flattened has"));
 }
 

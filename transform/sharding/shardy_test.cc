@@ -83,7 +83,8 @@ TEST(ToShardy, SaysWhoRefuses) {
       "HloModule m, num_partitions=2\nENTRY main { ROOT x = f32[4,5] parameter(0), "
       "sharding={devices=[1,2]<=[2]} }");
   const auto result = run_pipeline(*module, kXlaPasses, {});
-  EXPECT_THAT(base::message_of(result.status()), ::testing::StartsWith("to-shardy: sharding {devices"));
+  EXPECT_THAT(base::message_of(result.status()),
+              ::testing::StartsWith("to-shardy: sharding {devices"));
 }
 
 TEST(ToShardy, RefusesPartsThatAreNotFull) {
