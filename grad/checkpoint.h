@@ -59,7 +59,7 @@ class Checkpoint {
 
   template <class... Args>
   auto operator()(const Args&... args) const {
-    if constexpr (!is_differentiable<Fn, Args...>()) {
+    if constexpr (!maps_trees<Fn, Args...>()) {
       return Tensor();
     } else {
       const trace_internal::HigherOrderCall call("checkpoint", at_);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "heddle/base/located_status.h"
 #include "heddle/base/metrics/counters.h"
 #include "heddle/grad/internal/made.h"
 #include "heddle/grad/internal/traced.h"
@@ -18,11 +17,6 @@
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::grad_internal {
-
-Status in_words_of(const Status& status, std::string_view what) {
-  return with_message(status, base::cat(what, ": ", base::message_of(status)));
-}
-
 namespace {
 
 constexpr char kTransformed = 0;  // the kind of a body that is transformed
@@ -94,7 +88,7 @@ void throw_in_own_lines(const FlatFunction& fn, const std::vector<Shape>& types,
   TreeSpec spec;
   const Fragment own = std::make_shared<const hlo::Module>(recorded(fn, types, like, spec).module);
   const Status again = make_again(own);
-  throw Error(in_words_of(again.ok() ? status : again, fn.what));
+  throw Error(base::annotate(again.ok() ? status : again, fn.what, ": "));
 }
 
 Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
@@ -364,7 +358,7 @@ Fragment pullback_of(const Fragment& pushforward, size_t residuals, std::string_
   return MadeOf<Fragment, hlo::Module>::all().find_or_make(
       hash, pushforward, [&](const Fragment& pushforward) {
         auto module = transform::transpose(*pushforward, residuals);
-        if (!module.ok()) throw Error(in_words_of(module.status(), what));
+        if (!module.ok()) throw Error(base::annotate(module.status(), what, ": "));
         return *std::move(module);
       });
 }

@@ -53,20 +53,20 @@ struct Loss<std::pair<Tensor, Aux>> {
   static constexpr bool kHasAux = true;
 };
 
-// Whether the function has a derivative at these arguments; says why not.
+// Whether a derivative, or vmap, may call the function with these arguments; says why not.
 template <class Fn, class... Args>
-constexpr bool is_differentiable() {
+constexpr bool maps_trees() {
   using namespace tree_internal;
   static_assert((is_tree_or_explained<Args> && ...),
-                "what a derivative is taken at are trees of Tensors, or C++ numbers; a struct "
-                "needs its kFields");
+                "what a derivative is taken at, and vmap maps over, are trees of Tensors, or C++ "
+                "numbers; a struct needs its kFields");
   if constexpr (!(is_tree<Args>() && ...)) {
     (explain<Args>(), ...);
     return false;
   } else if constexpr (!std::is_invocable_v<const Fn&, Args...>) {
     static_assert(is_misfit_told<const Fn, Args...>(),
-                  "a derivative is called with the arguments of its function, which must take them "
-                  "as const");
+                  "a derivative is called with the arguments of its function, and vmap calls its "
+                  "function with one example of each argument; it must take them as const");
     return false;
   } else {
     using Result = std::invoke_result_t<const Fn&, Args...>;
@@ -74,8 +74,9 @@ constexpr bool is_differentiable() {
       require_value<Fn, Result>();
       return false;
     } else {
-      static_assert(is_tree_or_explained<std::remove_cvref_t<Result>>,
-                    "a function that is differentiated returns a tree of Tensors");
+      static_assert(
+          is_tree_or_explained<std::remove_cvref_t<Result>>,
+          "a function that is differentiated, or that vmap takes, returns a tree of Tensors");
       return is_tree<std::remove_cvref_t<Result>>();
     }
   }
@@ -201,7 +202,7 @@ class Gradient {
     static_assert(((I < sizeof...(Args)) && ...), "argnums count the arguments from 0");
     static_assert(are_different<I...>(), "argnums name each argument once");
     if constexpr (((I >= sizeof...(Args)) || ...) || !are_different<I...>() ||
-                  !is_differentiable<Fn, Args...>()) {
+                  !maps_trees<Fn, Args...>()) {
       return std::pair<Tensor, Tensor>();
     } else {
       trace_internal::require_function("function", fn_);
@@ -354,7 +355,7 @@ auto jvp_at(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tang
                 "jvp takes as many tangents as arguments; None{} for one that has none");
   static_assert(((std::is_same_v<Args, Tangents> || std::is_same_v<Tangents, None>)&&...),
                 "a tangent is a tree like its argument, or None{}");
-  if constexpr (!is_differentiable<Fn, Args...>()) {
+  if constexpr (!maps_trees<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
     const trace_internal::HigherOrderCall call("jvp", at);
@@ -374,7 +375,7 @@ auto jvp_at(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tang
 
 template <class Fn, class... Args>
 auto vjp_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&... args) {
-  if constexpr (!is_differentiable<Fn, Args...>()) {
+  if constexpr (!maps_trees<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
     const trace_internal::HigherOrderCall call(what, at);
@@ -394,7 +395,7 @@ auto vjp_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&.
 
 template <class Fn, class... Args>
 auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&... args) {
-  if constexpr (!is_differentiable<Fn, Args...>()) {
+  if constexpr (!maps_trees<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
     const trace_internal::HigherOrderCall call(what, at);
@@ -412,7 +413,7 @@ auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const 
 
 template <class Fn, class... Args>
 auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
-  if constexpr (!is_differentiable<Fn, Args...>()) {
+  if constexpr (!maps_trees<Fn, Args...>()) {
     return Tensor();
   } else {
     const trace_internal::HigherOrderCall call("linear_transpose", at);
@@ -530,7 +531,7 @@ template <class Fn, class... Args>
 void check_grads(const Fn& fn, const std::tuple<Args...>& args,
                  const CheckGradsOptions& options = {},
                  SourceLocation at = SourceLocation::here()) {
-  if constexpr (grad_internal::is_differentiable<Fn, Args...>()) {
+  if constexpr (grad_internal::maps_trees<Fn, Args...>()) {
     const trace_internal::HigherOrderCall call("check_grads", at);
     trace_internal::require_function("function", fn);
     grad_internal::Point point =

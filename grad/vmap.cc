@@ -35,7 +35,7 @@ LanesCache::Ptr find_or_make(LanesKey key, const FlatFunction& fn) {
   return LanesCache::all().find_or_make(
       hasher.digest().low, std::move(key), [&](const LanesKey& key) {
         auto batch = transform::batch(*key.of, key.batched, key.size, key.together);
-        if (!batch.ok()) throw Error(in_words_of(batch.status(), fn.what));
+        if (!batch.ok()) throw Error(base::annotate(batch.status(), fn.what, ": "));
         return LanesMade{std::make_shared<const hlo::Module>(std::move(batch->module)),
                          batch->results};
       });

@@ -219,8 +219,7 @@ void RegionLowering::emit_selection(InstructionId id, BufferId to) {
   std::vector<NodeId> at_place;
   loop_nest(b(), places.dimensions(), at_place, {},
             [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
-              Place place;
-              for (NodeId node : at_place) place.coordinates.push_back({node});
+              Place place = place_at(at_place);
               scatter(place);
               return {};
             });

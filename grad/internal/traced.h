@@ -52,7 +52,4 @@ void require_alike(std::string_view what, std::span<const Shape> have,
 // errors: as transform::transpose
 StatusOr<Fragment> transpose_of(const Fragment& module, const std::vector<bool>& linear);
 
-// A status that names the public function.
-Status in_words_of(const Status& status, std::string_view what);
-
 }  // namespace heddle::grad_internal

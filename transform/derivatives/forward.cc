@@ -291,21 +291,10 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
 
 StatusOr<Duals> Forward::run(Graph& graph, const Computation& computation,
                              const Duals& parameters) {
-  std::vector<Duals> values = values_of_parameters(computation, parameters);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Instruction& instruction = computation.instructions[i];
-    if (instruction.opcode == Opcode::kParameter) continue;
-    graph.set_location(instruction.at);
-    Duals operands = leaves_of_operands(instruction, values);
-    if (instruction.opcode == Opcode::kTuple) {
-      values[i] = std::move(operands);
-    } else if (instruction.opcode == Opcode::kGetTupleElement) {
-      values[i] = leaves_of_element(computation, instruction, operands);
-    } else {
-      HEDDLE_ASSIGN_OR_RETURN(values[i], derived(graph, computation, instruction, operands));
-    }
-  }
-  return values[computation.root.value];
+  return leaves_of_run(graph, computation, parameters,
+                       [&](const Instruction& instruction, const Duals& operands) {
+                         return derived(graph, computation, instruction, operands);
+                       });
 }
 
 namespace {
