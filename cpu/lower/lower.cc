@@ -4,6 +4,7 @@
 
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/plan/columns.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/plan/exchange.h"
 #include "heddle/cpu/plan/fuse.h"
@@ -155,6 +156,7 @@ Status ProgramLowering::run() {
   join_stacks(program.plan);
   fuse_loops(program.plan, program.taken);
   exchange_loops(program.plan, program.taken);
+  carry_columns(program.plan);
   interleave_turns(program.plan);
   share_indices(program.plan);
   share_loops(program.plan);
