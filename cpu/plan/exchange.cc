@@ -1,6 +1,7 @@
 #include "heddle/cpu/plan/exchange.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,12 +9,13 @@
 #include <vector>
 
 #include "heddle/cpu/plan/accesses.h"
+#include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/plan/work.h"
 
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kLeastWork = 1'000'000;  // of all steps (work_of()): worth a second thread
+constexpr int64_t kLeastWork = 500'000;    // of all steps (work_of()): worth a second thread
 constexpr int64_t kMostOfAStep = 300'000;  // threads share each step of more
 constexpr int64_t kLeastRun = 512;         // bytes side by side that a part takes of a row
 constexpr int64_t kWantedRun = 2048;       // with fewer, memory gets slower
@@ -35,7 +37,7 @@ class Exchange {
   void visit(BlockId block) {
     for (size_t i = 0; i < plan_.at(block).nodes.size(); ++i) {
       const NodeId id = plan_.at(block).nodes[i];
-      if (plan_.at(id).op == Op::kWhile) {
+      if (plan_.at(id).op == Op::kWhile || plan_.at(id).op == Op::kFor) {
         if (const std::optional<Nest> nest = nest_of(id)) {
           const NodeId instead = exchanged(*nest);
           if (instead.valid()) {
@@ -63,9 +65,10 @@ class Exchange {
 
   [[nodiscard]] std::optional<Nest> nest_of(NodeId id) const {
     const Node& loop = plan_.at(id);
-    if (loop.imm <= 1) return std::nullopt;
+    if (turns_of(plan_, loop).value_or(0) <= 1) return std::nullopt;
+    if (loop.op == Op::kFor && loop.arg_count > 2) return std::nullopt;
     Nest nest{.steps = id};
-    const Block& body = plan_.at(plan_.blocks_of(loop)[1]);
+    const Block& body = plan_.at(plan_.blocks_of(loop).back());
     for (NodeId each : body.nodes) {
       if (plan_.at(each).op != Op::kForEach) continue;
       if (nest.turns.valid()) return std::nullopt;
@@ -78,10 +81,9 @@ class Exchange {
       return std::nullopt;
     nest.range = *range;
     nest.accesses = *std::move(accesses);
-    if (!are_apart(nest) || !is_simple(plan_.blocks_of(loop)[0], nest) ||
-        !is_simple(plan_.blocks_of(loop)[1], nest))
-      return std::nullopt;
-    return nest;
+    const bool is_simple = std::ranges::all_of(
+        plan_.blocks_of(loop), [&](BlockId block) { return computes_numbers(block, nest); });
+    return is_simple && are_apart(nest) ? std::optional(std::move(nest)) : std::nullopt;
   }
 
   // Of what the while hands on.
@@ -99,7 +101,7 @@ class Exchange {
   }
 
   // Beside the for_each a step computes numbers from its own number and from what stays.
-  [[nodiscard]] bool is_simple(BlockId block, const Nest& nest) const {
+  [[nodiscard]] bool computes_numbers(BlockId block, const Nest& nest) const {
     return std::ranges::all_of(plan_.at(block).nodes, [&](NodeId id) {
       const Node& node = plan_.at(id);
       if (id == nest.turns) return true;
@@ -136,7 +138,8 @@ class Exchange {
   }
 
   NodeId exchanged(const Nest& nest) {
-    const std::vector<Cell> cells = cells_of(nest);
+    const bool is_while = plan_.at(nest.steps).op == Op::kWhile;
+    const std::vector<Cell> cells = is_while ? cells_of(nest) : std::vector<Cell>();
     if (!cells.empty() && fits(nest, cells)) return with_cells(nest, cells);
     return in_parts(nest);
   }
@@ -323,10 +326,14 @@ class Exchange {
     for (NodeId id : body.nodes) {
       const Node& node = plan_.at(id);
       if (!node.buffer.valid() || cell_of(node, body.parameters[0], inside)) continue;
-      const int64_t bytes = nest.range.to * bytes_of(node.type.scalar);
+      const auto index = index_of(plan_, plan_.args_of(node)[0], body.parameters[0], inside);
+      const int64_t by = index ? index->by : 1;
+      if (by == 0) continue;
+      const int64_t bytes = by * nest.range.to * bytes_of(node.type.scalar);
       row = row == 0 ? bytes : std::min(row, bytes);
     }
-    const int64_t parts = std::clamp<int64_t>(row / kWantedRun, 2, kMostParts);
+    const auto wanted = std::bit_floor(static_cast<uint64_t>(row / kWantedRun));
+    const int64_t parts = std::clamp(static_cast<int64_t>(wanted), int64_t{2}, kMostParts);
     if (row < parts * kLeastRun || nest.range.to / nest.range.step < parts) return {};
     const int64_t turns_of_part = (nest.range.to / nest.range.step + parts - 1) / parts;
     const std::vector<NodeId> bounds(plan_.args_of(turns).begin(), plan_.args_of(turns).end());
