@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_set>
 #include <vector>
 
@@ -34,7 +35,8 @@ class Sharing {
     }
     for (size_t i = 0; i < plan_.blocks.size(); ++i) {
       inside_ = {plan_.blocks[i].nodes.begin(), plan_.blocks[i].nodes.end()};
-      if (has_shifted(i)) rewrite(i);
+      const std::set<Terms> sums = scattered_sums(i);
+      if (!sums.empty()) rewrite(i, sums);
     }
   }
 
@@ -43,17 +45,28 @@ class Sharing {
     return node.op == Op::kLoad || node.op == Op::kStore;
   }
 
-  // Two indices of the block that differ by a constant.
-  [[nodiscard]] bool has_shifted(size_t block) const {
-    std::map<Terms, int64_t> constants;
+  // The sums that indices of the block have in common and compute apart from each other.
+  [[nodiscard]] std::set<Terms> scattered_sums(size_t block) const {
+    std::map<Terms, NodeId> bases;
+    std::set<Terms> scattered;
     for (NodeId id : plan_.blocks[block].nodes) {
       const Node& node = plan_.at(id);
       if (!is_access(node)) continue;
-      const std::optional<Sum> sum = sum_of(plan_.args_of(node)[0], 0);
+      const NodeId index = plan_.args_of(node)[0];
+      const std::optional<Sum> sum = sum_of(index, 0);
       if (!sum || sum->terms.empty()) continue;
-      if (constants.emplace(sum->terms, sum->constant).first->second != sum->constant) return true;
+      const NodeId base = base_of(index);
+      if (bases.emplace(sum->terms, base).first->second != base) scattered.insert(sum->terms);
     }
-    return false;
+    return scattered;
+  }
+
+  // Without the constant that is added last.
+  [[nodiscard]] NodeId base_of(NodeId index) const {
+    const Node& node = plan_.at(index);
+    if (node.op != Op::kAdd || !inside_.contains(index)) return index;
+    const auto args = plan_.args_of(node);
+    return plan_.at(args[1]).op == Op::kConstant ? args[0] : index;
   }
 
   [[nodiscard]] std::optional<Sum> sum_of(NodeId id, int depth) const {
@@ -77,7 +90,7 @@ class Sharing {
     return a;
   }
 
-  void rewrite(size_t block) {
+  void rewrite(size_t block, const std::set<Terms>& sums) {
     const std::vector<NodeId> before = std::move(plan_.blocks[block].nodes);
     nodes_.clear();
     std::map<Terms, NodeId> bases;
@@ -85,7 +98,7 @@ class Sharing {
       const Node node = plan_.at(id);
       const std::optional<Sum> sum =
           is_access(node) ? sum_of(plan_.args_of(node)[0], 0) : std::nullopt;
-      if (sum && !sum->terms.empty()) {
+      if (sum && sums.contains(sum->terms)) {
         NodeId& base = bases[sum->terms];
         if (!base.valid()) base = total(sum->terms);
         const NodeId index = sum->constant == 0 ? base : add(Op::kAdd, base, number(sum->constant));
