@@ -12,7 +12,7 @@
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/kernels/direct.h"
 #include "heddle/cpu/loop_clock.h"
-#include "heddle/cpu/lower/columns.h"
+#include "heddle/cpu/lower/split_columns.h"
 #include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/random_bits.h"

@@ -47,6 +47,7 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
     case Opcode::kComplex:
     case Opcode::kConcatenate:
     case Opcode::kWhile: return true;
+    case Opcode::kConditional: return operand > 0;
     case Opcode::kReduce:
     case Opcode::kDot: return is_loop_step(module, computation, user);
     case Opcode::kReduceWindow:  // other windows read an element several times
@@ -357,6 +358,9 @@ void Region::choose_lazy() {
                    (as_view[use.user.value] && use.operand == 0);
       // A loop's initial value is written to its place at once, and by no other step.
       if (user.opcode == Opcode::kWhile && uses.size() > 1) lazy = lazy && !costs_[i];
+      // What one branch alone needs is written in that branch.
+      if (user.opcode == Opcode::kConditional)
+        lazy = lazy && uses.size() == 1 && !leaves_[leaf.value].shape->is_scalar();
       one_home = one_home && home[use.user.value] == home[uses[0].user.value];
       is_moved = is_moved || hlo::does(user.opcode, hlo::kPicks);
       const bool is_of_user =

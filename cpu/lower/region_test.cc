@@ -86,6 +86,19 @@ TEST(Region, ATransposeIsWrittenAsTheProductThatItAloneReads) {
   EXPECT_FALSE(both.region().product_of(both.id("p")).valid()) << "no transpose";
 }
 
+TEST(Region, WhatOneBranchNeedsIsComputedThere) {
+  const Known known(
+      "  p = s32[] parameter(0)\n  x = f32[8] parameter(1)\n  y = f32[8] sine(x)\n"
+      "  z = f32[8] cosine(x)\n  w = f32[8] tanh(x)\n  a = (f32[8], f32[8]) tuple(y, w)\n"
+      "  b = (f32[8], f32[8]) tuple(z, w)\n"
+      "  ROOT c = f32[8] conditional(p, a, b), branch_computations={f, f}",
+      "f { t = (f32[8], f32[8]) parameter(0)\n  q = f32[8] get-tuple-element(t), index=0\n"
+      "  r = f32[8] get-tuple-element(t), index=1\n  ROOT s = f32[8] add(q, r) }\n");
+  EXPECT_TRUE(known.is_lazy("y"));
+  EXPECT_TRUE(known.is_lazy("z"));
+  EXPECT_FALSE(known.is_lazy("w")) << "both need it";
+}
+
 TEST(Region, WhatTwoStepsReadIsComputedOnce) {
   const Known known(
       "  x = f32[8] parameter(0)\n  y = f32[8] sine(x)\n  a = f32[8] add(y, x)\n"

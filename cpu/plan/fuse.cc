@@ -7,53 +7,22 @@
 #include <tuple>
 #include <vector>
 
+#include "heddle/cpu/plan/accesses.h"
+
 namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kTooLong = 600;  // operations of a turn: more would not fit into registers
 
-// An index of an element in turn i: by * i + offset, from a place that all turns share.
-struct Index {
-  int64_t by = 0;
-  int64_t offset = 0;
-  NodeId from;  // not valid: 0
-};
-
-// What a loop does with a buffer.
-struct Access {
-  BufferId buffer;
-  Index index;
-  int64_t lanes = 1;
-  bool is_write = false;
-  bool is_known = false;  // the index is
-};
-
-struct Range {
-  int64_t from = 0, to = 0, step = 1;
-};
-
 class Fusion {
  public:
   Fusion(Plan& plan, std::span<const std::pair<int64_t, int64_t>> taken)
-      : plan_(plan), same_(plan.buffers.size()) {
-    for (size_t i = 0; i < same_.size(); ++i) same_[i] = BufferId(i);
-    for (const auto& [argument, result] : taken) {
-      const BufferId to = find(BufferInfo::Kind::kResult, result);
-      same_[find(BufferInfo::Kind::kArgument, argument).value] = to;
-    }
-  }
+      : plan_(plan), same_(same_memory(plan, taken)) {}
 
   void run() { visit(plan_.entry); }
   [[nodiscard]] bool is_changed() const { return is_changed_; }
 
  private:
-  [[nodiscard]] BufferId find(BufferInfo::Kind kind, int64_t index) const {
-    const auto found = std::ranges::find_if(plan_.buffers, [&](const BufferInfo& buffer) {
-      return buffer.kind == kind && buffer.index == index;
-    });
-    return BufferId(static_cast<size_t>(found - plan_.buffers.begin()));
-  }
-
   void visit(BlockId block) {
     for (size_t i = 0; i < plan_.at(block).nodes.size(); ++i) {
       const NodeId id = plan_.at(block).nodes[i];
@@ -72,69 +41,24 @@ class Fusion {
     }
   }
 
-  [[nodiscard]] std::optional<Range> range_of(const Node& loop) const {
-    const Node &from = plan_.at(plan_.args_of(loop)[0]), &to = plan_.at(plan_.args_of(loop)[1]);
-    if (from.op != Op::kConstant || to.op != Op::kConstant) return std::nullopt;
-    return Range{from.imm, to.imm, loop.imm};
-  }
-  [[nodiscard]] const Block& body_of(NodeId loop) const {
-    return plan_.at(plan_.blocks_of(plan_.at(loop))[0]);
-  }
-
-  // The index of an element as a function of the turn.
-  [[nodiscard]] std::optional<Index> index_of(NodeId id, NodeId turn,
-                                              const std::set<NodeId>& inside) const {
-    const Node& node = plan_.at(id);
-    if (id == turn) return Index{.by = 1};
-    if (node.op == Op::kConstant && node.type.lanes == 1) return Index{.offset = node.imm};
-    if (!inside.contains(id)) return Index{.from = id};
-    if (node.op != Op::kAdd && node.op != Op::kMul) return std::nullopt;
-    const auto a = index_of(plan_.args_of(node)[0], turn, inside);
-    const auto b = index_of(plan_.args_of(node)[1], turn, inside);
-    if (!a || !b) return std::nullopt;
-    if (node.op == Op::kAdd) {
-      if (a->from.valid() && b->from.valid()) return std::nullopt;
-      return Index{a->by + b->by, a->offset + b->offset, a->from.valid() ? a->from : b->from};
-    }
-    if (b->by != 0 || a->from.valid() || b->from.valid()) return std::nullopt;
-    return Index{a->by * b->offset, a->offset * b->offset, {}};
-  }
-
-  // None where the loop holds more than plain operations.
-  [[nodiscard]] std::optional<std::vector<Access>> accesses_of(NodeId loop) const {
-    const Block& body = body_of(loop);
-    const std::set<NodeId> inside(body.nodes.begin(), body.nodes.end());
-    std::vector<Access> all;
-    for (NodeId id : body.nodes) {
-      const Node& node = plan_.at(id);
-      if (node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kCopy)
-        return std::nullopt;
-      if (!node.buffer.valid()) continue;
-      const bool is_plain = node.op == Op::kLoad || node.op == Op::kStore;
-      const auto index =
-          is_plain ? index_of(plan_.args_of(node)[0], body.parameters[0], inside) : std::nullopt;
-      all.push_back({same_[node.buffer.value], index.value_or(Index{}), node.type.lanes,
-                     node.op == Op::kStore || node.op == Op::kScatter, index.has_value()});
-    }
-    return all;
-  }
-
   // The loop before position `second` of the block that may join the one there.
   [[nodiscard]] std::optional<size_t> fusible_before(BlockId block, size_t second) const {
     const std::vector<NodeId>& nodes = plan_.at(block).nodes;
     size_t first = second;
     while (first > 0 && plan_.at(nodes[first - 1]).block_count == 0) --first;
     if (first == 0 || plan_.at(nodes[--first]).op != Op::kForEach) return std::nullopt;
-    const auto a = range_of(plan_.at(nodes[first])), b = range_of(plan_.at(nodes[second]));
+    const auto a = range_of(plan_, plan_.at(nodes[first])),
+               b = range_of(plan_, plan_.at(nodes[second]));
     if (!a || !b || a->from != b->from || a->to != b->to || b->step % a->step != 0 ||
         (b->to - b->from) % b->step != 0)
       return std::nullopt;
     const int64_t copies = b->step / a->step;
-    if (std::ssize(body_of(nodes[first]).nodes) * copies +
-            std::ssize(body_of(nodes[second]).nodes) >
+    if (std::ssize(body_of(plan_, nodes[first]).nodes) * copies +
+            std::ssize(body_of(plan_, nodes[second]).nodes) >
         kTooLong)
       return std::nullopt;
-    const auto of_first = accesses_of(nodes[first]), of_second = accesses_of(nodes[second]);
+    const auto of_first = accesses_of(plan_, same_, nodes[first]),
+               of_second = accesses_of(plan_, same_, nodes[second]);
     if (!of_first || !of_second || !are_apart(*of_first, *of_second, *a, copies))
       return std::nullopt;
     for (size_t i = first + 1; i < second; ++i) {
@@ -147,16 +71,16 @@ class Fusion {
   [[nodiscard]] bool may_go_before(const Node& node, const std::vector<Access>& loop) const {
     if (node.op == Op::kKernel || node.op == Op::kCopy) return false;
     if (!node.buffer.valid()) return true;
-    const bool writes = node.op == Op::kStore || node.op == Op::kScatter;
     return std::ranges::none_of(loop, [&](const Access& access) {
-      return access.buffer == same_[node.buffer.value] && (access.is_write || writes);
+      return access.buffer == same_[node.buffer.value] &&
+             (access.is_write || writes_memory(node.op));
     });
   }
 
   // Turns of the two touch each other's elements in one turn of the second alone, and something is
   // gained: the second reads what the first writes.
   static bool are_apart(const std::vector<Access>& first, const std::vector<Access>& second,
-                        const Range& range, int64_t copies) {
+                        const LoopRange& range, int64_t copies) {
     bool is_read = false;
     for (const Access& b : second) {
       for (const Access& a : first) {
@@ -184,9 +108,9 @@ class Fusion {
     };
     for (NodeId id : behind) {
       touch(id);
-      if (plan_.at(id).block_count > 0) std::ranges::for_each(body_of(id).nodes, touch);
+      if (plan_.at(id).block_count > 0) std::ranges::for_each(body_of(plan_, id).nodes, touch);
     }
-    for (NodeId id : body_of(first).nodes) {
+    for (NodeId id : body_of(plan_, first).nodes) {
       const BufferId buffer = plan_.at(id).buffer;
       if (!buffer.valid() || plan_.buffers[buffer.value].born < 0) continue;
       int64_t& last = plan_.buffers[buffer.value].last;
@@ -197,9 +121,9 @@ class Fusion {
   // The turns of the first loop stand in the second one's, each before the first load of what it
   // stores.
   void fuse(NodeId first, NodeId second) {
-    const Range range = *range_of(plan_.at(first));
+    const LoopRange range = *range_of(plan_, plan_.at(first));
     const int64_t copies = plan_.at(second).imm / range.step;
-    const Block from = body_of(first), to = body_of(second);
+    const Block from = body_of(plan_, first), to = body_of(plan_, second);
     const std::set<NodeId> inside(to.nodes.begin(), to.nodes.end());
     const NodeId turn = to.parameters[0];
     std::vector<NodeId> nodes;
@@ -227,7 +151,7 @@ class Fusion {
       const bool is_store = node.op == Op::kStore;
       if (shared != is_written.end() && (is_store || shared->second)) {
         const Type type = node.type;
-        const Index index = *index_of(plan_.args_of(node)[0], turn, inside);
+        const ElementIndex index = *index_of(plan_, plan_.args_of(node)[0], turn, inside);
         make(index.offset / (index.by * range.step));
         const auto found = stored.find({shared->first, index.offset, type});
         if (!is_store && found != stored.end()) {
@@ -274,7 +198,7 @@ class Fusion {
       nodes.push_back(plan_.add(node, args));
       copies.emplace(id, nodes.back());
       if (node.op != Op::kStore) continue;
-      const auto index = index_of(plan_.args_of(node)[0], body.parameters[0], inside);
+      const auto index = index_of(plan_, plan_.args_of(node)[0], body.parameters[0], inside);
       if (!index) continue;
       const BufferId buffer = same_[node.buffer.value];
       const int64_t from = index->offset + index->by * ahead, to = from + node.type.lanes;

@@ -1,4 +1,4 @@
-#include "heddle/cpu/lower/columns.h"
+#include "heddle/cpu/lower/split_columns.h"
 
 #include <algorithm>
 #include <map>
