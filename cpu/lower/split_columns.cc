@@ -23,7 +23,7 @@ using Ids = std::vector<InstructionId>;
 
 constexpr int64_t kMostColumns = 8;
 constexpr int64_t kFewestRows = 64;
-constexpr int64_t kMostInstructions = 512;  // of a group, once it is written
+constexpr int64_t kMostWritten = 512;  // of a group, once it is written
 constexpr int64_t kWorkPerCrossing = 4;     // elements that a group computes for one at its border
 
 int64_t last_of(const Shape& shape) { return shape.dimension(shape.rank() - 1); }
@@ -154,7 +154,7 @@ class Columns {
       if (!is_split_[i] && !is_fold_[i]) continue;
       const Sums& own = sums[root(i)];
       const bool pays = own.has_gain && own.work >= kWorkPerCrossing * own.crossings &&
-                        own.written <= kMostInstructions;
+                        own.written <= kMostWritten;
       if (!pays) is_split_[i] = is_fold_[i] = false;
     }
   }
