@@ -23,8 +23,8 @@ using Ids = std::vector<InstructionId>;
 
 constexpr int64_t kMostColumns = 8;
 constexpr int64_t kFewestRows = 64;
-constexpr int64_t kMostWritten = 512;  // of a group, once it is written
-constexpr int64_t kWorkPerCrossing = 4;     // elements that a group computes for one at its border
+constexpr int64_t kMostWritten = 512;    // of a group, once it is written
+constexpr int64_t kWorkPerCrossing = 4;  // elements that a group computes for one at its border
 
 int64_t last_of(const Shape& shape) { return shape.dimension(shape.rank() - 1); }
 
