@@ -306,9 +306,17 @@ void Region::find_costs() {
       continue;
     }
     for (InstructionId operand : instruction.operands)
-      costs_[i] =
-          costs_[i] || (costs_[operand.value] && !computation_->at(operand).shape.is_scalar());
+      costs_[i] = costs_[i] || (costs_[operand.value] && !has_place(operand) &&
+                                !computation_->at(operand).shape.is_scalar());
   }
+}
+
+// It lies in memory, or in a register, whatever reads it.
+bool Region::has_place(InstructionId id) const {
+  if (leaves_of(id).size() != 1 || is_result_[leaf(id).value]) return true;
+  return std::ranges::any_of(uses_[leaf(id).value], [&](const Use& use) {
+    return !reads_elements(*module_, *computation_, computation_->at(use.user), use.operand);
+  });
 }
 
 // Scalars are nodes: they are steps, but for constants.
