@@ -10,6 +10,7 @@
 #include "heddle/cpu/plan/fuse.h"
 #include "heddle/cpu/plan/indices.h"
 #include "heddle/cpu/plan/interleave.h"
+#include "heddle/cpu/plan/lanes.h"
 #include "heddle/cpu/plan/share.h"
 #include "heddle/cpu/plan/stacks.h"
 #include "heddle/hlo/attributes.h"
@@ -157,6 +158,7 @@ Status ProgramLowering::run() {
   fuse_loops(program.plan, program.taken);
   exchange_loops(program.plan, program.taken);
   carry_columns(program.plan);
+  carry_lanes(program.plan);
   interleave_turns(program.plan);
   share_indices(program.plan);
   share_loops(program.plan);
