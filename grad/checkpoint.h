@@ -76,6 +76,12 @@ class Checkpoint {
     }
   }
 
+  // For Heddle's own code.
+  [[nodiscard]] scan_internal::Identity identity() const {
+    const std::string& policy = policy_.text();
+    return scan_internal::identity_of_transform(fn_, base::cat(policy.size(), ":", policy));
+  }
+
  private:
   Fn fn_;
   CheckpointPolicy policy_;

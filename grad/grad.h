@@ -186,16 +186,22 @@ auto chosen(std::span<const Tensor> leaves, const std::vector<TreeSpec>& specs,
 template <class Fn, bool kWithValue, size_t... I>
 class Gradient {
  public:
-  Gradient(Fn fn, SourceLocation at) : fn_(std::move(fn)), at_(at) {}
+  // what: the public function
+  Gradient(std::string_view what, Fn fn, SourceLocation at)
+      : what_(what), fn_(std::move(fn)), at_(at) {}
 
   template <class... Args>
   auto operator()(const Args&... args) const {
-    const trace_internal::HigherOrderCall call(kWhat, at_);
+    const trace_internal::HigherOrderCall call(what_, at_);
     return of_trees(scan_internal::as_tree(args)...);
   }
 
+  // For Heddle's own code.
+  [[nodiscard]] scan_internal::Identity identity() const {
+    return scan_internal::identity_of_transform(fn_);
+  }
+
  private:
-  static constexpr std::string_view kWhat = kWithValue ? "value_and_grad" : "grad";
 
   template <class... Args>
   auto of_trees(const Args&... args) const {
@@ -211,9 +217,9 @@ class Gradient {
                     "a function whose gradient is taken returns a Tensor, the loss, or "
                     "std::pair(loss, aux)");
       Point point = point_at(args...);
-      by_arguments<I...>(point, kWhat);
+      by_arguments<I...>(point, what_);
       const auto run = flat<Fn, Args...>(fn_, point.specs);
-      const Derived out = gradient(flat_function(kWhat, fn_, run, args...), point);
+      const Derived out = gradient(flat_function(what_, fn_, run, args...), point);
       auto grads = chosen<I...>(std::span<const Tensor>(out.derivatives), point.specs,
                                 std::type_identity<std::tuple<Args...>>());
       auto value = tree_from<Result>(out.spec, out.results);
@@ -226,13 +232,15 @@ class Gradient {
     }
   }
 
+  std::string_view what_;
   Fn fn_;
   SourceLocation at_;
 };
 
 template <bool kWithValue, class Fn, size_t... I>
 auto gradient_of(Fn&& fn, Argnums<I...>, SourceLocation at) {
-  return Gradient<std::decay_t<Fn>, kWithValue, I...>(std::forward<Fn>(fn), at);
+  return Gradient<std::decay_t<Fn>, kWithValue, I...>(kWithValue ? "value_and_grad" : "grad",
+                                                      std::forward<Fn>(fn), at);
 }
 
 }  // namespace grad_internal
@@ -422,7 +430,7 @@ auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
     by_all(point, "linear_transpose");
     point.of.assign(point.leaves.size(), true);
     const auto run = flat<Fn, Args...>(fn, point.specs);
-    Linear linear = transposed({"linear_transpose", scan_internal::name_of(fn), run}, point);
+    Linear linear = transposed(flat_function("linear_transpose", fn, run, like...), point);
     return Pullback<ResultOf<Fn, Args...>, Args...>(std::move(linear), std::move(point));
   }
 }

@@ -64,6 +64,9 @@ struct Mapped {
 std::pair<std::vector<Tensor>, TreeSpec> vmapped(const FlatFunction& fn, const Mapped& arguments,
                                                  const VmapOptions& options);
 
+// The options as text that tells its end.
+std::string text_of(const VmapOptions& options);
+
 // What vmap() returns.
 template <class Fn>
 class Vmap {
@@ -75,6 +78,11 @@ class Vmap {
   auto operator()(const Args&... args) const {
     const trace_internal::HigherOrderCall call("vmap", at_);
     return of_trees(scan_internal::as_tree(args)...);
+  }
+
+  // For Heddle's own code.
+  [[nodiscard]] scan_internal::Identity identity() const {
+    return scan_internal::identity_of_transform(fn_, text_of(options_));
   }
 
  private:

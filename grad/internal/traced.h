@@ -31,6 +31,10 @@ std::vector<Tensor> call(std::string_view what, const Fragment& module,
                          std::vector<Tensor> operands,
                          const hlo::FrontendAttributes& attributes = {});
 
+// The call for each element along axis 0 of the last operand; the others are the same for all.
+// The module gives one tensor.
+Tensor call_each(std::string_view what, const Fragment& module, std::vector<Tensor> operands);
+
 // The custom call of `target` (hlo/calls/custom_derivative.h) on the point and the captures of the
 // functions. The first function is its meaning.
 Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
