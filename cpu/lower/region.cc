@@ -306,17 +306,9 @@ void Region::find_costs() {
       continue;
     }
     for (InstructionId operand : instruction.operands)
-      costs_[i] = costs_[i] || (costs_[operand.value] && !has_place(operand) &&
-                                !computation_->at(operand).shape.is_scalar());
+      costs_[i] =
+          costs_[i] || (costs_[operand.value] && !computation_->at(operand).shape.is_scalar());
   }
-}
-
-// It lies in memory, or in a register, whatever reads it.
-bool Region::has_place(InstructionId id) const {
-  if (leaves_of(id).size() != 1 || is_result_[leaf(id).value]) return true;
-  return std::ranges::any_of(uses_[leaf(id).value], [&](const Use& use) {
-    return !reads_elements(*module_, *computation_, computation_->at(use.user), use.operand);
-  });
 }
 
 // Scalars are nodes: they are steps, but for constants.
@@ -391,9 +383,11 @@ void Region::choose_lazy() {
         (is_single[i] && is_function(computation_->at(id))) ||
         (reads[i] >= kManyReads && scatters_reads(*computation_, computation_->at(id)));
     if (is_written_once && own.element_count() >= kManyElements) lazy = false;
-    if (as_view[i] &&
-        (costs_[i] || !hlo::does(computation_->instructions[i].opcode, hlo::kStrided)))
-      lazy = false;
+    // What a product reads by strides is computed in its own order, and stored: as many elements.
+    const hlo::Opcode opcode = computation_->instructions[i].opcode;
+    const bool is_other_order = opcode == Opcode::kTranspose || opcode == Opcode::kReshape;
+    const bool costs = costs_[i] && !(as_view[i] && is_other_order);
+    if (as_view[i] && (costs || !hlo::does(opcode, hlo::kStrided))) lazy = false;
     if (!lazy) {
       as_view[i] = false;
       continue;
@@ -407,7 +401,7 @@ void Region::choose_lazy() {
     }
     level[i] = levels + 1;
     const InstructionId first = home[uses[0].user.value];
-    if (costs_[i]) {
+    if (costs) {
       if (!one_home || !first.valid() || (is_moved && uses.size() > 1)) continue;
       if (size[first.value] >= kMaxLazy) continue;
       ++size[first.value];

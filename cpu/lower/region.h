@@ -63,7 +63,6 @@ class Region {
   void find_leaves();
   void find_uses();
   void find_costs();
-  [[nodiscard]] bool has_place(hlo::InstructionId id) const;
   void choose_lazy();
   [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;
   void collect(hlo::InstructionId id, hlo::InstructionId step, std::vector<bool>& seen);
