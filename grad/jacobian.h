@@ -24,7 +24,7 @@ class Jacobian {
       : what_(what), fn_(std::move(fn)), at_(at) {}
 
   Tensor operator()(const Tensor& x) const {
-    if constexpr (!is_differentiable<Fn, Tensor>()) {
+    if constexpr (!maps_trees<Fn, Tensor>()) {
       return {};
     } else {
       static_assert(std::is_same_v<ResultOf<Fn, Tensor>, Tensor>,
