@@ -101,11 +101,18 @@ Tensor of_pointer(Tensor xs) { return run(WithPointer{xs, ""}, xs); }
 Tensor of_constructor(Tensor xs) { return run(Constructed(xs), xs); }
 #endif
 
-// case int_in_carry: a tree is made of Tensors
+// case int_in_carry: a C++ number inside of a tree is written as a tensor: scalar(0.0f) for 0.0f
 #ifdef int_in_carry
 Tensor in_carry(Tensor xs) { return run(std::pair(xs, 3), xs); }
 #else
 Tensor in_carry(Tensor xs) { return run(std::pair(xs, scalar(3)), xs); }
+#endif
+
+// case text_in_carry: a tree is made of Tensors
+#ifdef text_in_carry
+Tensor text_in_carry_of(Tensor xs) { return run(std::pair(xs, std::string("3")), xs); }
+#else
+Tensor text_in_carry_of(Tensor xs) { return run(std::pair(xs, xs), xs); }
 #endif
 
 // case int_keys: a map in a tree has keys of std::string
@@ -115,7 +122,7 @@ Tensor keys(Tensor xs) { return run(std::map<int, Tensor>{{1, xs}}, xs); }
 Tensor keys(Tensor xs) { return run(std::map<std::string, Tensor>{{"1", xs}}, xs); }
 #endif
 
-// case int_in_vector: a tree is made of Tensors
+// case int_in_vector: a C++ number inside of a tree is written as a tensor: scalar(0.0f) for 0.0f
 #ifdef int_in_vector
 Tensor in_vector(Tensor xs) { return run(std::vector<int>{1}, xs); }
 #else
