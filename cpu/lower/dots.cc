@@ -164,9 +164,8 @@ class DotWriter {
         lane.size % machine_lanes_ != 0 || results * bytes_of(type_.scalar) > kNear ||
         results * rows * storage_bytes(types_.operands) < kStreamed)
       return false;
-    const int64_t vectors = lane.size / machine_lanes_;
-    if (outer.size() > 1 || (!outer.empty() && vectors * kRowsTogether > 2 * kMaxVectors))
-      return false;
+    // Vectors of an outer place are written one after the other.
+    if (outer.size() > (lane.size / machine_lanes_ <= kMaxVectors / 2 ? 1u : 0u)) return false;
     each(outer, [&](const Offsets& base) {
       auto loop = b_.begin_for_each(b_.index(0), b_.index(lane.size), machine_lanes_);
       store(b_.add(base.to, loop.parameters[0]), zero(machine_lanes_));
@@ -389,8 +388,7 @@ class DotWriter {
     auto loop = b_.begin_for_each(b_.index(0), b_.index(outer[0].size), 1);
     const Offsets at = advanced(start, outer[0], loop.parameters[0]);
     const std::vector<NodeId> numbers = numbers_at(at);
-    for (int64_t from = 0; from < lane.size; from += machine_lanes_)
-      add(at, numbers, b_.index(from));
+    for (int64_t i = 0; i < lane.size; i += machine_lanes_) add(at, numbers, b_.index(i));
     b_.end_for({});
   }
 

@@ -158,7 +158,7 @@ class FoldedTogether {
       : b_(builder),
         fold_(fold),
         lanes_(type.lanes),
-        block_(std::max<int64_t>(kBlockBytes / bytes_of(type.scalar), 1)) {}
+        block_(std::clamp<int64_t>(kBlockBytes / bytes_of(type.scalar), 1, lanes_)) {}
 
   // vector_at(i): the one that becomes lane i
   NodeId run(const std::function<NodeId(int64_t)>& vector_at) {

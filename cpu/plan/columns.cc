@@ -219,20 +219,20 @@ class Turning {
 
   // x - y, where that is a constant.
   [[nodiscard]] std::optional<int64_t> difference(NodeId x, NodeId y) const {
-    const Sum a = sum_of(x), b = sum_of(y);
+    const Offset a = sum_of(x), b = sum_of(y);
     if (a.terms != b.terms) return std::nullopt;
     return a.constant - b.constant;
   }
-  struct Sum {
+  struct Offset {
     std::map<NodeId, int64_t> terms;
     int64_t constant = 0;
   };
-  [[nodiscard]] Sum sum_of(NodeId id) const {
+  [[nodiscard]] Offset sum_of(NodeId id) const {
     const Node& node = plan_.at(id);
     if (node.op == Op::kConstant) return {{}, node.imm};
     if (node.op != Op::kAdd || node.type != kIndex) return {{{id, 1}}, 0};
-    Sum a = sum_of(plan_.args_of(node)[0]);
-    const Sum b = sum_of(plan_.args_of(node)[1]);
+    Offset a = sum_of(plan_.args_of(node)[0]);
+    const Offset b = sum_of(plan_.args_of(node)[1]);
     for (const auto& [term, by] : b.terms) a.terms[term] += by;
     return {a.terms, a.constant + b.constant};
   }

@@ -8,8 +8,8 @@
 
 namespace heddle::cpu {
 
-// A loop over steps that does nothing but one for_each goes inside of it where no turn of the for_each
-// needs what another one writes, in whichever step of the while:
+// A loop over steps that does nothing but one for_each goes inside of it where no turn of the
+// for_each needs what another one writes, in whichever step:
 //
 //   while t { for_each i { h[i] = f(h[i], x[t, i]) } }
 //   for_each i { a = h[i]; while t { a = f(a, x[t, i]) }; h[i] = a }

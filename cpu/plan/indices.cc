@@ -17,7 +17,7 @@ constexpr int kDeepest = 12;
 
 using Terms = std::map<NodeId, int64_t>;  // nodes, each times a number
 
-struct Sum {
+struct IndexSum {
   Terms terms;
   int64_t constant = 0;
 };
@@ -53,7 +53,7 @@ class Sharing {
       const Node& node = plan_.at(id);
       if (!is_access(node)) continue;
       const NodeId index = plan_.args_of(node)[0];
-      const std::optional<Sum> sum = sum_of(index, 0);
+      const std::optional<IndexSum> sum = sum_of(index, 0);
       if (!sum || sum->terms.empty()) continue;
       const NodeId base = base_of(index);
       if (bases.emplace(sum->terms, base).first->second != base) scattered.insert(sum->terms);
@@ -69,17 +69,17 @@ class Sharing {
     return plan_.at(args[1]).op == Op::kConstant ? args[0] : index;
   }
 
-  [[nodiscard]] std::optional<Sum> sum_of(NodeId id, int depth) const {
+  [[nodiscard]] std::optional<IndexSum> sum_of(NodeId id, int depth) const {
     const Node& node = plan_.at(id);
-    if (node.op == Op::kConstant) return Sum{.terms = {}, .constant = node.imm};
+    if (node.op == Op::kConstant) return IndexSum{.terms = {}, .constant = node.imm};
     const bool is_sum = (node.op == Op::kAdd || node.op == Op::kMul) && node.type == kIndex;
-    if (!is_sum || !inside_.contains(id) || depth > kDeepest) return Sum{{{id, 1}}, 0};
+    if (!is_sum || !inside_.contains(id) || depth > kDeepest) return IndexSum{{{id, 1}}, 0};
     const auto args = plan_.args_of(node);
-    std::optional<Sum> a = sum_of(args[0], depth + 1);
-    const std::optional<Sum> b = sum_of(args[1], depth + 1);
+    std::optional<IndexSum> a = sum_of(args[0], depth + 1);
+    const std::optional<IndexSum> b = sum_of(args[1], depth + 1);
     if (!a || !b) return std::nullopt;
     if (node.op == Op::kMul) {
-      if (!b->terms.empty()) return Sum{{{id, 1}}, 0};
+      if (!b->terms.empty()) return IndexSum{{{id, 1}}, 0};
       for (auto& [term, by] : a->terms) by *= b->constant;
       a->constant *= b->constant;
     } else {
@@ -96,7 +96,7 @@ class Sharing {
     std::map<Terms, NodeId> bases;
     for (NodeId id : before) {
       const Node node = plan_.at(id);
-      const std::optional<Sum> sum =
+      const std::optional<IndexSum> sum =
           is_access(node) ? sum_of(plan_.args_of(node)[0], 0) : std::nullopt;
       if (sum && sums.contains(sum->terms)) {
         NodeId& base = bases[sum->terms];

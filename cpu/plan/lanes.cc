@@ -94,12 +94,13 @@ class Parting {
     const NodeId loop = plan_.at(block).nodes[at];
     const auto blocks = plan_.blocks_of(plan_.at(loop));
     const BlockId condition = blocks[0], body = blocks[1];
-    const NodeId vector = plan_.at(body).parameters[number];
+    const NodeId vector = plan_.at(body).parameters[number],
+                 tested = plan_.at(condition).parameters[number];
     const Type type = plan_.at(vector).type, one{type.scalar, 1};
     std::vector<NodeId> args(plan_.args_of(plan_.at(loop)).begin(),
                              plan_.args_of(plan_.at(loop)).end());
     const NodeId initial = args[number];
-    std::vector<NodeId> before, lanes, behind;
+    std::vector<NodeId> before, lanes, tested_lanes, behind;
     std::vector<LaneSource> sources;
     for (int32_t lane = 0; lane < type.lanes; ++lane) {
       const size_t place = lane == 0 ? number : args.size();
@@ -113,6 +114,7 @@ class Parting {
       for (BlockId each : {condition, body})
         plan_.blocks[each.value].parameters[place] = add({.op = Op::kParameter, .type = one}, {});
       lanes.push_back(plan_.at(body).parameters[place]);
+      tested_lanes.push_back(plan_.at(condition).parameters[place]);
       plan_.blocks[body.value].yields[place] = next[static_cast<size_t>(lane)];
       behind.push_back(
           add({.op = Op::kResult, .type = one, .imm = static_cast<int64_t>(place)}, {loop}));
@@ -127,6 +129,7 @@ class Parting {
     plan_.nodes[loop.value].arg_count = static_cast<uint32_t>(args.size());
     plan_.args.insert(plan_.args.end(), args.begin(), args.end());
     use_lanes(body, vector, lanes);
+    use_lanes(condition, tested, tested_lanes);
     use_whole(block, loop, number, whole);
     std::vector<NodeId>& inside = plan_.blocks[body.value].nodes;
     inside.insert(inside.begin(), constants_.begin(), constants_.end());

@@ -61,6 +61,21 @@ TEST_F(Lanes, AVectorThatATurnComputesStays) {
             2u);
 }
 
+TEST_F(Lanes, TheConditionReadsTheScalarsToo) {
+  const NodeId initial[] = {b_.load(x_, kVector, b_.index(0))};
+  const NodeId before = b_.begin_while(initial).parameters[0];
+  const NodeId goes_on =
+      b_.compare(Predicate::kLt, b_.extract(before, 2), b_.number({Scalar::kF32, 1}, 9));
+  const NodeId yields[] = {mixed(b_.begin_body(goes_on).parameters[0])};
+  b_.store(x_, b_.index(0), b_.end_while(yields)[0]);
+  carry_lanes(plan_);
+  for (const Node& node : plan_.nodes) {
+    if (node.op != Op::kWhile) continue;
+    const Block& condition = plan_.at(plan_.blocks_of(node)[0]);
+    EXPECT_EQ(plan_.args_of(plan_.at(condition.yields[0]))[0], condition.parameters[2]);
+  }
+}
+
 // In a loop inside of the turn.
 TEST_F(Lanes, AVectorThatIsUsedDeeperStays) {
   EXPECT_EQ(loop([&](NodeId v) {
