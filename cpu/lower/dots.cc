@@ -1,6 +1,10 @@
 // Matrix products: written as loops where they are small, else a kernel.
 #include <algorithm>
+#include <bit>
+#include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/lower/loops.h"
@@ -20,6 +24,7 @@ constexpr int64_t kMinContiguous = 16;
 constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors
 constexpr int64_t kMaxApart = 64;
 constexpr int64_t kMaxVectors = 8;  // sums that stand in registers
+constexpr int64_t kFewestLanes = 4;  // that are worth a loop beside the kernel
 
 // A dimension of the product: its size and the step in elements of each array that has it.
 struct Axis {
@@ -146,15 +151,65 @@ class DotWriter {
         !is_cheap(rhs_, start_.rhs, lane->rhs, lane->size * depth))
       return false;
     for (int64_t place = 0; place < total(others); ++place) {
-      Offsets base = start_;
-      int64_t rest = place;
-      for (size_t d = others.size(); d-- > 0; rest /= others[d].size)
-        base = advanced(base, others[d], b_.index(rest % others[d].size));
+      const Offsets base = at_place(others, place);
       for (int64_t from = 0; from < lane->size; from += lanes) {
         const Offsets at = advanced(base, *lane, b_.index(from));
         const auto width = static_cast<int32_t>(std::min(lanes, lane->size - from));
         store(at.to, sum_written_out(at, *lane, contracted[0], width));
       }
+    }
+    return true;
+  }
+
+  // All results in registers, of few vectors: lanes along an axis where one operand has step 1 and
+  // the other 0.
+  bool in_registers(const std::vector<Axis>& outer, const std::vector<Axis>& contracted) {
+    // Vectors of a power of two are one load.
+    const auto score = [](const Axis& axis) {
+      const bool is_lane = axis.lhs + axis.rhs == 1;
+      return std::tuple(is_lane, std::has_single_bit(static_cast<uint64_t>(axis.size)), axis.size);
+    };
+    const auto best = std::ranges::max_element(outer, {}, score);
+    if (best == outer.end() || best->lhs + best->rhs != 1 || contracted.empty()) return false;
+    const Axis lane = *best;
+    std::vector<Axis> others = outer;
+    others.erase(others.begin() + (best - outer.begin()));
+    const int64_t lanes = std::min(machine_lanes_, lane.size);
+    const int64_t results = total(others) * ((lane.size + lanes - 1) / lanes);
+    if (lanes < kFewestLanes || results > kMaxVectors) return false;
+    std::vector<std::pair<Offsets, int32_t>> places;  // and lanes
+    for (int64_t place = 0; place < total(others); ++place) {
+      for (int64_t from = 0; from < lane.size; from += lanes)
+        places.emplace_back(advanced(at_place(others, place), lane, b_.index(from)),
+                            static_cast<int32_t>(std::min(lanes, lane.size - from)));
+    }
+    const auto [loops, parts] = in_parts(contracted, results);
+    std::vector<NodeId> sums;
+    for (int64_t part = 0; part < parts; ++part) {
+      for (const auto& [place, width] : places) sums.push_back(zero(width));
+    }
+    const Offsets start = {b_.index(0), b_.index(0), b_.index(0)};
+    sums = nest(loops, start, sums, [&](const Offsets& at, std::vector<NodeId> carried) {
+      std::map<std::pair<BufferId, NodeId>, NodeId> loaded;
+      const auto operand = [&](BufferId from, NodeId where, bool is_vector, int32_t width) {
+        NodeId& node = loaded[{from, where}];
+        if (!node.valid()) node = load(from, is_vector ? width : 1, where);
+        return b_.splat(node, width);
+      };
+      for (size_t i = 0; i < carried.size(); ++i) {
+        const auto& [place, width] = places[i % places.size()];
+        const auto part = static_cast<int64_t>(i / places.size());
+        const NodeId lhs = b_.add(b_.add(place.lhs, at.lhs), part * contracted.back().lhs);
+        const NodeId rhs = b_.add(b_.add(place.rhs, at.rhs), part * contracted.back().rhs);
+        carried[i] = multiply_add(operand(lhs_, lhs, lane.lhs == 1, width),
+                                  operand(rhs_, rhs, lane.rhs == 1, width), carried[i]);
+      }
+      return carried;
+    });
+    for (size_t i = 0; i < places.size(); ++i) {
+      for (size_t k = i + places.size(); k < sums.size(); k += places.size())
+        sums[i] = b_.add(sums[i], sums[k]);
+      store(places[i].first.to, sums[i], lane.to);
     }
     return true;
   }
@@ -245,6 +300,14 @@ class DotWriter {
             b_.add(from.to, b_.mul(index, axis.to))};
   }
 
+  // By number, the first axis outermost.
+  Offsets at_place(std::span<const Axis> axes, int64_t place) {
+    Offsets base = start_;
+    for (size_t d = axes.size(); d-- > 0; place /= axes[d].size)
+      base = advanced(base, axes[d], b_.index(place % axes[d].size));
+    return base;
+  }
+
   // Lanes that lie apart in memory are loaded one by one: few of them.
   bool is_cheap(BufferId buffer, NodeId start, int64_t step, int64_t elements) {
     return step <= 1 || elements <= kMaxApart || (b_.is_constant(start) && b_.is_known(buffer));
@@ -294,14 +357,13 @@ class DotWriter {
     });
   }
 
-  // `count` vectors of `width` lanes, `from` elements along the lane axis.
-  void sum_vectors(const Offsets& base, const Axis& lane, const std::vector<Axis>& contracted,
-                   NodeId from, int64_t count, int64_t width) {
-    const bool on_rhs = lane.rhs == 1;
-    // Sums that depend on nothing else hide the latency of the additions.
+  // Parts of so many sums, and the loops whose turns each give a product to every part: sums that
+  // depend on nothing else hide the latency of the additions.
+  static std::pair<std::vector<Axis>, int64_t> in_parts(const std::vector<Axis>& contracted,
+                                                        int64_t sums) {
     const int64_t length = contracted.empty() ? 1 : contracted.back().size;
     int64_t parts = 1;
-    while (parts * 2 * count <= kMaxVectors && length % (parts * 2) == 0) parts *= 2;
+    while (parts * 2 * sums <= kMaxVectors && length % (parts * 2) == 0) parts *= 2;
     std::vector<Axis> loops = contracted;
     if (parts > 1) {
       Axis& last = loops.back();
@@ -309,6 +371,14 @@ class DotWriter {
       last.lhs *= parts;
       last.rhs *= parts;
     }
+    return {std::move(loops), parts};
+  }
+
+  // `count` vectors of `width` lanes, `from` elements along the lane axis.
+  void sum_vectors(const Offsets& base, const Axis& lane, const std::vector<Axis>& contracted,
+                   NodeId from, int64_t count, int64_t width) {
+    const bool on_rhs = lane.rhs == 1;
+    const auto [loops, parts] = in_parts(contracted, count);
     const Offsets start = {b_.add(base.lhs, on_rhs ? b_.index(0) : from),
                            b_.add(base.rhs, on_rhs ? from : b_.index(0)), base.to};
     std::vector<NodeId> sums(static_cast<size_t>(count * parts), zero(width));
@@ -466,7 +536,14 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
   const int64_t work =
       total(axes.batch) * total(axes.rows) * total(axes.columns) * total(axes.contracted);
   const DType dtype = at(dot.operands[0]).shape.dtype();
-  const bool has_kernel = work > kMaxInlined && (dtype == f32 || dtype == f64);
+  std::vector<Axis> outer = axes.batch;
+  outer.insert(outer.end(), axes.rows.begin(), axes.rows.end());
+  outer.insert(outer.end(), axes.columns.begin(), axes.columns.end());
+  DotWriter writer(b(), {dtype, dot.shape.dtype()}, program_.program.plan.vector_bytes, lhs, rhs,
+                   to);
+  const bool is_written =
+      work > kMaxInlined && !is_scalar && writer.in_registers(outer, axes.contracted);
+  const bool has_kernel = !is_written && work > kMaxInlined && (dtype == f32 || dtype == f64);
   if (const auto product = has_kernel ? matrix_product(axes, dtype) : std::nullopt) {
     HEDDLE_RETURN_IF_ERROR(program_.add_kernel({.product = product, .instruction = {}}));
     const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),
@@ -476,13 +553,8 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
                base::cat(several > 1 ? base::cat(several, " products of ") : "a product of ",
                          product->m, " x ", product->k, " by ", product->k, " x ", product->n),
                2 * static_cast<double>(work));
-  } else {
+  } else if (!is_written) {
     const Scalar scalar = scalar_type(dot.shape);
-    DotWriter writer(b(), {dtype, dot.shape.dtype()}, program_.program.plan.vector_bytes, lhs, rhs,
-                     to);
-    std::vector<Axis> outer = axes.batch;
-    outer.insert(outer.end(), axes.rows.begin(), axes.rows.end());
-    outer.insert(outer.end(), axes.columns.begin(), axes.columns.end());
     const bool has_lanes = !outer.empty() && outer.back().lhs + outer.back().rhs == 1;
     const bool lanes_inside = !axes.contracted.empty() && axes.contracted.back().lhs == 1 &&
                               axes.contracted.back().rhs == 1;

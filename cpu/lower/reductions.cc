@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <map>
+#include <utility>
 
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
@@ -19,6 +21,8 @@ constexpr int64_t kChunk = 16384;     // elements of a scalar's reduction that a
 constexpr int64_t kFewestChunks = 4;
 constexpr int64_t kShortRow = 4;     // vectors of a row that is folded together with its neighbours
 constexpr int64_t kFewestLanes = 4;  // that are worth to be collected with steps
+constexpr int64_t kFewestParted = 16;  // turns of a fold that is done in parts
+constexpr size_t kMostTogether = 8;    // vectors of results that one loop folds
 constexpr int64_t kBlockBytes = 16;  // within which lanes change places for the least
 
 struct ReducedDims {
@@ -319,39 +323,33 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
       std::ranges::count(dims.kept, lane) > 0 ||
       (kept_lane >= 0 && kept_sizes[static_cast<size_t>(kept_lane)] >= kFewestLanes);
   const std::optional<size_t> rows = to.empty() ? std::nullopt : narrow_reduce(id);
-  const auto reduced_at = [&](const Place& kept) {
+  const std::vector<int64_t> sizes = sizes_of(from, dims.reduced);
+  const auto initial_at = [&](const Place& kept) {
     std::vector<NodeId> initial;
     Memo memo;
     for (size_t i = 0; i < count; ++i) {
       const NodeId value = operand_element(reduce.operands[count + i], {}, memo);
       initial.push_back(b().splat(value, kept.lanes));
     }
-    std::vector<NodeId> at_reduced;
-    const auto turn = [&](std::vector<NodeId> carried) {
-      Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
-                  .lanes = kept.lanes};
-      for (size_t i = 0; i < dims.kept.size(); ++i)
-        place.coordinates[static_cast<size_t>(dims.kept[i])] = kept.coordinates[i];
-      for (size_t i = 0; i < dims.reduced.size(); ++i)
-        place.coordinates[static_cast<size_t>(dims.reduced[i])] = {at_reduced[i]};
-      std::vector<NodeId> arguments = std::move(carried);
-      Memo inner;
-      for (size_t i = 0; i < count; ++i)
-        arguments.push_back(operand_element(reduce.operands[i], place, inner));
-      std::vector<NodeId> next = inline_scalars(b(), body, arguments);
-      for (NodeId& value : next) value = b().splat(value, kept.lanes);
-      return next;
-    };
-    const std::vector<int64_t> sizes = sizes_of(from, dims.reduced);
-    if (!rows) return loop_nest(b(), sizes, at_reduced, initial, turn);
-    for (int64_t i = 0; i < product_of(sizes); ++i) {
-      at_reduced = index_of(b(), sizes, i);
-      initial = turn(std::move(initial));
-    }
     return initial;
   };
-  const auto write = [&](const Place& place) {
-    const std::vector<NodeId> values = reduced_at(place);
+  std::vector<NodeId> at_reduced;
+  // Folds the elements at `at_reduced` into `carried`.
+  const auto turn = [&](const Place& kept, std::span<const NodeId> carried, Memo& memo) {
+    Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
+                .lanes = kept.lanes};
+    for (size_t i = 0; i < dims.kept.size(); ++i)
+      place.coordinates[static_cast<size_t>(dims.kept[i])] = kept.coordinates[i];
+    for (size_t i = 0; i < dims.reduced.size(); ++i)
+      place.coordinates[static_cast<size_t>(dims.reduced[i])] = {at_reduced[i]};
+    std::vector<NodeId> arguments(carried.begin(), carried.end());
+    for (size_t i = 0; i < count; ++i)
+      arguments.push_back(operand_element(reduce.operands[i], place, memo));
+    std::vector<NodeId> next = inline_scalars(b(), body, arguments);
+    for (NodeId& value : next) value = b().splat(value, kept.lanes);
+    return next;
+  };
+  const auto write = [&](const Place& place, std::span<const NodeId> values) {
     for (size_t i = 0; i < count; ++i) {
       const LeafId leaf = region_.leaves_of(id)[i];
       if (to.empty()) {
@@ -361,12 +359,82 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
       }
     }
   };
+  // Results that one loop folds, in a few parts each where they are few: an operation that waited
+  // for the last turn's would leave the machine idle.
+  const std::optional<Op> fold = count == 1 ? fold_of(body) : std::nullopt;
+  const auto write_all = [&](std::span<const Place> places) {
+    const size_t each = places.size() * count;
+    std::vector<NodeId> values;
+    for (const Place& place : places) {
+      for (NodeId value : initial_at(place)) values.push_back(value);
+    }
+    int64_t parts = 1;
+    if (fold && !sizes.empty() && sizes.back() >= kFewestParted)
+      parts = std::max<int64_t>(kAccumulators / static_cast<int64_t>(each), 1);
+    for (int64_t part = 1; part < parts; ++part) {
+      for (size_t i = 0; i < each; ++i) {
+        const Type type = b().type(values[i]);
+        values.push_back(b().bits(type, identity_bits(*fold, type.scalar)));
+      }
+    }
+    const auto add = [&](std::vector<NodeId>& carried, int64_t part) {
+      std::map<int32_t, Memo> memos;  // by lanes
+      for (size_t i = 0; i < places.size(); ++i) {
+        const size_t first = static_cast<size_t>(part) * each + i * count;
+        const std::vector<NodeId> next =
+            turn(places[i], std::span(carried).subspan(first, count), memos[places[i].lanes]);
+        std::ranges::copy(next, carried.begin() + static_cast<std::ptrdiff_t>(first));
+      }
+    };
+    if (sizes.empty()) {
+      add(values, 0);
+    } else {
+      const std::span outer = std::span(sizes).first(sizes.size() - 1);
+      const int64_t together = sizes.back() / parts * parts;
+      values = loop_nest(b(), outer, at_reduced, values, [&](std::vector<NodeId> carried) {
+        auto loop = b().begin_for(b().index(0), b().index(together), parts, carried);
+        carried.assign(loop.parameters.begin() + 1, loop.parameters.end());
+        for (int64_t part = 0; part < parts; ++part) {
+          at_reduced.push_back(b().add(loop.parameters[0], part));
+          add(carried, part);
+          at_reduced.pop_back();
+        }
+        carried = b().end_for(carried);
+        for (int64_t i = together; i < sizes.back(); ++i) {
+          at_reduced.push_back(b().index(i));
+          add(carried, i - together);
+          at_reduced.pop_back();
+        }
+        return carried;
+      });
+    }
+    for (size_t i = each; i < values.size(); ++i)
+      values[i % each] = b().binary(*fold, values[i % each], values[i]);
+    for (size_t i = 0; i < places.size(); ++i)
+      write(places[i], std::span(values).subspan(i * count, count));
+  };
   if (rows) {
     const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
-    return write_narrow(kept_sizes, *rows, lanes, to, reduced_at);
+    return write_narrow(kept_sizes, *rows, lanes, to, [&](const Place& place) {
+      std::vector<NodeId> values = initial_at(place);
+      for (int64_t i = 0; i < product_of(sizes); ++i) {
+        at_reduced = index_of(b(), sizes, i);
+        Memo memo;
+        values = turn(place, values, memo);
+      }
+      return values;
+    });
   }
   if (has_lanes) {
-    for_each_place(kept_sizes, widest_scalar(id), write);
+    std::vector<Place> together;
+    for_each_place(kept_sizes, widest_scalar(id), [&](const Place& place) {
+      const bool is_in_loop = std::ranges::any_of(
+          place.coordinates, [&](const Coordinate& c) { return !b().is_constant(c.base); });
+      if (is_in_loop) return write_all({&place, 1});
+      together.push_back(place);
+      if (together.size() == kMostTogether) write_all(std::exchange(together, {}));
+    });
+    if (!together.empty()) write_all(together);
     return;
   }
   std::vector<NodeId> at_kept;
@@ -374,7 +442,7 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
   for_each_nest(b(), kept_sizes, at_kept, [&] {
     Place place;
     for (NodeId node : at_kept) place.coordinates.push_back({node});
-    write(place);
+    write_all({&place, 1});
   });
 }
 

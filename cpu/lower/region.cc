@@ -311,9 +311,11 @@ void Region::choose_lazy() {
         for (size_t d = 0; d < dims.size(); ++d) lazy = lazy && dims[d] == static_cast<int64_t>(d);
       }
     }
-    if (as_view[i] &&
-        (costs_[i] || !hlo::does(computation_->instructions[i].opcode, hlo::kStrided)))
-      lazy = false;
+    // What a product reads by strides is computed in its own order, and stored: as many elements.
+    const hlo::Opcode opcode = computation_->instructions[i].opcode;
+    const bool is_other_order = opcode == Opcode::kTranspose || opcode == Opcode::kReshape;
+    const bool costs = costs_[i] && !(as_view[i] && is_other_order);
+    if (as_view[i] && (costs || !hlo::does(opcode, hlo::kStrided))) lazy = false;
     if (!lazy) {
       as_view[i] = false;
       continue;
@@ -327,7 +329,7 @@ void Region::choose_lazy() {
     }
     level[i] = levels + 1;
     const InstructionId first = home[uses[0].user.value];
-    if (costs_[i]) {
+    if (costs) {
       if (!one_home || !first.valid() || (is_moved && uses.size() > 1)) continue;
       if (size[first.value] >= kMaxLazy) continue;
       ++size[first.value];

@@ -41,6 +41,8 @@ class DotWriter {
         if (below(3) == 0) sizes[kind].insert(sizes[kind].begin(), 1 + below(3));
         if (below(6) == 0) sizes[kind].push_back(1 + below(3));
       }
+    } else if (below(3) == 0) {  // long sums of few results
+      sizes[1] = {1 + below(5)}, sizes[2] = {4 + below(20)}, sizes[3] = {200 + below(200)};
     }
     std::vector<int64_t> lhs_dims[2], rhs_dims[2];  // batch, contracted
     const std::string lhs = operand(sizes[0], sizes[3], sizes[1], lhs_dims);
