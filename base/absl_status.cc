@@ -1,14 +1,12 @@
 #include "heddle/base/absl_status.h"
 
-#include <string>
+#include <string_view>
 
 namespace heddle {
 
 absl::Status to_absl(const Status& status) {
   if (status.ok()) return {};
-  std::string text(status.message());
-  if (!status.location().empty() && text.find(status.location()) == std::string::npos)
-    base::append(text, " [", status.location(), "]");
+  const std::string_view text = status.message();
   return {static_cast<absl::StatusCode>(status.code()), {text.data(), text.size()}};
 }
 

@@ -2,19 +2,11 @@
 
 namespace heddle {
 
-Status with_message(const Status& status, const std::string& text) {
-  Status out = base::make_error(status.code(), text);
-  out.set_location(status.location());
-  return out;
-}
-
 bool has_location(const Status& status) { return !status.location().empty(); }
 
-Status with_location(const Status& status, const std::string& place) {
-  if (status.ok() || has_location(status)) return status;
-  Status out = base::make_error(status.code(), base::message_of(status), " [", place, "]");
-  out.set_location(place);
-  return out;
+Status with_location(Status status, std::string_view place) {
+  if (!has_location(status)) status.set_location(place);
+  return status;
 }
 
 }  // namespace heddle

@@ -7,8 +7,9 @@ namespace heddle {
 
 struct Status::Content {
   StatusCode code;
-  std::string message;
-  std::string location;
+  std::string message;  // the text, and where there is a location " [location]"
+  std::string location = {};
+  size_t text_size = message.size();
 };
 
 std::string to_string(StatusCode code) {
@@ -35,7 +36,7 @@ std::string to_string(StatusCode code) {
 }
 
 Status::Status(StatusCode code, std::string_view message)
-    : error_(code == StatusCode::kOk ? nullptr : new Content{code, std::string(message), {}}) {}
+    : error_(code == StatusCode::kOk ? nullptr : new Content{code, std::string(message)}) {}
 
 Status::Content* Status::copy(const Content& from) { return new Content(from); }
 void Status::destroy(Content* error) { delete error; }
@@ -48,8 +49,15 @@ std::string_view Status::location() const {
   return ok() ? std::string_view() : std::string_view(error_->location);
 }
 
+std::string_view Status::text() const {
+  return ok() ? std::string_view() : message().substr(0, error_->text_size);
+}
+
 void Status::set_location(std::string_view location) {
-  if (!ok()) error_->location = location;
+  if (ok()) return;
+  error_->location = location;
+  error_->message.resize(error_->text_size);
+  if (!location.empty()) base::append(error_->message, " [", location, "]");
 }
 
 bool operator==(const Status& a, const Status& b) {

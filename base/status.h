@@ -63,6 +63,8 @@ class [[nodiscard]] Status {
   [[nodiscard]] bool ok() const { return error_ == nullptr; }
   [[nodiscard]] StatusCode code() const;
   [[nodiscard]] std::string_view message() const;  // empty for success
+  // The message without the place at its end.
+  [[nodiscard]] std::string_view text() const;
 
   // The first error of several: takes `next` if this one is success.
   void update(Status next) {
@@ -71,7 +73,7 @@ class [[nodiscard]] Status {
 
   // The place, "file:line"; empty if it is not known. See base/located_status.h.
   [[nodiscard]] std::string_view location() const;
-  // Only for an error.
+  // Puts " [location]" at the end of the text. Only for an error.
   void set_location(std::string_view location);
 
   friend bool operator==(const Status& a, const Status& b);
@@ -223,7 +225,9 @@ template <class... Parts>
 template <class... Parts>
 [[nodiscard]] Status annotate(const Status& status, const Parts&... context) {
   if (status.ok()) return status;
-  return make_error(status.code(), context..., message_of(status));
+  Status out = make_error(status.code(), context..., status.text());
+  out.set_location(status.location());
+  return out;
 }
 
 }  // namespace base

@@ -30,7 +30,7 @@ TEST(Status, CopiesAreEqualAndTheirOwn) {
   Status copy = error;
   EXPECT_EQ(copy, error);
   copy.set_location("b.cc:8");
-  EXPECT_FALSE(copy == error);
+  EXPECT_EQ(copy.message(), "x is 3 [b.cc:8]");
   EXPECT_EQ(error.location(), "a.cc:7");
   copy = Status();
   EXPECT_TRUE(copy.ok());
@@ -56,7 +56,14 @@ TEST(Status, KeepsItsFirstLocation) {
   const Status once = with_location(base::invalid_argument("bad"), "a.cc:7");
   EXPECT_EQ(once.message(), "bad [a.cc:7]");
   EXPECT_EQ(with_location(once, "b.cc:8"), once);
-  EXPECT_EQ(with_message(once, "worse").location(), "a.cc:7");
+  EXPECT_EQ(once.text(), "bad");
+}
+
+TEST(Status, WithAContextKeepsItsPlaceAtTheEnd) {
+  const Status bad = with_location(base::invalid_argument("bad"), "a.cc:7");
+  const Status status = base::annotate(bad, "f: ");
+  EXPECT_EQ(status.message(), "f: bad [a.cc:7]");
+  EXPECT_EQ(with_location(status, "b.cc:8"), status);
 }
 
 TEST(StatusOr, HasAValueOrAnError) {

@@ -191,6 +191,152 @@ def hamiltonian_monte_carlo(q, xs, ys, key):
     return lax.scan(step, (q, key.astype(jnp.uint32)), None, length=1000)
 
 
+# ----- pairs, adaptive steps, cells
+
+
+@loop(200, floats(64, 3), floats(64, 3))
+def bodies(r, v):
+    def step(state, _):
+        r, v = state
+        d = r[None] - r[:, None]
+        v = v + 0.001 * (d * (((d**2).sum(-1) + 0.01) ** -1.5)[..., None]).sum(1)
+        return (r + 0.001 * v, v), (v**2).sum()
+
+    return lax.scan(step, (r, v), None, length=200)
+
+
+@loop(300, floats(256, 3, low=0.0, high=5.0), floats(256, 3))
+def boids(p, v):
+    def step(state, _):
+        p, v = state
+        d = p[None] - p[:, None]
+        near = ((d**2).sum(-1) < 1.0).astype(jnp.float32)
+        count = near.sum(1, keepdims=True)
+        v = v + 0.01 * (near[..., None] * d).sum(1) / count + 0.05 * (near @ v / count - v)
+        v = v / (1e-3 + jnp.linalg.norm(v, axis=1, keepdims=True))
+        return (p + 0.1 * v, v), None
+
+    return lax.scan(step, (p, v), None, length=300)[0]
+
+
+@loop(1, floats(18))
+def three_bodies_adaptive(y):
+    def slope(y):
+        r, v = y[:9].reshape(3, 3), y[9:]
+        d = r[None] - r[:, None]
+        return jnp.concatenate([v, (d / (((d**2).sum(-1) + 0.05) ** 1.5)[..., None]).sum(1).reshape(-1)])
+
+    def body(state):  # Bogacki and Shampine's pair of orders 3 and 2
+        t, y, h, n = state
+        k1 = slope(y)
+        k2 = slope(y + h / 2 * k1)
+        k3 = slope(y + h * 3 / 4 * k2)
+        now = y + h * (2 * k1 + 3 * k2 + 4 * k3) / 9
+        error = h * (-5 * k1 / 72 + k2 / 12 + k3 / 9 - slope(now) / 8)
+        size = jnp.sqrt((error**2).mean()) / 1e-4
+        fits = size < 1
+        h1 = h * jnp.clip(0.9 * size**-0.33, 0.2, 5.0)
+        return jnp.where(fits, t + h, t), jnp.where(fits, now, y), h1, n + 1
+
+    return lax.while_loop(lambda s: (s[0] < 5.0) & (s[3] < 5000), body, (jnp.float32(0), y, jnp.float32(0.01), 0))
+
+
+@loop(100, floats(2000, 4), floats(5, 4))
+def gaussian_mixture_em(x, means):
+    def step(state, _):
+        means, spread, weight = state
+        d = -0.5 * (((x[:, None] - means) ** 2) * jnp.exp(-spread) + spread).sum(-1) + weight
+        share = jax.nn.softmax(d, -1)
+        n = share.sum(0)
+        means = (share.T @ x) / n[:, None]
+        spread = (share[..., None] * (x[:, None] - means) ** 2).sum(0) / n[:, None] + 1e-3
+        return (means, jnp.log(spread), jnp.log(n / 2000)), jax.nn.logsumexp(d, -1).sum()
+
+    return lax.scan(step, (means, jnp.zeros((5, 4)), jnp.zeros(5)), None, length=100)
+
+
+@loop(10_000, floats(10_000))
+def median_filter(xs):
+    def step(window, x):
+        window = jnp.concatenate([window[1:], x[None]])
+        return window, jnp.sort(window)[2]
+
+    return lax.scan(step, jnp.zeros(5), xs)[1]
+
+
+@loop(1000, integers(1000, high=100_000))
+def collatz(ns):
+    def steps_of(_, n):
+        def body(s):
+            return jnp.where(s[0] % 2 == 0, s[0] // 2, 3 * s[0] + 1), s[1] + 1
+
+        return 0, lax.while_loop(lambda s: s[0] > 1, body, (n, 0))[1]
+
+    return lax.scan(steps_of, 0, ns)[1]
+
+
+@loop(100, floats(64, 64, low=-0.3, high=0.3), floats(64, 1000), floats(1000, 64))
+def beam_search(w, out, words):
+    def step(state, _):
+        h, score = state
+        score, best = lax.top_k((score[:, None] + jax.nn.log_softmax(h @ out)).reshape(-1), 8)
+        word = best % 1000
+        return (jnp.tanh(h[best // 1000] @ w + words[word]), score), word
+
+    return lax.scan(step, (jnp.zeros((8, 64)), jnp.zeros(8)), None, length=100)
+
+
+@loop(100, floats(28, 28), floats(3, 3, 1, 8, low=-0.2, high=0.2))
+def neural_automaton(x, weights):
+    def step(x, _):
+        y = lax.conv_general_dilated(x, weights, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        return x + 0.1 * jnp.tanh(y).mean(-1, keepdims=True), None
+
+    return lax.scan(step, x[None, :, :, None], None, length=100)[0]
+
+
+@loop(365, floats(365, 2), floats(2))
+def reservoir_gradient(weather, start):
+    def flow(start):
+        def step(stores, day):
+            rain, heat = jax.nn.relu(day)
+            upper, lower = stores[0] + rain, stores[1]
+            down = jnp.where(upper > 1.0, (upper - 1.0) * 0.5, 0.0)
+            lower = lower + down
+            out = 0.1 * lower**1.5
+            return (jnp.maximum(upper - down - 0.3 * heat, 0.0), lower - out), out
+
+        return lax.scan(step, (start[0] ** 2, start[1] ** 2), weather)[1].sum()
+
+    return jax.value_and_grad(flow)(start)
+
+
+@loop(500, floats(64, 64), KEY)
+def ising(spins, key):
+    black = (jnp.arange(64)[:, None] + jnp.arange(64)) % 2 == 0
+
+    def sweep(s, i):
+        k = jax.random.fold_in(key.astype(jnp.uint32), i)
+        for j, cells in enumerate((black, ~black)):
+            sum_of = jnp.roll(s, 1, 0) + jnp.roll(s, -1, 0) + jnp.roll(s, 1, 1) + jnp.roll(s, -1, 1)
+            u = jax.random.uniform(jax.random.fold_in(k, j), (64, 64))
+            s = jnp.where(cells & (u < jnp.exp(-0.88 * s * sum_of)), -s, s)
+        return s, s.mean()
+
+    return lax.scan(sweep, jnp.sign(spins), jnp.arange(500))
+
+
+@loop(300, integers(300, high=20), integers(400, high=20))
+def edit_distance(a, b):
+    def row(state, x):
+        i, before = state
+        base = jnp.minimum(before[:-1] + (b != x), before[1:] + 1)
+        _, now = lax.scan(lambda left, c: (jnp.minimum(left + 1, c),) * 2, i + 1, base)
+        return (i + 1, jnp.concatenate([(i + 1)[None], now])), None
+
+    return lax.scan(row, (jnp.int32(0), jnp.arange(401)), a)[0][1]
+
+
 # ----- iterations of linear algebra, graphs and clusters
 
 

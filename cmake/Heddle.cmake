@@ -551,7 +551,7 @@ function(heddle_tests)
     endif()
   endforeach()
   heddle_compile_fail_tests()
-  foreach(test layers pages)  # of the sources as text: without python3 they are skipped
+  foreach(test errors layers pages)  # of the sources as text: without python3 they are skipped
     add_test(NAME layers.${test} COMMAND sh -c "command -v python3 >/dev/null || exit 77; exec python3 -B tests/layers/${test}_test.py"
       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(layers.${test} PROPERTIES LABELS layers SKIP_RETURN_CODE 77)

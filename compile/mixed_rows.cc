@@ -294,21 +294,10 @@ bool keeps_rows(const Step& step) {
   return rule != nullptr && rule->keeps_rows(step);
 }
 
-// What users call it: a reduction by one op is the function of that name.
-std::string_view user_name(const Instruction& instruction, const hlo::Module& module) {
-  if (instruction.opcode != Opcode::kReduce) return trace_internal::user_name(instruction.opcode);
-  const Computation& by = module.computations[instruction.called[0].value];
-  if (by.instructions.size() != by.parameters.size() + 1) return "reduce";
-  const auto is_of_truths = [&] { return by.result_shape().dtype() == pred; };
-  switch (by.root_instruction().opcode) {
-    case Opcode::kAdd: return "sum";
-    case Opcode::kMultiply: return "prod";
-    case Opcode::kMaximum: return "max";
-    case Opcode::kMinimum: return "min";
-    case Opcode::kAnd: return is_of_truths() ? "all" : "reduce";
-    case Opcode::kOr: return is_of_truths() ? "any" : "reduce";
-    default: return "reduce";
-  }
+// What the user called.
+std::string_view user_name(const Instruction& instruction) {
+  const std::string_view noted = instruction.extras->metadata.op_name;
+  return noted.empty() ? trace_internal::user_name(instruction.opcode) : noted;
 }
 
 bool are_alike(const Instruction& here, const Instruction& other) {
@@ -357,7 +346,7 @@ class Finder {
  private:
   // "sum f32[] at loss.cc:12"
   [[nodiscard]] std::string place(const Instruction& instruction) const {
-    return base::cat(user_name(instruction, traces_.module), " ", instruction.shape,
+    return base::cat(user_name(instruction), " ", instruction.shape,
                      instruction.at.known() ? base::cat(" at ", to_string(instruction.at)) : "");
   }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <complex>
 
-#include "heddle/base/located_status.h"
 #include "heddle/base/text/strings.h"
 #include "heddle/compile/internal/mixed_rows.h"
 #include "heddle/hlo/module.h"
@@ -45,9 +44,8 @@ Traced trace_for(const Call& call, int64_t size, const std::string& name, const 
   try {
     return trace_for(call, size, name);
   } catch (const Error& e) {
-    const std::string text = base::cat(context..., base::message_of(e.status()));
     const auto users = trace_internal::PublicCall::users_code();  // the line stays the op's
-    throw Error(with_message(e.status(), text), e.where());
+    throw Error(base::annotate(e.status(), context...), e.where());
   }
 }
 

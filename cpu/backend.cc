@@ -16,6 +16,8 @@
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/random_bits.h"
 #include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/small_sorts.h"
+#include "heddle/cpu/lower/split_columns.h"
 #include "heddle/cpu/lower/unroll.h"
 #include "heddle/cpu/lower/widen.h"
 #include "heddle/cpu/native_program.h"
@@ -81,10 +83,14 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   }
   const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
-  HEDDLE_ASSIGN_OR_RETURN(out.flat,
-                          transform::run_pipeline(widen(expand_random_bits(module)), flatten));
+  HEDDLE_ASSIGN_OR_RETURN(
+      out.flat,
+      transform::run_pipeline(widen(expand_small_sorts(expand_random_bits(module))), flatten));
   if (has_complex(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(split_complex(out.flat), flatten));
+  }
+  if (const auto split = split_into_columns(out.flat)) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*split, flatten));
   }
   if (auto unrolled = unroll_array_loops(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unrolled, flatten));

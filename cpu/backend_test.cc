@@ -102,6 +102,25 @@ TEST_F(CpuTest, AnEndlessLoopInALongProgramEndsToo) {
   EXPECT_EQ(base::message_of(result.status()), "run endless: stopped in forever [train.cc:41]");
 }
 
+// Threads share parts of its rows, and each part takes all turns.
+TEST_F(CpuTest, ALongLoopOverRowsEndsWhenAsked) {
+  std::string text = R"(HloModule rows
+    body { p = (s32[], f32[2048]) parameter(0) i = s32[] get-tuple-element(p), index=0
+      x = f32[2048] get-tuple-element(p), index=1 y = f32[2048] multiply(x, x)
+      one = s32[] constant(1) j = s32[] add(i, one)
+      ROOT t = (s32[], f32[2048]) tuple(j, y) }
+    condition { p = (s32[], f32[2048]) parameter(0) i = s32[] get-tuple-element(p), index=0
+      n = s32[] constant(2000000000) ROOT c = pred[] compare(i, n), direction=LT }
+    ENTRY main { i = s32[] constant(0) x = f32[2048] parameter(0) t = (s32[], f32[2048]) tuple(i, x)
+      long = (s32[], f32[2048]) while(t), condition=condition, body=body
+      ROOT r = f32[2048] get-tuple-element(long), index=1 })";
+  const auto rows = compiled(text.c_str());
+  const std::vector arguments = {up(Literal(Shape(f32, {2048})))};
+  AskLater ask;
+  const auto result = rows->execute(arguments, {.stop = ask.token()});
+  EXPECT_EQ(base::message_of(result.status()), "run rows: stopped in long");
+}
+
 TEST_F(CpuTest, APendingResultTellsThatItsRunWasStopped) {
   use({.asynchronous = true});
   const auto endless = compiled(kEndless);

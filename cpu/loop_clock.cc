@@ -92,8 +92,8 @@ class LoopBegin final : public Kernel {
 };
 
 bool is_timed(Op op) {
-  return op == Op::kFor || op == Op::kForEach || op == Op::kWhile || op == Op::kSwitch ||
-         op == Op::kCopy || op == Op::kKernel;
+  return op == Op::kFor || op == Op::kForEach || op == Op::kParts || op == Op::kWhile ||
+         op == Op::kSwitch || op == Op::kCopy || op == Op::kKernel;
 }
 
 class Clocks {
@@ -128,7 +128,7 @@ class Clocks {
  private:
   // A loop around several loops, such as a scan; not one that is part of a nest.
   [[nodiscard]] bool goes_on_inside(const Node& node) const {
-    if (node.op == Op::kForEach) return false;  // threads may share it
+    if (node.op == Op::kForEach || node.op == Op::kParts) return false;  // threads may share it
     int64_t inside = 0;
     for (BlockId block : plan_.blocks_of(node)) {
       inside += std::ranges::count_if(plan_.at(block).nodes,

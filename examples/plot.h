@@ -3,9 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,8 +82,7 @@ class Plot {
   }
   static std::string number(double v) {
     char buffer[32];
-    std::snprintf(buffer, sizeof buffer, "%.6g", v);
-    return buffer;
+    return {buffer, std::to_chars(buffer, std::end(buffer), v, std::chars_format::general, 6).ptr};
   }
   [[nodiscard]] double px(double x) const { return 70 + 700 * (x - x_.low) / (x_.high - x_.low); }
   [[nodiscard]] double py(double y) const { return 390 - 340 * (y - y_.low) / (y_.high - y_.low); }

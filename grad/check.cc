@@ -53,6 +53,9 @@ class Checker {
     const Point point = point_of(x);
     const Leaves v = directions(x);
     const auto [y, dy] = tangents(fn, point, v);
+    if (std::ranges::none_of(y, has_tangent))
+      trace_internal::refuse(what,
+                             " gives no floats, so that there is nothing to check; cast them");
     compare(fn, x, v, y, dy, what);
     if (options_.reverse) compare_modes(fn, point, v, dy, what);
     if (order <= 1) return;
@@ -190,6 +193,8 @@ void check(const FlatFunction& fn, const Point& point, const CheckOptions& optio
   Accuracy accuracy = accuracy_of(point.leaves);
   if (options.step > 0) accuracy.step = options.step;
   if (options.tolerance > 0) accuracy.tolerance = options.tolerance;
+  if (std::ranges::none_of(point.leaves, has_tangent))
+    trace_internal::refuse("no argument has floats, so that there is nothing to check; cast one");
   const FlatFn run = [&](std::span<const Tensor> leaves) {
     std::vector<TreeSpec> specs;
     return trace_internal::as_users_code([&] { return fn.run(leaves, specs); });

@@ -59,7 +59,7 @@ class Checkpoint {
 
   template <class... Args>
   auto operator()(const Args&... args) const {
-    if constexpr (!is_differentiable<Fn, Args...>()) {
+    if constexpr (!maps_trees<Fn, Args...>()) {
       return Tensor();
     } else {
       const trace_internal::HigherOrderCall call("checkpoint", at_);
@@ -74,6 +74,12 @@ class Checkpoint {
           checkpointed(flat_function("checkpoint", fn_, run, args...), point, policy_.text());
       return tree_from<Result>(out.spec, out.results);
     }
+  }
+
+  // For Heddle's own code.
+  [[nodiscard]] scan_internal::Identity identity() const {
+    const std::string& policy = policy_.text();
+    return scan_internal::identity_of_transform(fn_, base::cat(policy.size(), ":", policy));
   }
 
  private:

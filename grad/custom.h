@@ -43,7 +43,7 @@ class CustomJvp {
   template <class... Args>
   auto operator()(const Args&... args) const {
     using Tuple = std::tuple<Args...>;
-    if constexpr (!is_differentiable<Fn, Args...>()) {
+    if constexpr (!maps_trees<Fn, Args...>()) {
       return Tensor();
     } else if constexpr (!std::is_invocable_v<const Rule&, Tuple, Tuple>) {
       static_assert(std::is_invocable_v<const Rule&, Tuple, Tuple>,
@@ -108,7 +108,7 @@ class CustomVjp {
 
   template <class... Args>
   auto operator()(const Args&... args) const {
-    if constexpr (!is_differentiable<Fn, Args...>()) {
+    if constexpr (!maps_trees<Fn, Args...>()) {
       return Tensor();
     } else if constexpr (!std::is_invocable_v<const Forward&, Args...>) {
       static_assert(std::is_invocable_v<const Forward&, Args...>,

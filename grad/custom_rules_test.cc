@@ -10,7 +10,9 @@
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
+#include "heddle/trace/ops/debug.h"
 #include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/reductions.h"
 
 namespace heddle {
 namespace {
@@ -72,6 +74,91 @@ TEST(CustomJvp, ARuleWithLoopsThatIsNotLinearIsRefused) {
                 return grad(own)(numbers({0.8, 1.1}));
               }),
               HasSubstr("has no reverse derivative"));
+}
+
+// Its constant term stays in every mode that applies a linear part.
+TEST(CustomJvp, AnAffineRuleWithLoopsKeepsItsConstant) {
+  using One = std::tuple<Tensor>;
+  const auto of_zero = [](const Tensor& x) {  // of the rule's scan: it begins with 0.5
+    const auto step = [](Tensor h, Tensor each) { return std::pair(h * each + 0.25, h); };
+    return scan(step, zeros_like(x[0]) + 0.5, x).second;
+  };
+  const auto rule = [&](const One& x, const One& dx) {
+    const auto [y, dy] = jvp(looped, x, dx);
+    return std::pair(y, dy + of_zero(std::get<0>(x)));
+  };
+  const auto inside = [&](const One& x, const One& dx) {  // the constant is made in the same loop
+    const auto step = [](Tensor h, const std::pair<Tensor, Tensor>& each) {
+      const Tensor next = h * each.first + each.second + 0.125;
+      return std::pair(next, next);
+    };
+    const std::pair both(std::get<0>(x), std::get<0>(dx));
+    return std::pair(looped(std::get<0>(x)), scan(step, zeros({}, f64), both).second);
+  };
+  const Tensor x = numbers({0.8, 1.1, -0.4, 0.7}), v = numbers({1, -2, 0.5, 3});
+  const auto check = [&](const auto& own) {
+    const auto [y, dy] = jvp(own, One(x), One(v));
+    const auto push = linearize(own, x).second;
+    EXPECT_THAT(values(push(v)), Pointwise(DoubleNear(1e-14), values(dy)));
+    const Tensor constant = jvp(own, One(x), One(v * 0.0)).second;
+    EXPECT_GT(values(max(abs(constant)))[0], 0.1);
+    EXPECT_THAT(values(push(v * 0.0)), Pointwise(DoubleNear(1e-14), values(constant)));
+    const auto total = [&](Tensor x) { return sum(own(x) * v); };
+    double slope = 0, wanted = values(sum((dy - constant) * v))[0];
+    for (double each : values(grad(total)(x) * v)) slope += each;
+    EXPECT_NEAR(slope, wanted, 1e-13);
+  };
+  check(custom_jvp(looped, rule));
+  check(custom_jvp(looped, inside));
+}
+
+// What is linear for certain is not computed a second time for its value at 0.
+TEST(CustomJvp, ALinearRuleHasNoLoopForAConstant) {
+  using One = std::tuple<Tensor>;
+  const auto rule = [](const One& x, const One& dx) { return jvp(looped, x, dx); };
+  const Tensor x = numbers({0.8, 1.1, -0.4, 0.7});
+  const auto scans = [&](const auto& fn) {
+    return count_of(trace(grad([&](Tensor x) { return sum(fn(x)); }), x).hlo_text(), " scan(");
+  };
+  EXPECT_EQ(scans(custom_jvp(looped, rule)), scans(looped));
+}
+
+TEST(CustomJvp, ARuleWithLoopsAndDebugPrintsHasReverseMode) {
+  using One = std::tuple<Tensor>;
+  const auto told = [](const Tensor& x) {
+    const auto step = [](Tensor h, Tensor each) {
+      debug_print("h {}", h);
+      const Tensor next = sin(h * each);
+      return std::pair(next, next * each);
+    };
+    return scan(step, x[0], x).second;
+  };
+  const auto plain = [](const Tensor& x) {
+    const auto step = [](Tensor h, Tensor each) {
+      const Tensor next = sin(h * each);
+      return std::pair(next, next * each);
+    };
+    return scan(step, x[0], x).second;
+  };
+  const auto rule = [&](const One& x, const One& dx) {
+    const auto [y, dy] = jvp(told, x, dx);
+    debug_print("y {}", y[0]);
+    debug_print("dy {}", dy[0]);
+    return std::pair(y, dy);
+  };
+  const auto own = custom_jvp(plain, rule);
+  const Tensor x = numbers({0.8, 1.1, -0.4});
+  const auto total = [](const auto& fn) { return [fn](Tensor x) { return sum(square(fn(x))); }; };
+  std::string text;
+  const DebugSink before = set_debug_sink([&](std::string_view lines) { text += lines; });
+  const Tensor slope = grad(total(own))(x);
+  slope.wait();
+  set_debug_sink(before);
+  EXPECT_THAT(values(slope), Pointwise(DoubleNear(1e-14), values(grad(total(plain))(x))));
+  // The values once each; tangents are not computed on the way back.
+  EXPECT_EQ(count_of(text, "h 0."), 3u) << text;
+  EXPECT_EQ(count_of(text, "y "), 1u) << text;
+  EXPECT_EQ(count_of(text, "dy "), 0u) << text;
 }
 
 TEST(CustomRoot, ATangentSolveWithLoopsHasReverseMode) {

@@ -1,8 +1,8 @@
 #include "heddle/grad/flat.h"
 
 #include <algorithm>
+#include <optional>
 
-#include "heddle/base/located_status.h"
 #include "heddle/base/metrics/counters.h"
 #include "heddle/grad/internal/made.h"
 #include "heddle/grad/internal/traced.h"
@@ -18,11 +18,6 @@
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::grad_internal {
-
-Status in_words_of(const Status& status, std::string_view what) {
-  return with_message(status, base::cat(what, ": ", base::message_of(status)));
-}
-
 namespace {
 
 constexpr char kTransformed = 0;  // the kind of a body that is transformed
@@ -94,7 +89,7 @@ void throw_in_own_lines(const FlatFunction& fn, const std::vector<Shape>& types,
   TreeSpec spec;
   const Fragment own = std::make_shared<const hlo::Module>(recorded(fn, types, like, spec).module);
   const Status again = make_again(own);
-  throw Error(in_words_of(again.ok() ? status : again, fn.what));
+  throw Error(base::annotate(again.ok() ? status : again, fn.what, ": "));
 }
 
 Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
@@ -148,6 +143,7 @@ struct Key {
 struct Made {
   Fragment first;      // gradient, jvp, or the forward part
   Fragment push = {};  // of kLinearize: the linear part
+  std::vector<std::optional<size_t>> residuals = {};  // of it: the parameter that each one is
 };
 using Cache = MadeOf<Key, Made>;
 
@@ -172,6 +168,7 @@ StatusOr<Made> make(const Key& key) {
       HEDDLE_ASSIGN_OR_RETURN(transform::Linearized linear, transform::linearize(*key.of, key.by));
       made.first = shared(std::move(linear.forward));
       made.push = shared(std::move(linear.pushforward));
+      made.residuals = std::move(linear.residuals);
       break;
     }
   }
@@ -317,9 +314,11 @@ std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point)
   for (size_t i = 0; i < point.leaves.size(); ++i) {
     if (point.of[i]) state->tangents.push_back(point.leaves[i].shape());
   }
-  Derived out =
-      derived(trace, call(fn.what, state->made->first, with_captures(point.leaves, trace)));
-  state->residuals = std::move(out.derivatives);
+  const std::vector<Tensor> operands = with_captures(point.leaves, trace);
+  Derived out = derived(trace, call(fn.what, state->made->first, operands));
+  auto computed = out.derivatives.begin();
+  for (const std::optional<size_t>& operand : state->made->residuals)
+    state->residuals.push_back(operand ? operands[*operand] : *computed++);
   out.derivatives.clear();
   return {std::move(out), Linear(std::move(state))};
 }
@@ -343,44 +342,54 @@ Linear transposed(const FlatFunction& fn, const Point& point) {
   return Linear(std::move(state));
 }
 
-std::vector<Tensor> Linear::push(const std::vector<Tensor>& tangents, const TreeSpec& spec) const {
-  const PublicCall call_of_it(state_->what, state_->at);
-  require_types(state_->what, "tangent", tangents, spec, state_->tangents);
-  if (hlo::has_custom_pullback(*state_->made->push)) {
-    throw Error(base::unimplemented(state_->what,
+namespace {
+
+std::vector<Tensor> joined(std::vector<Tensor> a, const std::vector<Tensor>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+const Fragment& pushforward_of(const Linear::State& state) {
+  if (hlo::has_custom_pullback(*state.made->push)) {
+    throw Error(base::unimplemented(state.what,
                                     ": a function in it has a custom_vjp, which has "
                                     "reverse mode only; write a custom_jvp for both"));
   }
-  std::vector<Tensor> operands = state_->residuals;
-  operands.insert(operands.end(), tangents.begin(), tangents.end());
-  return call(state_->what, state_->made->push, std::move(operands));
+  return state.made->push;
 }
 
-namespace {
-
 // The pullback of a linear part, made at its first use.
-Fragment pullback_of(const Fragment& pushforward, size_t residuals, std::string_view what) {
-  const auto hash = reinterpret_cast<uint64_t>(pushforward.get());
+Fragment pullback_of(const Linear::State& state) {
+  if (state.pullback) return state.pullback;
+  const auto hash = reinterpret_cast<uint64_t>(state.made->push.get());
   return MadeOf<Fragment, hlo::Module>::all().find_or_make(
-      hash, pushforward, [&](const Fragment& pushforward) {
-        auto module = transform::transpose(*pushforward, residuals);
-        if (!module.ok()) throw Error(in_words_of(module.status(), what));
+      hash, state.made->push, [&](const Fragment& pushforward) {
+        auto module = transform::transpose(*pushforward, state.residuals.size());
+        if (!module.ok()) throw Error(base::annotate(module.status(), state.what, ": "));
         return *std::move(module);
       });
 }
 
 }  // namespace
 
+std::vector<Tensor> Linear::push(const std::vector<Tensor>& tangents, const TreeSpec& spec) const {
+  const PublicCall call_of_it(state_->what, state_->at);
+  require_types(state_->what, "tangent", tangents, spec, state_->tangents);
+  return call(state_->what, pushforward_of(*state_), joined(state_->residuals, tangents));
+}
+
 std::vector<Tensor> Linear::pull(const std::vector<Tensor>& cotangents,
                                  const TreeSpec& spec) const {
   const PublicCall call_of_it(state_->what, state_->at);
   require_types(state_->what, "cotangent", cotangents, spec, state_->results);
-  const Fragment pull =
-      state_->pullback ? state_->pullback
-                       : pullback_of(state_->made->push, state_->residuals.size(), state_->what);
-  std::vector<Tensor> operands = state_->residuals;
-  operands.insert(operands.end(), cotangents.begin(), cotangents.end());
-  return call(state_->what, pull, std::move(operands));
+  return call(state_->what, pullback_of(*state_), joined(state_->residuals, cotangents));
+}
+
+Tensor Linear::push_each(const Tensor& tangents) const {
+  return call_each(state_->what, pushforward_of(*state_), joined(state_->residuals, {tangents}));
+}
+Tensor Linear::pull_each(const Tensor& cotangents) const {
+  return call_each(state_->what, pullback_of(*state_), joined(state_->residuals, {cotangents}));
 }
 
 Tensor stopped(const Tensor& x) {

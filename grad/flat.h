@@ -53,6 +53,9 @@ class Linear {
                                          const TreeSpec& spec) const;
   [[nodiscard]] std::vector<Tensor> pull(const std::vector<Tensor>& cotangents,
                                          const TreeSpec& spec) const;
+  // Of functions of one tensor to one: of each along axis 0, all at once.
+  [[nodiscard]] Tensor push_each(const Tensor& tangents) const;
+  [[nodiscard]] Tensor pull_each(const Tensor& cotangents) const;
 
  private:
   std::shared_ptr<const State> state_;

@@ -53,20 +53,20 @@ struct Loss<std::pair<Tensor, Aux>> {
   static constexpr bool kHasAux = true;
 };
 
-// Whether the function has a derivative at these arguments; says why not.
+// Whether a derivative, or vmap, may call the function with these arguments; says why not.
 template <class Fn, class... Args>
-constexpr bool is_differentiable() {
+constexpr bool maps_trees() {
   using namespace tree_internal;
   static_assert((is_tree_or_explained<Args> && ...),
-                "what a derivative is taken at are trees of Tensors, or C++ numbers; a struct "
-                "needs its kFields");
+                "what a derivative is taken at, and vmap maps over, are trees of Tensors, or C++ "
+                "numbers; a struct needs its kFields");
   if constexpr (!(is_tree<Args>() && ...)) {
     (explain<Args>(), ...);
     return false;
   } else if constexpr (!std::is_invocable_v<const Fn&, Args...>) {
     static_assert(is_misfit_told<const Fn, Args...>(),
-                  "a derivative is called with the arguments of its function, which must take them "
-                  "as const");
+                  "a derivative is called with the arguments of its function, and vmap calls its "
+                  "function with one example of each argument; it must take them as const");
     return false;
   } else {
     using Result = std::invoke_result_t<const Fn&, Args...>;
@@ -74,8 +74,9 @@ constexpr bool is_differentiable() {
       require_value<Fn, Result>();
       return false;
     } else {
-      static_assert(is_tree_or_explained<std::remove_cvref_t<Result>>,
-                    "a function that is differentiated returns a tree of Tensors");
+      static_assert(
+          is_tree_or_explained<std::remove_cvref_t<Result>>,
+          "a function that is differentiated, or that vmap takes, returns a tree of Tensors");
       return is_tree<std::remove_cvref_t<Result>>();
     }
   }
@@ -185,23 +186,29 @@ auto chosen(std::span<const Tensor> leaves, const std::vector<TreeSpec>& specs,
 template <class Fn, bool kWithValue, size_t... I>
 class Gradient {
  public:
-  Gradient(Fn fn, SourceLocation at) : fn_(std::move(fn)), at_(at) {}
+  // what: the public function
+  Gradient(std::string_view what, Fn fn, SourceLocation at)
+      : what_(what), fn_(std::move(fn)), at_(at) {}
 
   template <class... Args>
   auto operator()(const Args&... args) const {
-    const trace_internal::HigherOrderCall call(kWhat, at_);
+    const trace_internal::HigherOrderCall call(what_, at_);
     return of_trees(scan_internal::as_tree(args)...);
   }
 
+  // For Heddle's own code.
+  [[nodiscard]] scan_internal::Identity identity() const {
+    return scan_internal::identity_of_transform(fn_);
+  }
+
  private:
-  static constexpr std::string_view kWhat = kWithValue ? "value_and_grad" : "grad";
 
   template <class... Args>
   auto of_trees(const Args&... args) const {
     static_assert(((I < sizeof...(Args)) && ...), "argnums count the arguments from 0");
     static_assert(are_different<I...>(), "argnums name each argument once");
     if constexpr (((I >= sizeof...(Args)) || ...) || !are_different<I...>() ||
-                  !is_differentiable<Fn, Args...>()) {
+                  !maps_trees<Fn, Args...>()) {
       return std::pair<Tensor, Tensor>();
     } else {
       trace_internal::require_function("function", fn_);
@@ -210,9 +217,9 @@ class Gradient {
                     "a function whose gradient is taken returns a Tensor, the loss, or "
                     "std::pair(loss, aux)");
       Point point = point_at(args...);
-      by_arguments<I...>(point, kWhat);
+      by_arguments<I...>(point, what_);
       const auto run = flat<Fn, Args...>(fn_, point.specs);
-      const Derived out = gradient(flat_function(kWhat, fn_, run, args...), point);
+      const Derived out = gradient(flat_function(what_, fn_, run, args...), point);
       auto grads = chosen<I...>(std::span<const Tensor>(out.derivatives), point.specs,
                                 std::type_identity<std::tuple<Args...>>());
       auto value = tree_from<Result>(out.spec, out.results);
@@ -225,13 +232,15 @@ class Gradient {
     }
   }
 
+  std::string_view what_;
   Fn fn_;
   SourceLocation at_;
 };
 
 template <bool kWithValue, class Fn, size_t... I>
 auto gradient_of(Fn&& fn, Argnums<I...>, SourceLocation at) {
-  return Gradient<std::decay_t<Fn>, kWithValue, I...>(std::forward<Fn>(fn), at);
+  return Gradient<std::decay_t<Fn>, kWithValue, I...>(kWithValue ? "value_and_grad" : "grad",
+                                                      std::forward<Fn>(fn), at);
 }
 
 }  // namespace grad_internal
@@ -354,7 +363,7 @@ auto jvp_at(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tang
                 "jvp takes as many tangents as arguments; None{} for one that has none");
   static_assert(((std::is_same_v<Args, Tangents> || std::is_same_v<Tangents, None>)&&...),
                 "a tangent is a tree like its argument, or None{}");
-  if constexpr (!is_differentiable<Fn, Args...>()) {
+  if constexpr (!maps_trees<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
     const trace_internal::HigherOrderCall call("jvp", at);
@@ -374,7 +383,7 @@ auto jvp_at(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tang
 
 template <class Fn, class... Args>
 auto vjp_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&... args) {
-  if constexpr (!is_differentiable<Fn, Args...>()) {
+  if constexpr (!maps_trees<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
     const trace_internal::HigherOrderCall call(what, at);
@@ -394,7 +403,7 @@ auto vjp_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&.
 
 template <class Fn, class... Args>
 auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&... args) {
-  if constexpr (!is_differentiable<Fn, Args...>()) {
+  if constexpr (!maps_trees<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
     const trace_internal::HigherOrderCall call(what, at);
@@ -412,7 +421,7 @@ auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const 
 
 template <class Fn, class... Args>
 auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
-  if constexpr (!is_differentiable<Fn, Args...>()) {
+  if constexpr (!maps_trees<Fn, Args...>()) {
     return Tensor();
   } else {
     const trace_internal::HigherOrderCall call("linear_transpose", at);
@@ -421,7 +430,7 @@ auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
     by_all(point, "linear_transpose");
     point.of.assign(point.leaves.size(), true);
     const auto run = flat<Fn, Args...>(fn, point.specs);
-    Linear linear = transposed({"linear_transpose", scan_internal::name_of(fn), run}, point);
+    Linear linear = transposed(flat_function("linear_transpose", fn, run, like...), point);
     return Pullback<ResultOf<Fn, Args...>, Args...>(std::move(linear), std::move(point));
   }
 }
@@ -530,7 +539,7 @@ template <class Fn, class... Args>
 void check_grads(const Fn& fn, const std::tuple<Args...>& args,
                  const CheckGradsOptions& options = {},
                  SourceLocation at = SourceLocation::here()) {
-  if constexpr (grad_internal::is_differentiable<Fn, Args...>()) {
+  if constexpr (grad_internal::maps_trees<Fn, Args...>()) {
     const trace_internal::HigherOrderCall call("check_grads", at);
     trace_internal::require_function("function", fn);
     grad_internal::Point point =

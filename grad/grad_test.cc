@@ -381,6 +381,24 @@ TEST(GradError, OfAJacobianSaysWhatIsNotReal) {
   EXPECT_THAT(error_of([&] { return jacrev(f)(numbers({1})); }),
               StartsWith("jacrev: the result is c128[1]; must be real"));
   EXPECT_THAT(error_of([&] { return jacfwd(f)(array<int>({1})); }), StartsWith("jacfwd: x is s32"));
+  EXPECT_THAT(error_of([&] { return jacrev(f)(array<int>({1})); }), StartsWith("jacrev: x is s32"));
+  EXPECT_THAT(error_of([&] { return hessian(f)(numbers({1})); }),
+              StartsWith("hessian: the function gives c128[1]; it must give a scalar of floats"));
+  EXPECT_THAT(error_of([&] { return hessian(f)(array<int>({1})); }),
+              StartsWith("hessian: arg0 is s32[1], which has no derivative"));
+}
+
+TEST(GradError, OfACheckOfNothing) {
+  const auto f = [](Tensor x) { return x * 2; };
+  EXPECT_THAT(error_of([&] {
+                check_grads(f, std::tuple(array<int>({1, 2})));
+              }),
+              StartsWith("check_grads: no argument has floats, so that there is nothing to check"));
+  const auto g = [](Tensor x) { return argmax(x, 0); };
+  EXPECT_THAT(error_of([&] {
+                check_grads(g, std::tuple(numbers({1, 2})));
+              }),
+              StartsWith("check_grads: the function gives no floats, so that there is nothing"));
 }
 
 TEST(GradError, OfAWhile) {

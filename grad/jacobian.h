@@ -1,9 +1,8 @@
 // Jacobians and Hessians of functions of one tensor to one tensor.
 #pragma once
 
-#include <span>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "heddle/grad/vmap.h"
 
@@ -11,40 +10,48 @@ namespace heddle {
 
 namespace grad_internal {
 
-// One tensor of x's type for each element of it, along a new first axis: 1 there, else 0.
-Tensor basis_of(std::string_view name, const Tensor& x);
-// rows: of y's elements, each like x -> [y's sizes.., x's sizes..]
-Tensor as_jacobian(const Tensor& rows, const Tensor& y, const Tensor& x);
-// columns: of x's elements, each like y -> the same
-Tensor from_columns(const Tensor& columns, const Tensor& y, const Tensor& x);
+enum class By : uint8_t { kRows, kColumns };  // in reverse mode, in forward mode
 
-// fn for each element along axis 0, all at once.
-template <class Fn>
-Tensor of_each(std::string_view what, const Fn& fn, const Tensor& xs) {
-  const auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
-    out = {TreeSpec{}};
-    return std::vector<Tensor>{fn(leaves[0])};
-  };
-  return vmapped({what, "", run}, {{xs}, {TreeSpec{}}}, {}).first[0];
-}
+// [result's sizes.., x's sizes..] of a function of one tensor, x, to one.
+Tensor jacobian(const FlatFunction& fn, const Point& point, By by);
 
-template <class Fn>
-Tensor by_rows(std::string_view what, const Fn& fn, const Tensor& x, SourceLocation at) {
-  const trace_internal::HigherOrderCall call(what, at);
-  const auto made = vjp_at(what, fn, {}, x);
-  const Tensor rows = of_each(
-      what, [&](const Tensor& row) { return made.second(row); },
-      basis_of("the result", made.first));
-  return as_jacobian(rows, made.first, x);
-}
+// What jacrev(), jacfwd() and hessian() return.
+template <class Fn, By kBy>
+class Jacobian {
+ public:
+  // what: the public function
+  Jacobian(std::string_view what, Fn fn, SourceLocation at)
+      : what_(what), fn_(std::move(fn)), at_(at) {}
 
-template <class Fn>
-Tensor by_columns(std::string_view what, const Fn& fn, const Tensor& x, SourceLocation at) {
-  const trace_internal::HigherOrderCall call(what, at);
-  const auto made = linearize_at(what, fn, {}, x);
-  const Tensor columns = of_each(
-      what, [&](const Tensor& column) { return made.second(column); }, basis_of("x", x));
-  return from_columns(columns, made.first, x);
+  Tensor operator()(const Tensor& x) const {
+    if constexpr (!is_differentiable<Fn, Tensor>()) {
+      return {};
+    } else {
+      static_assert(std::is_same_v<ResultOf<Fn, Tensor>, Tensor>,
+                    "a function whose Jacobian or Hessian is taken returns a Tensor");
+      const trace_internal::HigherOrderCall call(what_, at_);
+      trace_internal::require_function("function", fn_);
+      Point point = point_at(x);
+      by_all(point, what_);
+      const auto run = flat<Fn, Tensor>(fn_, point.specs);
+      return jacobian(flat_function(what_, fn_, run, x), point, kBy);
+    }
+  }
+
+  // For Heddle's own code.
+  [[nodiscard]] scan_internal::Identity identity() const {
+    return scan_internal::identity_of_transform(fn_);
+  }
+
+ private:
+  std::string_view what_;
+  Fn fn_;
+  SourceLocation at_;
+};
+
+template <By kBy, class Fn>
+auto jacobian_of(std::string_view what, Fn fn, SourceLocation at) {
+  return Jacobian<Fn, kBy>(what, std::move(fn), at);
 }
 
 }  // namespace grad_internal
@@ -56,9 +63,7 @@ Tensor by_columns(std::string_view what, const Fn& fn, const Tensor& x, SourceLo
 // cost  one pullback for each element of the result, all at once
 template <class Fn>
 auto jacrev(Fn fn, SourceLocation at = SourceLocation::here()) {
-  return [fn = std::move(fn), at](const Tensor& x) {
-    return grad_internal::by_rows("jacrev", fn, x, at);
-  };
+  return grad_internal::jacobian_of<grad_internal::By::kRows>("jacrev", std::move(fn), at);
 }
 
 // The same column by column in forward mode: for functions of few numbers.
@@ -66,18 +71,16 @@ auto jacrev(Fn fn, SourceLocation at = SourceLocation::here()) {
 // cost  one pushforward for each element of x, all at once
 template <class Fn>
 auto jacfwd(Fn fn, SourceLocation at = SourceLocation::here()) {
-  return [fn = std::move(fn), at](const Tensor& x) {
-    return grad_internal::by_columns("jacfwd", fn, x, at);
-  };
+  return grad_internal::jacobian_of<grad_internal::By::kColumns>("jacfwd", std::move(fn), at);
 }
 
 // A function that gives the second derivatives of `fn`, Tensor -> scalar: [x's sizes.., x's
 // sizes..], forward over reverse.
 template <class Fn>
 auto hessian(Fn fn, SourceLocation at = SourceLocation::here()) {
-  return [gradient = grad(std::move(fn), at), at](const Tensor& x) {
-    return grad_internal::by_columns("hessian", gradient, x, at);
-  };
+  using Gradient = grad_internal::Gradient<Fn, false, 0>;
+  return grad_internal::jacobian_of<grad_internal::By::kColumns>(
+      "hessian", Gradient("hessian", std::move(fn), at), at);
 }
 
 }  // namespace heddle

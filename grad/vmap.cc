@@ -27,7 +27,7 @@ struct LanesMade {
 };
 using LanesCache = MadeOf<LanesKey, LanesMade>;
 
-LanesCache::Ptr find_or_make(LanesKey key, const FlatFunction& fn) {
+LanesCache::Ptr find_or_make(LanesKey key, std::string_view what) {
   base::Hasher hasher;
   hasher.add_word(reinterpret_cast<uint64_t>(key.of.get()));
   hasher.add_word(static_cast<uint64_t>(key.size));
@@ -35,10 +35,27 @@ LanesCache::Ptr find_or_make(LanesKey key, const FlatFunction& fn) {
   return LanesCache::all().find_or_make(
       hasher.digest().low, std::move(key), [&](const LanesKey& key) {
         auto batch = transform::batch(*key.of, key.batched, key.size, key.together);
-        if (!batch.ok()) throw Error(in_words_of(batch.status(), fn.what));
+        if (!batch.ok()) throw Error(base::annotate(batch.status(), what, ": "));
         return LanesMade{std::make_shared<const hlo::Module>(std::move(batch->module)),
                          batch->results};
       });
+}
+
+void append_axes(std::string& out, const AxisTree& axes) {
+  if (!axes.is_list()) {
+    base::append(out, axes.axis(), ",");
+    return;
+  }
+  out += '(';
+  for (const AxisTree& each : axes.each()) append_axes(out, each);
+  out += ')';
+}
+
+// The same for all examples, which lie along the axis.
+Tensor repeated(const Tensor& x, int64_t axis, int64_t size) {
+  std::vector<int64_t> sizes = x.shape().dimensions();
+  sizes.insert(sizes.begin() + axis, size);
+  return broadcast_to(expand_dims(x, axis), sizes);
 }
 
 // What vmap says of one leaf of the arguments or of the result.
@@ -62,7 +79,7 @@ class Vmapped {
     batched.resize(batched.size() + trace.captures.size());
     const LanesCache::Ptr made = find_or_make(
         {trace.module, std::move(batched), size_, options_.axis_name.empty() ? "" : scope.mark()},
-        fn_);
+        fn_.what);
     const std::vector<Leaf> results = results_of(trace, *made);
     if (results.empty()) return {{}, trace.spec};
     return {trace_internal::in_program(fn_.what, [&] { return called(trace, *made, results); }),
@@ -192,9 +209,7 @@ class Vmapped {
         if (axis != 0) out[i] = moveaxis(out[i], 0, axis);
         continue;
       }
-      std::vector<int64_t> sizes = trace.results[i].dimensions();
-      sizes.insert(sizes.begin() + axis, size_);
-      out[i] = broadcast_to(expand_dims(out[i], axis), sizes);
+      out[i] = repeated(out[i], axis, size_);
     }
     return out;
   }
@@ -208,6 +223,27 @@ class Vmapped {
 };
 
 }  // namespace
+
+std::string text_of(const VmapOptions& options) {
+  std::string out;
+  append_axes(out, options.in_axes);
+  append_axes(out, options.out_axes);
+  if (options.axis_size) base::append(out, static_cast<int64_t>(*options.axis_size));
+  base::append(out, ":", options.axis_name.size(), ":", options.axis_name);
+  return out;
+}
+
+Tensor call_each(std::string_view what, const Fragment& module, std::vector<Tensor> operands) {
+  const int64_t size = operands.back().shape().dimension(0);
+  std::vector<bool> batched(operands.size());
+  batched.back() = true;
+  const LanesCache::Ptr made = find_or_make({module, std::move(batched), size, ""}, what);
+  return trace_internal::in_program(what, [&] {
+    std::vector<Tensor> out = call(what, made->module, std::move(operands));
+    if (!made->results[0]) out[0] = repeated(out[0], 0, size);
+    return out;
+  })[0];
+}
 
 std::pair<std::vector<Tensor>, TreeSpec> vmapped(const FlatFunction& fn, const Mapped& arguments,
                                                  const VmapOptions& options) {

@@ -64,32 +64,8 @@ struct Mapped {
 std::pair<std::vector<Tensor>, TreeSpec> vmapped(const FlatFunction& fn, const Mapped& arguments,
                                                  const VmapOptions& options);
 
-// Whether vmap may map the function over these arguments; says why not.
-template <class Fn, class... Args>
-constexpr bool is_mappable() {
-  using namespace tree_internal;
-  static_assert((is_tree_or_explained<Args> && ...),
-                "vmap maps over trees of Tensors, or C++ numbers; a struct needs its kFields");
-  if constexpr (!(is_tree<Args>() && ...)) {
-    (explain<Args>(), ...);
-    return false;
-  } else if constexpr (!std::is_invocable_v<const Fn&, Args...>) {
-    static_assert(is_misfit_told<const Fn, Args...>(),
-                  "vmap calls its function with one example of each argument, which it must take "
-                  "as const");
-    return false;
-  } else {
-    using Result = std::invoke_result_t<const Fn&, Args...>;
-    if constexpr (!is_value<Fn, Result>) {
-      require_value<Fn, Result>();
-      return false;
-    } else {
-      static_assert(is_tree_or_explained<std::remove_cvref_t<Result>>,
-                    "a function that vmap takes returns a tree of Tensors");
-      return is_tree<std::remove_cvref_t<Result>>();
-    }
-  }
-}
+// The options as text that tells its end.
+std::string text_of(const VmapOptions& options);
 
 // What vmap() returns.
 template <class Fn>
@@ -104,10 +80,15 @@ class Vmap {
     return of_trees(scan_internal::as_tree(args)...);
   }
 
+  // For Heddle's own code.
+  [[nodiscard]] scan_internal::Identity identity() const {
+    return scan_internal::identity_of_transform(fn_, text_of(options_));
+  }
+
  private:
   template <class... Args>
   auto of_trees(const Args&... args) const {
-    if constexpr (!is_mappable<Fn, Args...>()) {
+    if constexpr (!maps_trees<Fn, Args...>()) {
       return Tensor();
     } else {
       trace_internal::require_function("function", fn_);

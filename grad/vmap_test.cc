@@ -455,8 +455,15 @@ TEST(VmapAxis, GoesWithDerivativesAndLoops) {
 TEST(VmapAxis, OfAnotherNameIsAnError) {
   auto f = [](Tensor x) { return psum(x, "j"); };
   EXPECT_THAT(error_of([&] { (void)vmap(f, {.axis_name = "i"})(some({3})); }),
+              HasSubstr("psum: names axis \"j\"; around are a vmap over \"i\", it must name one of "
+                        "their axes"));
+  EXPECT_THAT(error_of([&] {
+                (void)vmap(vmap(f, {.axis_name = "k"}), {.axis_name = "i"})(some({3, 2}));
+              }),
+              HasSubstr("a vmap over \"k\", \"i\", it"));
+  EXPECT_THAT(error_of([&] { (void)vmap(f)(some({3})); }),
               HasSubstr("psum: is outside of shard_map; only inside does each device have a part "
-                        "of its own (nor is there a vmap around whose axis_name this is)"));
+                        "of its own (nor is there a vmap around whose axis_name is \"j\")"));
 }
 
 TEST(VmapAxis, OfAProgramCalledOutsideOfItIsAnError) {

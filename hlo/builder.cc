@@ -28,7 +28,7 @@ InstructionId ComputationBuilder::constant(Literal literal) {
 StatusOr<InstructionId> ComputationBuilder::add(Opcode opcode,
                                                 std::span<const InstructionId> operands,
                                                 Attrs attrs, std::vector<ComputationId> called,
-                                                const Shape* declared) {
+                                                const Shape* declared, std::string_view function) {
   constexpr size_t kInline = 8;
   const Shape* few[kInline];
   std::vector<const Shape*> many;
@@ -39,7 +39,7 @@ StatusOr<InstructionId> ComputationBuilder::add(Opcode opcode,
   callees.reserve(called.size());
   for (ComputationId id : called) callees.push_back(&module_->at(id));
 
-  auto shape = infer_shape(opcode, {shapes, operands.size()}, attrs, callees, declared);
+  auto shape = infer_shape(opcode, {shapes, operands.size()}, attrs, callees, declared, function);
   if (!shape.ok()) return shape.status();
   Instruction instruction;
   instruction.opcode = opcode;

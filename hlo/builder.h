@@ -24,10 +24,10 @@ class ComputationBuilder {
 
   // Appends an instruction and returns its id. `declared` is needed by ops of trait kDeclared, and
   // checked for the others.
-  // errors: InvalidArgument from the op's shape rule
+  // errors: InvalidArgument from the op's shape rule, in the words of `function` (infer_shape())
   StatusOr<InstructionId> add(Opcode opcode, std::span<const InstructionId> operands,
                               Attrs attrs = {}, std::vector<ComputationId> called = {},
-                              const Shape* declared = nullptr);
+                              const Shape* declared = nullptr, std::string_view function = {});
   StatusOr<InstructionId> add(Opcode opcode, std::initializer_list<InstructionId> operands,
                               Attrs attrs = {}, std::vector<ComputationId> called = {},
                               const Shape* declared = nullptr) {

@@ -22,8 +22,14 @@ namespace heddle::hlo {
 class InferArgs {
  public:
   InferArgs(Opcode opcode, std::span<const Shape* const> operands, const Attrs& attrs,
-            std::span<const Computation* const> called, const Shape* declared)
-      : opcode_(opcode), operands_(operands), attrs_(attrs), called_(called), declared_(declared) {}
+            std::span<const Computation* const> called, const Shape* declared,
+            std::string_view function = {})
+      : opcode_(opcode),
+        operands_(operands),
+        attrs_(attrs),
+        called_(called),
+        declared_(declared),
+        function_(function) {}
 
   [[nodiscard]] Opcode opcode() const { return opcode_; }
   [[nodiscard]] size_t size() const { return operands_.size(); }
@@ -38,10 +44,15 @@ class InferArgs {
   // kDeclared).
   [[nodiscard]] const Shape* declared() const { return declared_; }
 
-  // "concatenate: " and the parts, as an InvalidArgument.
+  // The function that the user called; empty where he wrote HLO.
+  [[nodiscard]] std::string_view function() const { return function_; }
+
+  // "concatenate: " or, where the user called a function, "concat: " and the parts, as an
+  // InvalidArgument.
   template <class... Parts>
   [[nodiscard]] Status error(const Parts&... parts) const {
-    return base::invalid_argument(to_string(opcode_), ": ", parts...);
+    return base::invalid_argument(function_.empty() ? to_string(opcode_) : function_, ": ",
+                                  parts...);
   }
 
  private:
@@ -50,6 +61,7 @@ class InferArgs {
   const Attrs& attrs_;
   std::span<const Computation* const> called_;
   const Shape* declared_;
+  std::string_view function_;
 };
 
 using InferFn = StatusOr<Shape> (*)(const InferArgs&);
@@ -118,9 +130,10 @@ inline bool does(Opcode opcode, Action action) { return (facts(opcode).actions &
 
 // Infers and checks the type of an instruction: operand number, attribute struct, called
 // computations, then the op's own rule. For an op whose type is declared, the declared type is
-// checked and returned (with its layout).
+// checked and returned (with its layout). Errors are in the words of `function`, which the user
+// called, and in those of HLO where it is empty.
 StatusOr<Shape> infer_shape(Opcode opcode, std::span<const Shape* const> operands,
                             const Attrs& attrs, std::span<const Computation* const> called,
-                            const Shape* declared);
+                            const Shape* declared, std::string_view function = {});
 
 }  // namespace heddle::hlo

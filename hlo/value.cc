@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/builder.h"
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::hlo {
 namespace {
@@ -347,19 +348,20 @@ Value sum_all(const Value& x) {
   return reduce_sum(x, all);
 }
 
-Value dot(const Value& a, const Value& b, const DotAttrs& attrs, DType dtype) {
+std::vector<int64_t> dot_dimensions(const Shape& lhs, const Shape& rhs, const DotAttrs& attrs) {
   Dims sizes;
-  const auto is_in = [](const Dims& dims, int64_t d) { return std::ranges::count(dims, d) > 0; };
-  for (int64_t d : attrs.lhs_batch_dims) sizes.push_back(a.size(d));
-  for (int64_t d = 0; d < a.rank(); ++d) {
-    if (!is_in(attrs.lhs_batch_dims, d) && !is_in(attrs.lhs_contracting_dims, d))
-      sizes.push_back(a.size(d));
-  }
-  for (int64_t d = 0; d < b.rank(); ++d) {
-    if (!is_in(attrs.rhs_batch_dims, d) && !is_in(attrs.rhs_contracting_dims, d))
-      sizes.push_back(b.size(d));
-  }
-  const Shape shape(dtype, sizes);
+  for (int64_t d : attrs.lhs_batch_dims) sizes.push_back(lhs.dimension(d));
+  const auto add_free = [&](const Shape& shape, Dims used, const Dims& contracting) {
+    used.insert(used.end(), contracting.begin(), contracting.end());
+    for (int64_t d : other_dimensions(shape.rank(), used)) sizes.push_back(shape.dimension(d));
+  };
+  add_free(lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims);
+  add_free(rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims);
+  return sizes;
+}
+
+Value dot(const Value& a, const Value& b, const DotAttrs& attrs, DType dtype) {
+  const Shape shape(dtype, dot_dimensions(a.shape(), b.shape(), attrs));
   return a.graph().op(Opcode::kDot, {a, b}, attrs, {}, &shape);
 }
 

@@ -231,6 +231,8 @@ Value reduce(const Value& x, Opcode opcode, double start, const Dims& dimensions
 Value reduce_sum(const Value& x, const Dims& dimensions);
 Value sum_all(const Value& x);
 Value dot(const Value& a, const Value& b, const DotAttrs& attrs, DType dtype);
+// Of the result of a dot: batch, what is left of lhs, what is left of rhs.
+std::vector<int64_t> dot_dimensions(const Shape& lhs, const Shape& rhs, const DotAttrs& attrs);
 // Of batches of matrices: the last two dimensions.
 Value matmul(const Value& a, const Value& b);
 Value swap_last(const Value& x);

@@ -125,8 +125,7 @@ class RoutineMaker {
   Status explain(InstructionId id, const Status& status) const {
     if (status.ok()) return status;
     return located(
-        with_message(status, base::cat(to_string(at(id).opcode), ": ", place_of(computation_, id),
-                                       " ", base::message_of(status))),
+        base::annotate(status, to_string(at(id).opcode), ": ", place_of(computation_, id), " "),
         at(id));
   }
 

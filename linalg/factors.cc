@@ -1,10 +1,12 @@
 #include "heddle/linalg/factors.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/numpy/math.h"
+#include "heddle/numpy/matrices.h"
 #include "heddle/numpy/sorting.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/public_call.h"
@@ -94,7 +96,11 @@ Tensor cholesky(Operand operand, const CholeskyOptions& options) {
                               .operands = {given.tensor()},
                               .attrs = hlo::CholeskyAttrs{.lower = true},
                               .declared = a.tensor().shape()});
-    const Expr lower = tril(factor.operand());  // the upper triangle depends on the backend
+    // Backends differ in the upper triangle, and in what a pivot of 0 leaves below it.
+    const Expr pivots = real(diagonal(factor.operand()));
+    const Expr is_positive = all((pivots > 0).operand(), {.axes = {-1}});
+    const Expr chosen = expand_dims(is_positive.operand(), {-2, -1});
+    const Expr lower = tril(where(chosen, factor, factor.like(NAN)).operand());
     return {options.upper ? adjoint(lower) : lower};
   })[0];
 }

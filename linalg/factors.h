@@ -18,7 +18,7 @@ struct CholeskyOptions {
   base::Flag symmetrize_input = true;  // of (a + a^H) / 2; else the upper triangle is ignored
 };
 // a[.., n, n], Hermitian and positive definite -> L[.., n, n], lower triangular, with L L^H = a.
-// All of a matrix is NaN where it is not positive definite.
+// The triangle of a matrix that is not positive definite is NaN.
 Tensor cholesky(Operand a, const CholeskyOptions& options = {});
 
 struct TriangularOptions {

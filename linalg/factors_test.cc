@@ -40,8 +40,14 @@ TEST_P(Factors, CholeskyTimesItsAdjointIsA) {
 }
 
 TEST(Cholesky, OfWhatIsNotPositiveIsNaN) {
-  const Tensor a = array<double>({{1, 2}, {2, 1}});
-  EXPECT_THAT(max(cholesky(a)).item<double>(), IsNan());
+  const Tensor a = stack({array<double>({{1, 2}, {2, 1}}), array<double>({{1, 1}, {1, 1}}),
+                          zeros({2, 2}, f64), array<double>({{0, 0}, {0, 1}}), eye(2, f64)});
+  const auto nan_below = ElementsAre(IsNan(), 0, IsNan(), IsNan());
+  for (int i : {0, 1, 2, 3}) EXPECT_THAT(cholesky(a)[i].to_vector<double>(), nan_below) << i;
+  EXPECT_THAT(cholesky(a)[4].to_vector<double>(), ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(cholesky(a[0], {.upper = true}).to_vector<double>(),
+              ElementsAre(IsNan(), IsNan(), 0, IsNan()));
+  EXPECT_THAT(real(cholesky(zeros({1, 1}, c128))).to_vector<double>(), ElementsAre(IsNan()));
 }
 
 TEST_P(Factors, TriangularSolveSolves) {

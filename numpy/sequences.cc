@@ -268,9 +268,9 @@ Tensor compress(Operand condition, Operand operand, base::Int size, std::optiona
   Tensor is = as_tensor(condition), x = as_tensor(operand);
   const int64_t along = axis ? axis_of(x.shape(), *axis) : 0;
   const int64_t count = axis ? x.dim(along) : x.size();
-  if (is.rank() != 1 || is.size() != count)
+  if (is.rank() != 1 || is.size() > count)
     trace_internal::refuse("condition is ", is.shape(), "; x is ", x.shape(),
-                           ", it must be a vector of ", count, " elements, as ",
+                           ", it must be a vector of at most ", count, " elements, as ",
                            axis ? base::cat("axis ", *axis) : "x flattened", " has");
   return one_program("compress",
                      [&] { return compressed(is, axis ? x : ravel(x), size, along, fill); });

@@ -53,8 +53,7 @@ Tensor flatnonzero(Operand x, base::Int size, base::Int fill = 0);
 // are fewer.
 Tensor argwhere(Operand x, base::Int size);
 // The first `size` places of an axis, or of the flattened array, at which `condition`, a vector, is
-// not 0, and `fill` where there are fewer; and such elements of the whole array, for a condition of
-// its shape: [size].
+// not 0, and `fill` where there are fewer. A shorter condition is 0 at the places that it lacks.
 Tensor compress(Operand condition, Operand x, base::Int size, std::optional<base::Int> axis = {},
                 Operand fill = 0);
 // The first `size` elements at which `condition`, of the shape of x, is not 0.

@@ -171,25 +171,24 @@ Tensor put_along_axis(Operand operand, Operand which, Operand values, base::Int 
   const PublicCall call("put_along_axis", operand.at());
   Tensor x = as_tensor(operand), indices = as_tensor(which);
   const int64_t along = axis_of(x.shape(), axis);
-  trace_internal::require_integers(indices);
-  Dimensions expected = x.shape().dimensions();
-  if (indices.rank() == x.rank()) expected[static_cast<size_t>(along)] = indices.dim(along);
-  if (indices.shape().dimensions() != expected)
-    trace_internal::refuse("indices are ", indices.shape(), "; x is ", x.shape(),
-                           ", they must have its sizes but for axis ", axis);
+  check(x, indices);
   return one_program("put_along_axis", [&] {
     Tensor update = trace_internal::like("value", values, x.dtype());
-    Tensor place = trace_internal::from_start(trace_internal::widened(indices), x.dim(along));
+    const Tensor places = trace_internal::widened(aligned(x, indices, along).indices);
+    Tensor place = trace_internal::from_start(places, x.dim(along));
+    const Dimensions shape = place.shape().dimensions();
     ScatterDims dims{.update_window_dims = {},
-                     .inserted_window_dims = {along},
                      .scatter_dims_to_operand_dims = {along},
                      .index_vector_dim = x.rank()};
     for (int64_t i = 0; i < x.rank(); ++i) {
-      if (i == along) continue;
+      if (i == along || x.dim(i) != shape[static_cast<size_t>(i)]) {  // one row for all indices
+        dims.inserted_window_dims.push_back(i);
+        continue;
+      }
       dims.input_batching_dims.push_back(i);
       dims.scatter_indices_batching_dims.push_back(i);
     }
-    Tensor spread = trace_internal::stretched(update, indices.shape().dimensions());
+    Tensor spread = trace_internal::stretched(update, shape);
     return scatter(x, place, spread, dims,
                    [](const Tensor&, const Tensor& value) { return value; });
   });

@@ -43,7 +43,7 @@ Tensor sort_complex(Operand x, base::Int axis = -1);
 
 // x with `values`, which broadcast to the indices, at indices along an axis: out[.., indices[..,
 // i, ..], ..] = values[.., i, ..]. `indices` (integers; negative ones count from the end) has x's
-// rank and, but for the axis, x's sizes. Indices outside write nothing.
+// rank, and broadcasts with x but for the axis. Indices outside write nothing.
 Tensor put_along_axis(Operand x, Operand indices, Operand values, base::Int axis);
 
 }  // namespace heddle

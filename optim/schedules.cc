@@ -114,23 +114,29 @@ Schedule piecewise_constant(double start, std::vector<std::pair<int64_t, double>
   return made("optim::piecewise_constant", at, rate_at);
 }
 
-Rate::Rate(double value, SourceLocation at) : at_(always(value, at)), number_(value) {}
-Rate::Rate(const Tensor& value) : at_([value](const Tensor&) { return value; }), tensor_(value) {}
+Rate::Rate(double value, SourceLocation at) : value_(value), made_at_(at) {}
+Rate::Rate(const Tensor& value) : value_(value) {}
 
 void Rate::check() const {
   constexpr std::string_view kName = "learning_rate";
-  if (number_) optim_internal::require_not_negative(kName, *number_);
-  if (tensor_) {
-    trace_internal::require_values("optim", kName, {&*tensor_, 1}, [] { return TreeSpec{}; });
-    if (!is_floating(tensor_->dtype()) || tensor_->rank() != 0)
-      refuse(kName, " is ", tensor_->shape(), "; it must be a scalar of a floating dtype");
+  const Schedule* const schedule = std::get_if<Schedule>(&value_);
+  if (schedule != nullptr && !*schedule) trace_internal::throw_no_function(kName);
+  if (const double* number = std::get_if<double>(&value_))
+    optim_internal::require_not_negative(kName, *number);
+  if (const Tensor* tensor = std::get_if<Tensor>(&value_)) {
+    trace_internal::require_values("optim", kName, {tensor, 1}, [] { return TreeSpec{}; });
+    if (!is_floating(tensor->dtype()) || tensor->rank() != 0)
+      refuse(kName, " is ", tensor->shape(), "; it must be a scalar of a floating dtype");
   }
-  if (!at_) trace_internal::throw_no_function(kName);
 }
 
 Tensor Rate::at(const Tensor& step, DType dtype) const {
-  const Tensor rate =
-      trace_internal::as_users_code([&] { return at_(step.astype(dtype == f64 ? f64 : f32)); });
+  const Tensor rate = trace_internal::as_users_code([&] {
+    const Tensor number = step.astype(dtype == f64 ? f64 : f32);
+    if (const Tensor* tensor = std::get_if<Tensor>(&value_)) return *tensor;
+    if (const double* value = std::get_if<double>(&value_)) return always(*value, made_at_)(number);
+    return std::get<Schedule>(value_)(number);
+  });
   if (rate.rank() != 0)
     refuse("the schedule gives ", rate.shape(), "; a learning rate is a scalar");
   return rate.astype(dtype);

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "heddle/base/int.h"
@@ -45,7 +45,7 @@ class Rate {
   Rate(const Tensor& value);
   template <class Fn>
   requires std::is_invocable_r_v<Tensor, const Fn&, const Tensor&> Rate(Fn schedule)
-      : at_(std::move(schedule)) {}  // implicit: {.learning_rate = optim::linear(..)}
+      : value_(Schedule(std::move(schedule))) {}  // implicit: {.learning_rate = optim::linear(..)}
 
   // errors: throws Error where it is no rate
   void check() const;
@@ -53,9 +53,8 @@ class Rate {
   [[nodiscard]] Tensor at(const Tensor& step, DType dtype) const;
 
  private:
-  Schedule at_;
-  std::optional<double> number_;
-  std::optional<Tensor> tensor_;
+  std::variant<double, Tensor, Schedule> value_;
+  SourceLocation made_at_ = {};  // of a number
 };
 
 }  // namespace heddle::optim

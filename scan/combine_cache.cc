@@ -43,6 +43,7 @@ uint64_t possibly_forced(uint64_t hash) {
 uint64_t BodyKey::hash() const {
   base::Hasher hasher;
   hasher.add_word(identity.id);
+  if (!identity.options.empty()) hash_value(hasher, identity.options);
   hasher.add_word(reinterpret_cast<uint64_t>(kind));
   hasher.add_word(reinterpret_cast<uint64_t>(types));
   hash_value(hasher, structure);

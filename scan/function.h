@@ -24,9 +24,11 @@ namespace scan_internal {
 
 using trace_internal::type_tag;
 
-// Who a callable is: the id of a Function or of a compiled function, or 0, which says nothing.
+// Who a callable is: the id of a Function or of a compiled function, or 0, which says nothing. What
+// a transform of a Function gives has its id, and a type of its own.
 struct Identity {
   uint64_t id = 0;
+  std::string options = {};  // of the transforms
   [[nodiscard]] bool known() const { return id != 0; }
   friend bool operator==(const Identity&, const Identity&) = default;
 };
@@ -113,11 +115,27 @@ Function(std::string, Tensor (*)(X, Y), SourceLocation = {})
 namespace scan_internal {
 
 template <class Fn>
+concept HasIdentity = requires(const Fn& fn) {
+  { fn.identity() } -> std::same_as<Identity>;
+};
+
+template <class Fn>
 Identity identity_of(const Fn& fn) {
   if constexpr (trace_internal::HasName<Fn>)
     return {fn.id()};
+  else if constexpr (HasIdentity<Fn>)
+    return fn.identity();
   else
     return {};
+}
+
+// That of a transform of `fn`. options: of the transform, in a form that tells its end
+template <class Fn>
+Identity identity_of_transform(const Fn& fn, std::string_view options = {}) {
+  trace_internal::require_function("function", fn);
+  Identity out = identity_of(fn);
+  out.options += options;
+  return out;
 }
 
 // The name of a Function; "" of any other callable.

@@ -359,7 +359,7 @@ ScanResult run_scan(std::string_view what, const Callable& step, const Argument&
 }
 
 Tensor constant_leaf(const void* value, DType dtype) {
-  const Literal literal = trace_internal::literal_from_bytes(value, 1, dtype, {}, {});
+  const Literal literal = trace_internal::literal_from_bytes(value, 1, dtype, {});
   const Tensor made = trace_internal::emit_constant(literal);
   if (is_complex(dtype)) return made;
   return trace_internal::with_number(made, {literal.to_double(0), dtype, PublicCall::line_or({})});

@@ -2,6 +2,7 @@
 // fraction elsewhere. Q of small x has a third one, so that it is no difference from 1. Both loops
 // run on all elements; an element that is done, or that belongs to the other loop, keeps its
 // values. They carry the derivatives with respect to a along.
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -243,9 +244,11 @@ Expr igammac_of(const Expr& a, const Expr& x) {
 }
 
 Expr derivative_of(const Expr& a, const Expr& x, Wanted wanted) {
-  GammaPoint p = point_at(a, x, wanted);
-  Expr value = where(x == 0.0, 0.0, lower(p, wanted));
-  return where(p.outside | (a == 0.0), NAN, value);
+  return elementwise("special::igamma_grad_a", std::array{a, x}, [&](Arguments v) {
+    GammaPoint p = point_at(v[0], v[1], wanted);
+    Expr value = where(p.x == 0.0, 0.0, lower(p, wanted));
+    return where(p.outside | (p.a == 0.0), NAN, value);
+  });
 }
 
 // The tangent of P: x^(a-1) e^-x / gamma(a) dx, and the derivative by a.

@@ -7,9 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "heddle/base/located_status.h"
-#include "heddle/trace/public_call.h"
-
 namespace heddle::trace_internal {
 namespace {
 
@@ -50,20 +47,6 @@ std::string named(Opcode opcode) {
   return name;
 }
 
-// What mends the operand's dtype where the rule says which it takes; empty where it does not.
-std::string_view cast_for(std::string_view message, DType dtype) {
-  constexpr std::string_view kTakes = "; its elements must be ";
-  const size_t start = message.rfind(kTakes);
-  if (start == std::string_view::npos) return "";
-  const std::string_view takes = message.substr(start + kTakes.size());
-  const bool is_whole = dtype == pred || is_integer(dtype);
-  if (dtype == pred && takes.find("integers") != takes.npos) return ", cast it with astype(s32)";
-  if (is_whole && takes.ends_with("floats")) return ", cast it with astype(f32)";
-  if (is_whole && takes.ends_with("floats or complex numbers")) return ", cast it with astype(f32)";
-  if (!is_whole && takes.ends_with("integers")) return ", cast it with astype(s32)";
-  return "";
-}
-
 }  // namespace
 
 std::string_view user_name(Opcode opcode) {
@@ -73,20 +56,6 @@ std::string_view user_name(Opcode opcode) {
     return all;
   }();
   return names[static_cast<size_t>(opcode)];
-}
-
-Status in_user_words(const Status& status, Opcode opcode, std::span<const Tensor> operands) {
-  const std::string message = base::message_of(status);
-  const std::string_view hlo_name = to_string(opcode);
-  std::string_view rest = message;
-  // Of the shape that the op was to have.
-  if (rest.starts_with("shape: "))
-    return with_message(status, base::cat(PublicCall::function_or(user_name(opcode)), ": ", rest));
-  if (!rest.starts_with(hlo_name) || !rest.substr(hlo_name.size()).starts_with(":")) return status;
-  rest.remove_prefix(hlo_name.size());
-  const bool has_operand = !operands.empty() && operands[0].is_valid();
-  const std::string_view cast = has_operand ? cast_for(rest, operands[0].dtype()) : "";
-  return with_message(status, base::cat(PublicCall::function_or(user_name(opcode)), rest, cast));
 }
 
 namespace {

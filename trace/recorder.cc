@@ -4,13 +4,13 @@
 #include <map>
 
 #include "heddle/base/containers/span.h"
-#include "heddle/base/located_status.h"
 #include "heddle/base/metrics/counters.h"
 #include "heddle/base/system/pool.h"
 #include "heddle/hlo/literal/literal.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/lazy_numbers.h"
 #include "heddle/trace/public_call.h"
+#include "heddle/trace/rows.h"
 #include "heddle/trace/run/run_module.h"
 #include "heddle/transform/canonical.h"
 #include "heddle/transform/import.h"
@@ -285,7 +285,7 @@ hlo::ComputationId Recorder::import(const Fragment& fragment) {
   return found->second;
 }
 
-StatusOr<hlo::InstructionId> Recorder::append(const Step& step) {
+hlo::InstructionId Recorder::append(const Step& step, std::string_view function) {
   if (replay_.is_on()) {
     if (hlo::InstructionId id = replay_.match(step); id.valid()) return id;
     leave_replay();
@@ -293,12 +293,16 @@ StatusOr<hlo::InstructionId> Recorder::append(const Step& step) {
   building().builder.set_location(step.at);
   std::vector<hlo::ComputationId> called;
   for (const Fragment& fragment : step.called) called.push_back(import(fragment));
-  HEDDLE_ASSIGN_OR_RETURN(hlo::InstructionId id,
-                          building().builder.add(step.opcode, step.operands, step.attrs,
-                                                 std::move(called), step.declared));
+  const hlo::InstructionId id =
+      value_or_throw(building().builder.add(step.opcode, step.operands, step.attrs,
+                                            std::move(called), step.declared, function),
+                     step.at);
   auto extras = [&]() -> auto& { return building().builder.mutable_at(id).extras.mutate(); };
   if (!step.frontend_attributes.empty()) extras().frontend_attributes = step.frontend_attributes;
   if (!step.backend_config.empty()) extras().backend_config = step.backend_config;
+  // So that an error of a bucket can name it (compile/mixed_rows.h).
+  if (RowScope::current() != nullptr && !function.empty() && function != user_name(step.opcode))
+    extras().metadata.op_name = function;
   if (step.sharding) extras().sharding = base::Box<hlo::Sharding>(*step.sharding);
   return id;
 }
@@ -327,15 +331,13 @@ hlo::InstructionId Recorder::add(const Operation& operation) {
   for (size_t i = 0; i < operands.size(); ++i) operands[i] = use(operation.operands[i], op);
   hlo::InstructionId tuple;
   if (operation.takes_tuple) {
-    tuple = value_or_throw(append(plain_step(hlo::Opcode::kTuple, operands, kNoAttrs, at)));
+    tuple = append(plain_step(hlo::Opcode::kTuple, operands, kNoAttrs, at));
     operands = std::span(&tuple, 1);
   }
-  auto id =
-      append({operation.opcode, operands, operation.attrs, operation.called,
-              operation.declared ? &*operation.declared : nullptr, operation.frontend_attributes,
-              operation.backend_config, operation.sharding.get(), at});
-  if (!id.ok()) throw Error(in_user_words(id.status(), operation.opcode, operation.operands));
-  return *id;
+  return append({operation.opcode, operands, operation.attrs, operation.called,
+                 operation.declared ? &*operation.declared : nullptr, operation.frontend_attributes,
+                 operation.backend_config, operation.sharding.get(), at},
+                op);
 }
 
 Tensor Recorder::record_plain(hlo::Opcode opcode, std::initializer_list<const Tensor*> operands,
@@ -345,13 +347,7 @@ Tensor Recorder::record_plain(hlo::Opcode opcode, std::initializer_list<const Te
   hlo::InstructionId ids[kFewOperands];
   size_t count = 0;
   for (const Tensor* operand : operands) ids[count++] = use(*operand, op, at);
-  auto id = append(plain_step(opcode, std::span(ids, count), kNoAttrs, at));
-  if (!id.ok()) {
-    std::vector<Tensor> all;
-    for (const Tensor* operand : operands) all.push_back(*operand);
-    throw Error(in_user_words(id.status(), opcode, all), at);
-  }
-  return wrap(*id, at);
+  return wrap(append(plain_step(opcode, std::span(ids, count), kNoAttrs, at), op), at);
 }
 
 Tensor Recorder::record_one(const Operation& operation) {
@@ -367,8 +363,8 @@ std::vector<Tensor> Recorder::record(const Operation& operation) {
   results.reserve(static_cast<size_t>(elements));
   for (int64_t i = 0; i < elements; ++i) {
     const hlo::Attrs index = hlo::TupleIndexAttrs{.index = i};
-    auto element = append(plain_step(hlo::Opcode::kGetTupleElement, std::span(&id, 1), index, at));
-    results.push_back(wrap(value_or_throw(std::move(element)), at));
+    results.push_back(
+        wrap(append(plain_step(hlo::Opcode::kGetTupleElement, std::span(&id, 1), index, at)), at));
   }
   return results;
 }

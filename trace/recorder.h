@@ -147,7 +147,8 @@ class Recorder {
   [[nodiscard]] const hlo::Instruction& instruction(hlo::InstructionId id) const {
     return replay_.is_on() ? replay_.at(id) : building_->builder.at(id);
   }
-  StatusOr<hlo::InstructionId> append(const Step& step);
+  // errors: those of the shape rule, in the words of `function`, which the user called
+  hlo::InstructionId append(const Step& step, std::string_view function = {});
   hlo::ComputationId import(const Fragment& fragment);
   void leave_replay(Numbers other = Numbers::kConstants);
   Tensor number(Literal literal, SourceLocation at);

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "heddle/base/located_status.h"
 #include "heddle/base/system/memory.h"
 #include "heddle/base/system/pool.h"
 #include "heddle/hlo/literal/blocks.h"
@@ -220,8 +219,7 @@ runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, std::str
 }
 
 Literal literal_from_bytes(const void* data, size_t count, DType dtype,
-                           std::vector<int64_t> dimensions, SourceLocation at) {
-  const PublicCall call("array", at);
+                           std::vector<int64_t> dimensions) {
   const Shape shape(dtype, std::move(dimensions));
   throw_if_error(base::annotate(check_shape(shape), PublicCall::function_or("array"), ": "));
   if (static_cast<size_t>(shape.element_count()) != count) {
@@ -234,13 +232,14 @@ Literal literal_from_bytes(const void* data, size_t count, DType dtype,
 
 Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
                         SourceLocation at) {
-  return array(literal_from_bytes(data, count, dtype, std::move(shape), at), at);
+  const PublicCall call("array", at);
+  return array(literal_from_bytes(data, count, dtype, std::move(shape)));
 }
 
 Tensor scalar_from_bytes(const void* data, DType dtype, SourceLocation at) {
   const PublicCall call("scalar", at);
-  const Literal literal = literal_from_bytes(data, 1, dtype, {}, at);
-  const Tensor made = array(literal, at);
+  const Literal literal = literal_from_bytes(data, 1, dtype, {});
+  const Tensor made = array(literal);
   return is_complex(dtype) ? made : with_number(made, {literal.to_double(0), dtype, at});
 }
 

@@ -329,8 +329,7 @@ constexpr DType dtype_of() {
 }
 
 // `count` elements of `dtype`, row-major. errors: throws Error where the shape takes another count
-Literal literal_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
-                           SourceLocation at);
+Literal literal_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape);
 Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
                         SourceLocation at);
 // The same of one number, which errors tell as one; scan/ marks those of its inits likewise.

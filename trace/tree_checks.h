@@ -294,6 +294,12 @@ constexpr void refuse_member() {
                 "names it): list it by static_field(..), or keep it outside and capture it");
 }
 template <class T>
+constexpr void refuse_number() {
+  static_assert(!sizeof(T*),
+                "a C++ number inside of a tree is written as a tensor: scalar(0.0f) for 0.0f; "
+                "capture it, if no step changes it");
+}
+template <class T>
 constexpr void refuse_type() {
   static_assert(!sizeof(T*),
                 "a tree is made of Tensors: None, pairs, tuples, arrays, vectors, optionals, maps "
@@ -315,6 +321,8 @@ constexpr void explain() {
     refuse_twice<std::get<repeated_field<T>()>(fields_of<T>()).member>();
   else if constexpr (kFlaw == Flaw::kMissing)
     refuse_incomplete<T>();
+  else if constexpr (kFlaw == Flaw::kNoTree && kIsInside && std::is_arithmetic_v<T>)
+    refuse_number<T>();
   else if constexpr (kFlaw == Flaw::kNoTree && kIsInside)
     refuse_type<T>();
   else if constexpr (kFlaw == Flaw::kInside) {

@@ -1,7 +1,8 @@
 // Derivatives of modules: each gives a new module, in which scan is one instruction as before.
 //
 //   jvp        (x.., dx..) -> (y.., dy..)      forward: one pass beside the values
-//   linearize  x.. -> (y.., residuals..)       and what is linear, to be applied later:
+//   linearize  x.. -> (y.., residuals..)       and what is linear, to be applied later; a
+//                                              residual that is one of x is not given again:
 //              (residuals.., dx..) -> dy..     pushforward
 //              (residuals.., ct..) -> dx..     pullback
 //   vjp        (x.., ct..) -> (y.., ct of x..) both at once, for gradients
@@ -15,6 +16,7 @@
 // leaves are the parameters themselves. Integers and pred have no tangents.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -59,8 +61,9 @@ StatusOr<hlo::Module> vjp(const hlo::Module& module, const std::vector<bool>& to
 StatusOr<hlo::Module> gradient(const hlo::Module& module, const std::vector<bool>& of);
 
 struct Linearized {
-  hlo::Module forward;      // parameters.. -> (results.., residuals..)
+  hlo::Module forward;      // parameters.. -> (results.., residuals.. that are no parameters)
   hlo::Module pushforward;  // (residuals.., tangents of those in `of`) -> tangents of the results
+  std::vector<std::optional<size_t>> residuals;  // the parameter that each one is
 };
 
 StatusOr<Linearized> linearize(const hlo::Module& module, const std::vector<bool>& of);

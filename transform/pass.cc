@@ -55,11 +55,10 @@ class PipelineRun {
       const base::Span span(base::Activity::kPass, pass.name);
       return pass.run(*now_);
     }();
-    const std::string prefix =
-        base::cat(pass.name, ": ");  // which passes that others call too have
-    if (!now.ok()) (void)write();    // what came before it
-    if (!now.ok() && base::message_of(now.status()).starts_with(prefix)) return now.status();
-    if (!now.ok()) return base::annotate(now.status(), prefix);
+    if (!now.ok()) {
+      (void)write();  // what came before it
+      return base::annotate(now.status(), pass.name, ": ");
+    }
     const bool changed = !hlo::equal(module_, *now);
     module_ = *std::move(now);
     now_ = &module_;

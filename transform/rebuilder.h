@@ -132,4 +132,23 @@ void sweep(hlo::Computation& computation, const Effects& effects);
 // Removes computations that the entry does not reach.
 void sweep(hlo::Module& module);
 
+// The module with write(into, to, id, i), which appends to `to`, in place of instruction i of
+// computation id. Where write gives an id that is not valid() the instruction stays.
+template <class Write>
+hlo::Module with_rewritten(const hlo::Module& module, const Write& write) {
+  ModuleRebuilder into(module);
+  for (hlo::ComputationId id : into.order()) {
+    Rebuilder to(into, id);
+    for (hlo::InstructionId i : to.order()) {
+      const hlo::InstructionId now = write(into, to, id, i);
+      if (now.valid())
+        to.replace(i, now);
+      else
+        to.copy(i);
+    }
+    into.replace(id, std::move(to).finish());
+  }
+  return std::move(into).finish();
+}
+
 }  // namespace heddle::transform

@@ -14,6 +14,7 @@ TEST(JsonText, KeepsUtf8AndReplacesWhatIsNone) {
             "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
   EXPECT_EQ(json_text("a\xFF\xC3(\xE2\x82"), R"("a\ufffd\ufffd(\ufffd\ufffd")");
   EXPECT_EQ(json_text("\xC0\x80"), R"("\ufffd\ufffd")");
+  EXPECT_EQ(json_text("\xED\xA0\x80"), R"("\ufffd\ufffd\ufffd")") << "half of a surrogate pair";
 }
 
 }  // namespace

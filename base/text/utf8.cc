@@ -7,8 +7,19 @@
 namespace heddle::base {
 namespace {
 
-// The length of the UTF-8 character that starts at text[i]; 0 if there is none.
-size_t character_at(std::string_view text, size_t i) {
+// How many bytes at the front are plain ASCII, in whole words of 8.
+size_t plain_length(std::string_view text) {
+  size_t i = 0;
+  for (uint64_t word = 0; i + sizeof word <= text.size(); i += sizeof word) {
+    std::memcpy(&word, text.data() + i, sizeof word);
+    if ((word & 0x8080808080808080u) != 0) break;
+  }
+  return i;
+}
+
+}  // namespace
+
+size_t character_size(std::string_view text, size_t i) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
   unsigned char first = byte(i);
   if (first < 0x80) return 1;
@@ -23,22 +34,10 @@ size_t character_at(std::string_view text, size_t i) {
   return overlong || out_of_range ? 0 : length;
 }
 
-// How many bytes at the front are plain ASCII, in whole words of 8.
-size_t plain_length(std::string_view text) {
-  size_t i = 0;
-  for (uint64_t word = 0; i + sizeof word <= text.size(); i += sizeof word) {
-    std::memcpy(&word, text.data() + i, sizeof word);
-    if ((word & 0x8080808080808080u) != 0) break;
-  }
-  return i;
-}
-
-}  // namespace
-
 bool is_valid_utf8(std::string_view text) {
   size_t i = plain_length(text);
   while (i < text.size()) {
-    const size_t length = character_at(text, i);
+    const size_t length = character_size(text, i);
     if (length == 0) return false;
     i += length;
   }
@@ -47,7 +46,7 @@ bool is_valid_utf8(std::string_view text) {
 
 std::string valid_utf8(std::string text) {
   for (size_t i = plain_length(text); i < text.size();) {
-    size_t length = character_at(text, i);
+    size_t length = character_size(text, i);
     if (length == 0) text[i] = '?';
     i += length == 0 ? 1 : length;
   }
@@ -68,7 +67,7 @@ std::string printable(std::string_view text) {
   if (is_valid_utf8(text) && !has_control_characters(text)) return std::string(text);
   std::string out;
   for (size_t i = 0, length = 0; i < text.size(); i += length) {
-    length = std::max<size_t>(character_at(text, i), 1);
+    length = std::max<size_t>(character_size(text, i), 1);
     const std::string_view character = text.substr(i, length);
     if (is_valid_utf8(character) && !has_control_characters(character)) {
       out.append(character);

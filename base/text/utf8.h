@@ -6,6 +6,9 @@
 
 namespace heddle::base {
 
+// How many bytes the UTF-8 character takes that starts at text[i]; 0 if there is none.
+size_t character_size(std::string_view text, size_t i);
+
 bool is_valid_utf8(std::string_view text);
 
 // The text, with a question mark for each byte outside of a character.

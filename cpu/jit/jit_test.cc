@@ -64,6 +64,15 @@ TEST_F(JitTest, AVectorThatEndsOutsideIsFound) {
   EXPECT_EQ(run({.plan = &plan_, .checks_bounds = true}).reason, Exit::Reason::kOutOfBounds);
 }
 
+TEST_F(JitTest, ARemainderByAPowerOfTwoIsAMask) {
+  const Type integer = {Scalar::kI32, 1};
+  const NodeId x = b_.load(in_, integer, b_.index(0));
+  b_.store(out_, b_.index(0), b_.binary(Op::kURem, x, b_.integer(integer, 8)));
+  const std::string ir = compile_plan({.plan = &plan_, .wants_text = true}).value().ir;
+  EXPECT_THAT(ir, HasSubstr("and i32"));
+  EXPECT_THAT(ir, Not(HasSubstr("urem")));
+}
+
 TEST_F(JitTest, ALongLoopEndsWhereItIsAskedTo) {
   const PlanBuilder::For made_for(b_, 1);
   const NodeId start[] = {b_.number(kOne, 1)};

@@ -24,7 +24,10 @@ constexpr int64_t kMinContiguous = 16;
 constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors
 constexpr int64_t kMaxApart = 64;
 constexpr int64_t kMaxVectors = 8;  // sums that stand in registers
-constexpr int64_t kFewestLanes = 4;  // that are worth a loop beside the kernel
+constexpr int64_t kStreamed = 1 << 20;  // bytes of a matrix that does not stay in a near cache
+constexpr int64_t kNear = 1 << 14;      // bytes that stay in the nearest one
+constexpr int64_t kRowsTogether = 4;
+constexpr int64_t kFewestColumns = 4;  // that are worth a loop beside the kernel
 
 // A dimension of the product: its size and the step in elements of each array that has it.
 struct Axis {
@@ -92,6 +95,16 @@ int64_t total(std::span<const Axis> axes) {
   return product;
 }
 
+// The larger operand is read from its beginning to its end.
+void in_order_of_memory(std::vector<Axis>& axes) {
+  int64_t lhs = 1, rhs = 1;
+  for (const Axis& axis : axes) {
+    if (axis.lhs != 0) lhs *= axis.size;
+    if (axis.rhs != 0) rhs *= axis.size;
+  }
+  std::ranges::stable_sort(axes, std::ranges::greater(), lhs > rhs ? &Axis::lhs : &Axis::rhs);
+}
+
 // Writes the loops of a product. Small floats are widened where they are read, and summed in f32.
 class DotWriter {
  public:
@@ -127,7 +140,7 @@ class DotWriter {
       };
       const int64_t rounds = vectors / together;
       auto loop =
-          b_.begin_for(b_.index(0), b_.index(rounds * together * lanes), together * lanes, {});
+          b_.begin_for_each(b_.index(0), b_.index(rounds * together * lanes), together * lanes);
       chunk(loop.parameters[0], together, lanes);
       b_.end_for({});
       int64_t done = rounds * together;
@@ -135,6 +148,37 @@ class DotWriter {
       if (vectors * lanes < lane.size)
         chunk(b_.index(vectors * lanes), 1, lane.size - vectors * lanes);
     });
+  }
+
+  // A large matrix by a vector, or one for each place of an outer axis: its rows are read from the
+  // beginning to the end, some at a time, and added to sums in memory.
+  bool by_rows(std::vector<Axis> outer, const std::vector<Axis>& contracted) {
+    const Axis lane = outer.back();
+    outer.pop_back();
+    const int64_t results = total(outer) * lane.size,
+                  rows = contracted.empty() ? 0 : contracted[0].size;
+    const bool on_rhs = lane.rhs == 1;
+    const bool is_streamed = std::ranges::all_of(
+        outer, [&](const Axis& axis) { return (on_rhs ? axis.rhs : axis.lhs) != 0; });
+    if (contracted.size() != 1 || !is_streamed || is_small_float(types_.result) || lane.to != 1 ||
+        lane.size % machine_lanes_ != 0 || results * bytes_of(type_.scalar) > kNear ||
+        results * rows * storage_bytes(types_.operands) < kStreamed)
+      return false;
+    const int64_t vectors = lane.size / machine_lanes_;
+    if (outer.size() > 1 || (!outer.empty() && vectors * kRowsTogether > 2 * kMaxVectors))
+      return false;
+    each(outer, [&](const Offsets& base) {
+      auto loop = b_.begin_for_each(b_.index(0), b_.index(lane.size), machine_lanes_);
+      store(b_.add(base.to, loop.parameters[0]), zero(machine_lanes_));
+      b_.end_for({});
+    });
+    const int64_t most = rows / kRowsTogether * kRowsTogether;
+    auto loop = b_.begin_for(b_.index(0), b_.index(most), kRowsTogether, {});
+    add_rows(outer, lane, contracted[0], loop.parameters[0], kRowsTogether);
+    b_.end_for({});
+    for (int64_t row = most; row < rows; ++row)
+      add_rows(outer, lane, contracted[0], b_.index(row), 1);
+    return true;
   }
 
   // All of it without a loop, so that what is in registers may stay there: lanes along an axis of
@@ -176,7 +220,7 @@ class DotWriter {
     others.erase(others.begin() + (best - outer.begin()));
     const int64_t lanes = std::min(machine_lanes_, lane.size);
     const int64_t results = total(others) * ((lane.size + lanes - 1) / lanes);
-    if (lanes < kFewestLanes || results > kMaxVectors) return false;
+    if (lanes < kFewestColumns || results > kMaxVectors) return false;
     std::vector<std::pair<Offsets, int32_t>> places;  // and lanes
     for (int64_t place = 0; place < total(others); ++place) {
       for (int64_t from = 0; from < lane.size; from += lanes)
@@ -300,6 +344,56 @@ class DotWriter {
             b_.add(from.to, b_.mul(index, axis.to))};
   }
 
+  Offsets advanced(Offsets offsets, const std::vector<Axis>& axes, std::span<const NodeId> at) {
+    for (size_t i = 0; i < axes.size(); ++i) offsets = advanced(offsets, axes[i], at[i]);
+    return offsets;
+  }
+  static std::vector<int64_t> sizes_of(const std::vector<Axis>& axes) {
+    std::vector<int64_t> sizes;
+    for (const Axis& axis : axes) sizes.push_back(axis.size);
+    return sizes;
+  }
+
+  // `count` rows of a matrix, each times its number, to all results.
+  void add_rows(const std::vector<Axis>& outer, const Axis& lane, const Axis& along, NodeId row,
+                int64_t count) {
+    const PlanBuilder::Floor floor(b_);  // sums in memory are read after they were written
+    const Offsets start = advanced(start_, along, row);
+    const bool on_rhs = lane.rhs == 1;
+    const auto numbers_at = [&](const Offsets& at) {
+      std::vector<NodeId> numbers;
+      for (int64_t r = 0; r < count; ++r) {
+        const NodeId one = on_rhs ? load(lhs_, 1, b_.add(at.lhs, r * along.lhs))
+                                  : load(rhs_, 1, b_.add(at.rhs, r * along.rhs));
+        numbers.push_back(b_.splat(one, static_cast<int32_t>(machine_lanes_)));
+      }
+      return numbers;
+    };
+    const auto add = [&](const Offsets& at, const std::vector<NodeId>& numbers, NodeId from) {
+      const NodeId place = b_.add(at.to, from);
+      NodeId sum = b_.load(to_, b_.type(zero(machine_lanes_)), place);
+      for (int64_t r = 0; r < count; ++r) {
+        const NodeId base = on_rhs ? b_.add(at.rhs, r * along.rhs) : b_.add(at.lhs, r * along.lhs);
+        const NodeId vector = load(on_rhs ? rhs_ : lhs_, machine_lanes_, b_.add(base, from));
+        sum = multiply_add(numbers[static_cast<size_t>(r)], vector, sum);
+      }
+      store(place, sum);
+    };
+    if (outer.empty()) {
+      const std::vector<NodeId> numbers = numbers_at(start);
+      auto loop = b_.begin_for_each(b_.index(0), b_.index(lane.size), machine_lanes_);
+      add(start, numbers, loop.parameters[0]);
+      b_.end_for({});
+      return;
+    }
+    auto loop = b_.begin_for_each(b_.index(0), b_.index(outer[0].size), 1);
+    const Offsets at = advanced(start, outer[0], loop.parameters[0]);
+    const std::vector<NodeId> numbers = numbers_at(at);
+    for (int64_t from = 0; from < lane.size; from += machine_lanes_)
+      add(at, numbers, b_.index(from));
+    b_.end_for({});
+  }
+
   // By number, the first axis outermost.
   Offsets at_place(std::span<const Axis> axes, int64_t place) {
     Offsets base = start_;
@@ -336,24 +430,19 @@ class DotWriter {
     return sums[0];
   }
 
+  // Places of the result, in any order: threads may share them.
   template <class Body>
   void each(const std::vector<Axis>& axes, const Body& body) {
-    nest(axes, start_, {}, [&](const Offsets& at, std::vector<NodeId> carried) {
-      body(at);
-      return carried;
-    });
+    std::vector<NodeId> at;
+    for_each_nest(b_, sizes_of(axes), at, [&] { body(advanced(start_, axes, at)); });
   }
 
   template <class Body>
   std::vector<NodeId> nest(const std::vector<Axis>& axes, const Offsets& start,
                            std::vector<NodeId> carried, const Body& body) {
-    std::vector<int64_t> sizes;
-    for (const Axis& axis : axes) sizes.push_back(axis.size);
     std::vector<NodeId> at;
-    return loop_nest(b_, sizes, at, std::move(carried), [&](std::vector<NodeId> inner) {
-      Offsets offsets = start;
-      for (size_t i = 0; i < axes.size(); ++i) offsets = advanced(offsets, axes[i], at[i]);
-      return body(offsets, std::move(inner));
+    return loop_nest(b_, sizes_of(axes), at, std::move(carried), [&](std::vector<NodeId> inner) {
+      return body(advanced(start, axes, at), std::move(inner));
     });
   }
 
@@ -566,9 +655,12 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
       });
     } else if (writer.write_out(outer, axes.contracted)) {
       // a few vectors
+    } else if (has_lanes && writer.by_rows(outer, axes.contracted)) {
+      // a large matrix
     } else if (has_lanes) {
       writer.across(std::move(outer), axes.contracted);
     } else if (lanes_inside) {
+      in_order_of_memory(outer);
       writer.along(outer, axes.contracted);
     } else {
       writer.plain(outer, axes.contracted);

@@ -37,8 +37,7 @@ void RegionLowering::emit_cholesky(InstructionId id, BufferId to) {
     Memo memo;
     // Element (i, j) of the factor, i >= j; an upper one is its transpose.
     const auto place = [&](int64_t i, int64_t j) {
-      Place at_element;
-      for (NodeId node : at_batch) at_element.coordinates.push_back({node});
+      Place at_element = place_at(at_batch);
       at_element.coordinates.push_back({b().index(lower ? i : j)});
       at_element.coordinates.push_back({b().index(lower ? j : i)});
       return at_element;

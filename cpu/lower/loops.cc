@@ -78,6 +78,12 @@ std::vector<NodeId> index_of(PlanBuilder& builder, std::span<const int64_t> size
   return index;
 }
 
+Place place_at(std::span<const NodeId> indices) {
+  Place place;
+  for (NodeId index : indices) place.coordinates.push_back({index});
+  return place;
+}
+
 void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::vector<NodeId>& at,
                    const std::function<void()>& body) {
   if (sizes.empty()) return body();
@@ -358,11 +364,7 @@ void RegionLowering::emit_pad(InstructionId id, BufferId to) {
     for_each_place(sizes, widest, write);
   } else if (!std::ranges::count(sizes, 0)) {
     std::vector<NodeId> at_nodes;
-    for_each_nest(b(), sizes, at_nodes, [&] {
-      Place place;
-      for (NodeId node : at_nodes) place.coordinates.push_back({node});
-      write(place);
-    });
+    for_each_nest(b(), sizes, at_nodes, [&] { write(place_at(at_nodes)); });
   }
 }
 
@@ -459,8 +461,7 @@ void RegionLowering::emit_running(InstructionId id, BufferId to) {
   const NodeId identity = b().bits(wide, identity_bits(fold, scalar));
   std::vector<NodeId> at_others;
   for_each_nest(b(), others, at_others, [&] {
-    Place place;
-    for (NodeId node : at_others) place.coordinates.push_back({node});
+    Place place = place_at(at_others);
     place.coordinates.insert(place.coordinates.begin() + running.dimension, Coordinate{});
     // What came before is in every lane: from turn to turn, it waits for one operation alone.
     const NodeId start[] = {b().splat(initial, wide.lanes)};

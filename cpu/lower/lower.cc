@@ -4,9 +4,13 @@
 
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/plan/columns.h"
 #include "heddle/cpu/plan/cost.h"
+#include "heddle/cpu/plan/exchange.h"
 #include "heddle/cpu/plan/fuse.h"
+#include "heddle/cpu/plan/indices.h"
 #include "heddle/cpu/plan/interleave.h"
+#include "heddle/cpu/plan/lanes.h"
 #include "heddle/cpu/plan/share.h"
 #include "heddle/cpu/plan/stacks.h"
 #include "heddle/hlo/attributes.h"
@@ -152,7 +156,11 @@ Status ProgramLowering::run() {
   remove_unread_stores(program.plan);
   join_stacks(program.plan);
   fuse_loops(program.plan, program.taken);
+  exchange_loops(program.plan, program.taken);
+  carry_columns(program.plan);
+  carry_lanes(program.plan);
   interleave_turns(program.plan);
+  share_indices(program.plan);
   share_loops(program.plan);
   place_buffers(program.plan);
   mark_stops(program.plan);

@@ -43,6 +43,8 @@ struct Place {
   // One coordinate stands for all: the number of the element in row-major order.
   bool is_flat = false;
 };
+// The place of one element.
+Place place_at(std::span<const NodeId> indices);
 
 // The elements of one column of an array, of `width` columns and rows without holes between them.
 struct Column {

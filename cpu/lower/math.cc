@@ -1,8 +1,5 @@
 #include "heddle/cpu/lower/math.h"
 
-#include <bit>
-#include <type_traits>
-
 #include "heddle/cpu/math/formulas.h"
 
 namespace heddle::cpu {
@@ -107,9 +104,7 @@ class NumberNode {
 template <class T>
 NumberNode<T> power(NumberNode<T> x, NumberNode<T> y) {
   if (!y.b->is_constant(y.node)) return pow(x, y);
-  using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-  const T exponent = std::bit_cast<T>(static_cast<Bits>(y.b->bits_of(y.node)));
-  const auto simple = pow_by_roots(x, exponent);
+  const auto simple = pow_by_roots(x, static_cast<T>(y.b->float_of(y.node)));
   return simple ? *simple : pow(x, y);
 }
 

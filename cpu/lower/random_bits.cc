@@ -246,19 +246,10 @@ InstructionId expanded(transform::Rebuilder& to, InstructionId id) {
 }  // namespace
 
 hlo::Module expand_random_bits(const hlo::Module& module) {
-  transform::ModuleRebuilder rebuilt(module);
-  for (hlo::ComputationId computation : rebuilt.order()) {
-    transform::Rebuilder to(rebuilt, computation);
-    for (InstructionId id : to.order()) {
-      if (is_expanded(to.from(), to.old(id))) {
-        to.replace(id, expanded(to, id));
-      } else {
-        to.copy(id);
-      }
-    }
-    rebuilt.replace(computation, std::move(to).finish());
-  }
-  return std::move(rebuilt).finish();
+  return transform::with_rewritten(
+      module, [](auto&, transform::Rebuilder& to, auto, InstructionId id) {
+        return is_expanded(to.from(), to.old(id)) ? expanded(to, id) : InstructionId();
+      });
 }
 
 }  // namespace heddle::cpu

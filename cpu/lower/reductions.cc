@@ -255,8 +255,8 @@ void RegionLowering::reduce_short_rows(InstructionId id, Op fold, BufferId to) {
   std::vector<NodeId> kept;
   for_each_nest(b(), std::span(kept_sizes).first(kept_sizes.size() - 1), kept, [&] {
     const auto write = [&](NodeId at_last, int64_t width, NodeId value) {
-      Place place{.coordinates = {}, .lanes = static_cast<int32_t>(width)};
-      for (NodeId node : kept) place.coordinates.push_back({node});
+      Place place = place_at(kept);
+      place.lanes = static_cast<int32_t>(width);
       place.coordinates.push_back({at_last, width > 1 ? 1 : 0});
       store_at(to, reduce.shape, place, value);
     };
@@ -440,8 +440,7 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
   std::vector<NodeId> at_kept;
   if (std::ranges::count(kept_sizes, 0)) return;
   for_each_nest(b(), kept_sizes, at_kept, [&] {
-    Place place;
-    for (NodeId node : at_kept) place.coordinates.push_back({node});
+    const Place place = place_at(at_kept);
     write_all({&place, 1});
   });
 }
@@ -468,9 +467,7 @@ void RegionLowering::emit_reduce(InstructionId id) {
   } else {
     std::vector<NodeId> kept;
     for_each_nest(b(), reduce.shape.dimensions(), kept, [&] {
-      Place place;
-      for (NodeId node : kept) place.coordinates.push_back({node});
-      store_at(to[0], reduce.shape, place, reduce_along_lanes(id, *fold, kept));
+      store_at(to[0], reduce.shape, place_at(kept), reduce_along_lanes(id, *fold, kept));
     });
   }
   for (size_t i = 0; i < to.size(); ++i) bind(leaves[i], Value::of(to[i]));

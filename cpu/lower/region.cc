@@ -19,6 +19,12 @@ using hlo::Opcode;
 
 constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
 
+// A function that is computed for one element at a time, since a broadcast repeats each along these
+// last dimensions, costs more than a pass over memory where they are so few.
+constexpr int64_t kFewRepeats = 32, kManyElements = 8;
+// Elements that stand apart are brought together once if they are read so many times.
+constexpr int64_t kManyReads = 4;
+
 int64_t leaf_count(const Shape& shape) {
   if (!shape.is_tuple()) return 1;
   int64_t count = 0;
@@ -41,6 +47,7 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
     case Opcode::kComplex:
     case Opcode::kConcatenate:
     case Opcode::kWhile: return true;
+    case Opcode::kConditional: return operand > 0;
     case Opcode::kReduce:
     case Opcode::kDot: return is_loop_step(module, computation, user);
     case Opcode::kReduceWindow:  // other windows read an element several times
@@ -51,6 +58,51 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
       return operand > static_cast<int>(user.operands.size()) / 2 - 1 &&
              is_loop_step(module, computation, user);
     default: return hlo::does(user.opcode, hlo::kPicks);
+  }
+}
+
+// A function of dozens of operations an element.
+bool is_function(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kDivide:
+    case Opcode::kRemainder:
+    case Opcode::kSqrt:
+    case Opcode::kRsqrt: return false;
+    default:
+      return is_floating(instruction.shape.dtype()) &&
+             hlo::facts(instruction.opcode).work == hlo::Work::kMuch;
+  }
+}
+
+// How many elements of a broadcast stand side by side for one of its operand: 1 where the last
+// dimension is the operand's.
+int64_t repeats_of(const Instruction& broadcast) {
+  const auto& dims = broadcast.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  int64_t count = 1;
+  for (int64_t d = broadcast.shape.rank(); d-- > 0;) {
+    if (std::ranges::find(dims, d) != dims.end()) break;
+    count *= broadcast.shape.dimension(d);
+  }
+  return count;
+}
+
+// Elements that stand side by side in the result do not in the operand: a vector of them is read one
+// by one.
+bool scatters_reads(const hlo::Computation& computation, const Instruction& instruction) {
+  const int64_t rank = instruction.shape.rank();
+  const auto is_short = [](int64_t size) { return size < kManyElements; };
+  switch (instruction.opcode) {
+    case Opcode::kGather:
+    case Opcode::kReverse: return true;
+    case Opcode::kTranspose:
+      return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions.back() != rank - 1;
+    case Opcode::kSlice: {
+      const Shape& from = computation.at(instruction.operands[0]).shape;
+      const auto& last = instruction.attrs.get<hlo::SliceAttrs>().slice.back();
+      return last.stride != 1 || (is_short(last.limit - last.start) &&
+                                  last.limit - last.start != from.dimension(rank - 1));
+    }
+    default: return false;
   }
 }
 
@@ -281,8 +333,10 @@ void Region::choose_lazy() {
   // The step that computes a lazy instruction; of several steps: none.
   std::vector<InstructionId> home(static_cast<size_t>(computation_->size()));
   std::vector<int64_t> size(home.size(), 1);
-  std::vector<bool> as_view(home.size());   // a product reads it by strides
-  std::vector<int64_t> level(home.size());  // lazy instructions between it and a step
+  std::vector<bool> as_view(home.size());      // a product reads it by strides
+  std::vector<int64_t> level(home.size());     // lazy instructions between it and a step
+  std::vector<bool> is_single(home.size());    // computed for one element at a time
+  std::vector<int64_t> reads(home.size(), 1);  // of each element, by one step
   for (size_t i = home.size(); i-- > 0;) {
     const InstructionId id(i);
     home[i] = id;
@@ -294,6 +348,7 @@ void Region::choose_lazy() {
     if (!may_be_lazy(id)) continue;
     const LeafId leaf = this->leaf(id);
     const std::vector<Use>& uses = uses_[leaf.value];
+    const Shape& own = computation_->at(id).shape;
     bool lazy = !is_result_[leaf.value] && !uses.empty();
     bool one_home = true, is_moved = false;
     for (const Use& use : uses) {
@@ -303,14 +358,31 @@ void Region::choose_lazy() {
                    (as_view[use.user.value] && use.operand == 0);
       // A loop's initial value is written to its place at once, and by no other step.
       if (user.opcode == Opcode::kWhile && uses.size() > 1) lazy = lazy && !costs_[i];
+      // What one branch alone needs is written in that branch.
+      if (user.opcode == Opcode::kConditional)
+        lazy = lazy && uses.size() == 1 && !leaves_[leaf.value].shape->is_scalar();
       one_home = one_home && home[use.user.value] == home[uses[0].user.value];
       is_moved = is_moved || hlo::does(user.opcode, hlo::kPicks);
+      const bool is_of_user =
+          leaves_of(use.user).size() == 1 && is_lazy(this->leaf(use.user));  // computed there
+      int64_t times = is_of_user ? reads[use.user.value] : 1;
+      is_single[i] = is_single[i] || (is_of_user && is_single[use.user.value]);
+      if (user.opcode == Opcode::kBroadcast) {
+        const int64_t repeats = repeats_of(user);
+        is_single[i] = is_single[i] || (repeats > 1 && repeats <= kFewRepeats);
+        times *= user.shape.element_count() / std::max<int64_t>(1, own.element_count());
+      }
+      reads[i] = std::max(reads[i], times);
       if (user.opcode == Opcode::kBroadcast && costs_[i]) {
         // Computed once all the same where the loops around it stand still.
         const auto& dims = user.attrs.get<hlo::DimensionsAttrs>().dimensions;
         for (size_t d = 0; d < dims.size(); ++d) lazy = lazy && dims[d] == static_cast<int64_t>(d);
       }
     }
+    const bool is_written_once =
+        (is_single[i] && is_function(computation_->at(id))) ||
+        (reads[i] >= kManyReads && scatters_reads(*computation_, computation_->at(id)));
+    if (is_written_once && own.element_count() >= kManyElements) lazy = false;
     // What a product reads by strides is computed in its own order, and stored: as many elements.
     const hlo::Opcode opcode = computation_->instructions[i].opcode;
     const bool is_other_order = opcode == Opcode::kTranspose || opcode == Opcode::kReshape;

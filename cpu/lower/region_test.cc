@@ -56,6 +56,29 @@ TEST(Region, ElementsAreComputedWhereTheyAreRead) {
   EXPECT_EQ(known.region().steps().size(), 1u);
 }
 
+// One at a time it would be computed a lane a vector.
+TEST(Region, AFunctionUnderABroadcastOfFewRepeatsHasAPlace) {
+  const auto lines = [](std::string_view op, int64_t repeats) {
+    return cat("  x = f32[64,8] parameter(0)\n  e = f32[64,8] ", op, "(x)\n",
+               "  s = f32[64,8] add(e, x)\n  b = f32[64,8,", repeats,
+               "] broadcast(s), dimensions={0,1}\n  ROOT r = f32[64,8,", repeats, "] negate(b)");
+  };
+  EXPECT_FALSE(Known(lines("exponential", 3)).is_lazy("e"));
+  EXPECT_TRUE(Known(lines("exponential", 3)).is_lazy("s")) << "little work";
+  EXPECT_TRUE(Known(lines("exponential", 300)).is_lazy("e")) << "one of 300";
+  EXPECT_TRUE(Known(lines("exponential", 1)).is_lazy("e")) << "elements stand side by side";
+  EXPECT_TRUE(Known(lines("negate", 3)).is_lazy("e"));
+}
+
+TEST(Region, AProductReadsATransposeByStrides) {
+  EXPECT_TRUE(Known("  x = f32[64,64] parameter(0)\n  v = f32[64] parameter(1)\n"
+                    "  y = f32[64,64] add(x, x)\n"
+                    "  t = f32[64,64] transpose(y), dimensions={1,0}\n"
+                    "  ROOT d = f32[64] dot(t, v), lhs_contracting_dims={1}, "
+                    "rhs_contracting_dims={0}")
+                  .is_lazy("t"));
+}
+
 TEST(Region, ATransposeIsWrittenAsTheProductThatItAloneReads) {
   const std::string product =
       "  x = f32[4,3] parameter(0)\n  y = f32[3,5] parameter(1)\n"
@@ -70,6 +93,19 @@ TEST(Region, ATransposeIsWrittenAsTheProductThatItAloneReads) {
   EXPECT_FALSE(both.region().product_of(both.id("t")).valid());
   EXPECT_FALSE(both.is_lazy("p"));
   EXPECT_FALSE(both.region().product_of(both.id("p")).valid()) << "no transpose";
+}
+
+TEST(Region, WhatOneBranchNeedsIsComputedThere) {
+  const Known known(
+      "  p = s32[] parameter(0)\n  x = f32[8] parameter(1)\n  y = f32[8] sine(x)\n"
+      "  z = f32[8] cosine(x)\n  w = f32[8] tanh(x)\n  a = (f32[8], f32[8]) tuple(y, w)\n"
+      "  b = (f32[8], f32[8]) tuple(z, w)\n"
+      "  ROOT c = f32[8] conditional(p, a, b), branch_computations={f, f}",
+      "f { t = (f32[8], f32[8]) parameter(0)\n  q = f32[8] get-tuple-element(t), index=0\n"
+      "  r = f32[8] get-tuple-element(t), index=1\n  ROOT s = f32[8] add(q, r) }\n");
+  EXPECT_TRUE(known.is_lazy("y"));
+  EXPECT_TRUE(known.is_lazy("z"));
+  EXPECT_FALSE(known.is_lazy("w")) << "both need it";
 }
 
 TEST(Region, WhatTwoStepsReadIsComputedOnce) {

@@ -373,6 +373,11 @@ Status RegionLowering::emit_conditional(InstructionId id) {
       const LeafId leaf = argument(k, static_cast<int64_t>(p));
       arguments.push_back(values_[leaf.value]);
       if (is_node_type(shape(leaf))) arguments.back() = Value::of(element(leaf, {}, memo));
+      if (region_.is_lazy(leaf) && !is_node_type(shape(leaf)) &&
+          regions[k].read_count(regions[k].parameters()[p]) > 0) {
+        arguments.back() = Value::of(program_.allocate(shape(leaf)));
+        write_leaf(leaf, arguments.back().buffer);
+      }
       if (!arguments.back().is_buffer()) continue;
       if (!std::ranges::count(taken, arguments.back().buffer)) held.add(arguments.back());
     }

@@ -87,8 +87,7 @@ NodeId RegionLowering::window_start(const Scattering& s, std::span<const NodeId>
   Memo memo;
   NodeId fits = b().bits({Scalar::kPred, 1}, 1);
   for (size_t i = 0; i < s.attrs.scatter_dims_to_operand_dims.size(); ++i) {
-    Place place;
-    for (NodeId node : at_outer) place.coordinates.push_back({node});
+    Place place = place_at(at_outer);
     if (s.attrs.index_vector_dim < indices.rank()) {
       place.coordinates.insert(place.coordinates.begin() + s.attrs.index_vector_dim,
                                Coordinate{b().index(static_cast<int64_t>(i))});

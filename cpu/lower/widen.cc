@@ -107,24 +107,15 @@ bool is_narrow_fold(const hlo::Module& module, const Instruction& instruction) {
 
 class Widening {
  public:
-  explicit Widening(const hlo::Module& from) : from_(from), into_(from) {}
+  explicit Widening(const hlo::Module& from) : from_(from) {}
 
-  hlo::Module run() {
-    for (ComputationId id : into_.order()) {
-      transform::Rebuilder to(into_, id);
-      for (InstructionId i : to.order()) {
-        const Instruction& old = to.old(i);
-        if (is_narrow_product(to.from(), old)) {
-          to.replace(i, wide(to, i, sum_type(to.from(), old), {}));
-        } else if (is_narrow_fold(from_, old)) {
-          to.replace(i, wide(to, i, f32, {fold(*float_fold(from_.at(old.called[0])), old)}));
-        } else {
-          to.copy(i);
-        }
-      }
-      into_.replace(id, std::move(to).finish());
-    }
-    return std::move(into_).finish();
+  // What is read in place of an instruction; none where it stays.
+  InstructionId operator()(transform::ModuleRebuilder& into, transform::Rebuilder& to,
+                           InstructionId i) {
+    const Instruction& old = to.old(i);
+    if (is_narrow_product(to.from(), old)) return wide(to, i, sum_type(to.from(), old), {});
+    if (!is_narrow_fold(from_, old)) return {};
+    return wide(to, i, f32, {fold(into, *float_fold(from_.at(old.called[0])), old)});
   }
 
  private:
@@ -145,22 +136,25 @@ class Widening {
                    shape.dtype());
   }
 
-  ComputationId fold(Opcode opcode, const Instruction& like) {
+  ComputationId fold(transform::ModuleRebuilder& into, Opcode opcode, const Instruction& like) {
     const auto found = folds_.find(opcode);
     if (found != folds_.end()) return found->second;
-    hlo::ComputationBuilder to(into_.into());
+    hlo::ComputationBuilder to(into.into());
     const InstructionId a = to.parameter(Shape::scalar(f32)), b = to.parameter(Shape::scalar(f32));
     const InstructionId root = Emitter(to, like).op(opcode, Shape::scalar(f32), {a, b});
-    return folds_[opcode] = into_.add(std::move(to).finish(root));
+    return folds_[opcode] = into.add(std::move(to).finish(root));
   }
 
   const hlo::Module& from_;
-  transform::ModuleRebuilder into_;
   std::map<Opcode, ComputationId> folds_;
 };
 
 }  // namespace
 
-hlo::Module widen(const hlo::Module& module) { return Widening(module).run(); }
+hlo::Module widen(const hlo::Module& module) {
+  Widening widening(module);
+  return transform::with_rewritten(
+      module, [&](auto& into, auto& to, auto, InstructionId i) { return widening(into, to, i); });
+}
 
 }  // namespace heddle::cpu

@@ -18,6 +18,7 @@ constexpr int64_t kMaxTaps = 32;  // that are written one after the other
 constexpr int64_t kMaxScatteredTaps = 64;
 constexpr int64_t kFewProducts = 4096;
 constexpr int64_t kFewColumns = 8;
+constexpr int64_t kFewWeights = 512;
 
 // Some places have a tap that falls on no element.
 bool has_holes(const WindowDimension& w, int64_t base, int64_t places) {
@@ -218,8 +219,7 @@ void RegionLowering::emit_selection(InstructionId id, BufferId to) {
   std::vector<NodeId> at_place;
   loop_nest(b(), places.dimensions(), at_place, {},
             [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
-              Place place;
-              for (NodeId node : at_place) place.coordinates.push_back({node});
+              Place place = place_at(at_place);
               scatter(place);
               return {};
             });
@@ -232,7 +232,11 @@ bool is_direct_convolution(const hlo::Computation& computation, const Instructio
   const int64_t groups = attrs.feature_group_count * attrs.batch_group_count;
   const int64_t outputs = weights.dimension(attrs.dim_labels.kernel_output_feature);
   const int64_t products = instruction.shape.element_count() * (weights.element_count() / outputs);
-  return products <= kFewProducts || (groups > 1 && outputs / groups < kFewColumns);
+  // Rows under a window that are shorter than the copies and calls around them.
+  const bool has_few_weights = attrs.dim_labels.output_feature == instruction.shape.rank() - 1 &&
+                               weights.element_count() <= kFewWeights;
+  return products <= kFewProducts || has_few_weights ||
+         (groups > 1 && outputs / groups < kFewColumns);
 }
 
 void RegionLowering::emit_direct_convolution(InstructionId id, BufferId to) {

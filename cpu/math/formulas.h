@@ -581,16 +581,17 @@ F three_halves_power(F x) {
   return select((x == -infinity) | (x * root == infinity), infinity, power);
 }
 
-// x^y where y is small and a whole or half number; nothing for other y. At most 1.9 / 1.9 ulp.
+// x^y where y is small and a whole or half number; nothing for other y. At most 1.9 / 0.9 ulp.
 template <Number F>
 std::optional<F> pow_by_roots(F x, typename F::Scalar y) {
   const F one = x.constant(1);
   if (y == 1) return x;
   if (y == 2) return x * x;
-  if (y == 3) return x * x * x;
   if (y == 0.5) return half_power(x);
   if (y == 1.5) return three_halves_power(x);
   if (y == -1) return one / x;
+  if constexpr (!is_single<F>) return std::nullopt;  // two roundings are more than pow() makes
+  if (y == 3) return x * x * x;
   if (y == -2) return one / x / x;
   if (y == -0.5) return one / half_power(x);
   if (y == -1.5) {  // 1 / x may overflow

@@ -160,6 +160,12 @@ Unary<T> unary(const char* name, double bound, T low, T high, Wide<T> (*exact)(W
 }
 
 // The table of promises: name, bound in ulp, range of most samples, reference, formula.
+template <Number F>
+F constant_power(F x, typename F::Scalar y) {
+  const auto simple = pow_by_roots(x, y);
+  return simple ? *simple : pow(x, x.constant(y));
+}
+
 template <class T>
 std::vector<Unary<T>> unary_functions() {
   using W = Wide<T>;
@@ -222,20 +228,23 @@ std::vector<Unary<T>> unary_functions() {
           [](auto x) { return *pow_by_roots(x, T(2)); }),
       unary<T>(
           "x^3", 1.5, -8, 8, [](W x) { return std::pow(x, W(3)); },
-          [](auto x) { return *pow_by_roots(x, T(3)); }),
+          [](auto x) { return constant_power(x, T(3)); }, std::numeric_limits<T>::max(),
+          Fma::kNeeded),
       unary<T>(
           "x^-0.5", 1.5, 0, 8, [](W x) { return std::pow(x, W(-0.5)); },
-          [](auto x) { return *pow_by_roots(x, T(-0.5)); }),
+          [](auto x) { return constant_power(x, T(-0.5)); }, std::numeric_limits<T>::max(),
+          Fma::kNeeded),
       unary<T>(
           "x^-1", 0.5, -8, 8, [](W x) { return std::pow(x, W(-1)); },
           [](auto x) { return *pow_by_roots(x, T(-1)); }),
       unary<T>(
           "x^-1.5", 1.9, 0, 8, [](W x) { return std::pow(x, W(-1.5)); },
-          [](auto x) { return *pow_by_roots(x, T(-1.5)); }, std::numeric_limits<T>::max(),
+          [](auto x) { return constant_power(x, T(-1.5)); }, std::numeric_limits<T>::max(),
           Fma::kNeeded),
       unary<T>(
           "x^-2", 1.5, -8, 8, [](W x) { return std::pow(x, W(-2)); },
-          [](auto x) { return *pow_by_roots(x, T(-2)); }),
+          [](auto x) { return constant_power(x, T(-2)); }, std::numeric_limits<T>::max(),
+          Fma::kNeeded),
   };
 }
 

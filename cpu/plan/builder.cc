@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 namespace heddle::cpu {
 
@@ -89,11 +91,82 @@ int32_t PlanBuilder::match(NodeId& x, NodeId& y) {
   return lanes;
 }
 
-NodeId PlanBuilder::unary(Op op, NodeId x) { return pure(op, type(x), 0, {x}); }
+namespace {
 
-// x + 0, x * 1, and arithmetic on constant integers.
+// What an operation on floats gives; nothing for those that are not folded.
+std::optional<double> value_of(Op op, double x) {
+  switch (op) {
+    case Op::kNeg: return -x;
+    case Op::kAbs: return std::abs(x);
+    case Op::kFloor: return std::floor(x);
+    case Op::kCeil: return std::ceil(x);
+    default: return {};
+  }
+}
+
+bool is_same_everywhere(Scalar scalar, double x) {
+  const double least = scalar == Scalar::kF32 ? std::numeric_limits<float>::min()
+                                              : std::numeric_limits<double>::min();
+  return x == 0 || std::abs(x) >= least;  // false of NaN
+}
+
+std::optional<double> value_of(Op op, Scalar scalar, double x, double y) {
+  if (!is_same_everywhere(scalar, x) || !is_same_everywhere(scalar, y)) return {};
+  const auto in = [&](auto a, auto b) -> std::optional<double> {
+    switch (op) {
+      case Op::kAdd: return a + b;
+      case Op::kSub: return a - b;
+      case Op::kMul: return a * b;
+      case Op::kDiv: return a / b;
+      default: return {};
+    }
+  };
+  return scalar == Scalar::kF32 ? in(static_cast<float>(x), static_cast<float>(y)) : in(x, y);
+}
+
+}  // namespace
+
+NodeId PlanBuilder::unary(Op op, NodeId x) {
+  if (is_float(type(x).scalar) && is_constant(x)) {
+    if (const NodeId folded = folded_float(type(x), value_of(op, float_of(x))); folded.valid())
+      return folded;
+  }
+  return pure(op, type(x), 0, {x});
+}
+
+double PlanBuilder::float_of(NodeId constant) const {
+  const int64_t bits = bits_of(constant);
+  return type(constant).scalar == Scalar::kF32 ? std::bit_cast<float>(static_cast<int32_t>(bits))
+                                               : std::bit_cast<double>(bits);
+}
+
+// Not valid where a machine or its mode decides: NaN has a sign, and subnormals may be flushed.
+NodeId PlanBuilder::folded_float(Type type, std::optional<double> value) {
+  return value && is_same_everywhere(type.scalar, *value) ? number(type, *value) : NodeId();
+}
+
+// Operations on constant masks, and such with one of them.
+NodeId PlanBuilder::fold_masks(Op op, NodeId x, NodeId y) {
+  if (is_constant(x)) std::swap(x, y);
+  if (!is_constant(y)) return {};
+  const bool b = (bits_of(y) & 1) != 0;
+  switch (op) {
+    case Op::kAnd: return b ? x : y;
+    case Op::kOr: return b ? y : x;
+    case Op::kXor:
+      if (!b) return x;
+      return is_constant(x) ? bits(type(x), bits_of(x) ^ 1) : NodeId();
+    default: return {};
+  }
+}
+
+// x + 0, x * 1, and arithmetic on constants.
 NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
-  if (is_float(type(x).scalar) || type(x).scalar == Scalar::kPred) return {};
+  if (type(x).scalar == Scalar::kPred) return fold_masks(op, x, y);
+  if (is_float(type(x).scalar)) {
+    if (!is_constant(x) || !is_constant(y)) return {};
+    return folded_float(type(x), value_of(op, type(x).scalar, float_of(x), float_of(y)));
+  }
   if (is_constant(x) && !is_constant(y) && (op == Op::kAdd || op == Op::kMul)) std::swap(x, y);
   if (!is_constant(y)) return {};
   const int64_t b = bits_of(y);
@@ -127,6 +200,17 @@ NodeId PlanBuilder::fma(NodeId x, NodeId y, NodeId z) {
 
 namespace {
 
+bool holds(Predicate predicate, double x, double y) {
+  switch (predicate) {
+    case Predicate::kEq: return x == y;
+    case Predicate::kNe: return x != y;
+    case Predicate::kLt: return x < y;
+    case Predicate::kLe: return x <= y;
+    case Predicate::kGt: return x > y;
+    default: return x >= y;
+  }
+}
+
 // Of integers as constants hold them, sign-extended: that leaves the order of those without a sign.
 bool holds(Predicate predicate, int64_t x, int64_t y) {
   const auto ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
@@ -150,8 +234,16 @@ bool holds(Predicate predicate, int64_t x, int64_t y) {
 NodeId PlanBuilder::compare(Predicate predicate, NodeId x, NodeId y) {
   const int32_t lanes = match(x, y);
   const Type type = {Scalar::kPred, lanes};
-  if (is_constant(x) && is_constant(y) && !is_float(this->type(x).scalar))
-    return bits(type, holds(predicate, bits_of(x), bits_of(y)) ? 1 : 0);
+  if (is_constant(x) && is_constant(y)) {
+    const bool is_true = is_float(this->type(x).scalar)
+                             ? holds(predicate, float_of(x), float_of(y))
+                             : holds(predicate, bits_of(x), bits_of(y));
+    return bits(type, is_true ? 1 : 0);
+  }
+  if (this->type(x).scalar == Scalar::kPred && is_constant(y)) {
+    if (predicate == Predicate::kNe) return binary(Op::kXor, x, y);
+    if (predicate == Predicate::kEq) return binary(Op::kXor, x, bits(this->type(y), ~bits_of(y)));
+  }
   return pure(Op::kCompare, type, static_cast<int64_t>(predicate), {x, y});
 }
 

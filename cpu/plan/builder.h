@@ -2,7 +2,7 @@
 //
 // Blocks are open from the outside in. A node without an effect goes to the outermost open block in
 // which its operands are known, and equal ones are made once: a value that a loop does not change
-// is computed before the loop. Index arithmetic on constants folds.
+// is computed before the loop. Arithmetic on constants folds.
 //
 // What a block stored into a small buffer at constant places is known there: a later load of it is
 // no load but lanes of the values. Stores that nothing reads in the end are removed from the plan.
@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -46,6 +47,7 @@ class PlanBuilder {
   // The value of a constant.
   [[nodiscard]] bool is_constant(NodeId id) const { return plan_.at(id).op == Op::kConstant; }
   [[nodiscard]] int64_t bits_of(NodeId id) const { return plan_.at(id).imm; }
+  [[nodiscard]] double float_of(NodeId id) const;  // of a float type
 
   // Operations. Operands of one lane go to every lane where another one has more.
   NodeId unary(Op op, NodeId x);
@@ -228,7 +230,10 @@ class PlanBuilder {
   Region begin_counted(Op op, NodeId from, NodeId to, int64_t step,
                        std::span<const NodeId> initial);
   std::vector<NodeId> close_control();
-  NodeId fold(Op op, NodeId x, NodeId y);  // not valid: nothing to fold
+  // Not valid: nothing to fold.
+  NodeId fold(Op op, NodeId x, NodeId y);
+  NodeId fold_masks(Op op, NodeId x, NodeId y);
+  NodeId folded_float(Type type, std::optional<double> value);
   int32_t match(NodeId& x, NodeId& y);
 
   Plan& plan_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace heddle::cpu {
 namespace {
@@ -63,6 +64,32 @@ TEST_F(Builder, EqualNodesAreMadeOnce) {
 TEST_F(Builder, LoadsAreMadeEachTime) {
   const BufferId buffer = b_.buffer({.bytes = 64});
   EXPECT_NE(b_.load(buffer, kF32x1, b_.index(0)), b_.load(buffer, kF32x1, b_.index(0)));
+}
+
+TEST_F(Builder, ArithmeticOnConstantFloatsFolds) {
+  const auto number = [&](double value) { return b_.number(kF32x1, value); };
+  EXPECT_EQ(b_.binary(Op::kMul, number(1.5), number(-2)), number(-3));
+  EXPECT_EQ(b_.binary(Op::kDiv, number(1), number(3)), number(1.0f / 3.0f));
+  EXPECT_EQ(b_.unary(Op::kFloor, number(-1.5)), number(-2));
+  EXPECT_EQ(b_.compare(Predicate::kLt, number(-1.5), number(0)), b_.bits({Scalar::kPred, 1}, 1));
+  // NaN has a sign of the machine's, and a mode may flush subnormals.
+  EXPECT_FALSE(b_.is_constant(b_.binary(Op::kSub, number(INFINITY), number(INFINITY))));
+  EXPECT_FALSE(b_.is_constant(b_.binary(Op::kMul, number(1e-30), number(1e-10))));
+  EXPECT_FALSE(b_.is_constant(b_.binary(Op::kMul, number(1e-40), number(1e10))));
+}
+
+TEST_F(Builder, MasksFold) {
+  const NodeId mask = b_.compare(Predicate::kEq, argument(), b_.index(1));
+  const NodeId yes = b_.bits({Scalar::kPred, 1}, 1), no = b_.bits({Scalar::kPred, 1}, 0);
+  EXPECT_EQ(b_.binary(Op::kAnd, mask, yes), mask);
+  EXPECT_EQ(b_.binary(Op::kAnd, no, mask), no);
+  EXPECT_EQ(b_.binary(Op::kOr, mask, no), mask);
+  EXPECT_EQ(b_.binary(Op::kOr, yes, mask), yes);
+  EXPECT_EQ(b_.binary(Op::kXor, mask, no), mask);
+  EXPECT_EQ(b_.binary(Op::kXor, yes, no), yes);
+  EXPECT_EQ(b_.compare(Predicate::kNe, mask, no), mask);
+  EXPECT_EQ(b_.compare(Predicate::kEq, mask, yes), mask);
+  EXPECT_NE(b_.compare(Predicate::kEq, mask, no), mask);
 }
 
 TEST_F(Builder, IndexArithmeticFolds) {

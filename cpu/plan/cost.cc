@@ -52,6 +52,7 @@ class Costs {
     switch (node.op) {
       case Op::kFor:
       case Op::kForEach:
+      case Op::kParts:
       case Op::kWhile:
         for (BlockId block : plan_.blocks_of(node)) add(cost, of(block), turns_of(plan_, node));
         return cost;
@@ -102,7 +103,10 @@ class Stops {
   double of(NodeId id) {
     const Node& node = plan_.at(id);
     double work = 0;
+    const int before = asking_;
     for (BlockId block : plan_.blocks_of(node)) work += of(block);
+    // Where a part ends because the run is to stop, the whole does.
+    if (node.shared.valid() && asking_ > before) plan_.nodes[id.value].checks_stop = true;
     if (node.op == Op::kKernel) return kKernelWork;
     if (node.op == Op::kCopy) return static_cast<double>(node.imm) / 64;
     const bool is_for = node.op == Op::kFor || node.op == Op::kForEach;
@@ -110,19 +114,28 @@ class Stops {
     const std::optional<double> turns = turns_of(plan_, node);
     if (turns && *turns * work <= kUncheckedWork) return *turns * work;
     plan_.nodes[id.value].checks_stop = true;
+    ++asking_;
     return work;
   }
 
   Plan& plan_;
+  int asking_ = 0;  // loops that ask
 };
+
+// A bound of a part stands for that of the whole.
+const Node& bound_of(const Plan& plan, NodeId id) {
+  const Node& node = plan.at(id);
+  return node.op == Op::kParameter && node.arg_count == 1 ? plan.at(plan.args_of(node)[0]) : node;
+}
 
 }  // namespace
 
 std::optional<double> turns_of(const Plan& plan, const Node& loop) {
   if (loop.op == Op::kWhile)
     return loop.imm > 0 ? std::optional(static_cast<double>(loop.imm)) : std::nullopt;
+  if (loop.op == Op::kParts) return 1;
   const auto args = plan.args_of(loop);
-  const Node &from = plan.at(args[0]), &to = plan.at(args[1]);
+  const Node &from = bound_of(plan, args[0]), &to = bound_of(plan, args[1]);
   if (from.op != Op::kConstant || to.op != Op::kConstant) return std::nullopt;
   return static_cast<double>((to.imm - from.imm + loop.imm - 1) / loop.imm);
 }

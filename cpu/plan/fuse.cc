@@ -7,54 +7,22 @@
 #include <tuple>
 #include <vector>
 
+#include "heddle/cpu/plan/accesses.h"
+
 namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kTooLong = 600;  // operations of a turn: more would not fit into registers
 
-// An index of an element in turn i: by * i + offset, from a place that all turns share.
-struct Index {
-  int64_t by = 0;
-  int64_t offset = 0;
-  NodeId from;  // not valid: 0
-};
-
-// What a loop does with a buffer.
-struct Access {
-  BufferId buffer;
-  Index index;
-  int64_t lanes = 1;
-  bool is_write = false;
-  bool is_known = false;  // the index is
-};
-
-struct Range {
-  int64_t from = 0, to = 0, step = 1;
-  friend bool operator==(const Range&, const Range&) = default;
-};
-
 class Fusion {
  public:
   Fusion(Plan& plan, std::span<const std::pair<int64_t, int64_t>> taken)
-      : plan_(plan), same_(plan.buffers.size()) {
-    for (size_t i = 0; i < same_.size(); ++i) same_[i] = BufferId(i);
-    for (const auto& [argument, result] : taken) {
-      const BufferId to = find(BufferInfo::Kind::kResult, result);
-      same_[find(BufferInfo::Kind::kArgument, argument).value] = to;
-    }
-  }
+      : plan_(plan), same_(same_memory(plan, taken)) {}
 
   void run() { visit(plan_.entry); }
   [[nodiscard]] bool is_changed() const { return is_changed_; }
 
  private:
-  [[nodiscard]] BufferId find(BufferInfo::Kind kind, int64_t index) const {
-    const auto found = std::ranges::find_if(plan_.buffers, [&](const BufferInfo& buffer) {
-      return buffer.kind == kind && buffer.index == index;
-    });
-    return BufferId(static_cast<size_t>(found - plan_.buffers.begin()));
-  }
-
   void visit(BlockId block) {
     for (size_t i = 0; i < plan_.at(block).nodes.size(); ++i) {
       const NodeId id = plan_.at(block).nodes[i];
@@ -75,53 +43,6 @@ class Fusion {
     }
   }
 
-  [[nodiscard]] std::optional<Range> range_of(const Node& loop) const {
-    const Node &from = plan_.at(plan_.args_of(loop)[0]), &to = plan_.at(plan_.args_of(loop)[1]);
-    if (from.op != Op::kConstant || to.op != Op::kConstant) return std::nullopt;
-    return Range{from.imm, to.imm, loop.imm};
-  }
-  [[nodiscard]] const Block& body_of(NodeId loop) const {
-    return plan_.at(plan_.blocks_of(plan_.at(loop))[0]);
-  }
-
-  // The index of an element as a function of the turn.
-  [[nodiscard]] std::optional<Index> index_of(NodeId id, NodeId turn,
-                                              const std::set<NodeId>& inside) const {
-    const Node& node = plan_.at(id);
-    if (id == turn) return Index{.by = 1};
-    if (node.op == Op::kConstant && node.type.lanes == 1) return Index{.offset = node.imm};
-    if (!inside.contains(id)) return Index{.from = id};
-    if (node.op != Op::kAdd && node.op != Op::kMul) return std::nullopt;
-    const auto a = index_of(plan_.args_of(node)[0], turn, inside);
-    const auto b = index_of(plan_.args_of(node)[1], turn, inside);
-    if (!a || !b) return std::nullopt;
-    if (node.op == Op::kAdd) {
-      if (a->from.valid() && b->from.valid()) return std::nullopt;
-      return Index{a->by + b->by, a->offset + b->offset, a->from.valid() ? a->from : b->from};
-    }
-    if (b->by != 0 || a->from.valid() || b->from.valid()) return std::nullopt;
-    return Index{a->by * b->offset, a->offset * b->offset, {}};
-  }
-
-  // None where the loop holds more than plain operations.
-  [[nodiscard]] std::optional<std::vector<Access>> accesses_of(NodeId loop) const {
-    const Block& body = body_of(loop);
-    const std::set<NodeId> inside(body.nodes.begin(), body.nodes.end());
-    std::vector<Access> all;
-    for (NodeId id : body.nodes) {
-      const Node& node = plan_.at(id);
-      if (node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kCopy)
-        return std::nullopt;
-      if (!node.buffer.valid()) continue;
-      const bool is_plain = node.op == Op::kLoad || node.op == Op::kStore;
-      const auto index =
-          is_plain ? index_of(plan_.args_of(node)[0], body.parameters[0], inside) : std::nullopt;
-      all.push_back({same_[node.buffer.value], index.value_or(Index{}), node.type.lanes,
-                     node.op == Op::kStore || node.op == Op::kScatter, index.has_value()});
-    }
-    return all;
-  }
-
   // The for_each before position `second` of the block, with plain nodes between.
   [[nodiscard]] std::optional<size_t> loop_before(BlockId block, size_t second) const {
     const std::vector<NodeId>& nodes = plan_.at(block).nodes;
@@ -137,16 +58,18 @@ class Fusion {
     const std::optional<size_t> before = loop_before(block, second);
     if (!before) return std::nullopt;
     const size_t first = *before;
-    const auto a = range_of(plan_.at(nodes[first])), b = range_of(plan_.at(nodes[second]));
+    const auto a = range_of(plan_, plan_.at(nodes[first])),
+               b = range_of(plan_, plan_.at(nodes[second]));
     if (!a || !b || a->from != b->from || a->to != b->to || b->step % a->step != 0 ||
         (b->to - b->from) % b->step != 0)
       return std::nullopt;
     const int64_t copies = b->step / a->step;
-    if (std::ssize(body_of(nodes[first]).nodes) * copies +
-            std::ssize(body_of(nodes[second]).nodes) >
+    if (std::ssize(body_of(plan_, nodes[first]).nodes) * copies +
+            std::ssize(body_of(plan_, nodes[second]).nodes) >
         kTooLong)
       return std::nullopt;
-    const auto of_first = accesses_of(nodes[first]), of_second = accesses_of(nodes[second]);
+    const auto of_first = accesses_of(plan_, same_, nodes[first]),
+               of_second = accesses_of(plan_, same_, nodes[second]);
     if (!of_first || !of_second || !are_apart(*of_first, *of_second, *a, copies))
       return std::nullopt;
     const auto between = std::span(nodes).subspan(first + 1, second - first - 1);
@@ -157,7 +80,7 @@ class Fusion {
   // The one loop in the body, beside plain operations that touch no memory. Not valid: none.
   [[nodiscard]] NodeId inner_of(NodeId loop) const {
     NodeId inner;
-    for (NodeId id : body_of(loop).nodes) {
+    for (NodeId id : body_of(plan_, loop).nodes) {
       const Node& node = plan_.at(id);
       if (node.block_count == 0 && !node.buffer.valid() && node.op != Op::kKernel) continue;
       if (inner.valid() || node.op != Op::kForEach) return {};
@@ -184,25 +107,28 @@ class Fusion {
     const NodeId a = plan_.at(block).nodes[*first], b = behind.back();
     const NodeId inner = inner_of(a);
     if (!inner.valid()) return false;
-    const auto rows = range_of(plan_.at(a)), columns = range_of(plan_.at(inner)),
-               all = range_of(plan_.at(b));
+    const auto rows = range_of(plan_, plan_.at(a)), columns = range_of(plan_, plan_.at(inner)),
+               all = range_of(plan_, plan_.at(b));
     if (!rows || !columns || !all || rows->from != 0 || rows->step != 1 || columns->from != 0 ||
         columns->to % columns->step != 0)
       return false;
     const NodeId of_b = inner_of(b);
-    const Range expected = of_b.valid() ? *rows : Range{0, rows->to * columns->to, columns->step};
-    if (*all != expected || (of_b.valid() && range_of(plan_.at(of_b)) != columns)) return false;
-    const auto of_first = accesses_of(inner), of_second = accesses_of(of_b.valid() ? of_b : b);
+    const LoopRange expected =
+        of_b.valid() ? *rows : LoopRange{0, rows->to * columns->to, columns->step};
+    if (*all != expected || (of_b.valid() && range_of(plan_, plan_.at(of_b)) != columns))
+      return false;
+    const auto of_first = accesses_of(plan_, same_, inner),
+               of_second = accesses_of(plan_, same_, of_b.valid() ? of_b : b);
     if (!of_first || !of_second || !may_go_before(behind.first(behind.size() - 1), *of_first))
       return false;
     NodeId row_of_a, row_of_b;
     for (const Access& y : *of_second) {
       for (const Access& x : *of_first) {
         if (x.buffer != y.buffer || (!x.is_write && !y.is_write)) continue;
-        const int64_t distance = row_of(x.index.from, body_of(a).parameters[0]);
-        const bool is_same_row = of_b.valid()
-                                     ? row_of(y.index.from, body_of(b).parameters[0]) == distance
-                                     : !y.index.from.valid() && distance == columns->to;
+        const int64_t distance = row_of(x.index.from, body_of(plan_, a).parameters[0]);
+        const bool is_same_row =
+            of_b.valid() ? row_of(y.index.from, body_of(plan_, b).parameters[0]) == distance
+                         : !y.index.from.valid() && distance == columns->to;
         const auto is_of_turn = [&](const Access& access) {
           return access.is_known && access.index.by == 1 && access.index.offset >= 0 &&
                  access.index.offset + access.lanes <= columns->step;
@@ -220,8 +146,8 @@ class Fusion {
     Block& to = plan_.blocks[plan_.blocks_of(plan_.at(b))[0].value];
     const NodeId turn = to.parameters[0];
     std::vector<NodeId> nodes;
-    for (NodeId id : body_of(a).nodes) {
-      replace(id, body_of(a).parameters[0], turn);
+    for (NodeId id : body_of(plan_, a).nodes) {
+      replace(id, body_of(plan_, a).parameters[0], turn);
       if (id != inner) nodes.push_back(id);
     }
     nodes.push_back(inner);
@@ -282,9 +208,9 @@ class Fusion {
       const Node& node = plan_.at(id);
       if (node.op == Op::kKernel || node.op == Op::kCopy) return true;
       if (!node.buffer.valid()) return false;
-      const bool writes = node.op == Op::kStore || node.op == Op::kScatter;
       return std::ranges::any_of(loop, [&](const Access& access) {
-        return access.buffer == same_[node.buffer.value] && (access.is_write || writes);
+        return access.buffer == same_[node.buffer.value] &&
+               (access.is_write || writes_memory(node.op));
       });
     });
   }
@@ -292,7 +218,7 @@ class Fusion {
   // Turns of the two touch each other's elements in one turn of the second alone, and something is
   // gained: the second reads what the first writes.
   static bool are_apart(const std::vector<Access>& first, const std::vector<Access>& second,
-                        const Range& range, int64_t copies) {
+                        const LoopRange& range, int64_t copies) {
     bool is_read = false;
     for (const Access& b : second) {
       for (const Access& a : first) {
@@ -339,9 +265,9 @@ class Fusion {
   // The turns of the first loop stand in the second one's, each before the first load of what it
   // stores.
   void fuse(NodeId first, NodeId second) {
-    const Range range = *range_of(plan_.at(first));
+    const LoopRange range = *range_of(plan_, plan_.at(first));
     const int64_t copies = plan_.at(second).imm / range.step;
-    const Block from = body_of(first), to = body_of(second);
+    const Block from = body_of(plan_, first), to = body_of(plan_, second);
     const std::set<NodeId> inside(to.nodes.begin(), to.nodes.end());
     const NodeId turn = to.parameters[0];
     std::vector<NodeId> nodes;
@@ -369,7 +295,7 @@ class Fusion {
       const bool is_store = node.op == Op::kStore;
       if (shared != is_written.end() && (is_store || shared->second)) {
         const Type type = node.type;
-        const Index index = *index_of(plan_.args_of(node)[0], turn, inside);
+        const ElementIndex index = *index_of(plan_, plan_.args_of(node)[0], turn, inside);
         make(index.offset / (index.by * range.step));
         const auto found = stored.find({shared->first, index.offset, type});
         if (!is_store && found != stored.end()) {
@@ -416,7 +342,7 @@ class Fusion {
       nodes.push_back(plan_.add(node, args));
       copies.emplace(id, nodes.back());
       if (node.op != Op::kStore) continue;
-      const auto index = index_of(plan_.args_of(node)[0], body.parameters[0], inside);
+      const auto index = index_of(plan_, plan_.args_of(node)[0], body.parameters[0], inside);
       if (!index) continue;
       const BufferId buffer = same_[node.buffer.value];
       const int64_t from = index->offset + index->by * ahead, to = from + node.type.lanes;

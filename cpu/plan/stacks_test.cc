@@ -30,6 +30,14 @@ class Stacks : public ::testing::Test {
     for (size_t i = 0; i < arrays.size(); ++i)
       b_.store(arrays[i], at, b_.extract(vector, static_cast<int64_t>(i)));
   }
+  // The sum of one element of each array, at each turn.
+  void store_sums(const std::vector<BufferId>& arrays) {
+    const NodeId at = begin_loop();
+    NodeId sum = b_.load(arrays[0], kScalar, at);
+    for (size_t i = 1; i < arrays.size(); ++i) sum = b_.add(sum, b_.load(arrays[i], kScalar, at));
+    b_.store(result_, at, sum);
+    b_.end_for({});
+  }
   [[nodiscard]] int64_t count(Op op, int32_t lanes) const { return count(plan_.entry, op, lanes); }
   [[nodiscard]] int64_t count(BlockId block, Op op, int32_t lanes) const {
     int64_t found = 0;
@@ -51,11 +59,7 @@ TEST_F(Stacks, ATurnStoresAndLoadsVectors) {
   const std::vector<BufferId> a = arrays(20);
   store_lanes(a, begin_loop());
   b_.end_for({});
-  const NodeId at = begin_loop();
-  NodeId sum = b_.load(a[0], kScalar, at);
-  for (size_t i = 1; i < a.size(); ++i) sum = b_.add(sum, b_.load(a[i], kScalar, at));
-  b_.store(result_, at, sum);
-  b_.end_for({});
+  store_sums(a);
   join_stacks(plan_);
   EXPECT_EQ(count(Op::kStore, 16), 1);
   EXPECT_EQ(count(Op::kStore, 4), 1);
@@ -87,11 +91,7 @@ TEST_F(Stacks, ARowHasOneElementOfEachArrayThatIsWrittenSeveralTimes) {
   for (int turn = 0; turn < 3; ++turn) {
     for (BufferId array : a) b_.store(array, b_.index(turn), x);
   }
-  const NodeId at = begin_loop();
-  NodeId sum = b_.load(a[0], kScalar, at);
-  for (size_t i = 1; i < a.size(); ++i) sum = b_.add(sum, b_.load(a[i], kScalar, at));
-  b_.store(result_, at, sum);
-  b_.end_for({});
+  store_sums(a);
   join_stacks(plan_);
   std::vector<int64_t> rows;
   for (const Node& node : plan_.nodes) {

@@ -31,6 +31,10 @@ std::vector<Tensor> call(std::string_view what, const Fragment& module,
                          std::vector<Tensor> operands,
                          const hlo::FrontendAttributes& attributes = {});
 
+// The call for each element along axis 0 of the last operand; the others are the same for all.
+// The module gives one tensor.
+Tensor call_each(std::string_view what, const Fragment& module, std::vector<Tensor> operands);
+
 // The custom call of `target` (hlo/calls/custom_derivative.h) on the point and the captures of the
 // functions. The first function is its meaning.
 Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
@@ -51,8 +55,5 @@ void require_alike(std::string_view what, std::span<const Shape> have,
 // The transpose of a module that is linear in the chosen parameters; the second time it is found.
 // errors: as transform::transpose
 StatusOr<Fragment> transpose_of(const Fragment& module, const std::vector<bool>& linear);
-
-// A status that names the public function.
-Status in_words_of(const Status& status, std::string_view what);
 
 }  // namespace heddle::grad_internal

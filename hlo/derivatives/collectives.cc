@@ -5,6 +5,7 @@
 
 #include "heddle/hlo/batching.h"
 #include "heddle/hlo/derivatives/internal/rules.h"
+#include "heddle/hlo/sharding/device_lists.h"
 
 namespace heddle::hlo {
 namespace {
@@ -56,6 +57,28 @@ Value collective(const TransposeArgs& t, Opcode opcode, Attrs attrs,
   return t.graph.with_frontend_attributes(made, t.of.extras->frontend_attributes);
 }
 
+// As if each of the pairs sent to its target: back from who got it. Where one sends to several
+// there is a permute for each, and they are added.
+Values sent_back(const TransposeArgs& t, int64_t channel, const std::vector<SourceTarget>& pairs) {
+  std::vector<std::vector<SourceTarget>> rounds(1);
+  for (const SourceTarget& pair : pairs) {
+    const auto is_free = [&](const std::vector<SourceTarget>& round) {
+      return std::ranges::none_of(
+          round, [&](const SourceTarget& other) { return other.target == pair.source; });
+    };
+    auto round = std::ranges::find_if(rounds, is_free);
+    if (round == rounds.end()) round = rounds.insert(round, std::vector<SourceTarget>());
+    round->push_back({.source = pair.target, .target = pair.source});
+  }
+  Value out;
+  for (const auto& round : rounds) {
+    const CollectivePermuteAttrs back{
+        .channel_id = channel, .source_target_pairs = round, .slice_sizes = {}};
+    out = add(out, collective(t, Opcode::kCollectivePermute, back, {}));
+  }
+  return {out};
+}
+
 }  // namespace
 
 StatusOr<Values> jvp_together(const JvpArgs& d) {
@@ -66,6 +89,13 @@ StatusOr<Values> jvp_together(const JvpArgs& d) {
   if (op == Opcode::kMaximum || op == Opcode::kMinimum) return of_extremes(d, tangents);
   HEDDLE_RETURN_IF_ERROR(check_sum(d.called()));
   return same_of(d.graph, d.of, tangents);
+}
+
+// The same rows of the tangents, which what stands in the result before has too.
+StatusOr<Values> jvp_ragged_all_to_all(const JvpArgs& d) {
+  Values operands(d.x.begin(), d.x.end());
+  for (size_t i : {0, 1}) operands[i] = d.full_dx(i);
+  return same_of(d.graph, d.of, operands);
 }
 
 StatusOr<Values> transpose_together(const TransposeArgs& t) {
@@ -87,27 +117,26 @@ StatusOr<Values> transpose_together(const TransposeArgs& t) {
   }
 }
 
-// Back from who got it. Where one sends to several there is a permute for each, and they are added.
 StatusOr<Values> transpose_permute(const TransposeArgs& t) {
   HEDDLE_RETURN_IF_ERROR(check_one(t.x.size()));
   const auto& attrs = t.attrs<CollectivePermuteAttrs>();
-  std::vector<std::vector<SourceTarget>> rounds(1);
-  for (const SourceTarget& pair : attrs.source_target_pairs) {
-    const auto is_free = [&](const std::vector<SourceTarget>& round) {
-      return std::ranges::none_of(
-          round, [&](const SourceTarget& other) { return other.target == pair.source; });
-    };
-    auto round = std::ranges::find_if(rounds, is_free);
-    if (round == rounds.end()) round = rounds.insert(round, std::vector<SourceTarget>());
-    round->push_back({.source = pair.target, .target = pair.source});
+  return sent_back(t, attrs.channel_id, attrs.source_target_pairs);
+}
+
+// The first of a group sends to all of it.
+StatusOr<Values> transpose_broadcast_together(const TransposeArgs& t) {
+  constexpr int64_t kMostDevices = 4096;
+  HEDDLE_RETURN_IF_ERROR(check_one(t.x.size()));
+  const auto& attrs = t.attrs<CollectiveAttrs>();
+  if (has_no_groups(attrs.replica_groups))
+    return base::unimplemented("its replica_groups are empty; list the devices");
+  std::vector<SourceTarget> pairs;
+  for (int64_t device = 0; device < kMostDevices; ++device) {
+    HEDDLE_ASSIGN_OR_RETURN(const Dims group, group_of(attrs.replica_groups, device));
+    if (group.empty()) return sent_back(t, attrs.channel_id, pairs);
+    pairs.push_back({.source = group[0], .target = device});
   }
-  Value out;
-  for (const auto& round : rounds) {
-    CollectivePermuteAttrs back = attrs;
-    back.source_target_pairs = round;
-    out = add(out, collective(t, Opcode::kCollectivePermute, back, {}));
-  }
-  return Values{out};
+  return base::unimplemented("it joins more than ", kMostDevices, " devices");
 }
 
 }  // namespace heddle::hlo

@@ -158,10 +158,12 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kAllGather:
     case Opcode::kAllToAll: return {jvp_together, transpose_together};
     case Opcode::kCollectivePermute: return {jvp_together, transpose_permute};
+    case Opcode::kCollectiveBroadcast: return {jvp_together, transpose_broadcast_together};
     case Opcode::kRaggedAllToAll:
-    case Opcode::kCollectiveBroadcast:
+      return {jvp_ragged_all_to_all,
+              No{"a device does not know where the rows that it got come from; use all_to_all"}};
     case Opcode::kCollectiveReduce:
-      return no("no rule for it is written; use psum, all_gather, all_to_all or permute");
+      return no("what it gives to each device is not known; use psum");
     case Opcode::kSend:
     case Opcode::kSendDone:
     case Opcode::kRecv:

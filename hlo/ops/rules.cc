@@ -78,6 +78,15 @@ Status check_dimensions(const InferArgs& in, std::string_view what, std::span<co
   return {};
 }
 
+Status check_apart(const InferArgs& in, std::string_view what, std::span<const int64_t> dims,
+                   std::string_view other, std::span<const int64_t> those) {
+  for (int64_t d : those) {
+    if (contains(dims, d))
+      return in.error(what, " has ", d, ", which ", other, " has too; must be in one of them");
+  }
+  return {};
+}
+
 Status check_ascending(const InferArgs& in, std::string_view what, std::span<const int64_t> dims,
                        int64_t rank) {
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, what, dims, rank));

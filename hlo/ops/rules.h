@@ -45,6 +45,10 @@ Status check_dimensions(const InferArgs& in, std::string_view what, std::span<co
 Status check_ascending(const InferArgs& in, std::string_view what, std::span<const int64_t> dims,
                        int64_t rank);
 
+// None of `dims`, the values of attribute `what`, is one of those of attribute `other`.
+Status check_apart(const InferArgs& in, std::string_view what, std::span<const int64_t> dims,
+                   std::string_view other, std::span<const int64_t> those);
+
 // Attribute `what` has `size` entries, one for each `each`.
 Status check_length(const InferArgs& in, std::string_view what, size_t size, int64_t expected,
                     std::string_view each);

@@ -348,8 +348,8 @@ class TriangularSystem {
 template <class T>
 constexpr int64_t kOrderedUnknowns = std::is_same_v<T, float> ? 64 : 16;
 
-// Whether reciprocals of the diagonal, by which Eigen multiplies, may be infinite. The ordered loops
-// divide there; they take n^2 steps for each right side.
+// Whether reciprocals of the diagonal, by which Eigen multiplies, may be infinite. The ordered
+// loops divide there; they take n^2 steps for each right side.
 template <class T>
 bool has_tiny_diagonal(const Matrix<T>& a) {
   for (int64_t i = 0; i < a.rows(); ++i) {

@@ -86,8 +86,15 @@ TEST(Orders, WritingAlongAnAxis) {
               ElementsAre(1, 0, 2, 0, 3, 0));
   EXPECT_THAT(ints(put_along_axis(x, array<int>({{1, 0, 1}}), 7, 0)),
               ElementsAre(0, 7, 0, 7, 0, 7));
+  EXPECT_THAT(ints(put_along_axis(x, array<int>({{1, 2}}), array<int>({{1, 2}, {3, 4}}), 1)),
+              ElementsAre(0, 1, 2, 0, 3, 4));
+  EXPECT_THAT(ints(put_along_axis(x, array<int>({{0}, {1}}), array<int>({1, 2, 3}), 0)),
+              ElementsAre(1, 2, 3, 1, 2, 3));
+  EXPECT_THAT(ints(put_along_axis(zeros({1, 3}, s32), array<int>({{0}, {1}}), 5, 1)),
+              ElementsAre(5, 5, 0));
   EXPECT_THAT(error_of([&] { put_along_axis(x, to, 1, 0); }),
-              HasSubstr("put_along_axis: indices are s32[2,2]; x is s32[2,3]"));
+              StartsWith("put_along_axis: indices are s32[2,2] and x s32[2,3]; the sizes of all "
+                         "axes but 0 must be equal or 1"));
 }
 
 }  // namespace

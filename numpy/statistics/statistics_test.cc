@@ -190,10 +190,14 @@ TEST(Sequences, PositionsAndElementsOfWhatIsTrue) {
   Tensor rows = compress(array<bool>({true, false, true}), x, 3, 1, -1);
   EXPECT_THAT(rows.to_vector<int>(), ElementsAre(0, 0, -1, 7, 9, -1));
   EXPECT_THAT(compress(array<bool>({false, true}), x, 1, 0).to_vector<int>(), ElementsAre(7, 0, 9));
+  EXPECT_THAT(compress(array<bool>({true}), x, 1, 1).to_vector<int>(), ElementsAre(0, 7));
+  EXPECT_THAT(compress(array<bool>({false, true}), x, 2, {}, -1).to_vector<int>(),
+              ElementsAre(5, -1));
+  EXPECT_THAT(compress(zeros({0}, pred), x, 1, 0, 3).to_vector<int>(), ElementsAre(3, 3, 3));
   EXPECT_THAT(extract(x > 5, x, 3).to_vector<int>(), ElementsAre(7, 9, 0));
-  EXPECT_THAT(error_of([&] { compress(ones({2}), x, 1, 1); }),
-              HasSubstr("compress: condition is f32[2]; x is s32[2,3], it must be a vector of 3 "
-                        "elements, as axis 1 has"));
+  EXPECT_THAT(error_of([&] { compress(ones({4}), x, 1, 1); }),
+              HasSubstr("compress: condition is f32[4]; x is s32[2,3], it must be a vector of at "
+                        "most 3 elements, as axis 1 has"));
   EXPECT_THAT(error_of([&] { extract(ones({2}), x, 1); }),
               HasSubstr("extract: condition is f32[2]; x is s32[2,3], it must have its shape"));
 }

@@ -49,7 +49,8 @@ Status choose_partitioner(hlo::Module& module, std::vector<runtime::BackendOptio
   counted.extras.mutate().num_partitions = grid.partitions;
   StatusOr<hlo::Module> written = transform::to_shardy(counted);
   if (!wanted.has_value() && written.status().code() == StatusCode::kUnimplemented) return {};
-  if (!written.ok()) return base::annotate(written.status(), "compile ", module.name, ": ");
+  if (!written.ok())
+    return base::annotate(written.status(), "compile ", module.name, ": to-shardy: ");
   module = *std::move(written);
   if (!wanted.has_value()) options.push_back({std::string(kShardyOption), "true"});
   return {};

@@ -54,15 +54,11 @@ abi::Error* no_device(int id) {
 
 // ---- Clients.
 
-abi::Error* answer(abi::ClientProcessIndexArgs& args) {
-  args.process_index = 0;
-  return nullptr;
-}
+void answer(abi::ClientProcessIndexArgs& args) { args.process_index = 0; }
 
-abi::Error* answer(abi::ClientDevicesArgs& args) {
+void answer(abi::ClientDevicesArgs& args) {
   args.devices = args.client->handles.data();
   args.devices_count = args.client->handles.size();
-  return nullptr;
 }
 
 abi::Error* answer(abi::ClientLookupDeviceArgs& args) {
@@ -79,10 +75,9 @@ abi::Error* answer(abi::ClientLookupAddressableDeviceArgs& args) {
   return args.addressable_device == nullptr ? no_device(args.local_hardware_id) : nullptr;
 }
 
-abi::Error* answer(abi::ClientAddressableMemoriesArgs& args) {
+void answer(abi::ClientAddressableMemoriesArgs& args) {
   args.addressable_memories = args.client->memories.data();
   args.addressable_memories_count = args.client->memories.size();
-  return nullptr;
 }
 
 abi::Error* answer(abi::ClientDefaultDeviceAssignmentArgs& args) {
@@ -104,73 +99,52 @@ abi::Error* answer(abi::ClientDmaMapArgs& args) {
   return nullptr;
 }
 
-abi::Error* answer(abi::ClientDmaUnmapArgs&) { return nullptr; }
+void answer(abi::ClientDmaUnmapArgs&) {}
 
 // ---- Devices and memories.
 
 constexpr std::string_view kDeviceText = "mock device", kMemoryKind = "device";
 constexpr int kMemoryKindId = 7;
 
-abi::Error* answer(abi::DeviceDescriptionProcessIndexArgs& args) {
-  args.process_index = 0;
-  return nullptr;
-}
+void answer(abi::DeviceDescriptionProcessIndexArgs& args) { args.process_index = 0; }
 
-abi::Error* answer(abi::DeviceDescriptionDebugStringArgs& args) {
+void answer(abi::DeviceDescriptionDebugStringArgs& args) {
   args.debug_string = kDeviceText.data();
   args.debug_string_size = kDeviceText.size();
-  return nullptr;
 }
 
-abi::Error* answer(abi::DeviceDescriptionToStringArgs& args) {
+void answer(abi::DeviceDescriptionToStringArgs& args) {
   args.to_string = args.device_description->text.data();
   args.to_string_size = args.device_description->text.size();
-  return nullptr;
 }
 
-abi::Error* answer(abi::DeviceIsAddressableArgs& args) {
-  args.is_addressable = true;
-  return nullptr;
-}
+void answer(abi::DeviceIsAddressableArgs& args) { args.is_addressable = true; }
 
-abi::Error* answer(abi::DeviceLocalHardwareIdArgs& args) {
+void answer(abi::DeviceLocalHardwareIdArgs& args) {
   args.local_hardware_id = args.device->local_id;
-  return nullptr;
 }
 
-abi::Error* answer(abi::DeviceDefaultMemoryArgs& args) {
-  args.memory = &args.device->memory;
-  return nullptr;
-}
+void answer(abi::DeviceDefaultMemoryArgs& args) { args.memory = &args.device->memory; }
 
-abi::Error* answer(abi::MemoryIdArgs& args) {
-  args.id = args.memory->id;
-  return nullptr;
-}
+void answer(abi::MemoryIdArgs& args) { args.id = args.memory->id; }
 
-abi::Error* answer(abi::MemoryKindArgs& args) {
+void answer(abi::MemoryKindArgs& args) {
   args.kind = kMemoryKind.data();
   args.kind_size = kMemoryKind.size();
-  return nullptr;
 }
 
 // ---- Programs.
 
-abi::Error* answer(abi::ExecutableNameArgs& args) {
+void answer(abi::ExecutableNameArgs& args) {
   args.executable_name = args.executable->program->name.data();
   args.executable_name_size = args.executable->program->name.size();
-  return nullptr;
 }
 
-abi::Error* answer(abi::ExecutableSizeOfGeneratedCodeInBytesArgs& args) {
-  args.size_in_bytes = 100;
-  return nullptr;
-}
+void answer(abi::ExecutableSizeOfGeneratedCodeInBytesArgs& args) { args.size_in_bytes = 100; }
 
-abi::Error* answer(abi::ExecutableFingerprintArgs& args) {
+void answer(abi::ExecutableFingerprintArgs& args) {
   args.executable_fingerprint = args.executable->program->code.data();
   args.executable_fingerprint_size = args.executable->program->code.size();
-  return nullptr;
 }
 
 // The build options are field 3 of the options, and field 9 of those is the assignment.
@@ -179,18 +153,17 @@ std::string assignment_of(const Program& program) {
   return std::string(field_of(build, 9).value_or(""));
 }
 
-abi::Error* answer(abi::LoadedExecutableGetDeviceAssignmentArgs& args) {
+void answer(abi::LoadedExecutableGetDeviceAssignmentArgs& args) {
   auto* bytes = new abi::DeviceAssignmentSerialized{Alive(seen().programs),
                                                     assignment_of(*args.executable->program)};
   args.serialized_bytes = bytes->bytes.data();
   args.serialized_bytes_size = bytes->bytes.size();
   args.serialized_device_assignment = bytes;
   args.deleter = [](abi::DeviceAssignmentSerialized* gone) { delete gone; };
-  return nullptr;
 }
 
 // Of one device, whose number is the assignment's last byte.
-abi::Error* answer(abi::LoadedExecutableAddressableDevicesArgs& args) {
+void answer(abi::LoadedExecutableAddressableDevicesArgs& args) {
   const std::string assignment = assignment_of(*args.executable->program);
   const auto& handles = args.executable->client->handles;
   for (size_t i = 0; i < handles.size() && !assignment.empty(); ++i) {
@@ -198,25 +171,17 @@ abi::Error* answer(abi::LoadedExecutableAddressableDevicesArgs& args) {
     args.addressable_devices = &handles[i];
     args.addressable_devices_count = 1;
   }
-  return nullptr;
 }
 
-abi::Error* answer(abi::ExecuteContextCreateArgs& args) {
+void answer(abi::ExecuteContextCreateArgs& args) {
   args.context = new abi::ExecuteContext{Alive(seen().programs)};
-  return nullptr;
 }
 
-abi::Error* answer(abi::ExecuteContextDestroyArgs& args) {
-  delete args.context;
-  return nullptr;
-}
+void answer(abi::ExecuteContextDestroyArgs& args) { delete args.context; }
 
 // ---- Events.
 
-abi::Error* answer(abi::EventCreateArgs& args) {
-  args.event = event_of(std::make_shared<Moment>());
-  return nullptr;
-}
+void answer(abi::EventCreateArgs& args) { args.event = event_of(std::make_shared<Moment>()); }
 
 abi::Error* answer(abi::EventSetArgs& args) {
   if (args.event->moment->is_done())

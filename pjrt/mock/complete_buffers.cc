@@ -64,39 +64,25 @@ Fault fault_by(abi::ErrorCode code, const char* message, size_t size) {
 
 // ---- What a buffer tells.
 
-abi::Error* answer(abi::BufferElementTypeArgs& args) {
-  args.type = args.buffer->memory->array.type;
-  return nullptr;
-}
+void answer(abi::BufferElementTypeArgs& args) { args.type = args.buffer->memory->array.type; }
 
-abi::Error* answer(abi::BufferDimensionsArgs& args) {
+void answer(abi::BufferDimensionsArgs& args) {
   args.dims = args.buffer->memory->array.dims.data();
   args.dims_count = args.buffer->memory->array.dims.size();
-  return nullptr;
 }
 
-abi::Error* answer(abi::BufferDynamicDimensionIndicesArgs& args) {
-  args.dynamic_dim_indices_count = 0;
-  return nullptr;
-}
+void answer(abi::BufferDynamicDimensionIndicesArgs& args) { args.dynamic_dim_indices_count = 0; }
 
 // Integers of four bits lie two in a byte.
-abi::Error* answer(abi::BufferOnDeviceSizeInBytesArgs& args) {
+void answer(abi::BufferOnDeviceSizeInBytesArgs& args) {
   const Memory& memory = *args.buffer->memory;
   const auto size = static_cast<size_t>(memory.size);
   args.on_device_size_in_bytes = is_packed(memory.array.type) ? (size + 1) / 2 : size;
-  return nullptr;
 }
 
-abi::Error* answer(abi::BufferDeleteArgs& args) {
-  args.buffer->is_deleted = true;
-  return nullptr;
-}
+void answer(abi::BufferDeleteArgs& args) { args.buffer->is_deleted = true; }
 
-abi::Error* answer(abi::BufferIsDeletedArgs& args) {
-  args.is_deleted = args.buffer->is_deleted;
-  return nullptr;
-}
+void answer(abi::BufferIsDeletedArgs& args) { args.is_deleted = args.buffer->is_deleted; }
 
 // ---- Copies.
 
@@ -142,12 +128,11 @@ abi::Error* answer(abi::BufferBitcastArgs& args) {
 
 // ---- Buffers that no upload fills.
 
-abi::Error* answer(abi::ClientCreateUninitializedBufferArgs& args) {
+void answer(abi::ClientCreateUninitializedBufferArgs& args) {
   const MemoryPtr memory =
       memory_for(array_of(args.shape_element_type, args.shape_dims, args.shape_num_dims));
   memory->ready->happen();
   args.buffer = buffer_of(memory);
-  return nullptr;
 }
 
 abi::Error* answer(abi::ClientCreateViewOfDeviceBufferArgs& args) {
@@ -167,23 +152,21 @@ abi::Error* answer(abi::ClientCreateViewOfDeviceBufferArgs& args) {
   return nullptr;
 }
 
-abi::Error* answer(abi::ClientCreateErrorBufferArgs& args) {
+void answer(abi::ClientCreateErrorBufferArgs& args) {
   const MemoryPtr memory =
       memory_for(array_of(args.shape_element_type, args.shape_dims, args.shape_num_dims));
   memory->ready->happen(fault_by(args.error_code, args.error_message, args.error_message_size));
   args.buffer = buffer_of(memory);
-  return nullptr;
 }
 
-abi::Error* answer(abi::ClientCreateAliasBufferArgs& args) {
+void answer(abi::ClientCreateAliasBufferArgs& args) {
   const MemoryPtr memory =
       memory_for(array_of(args.shape_element_type, args.shape_dims, args.shape_num_dims));
   args.fulfill_alias_buffer_cb = new abi::FulfillAliasBufferCallback{memory};
   args.alias_buffer = buffer_of(memory);
-  return nullptr;
 }
 
-abi::Error* answer(abi::ClientFulfillAliasBufferArgs& args) {
+void answer(abi::ClientFulfillAliasBufferArgs& args) {
   const std::unique_ptr<abi::FulfillAliasBufferCallback> alias(args.fulfill_alias_buffer_cb);
   if (args.status_code != abi::ErrorCode::kOk) {
     alias->memory->ready->happen(
@@ -191,30 +174,26 @@ abi::Error* answer(abi::ClientFulfillAliasBufferArgs& args) {
   } else {
     copy_when_ready(args.buffer->memory, alias->memory);
   }
-  return nullptr;
 }
 
 // ---- Uploads piece by piece.
 
-abi::Error* answer(abi::ClientCreateBuffersForAsyncHostToDeviceArgs& args) {
+void answer(abi::ClientCreateBuffersForAsyncHostToDeviceArgs& args) {
   args.transfer_manager = new abi::AsyncHostToDeviceTransferManager{Alive(seen().buffers), {}};
   for (size_t i = 0; i < args.shape_specs_count; ++i) {
     const abi::ShapeSpec& spec = args.shape_specs[i];
     args.transfer_manager->arrays.push_back(
         memory_for(array_of(spec.element_type, spec.dims, spec.dims_count)));
   }
-  return nullptr;
 }
 
-abi::Error* answer(abi::AsyncHostToDeviceTransferManagerDestroyArgs& args) {
+void answer(abi::AsyncHostToDeviceTransferManagerDestroyArgs& args) {
   delete args.transfer_manager;
-  return nullptr;
 }
 
-abi::Error* answer(abi::AsyncHostToDeviceTransferManagerRetrieveBufferArgs& args) {
+void answer(abi::AsyncHostToDeviceTransferManagerRetrieveBufferArgs& args) {
   args.buffer_out =
       buffer_of(args.transfer_manager->arrays[static_cast<size_t>(args.buffer_index)]);
-  return nullptr;
 }
 
 abi::Error* answer(abi::AsyncHostToDeviceTransferManagerTransferDataArgs& args) {
@@ -231,10 +210,9 @@ abi::Error* answer(abi::AsyncHostToDeviceTransferManagerTransferDataArgs& args) 
   return nullptr;
 }
 
-abi::Error* answer(abi::AsyncHostToDeviceTransferManagerSetBufferErrorArgs& args) {
+void answer(abi::AsyncHostToDeviceTransferManagerSetBufferErrorArgs& args) {
   args.transfer_manager->arrays[static_cast<size_t>(args.buffer_index)]->ready->happen(
       fault_by(args.error_code, args.error_message, args.error_message_size));
-  return nullptr;
 }
 
 // ---- Layouts: row-major, as text.

@@ -115,14 +115,24 @@ abi::Error* enter(Args* args, abi::Error* (*answer)(Args&),
   return error;
 }
 
-// The slots of a table for these arguments: answer(args), and undo(args) of what it gave.
+template <class Answer, class Args>
+abi::Error* answer_of(Args& args) {
+  if constexpr (std::is_void_v<decltype(Answer()(args))>) {
+    Answer()(args);
+    return nullptr;
+  } else {
+    return Answer()(args);
+  }
+}
+
+// The slots of a table for these arguments: answer(args), which may be void, and undo(args) of what
+// it gave.
 template <class... Args, class Answer, class Undo>
 void add_rows(abi::Table& table, Answer, Undo) {
   const auto add = [&]<class A>(std::type_identity<A>) {
     const auto row = +[](A* args) {
       return enter<A>(
-          args, [](A& args) -> abi::Error* { return Answer()(args); },
-          [](A& args) { Undo()(args); });
+          args, [](A& args) { return answer_of<Answer>(args); }, [](A& args) { Undo()(args); });
     };
     table.rows[static_cast<size_t>(A::kSlot)] = reinterpret_cast<void*>(row);
   };

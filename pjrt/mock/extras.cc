@@ -22,9 +22,8 @@ namespace {
 
 // ---- Buffers.
 
-abi::Error* answer(abi::BufferIncreaseExternalReferenceCountArgs& args) {
+void answer(abi::BufferIncreaseExternalReferenceCountArgs& args) {
   ++args.buffer->memory->references;
-  return nullptr;
 }
 
 abi::Error* answer(abi::BufferDecreaseExternalReferenceCountArgs& args) {
@@ -33,9 +32,8 @@ abi::Error* answer(abi::BufferDecreaseExternalReferenceCountArgs& args) {
   return fail({.code = 3, .message = "zero reference count"});
 }
 
-abi::Error* answer(abi::BufferOpaqueDeviceMemoryDataPointerArgs& args) {
+void answer(abi::BufferOpaqueDeviceMemoryDataPointerArgs& args) {
   args.device_memory_ptr = const_cast<void*>(args.buffer->memory->data());
-  return nullptr;
 }
 
 abi::Error* answer(abi::DeviceMemoryStatsArgs& args) {
@@ -55,11 +53,10 @@ abi::Error* answer(abi::ClientPlatformVersionArgs& args) {
 
 // ---- Programs.
 
-abi::Error* answer(abi::ExecutableGetCompiledMemoryStatsArgs& args) {
+void answer(abi::ExecutableGetCompiledMemoryStatsArgs& args) {
   args.generated_code_size_in_bytes = 100;
   args.temp_size_in_bytes = settings().scratch_bytes;
   args.peak_memory_in_bytes = 1000;
-  return nullptr;
 }
 
 abi::Error* answer(abi::ExecutableGetCostAnalysisArgs& args) {
@@ -79,14 +76,13 @@ abi::Error* answer(abi::ExecutableGetCostAnalysisArgs& args) {
 
 constexpr char kMark[] = "mock:";
 
-abi::Error* answer(abi::ExecutableSerializeArgs& args) {
+void answer(abi::ExecutableSerializeArgs& args) {
   auto* serialized =
       new abi::SerializedExecutable{Alive(seen().programs), kMark + args.executable->program->code};
   args.serialized_bytes = serialized->bytes.data();
   args.serialized_bytes_size = serialized->bytes.size();
   args.serialized_executable = serialized;
   args.serialized_executable_deleter = [](abi::SerializedExecutable* gone) { delete gone; };
-  return nullptr;
 }
 
 abi::Error* answer(abi::ExecutableDeserializeAndLoadArgs& args) {

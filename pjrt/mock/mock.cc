@@ -134,12 +134,11 @@ namespace {
 
 // ---- The calls.
 
-abi::Error* answer(abi::PluginInitializeArgs&) {
+void answer(abi::PluginInitializeArgs&) {
   if (settings().initialising) settings().initialising();
-  return nullptr;
 }
 
-abi::Error* answer(abi::PluginAttributesArgs& args) {
+void answer(abi::PluginAttributesArgs& args) {
   static const int64_t kVersion[] = {1, 0, 0};
   static const abi::NamedValue kXla[] = {{.name = "xla_version",
                                           .name_size = 11,
@@ -158,18 +157,11 @@ abi::Error* answer(abi::PluginAttributesArgs& args) {
                                           .value_size = 3}};
   args.attributes = kXla;
   args.attributes_count = settings().is_xla ? std::size(kXla) : 0;
-  return nullptr;
 }
 
-abi::Error* answer(abi::EventDestroyArgs& args) {
-  delete args.event;
-  return nullptr;
-}
+void answer(abi::EventDestroyArgs& args) { delete args.event; }
 
-abi::Error* answer(abi::EventIsReadyArgs& args) {
-  args.is_ready = args.event->moment->is_done();
-  return nullptr;
-}
+void answer(abi::EventIsReadyArgs& args) { args.is_ready = args.event->moment->is_done(); }
 
 abi::Error* answer(abi::EventErrorArgs& args) {
   if (!args.event->moment->is_done()) {
@@ -181,10 +173,9 @@ abi::Error* answer(abi::EventErrorArgs& args) {
 
 abi::Error* answer(abi::EventAwaitArgs& args) { return fail_if(args.event->moment->wait()); }
 
-abi::Error* answer(abi::EventOnReadyArgs& args) {
+void answer(abi::EventOnReadyArgs& args) {
   args.event->moment->then([call = args.callback, user = args.user_arg](
                                const std::optional<Fault>& fault) { call(fail_if(fault), user); });
-  return nullptr;
 }
 
 // What plugins for several processes do: tells the others of this one, and waits for their word.
@@ -256,38 +247,30 @@ abi::Error* answer(abi::ClientCreateArgs& args) {
   return nullptr;
 }
 
-abi::Error* answer(abi::ClientDestroyArgs& args) {
+void answer(abi::ClientDestroyArgs& args) {
   if (args.client->worker != nullptr) plugin().remove_worker(args.client->worker.get());
   delete args.client;
-  return nullptr;
 }
 
-abi::Error* answer(abi::ClientPlatformNameArgs& args) {
+void answer(abi::ClientPlatformNameArgs& args) {
   args.platform_name = settings().platform.data();
   args.platform_name_size = settings().platform.size();
-  return nullptr;
 }
 
-abi::Error* answer(abi::ClientAddressableDevicesArgs& args) {
+void answer(abi::ClientAddressableDevicesArgs& args) {
   args.addressable_devices = args.client->handles.data();
   args.addressable_devices_count = args.client->handles.size();
-  return nullptr;
 }
 
-abi::Error* answer(abi::DeviceGetDescriptionArgs& args) {
+void answer(abi::DeviceGetDescriptionArgs& args) {
   args.device_description = &args.device->description;
-  return nullptr;
 }
 
-abi::Error* answer(abi::DeviceDescriptionIdArgs& args) {
-  args.id = args.device_description->id;
-  return nullptr;
-}
+void answer(abi::DeviceDescriptionIdArgs& args) { args.id = args.device_description->id; }
 
-abi::Error* answer(abi::DeviceDescriptionKindArgs& args) {
+void answer(abi::DeviceDescriptionKindArgs& args) {
   args.device_kind = "mock device";
   args.device_kind_size = std::strlen(args.device_kind);
-  return nullptr;
 }
 
 abi::Error* answer(abi::ClientCompileArgs& args) {
@@ -313,12 +296,9 @@ abi::Error* answer(abi::ClientCompileArgs& args) {
   return nullptr;
 }
 
-abi::Error* answer(abi::LoadedExecutableDestroyArgs& args) {
-  delete args.executable;
-  return nullptr;
-}
+void answer(abi::LoadedExecutableDestroyArgs& args) { delete args.executable; }
 
-abi::Error* answer(abi::LoadedExecutableGetExecutableArgs& args) {
+void answer(abi::LoadedExecutableGetExecutableArgs& args) {
   auto* executable = new abi::Executable{args.loaded_executable->program, {}, {}, {}};
   for (const Array& result : executable->program->results) {
     executable->types.push_back(settings().other_types ? abi::BufferType::kS8 : result.type);
@@ -326,30 +306,23 @@ abi::Error* answer(abi::LoadedExecutableGetExecutableArgs& args) {
     executable->ranks.push_back(result.dims.size());
   }
   args.executable = executable;
-  return nullptr;
 }
 
-abi::Error* answer(abi::ExecutableDestroyArgs& args) {
-  delete args.executable;
-  return nullptr;
-}
+void answer(abi::ExecutableDestroyArgs& args) { delete args.executable; }
 
-abi::Error* answer(abi::ExecutableNumOutputsArgs& args) {
+void answer(abi::ExecutableNumOutputsArgs& args) {
   args.outputs_count = args.executable->types.size() + static_cast<size_t>(settings().more_results);
-  return nullptr;
 }
 
-abi::Error* answer(abi::ExecutableOutputElementTypesArgs& args) {
+void answer(abi::ExecutableOutputElementTypesArgs& args) {
   args.output_types = args.executable->types.data();
   args.output_types_count = args.executable->types.size();
-  return nullptr;
 }
 
-abi::Error* answer(abi::ExecutableOutputDimensionsArgs& args) {
+void answer(abi::ExecutableOutputDimensionsArgs& args) {
   args.dims = args.executable->dims.data();
   args.dim_sizes = args.executable->ranks.data();
   args.outputs_count = args.executable->ranks.size();
-  return nullptr;
 }
 
 // The elements in row-major order, by the host's strides.
@@ -392,10 +365,7 @@ abi::Error* answer(abi::ClientBufferFromHostBufferArgs& args) {
   return nullptr;
 }
 
-abi::Error* answer(abi::BufferDestroyArgs& args) {
-  delete args.buffer;
-  return nullptr;
-}
+void answer(abi::BufferDestroyArgs& args) { delete args.buffer; }
 
 abi::Error* answer(abi::BufferReadyEventArgs& args) {
   if (args.buffer->is_deleted) return deleted_error();
@@ -403,14 +373,10 @@ abi::Error* answer(abi::BufferReadyEventArgs& args) {
   return nullptr;
 }
 
-abi::Error* answer(abi::BufferIsOnCpuArgs& args) {
-  args.is_on_cpu = !settings().off_host;
-  return nullptr;
-}
+void answer(abi::BufferIsOnCpuArgs& args) { args.is_on_cpu = !settings().off_host; }
 
-abi::Error* answer(abi::BufferUnsafePointerArgs& args) {
+void answer(abi::BufferUnsafePointerArgs& args) {
   args.buffer_pointer = reinterpret_cast<uintptr_t>(args.buffer->memory->data());
-  return nullptr;
 }
 
 abi::Error* answer(abi::BufferToHostBufferArgs& args) {

@@ -282,7 +282,7 @@ TEST(BucketMixes, AreErrorsThatNameTheLine) {
   const std::string error = error_with_bucket([](const Tensor& x) { return mean(x); });
   EXPECT_THAT(
       error,
-      AllOf(StartsWith(base::cat("f: its rows are padded to a bucket of 8, and sum f32[] at "
+      AllOf(StartsWith(base::cat("f: its rows are padded to a bucket of 8, and mean f32[] at "
                                  "bucket_test.cc:",
                                  line,
                                  " goes over the rows; ask row_mask(x) or "
@@ -295,7 +295,10 @@ TEST(BucketMixes, AreNamedAsTheUserCallsThem) {
     EXPECT_THAT(error_with_bucket(fn), HasSubstr(", and " + name + " "));
   };
   expect_name("max", [](const Tensor& x) { return max(x); });
+  expect_name("mean", [](const Tensor& x) { return mean(x); });
+  expect_name("roll", [](const Tensor& x) { return roll(x, 1, 0); });
   expect_name("all", [](const Tensor& x) { return all(x > 0); });
+  expect_name("any", [](const Tensor& x) { return any(x > 0); });
   expect_name("reduce", [](const Tensor& x) {
     return reduce(x.astype(s32), -1, [](Tensor a, Tensor b) { return a & b; }, {0});
   });

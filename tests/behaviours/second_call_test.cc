@@ -43,6 +43,10 @@ const Tensor& matrix() {
   static const Tensor made = array<float>({{2, 1}, {1, 3}});
   return made;
 }
+const Tensor& cube() {
+  static const Tensor made = ones({2, 2, 3});
+  return made;
+}
 Tensor half() { return ones_of_four() * 0.5; }
 
 constexpr auto kAdd = [](Tensor a, Tensor b) { return a + b; };
@@ -111,26 +115,43 @@ std::vector<Call> transforms_of(Loss loss, Shift shift) {
       {"linearize", [=] { linearize(shift, x()).second(x()); }},
       {"vmap", [=] { vmap(loss)(matrix()); }},
       {"checkpoint", [=] { checkpoint(loss)(x()); }},
+      {"linear_transpose", [=] { linear_transpose(shift, x())(x()); }},
+      {"jacfwd", [=] { jacfwd(shift)(x()); }},
+      {"jacrev", [=] { jacrev(shift)(x()); }},
+      {"hessian", [=] { hessian(loss)(x()); }},
+      {"vmap_of_grad", [=] { vmap(grad(loss))(matrix()); }},
+      {"vmap_of_hessian", [=] { vmap(hessian(loss))(matrix()); }},
+      {"map_of_grad", [=] { map(grad(loss), matrix()); }},
+      {"grad_of_checkpoint", [=] { grad(checkpoint(loss))(x()); }},
+      {"grad_of_checkpoint_with_a_policy",
+       [=] { grad(checkpoint(loss, {.policy = checkpoint_policies::dots_saveable()}))(x()); }},
+      {"jvp_of_grad", [=] { jvp(grad(loss), std::tuple(x()), std::tuple(x())); }},
+      {"jvp_of_value_and_grad",
+       [=] { jvp(value_and_grad(loss), std::tuple(x()), std::tuple(x())); }},
+      {"vjp_of_grad", [=] { vjp(grad(loss), x()).second(x()); }},
+      {"jacfwd_of_jacrev", [=] { jacfwd(jacrev(shift))(x()); }},
+      {"jacrev_of_vmap", [=] { jacrev(vmap(loss, {.in_axes = 1}))(matrix()); }},
+      {"linearize_of_vmap", [=] { linearize(vmap(shift), matrix()).second(matrix()); }},
+      {"linear_transpose_of_vmap",
+       [=] { linear_transpose(vmap(shift, {.out_axes = 1}), matrix())(matrix()); }},
+      {"vmap_of_vmap", [=] { vmap(vmap(shift, {.axis_name = "i"}), {.axis_size = 2})(cube()); }},
   };
 }
 
 constexpr auto kLoss = [](Tensor x) { return sum(sin(x) * x); };
 constexpr auto kShift = [](Tensor x) { return flip(x) + x * 2; };
 std::vector<Call> transforms_of_functions() {
-  return transforms_of(Function("loss", kLoss), Function("shift", kShift));
+  std::vector<Call> out = transforms_of(Function("loss", kLoss), Function("shift", kShift));
+  const Function total("total", [](Tensor x) { return psum(sum(x * x), "i"); });
+  out.push_back({"grad_of_vmap",
+                 [=] { grad(vmap(total, {.out_axes = kNoAxis, .axis_name = "i"}))(matrix()); }});
+  return out;
 }
 std::vector<Call> transforms_of_lambdas() {
   std::vector<Call> out = transforms_of(kLoss, kShift);
-  out.push_back(
-      {"linear_transpose", [] { linear_transpose(kShift, ones_of_four())(ones_of_four()); }});
-  out.push_back({"jacfwd", [] { jacfwd(kShift)(ones_of_four()); }});
-  out.push_back({"jacrev", [] { jacrev(kShift)(ones_of_four()); }});
-  out.push_back({"hessian", [] { hessian(kLoss)(ones_of_four()); }});
   const auto solve = [](const auto& product, const Tensor& b) { return b / product(b); };
   out.push_back(
       {"grad_of_grad", [] { grad([](Tensor v) { return sum(grad(kLoss)(v)); })(half()); }});
-  out.push_back({"vmap_of_grad", [] { vmap(grad(kLoss))(matrix()); }});
-  out.push_back({"grad_of_checkpoint", [] { grad(checkpoint(kLoss))(ones_of_four()); }});
   out.push_back(
       {"custom_linear_solve", [=] { custom_linear_solve(kShift, ones_of_four(), solve, solve); }});
   return out;
@@ -242,6 +263,32 @@ TEST(Transforms, AreTheDerivativesAndBatchesThatAreMade) {
   EXPECT_EQ(of([&] { there()(zeros({})); }), 1);  // and its transpose
   EXPECT_EQ(of([&] { vmap(f)(matrix()); }), 1);
   EXPECT_EQ(of([&] { vmap(grad(f))(matrix()); }), 2);  // the gradient of another type
+}
+
+// One Function, of which two transforms are made that differ in an option alone.
+TEST(Transforms, OfAFunctionWithOtherOptionsAreOthers) {
+  const auto plain = [](Tensor x) { return x[0] * 3.0f + x[1] * x[1]; };
+  const Function named("uneven", plain);
+  const Tensor x = matrix(), dx = array<float>({{1, 2}, {3, 4}});
+  const auto expect_same = [&](const auto& transform) {
+    const auto tangent = [&](const auto& fn) {
+      return jvp(transform(fn), std::tuple(x), std::tuple(dx)).second.template to_vector<float>();
+    };
+    EXPECT_EQ(tangent(named), tangent(plain));
+  };
+  for (int axis : {0, 1}) {
+    expect_same([&](auto fn) { return vmap(fn, {.in_axes = axis}); });
+    expect_same([&](auto fn) {
+      return vmap(vmap(fn, {.in_axes = kNoAxis, .axis_size = 2}), {.in_axes = axis});
+    });
+    expect_same([&](auto fn) { return vmap(grad(fn), {.in_axes = axis}); });
+    expect_same([&](auto fn) { return vmap(grad(fn), {.in_axes = {axis}, .out_axes = 1}); });
+  }
+  const auto text = [&](const CheckpointPolicy& policy) {
+    return trace(grad(checkpoint(named, {.policy = policy})), x[0]).hlo_text();
+  };
+  EXPECT_NE(text({}), text(checkpoint_policies::everything_saveable()));
+  EXPECT_NE(text({}), text(checkpoint_policies::dots_saveable()));
 }
 
 TEST(Traces, AreTheRunsOfTheUsersFunction) {

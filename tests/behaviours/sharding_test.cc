@@ -157,7 +157,7 @@ TEST(JaxSpmd, N031_ShardsInALoopThatDoNotDivide) {
     return shard_map([](Tensor x) { return x * 2; }, square(), {{"data"}}, {{"data"}})(v);
   };
   EXPECT_THAT(error_of([&] { fori_loop(0, 3, body, ones({3})); }),
-              HasSubstr("shard_map: leaf 0 of the arguments: Sharding: P(data) cuts axis 0 of "
+              HasSubstr("shard_map: leaf 0 of the arguments: P(data) cuts axis 0 of "
                         "f32[3] in 2 parts; its size must be a multiple [sharding_test.cc:"));
 }
 

@@ -1,6 +1,7 @@
 // torch_xla's behaviours that need derivatives, compiled functions or eager calls, by their numbers
 // in the list of docs/behaviours.md.
 #include <map>
+#include <optional>
 #include <regex>
 
 #include "heddle/base/support_test.h"
@@ -8,6 +9,7 @@
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
 #include "heddle/trace/support_test.h"
+#include "heddle/transform/derivatives.h"
 
 namespace heddle {
 namespace {
@@ -88,6 +90,13 @@ TEST(TorchXla, N18_AResidualThatIsXsIsNotStackedAgain) {
       << text;
 }
 
+// Which parameter each residual of its derivative is; nothing for a value that is computed.
+std::vector<std::optional<size_t>> residuals_of(const Program& program) {
+  const hlo::Module& module = program.module();
+  const size_t parameters = module.entry_computation().parameters.size();
+  return transform::linearize(module, std::vector<bool>(parameters, true))->residuals;
+}
+
 TEST(TorchXla, N23_TheResidualsOfAMatmulAreItsOperands) {
   const Tensor w = some({3, 3}), x = some({2, 3}, 1);
   const auto loss = [](const Tensor& m, const Tensor& v) { return sum(matmul(v, m)); };
@@ -95,6 +104,25 @@ TEST(TorchXla, N23_TheResidualsOfAMatmulAreItsOperands) {
   expect_near(value, loss(w, x));
   expect_near(std::get<0>(grads), matmul(transpose(x), ones({2, 3}, f64)));
   expect_near(std::get<1>(grads), matmul(ones({2, 3}, f64), transpose(w)));
+  EXPECT_THAT(residuals_of(trace(loss, w, x)), testing::UnorderedElementsAre(0, 1));
+  // In a loop they are the carry and x: the carries are stacked, x is read again.
+  const Tensor xs = some({5, 3, 3}, 2);
+  const auto by_scan = [](const Tensor& c, const Tensor& xs) {
+    const auto step = [](Tensor c, Tensor x) { return std::pair(matmul(c, x), None{}); };
+    return sum(scan(step, c, xs).first);
+  };
+  const auto by_loop = [](Tensor c, const Tensor& xs) {
+    for (int64_t i = 0; i < xs.dim(0); ++i) c = matmul(c, xs[i]);
+    return sum(c);
+  };
+  const auto both = value_and_grad(by_scan, argnums<0, 1>);
+  const auto [last, slopes] = both(w, xs);
+  const auto wanted = grad(by_loop, argnums<0, 1>)(w, xs);
+  expect_near(last, by_loop(w, xs));
+  expect_near(std::get<0>(slopes), std::get<0>(wanted));
+  expect_near(std::get<1>(slopes), std::get<1>(wanted));
+  EXPECT_THAT(residuals_of(trace(by_scan, w, xs)), testing::UnorderedElementsAre(std::nullopt, 1));
+  EXPECT_THAT(trace(both, w, xs).hlo_text(), HasSubstr("(f64[5,3,3]{2,1,0}, f64[3,3]{1,0}) scan("));
 }
 
 TEST(TorchXla, N24_TreesOfMapsHaveTheGradientsOfTheLoop) {

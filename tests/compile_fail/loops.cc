@@ -360,3 +360,13 @@ Tensor by_name(Tensor x, Tensor y) {
 
 // A reference to what was given is none to a local.
 Tensor same(Tensor x) { return map(std::identity(), x); }
+
+// case numbers_as_init: a C++ number inside of a tree is written as a tensor: scalar(0.0f) for 0.0f
+auto two_carries(Tensor xs) {
+  using Two = std::pair<Tensor, Tensor>;
+#ifdef numbers_as_init
+  return scan([](auto c, Tensor x) { return std::pair(c, x); }, std::pair(0.0f, 1.0f), xs);
+#else
+  return scan([](Two c, Tensor x) { return std::pair(c, x); }, Two(scalar(0.0f), scalar(1.0f)), xs);
+#endif
+}

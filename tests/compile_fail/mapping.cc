@@ -38,7 +38,7 @@ auto axes(Tensor xs) {
 #endif
 }
 
-// case returns_nothing: a function that vmap takes returns a tree of Tensors
+// case returns_nothing: or that vmap takes, returns a tree of Tensors
 auto nothing(Tensor xs) {
 #ifdef returns_nothing
   return vmap([](Tensor) {})(xs);

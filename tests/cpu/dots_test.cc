@@ -172,6 +172,38 @@ TEST(CpuDots, OfRandomViewsAreExact) {
   }
 }
 
+// Their rows are added up in memory, and threads share the columns.
+TEST(CpuDots, OfLargeMatricesByVectors) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const auto module = [](const std::string& type, const std::string& x, const std::string& w,
+                         const std::string& to, const std::string& dims) {
+    return cat("HloModule m\nENTRY main {\n  x = ", type, x, " parameter(0)\n  w = ", type, w,
+               " parameter(1)\n  ROOT d = ", type, to, " dot(", dims, " }\n");
+  };
+  for (const char* type : {"f32", "f64", "s32"}) {
+    for (int64_t rows : {512, 515}) {
+      SCOPED_TRACE(cat(type, " ", rows));
+      const Allowed allowed = {.share = 1e-5, .any_zero = true};
+      const std::string matrix = cat("[", rows, ",1536]"), heads = cat("[", rows, ",8,64]"),
+                        of_heads = cat("[8,", rows, "]");
+      expect_as_evaluated(module(type, cat("[1,", rows, "]"), matrix, "[1,1536]",
+                                 "x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
+                          allowed);
+      expect_as_evaluated(module(type, cat("[", rows, "]"), matrix, "[1536]",
+                                 "w, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}"),
+                          allowed);
+      expect_as_evaluated(module(type, of_heads, heads, "[8,64]",
+                                 "x, w), lhs_batch_dims={0}, rhs_batch_dims={1}, "
+                                 "lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
+                          allowed);
+      expect_as_evaluated(module(type, "[8,64]", heads, of_heads,
+                                 "x, w), lhs_batch_dims={0}, rhs_batch_dims={1}, "
+                                 "lhs_contracting_dims={1}, rhs_contracting_dims={2}"),
+                          allowed);
+    }
+  }
+}
+
 // A carried vector or matrix, two turns: products by matrices that stay the same, in each order of
 // their dimensions, and of what the turn before made.
 std::string in_a_loop(const std::string& type, int64_t n, const std::string& state,

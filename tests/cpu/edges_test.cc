@@ -463,5 +463,43 @@ TEST_F(CpuEdges, LongChains) {
                       "  q = f32[6] add(a, b)\n  ROOT r = (f32[6], f32[6]) tuple(d, q) }\n");
 }
 
+// A turn's branch writes into the array what is computed of other places of the same array.
+TEST_F(CpuEdges, ABranchComputesItsPartOfTheArrayThatItUpdates) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const std::string state = "(s32[], f32[40], f32[20])", given = "(f32[40], f32[20], s32[])";
+  for (const char* part : {"f32[20] reverse(half), dimensions={0}", "f32[20] add(half, y)"}) {
+    expect_as_evaluated(cat(
+        "HloModule m\nkeep { a = ", given,
+        " parameter(0)\n  ROOT r = f32[40] get-tuple-element(a), "
+        "index=0 }\nwrite { a = ",
+        given,
+        " parameter(0)\n  x = f32[40] get-tuple-element(a), index=0\n"
+        "  p = f32[20] get-tuple-element(a), index=1\n  i = s32[] get-tuple-element(a), index=2\n"
+        "  u = f32[40] dynamic-update-slice(x, p, i)\n  q = f32[20] negate(p)\n"
+        "  end = s32[] constant(20)\n  ROOT v = f32[40] dynamic-update-slice(u, q, end) }\ncond { "
+        "s = ",
+        state,
+        " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(9)\n"
+        "  ROOT l = pred[] compare(i, n), direction=LT }\nbody { s = ",
+        state,
+        " parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+        "  x = f32[40] get-tuple-element(s), index=1\n  y = f32[20] get-tuple-element(s), index=2\n"
+        "  one = s32[] constant(1)\n  j = s32[] add(i, one)\n"
+        "  half = f32[20] dynamic-slice(x, i), dynamic_slice_sizes={20}\n  part = ",
+        part, "\n  other = f32[20] sine(half)\n  k = s32[] and(i, one)\n  t = ", given,
+        " tuple(x, part, i)\n"
+        "  o = ",
+        given,
+        " tuple(x, other, j)\n  c = f32[40] conditional(k, t, o), "
+        "branch_computations={write, keep}\n  ROOT r = ",
+        state,
+        " tuple(j, c, y) }\nENTRY main {\n"
+        "  x = f32[40] parameter(0)\n  y = f32[20] parameter(1)\n  i = s32[] constant(0)\n  s = ",
+        state, " tuple(i, x, y)\n  w = ", state,
+        " while(s), condition=cond, body=body\n"
+        "  ROOT r = f32[40] get-tuple-element(w), index=1 }\n"));
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu

@@ -131,6 +131,38 @@ void expect_as_evaluated(Opcode opcode, DType dtype) {
 TEST_P(CpuElements, OfF32AreTheEvaluators) { expect_as_evaluated<float>(GetParam(), f32); }
 TEST_P(CpuElements, OfF64AreTheEvaluators) { expect_as_evaluated<double>(GetParam(), f64); }
 
+// Powers that are written by products and a root, and others beside them.
+template <class T>
+void expect_constant_powers(DType dtype) {
+  for (double power : {0.0, 0.5, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5}) {
+    for (double sign : {1.0, -1.0}) {
+      const std::string type = base::cat(to_string(dtype), "[17]");
+      const hlo::Module module =
+          hlo::parse_text(base::cat("HloModule m\nENTRY main {\n  x = ", type,
+                                    " parameter(0)\n  c = ", to_string(dtype), "[] constant(",
+                                    sign * power, ")\n  y = ", type,
+                                    " broadcast(c), dimensions={}\n  ROOT r = ", type,
+                                    " power(x, y) }\n"))
+              .value();
+      const OnCpu native(module);
+      for (const Literal& x : arrays_of(special_values<T>(), dtype, 17)) {
+        const Literal want = interpreter::evaluate(module, {x}).value();
+        EXPECT_EQ(difference(native.run({x}), want, {.ulp = 2}), "")
+            << sign * power << " of " << hlo::print_literal(x);
+      }
+    }
+  }
+}
+
+TEST(CpuElementsOf, ConstantPowersOfF32) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_constant_powers<float>(f32);
+}
+TEST(CpuElementsOf, ConstantPowersOfF64) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_constant_powers<double>(f64);
+}
+
 std::vector<Opcode> functions() {
   std::vector<Opcode> out;
   for (Opcode opcode : laws::every_opcode()) {

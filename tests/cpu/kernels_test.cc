@@ -70,6 +70,14 @@ void expect_convolution(const std::string& x, const std::string& w, const std::s
 
 TEST(CpuKernels, ConvolutionsOfAnyLayout) {
   HEDDLE_NEEDS_CODE_GENERATOR();
+  // Few weights, features last: loops.
+  expect_convolution("f32[2,19,23,3]", "f32[3,4,3,8]", "f32[2,10,22,8]",
+                     "window={size=3x4 stride=2x1 pad=1_1x1_1}, dim_labels=b01f_01io->b01f");
+  expect_convolution("f32[1,300,1]", "f32[9,1,1]", "f32[1,300,1]",
+                     "window={size=9 pad=8_8 rhs_dilate=2}, dim_labels=b0f_0io->b0f");
+  expect_convolution("f64[1,17,17,1]", "f64[5,5,1,17]", "f64[1,33,33,17]",
+                     "window={size=5x5 pad=2_2x2_2 lhs_dilate=2x2 rhs_reversal=1x1}, "
+                     "dim_labels=b01f_01io->b01f");
   expect_convolution("f32[3,19,23,5]", "f32[3,4,5,9]", "f32[3,10,21,9]",
                      "window={size=3x4 stride=2x1 pad=1_1x0_1}, dim_labels=b01f_01io->b01f");
   expect_convolution("f32[2,6,17,18]", "f32[16,6,3,3]", "f32[2,16,17,18]",

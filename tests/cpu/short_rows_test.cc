@@ -94,6 +94,57 @@ TEST(CpuShortRows, NarrowOnesOfWhatIsBroadcastAndMoved) {
   }
 }
 
+// h = a h + x[t] b[t], y[t] = fold of each row of h c[t]: a state-space model of 64 channels.
+std::string channels(const std::string& type, int states, const std::string& op,
+                     const std::string& start) {
+  const std::string h = cat(type, "[64,", states, "]"), x = cat(type, "[200,64]"),
+                    b = cat(type, "[200,", states, "]"), b_row = cat(type, "[", states, "]"),
+                    row = cat(type, "[64]"),
+                    state = cat("(s32[], ", h, ", ", x, ", ", h, ", ", x, ", ", b, ", ", b, ")");
+  const auto element = [&](int i, const std::string& of) {
+    return cat(of, " get-tuple-element(s), index=", i, "\n");
+  };
+  const auto sliced = [&](const std::string& name, const std::string& from, int width) {
+    return cat(" s", name, " = ", type, "[1,", width, "] dynamic-slice(", from,
+               ", i, z), dynamic_slice_sizes={1,", width, "}\n r", name, " = ", type, "[", width,
+               "] reshape(s", name, ")\n");
+  };
+  return cat(
+      "HloModule m\nf { p = ", type, "[] parameter(0)\n q = ", type,
+      "[] parameter(1)\n ROOT c = ", type, "[] ", op, "(p, q) }\ncond { s = ", state,
+      " parameter(0)\n i = ", element(0, "s32[]"),
+      " n = s32[] constant(200)\n ROOT l = pred[] compare(i, n), direction=LT }\n",
+      "body { s = ", state, " parameter(0)\n i = ", element(0, "s32[]"), " h = ", element(1, h),
+      " ys = ", element(2, x), " a = ", element(3, h), " x = ", element(4, x),
+      " b = ", element(5, b), " c = ", element(6, b), " z = s32[] constant(0)\n",
+      sliced("x", "x", 64), sliced("b", "b", states), sliced("c", "c", states), " ah = ", h,
+      " multiply(a, h)\n xs = ", h, " broadcast(rx), dimensions={0}\n bs = ", h,
+      " broadcast(rb), dimensions={1}\n xb = ", h, " multiply(xs, bs)\n next = ", h,
+      " add(ah, xb)\n cs = ", h, " broadcast(rc), dimensions={1}\n hc = ", h,
+      " multiply(next, cs)\n start = ", type, "[] constant(", start, ")\n y = ", row,
+      " reduce(hc, start), dimensions={1}, to_apply=f\n y1 = ", type,
+      "[1,64] reshape(y)\n out = ", x,
+      " dynamic-update-slice(ys, y1, i, z)\n one = s32[] constant(1)\n j = s32[] add(i, one)\n",
+      " ROOT o = ", state, " tuple(j, next, out, a, x, b, c) }\nENTRY main {\n h = ", h,
+      " parameter(0)\n a = ", h, " parameter(1)\n x = ", x, " parameter(2)\n b = ", b,
+      " parameter(3)\n c = ", b, " parameter(4)\n i = s32[] constant(0)\n zero = ", type,
+      "[] constant(0)\n ys = ", x, " broadcast(zero), dimensions={}\n t = ", state,
+      " tuple(i, h, ys, a, x, b, c)\n w = ", state,
+      " while(t), condition=cond, body=body\n last = ", h,
+      " get-tuple-element(w), index=1\n all = ", x, " get-tuple-element(w), index=2\n ROOT r = (",
+      h, ", ", x, ") tuple(last, all)\n}\n");
+}
+
+TEST(CpuShortRows, OfStateInALoop) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f32", "f64"}) {
+    for (const int states : {2, 4, 8, 16, 20, 32}) {
+      expect_as_evaluated(channels(type, states, "add", "0"), {.share = 1e-5});
+      expect_as_evaluated(channels(type, states, "maximum", "-inf"), {.share = 1e-5});
+    }
+  }
+}
+
 // Rows of a block and those behind the last one are folded in one order.
 TEST(CpuShortRows, EqualRowsHaveEqualSums) {
   HEDDLE_NEEDS_CODE_GENERATOR();

@@ -141,6 +141,32 @@ TEST_F(CpuThreads, ShortLoopsOverWholeArrays) {
   }
 }
 
+// A scan whose steps are few bytes each: parts of the rows take all steps, in whichever order.
+TEST_F(CpuThreads, StepsOverRows) {
+  const std::string state = "(s32[], f32[1008], f32[3000,1008], f32[3000,1008])";
+  expect_as_evaluated(shared_program(
+      cat("h = f32[1008] parameter(0)\n x = f32[3000,1008] parameter(1)\n i = s32[] constant(0)\n",
+          "zero = f32[] constant(0)\n ys = f32[3000,1008] broadcast(zero), dimensions={}\n",
+          "init = ", state, " tuple(i, h, ys, x)\n w = ", state,
+          " while(init), condition=cond, body=body\n last = f32[1008] get-tuple-element(w), "
+          "index=1\n",
+          " all = f32[3000,1008] get-tuple-element(w), index=2\n",
+          " ROOT r = (f32[1008], f32[3000,1008]) tuple(last, all)\n"),
+      cat("cond { s = ", state, " parameter(0)\n i = s32[] get-tuple-element(s), index=0\n",
+          " n = s32[] constant(3000)\n ROOT l = pred[] compare(i, n), direction=LT }\n",
+          "body { s = ", state, " parameter(0)\n i = s32[] get-tuple-element(s), index=0\n",
+          " h = f32[1008] get-tuple-element(s), index=1\n",
+          " ys = f32[3000,1008] get-tuple-element(s), index=2\n",
+          " x = f32[3000,1008] get-tuple-element(s), index=3\n zero = s32[] constant(0)\n",
+          " row = f32[1,1008] dynamic-slice(x, i, zero), dynamic_slice_sizes={1,1008}\n",
+          " r = f32[1008] reshape(row)\n half = f32[] constant(0.5)\n",
+          " halves = f32[1008] broadcast(half), dimensions={}\n p = f32[1008] multiply(h, "
+          "halves)\n",
+          " next = f32[1008] add(p, r)\n y = f32[1,1008] reshape(next)\n",
+          " out = f32[3000,1008] dynamic-update-slice(ys, y, i, zero)\n one = s32[] constant(1)\n",
+          " j = s32[] add(i, one)\n ROOT o = ", state, " tuple(j, next, out, x) }\n")));
+}
+
 // One of the callers has the pool's help, the others have none.
 TEST_F(CpuThreads, CallersAtTheSameTimeGetTheSameBits) {
   const hlo::Module module =

@@ -8,7 +8,6 @@
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/opcode.h"
 #include "heddle/tests/golden/error_file.h"
-#include "heddle/tests/golden/error_sites.h"
 #include "heddle/tests/golden/golden_file.h"
 
 namespace heddle::golden {
@@ -46,51 +45,6 @@ std::vector<ErrorCase> every_case() {
 TEST(GoldenErrorFiles, TagsAreUnlike) {
   std::set<std::string> tags;
   for (const ErrorCase& item : every_case()) EXPECT_TRUE(tags.insert(item.tag).second) << item.tag;
-}
-
-// Errors that no text can reach: the reader refuses the program before, or always gives what the
-// rule asks for.
-struct Unreachable {
-  std::string_view file;
-  std::string_view text;  // of the message
-  std::string_view why;
-};
-constexpr Unreachable kUnreachable[] = {
-    {"hlo/ops/control/nullary.cc", "has no value",
-     "text has a value between the brackets of every constant"},
-    {"hlo/ops/control/nullary.cc", "value is ", "the reader makes the value of the declared type"},
-    {"hlo/ops/control/conditional.cc", "index is pred[] and chooses among ",
-     "text names the two computations of a pred[] index"},
-    {"hlo/ops/contraction/linalg.cc",
-     "transpose_a is not set; must be NO_TRANSPOSE, TRANSPOSE or ADJOINT",
-     "text has no word for that"},
-    {"hlo/ops/control/region.cc", " has no root",
-     "computations of text have instructions, and the last one is the root"},
-    {"hlo/ops/control/region.cc", " has no parameter ", "the reader has counted the parameters"},
-};
-
-bool is_unreachable(const ErrorSite& site) {
-  return std::ranges::any_of(kUnreachable, [&](const Unreachable& row) {
-    return site.file == row.file && std::ranges::find(site.parts, row.text) != site.parts.end();
-  });
-}
-
-TEST(GoldenErrorFiles, ReachEveryErrorOfEveryShapeRule) {
-  std::vector<std::string> messages;
-  for (const ErrorCase& item : every_case()) {
-    std::ranges::move(messages_in(item.expected), std::back_inserter(messages));
-  }
-  std::vector<ErrorSite> sites = error_sites_in("hlo/ops");
-  std::ranges::move(error_sites_in("hlo"), std::back_inserter(sites));  // checks that rules share
-  ASSERT_GT(sites.size(), 100u);
-  for (const ErrorSite& site : sites) {
-    const bool reached = std::ranges::any_of(
-        messages, [&](const std::string& message) { return can_write(site, message); });
-    EXPECT_NE(reached, is_unreachable(site))
-        << site.file << ":" << site.line << ": in.error(" << base::join(site.parts, "..")
-        << (reached ? ") is reached and listed as unreachable"
-                    : ") has no case in tests/golden/errors");
-  }
 }
 
 // Their results are as declared, whatever they are, but for the constant, whose mistakes are the

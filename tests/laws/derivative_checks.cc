@@ -186,7 +186,10 @@ class Checker {
     HEDDLE_ASSIGN_OR_RETURN(const transform::Linearized linear,
                             transform::linearize(module, mask(x)));
     HEDDLE_ASSIGN_OR_RETURN(const Leaves values, evaluate(linear.forward, x));
-    const Leaves residuals(values.begin() + static_cast<std::ptrdiff_t>(y.size()), values.end());
+    auto computed = values.begin() + static_cast<std::ptrdiff_t>(y.size());
+    Leaves residuals;
+    for (const std::optional<size_t>& parameter : linear.residuals)
+      residuals.push_back(parameter ? x[*parameter] : *computed++);
     Leaves given = residuals;
     given.insert(given.end(), v.begin(), v.end());
     HEDDLE_ASSIGN_OR_RETURN(const Leaves pushed, evaluate(linear.pushforward, given));

@@ -1,6 +1,4 @@
-// The functions of the public headers, read from their text: a parser of our own header style and
-// no other (clang-format's layout; comments before a declaration, or behind it on its last line). A
-// comment is of the declaration that follows and of its overloads; no other takes it.
+// The functions of the public headers, as tests/layers/public_functions.py reads them.
 #pragma once
 
 #include <string>
@@ -20,11 +18,8 @@ struct PublicHeader {
   std::vector<PublicFunction> functions;
 };
 
-// The headers that heddle.h includes from these folders, in its order, with the free functions of
-// their public namespaces. Reads files below the working folder.
-std::vector<PublicHeader> public_headers(const std::vector<std::string>& folders);
-
-// Of one header's text.
-PublicHeader parse_header(const std::string& path, const std::string& text);
+// The headers that heddle.h includes from these folders, "trace scan", in its order, with the free
+// functions of their public namespaces. None where there is no python3.
+std::vector<PublicHeader> public_headers(const std::string& folders);
 
 }  // namespace heddle::laws

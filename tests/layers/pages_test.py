@@ -4,6 +4,7 @@ import os
 import re
 import unittest
 
+import public_functions
 import source_tree as st
 
 PAGES = ["README.md"] + sorted(glob.glob("docs/*.md"))
@@ -212,6 +213,82 @@ class ResultsPage(unittest.TestCase):
             self.assertRegex(row, r"^\|.*\| `\w+` \| .*[a-z0-9].* \|$",
                              "a field has a line of its own, with a comment that tells its shape and dtype")
         self.assertGreaterEqual(len(rows), 40)
+
+
+# ---- docs/ops.md lists the functions of the public headers (tests/laws/ops_page.cc).
+
+
+class PublicFunctions(unittest.TestCase):
+    def told(self, text):
+        return [" | ".join(function) for function in public_functions.parse_header(text)[1]]
+
+    def test_are_read_with_their_comments(self):
+        text = """// Things. And more
+// of them.
+#pragma once
+
+namespace heddle::box {
+
+// Opens x [.., n]
+//
+// of  what  it is told. The rest
+// errors: none
+Tensor open(Operand x, double by = 1,
+            SourceLocation at = SourceLocation::here());
+Tensor shut(Operand x);  // the other way: e
+struct Lid {
+  int size = 0;  // not a function(of its own);
+};
+template <class T>
+requires std::is_arithmetic_v<T> Tensor lid(T of, Lid lid = {}) {
+  return open(of);
+}
+template <class A, class B>
+requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B> Tensor both(A a, B b);
+
+Tensor silent(Operand x);
+
+namespace box_internal {
+Tensor hidden(Operand x);
+}  // namespace box_internal
+}  // namespace heddle::box
+"""
+        self.assertEqual(public_functions.parse_header(text)[0], "Things")
+        self.assertEqual(self.told(text), ["box::open | Tensor open(Operand x, double by = 1) | Opens x [.., n]",
+                                           "box::shut | Tensor shut(Operand x) | the other way: e",
+                                           "box::lid | Tensor lid(T of, Lid lid = {}) | ", "box::both | Tensor both(A a, B b) | ",
+                                           "box::silent | Tensor silent(Operand x) | "])
+
+    def test_take_no_comment_of_another_one(self):
+        """What stands below a comment, and is no overload of what it is of, has no comment; the law OpsPage.HasEveryPublicFunction says so."""
+        text = """namespace heddle {
+// The sum.
+Tensor psum(Operand x);
+Tensor psum(Operand x, int64_t axis);
+Tensor pmax(Operand x);
+Tensor psum(Operand x, double scale);
+
+// How a lid is made.
+struct Lid {};
+Lid(Tensor (*)(Operand)) -> Lid;
+Tensor lid(Lid lid);
+enum class Side { kLeft };  // of a lid
+// Scaled.
+Tensor selu(Operand x);
+Tensor silu(Operand x);                             // x * sigmoid(x)
+inline Tensor swish(Operand x) { return silu(x); }  // silu
+inline Tensor twice(Operand x) {
+  return x + x;  // no comment of the function
+}
+using Other = Lid;  // not of hidden()
+Tensor hidden(Operand x);
+}  // namespace heddle
+"""
+        self.assertEqual(self.told(text), ["psum | Tensor psum(Operand x) | The sum", "psum | Tensor psum(Operand x, int64_t axis) | The sum",
+                                           "pmax | Tensor pmax(Operand x) | ", "psum | Tensor psum(Operand x, double scale) | The sum",
+                                           "lid | Tensor lid(Lid lid) | ", "selu | Tensor selu(Operand x) | Scaled",
+                                           "silu | Tensor silu(Operand x) | x * sigmoid(x)", "swish | Tensor swish(Operand x) | silu",
+                                           "twice | Tensor twice(Operand x) | ", "hidden | Tensor hidden(Operand x) | "])
 
 
 if __name__ == "__main__":

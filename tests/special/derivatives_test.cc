@@ -125,6 +125,16 @@ TEST(SpecialDerivatives, SecondOrder) {
   EXPECT_NEAR(slope_of(beta, 2), difference(beta, 2), 1e-6);
   const Function real_part = grad([](Tensor x) { return real(loggamma(complex(x, x * 0 + 0.5))); });
   EXPECT_NEAR(slope_of(real_part, 0.5), difference(real_part, 0.5), 1e-6);
+  for (double a : {0.4, 2.0, 6.5}) {
+    for (double x : {0.3, 2.1, 9.0}) {
+      const auto by_a = [&](Tensor v) { return gammainc(v, x); };
+      const Function once = grad(by_a), twice = grad(once);
+      EXPECT_NEAR(slope_of(once, a), difference(once, a), 1e-8) << a << " " << x;
+      EXPECT_NEAR(slope_of(twice, a), difference(twice, a), 1e-7) << a << " " << x;
+      const Function mixed = [&](Tensor v) { return igamma_grad_a(a, v); };
+      EXPECT_NEAR(slope_of(mixed, x), difference(mixed, x), 1e-8) << a << " " << x;
+    }
+  }
   const Function length = grad([](Tensor x) { return hypot(x, 1); });
   EXPECT_NEAR(slope_of(length, 1), 1 / std::sqrt(8), 1e-12);
   EXPECT_NEAR(slope_of(length, -1), 1 / std::sqrt(8), 1e-12);

@@ -15,6 +15,8 @@
 namespace heddle {
 namespace {
 
+using trace_internal::PublicCall;
+using trace_internal::refuse;
 using Axes = std::vector<Mesh::Axis>;
 
 std::string names_of(const Axes& axes) {
@@ -23,21 +25,14 @@ std::string names_of(const Axes& axes) {
   return out;
 }
 
-void check_axes(const Axes& axes, SourceLocation at) {
-  if (axes.empty())
-    throw Error(base::invalid_argument("Mesh: has no axes; must have one or more"), at);
+void check_axes(const Axes& axes) {
+  if (axes.empty()) refuse("has no axes; must have one or more");
   for (const Mesh::Axis& axis : axes) {
-    if (axis.size < 1) {
-      throw Error(base::invalid_argument("Mesh: axis ", axis.name, " has size ", axis.size,
-                                         "; it must be 1 or more"),
-                  at);
-    }
+    if (axis.size < 1)
+      refuse("axis ", axis.name, " has size ", axis.size, "; it must be 1 or more");
     const auto same = [&](const Mesh::Axis& other) { return other.name == axis.name; };
-    if (axis.name.empty() || std::ranges::count_if(axes, same) > 1) {
-      throw Error(base::invalid_argument("Mesh: has axes (", names_of(axes),
-                                         "); each must have a name of its own"),
-                  at);
-    }
+    if (axis.name.empty() || std::ranges::count_if(axes, same) > 1)
+      refuse("has axes (", names_of(axes), "); each must have a name of its own");
   }
 }
 
@@ -77,36 +72,34 @@ Walk shortest(const Walk& from) {
 }  // namespace
 
 Mesh::Mesh(std::vector<Axis> axes, std::vector<Device*> devices, SourceLocation at) {
-  check_axes(axes, at);
+  const PublicCall call("Mesh", at);
+  check_axes(axes);
   State state{.axes = std::move(axes), .devices = std::move(devices)};
   for (const Axis& axis : state.axes) state.size *= axis.size;
   if (!state.devices.empty() && static_cast<int64_t>(state.devices.size()) != state.size) {
-    throw Error(base::invalid_argument("Mesh: has ", state.devices.size(), " devices; axes (",
-                                       names_of(state.axes), ") need ", state.size),
-                at);
+    refuse("has ", state.devices.size(), " devices; axes (", names_of(state.axes), ") need ",
+           state.size);
   }
   state_ = std::make_shared<const State>(std::move(state));
 }
 
 size_t Mesh::axis(const std::string& name, SourceLocation at) const {
+  const PublicCall call("axis", at);
   const auto found = std::ranges::find(axes(), name, &Axis::name);
   if (found == axes().end()) {
     throw Error(base::invalid_argument(to_string(*this), ": has no axis \"", name, "\"; it has (",
-                                       names_of(axes()), ")"),
-                at);
+                                       names_of(axes()), ")"));
   }
   return static_cast<size_t>(found - axes().begin());
 }
 
 Device& Mesh::device(SourceLocation at) const {
+  const PublicCall call("device", at);
   if (devices().empty()) {
-    throw Error(
-        base::failed_precondition(to_string(*this),
-                                  ": has no devices, so nothing runs on it; give it some when it "
-                                  "is made"),
-        at);
+    throw Error(base::failed_precondition(
+        to_string(*this), ": has no devices, so nothing runs on it; give it some when it is made"));
   }
-  return *value_or_throw(runtime::mesh_device(devices()), at);
+  return *value_or_throw(runtime::mesh_device(devices()));
 }
 
 std::string to_string(const Mesh& mesh) {
@@ -118,27 +111,23 @@ std::string to_string(const Mesh& mesh) {
 
 Sharding::Sharding(Mesh mesh, std::vector<MeshAxes> spec, SourceLocation at)
     : mesh_(std::move(mesh)), spec_(std::move(spec)) {
+  const PublicCall call("Sharding", at);
   std::vector<bool> used(mesh_.axes().size());
   for (const MeshAxes& entry : spec_) {
     for (const std::string& name : entry.names()) {
-      const size_t axis = mesh_.axis(name, at);
-      if (used[axis]) {
-        throw Error(base::invalid_argument("Sharding: ", to_string(*this), " names mesh axis ",
-                                           name, " twice; it can cut one axis of an array"),
-                    at);
-      }
+      const size_t axis = mesh_.axis(name);
+      if (used[axis])
+        refuse(*this, " names mesh axis ", name, " twice; it can cut one axis of an array");
       used[axis] = true;
     }
   }
 }
 
 int64_t Sharding::parts(base::Int axis, SourceLocation at) const {
-  if (axis < 0) {
-    throw Error(
-        base::invalid_argument("Sharding: ", to_string(*this), " is asked for the parts of axis ",
-                               axis, "; axes are counted from the first, which is 0"),
-        at);
-  }
+  const PublicCall call("Sharding", at);
+  if (axis < 0)
+    refuse(*this, " is asked for the parts of axis ", axis,
+           "; axes are counted from the first, which is 0");
   int64_t parts = 1;
   if (axis >= static_cast<int64_t>(spec_.size())) return parts;
   for (const std::string& name : spec_[static_cast<size_t>(axis)].names())
@@ -146,12 +135,19 @@ int64_t Sharding::parts(base::Int axis, SourceLocation at) const {
   return parts;
 }
 
+namespace {
+
+Status check_rank(const Sharding& sharding, int64_t rank) {
+  if (static_cast<int64_t>(sharding.spec().size()) <= rank) return {};
+  return base::invalid_argument(to_string(sharding), " has ", sharding.spec().size(),
+                                " entries; the array has ", rank, " axes");
+}
+
+}  // namespace
+
 hlo::Sharding Sharding::to_hlo(int64_t rank, SourceLocation at) const {
-  if (static_cast<int64_t>(spec_.size()) > rank) {
-    throw Error(base::invalid_argument("Sharding: ", to_string(*this), " has ", spec_.size(),
-                                       " entries; the array has ", rank, " axes"),
-                at);
-  }
+  const PublicCall call("Sharding", at);
+  if (const Status status = check_rank(*this, rank); !status.ok()) refuse(status.text());
   hlo::Sharding out;
   Walk walk;
   for (const Mesh::Axis& axis : mesh_.axes()) walk.sizes.push_back(axis.size);
@@ -180,20 +176,25 @@ hlo::Sharding Sharding::to_hlo(int64_t rank, SourceLocation at) const {
   return out;
 }
 
-Shape Sharding::part(const Shape& shape, SourceLocation at) const {
+StatusOr<Shape> trace_internal::try_part(const Sharding& sharding, const Shape& shape) {
+  HEDDLE_RETURN_IF_ERROR(check_rank(sharding, shape.rank()));
   std::vector<int64_t> sizes = shape.dimensions();
-  if (spec_.size() > sizes.size()) (void)to_hlo(shape.rank(), at);
-  for (size_t d = 0; d < spec_.size(); ++d) {
-    const int64_t count = parts(static_cast<int64_t>(d));
+  for (size_t d = 0; d < sharding.spec().size(); ++d) {
+    const int64_t count = sharding.parts(static_cast<int64_t>(d));
     if (sizes[d] % count != 0) {
-      throw Error(
-          base::invalid_argument("Sharding: ", to_string(*this), " cuts axis ", d, " of ", shape,
-                                 " in ", count, " parts; its size must be a multiple"),
-          at);
+      return base::invalid_argument(to_string(sharding), " cuts axis ", d, " of ", shape, " in ",
+                                    count, " parts; its size must be a multiple");
     }
     sizes[d] /= count;
   }
-  return {shape.dtype(), std::move(sizes)};
+  return Shape(shape.dtype(), std::move(sizes));
+}
+
+Shape Sharding::part(const Shape& shape, SourceLocation at) const {
+  const PublicCall call("Sharding", at);
+  const StatusOr<Shape> part = trace_internal::try_part(*this, shape);
+  if (!part.ok()) refuse(part.status().text());
+  return *part;
 }
 
 std::string to_string(const Sharding& sharding) {
@@ -210,7 +211,7 @@ std::string to_string(const Sharding& sharding) {
 
 Tensor placeholder(const base::Ints& shape, DType dtype, const PlaceholderOptions& options,
                    SourceLocation at) {
-  const trace_internal::PublicCall call("placeholder", at);
+  const PublicCall call("placeholder", at);
   Tensor plain = placeholder(std::move(shape), dtype);
   if (!options.sharding.has_value()) return plain;
   auto node = std::make_shared<trace_internal::Node>(plain.node()->shape, plain.node()->where);
@@ -236,7 +237,7 @@ Tensor marked(const Tensor& x, hlo::Sharding sharding) {
 }  // namespace trace_internal
 
 Tensor with_sharding(const Tensor& x, const Sharding& sharding, SourceLocation at) {
-  const trace_internal::PublicCall call("with_sharding", at);
+  const PublicCall call("with_sharding", at);
   const trace_internal::Node& node = trace_internal::node_of(x, "with_sharding");
   hlo::Sharding wanted = sharding.to_hlo(node.shape.rank());
   if (sharding.mesh().size() == 1) return x;
@@ -249,7 +250,7 @@ Tensor with_sharding(const Tensor& x, const Sharding& sharding, SourceLocation a
 }
 
 Tensor array(const Literal& literal, const Sharding& sharding, SourceLocation at) {
-  const trace_internal::PublicCall call("array", at);
+  const PublicCall call("array", at);
   if (trace_internal::Recorder::current() != nullptr) {
     throw Error(
         base::failed_precondition("array: host data is spread over a mesh inside a trace; make "
@@ -261,7 +262,7 @@ Tensor array(const Literal& literal, const Sharding& sharding, SourceLocation at
 }
 
 Tensor device_put(const Tensor& x, const Sharding& sharding, SourceLocation at) {
-  const trace_internal::PublicCall call("device_put", at);
+  const PublicCall call("device_put", at);
   const runtime::BufferPtr buffer = trace_internal::buffer_of(x, "device_put");
   if (&buffer->device() == &sharding.mesh().device()) return with_sharding(x, sharding);
   return array(x.to_literal(), sharding);

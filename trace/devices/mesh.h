@@ -137,6 +137,11 @@ class Sharding {
 // "P(data, None, (x, y))"
 std::string to_string(const Sharding& sharding);
 
+namespace trace_internal {
+// Sharding::part(), whose error begins with the sharding.
+StatusOr<Shape> try_part(const Sharding& sharding, const Shape& shape);
+}  // namespace trace_internal
+
 struct PlaceholderOptions {
   // How the buffer that takes its place is laid out; the parameter of a program says so to XLA.
   std::optional<Sharding> sharding = {};
@@ -176,9 +181,9 @@ T device_put(const T& tree, const Sharding& sharding, SourceLocation at = Source
 template <class T>
 Tensor array(const std::vector<T>& values, const base::Ints& shape, const Sharding& sharding,
              SourceLocation at) {
+  const trace_internal::PublicCall call("array", at);
   const auto placed = [&](const void* data, DType dtype) {
-    return array(trace_internal::literal_from_bytes(data, values.size(), dtype, shape, at),
-                 sharding, at);
+    return array(trace_internal::literal_from_bytes(data, values.size(), dtype, shape), sharding);
   };
   if constexpr (std::is_same_v<T, bool>) {  // bools have no bytes of their own
     const std::vector<uint8_t> bytes(values.begin(), values.end());

@@ -115,7 +115,7 @@ TEST(Mesh, MistakesSayWhatIsWrong) {
       [] {
         with_sharding(placeholder({4}, f32), Sharding(line(), {"i", None{}}));
       },
-      "Sharding: P(i, None) has 2 entries; the array has 1 axes");
+      "with_sharding: P(i, None) has 2 entries; the array has 1 axes");
   expect(
       [] {
         (void)Mesh({{"x", 2}}).device();
@@ -398,7 +398,7 @@ TEST(ShardMap, MistakesSayWhatIsWrong) {
               HasSubstr("pmean: x is s32[2]; it must be of floats, cast it with astype(f32)"));
   EXPECT_THAT(error_of([&] { psum(x, "i"); }), HasSubstr("psum: is outside of shard_map"));
   EXPECT_THAT(error_of([&] { shard_map(same, line(), {{"i"}}, {{"i"}})(placeholder({6}, f32)); }),
-              HasSubstr("shard_map: leaf 0 of the arguments: Sharding: P(i) cuts axis 0 of f32[6] "
+              HasSubstr("shard_map: leaf 0 of the arguments: P(i) cuts axis 0 of f32[6] "
                         "in 4 parts; its size must be a multiple"));
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "heddle/base/located_status.h"
 #include "heddle/base/metrics/counters.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/derivative.h"
@@ -109,13 +108,10 @@ Sharding sharding_of(const ShardMap& map, const std::vector<std::string>& axes,
 
 // The type of a leaf's part.
 Shape part_shape(const Shape& whole, const Sharding& sharding, size_t number) {
-  try {
-    return sharding.part(whole);
-  } catch (const Error& error) {
-    throw Error(with_message(error.status(),
-                             base::cat("shard_map: leaf ", number,
-                                       " of the arguments: ", base::message_of(error.status()))));
-  }
+  const StatusOr<Shape> part = trace_internal::try_part(sharding, whole);
+  if (!part.ok())
+    trace_internal::refuse("leaf ", number, " of the arguments: ", part.status().text());
+  return *part;
 }
 
 // Inside of another shard_map: each device cuts its part out of what it has, and the parts of the

@@ -115,6 +115,16 @@ TEST(DevicePut, MovesTensorsAndTreesAndCountsThem) {
   EXPECT_THAT(doubles(moved.w), ElementsAre(1, 1, 1));
 }
 
+TEST(FullLike, TakesTheValueFromTheDeviceOfX) {
+  const auto other = interpreter::make_backend({});
+  const Tensor x = device_put(ones(2), *other->devices()[0]);
+  EXPECT_EQ(&device_of(full_like(x, 3)), &device_of(x));
+  EXPECT_EQ(&device_of(full_like(x, scalar(3.0f))), &device_of(x)) << "a C++ number";
+  EXPECT_THAT(error_of([&] { full_like(x, sum(ones(2))); }),
+              StartsWith("full_like: operands are on "));
+  EXPECT_THAT(doubles(full_like(ones(2), sum(ones(2)))), ElementsAre(2, 2));
+}
+
 TEST(DevicePut, OnTheSameDeviceGivesTheSameTensor) {
   const Tensor x = ones(3);
   const Counters before = counters();

@@ -43,6 +43,14 @@ const LaneScope* LaneScope::find(const std::string& name) {
   return nullptr;
 }
 
+std::string LaneScope::names() {
+  std::vector<std::string> out;
+  for (const LaneScope* scope = current_lanes; scope != nullptr; scope = scope->outer_) {
+    if (!scope->name_.empty()) out.push_back(base::cat('"', scope->name_, '"'));
+  }
+  return base::join(out, ", ");
+}
+
 std::string LaneScope::all_around() {
   std::string out;
   for (const LaneScope* scope = current_lanes; scope != nullptr; scope = scope->outer_) {
@@ -111,18 +119,33 @@ using trace_internal::PublicCall;
 // As JAX has it: one channel, which says that groups are of partitions.
 constexpr int64_t kChannel = 1;
 
+// errors: Error where an axis is neither of a vmap around nor of the mesh
+void require_around(std::string_view op, const trace_internal::ManualScope* scope,
+                    const std::vector<std::string>& axes) {
+  const std::string lanes = trace_internal::LaneScope::names();
+  for (const std::string& name : axes) {
+    const bool is_of_mesh =
+        scope != nullptr && std::ranges::count(scope->mesh().axes(), name, &Mesh::Axis::name) > 0;
+    if (is_of_mesh || lanes.empty()) continue;
+    const std::string mesh = scope ? base::cat(", and a shard_map of ", scope->mesh()) : "";
+    trace_internal::refuse("names axis \"", name, "\"; around are a vmap over ", lanes, mesh,
+                           ", it must name one of their axes");
+  }
+  if (scope != nullptr) return;
+  throw Error(trace_internal::failed_precondition(
+      op,
+      ": is outside of shard_map; only inside does each device have a part of its own (nor is "
+      "there a vmap around whose axis_name is \"",
+      axes[0], "\")"));
+}
+
 // The groups of devices that differ along some axes of the mesh alone.
 class Groups {
  public:
   Groups(std::string_view op, const MeshAxes& axes) {
-    const auto* scope = trace_internal::ManualScope::current();
-    if (scope == nullptr) {
-      throw Error(trace_internal::failed_precondition(
-          op,
-          ": is outside of shard_map; only inside does each device have a part of its own (nor is "
-          "there a vmap around whose axis_name this is)"));
-    }
     if (axes.names().empty()) trace_internal::refuse("names no mesh axis; must name one or more");
+    const auto* scope = trace_internal::ManualScope::current();
+    require_around(op, scope, axes.names());
     const Mesh* mesh = &scope->mesh();
     std::vector<bool> inside(mesh->axes().size());
     for (const std::string& name : axes.names()) {

@@ -113,6 +113,8 @@ class LaneScope {
   [[nodiscard]] const std::string& mark() const { return mark_; }
   // The innermost of that name; null where there is none.
   static const LaneScope* find(const std::string& name);
+  // `"i", "j"`, from the innermost on. Empty where there are none.
+  static std::string names();
   // "batch#0=8 ": what distinguishes traces in these scopes. Empty where there are none.
   static std::string all_around();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/value.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/ops/elementwise.h"
 #include "heddle/trace/ops/reductions.h"
@@ -13,31 +14,13 @@
 namespace heddle {
 namespace {
 
+using hlo::dot_dimensions;
 using hlo::Opcode;
 using trace_internal::axes_of;
 using trace_internal::known_program;
 using trace_internal::KnownOptions;
 using trace_internal::one_program;
 using trace_internal::PublicCall;
-
-bool contains(const std::vector<int64_t>& list, int64_t value) {
-  return std::ranges::count(list, value) > 0;
-}
-
-// Dimensions of the result of a dot: batch, what is left of lhs, what is left of rhs.
-Dimensions dot_dimensions(const Shape& lhs, const Shape& rhs, const hlo::DotAttrs& attrs) {
-  Dimensions out;
-  for (int64_t d : attrs.lhs_batch_dims) out.push_back(lhs.dimension(d));
-  for (int64_t d = 0; d < lhs.rank(); ++d) {
-    if (!contains(attrs.lhs_batch_dims, d) && !contains(attrs.lhs_contracting_dims, d))
-      out.push_back(lhs.dimension(d));
-  }
-  for (int64_t d = 0; d < rhs.rank(); ++d) {
-    if (!contains(attrs.rhs_batch_dims, d) && !contains(attrs.rhs_contracting_dims, d))
-      out.push_back(rhs.dimension(d));
-  }
-  return out;
-}
 
 Tensor dot_of(std::string_view op, const Tensor& lhs, const Tensor& rhs, const DotAxes& axes,
               std::optional<DType> result) {

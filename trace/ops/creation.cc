@@ -8,11 +8,13 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/node.h"
 #include "heddle/trace/ops/elementwise.h"
 #include "heddle/trace/ops/positions.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/run/known_program.h"
+#include "heddle/trace/run/run_module.h"
 
 namespace heddle {
 namespace {
@@ -105,11 +107,28 @@ Tensor ones(const base::Ints& shape, DType dtype, SourceLocation at) {
   return filled("ones", shape, 1, dtype);
 }
 
-Tensor full_like(Operand x, Operand value, std::optional<DType> dtype) {
+namespace {
+
+// The value on x's device, where operands must be: a C++ number goes there.
+Tensor beside(const Tensor& x, const Tensor& value) {
+  const bool runs = trace_internal::Recorder::current() == nullptr && x.is_valid() &&
+                    value.is_valid() && x.node()->buffer && value.node()->buffer;
+  if (!runs) return value;
+  std::vector<runtime::BufferPtr> buffers;
+  trace_internal::append_buffers(std::vector{x, value}, buffers, "full_like");
+  return buffers[1] == value.node()->buffer ? value : trace_internal::tensor_of(buffers[1]);
+}
+
+}  // namespace
+
+Tensor full_like(Operand x, Operand value, std::optional<DType> given) {
   const PublicCall call("full_like", x.at());
   const OnDeviceOf device(x);
-  const Shape like = as_tensor(x).shape();
-  return filled("full_like", like.dimensions(), value, dtype.value_or(like.dtype()));
+  const Tensor like = as_tensor(x);
+  const DType dtype = given.value_or(like.dtype());
+  const Dimensions shape = like.shape().dimensions();
+  if (!value.is_tensor()) return filled("full_like", shape, value, dtype);
+  return filled("full_like", shape, beside(like, value.tensor()), dtype);
 }
 Tensor zeros_like(Operand x, std::optional<DType> dtype) {
   const PublicCall call("zeros_like", x.at());

@@ -53,7 +53,7 @@ Tensor ones(const X&, const More&...) {
   return {};
 }
 // `value` in the shape and dtype of x, or in another dtype. errors: Error where the dtype cannot
-// hold the number
+// hold the number, or where the value is on another device than x
 Tensor full_like(Operand x, Operand value, std::optional<DType> dtype = {});
 Tensor zeros_like(Operand x, std::optional<DType> dtype = {});  // 0 likewise
 Tensor ones_like(Operand x, std::optional<DType> dtype = {});   // 1 likewise

@@ -96,9 +96,10 @@ const std::vector<TreeSpec>& Program::argument_specs(SourceLocation at) const {
 const std::vector<Tensor>& Program::captures() const { return state("captures", {}).captures; }
 
 Program Program::lowered(SourceLocation at) const {
+  const PublicCall call("lowered", at);
   auto lower = std::make_shared<State>(state("lowered", at));
-  hlo::Module module = value_or_throw(transform::lower(*state_->module), at);
-  if (transform::has_lapack(module)) module = value_or_throw(transform::expand_lapack(module), at);
+  hlo::Module module = value_or_throw(transform::lower(*state_->module));
+  if (transform::has_lapack(module)) module = value_or_throw(transform::expand_lapack(module));
   lower->module = std::make_shared<const hlo::Module>(std::move(module));
   lower->compiled = std::make_shared<Compiled>();
   return Program(std::move(lower));
@@ -171,21 +172,18 @@ std::vector<Tensor> Program::run(std::span<const Tensor> arguments, SourceLocati
 }
 
 Program Program::bind(const Tensor& placeholder, const Tensor& value, SourceLocation at) const {
+  const PublicCall call("bind", at);
   auto bound = std::make_shared<State>(state("bind", at));
-  const Shape& want = trace_internal::node_of(placeholder, "bind", at).shape;
-  const Shape& have = trace_internal::node_of(value, "bind", at).shape;
-  if (!same_type(want, have)) {
-    throw Error(base::invalid_argument("bind: value is ", to_string(have), "; the placeholder is ",
-                                       to_string(want)),
-                at);
-  }
+  const Shape& want = trace_internal::node_of(placeholder, "bind").shape;
+  const Shape& have = trace_internal::node_of(value, "bind").shape;
+  if (!same_type(want, have))
+    trace_internal::refuse("value is ", have, "; the placeholder is ", want);
   auto found = std::ranges::find_if(bound->captures,
                                     [&](const Tensor& t) { return is_same(t, placeholder); });
   if (found == bound->captures.end()) {
-    throw Error(base::invalid_argument("bind: ", to_string(placeholder), " is not captured by ",
-                                       trace_internal::program_named(state_->signature.name),
-                                       "; pass arguments to run() instead"),
-                at);
+    trace_internal::refuse(to_string(placeholder), " is not captured by ",
+                           trace_internal::program_named(state_->signature.name),
+                           "; pass arguments to run() instead");
   }
   *found = value;
   return Program(std::move(bound));

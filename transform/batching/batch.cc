@@ -386,27 +386,16 @@ StatusOr<AllLanes> Batcher::batched(Graph& graph, const Computation& computation
 
 StatusOr<AllLanes> Batcher::run(Graph& graph, const Computation& computation,
                                 const AllLanes& parameters, const Value& active) {
-  std::vector<AllLanes> values = values_of_parameters(computation, parameters);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Instruction& instruction = computation.instructions[i];
-    if (instruction.opcode == Opcode::kParameter) continue;
-    graph.set_location(instruction.at);
-    AllLanes operands = leaves_of_operands(instruction, values);
-    if (instruction.opcode == Opcode::kTuple) {
-      values[i] = std::move(operands);
-    } else if (instruction.opcode == Opcode::kGetTupleElement) {
-      values[i] = leaves_of_element(computation, instruction, operands);
-    } else if (!together_.empty() && hlo::together_along(instruction) == together_) {
-      values[i] = {together(graph, instruction, operands)};
-    } else if (is_any_batched(operands) || (active && minds_active(instruction)) ||
-               is_together(instruction)) {
-      HEDDLE_ASSIGN_OR_RETURN(values[i],
-                              batched(graph, computation, instruction, operands, active));
-    } else {
-      values[i] = plain(graph, computation, instruction, operands);
-    }
-  }
-  return values[computation.root.value];
+  return leaves_of_run(
+      graph, computation, parameters,
+      [&](const Instruction& instruction, const AllLanes& operands) -> StatusOr<AllLanes> {
+        if (!together_.empty() && hlo::together_along(instruction) == together_)
+          return AllLanes{together(graph, instruction, operands)};
+        if (is_any_batched(operands) || (active && minds_active(instruction)) ||
+            is_together(instruction))
+          return batched(graph, computation, instruction, operands, active);
+        return plain(graph, computation, instruction, operands);
+      });
 }
 
 StatusOr<Batch> batch(const Module& module, const std::vector<bool>& of, int64_t size,

@@ -5,8 +5,10 @@
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/hlo/op.h"
+#include "heddle/transform/derivatives/internal/dependence.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/leaves.h"
+#include "heddle/transform/trip_count.h"
 
 namespace heddle::transform {
 
@@ -54,17 +56,6 @@ bool takes_absent_integers(const Computation& computation, const Instruction& in
     }
   }
   return false;
-}
-
-// Whether its instructions show that a value is zeros.
-bool is_zero(const Graph& graph, InstructionId id) {
-  const Instruction& instruction = graph.at(id);
-  if (instruction.opcode == Opcode::kConstant) {
-    const Literal& value = instruction.attrs.get<hlo::ConstantAttrs>().literal;
-    return value == Literal(value.shape());
-  }
-  return (hlo::does(instruction.opcode, hlo::kPicks) || instruction.opcode == Opcode::kConvert) &&
-         is_zero(graph, instruction.operands[0]);
 }
 
 Status constant_term(const Instruction& instruction) {
@@ -129,6 +120,8 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
     case Opcode::kCopy:
     case Opcode::kOptBarrier: return ct;  // leaf by leaf
     case Opcode::kWhile:
+      if (greatest_trip_count(instruction))
+        return not_linear_at(instruction, "its steps are not linear in the argument");
       return without_transpose(
           instruction,
           "the number of its steps is not known before it runs; write while_loop(.., {.max_steps = "

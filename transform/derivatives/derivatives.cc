@@ -194,7 +194,14 @@ StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of
   for (size_t i = both.parameters.size(); i < linear.size(); ++i) linear[i] = true;
   const std::vector<InstructionId> residuals = split(computation, linear, linear_results).residuals;
   std::vector<InstructionId> wanted(returned.begin(), tangents);
-  wanted.insert(wanted.end(), residuals.begin(), residuals.end());
+  Linearized out;
+  for (InstructionId id : residuals) {
+    const auto at = std::ranges::find(computation.parameters, id);
+    const bool is_given = at != computation.parameters.end();
+    out.residuals.push_back(is_given ? std::optional(at - computation.parameters.begin())
+                                     : std::nullopt);
+    if (!is_given) wanted.push_back(id);
+  }
   const ComputationId forward = known_part(writer, computation, both.parameters.size(), wanted);
   const ComputationId pushforward =
       linear_part(writer, computation, both, residuals, linear_results);
@@ -202,7 +209,6 @@ StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of
   HEDDLE_RETURN_IF_ERROR(writer.status());
   Module whole = std::move(writer).finish(forward);
   whole.name = module.name;
-  Linearized out;
   HEDDLE_ASSIGN_OR_RETURN(out.forward, remove_unused(whole));
   whole.entry = pushforward;
   HEDDLE_ASSIGN_OR_RETURN(out.pushforward, remove_unused(whole));
@@ -213,11 +219,31 @@ StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of
 
 namespace {
 
+// How loops and branches are written before they are transposed.
+enum class Regions : uint8_t { kAsTheyAre, kApart };
+
+StatusOr<ComputationId> apart(Writer& writer, ComputationId id, const std::vector<bool>& linear) {
+  const Computation computation = writer.module().at(id);
+  Graph graph(writer, computation.name);
+  Duals parameters;
+  for (size_t i = 0; i < linear.size(); ++i)
+    parameters.push_back({graph.parameter(computation.parameter_shape(i))});
+  Source source(writer);
+  HEDDLE_ASSIGN_OR_RETURN(
+      const Values results,
+      Forward(source, Mode::kApart).run_linear(graph, computation, parameters, linear));
+  return std::move(graph).finish(results);
+}
+
 StatusOr<Module> transposed(const Module& module, const std::vector<bool>& linear,
-                            Backward::Given given) {
+                            Backward::Given given, Regions regions) {
   Writer writer;
   Source source(writer, module);
-  const Computation computation = writer.module().at(source.called(module.entry));
+  ComputationId id = source.called(module.entry);
+  if (regions == Regions::kApart) {
+    HEDDLE_ASSIGN_OR_RETURN(id, apart(writer, id, linear));
+  }
+  const Computation computation = writer.module().at(id);
   Graph graph(writer, computation.name);
   Values parameters(computation.parameters.size()), ct;
   for (size_t i = 0; i < linear.size(); ++i) {
@@ -238,14 +264,23 @@ StatusOr<Module> transposed(const Module& module, const std::vector<bool>& linea
 
 StatusOr<Module> transpose(const Module& module, const std::vector<bool>& linear) {
   const TransformSpan span("transpose");
-  return dumped("transpose", module, transposed(module, linear, Backward::Given::kPerhapsAffine));
+  const auto run = [&](Regions regions) {
+    return transposed(module, linear, Backward::Given::kPerhapsAffine, regions);
+  };
+  StatusOr<Module> made = run(Regions::kAsTheyAre);
+  if (made.ok()) return dumped("transpose", module, std::move(made));
+  StatusOr<Module> again = run(Regions::kApart);
+  const bool says_more = again.status().code() == StatusCode::kInvalidArgument &&
+                         made.status().code() == StatusCode::kUnimplemented;
+  return dumped("transpose", module, again.ok() || says_more ? std::move(again) : std::move(made));
 }
 
 StatusOr<Module> transpose(const Module& module, size_t known) {
   const TransformSpan span("transpose");
   std::vector<bool> linear(module.entry_computation().parameters.size(), true);
   std::fill_n(linear.begin(), known, false);
-  return dumped("transpose", module, transposed(module, linear, Backward::Given::kLinear));
+  return dumped("transpose", module,
+                transposed(module, linear, Backward::Given::kLinear, Regions::kAsTheyAre));
 }
 
 }  // namespace heddle::transform

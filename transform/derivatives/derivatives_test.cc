@@ -4,6 +4,8 @@
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
+#include "heddle/interpreter/evaluate.h"
+#include "heddle/interpreter/evaluate_together.h"
 #include "heddle/transform/derivatives/internal/parts.h"
 
 namespace heddle::transform {
@@ -140,6 +142,81 @@ TEST(TransposeOfText, SelectAndScatterIsLinearInItsSourceAndItsStart) {
     EXPECT_THAT(transpose_of(kText, linear),
                 HasSubstr("select-and-scatter: a term does not depend on the argument"));
   }
+}
+
+using Rows = std::vector<std::vector<float>>;
+Literal literal_of(const std::vector<float>& row) {
+  return Literal::from<float>(Shape(f32, {static_cast<int64_t>(row.size())}), row);
+}
+// The last element of a tuple.
+std::vector<float> last_of(const Literal& tuple) {
+  const auto numbers = tuple.elements().back().values<float>();
+  return {numbers.begin(), numbers.end()};
+}
+
+// What each device gives last, with its row of each argument.
+Rows on_devices(const hlo::Module& module, const interpreter::DeviceCounts& devices,
+                const std::vector<Rows>& arguments) {
+  const auto evaluator = interpreter::Evaluator::prepare(module);
+  std::vector<std::vector<Literal>> given(static_cast<size_t>(devices.total()));
+  for (size_t device = 0; device < given.size(); ++device) {
+    for (const Rows& each : arguments) given[device].push_back(literal_of(each[device]));
+  }
+  const auto got = interpreter::evaluate_together(evaluator.value(), devices, std::move(given));
+  Rows out;
+  for (const Literal& each : got.value()) out.push_back(last_of(each));
+  return out;
+}
+
+TEST(CollectiveBroadcast, GoesBackAsASumToTheFirstOfEachGroup) {
+  const Rows x = {{1, 2}, {3, 4}, {5, 6}, {7, 8}}, ct = {{1, 10}, {2, 20}, {3, 30}, {4, 40}};
+  for (const auto& [devices, channel] :
+       {std::pair(interpreter::DeviceCounts{1, 4}, "channel_id=1, "),
+        std::pair(interpreter::DeviceCounts{4, 1}, "")}) {
+    for (const auto& [groups, wanted] :
+         {std::pair("{{1,0,3},{2}}", Rows{{0, 0}, {7, 70}, {3, 30}, {0, 0}}),
+          std::pair("[2,2]<=[4]", Rows{{3, 30}, {0, 0}, {7, 70}, {0, 0}})}) {
+      const auto module = hlo::parse_text(
+          base::cat("HloModule m\nENTRY main {\n  x = f32[2] parameter(0)\n  y = f32[2] "
+                    "collective-broadcast(x), ",
+                    channel, "replica_groups=", groups, "\n  ROOT r = (f32[2]) tuple(y)\n}"));
+      ASSERT_TRUE(module.ok()) << module.status();
+      EXPECT_EQ(on_devices(*vjp(*module, {true}, {true}), devices, {x, ct}), wanted);
+      const Rows tangents = on_devices(*jvp(*module, {true}), devices, {x, ct});
+      EXPECT_EQ(tangents, on_devices(*module, devices, {ct}));
+    }
+  }
+  EXPECT_THAT(gradient_of("HloModule m\nENTRY main {\n  x = f32[] parameter(0)\n  ROOT y = f32[] "
+                          "collective-broadcast(x), replica_groups={}\n}",
+                          {true}),
+              HasSubstr("collective-broadcast: has no reverse derivative: its replica_groups are "
+                        "empty; list the devices"));
+}
+
+TEST(RaggedAllToAll, SendsTangentsAsItSendsRows) {
+  const auto module = hlo::parse_text(R"(HloModule m
+    ENTRY main {
+      x = f32[4] parameter(0)
+      before = f32[5] parameter(1)
+      from = s32[2] constant({0,3})
+      sizes = s32[2] constant({2,1})
+      to = s32[2] constant({3,0})
+      y = f32[5] ragged-all-to-all(x, before, from, sizes, to, sizes), replica_groups={{0}}
+      ROOT r = (f32[5]) tuple(y)
+    })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const auto tangent = [&](const std::vector<bool>& of, const Rows& arguments) {
+    const auto evaluator = interpreter::Evaluator::prepare(*jvp(*module, of));
+    std::vector<Literal> given;
+    for (const auto& row : arguments) given.push_back(literal_of(row));
+    return last_of(evaluator->run(std::move(given)).value());
+  };
+  const std::vector<float> x = {1, 2, 3, 4}, before(5), dx = {10, 20, 30, 40};
+  EXPECT_THAT(tangent({true, true}, {x, before, dx, {5, 6, 7, 8, 9}}),
+              ElementsAre(40, 6, 7, 10, 20));
+  EXPECT_THAT(tangent({true, false}, {x, before, dx}), ElementsAre(40, 0, 0, 10, 20));
+  EXPECT_THAT(std::string(vjp(*module, {true, false}, {true}).status().message()),
+              HasSubstr("a device does not know where the rows that it got come from"));
 }
 
 // A computation that calls the one before twice, and so on: 2^40 calls of 41 computations.

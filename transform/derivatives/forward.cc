@@ -6,8 +6,8 @@
 #include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
+#include "heddle/transform/derivatives/internal/dependence.h"
 #include "heddle/transform/derivatives/internal/devices.h"
-#include "heddle/transform/effects.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/leaves.h"
 #include "heddle/transform/internal/scan_parts.h"
@@ -291,21 +291,10 @@ StatusOr<Duals> Forward::derived(Graph& graph, const Computation& computation,
 
 StatusOr<Duals> Forward::run(Graph& graph, const Computation& computation,
                              const Duals& parameters) {
-  std::vector<Duals> values = values_of_parameters(computation, parameters);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Instruction& instruction = computation.instructions[i];
-    if (instruction.opcode == Opcode::kParameter) continue;
-    graph.set_location(instruction.at);
-    Duals operands = leaves_of_operands(instruction, values);
-    if (instruction.opcode == Opcode::kTuple) {
-      values[i] = std::move(operands);
-    } else if (instruction.opcode == Opcode::kGetTupleElement) {
-      values[i] = leaves_of_element(computation, instruction, operands);
-    } else {
-      HEDDLE_ASSIGN_OR_RETURN(values[i], derived(graph, computation, instruction, operands));
-    }
-  }
-  return values[computation.root.value];
+  return leaves_of_run(graph, computation, parameters,
+                       [&](const Instruction& instruction, const Duals& operands) {
+                         return derived(graph, computation, instruction, operands);
+                       });
 }
 
 namespace {
@@ -318,12 +307,16 @@ bool has_regions(const Computation& computation) {
   });
 }
 
-// A linear function is its derivative at 0. Empty if that derivative reads the point, so that the
-// function is not linear, if it has effects, which are not to see zeros, or if there is none.
-StatusOr<Values> as_derivative_at_zero(Forward& forward, Writer& writer, Graph& graph,
-                                       const Computation& computation, const Duals& parameters,
-                                       const std::vector<bool>& is_tangent) {
-  Graph inside(writer, computation.name);
+// An affine function is its value at 0 and its derivative there. Empty if that derivative reads the
+// point, so that the function is not affine, if an effect reads it, which is not to see zeros, or
+// if there is none. A debug call that reads it does not run.
+StatusOr<Values> from_zero(Source& source, Mode mode, Graph& graph, Computation computation,
+                           const Duals& parameters, const std::vector<bool>& is_tangent) {
+  Writer& writer = source.into();
+  for (Instruction& each : computation.instructions) each.called = source.called(each.called);
+  const auto quiet = without_debug_calls_on(writer, std::move(computation), is_tangent);
+  if (!quiet) return Values();
+  Graph inside(writer, quiet->name);
   Duals duals;
   Values given;
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -339,20 +332,28 @@ StatusOr<Values> as_derivative_at_zero(Forward& forward, Writer& writer, Graph& 
     given.push_back(x);
     is_point.push_back(false);
   }
-  const auto results = forward.run(inside, computation, duals);
+  Source here(writer);
+  const auto results = Forward(here, mode).run(inside, *quiet, duals);
   if (!results.ok() || !reason_in(*results).ok()) return Values();
+  const std::vector<bool> vanishes = vanishing_results(writer, *quiet, is_tangent);
   Values all;
   for (const Dual& each : *results) all.push_back(each.dx ? each.dx : each.x);
+  for (size_t i = 0; i < results->size(); ++i) {
+    if ((*results)[i].dx && !vanishes[i]) all.push_back((*results)[i].x);
+  }
   const Computation made = writer.module().at(std::move(inside).finish(all));
-  const std::vector<bool> reads_point = dependent_results(writer, made, is_point);
+  std::vector<bool> reads_point = dependent_results(writer, made, is_point);
+  reads_point.resize(results->size());
   if (std::ranges::find(reads_point, true) != reads_point.end()) return Values();
-  const Effects effects(writer.module());
-  if (std::ranges::any_of(made.instructions,
-                          [&](const Instruction& each) { return effects.of(each); }))
-    return Values();
   PartCopy copy(graph, made);
   for (size_t i = 0; i < given.size(); ++i) copy.give(made.parameters[i], given[i]);
-  return copy.want(returned_values(made));
+  Values out = copy.want_with_effects(returned_values(made));
+  size_t next = results->size();
+  for (size_t i = 0; i < results->size(); ++i) {
+    if ((*results)[i].dx && !vanishes[i]) out[i] = hlo::add(out[next++], out[i]);
+  }
+  out.resize(results->size());
+  return out;
 }
 
 }  // namespace
@@ -360,9 +361,8 @@ StatusOr<Values> as_derivative_at_zero(Forward& forward, Writer& writer, Graph& 
 StatusOr<Values> Forward::run_linear(Graph& graph, const Computation& computation,
                                      const Duals& parameters, const std::vector<bool>& is_tangent) {
   if (mode_ == Mode::kApart && has_regions(computation)) {
-    HEDDLE_ASSIGN_OR_RETURN(
-        Values apart,
-        as_derivative_at_zero(*this, source_.into(), graph, computation, parameters, is_tangent));
+    HEDDLE_ASSIGN_OR_RETURN(Values apart,
+                            from_zero(source_, mode_, graph, computation, parameters, is_tangent));
     if (!apart.empty()) return apart;
   }
   HEDDLE_ASSIGN_OR_RETURN(const Duals made, run(graph, computation, parameters));

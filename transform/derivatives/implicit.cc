@@ -30,14 +30,14 @@ class ImplicitRule : RuleOfCall {
   explicit ImplicitRule(const RuleOfCall& rule) : RuleOfCall(rule) {}
 
   StatusOr<Duals> run() {
-    const bool is_root = hlo::is_custom(call_, hlo::kRoot);
-    const auto counts = hlo::operand_counts(call_, 1 + call_.called.size());
-    if (!counts || operands_.size() != call_.operands.size() ||
-        call_.called.size() < (is_root ? 3U : 2U) || leaf_count(call_.shape) != (*counts)[0])
-      return malformed_call(call_);
-    counts_ = *counts;
-    Duals x = forward_.plain(graph_, call_, shapes_, operands_);
-    if (const Status why = reason_in(operands_); !why.ok()) return poisoned(std::move(x), why);
+    const bool is_root = hlo::is_custom(call, hlo::kRoot);
+    const auto found = hlo::operand_counts(call, 1 + call.called.size());
+    if (!found || operands.size() != call.operands.size() ||
+        call.called.size() < (is_root ? 3U : 2U) || leaf_count(call.shape) != (*found)[0])
+      return malformed_call(call);
+    counts = *found;
+    Duals x = forward.plain(graph, call, shapes, operands);
+    if (const Status why = reason_in(operands); !why.ok()) return poisoned(std::move(x), why);
     HEDDLE_ASSIGN_OR_RETURN(const Duals equation, equation_at(x));
     if (const Status why = reason_in(equation); !why.ok()) return poisoned(std::move(x), why);
     HEDDLE_ASSIGN_OR_RETURN(Values dx, is_root ? root(x, equation) : linear_solve(equation));
@@ -51,38 +51,37 @@ class ImplicitRule : RuleOfCall {
   // A x or f(x), with the tangents of the captures of A and f.
   StatusOr<Duals> equation_at(const Duals& x) {
     Duals parameters = x;
-    for (const Dual& each : captures_of(operands_, counts_, 1)) parameters.push_back(each);
-    const Computation function = forward_.source_.at(call_.called[1]);
-    if (!fits(function, parameters, x.size())) return malformed_call(call_);
-    return forward_.run(graph_, function, parameters);
+    for (const Dual& each : captures_of(operands, counts, 1)) parameters.push_back(each);
+    const Computation function = forward.source_.at(call.called[1]);
+    if (!fits(function, parameters, x.size())) return malformed_call(call);
+    return forward.run(graph, function, parameters);
   }
 
   StatusOr<Values> linear_solve(const Duals& product) {
-    const auto begin = operands_.begin();
-    const Duals b(begin, begin + static_cast<std::ptrdiff_t>(counts_[0]));
+    const auto begin = operands.begin();
+    const Duals b(begin, begin + static_cast<std::ptrdiff_t>(counts[0]));
     if (!any_tangent(b) && !any_tangent(product)) return Values();
-    Values operands;
+    Values given;
     for (size_t i = 0; i < b.size(); ++i) {
-      const Value right = product[i].dx ? or_zeros(graph_, b[i]) - product[i].dx : Value();
-      operands.push_back(right ? right : or_zeros(graph_, b[i]));
+      const Value right = product[i].dx ? or_zeros(graph, b[i]) - product[i].dx : Value();
+      given.push_back(right ? right : or_zeros(graph, b[i]));
     }
-    for (size_t i = b.size(); i < operands_.size(); ++i) operands.push_back(operands_[i].x);
-    return flattened(graph_,
-                     copied(graph_, call_, operands, forward_.source_.called(call_.called)));
+    for (size_t i = b.size(); i < operands.size(); ++i) given.push_back(operands[i].x);
+    return flattened(graph, copied(graph, call, given, forward.source_.called(call.called)));
   }
 
   StatusOr<Values> root(const Duals& x, const Duals& residual) {
     if (!any_tangent(residual)) return Values();
     Duals parameters;
     for (const Dual& each : x) parameters.push_back({each.x});
-    for (const Dual& each : residual) parameters.push_back({or_zeros(graph_, each)});
-    for (const Dual& each : captures_of(operands_, counts_, 2)) parameters.push_back({each.x});
-    const Computation solve = forward_.source_.at(call_.called[2]);
-    if (!fits(solve, parameters, x.size())) return malformed_call(call_);
+    for (const Dual& each : residual) parameters.push_back({or_zeros(graph, each)});
+    for (const Dual& each : captures_of(operands, counts, 2)) parameters.push_back({each.x});
+    const Computation solve = forward.source_.at(call.called[2]);
+    if (!fits(solve, parameters, x.size())) return malformed_call(call);
     std::vector<bool> is_tangent(parameters.size());
     std::fill_n(is_tangent.begin() + static_cast<std::ptrdiff_t>(x.size()), residual.size(), true);
     HEDDLE_ASSIGN_OR_RETURN(const Values solved,
-                            forward_.run_linear(graph_, solve, parameters, is_tangent));
+                            forward.run_linear(graph, solve, parameters, is_tangent));
     Values out;
     for (const Value& each : solved) out.push_back(-each);
     return out;

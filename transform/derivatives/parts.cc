@@ -125,6 +125,12 @@ Values PartCopy::copy(std::span<const InstructionId> ids, std::vector<bool> need
   return out;
 }
 
+Instruction zeros_for(const Instruction& instruction) {
+  return {.opcode = Opcode::kConstant,
+          .shape = instruction.shape,
+          .attrs = hlo::ConstantAttrs{.literal = Literal(instruction.shape)}};
+}
+
 namespace {
 
 bool is_custom_effect(const Instruction& instruction) {
@@ -175,9 +181,7 @@ class WithoutEffects {
       Instruction& instruction = quiet.instructions[i];
       if (is_custom_effect(instruction)) {
         if (is_read[i] && !hlo::is_debug_call(instruction)) return refused(instruction);
-        instruction = {.opcode = Opcode::kConstant,
-                       .shape = instruction.shape,
-                       .attrs = hlo::ConstantAttrs{.literal = Literal(instruction.shape)}};
+        instruction = zeros_for(instruction);
       }
       for (ComputationId& called : instruction.called) {
         HEDDLE_ASSIGN_OR_RETURN(called, of(called));
@@ -308,76 +312,6 @@ Split split(const hlo::Computation& computation, const std::vector<bool>& linear
   }
   std::ranges::sort(out.residuals, {}, &InstructionId::value);
   return out;
-}
-
-namespace {
-
-using Flags = std::vector<bool>;
-
-bool any_of(const Flags& flags) { return std::ranges::find(flags, true) != flags.end(); }
-
-void add(Flags& to, const Flags& more) {
-  for (size_t i = 0; i < to.size(); ++i) to[i] = to[i] || more[i];
-}
-
-Flags dependent_of_scan(const Writer& writer, const Instruction& scan, Flags operands) {
-  const hlo::Computation body = writer.module().at(scan.called[0]);
-  const auto carries = static_cast<size_t>(scan.attrs.get<hlo::ScanAttrs>().num_carries);
-  while (true) {
-    Flags results = dependent_results(writer, body, operands);
-    const size_t inputs = operands.size() - carries, outputs = results.size() - carries;
-    bool more = false;
-    for (size_t i = 0; i < carries; ++i) {
-      if (operands[inputs + i] || !results[outputs + i]) continue;
-      operands[inputs + i] = more = true;
-    }
-    if (more) continue;
-    for (size_t i = 0; i < carries; ++i)
-      results[outputs + i] = results[outputs + i] || operands[inputs + i];  // of no steps
-    return results;
-  }
-}
-
-Flags dependent_of_branches(const Writer& writer, const hlo::Computation& caller,
-                            const Instruction& conditional, const Flags& operands) {
-  Flags out(leaf_count(conditional.shape), operands[0]);
-  size_t next = 1;
-  for (size_t i = 0; i < conditional.called.size(); ++i) {
-    const size_t count = leaf_count(caller.at(conditional.operands[i + 1]).shape);
-    add(out, dependent_results(writer, writer.module().at(conditional.called[i]),
-                               part_of(operands, next, count)));
-    next += count;
-  }
-  return out;
-}
-
-}  // namespace
-
-Flags dependent_results(const Writer& writer, const hlo::Computation& computation,
-                        const Flags& on) {
-  std::vector<Flags> values = values_of_parameters(computation, on);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Instruction& instruction = computation.instructions[i];
-    if (instruction.opcode == Opcode::kParameter) continue;
-    const Flags operands = leaves_of_operands(instruction, values);
-    const Opcode opcode = any_of(operands) ? instruction.opcode : Opcode::kConstant;
-    switch (opcode) {
-      case Opcode::kTuple:
-      case Opcode::kOptBarrier: values[i] = operands; break;
-      case Opcode::kGetTupleElement:
-        values[i] = leaves_of_element(computation, instruction, operands);
-        break;
-      case Opcode::kCall:
-        values[i] = dependent_results(writer, writer.module().at(instruction.called[0]), operands);
-        break;
-      case Opcode::kScan: values[i] = dependent_of_scan(writer, instruction, operands); break;
-      case Opcode::kConditional:
-        values[i] = dependent_of_branches(writer, computation, instruction, operands);
-        break;
-      default: values[i].assign(leaf_count(instruction.shape), any_of(operands));
-    }
-  }
-  return values[computation.root.value];
 }
 
 Status no_derivative_of_call(const Instruction& call, std::string_view why) {

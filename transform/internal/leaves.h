@@ -49,4 +49,26 @@ Leaves leaves_of_element(const hlo::Computation& computation, const hlo::Instruc
   return part_of(of_tuple, first_leaf_of(computation, element), leaf_count(element.shape));
 }
 
+// The leaves of the root, where of(instruction, leaves of its operands) gives those of all but
+// parameters and of what only takes tuples together or apart. It writes into `graph`.
+template <class Leaves, class Of>
+StatusOr<Leaves> leaves_of_run(Graph& graph, const hlo::Computation& computation,
+                               const Leaves& parameters, const Of& of) {
+  std::vector<Leaves> values = values_of_parameters(computation, parameters);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const hlo::Instruction& instruction = computation.instructions[i];
+    if (instruction.opcode == hlo::Opcode::kParameter) continue;
+    graph.set_location(instruction.at);
+    Leaves operands = leaves_of_operands(instruction, values);
+    if (instruction.opcode == hlo::Opcode::kTuple) {
+      values[i] = std::move(operands);
+    } else if (instruction.opcode == hlo::Opcode::kGetTupleElement) {
+      values[i] = leaves_of_element(computation, instruction, operands);
+    } else {
+      HEDDLE_ASSIGN_OR_RETURN(values[i], of(instruction, operands));
+    }
+  }
+  return values[computation.root.value];
+}
+
 }  // namespace heddle::transform

@@ -315,20 +315,10 @@ StatusOr<hlo::Module> expand_lapack(const hlo::Module& module) {
 StatusOr<hlo::Module> expand_lapack(const hlo::Module& module, const CallFilter& wanted) {
   Written written;
   HEDDLE_ASSIGN_OR_RETURN(const hlo::Module from, with_loops(module, wanted, written));
-  ModuleRebuilder into(from);
-  for (ComputationId id : into.order()) {
-    Rebuilder to(into, id);
-    for (InstructionId i : to.order()) {
-      const std::string_view routine = routine_of(to.from(), to.old(i), wanted);
-      if (routine.empty()) {
-        to.copy(i);
-      } else {
-        to.replace(i, expanded(into, to, i, routine, written));
-      }
-    }
-    into.replace(id, std::move(to).finish());
-  }
-  return std::move(into).finish();
+  return with_rewritten(from, [&](ModuleRebuilder& into, Rebuilder& to, auto, InstructionId i) {
+    const std::string_view routine = routine_of(to.from(), to.old(i), wanted);
+    return routine.empty() ? InstructionId() : expanded(into, to, i, routine, written);
+  });
 }
 
 }  // namespace heddle::transform

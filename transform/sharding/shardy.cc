@@ -110,8 +110,8 @@ class ShardyWriter {
     const std::vector<int64_t>& counts = sharding->tile_dimensions;  // empty if it is replicated
     for (size_t d = 0; d < counts.size() && d < shape.dimensions().size(); ++d) {
       if (shape.dimensions()[d] % counts[d] == 0) continue;
-      return base::unimplemented("to-shardy: sharding ", hlo::to_string(*sharding),
-                                 " cuts dimension ", d, " of ", shape, " in ", counts[d],
+      return base::unimplemented("sharding ", hlo::to_string(*sharding), " cuts dimension ", d,
+                                 " of ", shape, " in ", counts[d],
                                  " parts, of which it is no multiple; leave it to GSPMD");
     }
     return {};
@@ -155,7 +155,7 @@ class ShardyWriter {
   }
 
   static Status lost(const Instruction& mark) {
-    return base::unimplemented("to-shardy: custom-call ", mark.name,
+    return base::unimplemented("custom-call ", mark.name,
                                " is not at the edge of a shard_map's call; leave it to GSPMD");
   }
 
@@ -306,7 +306,7 @@ class ShardyWriter {
     if (emit.shape(root).is_tuple()) results = to.at(root).operands;
     if (results.size() != shardings.size() ||
         old.shape.is_tuple() != (old.opcode == Opcode::kTuple))
-      return base::unimplemented("to-shardy: the root is no flat tuple of arrays; make it one");
+      return base::unimplemented("the root is no flat tuple of arrays; make it one");
     for (size_t i = 0; i < results.size(); ++i) {
       HEDDLE_ASSIGN_OR_RETURN(results[i], marked_result(emit, results[i], shardings[i]));
     }

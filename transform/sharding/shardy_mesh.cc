@@ -36,7 +36,7 @@ StatusOr<Walk> walk_of(const Sharding& sharding, int64_t devices) {
   if (walk.sizes.empty()) {
     if (!std::ranges::is_sorted(sharding.tile_devices)) {
       return base::unimplemented(
-          "to-shardy: sharding ", hlo::to_string(sharding),
+          "sharding ", hlo::to_string(sharding),
           " has devices in an order of its own; write it as <=[..], or leave it to "
           "GSPMD");
     }
@@ -47,7 +47,7 @@ StatusOr<Walk> walk_of(const Sharding& sharding, int64_t devices) {
     std::iota(walk.order.begin(), walk.order.end(), 0);
   }
   if (product(walk.sizes) == devices && product(sharding.tile_dimensions) == devices) return walk;
-  return base::invalid_argument("to-shardy: sharding ", hlo::to_string(sharding),
+  return base::invalid_argument("sharding ", hlo::to_string(sharding),
                                 " is of other devices than the ", devices, " of the program");
 }
 
@@ -55,7 +55,7 @@ StatusOr<Walk> walk_of(const Sharding& sharding, int64_t devices) {
 StatusOr<std::vector<Part>> parts_of(const Sharding& sharding, int64_t devices) {
   if (sharding.type == Sharding::Type::kReplicated) return std::vector<Part>();
   if (sharding.type != Sharding::Type::kOther || !sharding.last_tile_dims.empty()) {
-    return base::unimplemented("to-shardy: sharding ", hlo::to_string(sharding),
+    return base::unimplemented("sharding ", hlo::to_string(sharding),
                                " places no elements; use {replicated} or {devices=..}");
   }
   HEDDLE_ASSIGN_OR_RETURN(const Walk walk, walk_of(sharding, devices));
@@ -69,7 +69,7 @@ StatusOr<std::vector<Part>> parts_of(const Sharding& sharding, int64_t devices) 
       const int64_t size = std::min(rest, wanted);
       if (rest % size != 0 || wanted % size != 0) {
         return base::unimplemented(
-            "to-shardy: sharding ", hlo::to_string(sharding),
+            "sharding ", hlo::to_string(sharding),
             " cuts a dimension across axes of its devices; leave it to GSPMD");
       }
       parts.push_back({dimension, begin, begin * size});
@@ -85,8 +85,7 @@ StatusOr<std::vector<Part>> parts_of(const Sharding& sharding, int64_t devices) 
 
 Status ShardyMesh::add(const Sharding& sharding, const Shape& shape) {
   HEDDLE_ASSIGN_OR_RETURN(const std::vector<Part> parts, parts_of(sharding, devices_));
-  HEDDLE_RETURN_IF_ERROR(
-      base::annotate(hlo::check_tiles(sharding, shape, devices_), "to-shardy: "));
+  HEDDLE_RETURN_IF_ERROR(hlo::check_tiles(sharding, shape, devices_));
   for (const Part& part : parts) cuts_.insert({part.begin, part.end});
   return {};
 }
@@ -95,9 +94,8 @@ Status ShardyMesh::check() const {
   const auto nests = [](int64_t outer, int64_t inner) { return inner % outer != 0; };
   const auto wrong = std::ranges::adjacent_find(cuts_, nests);
   if (wrong == cuts_.end()) return {};
-  return base::unimplemented("to-shardy: shardings cut ", devices_, " devices in ", *wrong,
-                             " and in ", *std::next(wrong),
-                             ", which no one mesh does; leave them to GSPMD");
+  return base::unimplemented("shardings cut ", devices_, " devices in ", *wrong, " and in ",
+                             *std::next(wrong), ", which no one mesh does; leave them to GSPMD");
 }
 
 std::string ShardyMesh::text() const {

@@ -46,7 +46,7 @@ TEST(ToShardy, RefusesWhatNoMeshHas) {
 // It also refuses shardings of marks, which are between the parameters and the results.
 TEST(ToShardy, RefusesShardingsThatAreNotOfTheirArray) {
   EXPECT_EQ(refusal("{replicated}", "{devices=[2,3]1,2,3,4,5,6}"),
-            "to-shardy: sharding {devices=[2,3]1,2,3,4,5,6}: is of other devices than 0 .. 5; must "
+            "sharding {devices=[2,3]1,2,3,4,5,6}: is of other devices than 0 .. 5; must "
             "name each once");
   EXPECT_THAT(marked("{devices=[2,3]0,0,1,1,2,2}"), HasSubstr("must name each once"));
   EXPECT_THAT(marked("{devices=[6]<=[6]}"), HasSubstr("is of 1 dimensions; f32[12,12] has 2"));
@@ -93,7 +93,7 @@ TEST(ToShardy, RefusesPartsThatAreNotFull) {
       "sharding={devices=[1,2]<=[2]} }");
   ASSERT_TRUE(module.ok()) << module.status();
   EXPECT_EQ(base::message_of(to_shardy(*module).status()),
-            "to-shardy: sharding {devices=[1,2]<=[2]} cuts dimension 1 of f32[4,5] in 2 parts, of "
+            "sharding {devices=[1,2]<=[2]} cuts dimension 1 of f32[4,5] in 2 parts, of "
             "which it is no multiple; leave it to GSPMD");
 }
 

@@ -146,6 +146,15 @@ llvm::Value* ArithmeticEmitter::reduce_lanes(Op fold, Type type, llvm::Value* x)
 }
 
 // Operand after operand takes its lanes into the result.
+// The operand of a shuffle. LLVM would look for one shuffle in place of this one and those that it
+// is made of, which takes long where they turn a square.
+llvm::Value* ArithmeticEmitter::shuffled(NodeId id) {
+  const Node& node = plan_.at(id);
+  const bool is_deep = node.op == Op::kShuffle && node.arg_count == 2;
+  if (!is_deep || !is_float(node.type.scalar) || plan_.vector_bytes < 32) return value(id);
+  return b_.CreateIntrinsic(in::arithmetic_fence, {value(id)->getType()}, {value(id)});
+}
+
 llvm::Value* ArithmeticEmitter::shuffle(const Node& node) {
   const auto args = plan_.args_of(node);
   const auto& lanes = plan_.shuffles[static_cast<size_t>(node.imm)];
@@ -156,8 +165,8 @@ llvm::Value* ArithmeticEmitter::shuffle(const Node& node) {
     for (const LaneSource& source : lanes)
       from.push_back(static_cast<int>(source.operand) * lanes_of(0) +
                      static_cast<int>(source.lane));
-    return args.size() == 1 ? b_.CreateShuffleVector(value(args[0]), from)
-                            : b_.CreateShuffleVector(value(args[0]), value(args[1]), from);
+    if (args.size() == 1) return b_.CreateShuffleVector(value(args[0]), from);
+    return b_.CreateShuffleVector(shuffled(args[0]), shuffled(args[1]), from);
   }
   llvm::Value* out = llvm::PoisonValue::get(type(node.type));
   for (uint32_t operand = 0; operand < args.size(); ++operand) {

@@ -1,13 +1,17 @@
 // The code generator: LLVM IR compiled by ORC. This folder alone includes LLVM.
+#include <algorithm>
 #include <mutex>
 
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/jit/llvm/internal/emit.h"
 #include "heddle/cpu/jit/llvm/internal/link.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -17,6 +21,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 namespace heddle::cpu {
@@ -68,6 +73,28 @@ llvm::SmallVector<char, 0> assembly_of(orc::JITTargetMachineBuilder& builder,
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   passes.run(*copy);
   return bytes;
+}
+
+bool divides_by_power_of_two(const llvm::Function& function) {
+  return std::ranges::any_of(llvm::instructions(function), [](const llvm::Instruction& each) {
+    if (!each.isIntDivRem()) return false;
+    const auto* divisor = llvm::dyn_cast<llvm::ConstantInt>(each.getOperand(1));
+    return divisor != nullptr && divisor->getValue().isPowerOf2();
+  });
+}
+
+// Tests of signs and remainders around a division by a power of two become masks and shifts, also
+// where a test before says that x > 0. Other functions stay as the plan orders them, which is
+// faster.
+void simplify_divisions(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::legacy::FunctionPassManager passes(&module);
+  passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
+  passes.add(llvm::createInstructionCombiningPass());
+  passes.doInitialization();
+  for (llvm::Function& function : module) {
+    if (divides_by_power_of_two(function)) passes.run(function);
+  }
+  passes.doFinalization();
 }
 
 // From an object's lines: which instruction each part of its code is of.
@@ -154,6 +181,7 @@ void compile(const JitRequest& request, JitResult& result) {
   module->setDataLayout((*target)->createDataLayout());
   module->setTargetTriple((*target)->getTargetTriple().str());
   result.arena_bytes = emit_plan(request, features, *module);
+  simplify_divisions(*module, **target);
   if (request.wants_text) {
     llvm::raw_string_ostream(result.ir) << *module;
     const auto text = assembly_of(*machine, *module);

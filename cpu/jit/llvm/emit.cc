@@ -110,6 +110,7 @@ class Emitter : MemoryEmitter {
       switch (node.op) {
         case Op::kFor: emit_for(id); break;
         case Op::kForEach: is_shared(node) ? share_loop(id) : emit_for(id); break;
+        case Op::kParts: is_shared(node) ? share_loop(id) : emit_whole(id); break;
         case Op::kWhile: emit_while(id, node); break;
         case Op::kSwitch: emit_switch(id, node); break;
         case Op::kResult:
@@ -312,12 +313,19 @@ class Emitter : MemoryEmitter {
     b_.SetInsertPoint(next);
   }
 
-  // In a loop that runs long: one load and a branch a turn.
+  // In a loop that runs long: one load and a branch a turn. A part ends; who shared it asks again.
   void leave_if_stopped(NodeId id) {
-    if (!plan_.at(id).checks_stop || is_part_) return;
+    if (!plan_.at(id).checks_stop || (is_part_ && plan_.at(id).shared.valid())) return;
     llvm::LoadInst* stop = b_.CreateAlignedLoad(b_.getInt8Ty(), tables_[5], llvm::Align(1), "stop");
     stop->setAtomic(llvm::AtomicOrdering::Monotonic);
-    leave_if(b_.CreateICmpNE(stop, b_.getInt8(0)), Exit::Reason::kStopped, id);
+    llvm::Value* is_stopped = b_.CreateICmpNE(stop, b_.getInt8(0));
+    if (!is_part_) return leave_if(is_stopped, Exit::Reason::kStopped, id);
+    llvm::BasicBlock* end = llvm::BasicBlock::Create(context_, "stopped", function_);
+    llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
+    b_.CreateCondBr(is_stopped, end, next, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+    b_.SetInsertPoint(end);
+    b_.CreateRetVoid();
+    b_.SetInsertPoint(next);
   }
 
   void check_bounds(NodeId id, const Node& node) {
@@ -400,6 +408,7 @@ class Emitter : MemoryEmitter {
         llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, index, index, index}, false);
     b_.CreateCall(module_.getOrInsertFunction(kShareLoopName, signature),
                   {part, frame, from, to, b_.getInt64(static_cast<uint64_t>(shared.chunk))});
+    leave_if_stopped(loop);
   }
 
   llvm::Function* part_of(NodeId loop, llvm::StructType* layout,
@@ -425,7 +434,11 @@ class Emitter : MemoryEmitter {
       values_[captured[i].value] = content(tables_.size() + i);
     for (BufferId buffer : plan_.shared_loops[node.shared.value].buffers)
       buffers_[buffer.value] = base_of(plan_.buffers[buffer.value]);
-    emit_turns(loop, function_->getArg(1), function_->getArg(2), {});
+    if (node.op == Op::kParts) {
+      emit_part(loop, function_->getArg(1), function_->getArg(2));
+    } else {
+      emit_turns(loop, function_->getArg(1), function_->getArg(2), {});
+    }
     b_.CreateRetVoid();
     is_part_ = false;
     llvm::Function* part = function_;
@@ -434,6 +447,17 @@ class Emitter : MemoryEmitter {
     buffers_ = buffers;
     tables_ = tables;
     return part;
+  }
+
+  void emit_whole(NodeId id) {
+    const auto args = plan_.args_of(plan_.at(id));
+    emit_part(id, value(args[0]), value(args[1]));
+  }
+  void emit_part(NodeId id, llvm::Value* from, llvm::Value* to) {
+    const BlockId block = plan_.blocks_of(plan_.at(id))[0];
+    values_[plan_.at(block).parameters[0].value] = from;
+    values_[plan_.at(block).parameters[1].value] = to;
+    emit(block);
   }
 
   void emit_for(NodeId id) {

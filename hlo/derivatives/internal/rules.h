@@ -75,5 +75,7 @@ StatusOr<Values> jvp_by_name(const JvpArgs& d);  // of derivative_name()
 StatusOr<Values> jvp_together(const JvpArgs& d);
 StatusOr<Values> transpose_together(const TransposeArgs& t);
 StatusOr<Values> transpose_permute(const TransposeArgs& t);
+StatusOr<Values> transpose_broadcast_together(const TransposeArgs& t);
+StatusOr<Values> jvp_ragged_all_to_all(const JvpArgs& d);
 
 }  // namespace heddle::hlo

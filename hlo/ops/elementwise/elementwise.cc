@@ -34,6 +34,15 @@ std::string describe(int accepts) {
   return names.empty() ? std::string(last) : base::cat(base::join(names, ", "), " or ", last);
 }
 
+// The cast that mends an element type which is not in the set. HLO has no function for it.
+std::string_view cast_to(int accepts, DType dtype) {
+  const bool is_whole = dtype == DType::kPred || is_integer(dtype);
+  const bool takes_floats = (accepts & (kFloats | kComplexes)) != 0;
+  if ((accepts & kIntegers) && (dtype == DType::kPred || (!is_whole && !takes_floats)))
+    return accepts & kSigned ? ", cast it with astype(s32)" : ", cast it with astype(u32)";
+  return is_whole && (accepts & kFloats) ? ", cast it with astype(f32)" : "";
+}
+
 // A `?` agrees with every size.
 bool dimensions_agree(const Shape& a, const Shape& b) {
   return std::ranges::equal(a.dimensions(), b.dimensions(), sizes_agree);
@@ -44,7 +53,8 @@ bool dimensions_agree(const Shape& a, const Shape& b) {
 Status check_elements(const InferArgs& in, size_t i, int accepts) {
   HEDDLE_RETURN_IF_ERROR(check_array(in, i));
   if (set_of(in[i].dtype()) & accepts) return {};
-  return in.error(operand_name(in, i), " is ", in[i], "; its elements must be ", describe(accepts));
+  return in.error(operand_name(in, i), " is ", in[i], "; its elements must be ", describe(accepts),
+                  in.function().empty() ? "" : cast_to(accepts, in[i].dtype()));
 }
 
 Status check_same(const InferArgs& in, size_t i, size_t like) {

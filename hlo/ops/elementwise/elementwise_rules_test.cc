@@ -144,6 +144,27 @@ TEST(StochasticConvertShape, WantsOneRandomNumberOfTheWidthAnElement) {
       "stochastic-convert: random is u32[3]; must have the dimensions of x, f32[2]");
 }
 
+TEST(ShapeRules, SpeakOfTheFunctionThatWasCalled) {
+  const auto said = [](Opcode opcode, const std::string& function, const Shape& x, const Shape& y) {
+    const Shape* const two[] = {&x, &y};
+    const auto operands = std::span(two).first(y.is_valid() ? 2 : 1);
+    return base::message_of(infer_shape(opcode, operands, {}, {}, nullptr, function).status());
+  };
+  EXPECT_EQ(said(Opcode::kExp, "nn::silu", Shape(s32, {2}), {}),
+            "nn::silu: x is s32[2]; its elements must be floats or complex numbers, cast it with "
+            "astype(f32)");
+  EXPECT_EQ(
+      said(Opcode::kPopcnt, "population_count", Shape(f32, {}), {}),
+      "population_count: x is f32[]; its elements must be integers, cast it with astype(s32)");
+  EXPECT_EQ(said(Opcode::kAdd, "add", Shape(f32, {2}), Shape(f32, {3})),
+            "add: y is f32[3]; must be f32[2] as x; broadcast it first");
+  const Shape s8s(s8, {2}), f32s(f32, {2});
+  const Shape* const random[] = {&f32s, &f32s};
+  EXPECT_EQ(
+      base::message_of(infer_shape(Opcode::kStochasticConvert, random, {}, {}, &s8s, "f").status()),
+      "f: random is f32[2]; its elements must be unsigned integers, cast it with astype(u32)");
+}
+
 TEST(ReducePrecisionShape, RefusesFormatsThatAreNone) {
   EXPECT_EQ(infer(Opcode::kReducePrecision, {Shape(f32, {})}, ReducePrecisionAttrs{0, 7}),
             "reduce-precision: exponent_bits is 0; must be 1 or more");

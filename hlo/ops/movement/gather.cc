@@ -21,17 +21,10 @@ Status check_operand_dims_of_gather(const InferArgs& in, const GatherAttrs& attr
   HEDDLE_RETURN_IF_ERROR(
       check_ascending(in, "operand_batching_dims", attrs.operand_batching_dims, rank));
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, "start_index_map", attrs.start_index_map, rank));
-  for (int64_t d : attrs.operand_batching_dims) {
-    if (contains(attrs.collapsed_slice_dims, d)) {
-      return in.error("collapsed_slice_dims has ", d,
-                      ", which operand_batching_dims has too; must be in one of them");
-    }
-    if (contains(attrs.start_index_map, d)) {
-      return in.error("start_index_map has ", d,
-                      ", which operand_batching_dims has too; must be in one of them");
-    }
-  }
-  return {};
+  HEDDLE_RETURN_IF_ERROR(check_apart(in, "collapsed_slice_dims", attrs.collapsed_slice_dims,
+                                     "operand_batching_dims", attrs.operand_batching_dims));
+  return check_apart(in, "start_index_map", attrs.start_index_map, "operand_batching_dims",
+                     attrs.operand_batching_dims);
 }
 
 Status check_batching_of_gather(const InferArgs& in, const GatherAttrs& attrs) {

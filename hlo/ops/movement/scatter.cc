@@ -49,16 +49,11 @@ Status check_operand_dims_of_scatter(const InferArgs& in, const ScatterAttrs& at
       check_ascending(in, "input_batching_dims", attrs.input_batching_dims, rank));
   HEDDLE_RETURN_IF_ERROR(check_dimensions(in, "scatter_dims_to_operand_dims",
                                           attrs.scatter_dims_to_operand_dims, rank));
-  for (int64_t d : attrs.input_batching_dims) {
-    if (contains(attrs.inserted_window_dims, d)) {
-      return in.error("inserted_window_dims has ", d,
-                      ", which input_batching_dims has too; must be in one of them");
-    }
-    if (contains(attrs.scatter_dims_to_operand_dims, d)) {
-      return in.error("scatter_dims_to_operand_dims has ", d,
-                      ", which input_batching_dims has too; must be in one of them");
-    }
-  }
+  HEDDLE_RETURN_IF_ERROR(check_apart(in, "inserted_window_dims", attrs.inserted_window_dims,
+                                     "input_batching_dims", attrs.input_batching_dims));
+  HEDDLE_RETURN_IF_ERROR(check_apart(in, "scatter_dims_to_operand_dims",
+                                     attrs.scatter_dims_to_operand_dims, "input_batching_dims",
+                                     attrs.input_batching_dims));
   int64_t dropped =
       static_cast<int64_t>(attrs.inserted_window_dims.size() + attrs.input_batching_dims.size());
   return check_length(in, "update_window_dims", attrs.update_window_dims.size(), rank - dropped,

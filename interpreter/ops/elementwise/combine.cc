@@ -89,23 +89,19 @@ void run_small(std::byte* to, int64_t to_stride, const std::byte* from, int64_t 
 }
 
 template <class T>
-CombineRun of_integers(Opcode opcode) {
-  if (opcode == Opcode::kAdd) return run<T, add<T>>;
-  if (opcode == Opcode::kMultiply) return run<T, multiply<T>>;
-  if (opcode == Opcode::kMaximum) return run<T, maximum<T>>;
-  if (opcode == Opcode::kMinimum) return run<T, minimum<T>>;
-  if (opcode == Opcode::kAnd) return run<T, bit_and<T>>;
-  if (opcode == Opcode::kOr) return run<T, bit_or<T>>;
-  return nullptr;
-}
-
-template <class T>
 CombineRun of_floats(Opcode opcode) {
   if (opcode == Opcode::kAdd) return run<T, add<T>>;
   if (opcode == Opcode::kMultiply) return run<T, multiply<T>>;
   if (opcode == Opcode::kMaximum) return run<T, maximum<T>>;
   if (opcode == Opcode::kMinimum) return run<T, minimum<T>>;
   return nullptr;
+}
+
+template <class T>
+CombineRun of_integers(Opcode opcode) {
+  if (opcode == Opcode::kAnd) return run<T, bit_and<T>>;
+  if (opcode == Opcode::kOr) return run<T, bit_or<T>>;
+  return of_floats<T>(opcode);
 }
 
 template <DType kType>

@@ -3,24 +3,52 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include "heddle/interpreter/rules.h"
 
 namespace heddle::interpreter {
 namespace {
 
-// A number that orders as the element does.
-uint64_t order_key(DType dtype, const std::byte* element) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, element, static_cast<size_t>(storage_bytes(dtype)));
-  const bool has_sign = dtype != f8e8m0fnu && (is_floating(dtype) || is_signed(dtype));
-  if (!has_sign) return bits;
-  const int64_t width = is_floating(dtype) ? bit_width(dtype) : 8 * storage_bytes(dtype);
-  const uint64_t sign = uint64_t{1} << (width - 1);
-  const uint64_t all = sign | (sign - 1);
-  if (is_floating(dtype) && (bits & sign) != 0)
-    return ~bits & all;  // the larger the pattern, the smaller the number
-  return bits ^ sign;
+// Numbers that order as the elements of a type do.
+class OrderKey {
+ public:
+  explicit OrderKey(DType dtype)
+      : is_floating_(is_floating(dtype)),
+        has_sign_(dtype != f8e8m0fnu && (is_floating_ || is_signed(dtype))),
+        sign_(uint64_t{1} << ((is_floating_ ? bit_width(dtype) : 8 * storage_bytes(dtype)) - 1)) {}
+
+  uint64_t of(uint64_t bits) const {
+    if (!has_sign_) return bits;
+    // The larger the pattern of a negative float, the smaller the number.
+    return is_floating_ && (bits & sign_) != 0 ? ~bits & (sign_ | (sign_ - 1)) : bits ^ sign_;
+  }
+
+ private:
+  bool is_floating_, has_sign_;
+  uint64_t sign_;
+};
+
+// The keys of a row of elements of as many bytes as Bits has; `largest` come first.
+template <class Bits>
+void find_keys(const OrderKey& key, const std::byte* row, bool largest, std::span<uint64_t> keys) {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Bits bits;
+    std::memcpy(&bits, row + i * sizeof(bits), sizeof(bits));
+    keys[i] = largest ? ~key.of(bits) : key.of(bits);
+  }
+}
+
+using FindKeys = void (*)(const OrderKey&, const std::byte*, bool, std::span<uint64_t>);
+
+FindKeys find_keys_of(size_t bytes) {
+  switch (bytes) {
+    case 1: return find_keys<uint8_t>;
+    case 2: return find_keys<uint16_t>;
+    case 4: return find_keys<uint32_t>;
+    default: return find_keys<uint64_t>;
+  }
 }
 
 StatusOr<Literal> evaluate_topk(EvalArgs& in) {
@@ -46,15 +74,23 @@ Literal top_k(const Literal& x, int64_t k, bool largest) {
   auto position = positions.mutable_values<int32_t>().begin();
   std::vector<uint64_t> keys(length);
   std::vector<int32_t> order(length);
+  const OrderKey key(dtype);
+  const FindKeys find_keys = find_keys_of(width);
+  const bool is_few = 8 * static_cast<size_t>(k) < length;
   const int64_t rows = k == 0 ? 0 : values.element_count() / k;
   for (int64_t row = 0; row < rows; ++row) {
     const std::byte* from = x.bytes() + static_cast<size_t>(row) * length * width;
-    for (size_t i = 0; i < length; ++i) keys[i] = order_key(dtype, from + i * width);
+    find_keys(key, from, largest, keys);
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    const auto is_before = [&](int32_t a, int32_t b) {
       const uint64_t left = keys[static_cast<size_t>(a)], right = keys[static_cast<size_t>(b)];
-      return largest ? left > right : left < right;
-    });
+      return left != right ? left < right : a < b;  // of equal ones, the first
+    };
+    if (is_few) {
+      std::partial_sort(order.begin(), order.begin() + k, order.end(), is_before);
+    } else {
+      std::sort(order.begin(), order.end(), is_before);
+    }
     for (int64_t i = 0; i < k; ++i, to += width) {
       const int32_t at = order[static_cast<size_t>(i)];
       *position++ = at;

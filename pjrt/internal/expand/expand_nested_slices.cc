@@ -142,19 +142,11 @@ Instruction with_clamped_starts(transform::Rebuilder& to, InstructionId i) {
 
 hlo::Module expand_nested_slices(const hlo::Module& module) {
   const std::vector<std::vector<bool>> nested = nested_slices(module);
-  transform::ModuleRebuilder into(module);
-  for (const hlo::ComputationId id : into.order()) {
-    transform::Rebuilder to(into, id);
-    for (const InstructionId i : to.order()) {
-      if (nested[id.value][i.value] && has_loose_start(to.from(), to.old(i))) {
-        to.replace(i, to.builder().append(with_clamped_starts(to, i)));
-      } else {
-        to.copy(i);
-      }
-    }
-    into.replace(id, std::move(to).finish());
-  }
-  return std::move(into).finish();
+  return transform::with_rewritten(
+      module, [&](auto&, transform::Rebuilder& to, hlo::ComputationId id, InstructionId i) {
+        const bool is_changed = nested[id.value][i.value] && has_loose_start(to.from(), to.old(i));
+        return is_changed ? to.builder().append(with_clamped_starts(to, i)) : InstructionId();
+      });
 }
 
 }  // namespace heddle::pjrt

@@ -161,19 +161,11 @@ InstructionId written(transform::Rebuilder& to, InstructionId i) {
 
 hlo::Module expand_self_updates(const hlo::Module& module) {
   const Sources sources(module);
-  transform::ModuleRebuilder into(module);
-  for (const hlo::ComputationId id : into.order()) {
-    transform::Rebuilder to(into, id);
-    for (const InstructionId i : to.order()) {
-      if (reads_what_it_writes(sources, id, to.from(), to.old(i))) {
-        to.replace(i, written(to, i));
-      } else {
-        to.copy(i);
-      }
-    }
-    into.replace(id, std::move(to).finish());
-  }
-  return std::move(into).finish();
+  return transform::with_rewritten(
+      module, [&](auto&, transform::Rebuilder& to, hlo::ComputationId id, InstructionId i) {
+        return reads_what_it_writes(sources, id, to.from(), to.old(i)) ? written(to, i)
+                                                                       : InstructionId();
+      });
 }
 
 }  // namespace heddle::pjrt

@@ -17,19 +17,11 @@ using hlo::Opcode;
 // instruction i of `to`, and returns it.
 template <class Matches, class Write>
 hlo::Module rewritten(const hlo::Module& module, const Matches& matches, const Write& write) {
-  transform::ModuleRebuilder into(module);
-  for (hlo::ComputationId id : into.order()) {
-    transform::Rebuilder to(into, id);
-    for (hlo::InstructionId i : to.order()) {
-      if (matches(to.from(), to.old(i))) {
-        to.replace(i, write(into, to, i));
-      } else {
-        to.copy(i);
-      }
-    }
-    into.replace(id, std::move(to).finish());
-  }
-  return std::move(into).finish();
+  return transform::with_rewritten(
+      module, [&](transform::ModuleRebuilder& into, transform::Rebuilder& to, hlo::ComputationId,
+                  hlo::InstructionId i) {
+        return matches(to.from(), to.old(i)) ? write(into, to, i) : hlo::InstructionId();
+      });
 }
 
 // Whether any instruction does.

@@ -88,12 +88,12 @@ StatusOr<Duals> jvp_of_conditional(Forward& forward, Graph& graph, const hlo::Co
 
 // What rules of calls with derivatives of their own work on.
 struct RuleOfCall {
-  Forward& forward_;
-  Graph& graph_;
-  const hlo::Instruction& call_;
-  const std::vector<Shape>& shapes_;
-  const Duals& operands_;
-  std::vector<size_t> counts_ = {};  // of arguments, and of the captures of each function
+  Forward& forward;
+  Graph& graph;
+  const hlo::Instruction& call;
+  const std::vector<Shape>& shapes;
+  const Duals& operands;
+  std::vector<size_t> counts = {};  // of arguments, and of the captures of each function
 };
 
 // Of a function with a custom_jvp or custom_vjp.

@@ -98,6 +98,9 @@ StatusOr<hlo::ComputationId> computed_again(Writer& writer, hlo::ComputationId i
 // is there already.
 hlo::Computation merged(const Writer& writer, hlo::ComputationId id);
 
+// A constant in place of an instruction that is not to run.
+hlo::Instruction zeros_for(const hlo::Instruction& instruction);
+
 // A computation of jvp, cut into the part that depends on tangents and the part that does not.
 struct Split {
   std::vector<bool> is_linear;                // by instruction: depends on a parameter of `linear`
@@ -109,11 +112,6 @@ struct Split {
 };
 Split split(const hlo::Computation& computation, const std::vector<bool>& linear_parameters,
             std::span<const hlo::InstructionId> linear_results);
-
-// Which leaves of a computation's results depend on the leaves of its parameters that `on` marks.
-// It looks into scans, branches and calls; a while depends on all that it is given.
-std::vector<bool> dependent_results(const Writer& writer, const hlo::Computation& computation,
-                                    const std::vector<bool>& on);
 
 // The error with the instruction's line.
 Status at_line(const Status& status, const hlo::Instruction& instruction);

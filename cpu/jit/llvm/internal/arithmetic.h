@@ -44,6 +44,7 @@ class ArithmeticEmitter {
   llvm::Value* math(const Node& node);
   llvm::Value* reduce_lanes(Op fold, Type type, llvm::Value* x);
   llvm::Value* shuffle(const Node& node);
+  llvm::Value* shuffled(NodeId id);
 };
 
 }  // namespace heddle::cpu
