@@ -27,7 +27,7 @@ constexpr int64_t kMaxVectors = 8;  // sums that stand in registers
 constexpr int64_t kStreamed = 1 << 20;  // bytes of a matrix that does not stay in a near cache
 constexpr int64_t kNear = 1 << 14;      // bytes that stay in the nearest one
 constexpr int64_t kRowsTogether = 4;
-constexpr int64_t kFewestLanes = 4;  // that are worth a loop beside the kernel
+constexpr int64_t kFewestColumns = 4;  // that are worth a loop beside the kernel
 
 // A dimension of the product: its size and the step in elements of each array that has it.
 struct Axis {
@@ -219,7 +219,7 @@ class DotWriter {
     others.erase(others.begin() + (best - outer.begin()));
     const int64_t lanes = std::min(machine_lanes_, lane.size);
     const int64_t results = total(others) * ((lane.size + lanes - 1) / lanes);
-    if (lanes < kFewestLanes || results > kMaxVectors) return false;
+    if (lanes < kFewestColumns || results > kMaxVectors) return false;
     std::vector<std::pair<Offsets, int32_t>> places;  // and lanes
     for (int64_t place = 0; place < total(others); ++place) {
       for (int64_t from = 0; from < lane.size; from += lanes)

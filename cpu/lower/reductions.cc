@@ -388,7 +388,7 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
     };
     if (sizes.empty()) {
       add(values, 0);
-    } else {
+    } else if (product_of(sizes) > 0) {
       const std::span outer = std::span(sizes).first(sizes.size() - 1);
       const int64_t together = sizes.back() / parts * parts;
       values = loop_nest(b(), outer, at_reduced, values, [&](std::vector<NodeId> carried) {

@@ -29,6 +29,7 @@ struct Access {
 
 struct LoopRange {
   int64_t from = 0, to = 0, step = 1;
+  friend bool operator==(const LoopRange&, const LoopRange&) = default;
 };
 
 inline bool writes_memory(Op op) { return op == Op::kStore || op == Op::kScatter; }

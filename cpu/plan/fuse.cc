@@ -36,17 +36,28 @@ class Fusion {
           --i;
           is_changed_ = true;
         }
+        while (join_nests(block, i)) --i;
       }
-      for (BlockId inner : plan_.blocks_of(node)) visit(inner);
+      const std::span<const BlockId> blocks = plan_.blocks_of(plan_.at(id));
+      for (BlockId inner : std::vector<BlockId>(blocks.begin(), blocks.end())) visit(inner);
     }
+  }
+
+  // The for_each before position `second` of the block, with plain nodes between.
+  [[nodiscard]] std::optional<size_t> loop_before(BlockId block, size_t second) const {
+    const std::vector<NodeId>& nodes = plan_.at(block).nodes;
+    size_t first = second;
+    while (first > 0 && plan_.at(nodes[first - 1]).block_count == 0) --first;
+    if (first == 0 || plan_.at(nodes[first - 1]).op != Op::kForEach) return std::nullopt;
+    return first - 1;
   }
 
   // The loop before position `second` of the block that may join the one there.
   [[nodiscard]] std::optional<size_t> fusible_before(BlockId block, size_t second) const {
     const std::vector<NodeId>& nodes = plan_.at(block).nodes;
-    size_t first = second;
-    while (first > 0 && plan_.at(nodes[first - 1]).block_count == 0) --first;
-    if (first == 0 || plan_.at(nodes[--first]).op != Op::kForEach) return std::nullopt;
+    const std::optional<size_t> before = loop_before(block, second);
+    if (!before) return std::nullopt;
+    const size_t first = *before;
     const auto a = range_of(plan_, plan_.at(nodes[first])),
                b = range_of(plan_, plan_.at(nodes[second]));
     if (!a || !b || a->from != b->from || a->to != b->to || b->step % a->step != 0 ||
@@ -61,19 +72,146 @@ class Fusion {
                of_second = accesses_of(plan_, same_, nodes[second]);
     if (!of_first || !of_second || !are_apart(*of_first, *of_second, *a, copies))
       return std::nullopt;
-    for (size_t i = first + 1; i < second; ++i) {
-      if (!may_go_before(plan_.at(nodes[i]), *of_first)) return std::nullopt;
-    }
-    return first;
+    const auto between = std::span(nodes).subspan(first + 1, second - first - 1);
+    return may_go_before(between, *of_first) ? before : std::nullopt;
   }
 
-  // A node that the first loop moves behind.
-  [[nodiscard]] bool may_go_before(const Node& node, const std::vector<Access>& loop) const {
-    if (node.op == Op::kKernel || node.op == Op::kCopy) return false;
-    if (!node.buffer.valid()) return true;
-    return std::ranges::none_of(loop, [&](const Access& access) {
-      return access.buffer == same_[node.buffer.value] &&
-             (access.is_write || writes_memory(node.op));
+  // ---- Loops over rows with a loop in each.
+  // The one loop in the body, beside plain operations that touch no memory. Not valid: none.
+  [[nodiscard]] NodeId inner_of(NodeId loop) const {
+    NodeId inner;
+    for (NodeId id : body_of(plan_, loop).nodes) {
+      const Node& node = plan_.at(id);
+      if (node.block_count == 0 && !node.buffer.valid() && node.op != Op::kKernel) continue;
+      if (inner.valid() || node.op != Op::kForEach) return {};
+      inner = id;
+    }
+    return inner;
+  }
+
+  // The distance of rows whose index the node is: turn * distance. 0: another node.
+  [[nodiscard]] int64_t row_of(NodeId id, NodeId turn) const {
+    if (!id.valid() || plan_.at(id).op != Op::kMul || plan_.args_of(plan_.at(id))[0] != turn)
+      return 0;
+    const Node& by = plan_.at(plan_.args_of(plan_.at(id))[1]);
+    return by.op == Op::kConstant && by.imm > 0 ? by.imm : 0;
+  }
+
+  // The nest before position `second` of the block and the loop there become one over the rows, in
+  // which the inner loops follow each other: where turns of the second touch what the same turns
+  // of the first do. The second is such a nest too, or goes over all elements of the rows.
+  bool join_nests(BlockId block, size_t second) {
+    const std::optional<size_t> first = loop_before(block, second);
+    if (!first) return false;
+    const std::span behind = std::span(plan_.at(block).nodes).subspan(*first + 1, second - *first);
+    const NodeId a = plan_.at(block).nodes[*first], b = behind.back();
+    const NodeId inner = inner_of(a);
+    if (!inner.valid()) return false;
+    const auto rows = range_of(plan_, plan_.at(a)), columns = range_of(plan_, plan_.at(inner)),
+               all = range_of(plan_, plan_.at(b));
+    if (!rows || !columns || !all || rows->from != 0 || rows->step != 1 || columns->from != 0 ||
+        columns->to % columns->step != 0)
+      return false;
+    const NodeId of_b = inner_of(b);
+    const LoopRange expected =
+        of_b.valid() ? *rows : LoopRange{0, rows->to * columns->to, columns->step};
+    if (*all != expected || (of_b.valid() && range_of(plan_, plan_.at(of_b)) != columns))
+      return false;
+    const auto of_first = accesses_of(plan_, same_, inner),
+               of_second = accesses_of(plan_, same_, of_b.valid() ? of_b : b);
+    if (!of_first || !of_second || !may_go_before(behind.first(behind.size() - 1), *of_first))
+      return false;
+    NodeId row_of_a, row_of_b;
+    for (const Access& y : *of_second) {
+      for (const Access& x : *of_first) {
+        if (x.buffer != y.buffer || (!x.is_write && !y.is_write)) continue;
+        const int64_t distance = row_of(x.index.from, body_of(plan_, a).parameters[0]);
+        const bool is_same_row =
+            of_b.valid() ? row_of(y.index.from, body_of(plan_, b).parameters[0]) == distance
+                         : !y.index.from.valid() && distance == columns->to;
+        const auto is_of_turn = [&](const Access& access) {
+          return access.is_known && access.index.by == 1 && access.index.offset >= 0 &&
+                 access.index.offset + access.lanes <= columns->step;
+        };
+        if (distance < columns->to || !is_same_row || !is_of_turn(x) || !is_of_turn(y))
+          return false;
+        if (!x.is_write) continue;
+        row_of_a = x.index.from, row_of_b = y.index.from;
+      }
+    }
+    if (!row_of_a.valid()) return false;  // nothing would be gained
+    live_until(a, behind);
+    if (!of_b.valid()) split_rows(b, a, inner, row_of_a);
+    // The first one's row stands for both.
+    Block& to = plan_.blocks[plan_.blocks_of(plan_.at(b))[0].value];
+    const NodeId turn = to.parameters[0];
+    std::vector<NodeId> nodes;
+    for (NodeId id : body_of(plan_, a).nodes) {
+      replace(id, body_of(plan_, a).parameters[0], turn);
+      if (id != inner) nodes.push_back(id);
+    }
+    nodes.push_back(inner);
+    for (NodeId id : to.nodes) {
+      if (id == row_of_b) continue;
+      replace(id, row_of_b, row_of_a);
+      nodes.push_back(id);
+    }
+    to.nodes = std::move(nodes);
+    std::vector<NodeId>& outer = plan_.blocks[block.value].nodes;
+    outer.erase(outer.begin() + static_cast<std::ptrdiff_t>(*first));
+    is_changed_ = true;
+    return true;
+  }
+
+  // A loop over all elements becomes one over the rows of a nest, with one over the columns; `row`
+  // is the number of a row's first element.
+  void split_rows(NodeId loop, NodeId nest, NodeId inner, NodeId row) {
+    const Type index = {Scalar::kI64, 1};
+    const BlockId body = plan_.blocks_of(plan_.at(loop))[0];
+    const NodeId column = plan_.at(body).parameters[0];
+    const NodeId both[] = {row, column};
+    const NodeId element = plan_.add({.op = Op::kAdd, .type = index}, both);
+    std::vector<NodeId>& nodes = plan_.blocks[body.value].nodes;
+    for (NodeId id : nodes) replace(id, column, element);
+    nodes.insert(nodes.begin(), element);
+    const std::vector<NodeId> bounds(plan_.args_of(plan_.at(inner)).begin(),
+                                     plan_.args_of(plan_.at(inner)).end());
+    const NodeId columns = plan_.add(plan_.at(loop), bounds);  // with its body
+    const NodeId turn = plan_.add({.op = Op::kParameter, .type = index}, {});
+    Node& rows = plan_.nodes[loop.value];
+    rows.imm = 1;
+    rows.first_block = static_cast<uint32_t>(plan_.block_lists.size());
+    plan_.args[rows.first_arg + 1] = plan_.args_of(plan_.at(nest))[1];
+    plan_.block_lists.emplace_back(plan_.blocks.size());
+    plan_.blocks.push_back({.parameters = {turn}, .nodes = {columns}, .yields = {}});
+  }
+
+  // In the node and what it holds.
+  void replace(NodeId id, NodeId what, NodeId by) {
+    const Node node = plan_.at(id);
+    for (uint32_t i = 0; i < node.arg_count; ++i) {
+      NodeId& arg = plan_.args[node.first_arg + i];
+      if (arg == what) arg = by;
+    }
+    for (BlockId block : plan_.blocks_of(node)) {
+      for (NodeId inner : plan_.at(block).nodes) replace(inner, what, by);
+      for (NodeId& yield : plan_.blocks[block.value].yields) {
+        if (yield == what) yield = by;
+      }
+    }
+  }
+
+  // Nodes that the first loop moves behind.
+  [[nodiscard]] bool may_go_before(std::span<const NodeId> nodes,
+                                   const std::vector<Access>& loop) const {
+    return std::ranges::none_of(nodes, [&](NodeId id) {
+      const Node& node = plan_.at(id);
+      if (node.op == Op::kKernel || node.op == Op::kCopy) return true;
+      if (!node.buffer.valid()) return false;
+      return std::ranges::any_of(loop, [&](const Access& access) {
+        return access.buffer == same_[node.buffer.value] &&
+               (access.is_write || writes_memory(node.op));
+      });
     });
   }
 
@@ -106,15 +244,21 @@ class Fusion {
       if (const BufferId buffer = plan_.at(id).buffer; buffer.valid())
         born = std::max(born, plan_.buffers[buffer.value].born);
     };
-    for (NodeId id : behind) {
-      touch(id);
-      if (plan_.at(id).block_count > 0) std::ranges::for_each(body_of(plan_, id).nodes, touch);
-    }
-    for (NodeId id : body_of(plan_, first).nodes) {
+    for (NodeId id : behind) for_each_inside(id, touch);
+    for_each_inside(first, [&](NodeId id) {
       const BufferId buffer = plan_.at(id).buffer;
-      if (!buffer.valid() || plan_.buffers[buffer.value].born < 0) continue;
+      if (!buffer.valid() || plan_.buffers[buffer.value].born < 0) return;
       int64_t& last = plan_.buffers[buffer.value].last;
       last = std::max(last, born);
+    });
+  }
+
+  // The node and what it holds.
+  template <class Visit>
+  void for_each_inside(NodeId id, const Visit& visit) const {
+    visit(id);
+    for (BlockId block : plan_.blocks_of(plan_.at(id))) {
+      for (NodeId inner : plan_.at(block).nodes) for_each_inside(inner, visit);
     }
   }
 

@@ -7,7 +7,7 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr Type kScalar = {Scalar::kF32, 1}, kRow = {Scalar::kF32, 16};
+constexpr Type kScalar = {Scalar::kF32, 1}, kPart = {Scalar::kF32, 4}, kRow = {Scalar::kF32, 16};
 constexpr int64_t kRows = 64;
 
 class Fuse : public ::testing::Test {
@@ -31,6 +31,23 @@ class Fuse : public ::testing::Test {
       const NodeId row = b_.load(from, kRow, b_.mul(b_.add(i, k), 16));
       b_.store(to, b_.add(i, k), b_.extract(row, 0));
     }
+    b_.end_for({});
+  }
+  // for each row i, for each column k of it, 4 at a time: to[i][k] = from[i][k] * 2
+  void columns(BufferId to, BufferId from, int64_t from_row = 0) {
+    const NodeId i = b_.begin_for_each(b_.index(0), b_.index(kRows), 1).parameters[0];
+    const NodeId row = b_.mul(i, 16), read = b_.mul(b_.add(i, from_row), 16);
+    const NodeId k = b_.begin_for_each(b_.index(0), b_.index(16), 4).parameters[0];
+    const NodeId x = b_.load(from, kPart, b_.add(read, k));
+    b_.store(to, b_.add(row, k), b_.add(x, x));
+    b_.end_for({});
+    b_.end_for({});
+  }
+  // for each element i, 4 at a time: to[i] = from[i + ahead] * 2
+  void elements(BufferId to, BufferId from, int64_t ahead = 0) {
+    const NodeId i = b_.begin_for_each(b_.index(0), b_.index(16 * kRows), 4).parameters[0];
+    const NodeId x = b_.load(from, kPart, b_.add(i, ahead));
+    b_.store(to, i, b_.add(x, x));
     b_.end_for({});
   }
   int fuse(std::vector<std::pair<int64_t, int64_t>> taken = {}) {
@@ -95,6 +112,35 @@ TEST_F(Fuse, StoresOfAnotherWidthReplaceWhatWasStored) {
   each_row([&](NodeId row) { b_.store(z_, at(row, 3), b_.load(y_, kScalar, at(row, 3))); });
   EXPECT_EQ(fuse(), 1);
   EXPECT_EQ(count(plan_.entry, Op::kLoad), 18) << "16 of x, a row of y, and one of its elements";
+}
+
+// Loops in loops become one of each.
+TEST_F(Fuse, Nests) {
+  columns(y_, x_);
+  columns(z_, y_);
+  EXPECT_EQ(fuse(), 2);
+  EXPECT_EQ(count(plan_.entry, Op::kLoad), 1) << "of x";
+  EXPECT_EQ(count(plan_.entry, Op::kStore), 1) << "y is in no memory";
+}
+
+TEST_F(Fuse, ANestAndALoopOverAllElements) {
+  columns(y_, x_);
+  elements(y_, y_);
+  elements(z_, y_);
+  EXPECT_EQ(fuse(), 2);
+  EXPECT_EQ(count(plan_.entry, Op::kLoad), 1);
+  EXPECT_EQ(count(plan_.entry, Op::kStore), 1);
+}
+
+TEST_F(Fuse, NestsThatNeedOtherRowsOrElementsStay) {
+  columns(y_, x_);
+  columns(z_, y_, 1);
+  EXPECT_EQ(fuse(), 4);
+}
+TEST_F(Fuse, SoDoLoopsThatNeedOtherElements) {
+  columns(y_, x_);
+  elements(z_, y_, 1);
+  EXPECT_EQ(fuse(), 3);
 }
 
 // The second needs rows that later turns of the first make.
