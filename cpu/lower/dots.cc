@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/cpu/lower/dot_axes.h"
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/cpu/lower/small_floats.h"
@@ -18,9 +19,7 @@ namespace {
 using hlo::Instruction;
 using hlo::InstructionId;
 
-constexpr int64_t kMaxInlined = 4096;  // multiplications
-constexpr int64_t kMinMatrix = 64;     // multiplications of one call of the kernel
-constexpr int64_t kMinContiguous = 16;
+constexpr int64_t kMaxInlined = 4096;   // multiplications
 constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors
 constexpr int64_t kMaxApart = 64;
 constexpr int64_t kMaxVectors = 8;  // sums that stand in registers
@@ -28,82 +27,6 @@ constexpr int64_t kStreamed = 1 << 20;  // bytes of a matrix that does not stay 
 constexpr int64_t kNear = 1 << 14;      // bytes that stay in the nearest one
 constexpr int64_t kRowsTogether = 4;
 constexpr int64_t kFewestColumns = 4;  // that are worth a loop beside the kernel
-
-// A dimension of the product: its size and the step in elements of each array that has it.
-struct Axis {
-  int64_t size = 1;
-  int64_t lhs = 0, rhs = 0, to = 0;
-};
-
-struct Axes {
-  std::vector<Axis> batch, rows, columns, contracted;
-};
-
-Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs,
-             const std::vector<int64_t>& lhs_strides, const std::vector<int64_t>& rhs_strides,
-             const std::vector<int64_t>& to_strides) {
-  const auto at = [](const std::vector<int64_t>& list, int64_t i) {
-    return list[static_cast<size_t>(i)];
-  };
-  Axes axes;
-  int64_t next = 0;
-  for (size_t i = 0; i < attrs.lhs_batch_dims.size(); ++i, ++next) {
-    axes.batch.push_back({.size = lhs.dimension(attrs.lhs_batch_dims[i]),
-                          .lhs = at(lhs_strides, attrs.lhs_batch_dims[i]),
-                          .rhs = at(rhs_strides, attrs.rhs_batch_dims[i]),
-                          .to = at(to_strides, next)});
-  }
-  for (int64_t d = 0; d < lhs.rank(); ++d) {
-    if (std::ranges::count(attrs.lhs_batch_dims, d) ||
-        std::ranges::count(attrs.lhs_contracting_dims, d))
-      continue;
-    axes.rows.push_back(
-        {.size = lhs.dimension(d), .lhs = at(lhs_strides, d), .to = at(to_strides, next++)});
-  }
-  for (int64_t d = 0; d < rhs.rank(); ++d) {
-    if (std::ranges::count(attrs.rhs_batch_dims, d) ||
-        std::ranges::count(attrs.rhs_contracting_dims, d))
-      continue;
-    axes.columns.push_back(
-        {.size = rhs.dimension(d), .rhs = at(rhs_strides, d), .to = at(to_strides, next++)});
-  }
-  for (size_t i = 0; i < attrs.lhs_contracting_dims.size(); ++i) {
-    axes.contracted.push_back({.size = lhs.dimension(attrs.lhs_contracting_dims[i]),
-                               .lhs = at(lhs_strides, attrs.lhs_contracting_dims[i]),
-                               .rhs = at(rhs_strides, attrs.rhs_contracting_dims[i])});
-  }
-  return axes;
-}
-
-// Neighbours that lie one behind the other in every array become one.
-void merge(std::vector<Axis>& axes) {
-  std::erase_if(axes, [](const Axis& axis) { return axis.size == 1; });
-  for (size_t i = axes.size(); i-- > 1;) {
-    Axis& outer = axes[i - 1];
-    const Axis& inner = axes[i];
-    const bool follow = outer.lhs == inner.lhs * inner.size &&
-                        outer.rhs == inner.rhs * inner.size && outer.to == inner.to * inner.size;
-    if (!follow) continue;
-    outer = {outer.size * inner.size, inner.lhs, inner.rhs, inner.to};
-    axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-}
-
-int64_t total(std::span<const Axis> axes) {
-  int64_t product = 1;
-  for (const Axis& axis : axes) product *= axis.size;
-  return product;
-}
-
-// The larger operand is read from its beginning to its end.
-void in_order_of_memory(std::vector<Axis>& axes) {
-  int64_t lhs = 1, rhs = 1;
-  for (const Axis& axis : axes) {
-    if (axis.lhs != 0) lhs *= axis.size;
-    if (axis.rhs != 0) rhs *= axis.size;
-  }
-  std::ranges::stable_sort(axes, std::ranges::greater(), lhs > rhs ? &Axis::lhs : &Axis::rhs);
-}
 
 // Writes the loops of a product. Small floats are widened where they are read, and summed in f32.
 class DotWriter {
@@ -501,47 +424,6 @@ class DotWriter {
   BufferId lhs_, rhs_, to_;
   Offsets start_;
 };
-
-// The number of the axis that the kernel's matrices have: one along which the result is contiguous,
-// else the longest.
-size_t axis_of_matrix(const std::vector<Axis>& axes) {
-  const auto score = [](const Axis& axis) {
-    return std::pair(axis.to == 1 && axis.size >= kMinContiguous, axis.size);
-  };
-  return static_cast<size_t>(std::ranges::max_element(axes, {}, score) - axes.begin());
-}
-
-// None: the kernel's matrices would be so small that loops do as well.
-std::optional<MatrixProduct> matrix_product(const Axes& axes, DType dtype) {
-  if (axes.rows.empty() || axes.columns.empty() || axes.contracted.empty()) return std::nullopt;
-  const size_t row = axis_of_matrix(axes.rows), column = axis_of_matrix(axes.columns),
-               inner = axis_of_matrix(axes.contracted);
-  const Axis &i = axes.rows[row], &j = axes.columns[column], &l = axes.contracted[inner];
-  if (i.size * j.size * l.size <= kMinMatrix) return std::nullopt;
-  MatrixProduct product{.dtype = dtype,
-                        .m = i.size,
-                        .n = j.size,
-                        .k = l.size,
-                        .a_row = i.lhs,
-                        .a_column = l.lhs,
-                        .b_row = l.rhs,
-                        .b_column = j.rhs,
-                        .c_row = i.to,
-                        .c_column = j.to,
-                        .outer = {},
-                        .summed = {}};
-  const auto add = [](std::vector<MatrixProduct::Axis>& to, const std::vector<Axis>& from,
-                      size_t without) {
-    for (size_t n = 0; n < from.size(); ++n) {
-      if (n != without) to.push_back({from[n].size, from[n].lhs, from[n].rhs, from[n].to});
-    }
-  };
-  add(product.outer, axes.batch, axes.batch.size());
-  add(product.outer, axes.rows, row);
-  add(product.outer, axes.columns, column);
-  add(product.summed, axes.contracted, inner);
-  return product;
-}
 
 // The product of a matrix, which is the operand, by a vector: a loop that folds lanes at the end of
 // each row.

@@ -86,8 +86,8 @@ int64_t repeats_of(const Instruction& broadcast) {
   return count;
 }
 
-// Elements that stand side by side in the result do not in the operand: a vector of them is read one
-// by one.
+// Elements that stand side by side in the result do not in the operand: a vector of them is read
+// one by one.
 bool scatters_reads(const hlo::Computation& computation, const Instruction& instruction) {
   const int64_t rank = instruction.shape.rank();
   const auto is_short = [](int64_t size) { return size < kManyElements; };

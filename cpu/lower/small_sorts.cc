@@ -8,7 +8,7 @@
 
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/interpreter/ops/reduction/comparator.h"
+#include "heddle/interpreter/comparator.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/rebuilder.h"
 

@@ -22,8 +22,8 @@ using transform::Emitter;
 using Ids = std::vector<InstructionId>;
 
 constexpr int64_t kMostColumns = 8;
-constexpr int64_t kFewestRows = 64;
-constexpr int64_t kMostWritten = 512;    // of a group, once it is written
+constexpr int64_t kFewestPlaces = 64;
+constexpr int64_t kMostSplit = 512;      // of a group, once it is written
 constexpr int64_t kWorkPerCrossing = 4;  // elements that a group computes for one at its border
 
 int64_t last_of(const Shape& shape) { return shape.dimension(shape.rank() - 1); }
@@ -34,7 +34,7 @@ bool is_plain(const Shape& shape) {
 
 bool has_columns(const Shape& shape) {
   return is_plain(shape) && shape.rank() >= 2 && last_of(shape) >= 2 &&
-         last_of(shape) <= kMostColumns && shape.element_count() >= kFewestRows * last_of(shape);
+         last_of(shape) <= kMostColumns && shape.element_count() >= kFewestPlaces * last_of(shape);
 }
 
 const std::vector<int64_t>& dimensions_of(const Instruction& instruction) {
@@ -153,8 +153,8 @@ class Columns {
     for (size_t i = 0; i < groups_.size(); ++i) {
       if (!is_split_[i] && !is_fold_[i]) continue;
       const Sums& own = sums[root(i)];
-      const bool pays = own.has_gain && own.work >= kWorkPerCrossing * own.crossings &&
-                        own.written <= kMostWritten;
+      const bool pays =
+          own.has_gain && own.work >= kWorkPerCrossing * own.crossings && own.written <= kMostSplit;
       if (!pays) is_split_[i] = is_fold_[i] = false;
     }
   }

@@ -7,11 +7,11 @@
 
 namespace heddle::cpu {
 
-// Writes arrays such as f32[256,256,3], the differences of all pairs of points, as an array for each
-// of the few places along the last dimension, where a group of ops makes, computes on and folds such
-// arrays and few elements cross its border: vectors are then as long as the rows, and a fold along
-// the last dimension is a sum of arrays. The order of such folds changes. Nothing: there is no such
-// group.
+// Writes arrays such as f32[256,256,3], the differences of all pairs of points, as an array for
+// each of the few places along the last dimension, where a group of ops makes, computes on and
+// folds such arrays and few elements cross its border: vectors are then as long as the rows, and a
+// fold along the last dimension is a sum of arrays. The order of such folds changes. Nothing: there
+// is no such group.
 [[nodiscard]] std::optional<hlo::Module> split_into_columns(const hlo::Module& module);
 
 }  // namespace heddle::cpu

@@ -15,6 +15,7 @@
 
 #include "heddle/base/settings.h"
 #include "heddle/cpu/math/formulas_testing.h"
+#include "heddle/cpu/math/root_powers.h"
 
 namespace heddle::cpu {
 namespace {

@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "heddle/hlo/dimensions.h"
+#include "heddle/interpreter/comparator.h"
 #include "heddle/interpreter/ops/movement/permute.h"
-#include "heddle/interpreter/ops/reduction/comparator.h"
 #include "heddle/interpreter/rules.h"
 
 namespace heddle::interpreter {

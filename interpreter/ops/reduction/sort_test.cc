@@ -7,8 +7,8 @@
 #include <random>
 
 #include "heddle/base/support_test.h"
+#include "heddle/interpreter/comparator.h"
 #include "heddle/interpreter/internal/testing.h"
-#include "heddle/interpreter/ops/reduction/comparator.h"
 
 namespace heddle::interpreter {
 namespace {

@@ -1,4 +1,4 @@
-#include "heddle/interpreter/ops/reduction/comparator.h"
+#include "heddle/interpreter/comparator.h"
 
 #include <bit>
 #include <cmath>
