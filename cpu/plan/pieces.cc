@@ -124,21 +124,36 @@ uint64_t hash_of(const Plan& plan, const Node& node) {
 
 // Where the piece ends that begins at `first`: of the places that it may end, before the node of
 // the least hash, which is the same one in each turn of what repeats.
-size_t end_of(const Plan& plan, std::span<const NodeId> nodes, size_t first, int64_t size) {
+size_t end_of(const Plan& plan, std::span<const NodeId> nodes, std::span<const size_t> last_results,
+              size_t first, int64_t size) {
   size_t end = nodes.size();
+  size_t open = 0;  // the last result of the loops so far
   uint64_t least = 0;
   int64_t sum = 0;
   for (size_t last = first; last < nodes.size(); ++last) {
     const Node& node = plan.at(nodes[last]);
-    if (sum >= size && node.op != Op::kResult) {
+    if (sum >= size && last > open) {
       const bool is_first = end == nodes.size();
       if (!is_first && sum > size + size / 4) break;
       const uint64_t hash = hash_of(plan, node);
       if (is_first || hash < least) std::tie(end, least) = std::tuple(last, hash);
     }
+    open = std::max(open, last_results[last]);
     sum += code_size(plan, node);
   }
   return end;
+}
+
+// By node: the place of a loop's last result; 0 for nodes without one.
+std::vector<size_t> last_results_of(const Plan& plan, std::span<const NodeId> nodes) {
+  std::vector<size_t> last(nodes.size());
+  std::unordered_map<NodeId, size_t> places;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = plan.at(nodes[i]);
+    if (node.block_count > 0) places.emplace(nodes[i], i);
+    if (node.op == Op::kResult) last[places.at(plan.args_of(node)[0])] = i;
+  }
+  return last;
 }
 
 }  // namespace
@@ -154,9 +169,10 @@ int64_t code_size(const Plan& plan, BlockId block) {
 Pieces cut(const Plan& plan, BlockId block, int64_t size) {
   const std::vector<NodeId>& nodes = plan.at(block).nodes;
   Pieces out;
+  const std::vector<size_t> last_results = last_results_of(plan, nodes);
   std::set<NodeId> kept(plan.at(block).yields.begin(), plan.at(block).yields.end());
   for (size_t first = 0; first < nodes.size();) {
-    const size_t end = end_of(plan, nodes, first, size);
+    const size_t end = end_of(plan, nodes, last_results, first, size);
     Piece& piece = out.pieces.emplace_back();
     piece.nodes = std::span(nodes).subspan(first, end - first);
     Reader(plan, piece);

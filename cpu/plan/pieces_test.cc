@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "heddle/cpu/plan/builder.h"
 
 namespace heddle::cpu {
@@ -51,6 +53,22 @@ TEST_F(PiecesTest, ALoopStandsInOnePieceWithItsResults) {
   EXPECT_EQ(pieces.pieces[1].inputs, std::vector{start[0]});
   EXPECT_EQ(pieces.pieces[1].nodes.back(), last);
   EXPECT_EQ(pieces.pieces[2].inputs, std::vector{last});
+}
+
+// As passes leave them: something between two results.
+TEST_F(PiecesTest, ResultsThatStandApartAreInThePieceOfTheirLoop) {
+  const NodeId start[] = {load(0), load(1)};
+  const auto loop = builder_.begin_for(builder_.index(0), builder_.index(9), 1, start);
+  const NodeId yields[] = {loop.parameters[2], loop.parameters[1]};
+  const std::vector<NodeId> last = builder_.end_for(yields);
+  const NodeId root = builder_.unary(Op::kSqrt, last[0]);
+  builder_.store(result_, builder_.index(0), builder_.binary(Op::kAdd, root, last[1]));
+  std::vector<NodeId>& nodes = plan_.blocks[plan_.entry.value].nodes;
+  std::iter_swap(std::ranges::find(nodes, last[1]), std::ranges::find(nodes, root));
+  for (const Piece& piece : cut(plan_, plan_.entry, 1).pieces) {
+    const bool has_first = std::ranges::count(piece.nodes, last[0]) > 0;
+    EXPECT_EQ(has_first, std::ranges::count(piece.nodes, last[1]) > 0);
+  }
 }
 
 // Seven nodes a turn, of which one is rare, and pieces of ten.
