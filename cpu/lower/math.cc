@@ -102,11 +102,33 @@ class NumberNode {
   }
 };
 
+// The bits do not depend on whether the exponent is a constant: lanes whose exponent is one of the
+// powers by roots take those, on a way of their own.
 template <class T>
 NumberNode<T> power(NumberNode<T> x, NumberNode<T> y) {
-  if (!y.b->is_constant(y.node)) return pow(x, y);
-  const auto simple = pow_by_roots(x, static_cast<T>(y.b->float_of(y.node)));
-  return simple ? *simple : pow(x, y);
+  PlanBuilder& b = *x.b;
+  if (b.is_constant(y.node)) {
+    const auto simple = pow_by_roots(x, static_cast<T>(b.float_of(y.node)));
+    return simple ? *simple : pow(x, y);
+  }
+  const auto halves = abs(y + y);
+  const auto is_simple = (floor(halves) == halves) & (halves <= y.constant(6));
+  const Type results[] = {b.type(x.node)};
+  const NumberNode<T> general = pow(x, y);
+  b.begin_switch(b.select(b.reduce_lanes(Op::kOr, is_simple.node), b.index(0), b.index(1)),
+                 results);
+  b.begin_branch();
+  NumberNode<T> value = general;
+  for (const T exponent : kRootPowers<T>) {
+    if (const auto simple = pow_by_roots(x, exponent))
+      value = select(y == y.constant(exponent), *simple, value);
+  }
+  const NodeId by_roots[] = {value.node};
+  b.end_branch(by_roots);
+  b.begin_branch();
+  const NodeId by_formula[] = {general.node};
+  b.end_branch(by_formula);
+  return {&b, b.end_switch()[0]};
 }
 
 // The formula's value; not valid where there is none. y is x again where there is one operand.

@@ -25,7 +25,10 @@ F three_halves_power(F x) {
   return select((x == -infinity) | (x * root == infinity), infinity, power);
 }
 
-// x^y where y is small and a whole or half number; nothing for other y. At most 1.9 / 0.9 ulp.
+template <class T>
+inline constexpr T kRootPowers[] = {1, 2, 3, T(0.5), T(1.5), -1, -2, T(-0.5), T(-1.5)};
+
+// x^y where y is one of kRootPowers; nothing for other y. At most 1.9 / 0.9 ulp.
 template <Number F>
 std::optional<F> pow_by_roots(F x, typename F::Scalar y) {
   const F one = x.constant(1);

@@ -163,6 +163,30 @@ TEST(CpuElementsOf, ConstantPowersOfF64) {
   expect_constant_powers<double>(f64);
 }
 
+// A C++ number is a constant in one program and an argument in another.
+TEST(CpuElementsOf, PowersHaveTheBitsOfConstantOnes) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const std::vector<float> bases = {0.1f, 0.7f, 1.3f, 2.9f, 3.1f, 17.3f, 1e-20f, 3e25f, -1.7f, 0.f};
+  for (const int64_t length : {1, 10}) {
+    const std::string type = base::cat("f32[", length, "]");
+    const auto program = [&](const std::string& exponent) {
+      return hlo::parse_text(base::cat("HloModule m\nENTRY main {\n  x = ", type,
+                                       " parameter(0)\n  c = f32[] ", exponent, "\n  y = ", type,
+                                       " broadcast(c), dimensions={}\n  ROOT r = ", type,
+                                       " power(x, y) }\n"))
+          .value();
+    };
+    const OnCpu with_argument(program("parameter(1)"));
+    for (const float power : {1.f, 2.f, 3.f, 0.5f, 1.5f, 2.5f, -1.f, -2.f, -0.5f, -1.5f, 0.7f}) {
+      const OnCpu with_constant(program(base::cat("constant(", power, ")")));
+      for (const Literal& x : arrays_of(bases, f32, length)) {
+        const Literal y = Literal::scalar(f32, static_cast<double>(power));
+        EXPECT_EQ(difference(with_argument.run({x, y}), with_constant.run({x})), "") << power;
+      }
+    }
+  }
+}
+
 std::vector<Opcode> functions() {
   std::vector<Opcode> out;
   for (Opcode opcode : laws::every_opcode()) {
