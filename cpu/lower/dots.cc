@@ -22,7 +22,7 @@ using hlo::InstructionId;
 constexpr int64_t kMaxInlined = 4096;   // multiplications
 constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors
 constexpr int64_t kMaxApart = 64;
-constexpr int64_t kMaxVectors = 8;  // sums that stand in registers
+constexpr int64_t kMaxVectors = 8;      // sums that stand in registers
 constexpr int64_t kStreamed = 1 << 20;  // bytes of a matrix that does not stay in a near cache
 constexpr int64_t kNear = 1 << 14;      // bytes that stay in the nearest one
 constexpr int64_t kRowsTogether = 4;
@@ -156,10 +156,11 @@ class DotWriter {
     }
     const Offsets start = {b_.index(0), b_.index(0), b_.index(0)};
     sums = nest(loops, start, sums, [&](const Offsets& at, std::vector<NodeId> carried) {
-      std::map<std::pair<BufferId, NodeId>, NodeId> loaded;
+      std::map<std::tuple<BufferId, NodeId, int32_t>, NodeId> loaded;
       const auto operand = [&](BufferId from, NodeId where, bool is_vector, int32_t width) {
-        NodeId& node = loaded[{from, where}];
-        if (!node.valid()) node = load(from, is_vector ? width : 1, where);
+        const int32_t lanes = is_vector ? width : 1;
+        NodeId& node = loaded[{from, where, lanes}];
+        if (!node.valid()) node = load(from, lanes, where);
         return b_.splat(node, width);
       };
       for (size_t i = 0; i < carried.size(); ++i) {

@@ -368,6 +368,9 @@ Status RegionLowering::emit_conditional(InstructionId id) {
   for (size_t k = 0; k < regions.size(); ++k) {
     b().begin_branch();
     Hold held(program_);
+    for (LeafId read : region_.reads(id)) {  // the branch before may have been their last reader
+      if (values_[read.value].is_buffer()) program_.touch(values_[read.value].buffer);
+    }
     std::vector<Value> arguments;
     for (size_t p = 0; p < regions[k].parameters().size(); ++p) {
       const LeafId leaf = argument(k, static_cast<int64_t>(p));

@@ -34,6 +34,10 @@ bool works_by_lane(Op op) {
   }
 }
 
+bool is_in_any_order(Op op) {
+  return op == Op::kAdd || op == Op::kMul || op == Op::kMin || op == Op::kMax;
+}
+
 // One loop and one fold in it. Nothing of the plan changes until all is known to work.
 class Turning {
  public:
@@ -109,7 +113,7 @@ class Turning {
   // By lane of the node: the vector that all of it folds.
   std::optional<Rows> rows_of_fold(NodeId id) {
     const Node& node = plan_.at(id);
-    if (node.arg_count != 2 || node.type.lanes < 2 || node.imm != 0 || !works_by_lane(node.op))
+    if (node.arg_count != 2 || node.type.lanes < 2 || node.imm != 0 || !is_in_any_order(node.op))
       return std::nullopt;
     for (NodeId arg : plan_.args_of(node)) {
       if (plan_.at(arg).op != Op::kShuffle) return std::nullopt;
@@ -174,7 +178,7 @@ class Turning {
       return node.op == first.op && node.imm == first.imm && node.type == first.type &&
              node.arg_count == first.arg_count && node.type.lanes == std::ssize(rows);
     });
-    if (!is_square) return std::nullopt;
+    if (!is_square || !std::has_single_bit(rows.size())) return std::nullopt;
     if (std::ranges::count(rows, rows[0]) == std::ssize(rows)) return columns_of_one(rows[0]);
     if (first.op == Op::kParameter) return columns_of_carried(rows);
     if (!std::ranges::all_of(rows, [&](NodeId id) { return inside_.contains(id); }))
@@ -285,6 +289,7 @@ class Turning {
       const auto found = std::ranges::find(parameters, row);
       if (found == parameters.end()) return std::nullopt;
       const auto number = static_cast<size_t>(found - parameters.begin());
+      if (std::ranges::count(carried.numbers, number) > 0) return std::nullopt;
       for (const Carried& other : carried_) {
         if (std::ranges::count(other.numbers, number) > 0) return std::nullopt;
       }
@@ -366,6 +371,12 @@ class Turning {
       }
     }
     const auto at = std::ranges::find(body.nodes, fold);
+    const std::set<NodeId> behind(at, body.nodes.end());
+    for (NodeId id : made_) {
+      for (NodeId arg : plan_.args_of(plan_.at(id))) {
+        if (behind.contains(arg)) return false;
+      }
+    }
     body.nodes.insert(at, made_.begin(), made_.end());
     std::set<NodeId> used(body.yields.begin(), body.yields.end());
     const Block& condition = plan_.at(plan_.blocks_of(plan_.at(loop_))[0]);
@@ -379,6 +390,7 @@ class Turning {
     }
     std::ranges::reverse(nodes);
     for (NodeId id : condition.nodes) {
+      if (plan_.at(id).block_count > 0) return false;
       for (NodeId arg : plan_.args_of(plan_.at(id))) used.insert(arg);
     }
     for (size_t i = 0; i < condition.parameters.size(); ++i) {
@@ -400,15 +412,15 @@ class Turning {
 
   // Columns before the loop and rows after it.
   void write_outside() {
-    Node& loop = plan_.nodes[loop_.value];
+    const uint32_t first_arg = plan_.at(loop_).first_arg;
     std::vector<NodeId> behind;
     std::vector<NodeId>& nodes = plan_.blocks[block_.value].nodes;
     for (const Carried& carried : carried_) {
       Rows initial, results;
-      for (size_t number : carried.numbers) initial.push_back(plan_.args[loop.first_arg + number]);
+      for (size_t number : carried.numbers) initial.push_back(plan_.args[first_arg + number]);
       initial = turned(initial, before_);
       for (size_t k = 0; k < carried.numbers.size(); ++k) {
-        plan_.args[plan_.at(loop_).first_arg + carried.numbers[k]] = initial[k];
+        plan_.args[first_arg + carried.numbers[k]] = initial[k];
         const NodeId of[] = {loop_};
         results.push_back(plan_.add({.op = Op::kResult,
                                      .type = plan_.at(initial[k]).type,

@@ -134,7 +134,7 @@ class Exchange {
     const Node& node = plan_.at(id);
     if (node.op != Op::kMul) return false;
     const Node& by = plan_.at(plan_.args_of(node)[1]);
-    return by.op == Op::kConstant && by.imm % of == 0;
+    return by.op == Op::kConstant && of != 0 && by.imm % of == 0;
   }
 
   NodeId exchanged(const Nest& nest) {

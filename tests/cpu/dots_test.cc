@@ -173,6 +173,27 @@ TEST(CpuDots, OfRandomViewsAreExact) {
 }
 
 // Their rows are added up in memory, and threads share the columns.
+// One array gives numbers and vectors.
+TEST(CpuDots, OfAnArrayWithItself) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f32", "f64", "s32"}) {
+    for (const int64_t columns : {2, 3, 4, 5, 7, 8, 12}) {
+      const int64_t rows = 4097 / (columns * columns) + 40;
+      const std::string x = cat(type, "[", rows, ",", columns, "]");
+      expect_as_evaluated(
+          cat("HloModule m\nENTRY main {\n  x = ", x, " parameter(0)\n  ROOT d = ", type, "[",
+              columns, ",", columns,
+              "] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0} }\n"),
+          {.share = 1e-5});
+      expect_as_evaluated(
+          cat("HloModule m\nENTRY main {\n  x = ", x, " parameter(0)\n  s = ", type, "[", rows,
+              ",2] slice(x), slice={[0:", rows, "], [0:2]}\n  ROOT d = ", type, "[", columns,
+              ",2] dot(x, s), lhs_contracting_dims={0}, rhs_contracting_dims={0} }\n"),
+          {.share = 1e-5});
+    }
+  }
+}
+
 TEST(CpuDots, OfLargeMatricesByVectors) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   const auto module = [](const std::string& type, const std::string& x, const std::string& w,

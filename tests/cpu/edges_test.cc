@@ -5,6 +5,8 @@
 #include <string>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {
@@ -498,6 +500,44 @@ TEST_F(CpuEdges, ABranchComputesItsPartOfTheArrayThatItUpdates) {
         state, " tuple(i, x, y)\n  w = ", state,
         " while(s), condition=cond, body=body\n"
         "  ROOT r = f32[40] get-tuple-element(w), index=1 }\n"));
+  }
+}
+
+// The branch before it is the last step that the lowering knew to read the array.
+TEST_F(CpuEdges, WhatALaterBranchComputesReadsArraysThatStillLive) {
+  const hlo::Module module = hlo::parse_text(R"(HloModule m
+one { t = (f32[64,5]) parameter(0)
+  g = f32[64,5] get-tuple-element(t), index=0
+  r = f32[64,5] reverse(g), dimensions={0}
+  ROOT o = (f32[64,5]) tuple(r) }
+two { t = (f32[64,5]) parameter(0)
+  g = f32[64,5] get-tuple-element(t), index=0
+  v = f32[64,5] reverse(g), dimensions={1}
+  w = f32[64,5] add(v, g)
+  ROOT o = (f32[64,5]) tuple(w) }
+ENTRY main {
+  c = f32[64,5] parameter(0)
+  q = s32[] parameter(1)
+  z = s32[] constant(0)
+  k = f32[] constant(2)
+  kb = f32[64,5] broadcast(k), dimensions={}
+  x2 = f32[64,5] maximum(c, kb)
+  s = f32[3,5] slice(c), slice={[34:37],[0:5]}
+  x7 = f32[64,5] dynamic-update-slice(x2, s, q, z)
+  xr = f32[64,5] reverse(x2), dimensions={0}
+  x3 = f32[64,5] add(c, xr)
+  ta = (f32[64,5]) tuple(x7)
+  tb = (f32[64,5]) tuple(x3)
+  d = (f32[64,5]) conditional(q, ta, tb), branch_computations={one, two}
+  ROOT e = f32[64,5] get-tuple-element(d), index=0 })")
+                                 .value();
+  Literal c(Shape(f32, {64, 5}));
+  for (size_t i = 0; i < 320; ++i) c.mutable_values<float>()[i] = static_cast<float>(i % 37) / 4;
+  for (const int64_t which : {0, 1}) {
+    const Literal q = Literal::scalar(s32, which);
+    EXPECT_EQ(difference(OnCpu(module).run({c, q}), interpreter::evaluate(module, {c, q}).value()),
+              "")
+        << which;
   }
 }
 
