@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "heddle/base/text/strings.h"
+
 namespace heddle::trace_internal {
 namespace {
 
