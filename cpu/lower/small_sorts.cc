@@ -178,24 +178,16 @@ class SmallSort {
 }  // namespace
 
 hlo::Module expand_small_sorts(const hlo::Module& module) {
-  transform::ModuleRebuilder rebuilt(module);
-  for (hlo::ComputationId computation : rebuilt.order()) {
-    transform::Rebuilder to(rebuilt, computation);
-    for (InstructionId id : to.order()) {
-      const Instruction& old = to.old(id);
-      std::vector<SortKey> keys = keys_of(module, to.from(), old);
-      if (keys.empty()) {
-        to.copy(id);
-        continue;
-      }
-      Ids operands;
-      for (InstructionId operand : old.operands) operands.push_back(to[operand]);
-      const hlo::Computation& comparator = module.at(old.called[0]);
-      to.replace(id, SmallSort(to.builder(), old, comparator, std::move(keys)).run(operands));
-    }
-    rebuilt.replace(computation, std::move(to).finish());
-  }
-  return std::move(rebuilt).finish();
+  return transform::with_rewritten(
+      module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) {
+        const Instruction& old = to.old(id);
+        std::vector<SortKey> keys = keys_of(module, to.from(), old);
+        if (keys.empty()) return InstructionId();
+        Ids operands;
+        for (InstructionId operand : old.operands) operands.push_back(to[operand]);
+        const hlo::Computation& comparator = module.at(old.called[0]);
+        return SmallSort(to.builder(), old, comparator, std::move(keys)).run(operands);
+      });
 }
 
 }  // namespace heddle::cpu

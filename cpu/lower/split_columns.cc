@@ -21,7 +21,7 @@ using hlo::Opcode;
 using transform::Emitter;
 using Ids = std::vector<InstructionId>;
 
-constexpr int64_t kMostColumns = 8;
+constexpr int64_t kMostSplitColumns = 8;
 constexpr int64_t kFewestPlaces = 64;
 constexpr int64_t kMostSplit = 512;      // of a group, once it is written
 constexpr int64_t kWorkPerCrossing = 4;  // elements that a group computes for one at its border
@@ -34,7 +34,8 @@ bool is_plain(const Shape& shape) {
 
 bool has_columns(const Shape& shape) {
   return is_plain(shape) && shape.rank() >= 2 && last_of(shape) >= 2 &&
-         last_of(shape) <= kMostColumns && shape.element_count() >= kFewestPlaces * last_of(shape);
+         last_of(shape) <= kMostSplitColumns &&
+         shape.element_count() >= kFewestPlaces * last_of(shape);
 }
 
 const std::vector<int64_t>& dimensions_of(const Instruction& instruction) {
