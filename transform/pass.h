@@ -37,6 +37,7 @@ inline constexpr Pass kPasses[] = {
     {"merge-equal", merge_equal},
     {"remove-unused", remove_unused},
     {"simplify", simplify},
+    {"sink-iotas", sink_iotas},
 };
 
 // The passes that keep values to their accuracy, not bit for bit.
@@ -86,6 +87,7 @@ inline constexpr Pass kFlattenPipeline[] = {
     pass_internal::settling("merge-equal", merge_equal),
     pass_internal::settling("remove-unused", remove_unused),
     {"hoist-invariants", hoist_invariants},
+    {"sink-iotas", sink_iotas},
     pass_internal::settling("simplify", simplify),
     pass_internal::settling("merge-equal", merge_equal),
     pass_internal::settling("remove-unused", remove_unused),

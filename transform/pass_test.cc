@@ -35,7 +35,8 @@ std::string error_of(std::string_view list) {
 TEST(ParsePipeline, NamesWhatThereIsWhereANameIsNone) {
   EXPECT_EQ(error_of("inline,fold"),
             "pass fold: there is none; there are lower, flatten, hoist-invariants, inline, "
-            "lower-scan, merge-equal, remove-unused, simplify, expand-lapack, to-shardy");
+            "lower-scan, merge-equal, remove-unused, simplify, sink-iotas, expand-lapack, "
+            "to-shardy");
   EXPECT_EQ(parse_pipeline("fold").status().code(), StatusCode::kNotFound);
 }
 

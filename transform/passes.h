@@ -40,4 +40,8 @@ StatusOr<hlo::Module> merge_equal(const hlo::Module& module);
 // turn.
 StatusOr<hlo::Module> hoist_invariants(const hlo::Module& module);
 
+// sink-iotas: moves an iota, and integers that are made of one, into the while whose turns read
+// slices of it alone (see sink_iotas.cc).
+StatusOr<hlo::Module> sink_iotas(const hlo::Module& module);
+
 }  // namespace heddle::transform

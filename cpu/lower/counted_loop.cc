@@ -70,14 +70,17 @@ std::optional<CountedLoop> counted_loop(const Region& outer, const Instruction& 
   const auto turns = integer_constant(condition, operand(condition, test, 1));
   if (found == parameters.end() || !turns || *turns <= 0) return std::nullopt;
   const auto counter = static_cast<size_t>(found - parameters.begin());
-  const LeafId before = body.parameters()[counter];
-  const Instruction& next = producer(body, body.results()[counter]);
-  if (next.opcode != Opcode::kAdd || operand(body, next, 0) != before ||
-      integer_constant(body, operand(body, next, 1)) != 1)
-    return std::nullopt;
+  if (step_of(body, counter) != 1) return std::nullopt;
   const LeafId initial = outer.leaves_of(loop.operands[0])[counter];
   if (integer_constant(outer, initial) != 0) return std::nullopt;
   return CountedLoop{counter, *turns};
+}
+
+std::optional<int64_t> step_of(const Region& body, size_t carry) {
+  const Instruction& next = producer(body, body.results()[carry]);
+  if (next.opcode != Opcode::kAdd || operand(body, next, 0) != body.parameters()[carry])
+    return std::nullopt;
+  return integer_constant(body, operand(body, next, 1));
 }
 
 bool writes_all_rows(const CountedLoop& loop, const Region& condition, const Region& body,

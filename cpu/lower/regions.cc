@@ -83,6 +83,18 @@ std::vector<CarriedVector> carried_vectors(const Region& body, const std::vector
   return vectors;
 }
 
+// The counter is start, start + step, .. in the turns of a loop.
+void assume_counter(PlanBuilder& builder, NodeId counter, NodeId start, int64_t step,
+                    int64_t turns) {
+  const Bounds all = bounds_of(builder.type(counter).scalar);
+  int64_t way, low, high;
+  if (__builtin_mul_overflow(step, turns - 1, &way) ||
+      __builtin_add_overflow(builder.bounds(start).low, std::min<int64_t>(way, 0), &low) ||
+      __builtin_add_overflow(builder.bounds(start).high, std::max<int64_t>(way, 0), &high))
+    return;
+  if (low >= all.low && high <= all.high) builder.assume(counter, {low, high});
+}
+
 // The parameter whose memory a result may be made in: what it updates, at last. -1: none.
 int64_t updated_parameter(const Region& region, LeafId leaf) {
   for (;;) {
@@ -255,6 +267,13 @@ Status RegionLowering::emit_while(InstructionId id) {
   }
   const PlanBuilder::Region turn = b().begin_body(goes_on);
   const std::vector<Value> at_body = with_nodes(turn, body);
+  if (counted) {
+    for (size_t i = 0; i < at_body.size(); ++i) {
+      if (kinds[i] != Carry::kNode) continue;
+      if (const std::optional<int64_t> step = step_of(body, i))
+        assume_counter(b(), at_body[i].node, values[i].node, *step, counted->turns);
+    }
+  }
   std::vector<BufferId> places(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     if (kinds[i] != Carry::kArray && kinds[i] != Carry::kSmall) continue;

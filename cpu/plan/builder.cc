@@ -16,7 +16,9 @@ PlanBuilder::PlanBuilder(Plan& plan) : plan_(plan) {
 NodeId PlanBuilder::make(Node node, std::span<const NodeId> args) {
   node.origin = origin_;
   depth_.push_back(static_cast<uint16_t>(open_.size() - 1));
-  return plan_.add(node, args);
+  const NodeId id = plan_.add(node, args);
+  bounds_.push_back(bounds_of(plan_, plan_.at(id), bounds_));
+  return id;
 }
 
 // The outermost open block that knows the operands, and no block outside of a barrier or of
@@ -160,6 +162,22 @@ NodeId PlanBuilder::fold_masks(Op op, NodeId x, NodeId y) {
   }
 }
 
+// What the bounds of integers tell: one of two is the lesser, or a division has no signs.
+NodeId PlanBuilder::fold_bounded(Op op, NodeId x, NodeId y) {
+  const Bounds &a = bounds(x), &b = bounds(y);
+  switch (op) {
+    case Op::kSMin: return a.high <= b.low ? x : b.high <= a.low ? y : NodeId();
+    case Op::kSMax: return a.low >= b.high ? x : b.low >= a.high ? y : NodeId();
+    case Op::kSRem:
+    case Op::kURem:
+      if (a.low < 0 || b.low <= 0) return {};
+      if (a.high < b.low) return x;
+      return op == Op::kSRem ? binary(Op::kURem, x, y) : NodeId();
+    case Op::kSDiv: return a.low >= 0 && b.low > 0 ? binary(Op::kUDiv, x, y) : NodeId();
+    default: return {};
+  }
+}
+
 // x + 0, x * 1, and arithmetic on constants.
 NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
   if (type(x).scalar == Scalar::kPred) return fold_masks(op, x, y);
@@ -167,6 +185,7 @@ NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
     if (!is_constant(x) || !is_constant(y)) return {};
     return folded_float(type(x), value_of(op, type(x).scalar, float_of(x), float_of(y)));
   }
+  if (const NodeId folded = fold_bounded(op, x, y); folded.valid()) return folded;
   if (is_constant(x) && !is_constant(y) && (op == Op::kAdd || op == Op::kMul)) std::swap(x, y);
   if (!is_constant(y)) return {};
   const int64_t b = bits_of(y);
@@ -179,8 +198,6 @@ NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
     case Op::kAdd: return bits(type(x), static_cast<int64_t>(uint64_t(a) + uint64_t(b)));
     case Op::kSub: return bits(type(x), static_cast<int64_t>(uint64_t(a) - uint64_t(b)));
     case Op::kMul: return bits(type(x), static_cast<int64_t>(uint64_t(a) * uint64_t(b)));
-    case Op::kSMin: return bits(type(x), std::min(a, b));
-    case Op::kSMax: return bits(type(x), std::max(a, b));
     default: return {};
   }
 }
@@ -229,7 +246,55 @@ bool holds(Predicate predicate, int64_t x, int64_t y) {
   return false;
 }
 
+Predicate with_sign(Predicate predicate) {
+  switch (predicate) {
+    case Predicate::kULt: return Predicate::kLt;
+    case Predicate::kULe: return Predicate::kLe;
+    case Predicate::kUGt: return Predicate::kGt;
+    case Predicate::kUGe: return Predicate::kGe;
+    default: return predicate;
+  }
+}
+
 }  // namespace
+
+// What the bounds of two integers make of a test.
+std::optional<bool> PlanBuilder::decided(Predicate predicate, NodeId x, NodeId y) const {
+  const Bounds &a = bounds(x), &b = bounds(y);
+  if (with_sign(predicate) != predicate && (a.low < 0 || b.low < 0)) return {};
+  const auto order = [](bool holds, bool fails) -> std::optional<bool> {
+    return holds || fails ? std::optional(holds) : std::nullopt;
+  };
+  switch (with_sign(predicate)) {
+    case Predicate::kLt: return order(a.high < b.low, a.low >= b.high);
+    case Predicate::kLe: return order(a.high <= b.low, a.low > b.high);
+    case Predicate::kGt: return order(a.low > b.high, a.high <= b.low);
+    case Predicate::kGe: return order(a.low >= b.high, a.high < b.low);
+    case Predicate::kEq: return order(false, a.high < b.low || a.low > b.high);
+    case Predicate::kNe: return order(a.high < b.low || a.low > b.high, false);
+    default: return {};
+  }
+}
+
+// numpy's remainder of a / n is select(.. & r != 0, r + n, r) of r = srem(a, n). It is 0 exactly
+// where r is: that r; not valid: x is no such remainder.
+NodeId PlanBuilder::remainder_in(NodeId x) const {
+  const auto arg = [&](NodeId id, size_t i) { return plan_.args_of(plan_.at(id))[i]; };
+  if (plan_.at(x).op != Op::kSelect) return {};
+  const NodeId mask = arg(x, 0), moved = arg(x, 1), rest = arg(x, 2);
+  if (plan_.at(rest).op != Op::kSRem || !is_constant(arg(rest, 1)) || bits_of(arg(rest, 1)) == 0)
+    return {};
+  if (plan_.at(moved).op != Op::kAdd || arg(moved, 0) != rest || arg(moved, 1) != arg(rest, 1))
+    return {};
+  const auto is_not_zero = [&](NodeId test) {
+    const Node& node = plan_.at(test);
+    return node.op == Op::kCompare && Predicate(node.imm) == Predicate::kNe &&
+           arg(test, 0) == rest && is_constant(arg(test, 1)) && bits_of(arg(test, 1)) == 0;
+  };
+  const bool moves_no_zero =
+      plan_.at(mask).op == Op::kAnd && (is_not_zero(arg(mask, 0)) || is_not_zero(arg(mask, 1)));
+  return moves_no_zero ? rest : NodeId();
+}
 
 NodeId PlanBuilder::compare(Predicate predicate, NodeId x, NodeId y) {
   const int32_t lanes = match(x, y);
@@ -243,6 +308,12 @@ NodeId PlanBuilder::compare(Predicate predicate, NodeId x, NodeId y) {
   if (this->type(x).scalar == Scalar::kPred && is_constant(y)) {
     if (predicate == Predicate::kNe) return binary(Op::kXor, x, y);
     if (predicate == Predicate::kEq) return binary(Op::kXor, x, bits(this->type(y), ~bits_of(y)));
+  } else if (!is_float(this->type(x).scalar)) {
+    if (const std::optional<bool> is_true = decided(predicate, x, y)) return bits(type, *is_true);
+    const bool asks_equality = predicate == Predicate::kEq || predicate == Predicate::kNe;
+    if (asks_equality && is_constant(y) && bits_of(y) == 0) {
+      if (const NodeId rest = remainder_in(x); rest.valid()) x = rest;
+    }
   }
   return pure(Op::kCompare, type, static_cast<int64_t>(predicate), {x, y});
 }
@@ -360,7 +431,12 @@ PlanBuilder::Region PlanBuilder::begin_counted(Op op, NodeId from, NodeId to, in
   for (NodeId value : initial) control.results.push_back(type(value));
   control.args.insert(control.args.end(), initial.begin(), initial.end());
   controls_.push_back(control);
-  if (!control.is_single) return open_block(initial, /*with_index=*/true, /*is_barrier=*/false);
+  if (!control.is_single) {
+    Region region = open_block(initial, /*with_index=*/true, /*is_barrier=*/false);
+    if (const int64_t end = bounds(to).high; end > std::numeric_limits<int64_t>::min())
+      assume(region.parameters[0], {bounds(from).low, end - 1});
+    return region;
+  }
   Region region{{from}};
   region.parameters.insert(region.parameters.end(), initial.begin(), initial.end());
   return region;

@@ -2,7 +2,8 @@
 //
 // Blocks are open from the outside in. A node without an effect goes to the outermost open block in
 // which its operands are known, and equal ones are made once: a value that a loop does not change
-// is computed before the loop. Arithmetic on constants folds.
+// is computed before the loop. Arithmetic on constants folds, and so do tests of integers whose
+// bounds decide them.
 //
 // What a block stored into a small buffer at constant places is known there: a later load of it is
 // no load but lanes of the values. Stores that nothing reads in the end are removed from the plan.
@@ -19,6 +20,7 @@
 #include <tuple>
 #include <vector>
 
+#include "heddle/cpu/plan/bounds.h"
 #include "heddle/cpu/plan/plan.h"
 
 namespace heddle::cpu {
@@ -48,6 +50,9 @@ class PlanBuilder {
   [[nodiscard]] bool is_constant(NodeId id) const { return plan_.at(id).op == Op::kConstant; }
   [[nodiscard]] int64_t bits_of(NodeId id) const { return plan_.at(id).imm; }
   [[nodiscard]] double float_of(NodeId id) const;  // of a float type
+  // What an integer may be.
+  [[nodiscard]] const Bounds& bounds(NodeId id) const { return bounds_[id.value]; }
+  void assume(NodeId id, const Bounds& bounds) { bounds_[id.value] = bounds; }  // the caller knows
 
   // Operations. Operands of one lane go to every lane where another one has more.
   NodeId unary(Op op, NodeId x);
@@ -233,12 +238,16 @@ class PlanBuilder {
   // Not valid: nothing to fold.
   NodeId fold(Op op, NodeId x, NodeId y);
   NodeId fold_masks(Op op, NodeId x, NodeId y);
+  NodeId fold_bounded(Op op, NodeId x, NodeId y);
+  [[nodiscard]] std::optional<bool> decided(Predicate predicate, NodeId x, NodeId y) const;
+  [[nodiscard]] NodeId remainder_in(NodeId x) const;
   NodeId folded_float(Type type, std::optional<double> value);
   int32_t match(NodeId& x, NodeId& y);
 
   Plan& plan_;
   std::vector<Open> open_;
   std::vector<uint16_t> depth_;  // by node: the number of the open block that it stands in
+  std::vector<Bounds> bounds_;   // by node
   std::vector<Control> controls_;
   size_t load_floor_ = 0;
   std::vector<size_t> still_;  // by buffer: the open block that its loads need not leave
