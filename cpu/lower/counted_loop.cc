@@ -70,17 +70,25 @@ std::optional<CountedLoop> counted_loop(const Region& outer, const Instruction& 
   const auto turns = integer_constant(condition, operand(condition, test, 1));
   if (found == parameters.end() || !turns || *turns <= 0) return std::nullopt;
   const auto counter = static_cast<size_t>(found - parameters.begin());
-  if (step_of(body, counter) != 1) return std::nullopt;
+  const std::optional<int64_t> step = step_of(body, counter);
+  constexpr int64_t kMost = int64_t{1} << 30;  // no sum of them overflows s32
+  if (!step || *step < 1 || (*step > 1 && std::max(*step, *turns) > kMost)) return std::nullopt;
   const LeafId initial = outer.leaves_of(loop.operands[0])[counter];
   if (integer_constant(outer, initial) != 0) return std::nullopt;
-  return CountedLoop{counter, *turns};
+  return CountedLoop{counter, (*turns + *step - 1) / *step, *step};
 }
 
 std::optional<int64_t> step_of(const Region& body, size_t carry) {
-  const Instruction& next = producer(body, body.results()[carry]);
-  if (next.opcode != Opcode::kAdd || operand(body, next, 0) != body.parameters()[carry])
-    return std::nullopt;
-  return integer_constant(body, operand(body, next, 1));
+  const LeafId before = body.parameters()[carry];
+  int64_t step = 0;
+  for (LeafId leaf = body.results()[carry]; leaf != before;) {
+    const Instruction& next = producer(body, leaf);
+    if (next.opcode != Opcode::kAdd) return std::nullopt;
+    const auto more = integer_constant(body, operand(body, next, 1));
+    if (!more || __builtin_add_overflow(step, *more, &step)) return std::nullopt;
+    leaf = operand(body, next, 0);
+  }
+  return step;
 }
 
 bool writes_all_rows(const CountedLoop& loop, const Region& condition, const Region& body,
@@ -90,7 +98,8 @@ bool writes_all_rows(const CountedLoop& loop, const Region& condition, const Reg
   const Instruction& update = producer(body, body.results()[carry]);
   if (update.opcode != Opcode::kDynamicUpdateSlice || operand(body, update, 0) != array)
     return false;
-  if (body.read_count(array) != 1 || condition.read_count(condition.parameters()[carry]) != 0)
+  if (loop.step != 1 || body.read_count(array) != 1 ||
+      condition.read_count(condition.parameters()[carry]) != 0)
     return false;
   const Shape& part = body.computation().at(update.operands[1]).shape;
   if (shape.rank() < 1 || shape.dimension(0) != loop.turns || part.dimension(0) != 1) return false;

@@ -1,4 +1,4 @@
-// Loops that count: while (i < n) { ..; i = i + 1; } from i = 0.
+// Loops that count: while (i < n) { ..; i = i + step; } from i = 0.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,15 @@ namespace heddle::cpu {
 struct CountedLoop {
   size_t counter = 0;  // the leaf of the state that counts
   int64_t turns = 0;
+  int64_t step = 1;  // above 0
 };
 
 // `loop` is a while in `outer`. Nothing where it is not known to count.
 std::optional<CountedLoop> counted_loop(const Region& outer, const hlo::Instruction& loop,
                                         const Region& condition, const Region& body);
 
-// What each turn adds to a carried integer; nothing where that is not a constant.
+// What each turn adds to a carried integer, in one sum or in several; nothing where that is not a
+// constant.
 std::optional<int64_t> step_of(const Region& body, size_t carry);
 
 // Turn t writes row t of the carried array, or row n - 1 - t, and nobody reads the array inside:

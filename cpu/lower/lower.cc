@@ -148,6 +148,7 @@ Status ProgramLowering::run() {
                    region.leaves()[region.results()[i].value].shape->byte_size());
     }
   }
+  if (!to_double.empty()) return {};  // the caller begins anew
   // What no memory could hold is refused where it is made.
   double all = 0;
   for (const BufferInfo& buffer : program.plan.buffers) all += static_cast<double>(buffer.bytes);
@@ -170,8 +171,10 @@ Status ProgramLowering::run() {
 StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes, bool as_lapack) {
   HEDDLE_RETURN_IF_ERROR(check(module));
   LoweredProgram program;
-  HEDDLE_RETURN_IF_ERROR(ProgramLowering(module, vector_bytes, as_lapack, program).run());
-  return program;
+  ProgramLowering lowering(module, vector_bytes, as_lapack, program);
+  HEDDLE_RETURN_IF_ERROR(lowering.run());
+  if (lowering.to_double.empty()) return program;
+  return lower(with_doubled_turns(module, lowering.to_double), vector_bytes, as_lapack);
 }
 
 // One that is made for the instruction, else its rule.

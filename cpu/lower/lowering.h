@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/double_turns.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/packs.h"
 #include "heddle/cpu/lower/region.h"
@@ -102,6 +103,7 @@ class ProgramLowering {
   const bool as_lapack;
   LoweredProgram& program;
   PlanBuilder builder;
+  std::set<LoopId> to_double;  // loops that would copy less with two turns in one
 
  private:
   struct OpenLoop {

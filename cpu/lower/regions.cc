@@ -8,6 +8,7 @@
 #include <map>
 
 #include "heddle/cpu/lower/counted_loop.h"
+#include "heddle/cpu/lower/double_turns.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/hlo/attributes.h"
 
@@ -306,6 +307,13 @@ Status RegionLowering::emit_while(InstructionId id) {
     program_.touch(next.buffer);
     for (NodeId piece : load_pieces(initial[i], next.buffer)) next_nodes.push_back(piece);
   }
+  int64_t copied_bytes = 0;
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i].valid() && from[i] != places[i]) copied_bytes += shape(initial[i]).byte_size();
+  }
+  if (counted && is_worth_doubling(program_.module, loop, *counted, copied_bytes))
+    program_.to_double.emplace(
+        hlo::ComputationId(&computation() - program_.module.computations.data()), id);
   put_in_places(initial, places, std::move(from));
   inner.release_results();
   const std::vector<NodeId> last = b().end_while(next_nodes);
