@@ -13,6 +13,7 @@
 #include "heddle/cpu/kernels/direct.h"
 #include "heddle/cpu/loop_clock.h"
 #include "heddle/cpu/lower/complex.h"
+#include "heddle/cpu/lower/holes.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/random_bits.h"
 #include "heddle/cpu/lower/region.h"
@@ -95,6 +96,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   if (auto unrolled = unroll_array_loops(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unrolled, flatten));
   }
+  out.flat = pad_windows(out.flat);
   HEDDLE_ASSIGN_OR_RETURN(out.program, lower(out.flat, host_vector_bytes(), expands));
   return out;
 }

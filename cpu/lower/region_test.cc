@@ -243,7 +243,13 @@ TEST(CountedLoop, IsKnownByItsConditionStartAndStep) {
   EXPECT_EQ(counted->counter, 0u);
   EXPECT_EQ(counted->turns, 3);
   EXPECT_FALSE(analysed({.first = 1}).counted);
-  EXPECT_FALSE(analysed({.step = 2}).counted);
+  const auto by_two = analysed({.step = 2}).counted;
+  ASSERT_TRUE(by_two);
+  EXPECT_EQ(by_two->turns, 2);
+  EXPECT_EQ(by_two->step, 2);
+  EXPECT_FALSE(analysed({.step = 2}).all_rows);
+  EXPECT_FALSE(analysed({.step = 0}).counted);
+  EXPECT_FALSE(analysed({.step = -1}).counted);
   EXPECT_FALSE(analysed({.turns = 0}).counted);
   EXPECT_FALSE(analysed({.direction = "LE"}).counted);
 }

@@ -233,8 +233,7 @@ bool is_direct_convolution(const hlo::Computation& computation, const Instructio
   const int64_t outputs = weights.dimension(attrs.dim_labels.kernel_output_feature);
   const int64_t products = instruction.shape.element_count() * (weights.element_count() / outputs);
   // Rows under a window that are shorter than the copies and calls around them.
-  const bool has_few_weights = attrs.dim_labels.output_feature == instruction.shape.rank() - 1 &&
-                               weights.element_count() <= kFewWeights;
+  const bool has_few_weights = weights.element_count() <= kFewWeights;
   return products <= kFewProducts || has_few_weights ||
          (groups > 1 && outputs / groups < kFewColumns);
 }

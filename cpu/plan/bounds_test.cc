@@ -108,8 +108,8 @@ TEST_F(BoundsTest, TestsThatTheyDecideFold) {
 
 TEST_F(BoundsTest, OfTheIndexOfALoop) {
   const auto loop = b_.begin_for(b_.index(2), b_.index(10), 4, {});
-  EXPECT_EQ(b_.bounds(loop.parameters[0]), (Bounds{2, 9}));
-  EXPECT_EQ(b_.bounds(b_.mul(loop.parameters[0], 3)), (Bounds{6, 27}));
+  EXPECT_EQ(b_.bounds(loop.parameters[0]), (Bounds{2, 6}));
+  EXPECT_EQ(b_.bounds(b_.mul(loop.parameters[0], 3)), (Bounds{6, 18}));
   b_.end_for({});
 }
 

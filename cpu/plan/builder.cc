@@ -300,9 +300,8 @@ NodeId PlanBuilder::compare(Predicate predicate, NodeId x, NodeId y) {
   const int32_t lanes = match(x, y);
   const Type type = {Scalar::kPred, lanes};
   if (is_constant(x) && is_constant(y)) {
-    const bool is_true = is_float(this->type(x).scalar)
-                             ? holds(predicate, float_of(x), float_of(y))
-                             : holds(predicate, bits_of(x), bits_of(y));
+    const bool is_true = is_float(this->type(x).scalar) ? holds(predicate, float_of(x), float_of(y))
+                                                        : holds(predicate, bits_of(x), bits_of(y));
     return bits(type, is_true ? 1 : 0);
   }
   if (this->type(x).scalar == Scalar::kPred && is_constant(y)) {
@@ -433,8 +432,12 @@ PlanBuilder::Region PlanBuilder::begin_counted(Op op, NodeId from, NodeId to, in
   controls_.push_back(control);
   if (!control.is_single) {
     Region region = open_block(initial, /*with_index=*/true, /*is_barrier=*/false);
-    if (const int64_t end = bounds(to).high; end > std::numeric_limits<int64_t>::min())
-      assume(region.parameters[0], {bounds(from).low, end - 1});
+    const Bounds begin = bounds(from), end = bounds(to);
+    if (is_constant(from) && is_constant(to) && begin.low < end.high)
+      assume(region.parameters[0],
+             {begin.low, begin.low + (end.high - 1 - begin.low) / step * step});
+    else if (end.high > std::numeric_limits<int64_t>::min())
+      assume(region.parameters[0], {begin.low, end.high - 1});
     return region;
   }
   Region region{{from}};

@@ -227,6 +227,7 @@ class PlanBuilder {
   // The lanes of the elements from `at` on; none where one of them is not known.
   std::vector<Lane> known_lanes(BufferId buffer, Type type, NodeId at, int64_t step);
   NodeId join(Type type, std::span<const Lane> lanes);
+  NodeId load_between(BufferId buffer, Type type, NodeId at, int64_t step);
   bool copy_known(BufferId to, BufferId from, int64_t bytes);
 
   NodeId parameter(BlockId block, Type type);

@@ -295,6 +295,30 @@ TEST_F(Builder, CopiesOfNothingOrToThemselvesAreNone) {
   EXPECT_EQ(plan_.nodes.back().op, Op::kCopy);
 }
 
+// Element l * step of what lies there, and no load reaches beyond the outermost ones.
+TEST_F(Builder, StridedLoadsStayBetweenTheirLanes) {
+  const BufferId x = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 4096});
+  for (const int32_t lanes : {2, 3, 8, 16}) {
+    for (const int64_t step : {-4, -3, -2, -1, 2, 3, 4}) {
+      const int64_t at = 100;
+      const NodeId got = b_.load_strided(x, {Scalar::kF32, lanes}, b_.index(at), step);
+      const Node& shuffle = plan_.at(got);
+      ASSERT_EQ(shuffle.op, Op::kShuffle);
+      const int64_t last = at + (lanes - 1) * step;
+      for (int32_t lane = 0; lane < lanes; ++lane) {
+        const LaneSource from =
+            plan_.shuffles[static_cast<size_t>(shuffle.imm)][static_cast<size_t>(lane)];
+        const Node& load = plan_.at(plan_.args_of(shuffle)[from.operand]);
+        ASSERT_EQ(load.op, Op::kLoad);
+        const int64_t first = b_.bits_of(plan_.args_of(load)[0]);
+        EXPECT_EQ(first + from.lane, at + lane * step);
+        EXPECT_GE(first, std::min(at, last));
+        EXPECT_LE(first + lanes - 1, std::max(at, last));
+      }
+    }
+  }
+}
+
 TEST_F(Builder, ExactFloatsAreOthers) {
   const NodeId x = b_.cast(Op::kSToFloat, Scalar::kF32, argument());
   const NodeId free = b_.mul(x, x);

@@ -1,5 +1,6 @@
 // Loads and stores, and what is known of memory between them.
 #include <algorithm>
+#include <cstdlib>
 
 #include "heddle/cpu/plan/builder.h"
 
@@ -7,6 +8,7 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kMaxKnown = 256;  // bytes of a buffer whose elements are followed
+constexpr int64_t kMostStep = 4;    // between elements of a vector that is no gather
 
 }  // namespace
 
@@ -98,7 +100,28 @@ NodeId PlanBuilder::load_strided(BufferId buffer, Type type, NodeId at, int64_t 
   if (const auto lanes = known_lanes(buffer, type, at, step); !lanes.empty())
     return join(type, lanes);
   if (step == 0) return splat(load(buffer, {type.scalar, 1}, at), type.lanes);
+  if (std::abs(step) <= kMostStep) return load_between(buffer, type, at, step);
   return gather(buffer, type.scalar, add(at, mul(lanes(Scalar::kI64, type.lanes), step)));
+}
+
+// From vectors that hold all elements between the first lane's and the last lane's, and no others.
+NodeId PlanBuilder::load_between(BufferId buffer, Type type, NodeId at, int64_t step) {
+  const int64_t last = (type.lanes - 1) * std::abs(step);
+  const int64_t count = last / type.lanes + 1;
+  const int64_t low = step < 0 ? -last : 0;
+  const auto start = [&](int64_t vector) {
+    return std::min(vector * type.lanes, last + 1 - type.lanes);
+  };
+  std::vector<NodeId> vectors;
+  for (int64_t i = 0; i < count; ++i)
+    vectors.push_back(load(buffer, type, add(at, low + start(i))));
+  std::vector<LaneSource> sources;
+  for (int64_t lane = 0; lane < type.lanes; ++lane) {
+    const int64_t element = lane * step - low, vector = element / type.lanes;
+    sources.push_back(
+        {static_cast<uint32_t>(vector), static_cast<uint32_t>(element - start(vector))});
+  }
+  return shuffle(vectors, std::move(sources));
 }
 
 NodeId PlanBuilder::strided(std::span<const NodeId> vectors, int64_t step, int64_t first) {

@@ -90,6 +90,19 @@ TEST(CpuKernels, ConvolutionsOfAnyLayout) {
   expect_convolution("f32[2,40,16]", "f32[5,16,24]", "f32[2,83,24]",
                      "window={size=5 pad=4_4 lhs_dilate=2 rhs_reversal=1}, "
                      "dim_labels=b0f_0io->b0f");
+  // Few weights, elements last: rows under padding, holes and steps.
+  expect_convolution("f32[3,1,300]", "f32[1,1,9]", "f32[3,1,300]",
+                     "window={size=9 pad=4_4}, dim_labels=bf0_oi0->bf0");
+  expect_convolution("f32[1,1,500]", "f32[1,1,70]", "f32[1,1,500]",
+                     "window={size=70 pad=69_0}, dim_labels=bf0_oi0->bf0");
+  expect_convolution("f32[2,2,301]", "f32[3,2,7]", "f32[2,3,151]",
+                     "window={size=7 stride=2 pad=3_3}, dim_labels=bf0_oi0->bf0");
+  expect_convolution("f64[1,1,100]", "f64[1,1,4]", "f64[1,1,200]",
+                     "window={size=4 pad=2_2 lhs_dilate=2}, dim_labels=bf0_oi0->bf0");
+  expect_convolution("f32[1,1,40,70]", "f32[1,1,5,5]", "f32[1,1,40,70]",
+                     "window={size=5x5 pad=2_2x2_2}, dim_labels=bf01_oi01->bf01");
+  expect_convolution("s32[1,1,40,70]", "s32[1,1,5,5]", "s32[1,1,37,65]",
+                     "window={size=5x5 pad=2_-1x-2_1}, dim_labels=bf01_oi01->bf01");
   // Long windows at few places.
   expect_convolution("f32[4,16,20,20]", "f32[4,9,20,20]", "f32[16,9,3,3]",
                      "window={size=20x20 pad=1_1x1_1}, dim_labels=fb01_io01->bf01");
@@ -103,6 +116,39 @@ TEST(CpuKernels, ConvolutionsOfAnyLayout) {
                      "window={size=4 pad=3_0}, dim_labels=b0f_0io->b0f, feature_group_count=40");
   expect_convolution("f32[40,50,6]", "f32[50,6,40]", "f32[20,4,40]",
                      "window={size=50 pad=3_0}, dim_labels=b0f_0io->b0f, batch_group_count=2");
+}
+
+TEST(CpuKernels, PaddingIsZerosEvenForInfinity) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(R"(HloModule m
+ENTRY e {
+  x = f32[1,1,300] parameter(0)
+  w = f32[1,1,3] constant({{{inf, 1, nan}}})
+  a = f32[1,1,300] convolution(x, w), window={size=3 pad=1_1}, dim_labels=bf0_oi0->bf0
+  v = f32[1,1,3] constant({{{-inf, 1, 2}}})
+  ROOT b = f32[1,1,300] convolution(x, v), window={size=3 pad=2_0}, dim_labels=bf0_oi0->bf0
+})");
+}
+
+TEST(CpuKernels, WindowsOverPaddedArrays) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const std::pair<const char*, const char*> windows[] = {
+      {"20,100", "size=1x5 pad=0_0x2_2"},
+      {"20,100", "size=3x3 pad=1_1x1_1"},
+      {"10,34", "size=3x4 stride=2x3 pad=1_1x0_3"},
+      {"20,98", "size=2x2 pad=0_1x1_0 rhs_dilate=1x3"},
+      {"39,100", "size=2x2 pad=1_0x0_1 lhs_dilate=2x1"}};
+  for (const char* fold : {"add", "maximum", "minimum", "multiply"}) {
+    for (const auto& [sizes, window] : windows) {
+      expect_as_evaluated(
+          cat("HloModule m\nf { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] ",
+              fold,
+              "(a, b) }\nENTRY e { x = f32[20,100] parameter(0)\n half = f32[] constant(0.5)\n",
+              " ROOT y = f32[", sizes, "] reduce-window(x, half), window={", window,
+              "}, to_apply=f }"),
+          {.share = 1e-5, .any_zero = true});
+    }
+  }
 }
 
 TEST(CpuKernels, ComplexNumbersThroughLoopsAndBranches) {

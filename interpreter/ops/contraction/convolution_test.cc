@@ -174,15 +174,24 @@ Literal row(const std::vector<double>& values, DType dtype = f32) {
       .reshaped(Shape(dtype, {1, 1, static_cast<int64_t>(values.size())}));
 }
 
-TEST(Convolution, PaddingAndHolesAddNothingEvenToInfinity) {
+// As StableHLO defines it, and as XLA computes it.
+TEST(Convolution, PaddingAndHolesAreZerosEvenForInfinity) {
   const ConvolutionAttrs padded = plain({{.size = 3, .padding_low = 1, .padding_high = 1}});
   EXPECT_THAT(numbers(op_testing::evaluate(Opcode::kConvolution, {row({1, 1}), row({kInf, 1, 1})},
                                            padded, Shape(f32, {1, 1, 2}))),
-              ElementsAre(2, kInf));
+              ElementsAre(testing::IsNan(), kInf));
+  ConvolutionAttrs by_channel = padded;
+  by_channel.feature_group_count = 2;
+  EXPECT_THAT(
+      numbers(op_testing::evaluate(Opcode::kConvolution,
+                                   {row({1, 1, 1, 1}).reshaped(Shape(f32, {1, 2, 2})),
+                                    row({kInf, 1, 1, 1, 1, 1}).reshaped(Shape(f32, {2, 1, 3}))},
+                                   by_channel, Shape(f32, {1, 2, 2}))),
+      ElementsAre(testing::IsNan(), kInf, 2, 2));
   const ConvolutionAttrs spread = plain({{.size = 2, .base_dilation = 2}});
   EXPECT_THAT(numbers(op_testing::evaluate(Opcode::kConvolution, {row({1, 2}), row({kNaN, 3})},
                                            spread, Shape(f32, {1, 1, 2}))),
-              ElementsAre(testing::IsNan(), 6));
+              ElementsAre(testing::IsNan(), testing::IsNan()));
   const ConvolutionAttrs inside = plain({{.size = 1}});
   EXPECT_THAT(numbers(op_testing::evaluate(Opcode::kConvolution, {row({0, 1}), row({kInf})}, inside,
                                            Shape(f32, {1, 1, 2}))),

@@ -63,8 +63,7 @@ class Convolution {
         outputs_(result.back() / groups_),
         batch_(result.front()),
         x_(numbers_of<T>(x)),
-        kernel_(numbers_of<T>(arranged_kernel(kernel, attrs.dim_labels, groups_))),
-        is_finite_(std::ranges::all_of(kernel_, [](T k) { return is_finite(k); })) {
+        kernel_(numbers_of<T>(arranged_kernel(kernel, attrs.dim_labels, groups_))) {
     int64_t stride = x.shape().dimensions().back();
     int64_t tap_stride = 1;
     const size_t rank = attrs.window.dimensions.size();
@@ -86,7 +85,10 @@ class Convolution {
     taps_ = tap_stride;
     // Groups divide the features of x, or its batch.
     group_stride_ = attrs.batch_group_count > 1 ? batch_ * batch_stride_ : inputs_;
-    if (attrs.feature_group_count > 1 && inputs_ == 1 && outputs_ == 1) arrange_channels();
+    // Channels leave out the products of padding, which are NaN where a factor is not finite.
+    if (attrs.feature_group_count > 1 && inputs_ == 1 && outputs_ == 1 &&
+        std::ranges::all_of(kernel_, [](T k) { return is_finite(k); }))
+      arrange_channels();
   }
 
   void run(Literal& out) {
@@ -184,11 +186,7 @@ class Convolution {
   // Rows [first, first + count), group after group.
   void add_groups(int64_t first, int64_t count, T* block) {
     for (int64_t group = 0; group < groups_; ++group) {
-      if (is_finite_) {
-        multiply(group, first, count, patches_.data(), sums_.data());
-      } else {
-        add_products(group, first, count, sums_.data());
-      }
+      multiply(group, first, count, patches_.data(), sums_.data());
       for (int64_t row = 0; row < count; ++row) {
         std::copy_n(sums_.data() + row * outputs_, outputs_,
                     block + (row * groups_ + group) * outputs_);
@@ -208,21 +206,8 @@ class Convolution {
     matmul({.rows = count, .columns = outputs_, .depth = depth}, patches, kernel_of(group), sums);
   }
 
-  // The same without a matrix, for kernels that would make padding NaN.
-  void add_products(int64_t group, int64_t first, int64_t count, T* sums) const {
-    std::fill_n(sums, count * outputs_, T(0));
-    visit_rows(group, first, count, [&](int64_t row, const Dims& place, const T* from) {
-      visit_taps(place, 0, from, 0, [&](const T* elements, int64_t tap) {
-        const T* factors = kernel_of(group) + tap * inputs_ * outputs_;
-        for (int64_t i = 0; i < inputs_ * outputs_; ++i)
-          add_product(sums[row * outputs_ + i % outputs_], elements[i / outputs_], factors[i]);
-      });
-    });
-  }
-
   const int64_t groups_, inputs_, outputs_, batch_;  // features of one group; the result's batch
   const std::vector<T> x_, kernel_;
-  const bool is_finite_;
   std::vector<T> channels_;        // the kernel once more, where groups are single channels
   std::vector<T> patches_, sums_;  // of one group, for some rows
   std::vector<Axis> axes_;

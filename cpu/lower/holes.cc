@@ -1,0 +1,107 @@
+#include "heddle/cpu/lower/holes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "heddle/cpu/lower/loops.h"
+#include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/hlo/attributes.h"
+#include "heddle/transform/rebuilder.h"
+
+namespace heddle::cpu {
+namespace {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+using hlo::WindowDimension;
+
+constexpr int64_t kMostGrowth = 4;  // of an array by its padding
+
+bool has_holes(const WindowDimension& w) {
+  return w.padding_low > 0 || w.padding_high > 0 || w.base_dilation > 1;
+}
+
+// Its padding, with the window's dimensions at these ones of the array.
+hlo::PadAttrs padding_of(const std::vector<WindowDimension>& window, const hlo::Dims& at,
+                         int64_t rank) {
+  hlo::PadAttrs padding{std::vector<hlo::PadDimension>(static_cast<size_t>(rank))};
+  for (size_t d = 0; d < window.size(); ++d) {
+    padding.padding[static_cast<size_t>(at[d])] = {window[d].padding_low, window[d].padding_high,
+                                                   window[d].base_dilation - 1};
+  }
+  return padding;
+}
+
+Shape padded(const Shape& shape, const hlo::PadAttrs& attrs) {
+  hlo::Dims sizes = shape.dimensions();
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const hlo::PadDimension& p = attrs.padding[d];
+    sizes[d] += p.low + p.high + std::max<int64_t>(sizes[d] - 1, 0) * p.interior;
+  }
+  return {shape.dtype(), sizes};
+}
+
+// The element that leaves what it is folded with as it is.
+Literal identity_of(Op fold, const Shape& shape) {
+  Literal identity = Literal::uninitialised(Shape(shape.dtype(), {}));
+  const int64_t bits = identity_bits(fold, scalar_type(shape));
+  std::memcpy(identity.mutable_bytes(), &bits, static_cast<size_t>(identity.byte_size()));
+  return identity;
+}
+
+// The window over an array that was padded with `filling`; not valid: it has no holes, or would
+// need an array that is much larger.
+template <class Attrs>
+InstructionId over_padded(transform::Rebuilder& to, InstructionId id, const Attrs& attrs,
+                          const hlo::Dims& at, const std::function<Literal()>& filling) {
+  Instruction window = to.mapped(id);
+  const Shape shape = to.at(window.operands[0]).shape;
+  const hlo::PadAttrs padding = padding_of(attrs.window.dimensions, at, shape.rank());
+  const Shape grown = padded(shape, padding);
+  if (std::ranges::none_of(attrs.window.dimensions, has_holes) ||
+      grown.element_count() > kMostGrowth * shape.element_count())
+    return {};
+  Attrs now = attrs;
+  for (WindowDimension& w : now.window.dimensions)
+    w.padding_low = 0, w.padding_high = 0, w.base_dilation = 1;
+  Instruction pad{.opcode = Opcode::kPad,
+                  .shape = grown,
+                  .operands = {window.operands[0], to.builder().constant(filling())},
+                  .attrs = padding};
+  pad.name = window.name, pad.at = window.at, pad.extras = window.extras;
+  window.operands[0] = to.builder().append(std::move(pad));
+  window.attrs = std::move(now);
+  return to.builder().append(std::move(window));
+}
+
+InstructionId without_holes(const hlo::Module& module, transform::Rebuilder& to, InstructionId id) {
+  const Instruction& old = to.old(id);
+  if (old.opcode == Opcode::kConvolution && is_direct_convolution(to.from(), old)) {
+    const auto& attrs = old.attrs.get<hlo::ConvolutionAttrs>();
+    return over_padded(to, id, attrs, attrs.dim_labels.input_spatial,
+                       [&] { return Literal::scalar(old.shape.dtype(), int64_t{0}); });
+  }
+  if (old.opcode != Opcode::kReduceWindow || old.operands.size() != 2 ||
+      !is_plain_window(module, to.from(), old))
+    return {};
+  const Shape& from = to.old(old.operands[0]).shape;
+  const std::optional<Op> fold = fold_of(module.at(old.called[0]));
+  if (!fold || running_fold(module, from, old)) return {};
+  hlo::Dims all(static_cast<size_t>(from.rank()));
+  for (size_t d = 0; d < all.size(); ++d) all[d] = static_cast<int64_t>(d);
+  return over_padded(to, id, old.attrs.get<hlo::WindowAttrs>(), all,
+                     [&] { return identity_of(*fold, from); });
+}
+
+}  // namespace
+
+hlo::Module pad_windows(const hlo::Module& module) {
+  return transform::with_rewritten(
+      module, [&](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
+                  InstructionId id) { return without_holes(module, to, id); });
+}
+
+}  // namespace heddle::cpu
