@@ -15,6 +15,7 @@
 #include "heddle/cpu/lower/complex.h"
 #include "heddle/cpu/lower/holes.h"
 #include "heddle/cpu/lower/lower.h"
+#include "heddle/cpu/lower/outer_products.h"
 #include "heddle/cpu/lower/random_bits.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/small_sorts.h"
@@ -87,6 +88,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(
       out.flat,
       transform::run_pipeline(widen(expand_small_sorts(expand_random_bits(module))), flatten));
+  out.flat = expand_outer_products(out.flat);
   if (has_complex(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(split_complex(out.flat), flatten));
   }

@@ -294,11 +294,11 @@ void RegionLowering::emit_direct_convolution(InstructionId id, BufferId to) {
           of(weight.coordinates, dims.kernel_input_feature) = feature;
           of(weight.coordinates, dims.kernel_output_feature) = output;
           Memo memo;
-          const NodeId value = operand_element(instruction.operands[0], from, memo);
+          NodeId value =
+              b().splat(operand_element(instruction.operands[0], from, memo), place.lanes);
+          if (fits.valid()) value = b().select(fits, value, b().bits(b().type(value), 0));
           const NodeId factor = operand_element(instruction.operands[1], weight, memo);
-          const NodeId next =
-              b().fma(b().splat(value, place.lanes), b().splat(factor, place.lanes), before[0]);
-          return std::vector{fits.valid() ? b().select(fits, next, before[0]) : next};
+          return std::vector{b().fma(value, b().splat(factor, place.lanes), before[0])};
         });
     store_at(to, places, place, sum[0]);
   });

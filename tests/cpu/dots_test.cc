@@ -194,6 +194,51 @@ TEST(CpuDots, OfAnArrayWithItself) {
   }
 }
 
+// What sums nothing is a product of broadcasts: of any batch, transposed, added to what is there.
+TEST(CpuDots, OfVectorsAreElementwise) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f32", "f64", "s32", "c64", "bf16"}) {
+    expect_as_evaluated(
+        cat("HloModule m\nENTRY e {\n x = ", type, "[5,7,3] parameter(0)\n y = ", type,
+            "[7,4,1,5] parameter(1)\n m = ", type, "[4,5,7,3] parameter(2)\n p = ", type,
+            "[5,7,3,4,1] dot(x, y), lhs_batch_dims={0,1}, rhs_batch_dims={3,0}\n q = ", type,
+            "[5,7,3,4] reshape(p)\n t = ", type,
+            "[4,5,7,3] transpose(q), dimensions={3,0,1,2}\n ROOT r = ", type,
+            "[4,5,7,3] add(m, t)\n}"),
+        {.any_zero = true});
+    expect_as_evaluated(
+        cat("HloModule m\nENTRY e {\n x = ", type, "[1,30] parameter(0)\n y = ", type,
+            "[20,1] parameter(1)\n ROOT p = ", type,
+            "[30,20] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={1}\n}"),
+        {.any_zero = true});
+  }
+  // With a type of its own for the sums, which are none.
+  expect_as_evaluated(R"(HloModule m
+ENTRY e {
+  x = bf16[9] parameter(0)
+  y = bf16[8] parameter(1)
+  p = f32[9,8] dot(x, y)
+  a = s8[9] parameter(2)
+  b = s8[8] parameter(3)
+  q = s32[9,8] dot(a, b)
+  ROOT r = (f32[9,8], s32[9,8]) tuple(p, q)
+})");
+}
+
+// One operand lies across: sums in parts.
+TEST(CpuDots, OfColumnsByVectors) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int rows : {1, 3, 8, 100, 200}) {
+    expect_as_evaluated(
+        cat("HloModule m\nENTRY e {\n a = f32[", rows, ",50] parameter(0)\n x = f32[", rows,
+            "] parameter(1)\n i = s32[] parameter(2)\n z = s32[] constant(0)\n c = f32[", rows,
+            ",1] dynamic-slice(a, z, i), dynamic_slice_sizes={", rows, ",1}\n v = f32[", rows,
+            "] reshape(c)\n ROOT d = f32[] dot(x, v), ",
+            "lhs_contracting_dims={0}, rhs_contracting_dims={0}\n}"),
+        {.any_zero = true});
+  }
+}
+
 TEST(CpuDots, OfLargeMatricesByVectors) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   const auto module = [](const std::string& type, const std::string& x, const std::string& w,
