@@ -16,7 +16,7 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int64_t kMostInstructions = 96;                // of a turn
+constexpr int64_t kMostOfTurn = 96;                      // instructions
 constexpr int64_t kFewestBytes = 4096;                   // that a turn copies
 constexpr int64_t kFewestBytesOfAll = int64_t{1} << 20;  // that all turns copy
 
@@ -135,7 +135,7 @@ bool is_worth_doubling(const hlo::Module& module, const Instruction& loop,
   if (counted.step != 1 || copied_bytes < kFewestBytes ||
       counted.turns < kFewestBytesOfAll / copied_bytes)
     return false;
-  return body.size() <= kMostInstructions && body.root_instruction().opcode == Opcode::kTuple &&
+  return body.size() <= kMostOfTurn && body.root_instruction().opcode == Opcode::kTuple &&
          takes_elements(body) && std::ranges::all_of(body.instructions, [&](const Instruction& i) {
            return is_light(body, i);
          });

@@ -5,8 +5,9 @@
 
 namespace heddle::cpu {
 
-// Writes each dot that sums nothing, such as x[i] * y[j], as a product of broadcasts, whose elements
-// are computed where they are read: what a gradient adds to a matrix of weights is no array then.
+// Writes each dot that sums nothing, such as x[i] * y[j], as a product of broadcasts, whose
+// elements are computed where they are read: what a gradient adds to a matrix of weights is no
+// array then.
 hlo::Module expand_outer_products(const hlo::Module& module);
 
 }  // namespace heddle::cpu
