@@ -8,6 +8,8 @@
 #include <memory>
 #include <new>
 #include <numbers>
+#include <optional>
+#include <utility>
 
 #include "heddle/cpu/kernels/fft.h"
 #include "heddle/cpu/kernels/kernel.h"
@@ -18,9 +20,9 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kTile = 32;                           // points that are moved together
-constexpr int64_t kFewestPoints = int64_t{1} << 14;     // points
-constexpr size_t kMostKept = size_t{1} << 22;  // bytes that a thread keeps for the next run
+constexpr int64_t kTile = 32;                        // points that are moved together
+constexpr int64_t kFewestPoints = int64_t{1} << 14;  // points
+constexpr size_t kMostKept = size_t{1} << 22;        // bytes that a thread keeps for the next run
 
 std::vector<int> factors_of(int64_t n) {
   // As few stages as there can be for a power of 2: 16 is 4 * 4.
@@ -286,6 +288,124 @@ class FftPass {
   std::vector<FftStage<T>> stages_;
 };
 
+// One row of n = a * b complex numbers as a matrix of a by b, so that its columns, and then its
+// rows, are transformed a lane each: point k1 + a * k2 is the sum over j2 of
+// w^(j2 k1) * sum over j1 of x[j1 * b + j2], each with its roots (the four-step algorithm; Bailey,
+// "FFTs in external or hierarchical memory", 1989).
+template <class T>
+class FftOfOneRow {
+ public:
+  // Nothing: rows that stand alone would be as fast.
+  static std::optional<FftOfOneRow> make(int64_t n, bool inverse) {
+    const auto cost = [](int64_t count, int64_t length) {
+      constexpr int kLanes = FftPass<T>::kLanes;
+      return static_cast<double>((count + kLanes - 1) / kLanes * kLanes * length) *
+             std::log2(static_cast<double>(length));
+    };
+    int64_t best = 0;
+    double least = cost(1, n) / 2;
+    for (int64_t a = 2; a * 2 <= n; ++a) {
+      if (n % a != 0) continue;
+      const double now = cost(n / a, a) + cost(a, n / a);
+      if (now < least) best = a, least = now;
+    }
+    return best == 0 ? std::nullopt : std::optional(FftOfOneRow(best, n / best, inverse));
+  }
+
+  // returns: false, where an element is not finite
+  bool run(const T* from, T* to) const {
+    std::vector<T> between(turns_.size());
+    const Rows columns{.count = b_, .length = a_, .neighbours = b_};
+    if (!of_columns_.run(from, columns, between.data(), columns)) return false;
+    for (size_t i = 0; i < between.size(); i += 2) {
+      const T x = between[i], y = between[i + 1], c = turns_[i], s = turns_[i + 1];
+      between[i] = x * c - y * s;
+      between[i + 1] = x * s + y * c;
+    }
+    return of_rows_.run(between.data(), {.count = a_, .length = b_}, to,
+                        {.count = a_, .length = b_, .neighbours = a_});
+  }
+
+ private:
+  FftOfOneRow(int64_t a, int64_t b, bool inverse)
+      : a_(a),
+        b_(b),
+        of_columns_(a, inverse, Elements::kComplex, Elements::kComplex),
+        of_rows_(b, inverse, Elements::kComplex, Elements::kComplex) {
+    for (int64_t k = 0; k < a; ++k) {
+      for (int64_t j = 0; j < b; ++j) {
+        append_root(turns_, j * k, a * b);
+        if (inverse) turns_.back() = -turns_.back();
+      }
+    }
+  }
+
+  int64_t a_, b_;
+  FftPass<T> of_columns_, of_rows_;
+  std::vector<T> turns_;
+};
+
+// One row of n real numbers, to or from half of its transform: that of n / 2 complex numbers, whose
+// parts are the even and the odd elements.
+template <class T>
+class FftOfOneRealRow {
+ public:
+  static std::optional<FftOfOneRealRow> make(int64_t n, bool inverse) {
+    if (n % 2 != 0) return std::nullopt;
+    auto half = FftOfOneRow<T>::make(n / 2, inverse);
+    if (!half) return std::nullopt;
+    return FftOfOneRealRow(n, *std::move(half));
+  }
+
+  // returns: false, where an element is not finite
+  bool forward(const T* from, T* to) const {
+    std::vector<T> z(static_cast<size_t>(n_));
+    if (!half_.run(from, z.data())) return false;
+    const int64_t h = n_ / 2;
+    to[0] = z[0] + z[1];
+    to[2 * h] = z[0] - z[1];
+    to[1] = to[2 * h + 1] = 0;
+    for (int64_t k = 1; k < h; ++k) {
+      const auto [even, odd] = parts(&z[2 * k], &z[2 * (h - k)]);
+      const T c = turns_[2 * k], s = turns_[2 * k + 1];
+      // The odd part is -i times what stands apart.
+      to[2 * k] = even[0] + c * odd[1] + s * odd[0];
+      to[2 * k + 1] = even[1] + s * odd[1] - c * odd[0];
+    }
+    return true;
+  }
+
+  // The parts of the first and the last point that a real row cannot have are left out.
+  bool inverse(const T* from, T* to) const {
+    const int64_t h = n_ / 2;
+    std::vector<T> z(static_cast<size_t>(n_));
+    z[0] = (from[0] + from[2 * h]) / 2;
+    z[1] = (from[0] - from[2 * h]) / 2;
+    for (int64_t k = 1; k < h; ++k) {
+      const auto [even, odd] = parts(from + 2 * k, from + 2 * (h - k));
+      const T c = turns_[2 * k], s = -turns_[2 * k + 1];
+      const T re = c * odd[0] - s * odd[1], im = s * odd[0] + c * odd[1];
+      z[2 * k] = even[0] - im;  // even + i * odd
+      z[2 * k + 1] = even[1] + re;
+    }
+    return half_.run(z.data(), to);
+  }
+
+ private:
+  FftOfOneRealRow(int64_t n, FftOfOneRow<T> half) : n_(n), half_(std::move(half)) {
+    for (int64_t k = 0; k <= n / 2; ++k) append_root(turns_, k, n);
+  }
+
+  // Half of x + conj(y), and half of x - conj(y).
+  static std::pair<std::array<T, 2>, std::array<T, 2>> parts(const T* x, const T* y) {
+    return {{(x[0] + y[0]) / 2, (x[1] - y[1]) / 2}, {(x[0] - y[0]) / 2, (x[1] + y[1]) / 2}};
+  }
+
+  int64_t n_;
+  FftOfOneRow<T> half_;
+  std::vector<T> turns_;  // exp(-2 pi i k / n)
+};
+
 template <class T>
 class FftKernel final : public Kernel {
  public:
@@ -300,17 +420,27 @@ class FftKernel final : public Kernel {
     };
     const bool to_half = attrs.fft_type == hlo::FftType::kRfft;
     const bool from_half = attrs.fft_type == hlo::FftType::kIrfft;
+    from_half_ = from_half;
     if (!from_half)
       pass(rank - 1, to_half ? Elements::kReal : Elements::kComplex,
            to_half ? Elements::kHalf : Elements::kComplex);
     for (size_t d = first; d + 1 < rank; ++d) pass(d, Elements::kComplex, Elements::kComplex);
     if (from_half) pass(rank - 1, Elements::kHalf, Elements::kReal);
     has_copy_ = from_half && passes_.size() > 1;
+    rows_ = x.element_count() / in_.back();
+    if (attrs.fft_length.size() > 1 || rows_ > FftPass<T>::kLanes / 2) return;
+    const int64_t n = attrs.fft_length[0];
+    if (to_half || from_half) {
+      real_row_ = FftOfOneRealRow<T>::make(n, inverse);
+    } else {
+      row_ = FftOfOneRow<T>::make(n, inverse);
+    }
   }
 
   Status run(std::span<void* const> pointers) const override {
     const auto* from = static_cast<const T*>(pointers[0]);
     auto* to = static_cast<T*>(pointers[1]);
+    if (row_ || real_row_) return run_alone(from, to) ? Status() : rule_->run(pointers);
     int64_t elements = 2;
     for (int64_t size : in_) elements *= size;
     std::vector<T> between(has_copy_ ? static_cast<size_t>(elements) : 0);
@@ -332,8 +462,24 @@ class FftKernel final : public Kernel {
     size_t along;
     FftPass<T> pass;
   };
+  // One row after the other.
+  bool run_alone(const T* from, T* to) const {
+    const int64_t n = in_.back(), m = out_.back();
+    for (int64_t row = 0; row < rows_; ++row) {
+      const bool is_finite = row_          ? row_->run(from + 2 * row * n, to + 2 * row * m)
+                             : !from_half_ ? real_row_->forward(from + row * n, to + 2 * row * m)
+                                           : real_row_->inverse(from + 2 * row * n, to + row * m);
+      if (!is_finite) return false;
+    }
+    return true;
+  }
+
   std::vector<int64_t> in_, out_;
   std::vector<Pass> passes_;
+  int64_t rows_ = 1;
+  bool from_half_ = false;
+  std::optional<FftOfOneRow<T>> row_;  // where there are few rows, as is real_row_
+  std::optional<FftOfOneRealRow<T>> real_row_;
   std::unique_ptr<Kernel> rule_;
   bool has_copy_ = false;  // passes before the last one keep the shape of x
 };

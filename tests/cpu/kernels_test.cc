@@ -61,6 +61,20 @@ TEST_P(CpuTransforms, OfSeveralDimensions) {
   expect_fft("c64[3,8,6,9]", "f32[3,8,6,16]", "IRFFT", "8,6,16");
 }
 
+// Up to half of the lanes: each row is a matrix.
+TEST_P(CpuTransforms, OfFewLongRows) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int n : {64, 90, 128, 210, 256, 1000, 1024, 1155, 4096}) {
+    const std::string whole = cat(n), half = cat(n / 2 + 1);
+    expect_fft(cat("c64[", n, "]"), cat("c64[", n, "]"), "FFT", whole);
+    expect_fft(cat("c128[2,", n, "]"), cat("c128[2,", n, "]"), "IFFT", whole);
+    expect_fft(cat("f32[3,", n, "]"), cat("c64[3,", half, "]"), "RFFT", whole);
+    expect_fft(cat("c64[2,", half, "]"), cat("f32[2,", n, "]"), "IRFFT", whole);
+    expect_fft(cat("f64[", n, "]"), cat("c128[", half, "]"), "RFFT", whole);
+    expect_fft(cat("c128[", half, "]"), cat("f64[", n, "]"), "IRFFT", whole);
+  }
+}
+
 void expect_convolution(const std::string& x, const std::string& w, const std::string& y,
                         const std::string& rest) {
   expect_as_evaluated(cat("HloModule m\nENTRY e { x = ", x, " parameter(0)\n w = ", w,
