@@ -21,9 +21,10 @@ constexpr int64_t kChunk = 16384;     // elements of a scalar's reduction that a
 constexpr int64_t kFewestChunks = 4;
 constexpr int64_t kShortRow = 4;     // vectors of a row that is folded together with its neighbours
 constexpr int64_t kFewestLanes = 4;  // that are worth to be collected with steps
-constexpr int64_t kFewestParted = 16;  // turns of a fold that is done in parts
-constexpr size_t kMostTogether = 8;    // vectors of results that one loop folds
-constexpr int64_t kBlockBytes = 16;  // within which lanes change places for the least
+constexpr int64_t kMostWrittenFolds = 8;  // of several results, one after the other
+constexpr int64_t kFewestParted = 16;     // turns of a fold that is done in parts
+constexpr size_t kMostTogether = 8;       // vectors of results that one loop folds
+constexpr int64_t kBlockBytes = 16;       // within which lanes change places for the least
 
 struct ReducedDims {
   std::vector<int64_t> kept;
@@ -386,9 +387,13 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
         std::ranges::copy(next, carried.begin() + static_cast<std::ptrdiff_t>(first));
       }
     };
-    if (sizes.empty()) {
-      add(values, 0);
-    } else if (product_of(sizes) > 0) {
+    if (product_of(sizes) <= (fold ? 1 : kMostWrittenFolds)) {
+      for (int64_t i = 0; i < product_of(sizes); ++i) {
+        at_reduced = index_of(b(), sizes, i);
+        add(values, 0);
+      }
+      at_reduced.clear();
+    } else {
       const std::span outer = std::span(sizes).first(sizes.size() - 1);
       const int64_t together = sizes.back() / parts * parts;
       values = loop_nest(b(), outer, at_reduced, values, [&](std::vector<NodeId> carried) {
