@@ -116,6 +116,32 @@ def garch_gradient(rs, p):
     return jax.grad(loss)(p)
 
 
+@loop(50, floats(4096), floats(31, low=0.0, high=0.08))
+def smoothing_filter(x, taps):
+    def step(x, _):
+        return jnp.tanh(1.2 * jnp.convolve(x, taps, mode="same")), None
+
+    return lax.scan(step, x, None, length=50)[0]
+
+
+@loop(50, floats(1, 1, 128, 128), floats(1, 1, 5, 5, low=0.0, high=0.1))
+def image_blur(x, kernel):
+    def step(x, _):
+        return jnp.tanh(lax.conv_general_dilated(x, kernel, (1, 1), "SAME")), None
+
+    return lax.scan(step, x, None, length=50)[0]
+
+
+@loop(20_000, floats(20_000))
+def moving_average(xs):
+    def step(state, i):
+        window, total = state
+        total = total + xs[i] - window[i % 64]
+        return (window.at[i % 64].set(xs[i]), total), total / 64
+
+    return lax.scan(step, (jnp.zeros(64), 0.0), jnp.arange(20_000))
+
+
 # ----- differential equations and sampling
 
 
@@ -189,6 +215,25 @@ def hamiltonian_monte_carlo(q, xs, ys, key):
         return (q, key), q
 
     return lax.scan(step, (q, key.astype(jnp.uint32)), None, length=1000)
+
+
+@loop(1000, floats(10, 10), floats(10))
+def linear_system10(a, x):
+    def step(x, _):
+        return x + 0.01 * (a @ x) - 0.01 * x * jnp.sum(x * x), x
+
+    return lax.scan(step, x, None, length=1000)[1]
+
+
+@loop(100, floats(1024))
+def spectral_heat(u):
+    k = jnp.arange(513)
+
+    def step(u, _):
+        u = jnp.fft.irfft(jnp.fft.rfft(u) * jnp.exp(-1e-5 * k * k), n=1024)
+        return u - 0.01 * u**3, None
+
+    return lax.scan(step, u, None, length=100)[0]
 
 
 # ----- pairs, adaptive steps, cells
@@ -440,6 +485,39 @@ def spectral(x):
     return lax.scan(step, x, None, length=200)
 
 
+@loop(100, floats(100, 100, low=0.0))
+def all_shortest_paths(d):
+    def step(k, d):
+        return jnp.minimum(d, d[:, k][:, None] + d[k][None, :])
+
+    return lax.fori_loop(0, 100, step, d)
+
+
+@loop(40_000, integers(200, high=4), integers(200, high=4))
+def common_subsequence(a, b):
+    def row(before, i):
+        def column(left, j):
+            length = jnp.where(a[i] == b[j], before[j] + 1, jnp.maximum(before[j + 1], left))
+            return length, length
+
+        lengths = lax.scan(column, jnp.int32(0), jnp.arange(200))[1]
+        return jnp.concatenate([jnp.zeros(1, jnp.int32), lengths]), None
+
+    return lax.scan(row, jnp.zeros(201, jnp.int32), jnp.arange(200))[0][-1]
+
+
+@loop(5000, floats(5000, 3, low=0.0))
+def q_learning(us):
+    def step(state, u):
+        q, s = state
+        a = jnp.where(u[0] < 0.1, (u[1] * 4).astype(jnp.int32), jnp.argmax(q[s]))
+        s2 = (s * 3 + a + (u[2] * 3).astype(jnp.int32)) % 25
+        reward = jnp.where(s2 == 24, 1.0, 0.0)
+        return (q.at[s, a].add(0.1 * (reward + 0.9 * q[s2].max() - q[s, a])), s2), reward
+
+    return lax.scan(step, (jnp.zeros((25, 4)), jnp.int32(0)), us)
+
+
 # ----- nets and their training
 
 
@@ -510,6 +588,21 @@ def adam_online(w, xs):
         return (w, m, v, t), w[0]
 
     return lax.scan(step, (w, jnp.zeros(16), jnp.zeros(16), 0.0), xs)
+
+
+@loop(200, floats(200, 12), floats(12, 96, low=-0.5, high=0.5), floats(24, 96, low=-0.5, high=0.5))
+def lstm_gradient(xs, w, u):
+    def loss(weights):
+        def step(state, x):
+            h, c = state
+            i, f, g, o = jnp.split(x @ weights[0] + h @ weights[1], 4)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * jnp.tanh(c)
+            return (h, c), h
+
+        return jnp.sum(lax.scan(step, (jnp.zeros(24), jnp.zeros(24)), xs)[1] ** 2)
+
+    return jax.grad(loss)((w, u))
 
 
 def write(folder, name):
