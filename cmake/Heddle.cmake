@@ -116,6 +116,7 @@ function(heddle_compile_protos target)
       OUTPUT ${stem}.cc ${stem}.h
       COMMAND protobuf::protoc --proto_path=${HEDDLE_INCLUDE_DIR} --cpp_out=${HEDDLE_GENERATED_DIR}
               ${HEDDLE_INCLUDE_DIR}/heddle/${path}
+      COMMAND sed -i /AddDescriptorsRunner/d ${stem}.cc  # descriptors are made at first use, and not at each start
       DEPENDS ${ARGN} protobuf::protoc
       COMMENT "protoc ${path}"
       VERBATIM)
