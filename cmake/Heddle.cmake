@@ -41,7 +41,6 @@ find_package(Protobuf 3.21 REQUIRED MODULE)  # 3.21 ships no config package
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(ZLIB REQUIRED)
 find_path(HEDDLE_XXHASH_INCLUDE_DIR xxhash.h REQUIRED)  # base/hash.cc, headers only
-set(HEDDLE_LAPACK lapack blas)  # by name: which library that is, the system says (Debian: update-alternatives)
 if(HEDDLE_BUILD_TESTS)
   find_package(GTest REQUIRED CONFIG)
   include(GoogleTest)
@@ -117,6 +116,7 @@ function(heddle_compile_protos target)
       OUTPUT ${stem}.cc ${stem}.h
       COMMAND protobuf::protoc --proto_path=${HEDDLE_INCLUDE_DIR} --cpp_out=${HEDDLE_GENERATED_DIR}
               ${HEDDLE_INCLUDE_DIR}/heddle/${path}
+      COMMAND sed -i /AddDescriptorsRunner/d ${stem}.cc  # descriptors are made at first use, and not at each start
       DEPENDS ${ARGN} protobuf::protoc
       COMMENT "protoc ${path}"
       VERBATIM)

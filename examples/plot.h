@@ -89,11 +89,11 @@ class Plot {
 
   void axes(std::ofstream& out) const {
     for (double x = std::ceil(x_.low / x_.step()) * x_.step(); x <= x_.high; x += x_.step()) {
-      out << "<path d=\"M" << px(x) << " 50V394\" stroke=\"#e4e4e4\"/>"
+      out << "<path d=\"M" << number(px(x)) << " 50V394\" stroke=\"#e4e4e4\"/>"
           << text(px(x), 410, number(x), "middle");
     }
     for (double y = std::ceil(y_.low / y_.step()) * y_.step(); y <= y_.high; y += y_.step()) {
-      out << "<path d=\"M66 " << py(y) << "H770\" stroke=\"#e4e4e4\"/>"
+      out << "<path d=\"M66 " << number(py(y)) << "H770\" stroke=\"#e4e4e4\"/>"
           << text(62, py(y) + 4, number(y), "end");
     }
   }
@@ -102,7 +102,7 @@ class Plot {
     double y = 62 + 18 * static_cast<double>(index);
     if (s.kind == 'p') {
       for (size_t i = 0; i < s.x.size(); ++i)
-        out << "<circle cx=\"" << px(s.x[i]) << "\" cy=\"" << py(s.y[i])
+        out << "<circle cx=\"" << number(px(s.x[i])) << "\" cy=\"" << number(py(s.y[i]))
             << "\" r=\"2.4\" fill=\"#444\"/>\n";
       out << "<circle cx=\"600\" cy=\"" << y - 4 << "\" r=\"2.4\" fill=\"#444\"/>\n";
     } else if (s.kind == 'n') {

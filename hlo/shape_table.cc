@@ -44,6 +44,7 @@ struct ShapeTable::Shard {
 namespace {
 
 constexpr size_t kMaxPermanentRank = 8;
+constexpr size_t kMaxPermanentElements = 16;
 constexpr size_t kShards = 64;
 constexpr int kShardShift = 16;
 
@@ -104,11 +105,17 @@ const Shape::Record* ShapeTable::find_permanent(const Key& key) {
   }
 }
 
+// A tuple keeps the records of its elements.
+bool ShapeTable::may_be_permanent(std::span<const Shape> elements) {
+  return elements.size() <= kMaxPermanentElements &&
+         std::ranges::none_of(elements, [](const Shape& e) { return e.record().is_counted; });
+}
+
 // Whether there was room. The caller has the lock of the record's shard, so nobody adds an equal
 // one at the same time.
 bool ShapeTable::make_permanent(const Shape::Record* record) {
-  if (record->dimensions.size() > kMaxPermanentRank || !record->elements.empty() ||
-      record->layout.has_value() ||
+  if (record->dimensions.size() > kMaxPermanentRank || record->layout.has_value() ||
+      !may_be_permanent(record->elements) ||
       permanent_count.load(std::memory_order_relaxed) >= kMostPermanent ||
       permanent_count.fetch_add(1, std::memory_order_relaxed) >= kMostPermanent) {
     return false;

@@ -120,6 +120,18 @@ TEST(Shape, LayoutsOfElementsAreNoPartOfTheType) {
   EXPECT_TRUE(nested.element(1).element(0).has_layout());
 }
 
+TEST(Shape, SmallTuplesOfPlainOnesAreNotCounted) {
+  const size_t before = ShapeTable::counted_shapes();
+  const Shape plain(f32, {4, 321});
+  if (ShapeTable::counted_shapes() != before)
+    GTEST_SKIP() << "the process has made too many shapes";
+  const Shape tuple = Shape::tuple({plain, Shape::tuple({plain})});
+  EXPECT_EQ(ShapeTable::counted_shapes(), before);
+  const Shape many = Shape::tuple(std::vector<Shape>(17, plain));
+  const Shape of_counted = Shape::tuple({plain, counted(4)});
+  EXPECT_EQ(ShapeTable::counted_shapes(), before + 3);
+}
+
 TEST(Shape, LastHandlesFreeTheRecord) {
   const size_t before = ShapeTable::counted_shapes();
   for (int64_t i = 0; i < 100'000; ++i) {

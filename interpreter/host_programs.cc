@@ -50,6 +50,7 @@ class FlatEvaluator final : public HostProgram {
         next_seed_(std::move(next_seed)) {
     for (size_t i = 0; i < entry().parameter_count(); ++i)
       has_tuples_ |= entry().parameter_shape(i).is_tuple();
+    has_dynamic_result_ = has_dynamic_dimension(entry().result_shape());
   }
 
   StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
@@ -58,15 +59,16 @@ class FlatEvaluator final : public HostProgram {
     if (before_run_) HEDDLE_RETURN_IF_ERROR(before_run_());
     if (has_tuples_) leaves = nested(std::move(leaves));
     HEDDLE_ASSIGN_OR_RETURN(
-        Literal result,
+        Literal whole,
         evaluator_.run(std::move(leaves), {.seed = next_seed_->fetch_add(1), .stop = stop}));
-    HEDDLE_ASSIGN_OR_RETURN(Literal whole, base::within_memory(
-                                               [&]() -> StatusOr<Literal> {
-                                                 return to_bounds(std::move(result),
-                                                                  entry().result_shape());
-                                               },
-                                               "run ", evaluator_.module().name));
+    if (has_dynamic_result_) {
+      const auto fill = [&]() -> StatusOr<Literal> {
+        return to_bounds(std::move(whole), entry().result_shape());
+      };
+      HEDDLE_ASSIGN_OR_RETURN(whole, base::within_memory(fill, "run ", evaluator_.module().name));
+    }
     std::vector<Literal> results;
+    results.reserve(whole.is_tuple() ? whole.elements().size() : 1);
     runtime::for_each_leaf(std::move(whole),
                            [&](Literal leaf) { results.push_back(std::move(leaf)); });
     return results;
@@ -88,6 +90,7 @@ class FlatEvaluator final : public HostProgram {
   std::shared_ptr<std::atomic<uint64_t>>
       next_seed_;  // of the backend, which a late run may outlive
   bool has_tuples_ = false;
+  bool has_dynamic_result_ = false;
 };
 
 // Scans stay: ten steps take 0.4 of the time of the while that they would become.

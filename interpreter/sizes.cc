@@ -11,11 +11,11 @@ namespace heddle::interpreter {
 
 using namespace hlo;
 
-namespace {
-
 bool has_dynamic_dimension(const Shape& shape) {
   return shape.is_dynamic() || std::ranges::any_of(shape.elements(), has_dynamic_dimension);
 }
+
+namespace {
 
 // The static type of other sizes, of the same layout.
 Shape at_sizes_of(const Shape& shape, Dims sizes) {
@@ -426,6 +426,7 @@ bool drops_flags(const Computation& computation, const Instruction& instruction)
     return computation.at(instruction.operands[i]).shape;
   };
   switch (instruction.opcode) {
+    case Opcode::kAddDependency:
     case Opcode::kOptBarrier: return drops_flags(instruction.shape, operand(0));
     case Opcode::kGetTupleElement:
       return drops_flags(instruction.shape,

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "heddle/base/containers/sole_owner.h"
+#include "heddle/base/system/pool.h"
 #include "heddle/hlo/literal/array_memory.h"
 #include "heddle/hlo/literal/blocks.h"
 
@@ -42,7 +43,7 @@ Literal::~Literal() = default;
 
 Literal::Literal(Shape shape) : shape_(std::move(shape)) {
   if (shape_.is_array()) {
-    storage_ = std::make_shared<Storage>(static_cast<size_t>(byte_size()));
+    storage_ = base::make_pooled<Storage>(static_cast<size_t>(byte_size()));
     std::memset(storage_->own, 0, static_cast<size_t>(byte_size()));
   }
   for (const Shape& element : shape_.elements()) elements_.emplace_back(element);
@@ -61,7 +62,7 @@ Literal Literal::tuple(std::vector<Literal> elements) {
 Literal Literal::uninitialised(const Shape& shape) {
   Literal out;
   out.shape_ = shape;
-  out.storage_ = std::make_shared<Storage>(static_cast<size_t>(shape.byte_size()));
+  out.storage_ = base::make_pooled<Storage>(static_cast<size_t>(shape.byte_size()));
   return out;
 }
 
@@ -81,7 +82,7 @@ Literal Literal::borrowed(const Shape& shape, const void* bytes,
                           std::shared_ptr<const void> owner) {
   Literal out;
   out.shape_ = shape;
-  out.storage_ = std::make_shared<Storage>(bytes, std::move(owner));
+  out.storage_ = base::make_pooled<Storage>(bytes, std::move(owner));
   return out;
 }
 
@@ -89,7 +90,7 @@ Literal Literal::borrowed(const Shape& shape, const void* bytes,
 Literal Literal::elided(const Shape& shape) {
   Literal out;
   out.shape_ = shape;
-  out.storage_ = std::make_shared<Storage>(nullptr, nullptr);
+  out.storage_ = base::make_pooled<Storage>(nullptr, nullptr);
   out.storage_->elided = true;
   return out;
 }
@@ -130,7 +131,7 @@ std::byte* Literal::mutable_bytes() {
     return storage_->own;
   }
   if (!storage_) refuse_moved_from(shape_);
-  auto fresh = std::make_shared<Storage>(static_cast<size_t>(byte_size()));
+  auto fresh = base::make_pooled<Storage>(static_cast<size_t>(byte_size()));
   if (storage_ && storage_->data != nullptr) {
     std::memcpy(fresh->own, storage_->data, static_cast<size_t>(byte_size()));
   } else {

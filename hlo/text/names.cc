@@ -63,4 +63,8 @@ void Names::make(size_t i, std::string_view wanted) {
   names_[i] = unique_.make(std::move(base));
 }
 
+void Names::number(std::string_view prefix, size_t count) {
+  for (size_t i = 0; i < count; ++i) names_.push_back(numbered_.emplace_back(base::cat(prefix, i)));
+}
+
 }  // namespace heddle::hlo::text

@@ -46,13 +46,15 @@ void write_flags(std::string& out, std::string_view key, const std::vector<bool>
 
 Writer::Writer(const Module& module, const PrintOptions& options)
     : module_(module), options_(options), computations_(!is_long()), instructions_(!is_long()) {
-  for (const Computation& computation : module.computations) {
-    computations_.add(is_canonical() ? std::string_view() : computation.name);
+  if (is_canonical()) {
+    computations_.number("computation.", module.computations.size());
+    return;
   }
+  for (const Computation& computation : module.computations) computations_.add(computation.name);
   for (size_t i = 0; i < computations_.size(); ++i) {
     if (!computations_.is_missing(i)) continue;
     const std::string& wanted = module.computations[i].name;
-    computations_.make(i, is_canonical() || wanted.empty() ? base::cat("computation.", i) : wanted);
+    computations_.make(i, wanted.empty() ? base::cat("computation.", i) : wanted);
   }
 }
 

@@ -8,19 +8,15 @@ namespace heddle::hlo::text {
 
 void Writer::name_instructions(const Computation& computation) {
   instructions_ = Names(!is_long());
-  for (const Instruction& instruction : computation.instructions) {
-    instructions_.add(is_canonical() ? std::string_view() : instruction.name);
-  }
+  if (is_canonical()) return instructions_.number("tmp_", computation.instructions.size());
+  for (const Instruction& instruction : computation.instructions)
+    instructions_.add(instruction.name);
   for (size_t i = 0; i < instructions_.size(); ++i) {
     if (!instructions_.is_missing(i)) continue;
     const Instruction& instruction = computation.instructions[i];
-    if (is_canonical()) {
-      instructions_.make(i, base::cat("tmp_", i));
-    } else {
-      instructions_.make(i, instruction.name.empty()
-                                ? base::cat(to_string(instruction.opcode), ".", i)
-                                : instruction.name);
-    }
+    instructions_.make(i, instruction.name.empty()
+                              ? base::cat(to_string(instruction.opcode), ".", i)
+                              : instruction.name);
   }
 }
 

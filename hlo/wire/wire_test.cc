@@ -1,6 +1,7 @@
 #include "heddle/hlo/wire.h"
 
 #include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/descriptor_database.h>
 
 #include <set>
 
@@ -441,6 +442,21 @@ TEST(Wire, NoMessageHasAMapField) {
   const google::protobuf::FileDescriptor& file = *proto::HloModuleProto::descriptor()->file();
   for (int i = 0; i < file.message_type_count(); ++i)
     EXPECT_TRUE(is_free_of_maps(*file.message_type(i))) << file.message_type(i)->name();
+}
+
+bool is_registered(const char* file) {
+  google::protobuf::FileDescriptorProto found;
+  return google::protobuf::DescriptorPool::internal_generated_database()->FindFileByName(file,
+                                                                                         &found);
+}
+constexpr char kMessages[] = "heddle/hlo/proto/heddle_hlo.proto";
+const bool are_messages_known_at_start = is_registered(kMessages);
+
+// A program that writes no module pays nothing for their descriptors.
+TEST(Wire, DescriptorsAreMadeAtTheirFirstUse) {
+  EXPECT_FALSE(are_messages_known_at_start);
+  EXPECT_NE(proto::HloModuleProto::descriptor(), nullptr);
+  EXPECT_TRUE(is_registered(kMessages));
 }
 
 TEST(WireErrors, ScheduleThatMissesAnInstruction) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/interpreter/internal/plan.h"
 #include "heddle/interpreter/internal/run_context.h"
@@ -45,9 +46,9 @@ class EvaluationRun {
   // Computations call only what stands before them, so each is active at most once: a frame a
   // computation is enough.
   struct Frame {
-    std::vector<Literal> slots;
+    absl::InlinedVector<Literal, 4> slots;  // a small program allocates nothing but its results
     // by Routine::sources; empty but for constants and scalars, outside of their step
-    std::vector<Literal> operands;
+    absl::InlinedVector<Literal, 4> operands;
     std::vector<ScalarBytes> scalars;
 
     void prepare(const Routine& routine);
@@ -68,7 +69,7 @@ class EvaluationRun {
   Status map_elements(const MapCall& call, std::span<Literal> results);
 
   const EvaluationPlan& plan_;
-  std::vector<Frame> frames_;
+  absl::InlinedVector<Frame, 1> frames_;
   const StopToken stop_;
   RunContext context_;
   struct Lifted {

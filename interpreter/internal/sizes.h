@@ -13,7 +13,8 @@
 
 namespace heddle::interpreter {
 
-// A `?`, which bounds nothing, is somewhere in the type.
+// A dynamic dimension is somewhere in the type; a `?`, which bounds nothing.
+bool has_dynamic_dimension(const Shape& shape);
 bool has_unbounded_dimension(const Shape& shape);
 
 // A type in it, of an operand or the result, has a dynamic dimension, and the rule depends on it.

@@ -1,4 +1,5 @@
 // Factors and solutions by what they must satisfy, for each element type, over batches.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -394,10 +395,31 @@ TEST(LapackTargets, WhatLapackRefusesDoesNotEndTheProcess) {
   Matrix<double> a(n, n);
   std::vector<double> tau(1), work(100);
   Int info = 0;
-  call_fortran(kGehrd.of<double>(), n, low, high, a, stride_of(a), tau, work, size_of(work), info);
+  call_fortran(lapack()->gehrd.of<double>(), n, low, high, a, stride_of(a), tau, work,
+               size_of(work), info);
   EXPECT_EQ(info, -3);
   EXPECT_EQ(take_refusal(), "DGEHRD, argument 3");
   EXPECT_EQ(take_refusal(), "");
+}
+
+TEST(LapackTargets, AMissingLibraryIsAnError) {
+  const Status status = load_lapack("libno_lapack.so.3").status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_THAT(
+      std::string(status.message()),
+      ::testing::AllOf(::testing::StartsWith("LAPACK could not be loaded: libno_lapack.so.3: "),
+                       ::testing::EndsWith("; install it (Debian: liblapack3)")));
+  EXPECT_THAT(std::string(load_lapack("libc.so.6").status().message()),
+              HasSubstr("undefined symbol: sgees_"));
+}
+
+// A start costs no LAPACK, whose libraries take 0.4 ms to load.
+TEST(LapackTargets, NoProgramIsLinkedWithLapack) {
+  const Lapack& found = lapack().value();
+  void* const loaded = dlopen("liblapack.so.3", RTLD_LAZY | RTLD_NOLOAD);
+  ASSERT_NE(loaded, nullptr);
+  EXPECT_EQ(reinterpret_cast<void*>(found.geev.d), dlsym(loaded, "dgeev_"));
+  EXPECT_EQ(dlsym(RTLD_DEFAULT, "dgeev_"), nullptr);
 }
 
 // Rows and columns are counted in 32 bits, and so is what a routine works in.

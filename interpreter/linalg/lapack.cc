@@ -1,5 +1,7 @@
 #include "heddle/hlo/calls/lapack.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -27,6 +29,31 @@ extern "C" [[gnu::weak, gnu::visibility("default")]] void xerbla_(const char* na
 }
 
 std::string take_refusal() { return std::exchange(last_refusal, {}); }
+
+StatusOr<Lapack> load_lapack(const char* library) {
+  void* const handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+  bool complete = handle != nullptr;
+  const auto find = [&](const char* name) {
+    void* const found = complete ? dlsym(handle, name) : nullptr;
+    complete = found != nullptr;
+    return reinterpret_cast<Fortran>(found);
+  };
+  const Lapack out = {
+#define HEDDLE_ROUTINE(real, complex)                                        \
+  .real = {find("s" #real "_"), find("d" #real "_"), find("c" #complex "_"), \
+           find("z" #complex "_")},
+      HEDDLE_ROUTINES(HEDDLE_ROUTINE)
+#undef HEDDLE_ROUTINE
+  };
+  if (complete) return out;
+  return base::not_found("LAPACK could not be loaded: ", dlerror(),
+                         "; install it (Debian: liblapack3)");
+}
+
+const StatusOr<Lapack>& lapack() {
+  static const StatusOr<Lapack> loaded = load_lapack("liblapack.so.3");
+  return loaded;
+}
 
 namespace {
 
@@ -63,6 +90,7 @@ CustomCallFunction find_lapack(std::string_view target) {
   if (routine == nullptr) return nullptr;
   return [routine](CustomCall& call) -> StatusOr<Literal> {
     HEDDLE_RETURN_IF_ERROR(check(call));
+    if (!routine->is_ours) HEDDLE_RETURN_IF_ERROR(lapack().status());
     (void)take_refusal();  // a user's own call of LAPACK may have left one
     StatusOr<Literal> out = function_for(*routine, call[0].shape().dtype())(call);
     if (const std::string refusal = take_refusal(); !refusal.empty())

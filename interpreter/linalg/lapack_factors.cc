@@ -44,7 +44,7 @@ StatusOr<Literal> geqrf(CustomCall& call) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<T> tau(static_cast<size_t>(std::min(m, n)));
     Int info = 0;
-    call_fortran(kGeqrf.of<T>(), m, n, a, stride_of(a), tau, work, size_of(work), info);
+    call_fortran(lapack()->geqrf.of<T>(), m, n, a, stride_of(a), tau, work, size_of(work), info);
     batch.put_all(at, a, tau);
   });
 }
@@ -64,10 +64,11 @@ StatusOr<Literal> geqp3(CustomCall& call) {
     std::vector<T> tau(static_cast<size_t>(std::min(m, n)));
     Int info = 0;
     if constexpr (std::is_same_v<T, Real<T>>) {
-      call_fortran(kGeqp3.of<T>(), m, n, a, stride_of(a), order, tau, work, size_of(work), info);
-    } else {
-      call_fortran(kGeqp3.of<T>(), m, n, a, stride_of(a), order, tau, work, size_of(work), norms,
+      call_fortran(lapack()->geqp3.of<T>(), m, n, a, stride_of(a), order, tau, work, size_of(work),
                    info);
+    } else {
+      call_fortran(lapack()->geqp3.of<T>(), m, n, a, stride_of(a), order, tau, work, size_of(work),
+                   norms, info);
     }
     batch.put_all(at, a, order, tau);
   });
@@ -83,7 +84,7 @@ StatusOr<Literal> orgqr(CustomCall& call) {
     Matrix<T> a = batch.matrix<T>(0, at);
     const std::vector<T> tau = batch.vector<T>(1, at);
     Int info = 0;
-    call_fortran(kOrgqr.of<T>(), m, n, k, a, stride_of(a), tau, work, size_of(work), info);
+    call_fortran(lapack()->orgqr.of<T>(), m, n, k, a, stride_of(a), tau, work, size_of(work), info);
     batch.put(0, at, a);
   });
 }
@@ -101,7 +102,7 @@ StatusOr<Literal> ormqr(CustomCall& call) {
     const std::vector<T> tau = batch.vector<T>(1, at);
     Matrix<T> c = batch.matrix<T>(2, at);
     Int info = 0;
-    call_fortran(kOrmqr.of<T>(), left ? 'L' : 'R', transposed ? adjoint : 'N', m, n, k, a,
+    call_fortran(lapack()->ormqr.of<T>(), left ? 'L' : 'R', transposed ? adjoint : 'N', m, n, k, a,
                  stride_of(a), tau, c, stride_of(c), work, size_of(work), info);
     batch.put(0, at, c);
   });
@@ -152,8 +153,8 @@ StatusOr<Literal> gtsv(CustomCall& call) {
                    above = batch.vector<T>(2, at);
     Matrix<T> b = batch.matrix<T>(3, at);
     Int info = 0;
-    call_fortran(kGtsv.of<T>(), n, columns, below.data() + (n > 0 ? 1 : 0), middle, above, b,
-                 stride_of(b), info);
+    call_fortran(lapack()->gtsv.of<T>(), n, columns, below.data() + (n > 0 ? 1 : 0), middle, above,
+                 b, stride_of(b), info);
     batch.put_all(at, below, middle, above, b, info);
   });
 }
@@ -169,7 +170,8 @@ StatusOr<Literal> gehrd(CustomCall& call) {
     Matrix<T> a = batch.matrix<T>(0, at);
     std::vector<T> tau(static_cast<size_t>(couplings));
     Int info = 0;
-    call_fortran(kGehrd.of<T>(), n, low, high, a, stride_of(a), tau, work, size_of(work), info);
+    call_fortran(lapack()->gehrd.of<T>(), n, low, high, a, stride_of(a), tau, work, size_of(work),
+                 info);
     batch.put_all(at, a, tau, info);
   });
 }
@@ -186,7 +188,7 @@ StatusOr<Literal> sytrd(CustomCall& call) {
     std::vector<T> tau(static_cast<size_t>(couplings));
     std::vector<Real<T>> diagonal(static_cast<size_t>(n)), beside(tau.size());
     Int info = 0;
-    call_fortran(kSytrd.of<T>(), uplo, n, a, stride_of(a), diagonal, beside, tau, work,
+    call_fortran(lapack()->sytrd.of<T>(), uplo, n, a, stride_of(a), diagonal, beside, tau, work,
                  size_of(work), info);
     batch.put_all(at, a, diagonal, beside, tau, info);
   });
@@ -198,14 +200,14 @@ constexpr LapackRoutine kFactorRoutines[] = {
     in_double("gehrd", gehrd<double>, gehrd<Complex>),
     in_double("geqp3", geqp3<double>, geqp3<Complex>),
     in_double("geqrf", geqrf<double>, geqrf<Complex>),
-    {"getrf", getrf<float>, getrf<double>, getrf<SingleComplex>, getrf<Complex>},
+    {"getrf", getrf<float>, getrf<double>, getrf<SingleComplex>, getrf<Complex>, true},
     {"gtsv", gtsv<float>, gtsv<double>, gtsv<SingleComplex>, gtsv<Complex>},
     in_double("hetrd", nullptr, sytrd<Complex>),
     in_double("orgqr", orgqr<double>, nullptr),
     in_double("ormqr", ormqr<double>, nullptr),
-    {"potrf", potrf<float>, potrf<double>, potrf<Complex>, potrf<Complex>},
+    {"potrf", potrf<float>, potrf<double>, potrf<Complex>, potrf<Complex>, true},
     in_double("sytrd", sytrd<double>, nullptr),
-    {"trsm", trsm<float>, trsm<double>, trsm<SingleComplex>, trsm<Complex>},
+    {"trsm", trsm<float>, trsm<double>, trsm<SingleComplex>, trsm<Complex>, true},
     in_double("ungqr", nullptr, orgqr<Complex>),
     in_double("unmqr", nullptr, ormqr<Complex>),
 };

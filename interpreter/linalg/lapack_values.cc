@@ -50,8 +50,8 @@ void run_gesdd(Matrix<T> a, char mode, Svd<T>& out) {
   if (!kIsReal<T>) reals.resize(static_cast<size_t>(least * (2 * most + 5 * least + 7)));
   with_workspace<T>([&](T* work, Int size) {
     const auto call = [&](auto&... rest) {
-      call_fortran(kGesdd.of<T>(), mode, m, n, a, stride_of(a), out.s, out.u, stride_of(out.u),
-                   out.vh, stride_of(out.vh), work, size, rest...);
+      call_fortran(lapack()->gesdd.of<T>(), mode, m, n, a, stride_of(a), out.s, out.u,
+                   stride_of(out.u), out.vh, stride_of(out.vh), work, size, rest...);
     };
     if constexpr (kIsReal<T>) call(integers, out.info);
     if constexpr (!kIsReal<T>) call(reals, integers, out.info);
@@ -64,7 +64,7 @@ void run_gesvd(Matrix<T> a, char mode, Svd<T>& out) {
   std::vector<Real<T>> reals = vector_of<Real<T>>(5 * std::min(m, n));
   with_workspace<T>([&](T* work, Int size) {
     const auto call = [&](auto&... rest) {
-      call_fortran(kGesvd.of<T>(), mode, mode, m, n, a, stride_of(a), out.s, out.u,
+      call_fortran(lapack()->gesvd.of<T>(), mode, mode, m, n, a, stride_of(a), out.s, out.u,
                    stride_of(out.u), out.vh, stride_of(out.vh), work, size, rest...);
     };
     if constexpr (kIsReal<T>) call(out.info);
@@ -124,7 +124,8 @@ Int run_syevd(char mode, char uplo, Matrix<T>& a, std::vector<Real<T>>& values) 
   if (!kIsReal<T>) reals.resize(static_cast<size_t>(1 + 5 * n + 2 * n * n));
   with_workspace<T>([&](T* work, Int size) {
     const auto call = [&](auto&... rest) {
-      call_fortran(kSyevd.of<T>(), mode, uplo, n, a, stride_of(a), values, work, size, rest...);
+      call_fortran(lapack()->syevd.of<T>(), mode, uplo, n, a, stride_of(a), values, work, size,
+                   rest...);
     };
     auto real_size = static_cast<Int>(reals.size());
     if constexpr (kIsReal<T>) call(integers, integer_size, info);
@@ -201,7 +202,7 @@ Eigenpairs<T> eigenpairs(Matrix<T> a, char left, char right) {
   with_workspace<T>([&](T* work, Int size) {
     const auto call = [&](auto&... values) {
       return [&](auto&... rest) {
-        call_fortran(kGeev.of<T>(), left, right, n, a, stride_of(a), values..., out.left,
+        call_fortran(lapack()->geev.of<T>(), left, right, n, a, stride_of(a), values..., out.left,
                      stride_of(out.left), out.right, stride_of(out.right), work, size, rest...);
       };
     };
@@ -254,8 +255,9 @@ Schur<T> schur_of(Matrix<T> a, char mode) {
   with_workspace<T>([&](T* work, Int size) {
     const auto call = [&](auto&... values) {
       return [&](auto&... rest) {
-        call_fortran(kGees.of<T>(), mode, 'N', no_selector, n, out.t, stride_of(out.t), selected,
-                     values..., out.z, stride_of(out.z), work, size, rest..., booleans, out.info);
+        call_fortran(lapack()->gees.of<T>(), mode, 'N', no_selector, n, out.t, stride_of(out.t),
+                     selected, values..., out.z, stride_of(out.z), work, size, rest..., booleans,
+                     out.info);
       };
     };
     if constexpr (kIsReal<T>) call(out.values[0], out.values[1])();

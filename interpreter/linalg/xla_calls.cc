@@ -77,9 +77,9 @@ StatusOr<Literal> perturbed(CustomCall& call) {
 }
 
 constexpr LapackRoutine kXlaCalls[] = {
-    {"Eigh", eigh<float>, eigh<double>, eigh<SingleComplex>, eigh<Complex>},
+    {"Eigh", eigh<float>, eigh<double>, eigh<SingleComplex>, eigh<Complex>, true},
     {"tridiagonal_solve_perturbed_ffi", perturbed<float>, perturbed<double>,
-     perturbed<SingleComplex>, perturbed<Complex>},
+     perturbed<SingleComplex>, perturbed<Complex>, true},
 };
 
 }  // namespace

@@ -1,15 +1,15 @@
 #include "heddle/pjrt/internal/buffer.h"
 
+#include "heddle/base/system/pool.h"
 #include "heddle/pjrt/abi/buffer.h"
-#include "heddle/pjrt/internal/recycled.h"
 
 namespace heddle::pjrt {
 
 std::shared_ptr<PjrtBuffer> PjrtBuffer::make(std::shared_ptr<const Client> client,
                                              runtime::Device& device, Shape shape,
                                              int64_t held_bytes, abi::Buffer* handle) {
-  return std::allocate_shared<PjrtBuffer>(Recycled<PjrtBuffer>(), std::move(client), device,
-                                          std::move(shape), held_bytes, handle);
+  return base::make_pooled<PjrtBuffer>(std::move(client), device, std::move(shape), held_bytes,
+                                       handle);
 }
 
 PjrtBuffer::PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& device, Shape shape,
@@ -51,25 +51,23 @@ StatusOr<std::shared_ptr<Held>> PjrtBuffer::ready() const {
 
 void PjrtBuffer::finish(const Status& error) const {
   std::scoped_lock lock(mutex_);
-  if (done_.load(std::memory_order_relaxed)) return;
+  if (!done_.load(std::memory_order_relaxed)) set_error(error);
+}
+
+void PjrtBuffer::set_error(const Status& error) const {
   error_ = error;
   done_.store(true, std::memory_order_release);
 }
 
+// Nobody else has the buffer yet.
 void PjrtBuffer::hold_until_ready(runtime::Throttle::Ticket ticket) {
-  const Pin pinned(*this);
-  if (pinned.get() == nullptr) return;
   abi::BufferReadyEventArgs args{.buffer = handle_};
-  if (Status status = client_->api()->call(args); !status.ok()) return finish(status);
+  if (Status status = client_->api()->call(args); !status.ok()) return set_error(status);
   Event event(client_->api(), args.event);
   // Short runs are over by now: whoever waits will have nothing to ask for.
-  if (event.is_ready().value_or(false)) return finish(event.await());
-  const std::shared_ptr<Held> held = make_held(std::move(event));
-  {
-    std::scoped_lock lock(mutex_);
-    if (ready_ == nullptr) ready_ = held;
-  }
-  keep_room(held, std::move(ticket));
+  if (event.is_ready().value_or(false)) return set_error(event.await());
+  ready_ = make_held(std::move(event));
+  keep_room(ready_, std::move(ticket));
 }
 
 ValueState PjrtBuffer::state() const {

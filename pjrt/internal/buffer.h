@@ -44,6 +44,7 @@ class PjrtBuffer final : public runtime::Buffer, public std::enable_shared_from_
   [[nodiscard]] StatusOr<std::shared_ptr<Held>> ready() const;
   // The error is final.
   void finish(const Status& error) const;
+  void set_error(const Status& error) const;
 
   const std::shared_ptr<const Client> client_;
   abi::Buffer* const handle_;

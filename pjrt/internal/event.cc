@@ -5,8 +5,8 @@
 #include <mutex>
 #include <thread>
 
+#include "heddle/base/system/pool.h"
 #include "heddle/pjrt/internal/reaper.h"
-#include "heddle/pjrt/internal/recycled.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -96,7 +96,7 @@ Status Event::await_by_callback() const {
 }
 
 std::shared_ptr<Held> make_held(Event event) {
-  return std::allocate_shared<Held>(Recycled<Held>(), Held{std::move(event)});
+  return base::make_pooled<Held>(Held{std::move(event)});
 }
 
 namespace {

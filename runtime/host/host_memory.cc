@@ -32,6 +32,7 @@ Bytes number_in(const std::string& path) {
 Bytes number_after(std::string_view word, const std::string& path) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(word)) continue;
     std::istringstream words(line);
     std::string first;
     int64_t number = 0;

@@ -1,6 +1,8 @@
 // Names as text can carry them: words, each once. Missing names are made.
 #pragma once
 
+#include <deque>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +24,9 @@ class Names {
   // Gives entry `i` a name like `wanted`, with a number behind it if that is taken.
   void make(size_t i, std::string_view wanted);
 
+  // All entries at once, where nobody wants a name: PREFIX0, PREFIX1, ..
+  void number(std::string_view prefix, size_t count);
+
   [[nodiscard]] std::string_view name(size_t i) const { return names_[i]; }
   [[nodiscard]] size_t size() const { return names_.size(); }
 
@@ -31,6 +36,7 @@ class Names {
   bool reserved_words_;
   std::vector<std::string_view> names_;
   UniqueNames unique_;
+  std::deque<std::string> numbered_;
 };
 
 }  // namespace heddle::hlo::text

@@ -31,27 +31,34 @@ struct Routine {
   }
 };
 
-#define HEDDLE_ROUTINE(name, real, complex) \
-  extern "C" {                              \
-  void s##real##_();                        \
-  void d##real##_();                        \
-  void c##complex##_();                     \
-  void z##complex##_();                     \
-  }                                         \
-  inline constexpr Routine name = {s##real##_, d##real##_, c##complex##_, z##complex##_};
-HEDDLE_ROUTINE(kGees, gees, gees)
-HEDDLE_ROUTINE(kGeev, geev, geev)
-HEDDLE_ROUTINE(kGehrd, gehrd, gehrd)
-HEDDLE_ROUTINE(kGeqp3, geqp3, geqp3)
-HEDDLE_ROUTINE(kGeqrf, geqrf, geqrf)
-HEDDLE_ROUTINE(kGesdd, gesdd, gesdd)
-HEDDLE_ROUTINE(kGesvd, gesvd, gesvd)
-HEDDLE_ROUTINE(kGtsv, gtsv, gtsv)
-HEDDLE_ROUTINE(kOrgqr, orgqr, ungqr)
-HEDDLE_ROUTINE(kOrmqr, ormqr, unmqr)
-HEDDLE_ROUTINE(kSyevd, syevd, heevd)
-HEDDLE_ROUTINE(kSytrd, sytrd, hetrd)
+// The routines that are called: their names for real types and for complex ones.
+#define HEDDLE_ROUTINES(R) \
+  R(gees, gees)            \
+  R(geev, geev)            \
+  R(gehrd, gehrd)          \
+  R(geqp3, geqp3)          \
+  R(geqrf, geqrf)          \
+  R(gesdd, gesdd)          \
+  R(gesvd, gesvd)          \
+  R(gtsv, gtsv)            \
+  R(orgqr, ungqr)          \
+  R(ormqr, unmqr)          \
+  R(syevd, heevd)          \
+  R(sytrd, hetrd)
+
+struct Lapack {
+#define HEDDLE_ROUTINE(real, complex) Routine real;
+  HEDDLE_ROUTINES(HEDDLE_ROUTINE)
 #undef HEDDLE_ROUTINE
+};
+
+// The routines of a shared library, which stays loaded.
+//
+// errors   NotFound where it cannot be loaded, or has not all of them
+StatusOr<Lapack> load_lapack(const char* library);
+
+// The system's, loaded at the first call: most programs never need it, and start without it.
+const StatusOr<Lapack>& lapack();
 
 template <class T>
 auto address_of(T& x) {

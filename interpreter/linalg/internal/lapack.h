@@ -16,6 +16,7 @@ using LapackFunction = StatusOr<Literal> (*)(CustomCall&);
 struct LapackRoutine {
   std::string_view name;
   LapackFunction s = nullptr, d = nullptr, c = nullptr, z = nullptr;
+  bool is_ours = false;  // calls nothing of LAPACK's library
 };
 // A routine that computes f32 in f64, and c64 in c128, and rounds once: an f32 result is nearer to
 // the true one than LAPACK's own.
