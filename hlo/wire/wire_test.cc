@@ -6,8 +6,8 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/text.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire/support_test.h"
 
 namespace heddle::hlo {
@@ -441,6 +441,20 @@ TEST(Wire, NoMessageHasAMapField) {
   const google::protobuf::FileDescriptor& file = *proto::HloModuleProto::descriptor()->file();
   for (int i = 0; i < file.message_type_count(); ++i)
     EXPECT_TRUE(is_free_of_maps(*file.message_type(i))) << file.message_type(i)->name();
+}
+
+// A sharding without tiles is right where the axes of a named mesh say how the array lies.
+TEST(Wire, NamedShardingsNeedNoTiles) {
+  proto::HloModuleProto message = message_of_module(loop());
+  proto::OpSharding& sharding =
+      *message.mutable_computations(0)->mutable_instructions(0)->mutable_sharding();
+  sharding.set_type(proto::OpSharding::OTHER);
+  EXPECT_THAT(error_of(message), HasSubstr("must list one for each tile"));
+  sharding.mutable_named_sharding();
+  const StatusOr<Module> module = from_proto(message.SerializeAsString());
+  ASSERT_TRUE(module.ok()) << module.status();
+  const auto again = message_of_module(*module);
+  EXPECT_TRUE(again.computations(0).instructions(0).sharding().has_named_sharding());
 }
 
 TEST(WireErrors, ScheduleThatMissesAnInstruction) {

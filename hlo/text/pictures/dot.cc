@@ -1,6 +1,6 @@
-#include "heddle/hlo/pictures/dot.h"
+#include "heddle/hlo/text/pictures/dot.h"
 
-#include "heddle/hlo/internal/labels.h"
+#include "heddle/hlo/text/internal/labels.h"
 
 namespace heddle::hlo {
 namespace {

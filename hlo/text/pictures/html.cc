@@ -1,9 +1,9 @@
-#include "heddle/hlo/pictures/html.h"
+#include "heddle/hlo/text/pictures/html.h"
 
 #include <algorithm>
 #include <map>
 
-#include "heddle/hlo/internal/labels.h"
+#include "heddle/hlo/text/internal/labels.h"
 
 namespace heddle::hlo {
 namespace {

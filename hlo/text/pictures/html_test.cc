@@ -1,4 +1,4 @@
-#include "heddle/hlo/pictures/html.h"
+#include "heddle/hlo/text/pictures/html.h"
 
 #include <map>
 #include <regex>

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "heddle/hlo/module.h"
-#include "heddle/hlo/pictures/dot.h"
+#include "heddle/hlo/text/pictures/dot.h"
 
 namespace heddle::hlo {
 

@@ -1,4 +1,4 @@
-#include "heddle/hlo/internal/labels.h"
+#include "heddle/hlo/text/internal/labels.h"
 
 #include "heddle/hlo/text/internal/called.h"
 #include "heddle/hlo/text/internal/elements.h"

@@ -1,4 +1,4 @@
-#include "heddle/hlo/pictures/dot.h"
+#include "heddle/hlo/text/pictures/dot.h"
 
 #include <algorithm>
 
