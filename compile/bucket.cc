@@ -7,8 +7,8 @@
 #include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/runtime/host/rows.h"
 #include "heddle/trace/node.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle::compile_internal {

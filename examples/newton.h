@@ -8,7 +8,12 @@
 #include <tuple>
 #include <utility>
 
-#include "heddle/heddle.h"
+#include "heddle/compile/compile.h"
+#include "heddle/grad/grad.h"
+#include "heddle/grad/jacobian.h"
+#include "heddle/linalg/solving.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
 
 struct Minimum {
   heddle::Tensor point;

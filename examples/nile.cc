@@ -10,9 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "heddle/base/metrics/counters.h"
+#include "heddle/cpu/backend.h"
 #include "heddle/examples/newton.h"
 #include "heddle/examples/plot.h"
-#include "heddle/heddle.h"
+#include "heddle/scan/scan.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/indexing.h"
+#include "heddle/trace/ops/movement/shaping.h"
+#include "heddle/trace/run/program.h"
 
 using namespace heddle;
 

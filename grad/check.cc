@@ -5,10 +5,10 @@
 
 #include "heddle/grad/flat.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/reductions.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/shaping.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::grad_internal {

@@ -6,8 +6,8 @@
 #include "heddle/grad/support_test.h"
 #include "heddle/grad/vmap.h"
 #include "heddle/numpy/math.h"
-#include "heddle/trace/ops/contractions.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/contraction/contractions.h"
+#include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/run/program.h"
 
 namespace heddle {

@@ -10,9 +10,9 @@
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
-#include "heddle/trace/ops/debug.h"
-#include "heddle/trace/ops/indexing.h"
-#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/control/debug.h"
+#include "heddle/trace/ops/movement/indexing.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 
 namespace heddle {
 namespace {

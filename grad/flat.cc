@@ -11,7 +11,7 @@
 #include "heddle/scan/own_rule.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
-#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/surroundings.h"

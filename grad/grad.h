@@ -21,7 +21,7 @@
 #include "heddle/base/int.h"
 #include "heddle/grad/flat.h"
 #include "heddle/scan/scan.h"
-#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/creation/creation.h"
 
 namespace heddle {
 

@@ -16,9 +16,9 @@
 #include "heddle/scan/associative.h"
 #include "heddle/scan/cond.h"
 #include "heddle/scan/loops.h"
-#include "heddle/trace/ops/contractions.h"
-#include "heddle/trace/ops/indexing.h"
-#include "heddle/trace/ops/windows.h"
+#include "heddle/trace/ops/contraction/contractions.h"
+#include "heddle/trace/ops/movement/indexing.h"
+#include "heddle/trace/ops/windows/windows.h"
 #include "heddle/trace/run/exchange.h"
 #include "heddle/trace/run/program.h"
 

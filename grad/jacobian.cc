@@ -2,7 +2,7 @@
 
 #include "heddle/numpy/matrices.h"
 #include "heddle/trace/devices/on_device_of.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::grad_internal {

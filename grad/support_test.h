@@ -7,8 +7,8 @@
 #include "heddle/base/support_test.h"
 #include "heddle/numpy/aliases.h"
 #include "heddle/numpy/sequences.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/support_test.h"
 #include "heddle/trace/tree.h"
 

@@ -5,8 +5,8 @@
 #include "heddle/grad/internal/made.h"
 #include "heddle/grad/internal/traced.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/ops/collectives.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/device/collectives.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/transform/batch.h"
 

@@ -49,8 +49,9 @@ struct VmapOptions {
   AxisTree in_axes = 0;   // one for all arguments, or {one each, ..}, of which each may be a tree
   AxisTree out_axes = 0;  // of the result
   std::optional<base::Int> axis_size = {};  // needed where no argument has an axis
-  std::string axis_name = {};               // by which psum(x, "name"), axis_index and others take
-                                            // the examples together (trace/ops/collectives.h)
+  // By which psum(x, "name"), axis_index and others take the examples together
+  // (trace/ops/device/collectives.h).
+  std::string axis_name = {};
 };
 
 namespace grad_internal {

@@ -16,6 +16,7 @@
 #include "heddle/base/ids.h"
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/attrs.h"
+#include "heddle/hlo/metadata.h"
 #include "heddle/hlo/opcode.h"
 #include "heddle/hlo/shape.h"
 #include "heddle/hlo/sharding/sharding.h"
@@ -26,23 +27,6 @@ using InstructionId = Id<struct InstructionTag>;
 using ComputationId = Id<struct ComputationTag>;
 
 using FrontendAttributes = std::vector<std::pair<std::string, std::string>>;  // sorted by key
-
-// Where an instruction came from. Never part of equality or hashes.
-struct Metadata {
-  std::string op_type;
-  std::string op_name;
-  std::string source_file;
-  int64_t source_line = 0;
-  int64_t source_end_line = 0;
-  int64_t source_column = 0;
-  int64_t source_end_column = 0;
-  int64_t stack_frame_id = 0;
-  std::string deduplicated_name;
-  std::string scheduling_name;
-  std::vector<int64_t> profile_type;
-  std::string unknown_proto;  // serialised fields of OpMetadata that are not above
-  friend bool operator==(const Metadata&, const Metadata&) = default;
-};
 
 // What few instructions carry. What Heddle does not understand is kept as it was read, and written
 // again.

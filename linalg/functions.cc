@@ -8,7 +8,7 @@
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/linalg/solving.h"
 #include "heddle/scan/loops.h"
-#include "heddle/trace/ops/extremes.h"
+#include "heddle/trace/ops/elementwise/extremes.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 

@@ -9,7 +9,7 @@
 #include "heddle/linalg/spectra.h"
 #include "heddle/numpy/matrices.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/ops/contractions.h"
+#include "heddle/trace/ops/contraction/contractions.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::linalg {

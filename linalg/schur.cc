@@ -9,7 +9,7 @@
 #include "heddle/numpy/matrices.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/moved_from.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 

@@ -12,7 +12,7 @@
 #include "heddle/linalg/spectra.h"
 #include "heddle/numpy/matrices.h"
 #include "heddle/numpy/sorting.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/movement/indexing.h"
 
 namespace heddle::linalg {
 namespace {

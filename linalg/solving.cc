@@ -7,7 +7,7 @@
 #include "heddle/linalg/internal/matrices.h"
 #include "heddle/linalg/spectra.h"
 #include "heddle/numpy/matrices.h"
-#include "heddle/trace/ops/extremes.h"
+#include "heddle/trace/ops/elementwise/extremes.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::linalg {

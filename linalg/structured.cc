@@ -8,7 +8,7 @@
 #include "heddle/numpy/vectors.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::linalg {

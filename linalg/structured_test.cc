@@ -9,9 +9,9 @@
 #include "heddle/linalg/internal/testing.h"
 #include "heddle/linalg/solving.h"
 #include "heddle/numpy/matrices.h"
-#include "heddle/trace/ops/contractions.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/contraction/contractions.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::linalg {

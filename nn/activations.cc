@@ -6,7 +6,7 @@
 #include "heddle/nn/internal/formula.h"
 #include "heddle/special/normal.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/run/known_program.h"
 

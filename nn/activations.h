@@ -12,9 +12,9 @@
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::nn {

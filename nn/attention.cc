@@ -6,9 +6,9 @@
 
 #include "heddle/nn/internal/formula.h"
 #include "heddle/numpy/float_limits.h"
-#include "heddle/trace/ops/contractions.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/contraction/contractions.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::nn {

@@ -4,8 +4,8 @@
 
 #include "heddle/nn/activations.h"
 #include "heddle/nn/internal/formula.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::nn {

@@ -9,9 +9,9 @@
 #include "heddle/nn/attention.h"
 #include "heddle/nn/losses.h"
 #include "heddle/nn/normalization.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::nn {

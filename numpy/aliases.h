@@ -13,9 +13,9 @@
 #include "heddle/numpy/statistics/nan_statistics.h"
 #include "heddle/numpy/statistics/quantiles.h"
 #include "heddle/numpy/statistics/statistics.h"
-#include "heddle/trace/ops/collectives.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/device/collectives.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

@@ -16,12 +16,12 @@
 #include "heddle/numpy/statistics/nan_statistics.h"
 #include "heddle/numpy/statistics/quantiles.h"
 #include "heddle/numpy/statistics/statistics.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/extremes.h"
-#include "heddle/trace/ops/indexing.h"
-#include "heddle/trace/ops/reductions.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/elementwise/extremes.h"
+#include "heddle/trace/ops/movement/indexing.h"
+#include "heddle/trace/ops/movement/shaping.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/run/program.h"
 #include "heddle/trace/run/program_lines_test.h"
 #include "heddle/trace/support_test.h"
@@ -167,7 +167,7 @@ TEST(Corners, PowersWhoseProductUnderflows) {
   EXPECT_THAT(error_of([] { geomspace(0, 1); }), StartsWith("geomspace: reaches from 0 to 1"));
 }
 
-// trace/ops/extremes.cc has a table of its own; what the formats hold is in hlo/.
+// trace/ops/elementwise/extremes.cc has a table of its own; what the formats hold is in hlo/.
 TEST(Corners, ExtremesOfFewBitsAreThoseOfAllPatterns) {
   for (DType dtype : {f8e5m2, f8e4m3fn, f8e4m3b11fnuz, f8e5m2fnuz, f8e4m3fnuz, f8e4m3, f8e3m4,
                       f8e8m0fnu, f4e2m1fn}) {

@@ -12,7 +12,7 @@
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
-#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {

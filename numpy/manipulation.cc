@@ -6,9 +6,9 @@
 #include "heddle/numpy/searching.h"
 #include "heddle/scan/associative.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/ops/dtypes.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/elementwise/dtypes.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

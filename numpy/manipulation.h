@@ -1,5 +1,5 @@
-// Putting arrays together and taking them apart in more ways than trace/ops/shaping.h has. Names
-// are those of jax.numpy; negative axes count from the end.
+// Putting arrays together and taking them apart in more ways than trace/ops/movement/shaping.h has.
+// Names are those of jax.numpy; negative axes count from the end.
 // errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
 // and the caller's line
 #pragma once
@@ -11,8 +11,8 @@
 #include "heddle/base/containers/ints.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {

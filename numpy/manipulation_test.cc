@@ -2,7 +2,7 @@
 #include "heddle/numpy/manipulation.h"
 
 #include "heddle/base/support_test.h"
-#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/run/program.h"
 #include "heddle/trace/support_test.h"
 

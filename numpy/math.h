@@ -1,7 +1,8 @@
 // Elementwise functions made of others: logarithms, division, rounding, parts of floats, choices by
 // condition. Names are those of jax.numpy.
 //
-// Two operands broadcast, and a C++ number takes the tensor's dtype, as in trace/ops/elementwise.h.
+// Two operands broadcast, and a C++ number takes the tensor's dtype, as in
+// trace/ops/elementwise/elementwise.h.
 // errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
 // and the caller's line
 #pragma once

@@ -8,11 +8,11 @@
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/math.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/ops/contractions.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/reductions.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/contraction/contractions.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/shaping.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

@@ -1,5 +1,6 @@
 // Matrices from vectors, vectors from matrices, and further products of both; others are in
-// trace/ops/contractions.h. Names are those of jax.numpy; matrices are the last two axes.
+// trace/ops/contraction/contractions.h. Names are those of jax.numpy; matrices are the last two
+// axes.
 // errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
 // and the caller's line
 #pragma once

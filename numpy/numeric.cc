@@ -8,7 +8,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/ops/dtypes.h"
+#include "heddle/trace/ops/elementwise/dtypes.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

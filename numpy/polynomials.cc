@@ -5,7 +5,7 @@
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/vectors.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/ops/dtypes.h"
+#include "heddle/trace/ops/elementwise/dtypes.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

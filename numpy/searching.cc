@@ -7,9 +7,9 @@
 #include "heddle/scan/loops.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/ops/dtypes.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/elementwise/dtypes.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 

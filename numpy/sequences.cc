@@ -9,9 +9,9 @@
 #include "heddle/scan/associative.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/ops/dtypes.h"
-#include "heddle/trace/ops/indexing.h"
-#include "heddle/trace/ops/windows.h"
+#include "heddle/trace/ops/elementwise/dtypes.h"
+#include "heddle/trace/ops/movement/indexing.h"
+#include "heddle/trace/ops/windows/windows.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

@@ -3,8 +3,8 @@
 #include "heddle/numpy/sequences.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/ops/dtypes.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/elementwise/dtypes.h"
+#include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

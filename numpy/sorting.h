@@ -9,7 +9,7 @@
 
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {

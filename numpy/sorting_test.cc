@@ -4,8 +4,8 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/movement/shaping.h"
 
 namespace heddle {
 namespace {

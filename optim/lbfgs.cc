@@ -6,12 +6,12 @@
 #include "heddle/optim/internal/ranges.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/devices/on_device_of.h"
-#include "heddle/trace/ops/contractions.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/indexing.h"
-#include "heddle/trace/ops/reductions.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/contraction/contractions.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/indexing.h"
+#include "heddle/trace/ops/movement/shaping.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 
 namespace heddle::optim_internal {
 namespace {

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "heddle/optim/internal/ranges.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 
 namespace heddle::optim_internal {
 namespace {

@@ -6,8 +6,8 @@
 #include "heddle/optim/internal/ranges.h"
 #include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/moved_from.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/tree.h"
 

@@ -5,7 +5,7 @@
 #include "heddle/random/internal/sampling.h"
 #include "heddle/scan/associative.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {

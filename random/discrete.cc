@@ -6,7 +6,7 @@
 #include "heddle/numpy/sorting.h"
 #include "heddle/random/internal/sampling.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {

@@ -10,7 +10,7 @@
 #include "heddle/random/internal/sampling.h"
 #include "heddle/scan/associative.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/ops/contractions.h"
+#include "heddle/trace/ops/contraction/contractions.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {

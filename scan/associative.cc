@@ -8,10 +8,10 @@
 #include "heddle/scan/internal/trace_body.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/reductions.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/shaping.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

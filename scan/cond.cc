@@ -6,7 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "heddle/scan/internal/trace_body.h"
 #include "heddle/scan/until.h"
-#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/run/run_module.h"

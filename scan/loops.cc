@@ -4,7 +4,7 @@
 
 #include "heddle/scan/internal/checkpoint.h"
 #include "heddle/scan/internal/trace_body.h"
-#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/transform/trip_count.h"

@@ -7,8 +7,8 @@
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/scan/cond.h"
-#include "heddle/trace/ops/debug_calls.h"
-#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/control/debug_calls.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 

@@ -8,7 +8,7 @@
 #include "heddle/scan/cond.h"
 #include "heddle/scan/scan.h"
 #include "heddle/trace/operand.h"
-#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

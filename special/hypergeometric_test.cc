@@ -5,7 +5,7 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::special {

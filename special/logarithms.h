@@ -7,7 +7,7 @@
 #pragma once
 
 #include "heddle/trace/operand.h"
-#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
 
 namespace heddle::special {
 

@@ -9,7 +9,7 @@
 #include "heddle/special/logarithms.h"
 #include "heddle/special/normal.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/creation/creation.h"
 
 namespace heddle {
 namespace {

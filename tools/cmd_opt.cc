@@ -5,9 +5,9 @@
 
 #include "CLI/CLI.hpp"
 #include "heddle/cpu/backend.h"
-#include "heddle/hlo/pictures/dot.h"
-#include "heddle/hlo/pictures/html.h"
 #include "heddle/hlo/text.h"
+#include "heddle/hlo/text/pictures/dot.h"
+#include "heddle/hlo/text/pictures/html.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/tools/command.h"
 #include "heddle/tools/program.h"

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "heddle/trace/operand.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/reductions.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/shaping.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::trace_internal {
@@ -62,7 +62,7 @@ Expr combine(Fn fn, const Term& a, const Term& b) {
 
 }  // namespace expr_internal
 
-// Each is the function or operator of that name in trace/ops/elementwise.h.
+// Each is the function or operator of that name in trace/ops/elementwise/elementwise.h.
 #define HEDDLE_UNARY_FORMULA(name)               \
   inline Expr name(const Expr& x) { /* NOLINT */ \
     return heddle::name(x.operand());            \

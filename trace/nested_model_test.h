@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle {

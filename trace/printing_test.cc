@@ -9,7 +9,7 @@
 #include "heddle/interpreter/backend.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer_guard.h"
-#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/run/compiled_program.h"
 #include "heddle/trace/run/program.h"
 #include "heddle/trace/support_test.h"

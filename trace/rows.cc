@@ -5,8 +5,8 @@
 #include "heddle/base/text/strings.h"
 #include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/node.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

@@ -136,7 +136,7 @@ class [[nodiscard]] Tensor {
 
   // x[i], x[{i, Slice{1, 4}, j}]: a part of it; entries are C++ integers, slices, new axes, an
   // ellipsis, or integer tensors. x.at({..}).set(v), .add(v), ..: a new tensor with that part
-  // changed. Include trace/ops/indexing.h (heddle.h has it).
+  // changed. Include trace/ops/movement/indexing.h (heddle.h has it).
   [[nodiscard]] Tensor operator[](const IndexEntry& entry) const;
   [[nodiscard]] Tensor operator[](std::initializer_list<IndexEntry> entries) const;
   [[nodiscard]] At at(const IndexEntry& entry,
@@ -153,7 +153,7 @@ class [[nodiscard]] Tensor {
     return false;
   }
 
-  // Elementwise, with broadcasting (trace/ops/elementwise.h); comparisons give pred.
+  // Elementwise, with broadcasting (trace/ops/elementwise/elementwise.h); comparisons give pred.
   friend Tensor operator+(Operand x, Operand y);
   friend Tensor operator-(Operand x, Operand y);
   friend Tensor operator*(Operand x, Operand y);

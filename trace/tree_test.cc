@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "heddle/base/support_test.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/run/program.h"
 #include "heddle/trace/support_test.h"
 

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "heddle/hlo/internal/mesh_axes.h"
-#include "heddle/hlo/wire/internal/places.h"
 
 namespace heddle::hlo {
 namespace {
@@ -125,8 +124,7 @@ Dims devices_of_iota(const Dims& reshape, const Dims& transpose) {
 
 Status check_sharding(const Sharding& sharding) {
   for (const Sharding& part : sharding.tuple) HEDDLE_RETURN_IF_ERROR(check_sharding(part));
-  const bool is_named =
-      sharding.tile_dimensions.empty() && wire::is_named_sharding(sharding.unknown_proto);
+  const bool is_named = sharding.tile_dimensions.empty() && sharding.is_named;
   if (sharding.type != Sharding::Type::kOther || is_named) return {};
   if (!sharding.iota_reshape.empty()) {
     return base::annotate(

@@ -4,6 +4,7 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/internal/mesh_axes.h"
+#include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/hlo/wire.h"
@@ -194,6 +195,18 @@ TEST(DeviceLists, MetadataOfShardingsStaysOnTheWayThroughTheWire) {
         "{replicated metadata={{op_name=\"a\"}, {op_name=\"b\"}}}"}) {
     EXPECT_THAT(to_proto_and_back(program("{}", sharding)),
                 HasSubstr(base::cat("sharding=", sharding)));
+  }
+}
+
+TEST(DeviceLists, MetadataOfShardingsIsAFieldThatErrorsLeaveOut) {
+  const auto module = parse_text(program("{}", "{replicated metadata={op_name=\"z\"}}"));
+  ASSERT_TRUE(module.ok()) << module.status();
+  for (const Module& each : {*module, *from_proto(to_proto(*module))}) {
+    const Sharding& sharding = *each.entry_computation().instructions[0].extras->sharding;
+    ASSERT_EQ(sharding.metadata.size(), 1u);
+    EXPECT_EQ(sharding.metadata[0].op_name, "z");
+    EXPECT_EQ(sharding.unknown_proto, "");
+    EXPECT_EQ(to_string(sharding), "{replicated}");
   }
 }
 

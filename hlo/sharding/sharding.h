@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/base/hash.h"
+#include "heddle/hlo/metadata.h"
 
 namespace heddle::hlo {
 
@@ -36,9 +37,11 @@ struct Sharding {
   int64_t shard_group_id = 0;  // shard_as 1, shard_like 1
   GroupType shard_group_type = GroupType::kAs;
   std::vector<Sharding> tuple;  // of type kTuple
+  std::vector<Metadata> metadata;
+  bool is_named = false;  // unknown_proto has the axes of a mesh with names
   // a form that is newer than this reader, as text ...
   std::string unknown_text;
-  // ... or as serialised fields of OpSharding (metadata, tile_shape, named_sharding)
+  // ... or as serialised fields of OpSharding (tile_shape, named_sharding)
   std::string unknown_proto;
 
   friend bool operator==(const Sharding&, const Sharding&) = default;

@@ -5,7 +5,6 @@
 
 #include "heddle/hlo/literal/strides.h"
 #include "heddle/hlo/sharding/device_lists.h"
-#include "heddle/hlo/text/internal/values.h"
 
 namespace heddle::hlo {
 namespace {
@@ -180,12 +179,6 @@ Sharding tuple_of(std::vector<Sharding> leaves) {
   Sharding out;
   out.type = Sharding::Type::kTuple;
   out.tuple = std::move(leaves);
-  return out;
-}
-
-std::string to_string(const Sharding& sharding) {
-  std::string out;
-  text::Codec<Sharding>::write(out, sharding);
   return out;
 }
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "heddle/hlo/internal/mesh_axes.h"
+#include "heddle/hlo/internal/sharding_words.h"
 #include "heddle/hlo/sharding/device_lists.h"
 #include "heddle/hlo/text/internal/values.h"
-#include "heddle/hlo/wire/internal/places.h"
 
 namespace heddle::hlo::text {
 namespace {
@@ -15,50 +15,10 @@ using Type = Sharding::Type;
 // better than other groups.
 constexpr std::string_view kUnknownGroups = "mesh_axes_proto";
 
-struct TypeName {
-  Type type;
-  std::string_view name;
-};
-constexpr TypeName kTypeNames[] = {{Type::kReplicated, "replicated"},
-                                   {Type::kMaximal, "maximal"},
-                                   {Type::kManual, "manual"},
-                                   {Type::kUnknown, "unknown"},
-                                   {Type::kUnreduced, "unreduced"}};
-
-std::string_view name_of(Type type) {
-  for (const TypeName& entry : kTypeNames) {
-    if (entry.type == type) return entry.name;
-  }
-  return "unknown";
-}
-
-bool find_type(std::string_view name, Type& type) {
-  for (const TypeName& entry : kTypeNames) {
-    if (entry.name != name) continue;
-    type = entry.type;
-    return true;
-  }
-  return false;
-}
-
-void write_dims(std::string& out, const Dims& values) {
-  for (size_t i = 0; i < values.size(); ++i) base::append(out, i > 0 ? "," : "", values[i]);
-}
-
 // <=[2,2]T(1,0), after the '<='.
 bool read_iota(TextCursor& in, Dims& reshape, Dims& transpose) {
   if (!in.expect('[') || !read_integers(in, ']', reshape)) return false;
   return !in.accept('T') || (in.expect('(') && read_integers(in, ')', transpose));
-}
-
-void write_iota(std::string& out, const Dims& reshape, const Dims& transpose) {
-  out.append("<=[");
-  write_dims(out, reshape);
-  out.push_back(']');
-  if (transpose.empty()) return;
-  out.append("T(");
-  write_dims(out, transpose);
-  out.push_back(')');
 }
 
 // After "devices=".
@@ -74,7 +34,7 @@ bool read_tiles(TextCursor& in, Sharding& sharding) {
 
 bool read_last_tile_dims(TextCursor& in, Sharding& sharding) {
   return in.expect('{') && read_items(in, '}', [&] {
-           return find_type(in.peek_word(), sharding.last_tile_dims.emplace_back())
+           return find_sharding_type(in.peek_word(), sharding.last_tile_dims.emplace_back())
                       ? !in.word().empty()
                       : in.fail_expected("a type of sharding");
          });
@@ -82,20 +42,15 @@ bool read_last_tile_dims(TextCursor& in, Sharding& sharding) {
 
 // {..} of one place, {{..}, {..}} of several.
 bool read_metadata(TextCursor& in, Sharding& sharding) {
-  std::vector<Metadata> all;
   const size_t start = in.position();
   if (!in.expect('{')) return false;
   const bool is_list = in.peek() == '{';
   if (!is_list) in.rewind(start);
-  const auto read = [&] { return Codec<Metadata>::read(in, all.emplace_back()); };
-  if (is_list ? !read_items(in, '}', read) : !read()) return false;
-  wire::add_sharding_metadata(all, sharding.unknown_proto);
-  return true;
+  const auto read = [&] { return Codec<Metadata>::read(in, sharding.metadata.emplace_back()); };
+  return is_list ? read_items(in, '}', read) : read();
 }
 
-void write_metadata(std::string& out, const Sharding& sharding) {
-  const std::vector<Metadata> all = wire::sharding_metadata(sharding.unknown_proto);
-  if (all.empty()) return;
+void write_metadata(std::string& out, const std::vector<Metadata>& all) {
   out.append(all.size() == 1 ? " metadata=" : " metadata={");
   for (size_t i = 0; i < all.size(); ++i) {
     if (i > 0) out.append(", ");
@@ -110,7 +65,7 @@ Found known_if(bool ok) { return ok ? Found::kKnown : Found::kError; }
 
 // One word of a sharding, and what belongs to it.
 Found read_item(TextCursor& in, std::string_view word, Sharding& sharding) {
-  if (find_type(word, sharding.type)) return Found::kKnown;
+  if (find_sharding_type(word, sharding.type)) return Found::kKnown;
   if (word == "devices") return known_if(in.expect('=') && read_tiles(in, sharding));
   if (word == "device") {
     sharding.tile_dimensions = {1};
@@ -159,7 +114,7 @@ Status check_words(const Words& words) {
   Words kinds;
   Type type;
   for (const std::string_view word : words) {
-    if (word == "devices" || find_type(word, type)) kinds.push_back(word);
+    if (word == "devices" || find_sharding_type(word, type)) kinds.push_back(word);
   }
   if (kinds.size() != 1) {
     return base::invalid_argument(
@@ -196,56 +151,10 @@ bool read_one(TextCursor& in, Sharding& sharding) {
   return read_group(in, sharding.unknown_text);
 }
 
-void write_tiles(std::string& out, const Sharding& sharding) {
-  out.append("devices=[");
-  write_dims(out, sharding.tile_dimensions);
-  out.push_back(']');
-  if (sharding.iota_reshape.empty()) {
-    write_dims(out, sharding.tile_devices);
-  } else {
-    write_iota(out, sharding.iota_reshape, sharding.iota_transpose);
-  }
-  if (sharding.replicate_on_last_tile_dim) out.append(" last_tile_dim_replicate");
-  if (sharding.last_tile_dims.empty()) return;
-  out.append(" last_tile_dims={");
-  for (size_t i = 0; i < sharding.last_tile_dims.size(); ++i) {
-    base::append(out, i > 0 ? ", " : "", name_of(sharding.last_tile_dims[i]));
-  }
-  out.push_back('}');
-}
-
-void write_one(std::string& out, const Sharding& sharding) {
-  out.push_back('{');
-  if (sharding.type == Type::kOther) {
-    write_tiles(out, sharding);
-  } else {
-    out.append(name_of(sharding.type));
-    if (sharding.type == Type::kMaximal)
-      base::append(out, " device=", sharding.tile_devices.empty() ? 0 : sharding.tile_devices[0]);
-  }
-  if (sharding.is_shard_group) {
-    bool as = sharding.shard_group_type == Sharding::GroupType::kAs;
-    base::append(out, as ? " shard_as " : " shard_like ", sharding.shard_group_id);
-  }
-  write_metadata(out, sharding);
-  out.push_back('}');
-}
-
 }  // namespace
 
 void Codec<Sharding>::write(std::string& out, const Sharding& value) {
-  if (!value.unknown_text.empty()) {
-    out.append(value.unknown_text);
-  } else if (value.type != Type::kTuple) {
-    write_one(out, value);
-  } else {
-    out.push_back('{');
-    for (size_t i = 0; i < value.tuple.size(); ++i) {
-      if (i > 0) out.append(i % 5 == 0 ? base::cat(", /*index=", i, "*/") : std::string(", "));
-      write(out, value.tuple[i]);
-    }
-    out.push_back('}');
-  }
+  write_sharding(out, value, write_metadata);
 }
 
 bool Codec<Sharding>::read(TextCursor& in, Sharding& value) {

@@ -3,10 +3,10 @@
 #include <optional>
 #include <utility>
 
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/text/internal/values.h"
 #include "heddle/hlo/wire/internal/codec.h"
 #include "heddle/hlo/wire/internal/places.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo::wire {
 namespace {

@@ -2,9 +2,9 @@
 #include <bit>
 #include <cstring>
 
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/hlo/wire/internal/codec.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo::wire {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "heddle/base/support_test.h"
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo {
 namespace {

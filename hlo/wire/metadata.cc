@@ -1,6 +1,6 @@
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire/internal/codec.h"
 #include "heddle/hlo/wire/internal/places.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo::wire {
 
@@ -39,27 +39,6 @@ void write_metadata(const Metadata& from, proto::OpMetadata& to) {
   to.set_source_end_column(static_cast<int32_t>(from.source_end_column));
   to.set_stack_frame_id(static_cast<int32_t>(from.stack_frame_id));
   for (int64_t type : from.profile_type) to.add_profile_type(static_cast<int32_t>(type));
-}
-
-std::vector<Metadata> sharding_metadata(const std::string& fields) {
-  std::vector<Metadata> out;
-  proto::OpSharding sharding;
-  if (fields.empty() || !sharding.ParseFromString(fields)) return out;
-  for (proto::OpMetadata& each : *sharding.mutable_metadata())
-    take_metadata(each, out.emplace_back());
-  return out;
-}
-
-void add_sharding_metadata(const std::vector<Metadata>& all, std::string& fields) {
-  proto::OpSharding sharding;
-  merge(fields, sharding);
-  for (const Metadata& each : all) write_metadata(each, *sharding.add_metadata());
-  fields = bytes_of(sharding);
-}
-
-bool is_named_sharding(const std::string& fields) {
-  proto::OpSharding sharding;
-  return !fields.empty() && sharding.ParseFromString(fields) && sharding.has_named_sharding();
 }
 
 }  // namespace heddle::hlo::wire

@@ -1,6 +1,6 @@
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/text/internal/frames.h"
 #include "heddle/hlo/wire/internal/codec.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo::wire {
 namespace {

@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "heddle/base/text/text_cursor.h"
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire/internal/codec.h"
 #include "heddle/hlo/wire/internal/places.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo::wire {
 namespace {

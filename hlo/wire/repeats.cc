@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo::wire {
 namespace {

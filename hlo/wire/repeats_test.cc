@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo {
 namespace {

@@ -2,8 +2,9 @@
 #include <optional>
 
 #include "heddle/hlo/internal/mesh_axes.h"
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire/internal/codec.h"
+#include "heddle/hlo/wire/internal/places.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo::wire {
 namespace {
@@ -73,6 +74,10 @@ StatusOr<Sharding> take_nested(proto::OpSharding& from, int depth) {
   from.clear_last_tile_dims();
   from.clear_tuple_shardings();
   from.clear_replicate_on_last_tile_dim();
+  for (proto::OpMetadata& each : *from.mutable_metadata())
+    take_metadata(each, to.metadata.emplace_back());
+  from.clear_metadata();
+  to.is_named = from.has_named_sharding();
   to.unknown_proto = bytes_of(from);
   return to;
 }
@@ -167,6 +172,7 @@ void write_sharding(const Sharding& sharding, proto::OpSharding& to) {
   to.set_shard_group_type(
       static_cast<proto::OpSharding::ShardGroupType>(sharding.shard_group_type));
   for (const Sharding& element : sharding.tuple) write_sharding(element, *to.add_tuple_shardings());
+  for (const Metadata& each : sharding.metadata) write_metadata(each, *to.add_metadata());
 }
 
 StatusOr<Sharding> take_sharding(proto::OpSharding& from) { return take_nested(from, 0); }

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo {
 

@@ -3,8 +3,8 @@
 // message when it is written.
 #include <memory>
 
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire/internal/codec.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo::wire {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/text.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire/support_test.h"
 
 namespace heddle::hlo {
@@ -449,7 +449,7 @@ bool is_registered(const char* file) {
   return google::protobuf::DescriptorPool::internal_generated_database()->FindFileByName(file,
                                                                                          &found);
 }
-constexpr char kMessages[] = "heddle/hlo/proto/heddle_hlo.proto";
+constexpr char kMessages[] = "heddle/hlo/wire/proto/heddle_hlo.proto";
 const bool are_messages_known_at_start = is_registered(kMessages);
 
 // A program that writes no module pays nothing for their descriptors.
@@ -457,6 +457,20 @@ TEST(Wire, DescriptorsAreMadeAtTheirFirstUse) {
   EXPECT_FALSE(are_messages_known_at_start);
   EXPECT_NE(proto::HloModuleProto::descriptor(), nullptr);
   EXPECT_TRUE(is_registered(kMessages));
+}
+
+// A sharding without tiles is right where the axes of a named mesh say how the array lies.
+TEST(Wire, NamedShardingsNeedNoTiles) {
+  proto::HloModuleProto message = message_of_module(loop());
+  proto::OpSharding& sharding =
+      *message.mutable_computations(0)->mutable_instructions(0)->mutable_sharding();
+  sharding.set_type(proto::OpSharding::OTHER);
+  EXPECT_THAT(error_of(message), HasSubstr("must list one for each tile"));
+  sharding.mutable_named_sharding();
+  const StatusOr<Module> module = from_proto(message.SerializeAsString());
+  ASSERT_TRUE(module.ok()) << module.status();
+  const auto again = message_of_module(*module);
+  EXPECT_TRUE(again.computations(0).instructions(0).sharding().has_named_sharding());
 }
 
 TEST(WireErrors, ScheduleThatMissesAnInstruction) {

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "heddle/hlo/internal/name_table.h"
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/hlo/wire/internal/codec.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo {
 namespace {

@@ -8,8 +8,8 @@
 #include "heddle/numpy/math.h"
 #include "heddle/numpy/sorting.h"
 #include "heddle/trace/axes.h"
-#include "heddle/trace/ops/contractions.h"
-#include "heddle/trace/ops/custom_call.h"
+#include "heddle/trace/ops/contraction/contractions.h"
+#include "heddle/trace/ops/control/custom_call.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 

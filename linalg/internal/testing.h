@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heddle/linalg/internal/matrices.h"
-#include "heddle/trace/ops/contractions.h"
+#include "heddle/trace/ops/contraction/contractions.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle::linalg_internal {

@@ -7,7 +7,7 @@
 #include "heddle/numpy/sorting.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

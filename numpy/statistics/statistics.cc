@@ -8,9 +8,9 @@
 #include "heddle/numpy/matrices.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
-#include "heddle/trace/ops/contractions.h"
-#include "heddle/trace/ops/dtypes.h"
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/contraction/contractions.h"
+#include "heddle/trace/ops/elementwise/dtypes.h"
+#include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {

@@ -8,7 +8,7 @@
 
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
-#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {

@@ -8,10 +8,10 @@
 #include "heddle/base/support_test.h"
 #include "heddle/numpy/matrices.h"
 #include "heddle/numpy/sequences.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/indexing.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/indexing.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

@@ -4,7 +4,7 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random::random_internal {

@@ -18,10 +18,10 @@
 #include "heddle/testing.h"
 #include "heddle/trace/devices/devices.h"
 #include "heddle/trace/devices/mesh.h"
-#include "heddle/trace/ops/collectives.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/device/collectives.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

@@ -1,6 +1,6 @@
 // Subscripts that C++20 reads as the comma operator. g++ 12 forgets in a precompiled header that
 // its warning is to be an error, so this file includes what it needs and no more.
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/movement/indexing.h"
 
 using namespace heddle;
 

@@ -5,10 +5,10 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/builder.h"
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/verify.h"
 #include "heddle/hlo/wire.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/interpreter/evaluate_together.h"
 

@@ -11,7 +11,7 @@ constexpr Unrecorded kUnrecorded[] = {
     {"set_debug_sink", "where lines go"},
     {"trace/error.h", "errors"},
     {"trace/run/exchange.h", "host memory of tensors"},
-    {"trace/ops/files.h", "arrays in files"},
+    {"trace/ops/creation/files.h", "arrays in files"},
     {"trace/printing.h", "text"},
     {"trace/run/program.h", "traces and programs"},
     {"trace/tree.h", "trees of tensors"},

@@ -13,7 +13,7 @@ struct PublicFunction {
 };
 
 struct PublicHeader {
-  std::string path;     // "trace/ops/elementwise.h"
+  std::string path;     // "trace/ops/elementwise/elementwise.h"
   std::string summary;  // the first sentence of its first comment
   std::vector<PublicFunction> functions;
 };

@@ -58,6 +58,19 @@ class Rules(unittest.TestCase):
         self.assertEqual(st.folders_in_cycles({"a": {"b/low"}, "b": {"c"}, "c": {"a"}}), ["c comes back to a"])
         self.assertEqual(st.folders_in_cycles({"a": {"b", "c"}, "b": {"c"}}), [])
 
+    def test_read_a_part_of_a_folder(self):
+        table = {"base": set(), "hlo": {"base"}, "hlo/text": {"hlo"}, "trace": {"hlo", "hlo/text"}}
+        self.assertEqual([st.folder_of(path) for path in ("hlo/text.h", "hlo/text/a.cc", "hlo/texture.h", "hlo/a.h")],
+                         ["hlo/text", "hlo/text", "hlo", "hlo"])
+        text = including("heddle/hlo/text.h")
+        self.assertEqual(st.includes_off_the_table({"trace/a.cc": text, "hlo/a_test.cc": text, "hlo/text/a.cc": text}, table), [])
+        for path in ("hlo/a.cc", "base/a.cc"):
+            self.assertEqual(len(st.includes_off_the_table({path: text}, table)), 1, path)
+        self.assertEqual(st.folders_in_cycles(table), [])
+        self.assertEqual(st.folders_in_cycles(table | {"hlo": {"hlo/text"}}), ["hlo/text comes back to hlo"])
+        links = st.parse_cmake_links("heddle_library(hlo/text DEPS hlo)\nheddle_library(trace DEPS hlo hlo/text)")
+        self.assertEqual(st.links_off_the_table(links, table), [])
+
     def test_find_a_link_off_the_table(self):
         links = st.parse_cmake_links("heddle_library(hlo DEPS base x::y PRIVATE z::w)\nheddle_library(cpu DEPS scan)")
         self.assertEqual(st.links_off_the_table(links, {"hlo": {"base"}, "cpu": {"scan/lower"}}), [])

@@ -15,10 +15,10 @@
 #include "heddle/tests/numpy/mutated.h"
 #include "heddle/tests/numpy/reference.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/files.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/creation/files.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/shaping.h"
 
 namespace heddle::numpy_test {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "heddle/base/support_test.h"
-#include "heddle/trace/ops/creation.h"
+#include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

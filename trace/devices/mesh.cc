@@ -8,7 +8,7 @@
 #include "heddle/runtime/mesh.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/ops/collectives.h"
+#include "heddle/trace/ops/device/collectives.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 

@@ -6,8 +6,8 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/trace/error.h"
-#include "heddle/trace/ops/collectives.h"
-#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/device/collectives.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
 

@@ -1,5 +1,5 @@
 // shard_map: a function that runs on each device of a mesh, on that device's parts; devices talk by
-// collectives (trace/ops/collectives.h).
+// collectives (trace/ops/device/collectives.h).
 //
 //   auto mean_square = shard_map(
 //       [](Tensor x) { return psum(sum(square(x)), "data") / (axis_size("data") * x.size()); },
@@ -13,7 +13,7 @@
 
 #include "heddle/base/containers/function_ref.h"
 #include "heddle/trace/devices/mesh.h"
-#include "heddle/trace/ops/collectives.h"
+#include "heddle/trace/ops/device/collectives.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heddle/trace/ops/indexing.h"
+#include "heddle/trace/ops/movement/indexing.h"
 
 namespace heddle::trace_internal {
 

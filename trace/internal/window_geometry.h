@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "heddle/hlo/attributes.h"
-#include "heddle/trace/ops/windows.h"
+#include "heddle/trace/ops/windows/windows.h"
 
 namespace heddle::trace_internal {
 

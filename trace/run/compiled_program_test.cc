@@ -6,9 +6,9 @@
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/testing.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

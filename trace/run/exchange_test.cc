@@ -13,8 +13,8 @@
 #include "heddle/runtime/support_test.h"
 #include "heddle/runtime/transfer_guard.h"
 #include "heddle/testing.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/run/compiled_program.h"
 #include "heddle/trace/support_test.h"
 

@@ -10,9 +10,9 @@
 #include "heddle/runtime/host/host_backend.h"
 #include "heddle/runtime/support_test.h"
 #include "heddle/trace/devices/devices.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/shaping.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/support_test.h"
 

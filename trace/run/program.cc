@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <mutex>
 
-#include "heddle/hlo/pictures/dot.h"
-#include "heddle/hlo/pictures/html.h"
 #include "heddle/hlo/text.h"
-#include "heddle/hlo/wire.h"
+#include "heddle/hlo/text/pictures/dot.h"
+#include "heddle/hlo/text/pictures/html.h"
 #include "heddle/trace/op_names.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/run/run_module.h"
@@ -76,13 +75,13 @@ std::string Program::dot(SourceLocation at) const {
 std::string Program::html(SourceLocation at) const {
   return hlo::print_html(*state("html", at).module);
 }
-std::string Program::hlo_proto(SourceLocation at) const {
-  return hlo::to_proto(*state("hlo_proto", at).module);
-}
 const Signature& Program::signature(SourceLocation at) const {
   return state("signature", at).signature;
 }
-const hlo::Module& Program::module(SourceLocation at) const { return *shared_module(at); }
+const hlo::Module& Program::module(SourceLocation at) const { return module_for("module", at); }
+const hlo::Module& Program::module_for(std::string_view function, SourceLocation at) const {
+  return *state(function, at).module;
+}
 const runtime::ModulePtr& Program::shared_module(SourceLocation at) const {
   return state("module", at).module;
 }

@@ -32,7 +32,8 @@ namespace heddle {
 
 namespace hlo {
 struct Module;
-}
+std::string to_proto(const Module& module);  // heddle/hlo/wire.h
+}  // namespace hlo
 
 class CompiledProgram;
 template <class Out, class... Args>
@@ -51,12 +52,14 @@ class [[nodiscard]] Program : public trace_internal::Calls<Program> {
   // The same for people: short names, the file and line of each instruction as a comment
   // (`// train.cc:41`), constants of more than 16 elements as {...}.
   [[nodiscard]] std::string short_text(SourceLocation at = SourceLocation::here()) const;
-  // Pictures: text for Graphviz (hlo/pictures/dot.h), and a page for a browser, with nothing to
-  // install (hlo/pictures/html.h).
+  // Pictures: text for Graphviz (hlo/text/pictures/dot.h), and a page for a browser, with nothing
+  // to install (hlo/text/pictures/html.h).
   [[nodiscard]] std::string dot(SourceLocation at = SourceLocation::here()) const;
   [[nodiscard]] std::string html(SourceLocation at = SourceLocation::here()) const;
-  // A serialised HloModuleProto.
-  [[nodiscard]] std::string hlo_proto(SourceLocation at = SourceLocation::here()) const;
+  // A serialised HloModuleProto. Inline: only programs that call it link heddle::hlo_wire.
+  [[nodiscard]] std::string hlo_proto(SourceLocation at = SourceLocation::here()) const {
+    return hlo::to_proto(module_for("hlo_proto", at));
+  }
   // Names, paths and types of arguments, captured tensors and results. The name is that of a named
   // Function, else "main".
   [[nodiscard]] const Signature& signature(SourceLocation at = SourceLocation::here()) const;
@@ -113,6 +116,7 @@ class [[nodiscard]] Program : public trace_internal::Calls<Program> {
   friend class CompiledProgram;
   // errors: Error where it was moved from
   [[nodiscard]] const State& state(std::string_view op, SourceLocation at) const;
+  [[nodiscard]] const hlo::Module& module_for(std::string_view function, SourceLocation at) const;
   // The arguments, and then the captured tensors. errors: as run()
   [[nodiscard]] std::vector<Tensor> operands(std::span<const Tensor> arguments) const;
 

@@ -8,9 +8,9 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/hlo/text.h"
-#include "heddle/trace/ops/creation.h"
-#include "heddle/trace/ops/elementwise.h"
-#include "heddle/trace/ops/reductions.h"
+#include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/elementwise.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/support_test.h"
 
 namespace heddle {

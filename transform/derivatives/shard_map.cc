@@ -17,7 +17,7 @@ namespace heddle::transform {
 
 namespace {
 
-constexpr int64_t kChannel = 1;  // groups are of partitions, as in trace/ops/collectives.cc
+constexpr int64_t kChannel = 1;  // groups are of partitions, as in trace/ops/device/collectives.cc
 
 // Empty if the text has no groups.
 std::vector<hlo::Dims> groups_of(std::string_view text) {

@@ -10,8 +10,8 @@
 #include "heddle/base/status.h"
 #include "heddle/hlo/internal/name_table.h"
 #include "heddle/hlo/module.h"
-#include "heddle/hlo/proto/heddle_hlo.pb.h"
 #include "heddle/hlo/wire/internal/codec.h"
+#include "heddle/hlo/wire/proto/heddle_hlo.pb.h"
 
 namespace heddle::hlo::wire {
 

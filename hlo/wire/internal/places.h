@@ -24,11 +24,6 @@ void take_text(Message& from, const std::string& (Message::*get)() const,
 // ---- metadata.cc
 void take_metadata(proto::OpMetadata& from, Metadata& to);
 void write_metadata(const Metadata& from, proto::OpMetadata& to);
-// Metadata in serialised fields of OpSharding (Sharding::unknown_proto), and with more of it.
-std::vector<Metadata> sharding_metadata(const std::string& fields);
-void add_sharding_metadata(const std::vector<Metadata>& all, std::string& fields);
-// Those fields say how the array lies, in axes of a mesh that have names.
-bool is_named_sharding(const std::string& fields);
 
 // ---- origin.cc
 // {("a" ..)}, the arrays of an older program that a value comes from: as text where it has the form
