@@ -6,6 +6,7 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/scan/combine_cache.h"
+#include "heddle/scan/internal/trace_body.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle::scan_internal {
@@ -13,12 +14,6 @@ namespace heddle::scan_internal {
 namespace {
 
 using Flat = base::FunctionRef<std::vector<Tensor>(Tensors)>;
-
-std::vector<Shape> shapes_of(const std::vector<Tensor>& arguments) {
-  std::vector<Shape> out;
-  for (const Tensor& x : arguments) out.push_back(x.shape());
-  return out;
-}
 
 // The first parameters are like `like`.
 Fragment traced_alone(std::string_view op, const std::vector<Shape>& shapes,
@@ -55,7 +50,7 @@ Tensor with_rule(std::string_view op, const std::vector<Tensor>& arguments,
                  base::FunctionRef<Tensor(Tensors x)> fn,
                  base::FunctionRef<Tensor(Tensors x, const Tensor& y, Tensors dx)> rule) {
   const size_t count = arguments.size();
-  const std::vector<Shape> shapes = shapes_of(arguments);
+  const std::vector<Shape> shapes = shapes_of(arguments, op);
   const Fragment plain =
       traced_alone(op, shapes, arguments, [&](Tensors x) { return std::vector<Tensor>{fn(x)}; });
   std::vector<Shape> all = shapes;
@@ -70,7 +65,7 @@ Tensor with_rule(std::string_view op, const std::vector<Tensor>& arguments,
 
 Tensor elementwise(std::string_view op, const std::vector<Tensor>& arguments,
                    base::FunctionRef<Tensor(Tensors x)> fn) {
-  const Fragment plain = traced_alone(op, shapes_of(arguments), arguments,
+  const Fragment plain = traced_alone(op, shapes_of(arguments, op), arguments,
                                       [&](Tensors x) { return std::vector<Tensor>{fn(x)}; });
   const FunctionOfCall function{plain, {}};
   return call_with_derivative(hlo::kElementwiseCall, arguments, std::span(&function, 1))[0];

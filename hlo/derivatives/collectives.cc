@@ -26,7 +26,7 @@ Status check_one(size_t operands) {
   return base::unimplemented("it takes several arrays; write one of each");
 }
 
-// Where each device has the whole of what is combined, as after an all-reduce, more has derivatives.
+// An all-reduce, of which each device has the whole result, has more derivatives.
 Status check_sum(const JvpArgs& d) {
   if (op_of(d.called()) == Opcode::kAdd) return {};
   if (d.of.opcode != Opcode::kAllReduce)

@@ -5,7 +5,7 @@ namespace heddle::hlo {
 namespace {
 
 // A scale as an array of x's sizes: each of its elements is for a block.
-Value spread(const Value& scale, const Dims& sizes, DType dtype) {
+Value in_blocks(const Value& scale, const Dims& sizes, DType dtype) {
   const Value wide = convert(scale, dtype);
   if (wide.rank() == 0) return broadcast(wide, sizes, {});
   Dims blocks, kept;
@@ -19,7 +19,7 @@ Value spread(const Value& scale, const Dims& sizes, DType dtype) {
 }
 
 Value scaled(const Value& x, const Value& scale, DType dtype) {
-  return convert(x, dtype) * spread(scale, x.sizes(), dtype);
+  return convert(x, dtype) * in_blocks(scale, x.sizes(), dtype);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ StatusOr<Values> transpose_scaled_dot(const TransposeArgs& t) {
   const Value ct =
       transpose_dot(t.ct[0], t.attrs<DotAttrs>(), t.shape(i).with_dtype(dtype), other, i == 0);
   Values out(t.x.size());
-  out[i] = convert(ct * spread(t.x[2 + i], ct.sizes(), dtype), t.shape(i).dtype());
+  out[i] = convert(ct * in_blocks(t.x[2 + i], ct.sizes(), dtype), t.shape(i).dtype());
   return out;
 }
 

@@ -21,8 +21,8 @@ StatusOr<Literal> evaluate_jointly(EvalArgs& in);
 // The same for the start of an asynchronous pair: (operands, results, contexts..).
 StatusOr<Literal> start_jointly(EvalArgs& in);
 
-// Of a ragged-all-to-all with these operands: slices first .. first + count - 1, each written to its
-// place in `out`. errors: InvalidArgument where one does not lie in the rows
+// Writes slices first .. first + count - 1 of a ragged-all-to-all's operands to their places in
+// `out`. errors: InvalidArgument where one does not lie in the rows
 Status write_slices(std::span<const Literal> operands, size_t first, size_t count, Literal& out);
 
 // custom-call SPMDFullToShardShape: of the array that every device holds, its own tile by the
