@@ -452,6 +452,29 @@ TEST(VmapAxis, GoesWithDerivativesAndLoops) {
               ElementsAre(1 + 3 + 9, 2 + 3 + 9));
 }
 
+// Factors may be zero, two of them in the second column.
+TEST(VmapAxis, ProductsHaveDerivatives) {
+  const Tensor x = array<double>({2, 0, 3, 0, 5, 7}, {3, 2});
+  const auto of_lanes = [](Tensor x) {
+    const auto one = [](Tensor v) { return all_reduce(v, "i", CollectiveCombine::kProduct); };
+    return sum(vmap(one, {.out_axes = 0, .axis_name = "i"})(x) * (x + 1.0));
+  };
+  const auto whole = [](Tensor x) { return sum(prod(x, 0) * (x + 1.0)); };
+  EXPECT_EQ(grad(of_lanes)(x).to_vector<double>(), grad(whole)(x).to_vector<double>());
+  const auto twice = [&](const auto& f) {
+    return grad([&](Tensor x) { return sum(grad(f)(x) * x); })(x).template to_vector<double>();
+  };
+  EXPECT_EQ(twice(of_lanes), twice(whole));
+}
+
+// bf16 counts to 256.
+TEST(VmapAxis, ManyEqualGreatestShareOne) {
+  const auto greatest = [](Tensor v) { return pmax(v, "i"); };
+  const auto first = [&](Tensor x) { return vmap(greatest, {.axis_name = "i"})(x)[0]; };
+  const Tensor shares = grad(first)(ones({1024}, bf16));
+  EXPECT_EQ(shares[7].astype(f32).item<float>(), 1.0F / 1024);
+}
+
 TEST(VmapAxis, OfAnotherNameIsAnError) {
   auto f = [](Tensor x) { return psum(x, "j"); };
   EXPECT_THAT(error_of([&] { (void)vmap(f, {.axis_name = "i"})(some({3})); }),

@@ -31,6 +31,7 @@ struct JvpArgs {
   std::span<const Value> x;   // operands
   std::span<const Value> dx;  // their tangents
   std::span<const Value> y;   // results: one, or the elements of a tuple
+  std::span<std::string_view> why_none;  // of each result that has no tangent though others have
 
   template <class T>
   [[nodiscard]] const T& attrs() const {

@@ -195,6 +195,38 @@ TEST(Together, BroadcastsAreOfTheFirstOfAGroup) {
             (Rows{{1, 10}, {1, 10}, {2, 20}, {2, 20}}));
 }
 
+TEST(Together, ReducesGiveTheFirstOfAGroupAllAndTheOthersZeros) {
+  EXPECT_EQ(results("collective-reduce(p), replica_groups={{1,0}}, to_apply=add", {2, 1}),
+            (Rows{{0, 0}, {1, 10}}));
+}
+
+// Rows p of each of two devices, by slices that all devices say alike.
+std::string ragged(const std::string& from, const std::string& sizes, const std::string& to,
+                   const std::string& received) {
+  const auto list = [](const std::string& name, const std::string& values) {
+    const auto count = 1 + std::ranges::count(values, ',');
+    return base::cat(name, " = s32[", count, "] constant({", values, "})\n");
+  };
+  const auto got = together(
+      base::cat("ENTRY main {\n p = f32[2] parameter(0)\n", list("a", from), list("b", sizes),
+                list("c", to), list("d", received),
+                "ROOT r = f32[2] ragged-all-to-all(p, p, a, b, c, d), replica_groups={} }"),
+      {2, 1}, one_each(2));
+  return got.ok() ? base::join(numbers((*got)[0]), ",") : base::message_of(got.status());
+}
+
+TEST(Together, RaggedSlicesOfOthersAreErrors) {
+  EXPECT_THAT(ragged("0,1", "0,2", "0,0", "0,2"),
+              HasSubstr("ragged-all-to-all: device 1 sends 0 rows to device 0, which receives 2; "
+                        "must be as many"));
+  EXPECT_THAT(ragged("0,1,1", "1,1,1", "0,1,1", "1,1,1"),
+              HasSubstr("ragged-all-to-all: has 3 slices for a group of 2; must have as many for "
+                        "each"));
+  EXPECT_THAT(ragged("0,1", "1,1", "2,1", "1,1"),
+              HasSubstr("slice 0 has 1 rows from 0 to 2; must lie in 2 rows of the input and 2 of "
+                        "the output"));
+}
+
 TEST(Together, StartsGiveWhatTheirDonesTake) {
   const auto got = together(
       "ENTRY main { p = f32[2] parameter(0) "

@@ -6,6 +6,7 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/scan/combine_cache.h"
+#include "heddle/scan/internal/trace_body.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle::scan_internal {
@@ -14,9 +15,9 @@ namespace {
 
 using Flat = base::FunctionRef<std::vector<Tensor>(Tensors)>;
 
-Fragment traced_alone(std::string_view op, const std::vector<Tensor>& like, const Flat& run) {
-  std::vector<Shape> shapes;
-  for (const Tensor& x : like) shapes.push_back(x.shape());
+// The first parameters are like `like`.
+Fragment traced_alone(std::string_view op, const std::vector<Shape>& shapes,
+                      const std::vector<Tensor>& like, const Flat& run) {
   bool known = false;
   return intern(trace_internal::trace_flat(std::string(op), shapes, run, {}, like).module, &known);
 }
@@ -48,25 +49,24 @@ std::vector<Tensor> call_with_derivative(std::string_view target,
 Tensor with_rule(std::string_view op, const std::vector<Tensor>& arguments,
                  base::FunctionRef<Tensor(Tensors x)> fn,
                  base::FunctionRef<Tensor(Tensors x, const Tensor& y, Tensors dx)> rule) {
-  const auto traced = [&](const std::vector<Tensor>& like, const Flat& run) {
-    return traced_alone(op, like, run);
-  };
   const size_t count = arguments.size();
-  std::vector<Tensor> both = arguments;
-  both.insert(both.end(), arguments.begin(), arguments.end());
-  const Fragment plain = traced(arguments, [&](Tensors x) { return std::vector<Tensor>{fn(x)}; });
-  const Fragment derived = traced(both, [&](Tensors all) {
-    const Tensor y = fn(all.first(count));
-    return std::vector<Tensor>{y, rule(all.first(count), y, all.subspan(count))};
+  const std::vector<Shape> shapes = shapes_of(arguments, op);
+  const Fragment plain =
+      traced_alone(op, shapes, arguments, [&](Tensors x) { return std::vector<Tensor>{fn(x)}; });
+  std::vector<Shape> all = shapes;
+  all.push_back(plain->entry_computation().result_shape().elements()[0]);
+  all.insert(all.end(), shapes.begin(), shapes.end());
+  const Fragment tangent = traced_alone(op, all, arguments, [&](Tensors x) {
+    return std::vector<Tensor>{rule(x.first(count), x[count], x.subspan(count + 1))};
   });
-  const FunctionOfCall functions[] = {{plain, {}}, {derived, {}}};
-  return call_with_derivative(hlo::kCustomJvp, arguments, functions)[0];
+  const FunctionOfCall functions[] = {{plain, {}}, {tangent, {}}};
+  return call_with_derivative(hlo::kWithTangent, arguments, functions)[0];
 }
 
 Tensor elementwise(std::string_view op, const std::vector<Tensor>& arguments,
                    base::FunctionRef<Tensor(Tensors x)> fn) {
-  const Fragment plain =
-      traced_alone(op, arguments, [&](Tensors x) { return std::vector<Tensor>{fn(x)}; });
+  const Fragment plain = traced_alone(op, shapes_of(arguments, op), arguments,
+                                      [&](Tensors x) { return std::vector<Tensor>{fn(x)}; });
   const FunctionOfCall function{plain, {}};
   return call_with_derivative(hlo::kElementwiseCall, arguments, std::span(&function, 1))[0];
 }

@@ -77,6 +77,31 @@ StatusOr<Values> batch_custom_call(const BatchArgs& b) {
   return elements_of(b.graph, b.graph.append(std::move(wide)));
 }
 
+// Rows of all lanes lie one lane after another. A device's slices for another come together, so
+// those of the lanes are slices more: [slices, lanes], each from where the rows of its lane begin.
+StatusOr<Values> batch_ragged_all_to_all(const BatchArgs& b) {
+  if (b.rank(2) != 1) return base::unimplemented("its sizes are not in one list");
+  Values operands = b.all_full();
+  Shape result = b.of.shape;
+  const int64_t rows[] = {b.sizes(0)[0], b.sizes(1)[0]};
+  for (size_t i : {0, 1}) {
+    Dims sizes = b.sizes(i);
+    sizes[0] *= b.size;
+    operands[i] = reshape(operands[i], sizes);
+    if (i == 1) result = Shape(result.dtype(), sizes);
+  }
+  for (size_t i = 2; i < operands.size(); ++i) {
+    Value each = convert(transpose(operands[i], {1, 0}), s64);
+    if (i == 2 || i == 4) {
+      const auto step = static_cast<double>(rows[i == 4]);
+      each = each + b.graph.iota(each.sizes(), 1, s64) * step;
+    }
+    operands[i] = reshape(each, {each.shape().element_count()});
+  }
+  const Value all = b.graph.op(b.of.opcode, operands, b.of.attrs, {}, &result);
+  return Values{reshape(all, with_lanes(b.of.shape, b.size).dimensions())};
+}
+
 StatusOr<Values> batch_collective(const BatchArgs& b) {
   if (b.of.opcode == Opcode::kCollectivePermute) return b.again(b.all_full());
   auto attrs = b.attrs<CollectiveAttrs>();

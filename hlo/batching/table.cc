@@ -171,7 +171,9 @@ Slot<BatchFn> batching_of(Opcode opcode) {
     case Opcode::kAllGather:
     case Opcode::kAllToAll:
     case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectiveReduce:
     case Opcode::kCollectivePermute: return batch_collective;
+    case Opcode::kRaggedAllToAll: return batch_ragged_all_to_all;
 
     case Opcode::kTuple:
     case Opcode::kGetTupleElement:
@@ -185,8 +187,6 @@ Slot<BatchFn> batching_of(Opcode opcode) {
     case Opcode::kSetDimensionSize: return kDynamic;
     case Opcode::kRng: return No{"its stream is not specified; use random::uniform"};
     case Opcode::kAfterAll: return No{"it takes tokens, of which lanes have one in common"};
-    case Opcode::kRaggedAllToAll: return No{"lanes would differ in what they send; use all-to-all"};
-    case Opcode::kCollectiveReduce: return No{"it has no wider form yet; use all-reduce"};
 
     case Opcode::kSend:
     case Opcode::kSendDone:

@@ -12,8 +12,8 @@ bool is_custom(const Instruction& instruction, std::string_view target) {
 }
 
 bool has_own_derivative(const Instruction& instruction) {
-  constexpr std::string_view kTargets[] = {kCustomJvp, kElementwiseCall, kCustomVjp, kLinearSolve,
-                                           kRoot};
+  constexpr std::string_view kTargets[] = {kCustomJvp, kWithTangent, kElementwiseCall,
+                                           kCustomVjp, kLinearSolve, kRoot};
   return std::ranges::any_of(
       kTargets, [&](std::string_view target) { return is_custom(instruction, target); });
 }

@@ -4,10 +4,12 @@
 //   custom-call(args.., captures..), target heddle.custom_jvp, called = {fn, rule}
 //   custom-call(args.., captures..), target heddle.custom_vjp, called = {fn, forward, backward}
 //
+//   custom-call(args..), target heddle.with_tangent, called = {fn, tangent}
 //   custom-call(args..), target heddle.elementwise, called = {fn}
 //
 //   fn(args.., captures of fn)                         -> results..
 //   rule(args.., tangents.., captures of rule)         -> results.., tangents..
+//   tangent(args.., results.., tangents..)             -> tangents of results..
 //   forward(args.., captures of forward)               -> results.., residuals..
 //   backward(residuals.., cotangents.., captures of it) -> cotangents of args..
 //
@@ -21,6 +23,9 @@
 //
 // An elementwise fn, whose elements each depend on those of the same place, has loops that have no
 // way back. Its partial derivatives are functions of this kind too, made by forward mode.
+//
+// The results that a tangent reads are those of the call: derivatives of the tangent find the rule
+// again, at every order.
 //
 // All are leaves; integers have tangents and cotangents too, zeros that nobody reads. The
 // backend_config says how many operands are arguments, and how many captures each function has:
@@ -42,6 +47,7 @@
 namespace heddle::hlo {
 
 inline constexpr std::string_view kCustomJvp = "heddle.custom_jvp";
+inline constexpr std::string_view kWithTangent = "heddle.with_tangent";
 inline constexpr std::string_view kElementwiseCall = "heddle.elementwise";
 inline constexpr std::string_view kCustomVjp = "heddle.custom_vjp";
 inline constexpr std::string_view kLinearSolve = "heddle.linear_solve";

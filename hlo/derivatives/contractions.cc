@@ -204,21 +204,30 @@ StatusOr<Values> jvp_bilinear(const JvpArgs& d) {
                     d.dx[1] ? d.again({d.x[0], d.dx[1]}) : Value())};
 }
 
+Value transpose_dot(const Value& ct, const DotAttrs& a, const Shape& shape, const Value& other,
+                    bool of_left) {
+  const Side left{shape,
+                  other,
+                  a.lhs_batch_dims,
+                  a.lhs_contracting_dims,
+                  a.rhs_batch_dims,
+                  a.rhs_contracting_dims,
+                  true};
+  const Side right{shape,
+                   other,
+                   a.rhs_batch_dims,
+                   a.rhs_contracting_dims,
+                   a.lhs_batch_dims,
+                   a.lhs_contracting_dims,
+                   false};
+  return of_side(ct, of_left ? left : right, a);
+}
+
 StatusOr<Values> transpose_dot(const TransposeArgs& t) {
   if (t.is_linear(0) && t.is_linear(1)) return not_linear(kBothDepend);
-  const auto& a = t.attrs<DotAttrs>();
+  const size_t i = t.is_linear(0) ? 0 : 1;
   Values out(2);
-  if (t.is_linear(0)) {
-    out[0] = of_side(t.ct[0],
-                     {t.shape(0), t.x[1], a.lhs_batch_dims, a.lhs_contracting_dims,
-                      a.rhs_batch_dims, a.rhs_contracting_dims, true},
-                     a);
-  } else {
-    out[1] = of_side(t.ct[0],
-                     {t.shape(1), t.x[0], a.rhs_batch_dims, a.rhs_contracting_dims,
-                      a.lhs_batch_dims, a.lhs_contracting_dims, false},
-                     a);
-  }
+  out[i] = transpose_dot(t.ct[0], t.attrs<DotAttrs>(), t.shape(i), t.x[1 - i], i == 0);
   return out;
 }
 

@@ -135,11 +135,14 @@ StatusOr<Values> svd_jvp(const JvpArgs& d) {
   const Value &a = d.x[0], &da = d.dx[0];
   const int64_t m = row_count(a), n = column_count(a), k = std::min(m, n);
   const char mode = letter(d.of, "mode");
-  if (mode == 'A' && m != n)
-    return base::unimplemented(
-        "the vectors that full_matrices adds are not determined by the "
-        "matrix; pass full_matrices = false");
   Values y(d.y.begin(), d.y.end());
+  if (mode == 'A' && m != n) {
+    d.why_none[m > n ? 2 : 3] =
+        "the vectors that full_matrices adds are not determined by the matrix; pass "
+        "full_matrices = false";
+    y[2] = slice(y[2], a.rank() - 1, 0, k);
+    y[3] = slice(y[3], a.rank() - 2, 0, k);
+  }
   if (mode == 'N') {
     const DType dtype = a.dtype();
     const Shape& s = d.of.shape.element(1);
@@ -306,10 +309,14 @@ StatusOr<Values> qr_jvp(const JvpArgs& d) {
                                                     Shape(da.dtype(), batch_sizes(da, 2, {k, n}))}))
     return unlike(d);
   const Value &q = d.y[0], &r = d.y[1];
-  if (column_count(q) > n)
-    return base::unimplemented(
-        "the columns that full_matrices adds to q are not determined by the "
-        "matrix; pass full_matrices = false");
+  if (column_count(q) > n) {
+    d.why_none[0] =
+        "the columns that full_matrices adds to q are not determined by the matrix; pass "
+        "full_matrices = false";
+    const Value top = slice(r, column - 1, 0, n);  // a is its product with the first columns
+    const auto [dq, dr] = thin_qr_jvp(solve(top, d.x[0], {}), top, da);
+    return Values{Value(), pad_end(dr, column - 1, m - n)};
+  }
   if (m >= n) {
     const auto [dq, dr] = thin_qr_jvp(q, r, da);
     return Values{dq, dr};

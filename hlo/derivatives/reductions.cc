@@ -28,23 +28,11 @@ Value extreme(const JvpArgs& d, const Dims& reduced) {
   return convert(convert(sum, counter) / shares, dtype);  // of NaN: NaN
 }
 
-// A product and its tangent, by halves: nothing is divided, so that elements may be 0.
 Value product(const JvpArgs& d, const Dims& reduced) {
-  Value x = d.x[0], dx = d.dx[0];
   for (int64_t dimension : reduced) {
-    if (x.size(dimension) == 0) return d.graph.zeros(d.y[0].shape());
-    while (x.size(dimension) > 1) {
-      const int64_t half = (x.size(dimension) + 1) / 2, rest = x.size(dimension) - half;
-      const Value a = slice(x, dimension, 0, half), da = slice(dx, dimension, 0, half);
-      std::vector<PadDimension> end(static_cast<size_t>(x.rank()));
-      end[static_cast<size_t>(dimension)].high = half - rest;
-      const Value b = pad(slice(x, dimension, half, rest), x.number(1), end);
-      const Value db = pad(slice(dx, dimension, half, rest), end);
-      x = a * b;
-      dx = da * b + a * db;
-    }
+    if (d.x[0].size(dimension) == 0) return d.graph.zeros(d.y[0].shape());
   }
-  return reshape(dx, d.y[0].sizes()) * d.x[1];
+  return reshape(tangent_of_product(d.x[0], d.dx[0], reduced), d.y[0].sizes()) * d.x[1];
 }
 
 // (value, place) of several reduced together: the value is the element at the place, where places
@@ -82,6 +70,23 @@ Value at_place(const JvpArgs& d, int64_t dimension) {
 }
 
 }  // namespace
+
+// By halves: nothing is divided, so that elements may be 0.
+Value tangent_of_product(Value x, Value dx, const Dims& reduced) {
+  for (int64_t dimension : reduced) {
+    while (x.size(dimension) > 1) {
+      const int64_t half = (x.size(dimension) + 1) / 2, rest = x.size(dimension) - half;
+      const Value a = slice(x, dimension, 0, half), da = slice(dx, dimension, 0, half);
+      std::vector<PadDimension> end(static_cast<size_t>(x.rank()));
+      end[static_cast<size_t>(dimension)].high = half - rest;
+      const Value b = pad(slice(x, dimension, half, rest), x.number(1), end);
+      const Value db = pad(slice(dx, dimension, half, rest), end);
+      x = a * b;
+      dx = da * b + a * db;
+    }
+  }
+  return dx;
+}
 
 std::optional<Opcode> op_of(const Computation& computation) {
   const Instruction& root = computation.root_instruction();

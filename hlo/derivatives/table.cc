@@ -144,9 +144,8 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kSetDimensionSize: return no("sizes of its result are known at run time only");
     case Opcode::kMap:
       return {No{kRunsComputations}, No{"it applies a function of the program's to scalars"}};
-    case Opcode::kRaggedDot: return {jvp_ragged_dot, kNotLinear};
-    case Opcode::kScaledDot:
-      return no("its numbers have scales beside them; multiply by those and use dots");
+    case Opcode::kRaggedDot: return {jvp_ragged_dot, transpose_ragged_dot};
+    case Opcode::kScaledDot: return {jvp_scaled_dot, transpose_scaled_dot};
     case Opcode::kBatchNormTraining:
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormGrad: return {jvp_batch_norm, kNotLinear};
@@ -159,11 +158,8 @@ Derivative derivative_of(Opcode opcode) {
     case Opcode::kAllToAll: return {jvp_together, transpose_together};
     case Opcode::kCollectivePermute: return {jvp_together, transpose_permute};
     case Opcode::kCollectiveBroadcast: return {jvp_together, transpose_broadcast_together};
-    case Opcode::kRaggedAllToAll:
-      return {jvp_ragged_all_to_all,
-              No{"a device does not know where the rows that it got come from; use all_to_all"}};
-    case Opcode::kCollectiveReduce:
-      return no("what it gives to each device is not known; use psum");
+    case Opcode::kRaggedAllToAll: return {jvp_ragged_all_to_all, transpose_ragged_all_to_all};
+    case Opcode::kCollectiveReduce: return {jvp_together, transpose_collective_reduce};
     case Opcode::kSend:
     case Opcode::kSendDone:
     case Opcode::kRecv:

@@ -235,7 +235,10 @@ TEST(LinearTranspose, NamesWhatIsNotLinear) {
                 "depend on the argument"));
   const auto rectified = [](Tensor x) { return where(x > 0.0, x, 0.0); };
   EXPECT_THAT(error_of([&] { return linear_transpose(rectified, x); }),
-              HasSubstr("integers or booleans that it takes depend on the argument"));
+              StartsWith("linear_transpose: select: has no reverse derivative: operand 0, pred[2], "
+                         "depends on the argument, so that the function is not linear; compute it "
+                         "of what the function captures, or take vjp() at a point "
+                         "[implicit_test.cc:"));
   EXPECT_THAT(
       error_of([&] { return linear_transpose([](Tensor x) { return x + 1.0; }, x); }),
       HasSubstr("linear_transpose: add: a term does not depend on the argument, so that the "
@@ -243,6 +246,21 @@ TEST(LinearTranspose, NamesWhatIsNotLinear) {
   EXPECT_THAT(
       error_of([&] { return linear_transpose([](Tensor x) { return x; }, array<int>({1})); }),
       HasSubstr("linear_transpose: arg0 is s32[1]"));
+}
+
+// The step is linear; what ends the loop is not.
+TEST(LinearTranspose, OfAScanThatTheArgumentEndsIsAnErrorOnItsLine) {
+  const auto doubled = [](Tensor h, None) { return std::pair(h * 2.0, h); };
+  const auto is_large = [](Tensor h) { return sum(h) > 5.0; };
+  const std::string here = base::cat(" [implicit_test.cc:", __LINE__ + 2, "]");
+  const auto f = [&](Tensor x) {
+    return scan_until(doubled, is_large, x, None{}, {.length = 3}).carry;
+  };
+  EXPECT_EQ(error_of([&] { return linear_transpose(f, some({2})); }),
+            "linear_transpose: conditional: has no reverse derivative: what chooses its branch, or "
+            "ends a scan_until, depends on the argument, so that the function is not linear; "
+            "compute it of what the function captures, or take vjp() at a point" +
+                here);
 }
 
 // x 0.5^3 + x, by loops that carry more than what is linear in x.

@@ -137,6 +137,19 @@ TEST(JaxSpmd, CollectivesHaveTheirTransposes) {
   }
 }
 
+// Each loss of the two along "data" is of one product.
+TEST(JaxSpmd, ProductsOverDevicesHaveDerivatives) {
+  const Tensor x = array<float>({0, 2, 3, 5}, {4}, Sharding(square(), {"data"}));
+  const auto step = [](Tensor x) {
+    const auto loss = [](Tensor x) {
+      return sum(all_reduce(x, "data", CollectiveCombine::kProduct));
+    };
+    return grad(loss)(x);
+  };
+  EXPECT_THAT(shard_map(step, square(), {{"data"}}, {{"data"}})(x).to_vector<float>(),
+              ::testing::ElementsAre(6, 10, 0, 4));
+}
+
 TEST(JaxSpmd, GradientsInsideOfAShardMap) {
   const Tensor x = ramp({4}, Sharding(square(), {"data"}));
   const auto step = [](Tensor x) {

@@ -55,8 +55,9 @@ TEST(DerivativesOfFactors, Qr) {
     check_both(both, sizes);
   check([](const Tensor& x) { return weighed(linalg::qr(x).q) + weighed(linalg::qr(x).r); },
         some({4, 3}));
+  check_both([](const Tensor& x) { return weighed_sizes(linalg::qr(x, true).r); }, {2, 4, 2});
   EXPECT_THAT(
-      error_of_grad([](const Tensor& x) { return sum(linalg::qr(x, true).r); }, some({3, 2})),
+      error_of_grad([](const Tensor& x) { return sum(linalg::qr(x, true).q); }, some({3, 2})),
       HasSubstr("full_matrices adds to q are not determined by the matrix; pass "
                 "full_matrices = false"));
 }
@@ -96,7 +97,15 @@ TEST(DerivativesOfFactors, Svd) {
   check_both(product, {3, 2});
   check_both([](const Tensor& x) { return weighed(linalg::svdvals(x)); }, {3, 2});
   check_both([](const Tensor& x) { return weighed(linalg::svd(x).s); }, {3, 3});
-  EXPECT_THAT(error_of_grad([](const Tensor& x) { return sum(linalg::svd(x).s); }, some({3, 2})),
+  // full_matrices adds columns to u (rows to vh), which have no derivative. All else has the first.
+  for (const auto& sizes : {std::vector<int64_t>{3, 2}, {2, 4}, {2, 3, 2}}) {
+    const auto rest = [&](const Tensor& x) {
+      const auto [u, s, vh] = linalg::svd(x);
+      return weighed(s) + weighed(sizes == std::vector<int64_t>{2, 4} ? u : vh);
+    };
+    check_grads(rest, std::tuple(some(sizes)), {.order = 1});
+  }
+  EXPECT_THAT(error_of_grad([](const Tensor& x) { return sum(linalg::svd(x).u); }, some({3, 2})),
               HasSubstr("pass full_matrices = false"));
 }
 

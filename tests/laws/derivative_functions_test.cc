@@ -64,6 +64,31 @@ TEST(Derivatives, OfGammaSamplesAreImplicit) {
             (special::random_gamma_grad(a, size) / size).to_vector<double>());
 }
 
+// Along the path of a quantile, at which a sample moves as its first derivative says, that changes
+// as the second one does, and so on.
+TEST(Derivatives, OfGammaSamplesAreImplicitAtEveryOrder) {
+  const Tensor a = array<double>({0.3, 1.2, 7, 40});
+  const auto draw = [](Tensor a) { return random::gamma(random::key(5), a, {4}, f64); };
+  const auto slope = [](Tensor a, Tensor z) { return special::random_gamma_grad(a, z); };
+  const auto first = grad([&](Tensor a) { return sum(draw(a)); });
+  const auto second = grad([&](Tensor a) { return sum(first(a)); });
+  const Tensor z = draw(a), dz = slope(a, z);
+  constexpr double kStep = 1e-4;
+  const Tensor want =
+      (slope(a + kStep, z + dz * kStep) - slope(a - kStep, z - dz * kStep)) / (2 * kStep);
+  const auto near = [](const Tensor& got, const Tensor& want, double tolerance) {
+    EXPECT_THAT((got / want).to_vector<double>(), Each(DoubleNear(1, tolerance)));
+  };
+  near(second(a), want, 1e-5);
+  const Tensor one = ones({4}, f64);
+  near(jvp(first, std::tuple(a), std::tuple(one)).second, second(a), 1e-12);
+  const auto total = [&](Tensor a) { return sum(second(a)); };
+  near(grad(total)(a), jvp(second, std::tuple(a), std::tuple(one)).second, 1e-12);
+  // jax.jacfwd(jax.jacfwd(lambda a: jax.random.gamma(jax.random.key(0), a)))(2.5)
+  const auto sample = [](Tensor a) { return random::gamma(random::key(0), a, {}, f64); };
+  EXPECT_NEAR(grad(grad(sample))(scalar(2.5)).item<double>(), 0.02487395322063537, 1e-12);
+}
+
 TEST(Derivatives, KeysAndCountersInTheCarry) {
   auto f = [](Tensor x) {
     auto step = [](std::tuple<Tensor, Tensor, Tensor> s, None) {

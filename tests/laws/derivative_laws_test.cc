@@ -12,6 +12,7 @@
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/laws/around_ops.h"
+#include "heddle/tests/laws/batches.h"
 #include "heddle/tests/laws/derivative_checks.h"
 #include "heddle/tests/laws/narrow_derivatives.h"
 #include "heddle/tests/laws/samples.h"
@@ -254,9 +255,31 @@ TEST(DerivativesOfOps, AreCheckedOrRefusedForAReason) {
     }
   }
   // A change of these is one of what can be differentiated.
-  EXPECT_EQ(checked, 103);
+  EXPECT_EQ(checked, 105);
   EXPECT_EQ(elsewhere, 6);
-  EXPECT_EQ(refused, 27);
+  EXPECT_EQ(refused, 25);
+}
+
+// The cotangents of vjp(), by a transpose of the op itself in each operand alone.
+void expect_transposes(const hlo::Module& module, const std::vector<Literal>& arguments,
+                       const Literal& ct) {
+  for (size_t i : {0, 1}) {
+    std::vector<bool> linear(arguments.size());
+    linear[i] = true;
+    std::vector<Literal> known = arguments, all = arguments;
+    known.erase(known.begin() + static_cast<std::ptrdiff_t>(i));
+    known.push_back(ct);
+    all.push_back(ct);
+    const auto back = transform::transpose(module, linear);
+    ASSERT_TRUE(back.ok()) << back.status();
+    const auto value = [](const hlo::Module& each, std::vector<Literal> given) {
+      const auto evaluator = interpreter::Evaluator::prepare(each);
+      return evaluator->run(std::move(given)).value().elements().back();
+    };
+    EXPECT_EQ(
+        far_apart(value(*back, known), value(*transform::vjp(module, linear, {true}), all), 1e-14),
+        "");
+  }
 }
 
 // Sizes that differ for each batch, of a contracted dimension and of a batch dimension; some
@@ -293,7 +316,28 @@ TEST(DerivativesOfOps, OfEveryKindOfRaggedDot) {
     const std::vector<Literal> arguments{smooth(x, Opcode::kRaggedDot, engine),
                                          smooth(y, Opcode::kRaggedDot, engine)};
     EXPECT_EQ(check_derivatives(*module, arguments), "");
+    const Shape& result = module->entry_computation().result_shape();
+    expect_transposes(*module, arguments, smooth(result, Opcode::kRaggedDot, engine));
   }
+}
+
+// A scale for each block of two numbers, and one for all.
+TEST(DerivativesOfOps, OfScaledDotByScalesToo) {
+  const auto module = hlo::parse_text(R"(ENTRY main {
+    x = f64[2,4] parameter(0)
+    y = f64[4,3] parameter(1)
+    x_scale = f64[2,2] parameter(2)
+    y_scale = f64[] parameter(3)
+    ROOT r = f64[2,3] scaled-dot(x, y, x_scale, y_scale), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  std::mt19937_64 engine(7);
+  std::vector<Literal> arguments;
+  for (const Shape& shape :
+       {Shape(f64, {2, 4}), Shape(f64, {4, 3}), Shape(f64, {2, 2}), Shape(f64, {})})
+    arguments.push_back(smooth(shape, Opcode::kScaledDot, engine));
+  EXPECT_EQ(check_derivatives(*module, arguments), "");
+  expect_transposes(*module, arguments, smooth(Shape(f64, {2, 3}), Opcode::kScaledDot, engine));
 }
 
 // Statistics along the middle dimension, in order 1 and 2, in both modes.

@@ -1,6 +1,7 @@
 #include "heddle/transform/derivatives/internal/backward.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
@@ -45,17 +46,28 @@ Status not_linear_at(const Instruction& instruction, std::string_view why) {
   return at_line(base::invalid_argument(no_reverse(instruction, why)), instruction);
 }
 
-// Whether integers or booleans among the operands are absent. A user's function that is not linear
+// The first operand with integers or booleans that are absent. A user's function that is not linear
 // may have such; modules of jvp have none.
-bool takes_absent_integers(const Computation& computation, const Instruction& instruction,
-                           const Values& operands) {
+std::optional<size_t> absent_integers(const Computation& computation,
+                                      const Instruction& instruction, const Values& operands) {
   size_t leaf = 0;
-  for (InstructionId id : instruction.operands) {
-    for (const Shape& shape : leaves_of(computation.at(id).shape)) {
-      if (operands[leaf++].is_absent() && !hlo::has_tangent(shape)) return true;
+  for (size_t i = 0; i < instruction.operands.size(); ++i) {
+    for (const Shape& shape : leaves_of(computation.at(instruction.operands[i]).shape)) {
+      if (operands[leaf++].is_absent() && !hlo::has_tangent(shape)) return i;
     }
   }
-  return false;
+  return std::nullopt;
+}
+
+std::string depends(const Computation& computation, const Instruction& instruction,
+                    size_t operand) {
+  constexpr std::string_view kEnd =
+      " depends on the argument, so that the function is not linear; compute it of what the "
+      "function captures, or take vjp() at a point";
+  const bool is_choice = instruction.opcode == Opcode::kConditional && operand == 0;
+  if (is_choice) return base::cat("what chooses its branch, or ends a scan_until,", kEnd);
+  return base::cat("operand ", operand, ", ", computation.at(instruction.operands[operand]).shape,
+                   ",", kEnd);
 }
 
 Status constant_term(const Instruction& instruction) {
@@ -109,8 +121,8 @@ StatusOr<Values> Backward::of_call(Graph& graph, const Instruction& call, const 
 StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computation,
                                       const Instruction& instruction, const Values& operands,
                                       const Values& ct) {
-  if (takes_absent_integers(computation, instruction, operands))
-    return not_linear_at(instruction, "integers or booleans that it takes depend on the argument");
+  if (const auto operand = absent_integers(computation, instruction, operands))
+    return not_linear_at(instruction, depends(computation, instruction, *operand));
   switch (instruction.opcode) {
     case Opcode::kScan:
       return transpose_of_scan(*this, graph, computation, instruction, operands, ct);
@@ -121,7 +133,9 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
     case Opcode::kOptBarrier: return ct;  // leaf by leaf
     case Opcode::kWhile:
       if (greatest_trip_count(instruction))
-        return not_linear_at(instruction, "its steps are not linear in the argument");
+        return not_linear_at(instruction,
+                             "its steps are not linear in the argument, or its condition reads "
+                             "it; take vjp() at a point");
       return without_transpose(
           instruction,
           "the number of its steps is not known before it runs; write while_loop(.., {.max_steps = "

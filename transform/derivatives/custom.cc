@@ -17,7 +17,8 @@ class CustomRule : RuleOfCall {
     if (hlo::is_custom(call, hlo::kLinearSolve) || hlo::is_custom(call, hlo::kRoot))
       return jvp_of_implicit(*this);
     const bool is_elementwise = hlo::is_custom(call, hlo::kElementwiseCall);
-    const bool is_jvp = hlo::is_custom(call, hlo::kCustomJvp);
+    const bool has_tangent = hlo::is_custom(call, hlo::kWithTangent);
+    const bool is_jvp = has_tangent || hlo::is_custom(call, hlo::kCustomJvp);
     const size_t functions = is_elementwise ? 1 : is_jvp ? 2 : 3;
     const auto found = hlo::operand_counts(call, 1 + functions);
     if (!found || call.called.size() != functions || operands.size() != call.operands.size())
@@ -25,6 +26,7 @@ class CustomRule : RuleOfCall {
     counts = *found;
     if (const Status why = unusable(is_jvp || is_elementwise); !why.ok())
       return poisoned(forward.plain(graph, call, shapes, operands), why);
+    if (has_tangent) return with_tangent();
     return is_elementwise ? elementwise() : is_jvp ? jvp() : vjp();
   }
 
@@ -72,6 +74,24 @@ class CustomRule : RuleOfCall {
     for (size_t i = 0; i < results; ++i) {
       out.push_back({made[i]});
       if (hlo::has_tangent(made[i].shape())) out.back().dx = made[results + i];
+    }
+    return out;
+  }
+
+  StatusOr<Duals> with_tangent() {
+    Duals out = forward.plain(graph, call, shapes, operands);
+    Values more;
+    for (const Dual& each : out) more.push_back(each.x);
+    for (const Dual& each : operands) more.push_back(or_zeros(graph, each));
+    const hlo::Computation rule = forward.source_.at(call.called[1]);
+    const Duals given = points(more, 1);
+    if (!hlo::takes(rule, types_of(given), out.size())) return malformed_call(call);
+    std::vector<bool> is_tangent(given.size());
+    std::fill(is_tangent.end() - static_cast<std::ptrdiff_t>(operands.size()), is_tangent.end(),
+              true);
+    HEDDLE_ASSIGN_OR_RETURN(const Values made, forward.run_linear(graph, rule, given, is_tangent));
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (hlo::has_tangent(made[i].shape())) out[i].dx = made[i];
     }
     return out;
   }

@@ -131,12 +131,16 @@ StatusOr<Duals> Forward::by_rule(Graph& graph, const Instruction& instruction,
   for (const Dual& result : out) y.push_back(result.x);
   Instruction of = instruction;
   of.called = source_.called(instruction.called);
-  auto dy = derivative.jvp.rule()({graph, of, x, dx, y});
+  std::vector<std::string_view> why_none(y.size());
+  auto dy = derivative.jvp.rule()({graph, of, x, dx, y, why_none});
   if (!dy.ok()) {
     return poisoned(std::move(out), without_derivative(instruction, base::message_of(dy.status())));
   }
   for (size_t i = 0; i < out.size(); ++i) {
-    if (hlo::has_tangent(out[i].x.shape())) out[i].dx = (*dy)[i];
+    if (!why_none[i].empty())
+      out[i].why = without_derivative(instruction, why_none[i]);
+    else if (hlo::has_tangent(out[i].x.shape()))
+      out[i].dx = (*dy)[i];
   }
   return out;
 }

@@ -40,6 +40,7 @@ StatusOr<Values> batch_convolution(const BatchArgs& b);
 // calls.cc
 StatusOr<Values> batch_custom_call(const BatchArgs& b);
 StatusOr<Values> batch_collective(const BatchArgs& b);
+StatusOr<Values> batch_ragged_all_to_all(const BatchArgs& b);
 
 // one_by_one.cc: a scan over the lanes, for ops without a wider form.
 StatusOr<Values> batch_one_by_one(const BatchArgs& b);

@@ -46,6 +46,8 @@ StatusOr<Values> jvp_select_and_scatter(const JvpArgs& d);
 StatusOr<Values> transpose_reduce(const TransposeArgs& t);
 StatusOr<Values> transpose_reduce_window(const TransposeArgs& t);
 StatusOr<Values> transpose_select_and_scatter(const TransposeArgs& t);
+// Of the product along dimensions that are not empty, which are of size 1 in it.
+Value tangent_of_product(Value x, Value dx, const Dims& reduced);
 // The op that a computation of two scalars is, if it is one.
 std::optional<Opcode> op_of(const Computation& computation);
 
@@ -54,10 +56,18 @@ StatusOr<Values> jvp_batch_norm(const JvpArgs& d);
 
 // ragged_dot.cc
 StatusOr<Values> jvp_ragged_dot(const JvpArgs& d);
+StatusOr<Values> transpose_ragged_dot(const TransposeArgs& t);
+
+// scaled_dot.cc
+StatusOr<Values> jvp_scaled_dot(const JvpArgs& d);
+StatusOr<Values> transpose_scaled_dot(const TransposeArgs& t);
 
 // contractions.cc
 StatusOr<Values> jvp_bilinear(const JvpArgs& d);
 StatusOr<Values> transpose_dot(const TransposeArgs& t);
+// The cotangent of one operand of a dot, of this shape, from the other one.
+Value transpose_dot(const Value& ct, const DotAttrs& attrs, const Shape& shape, const Value& other,
+                    bool of_left);
 StatusOr<Values> transpose_convolution(const TransposeArgs& t);
 
 // factors.cc
@@ -76,6 +86,8 @@ StatusOr<Values> jvp_together(const JvpArgs& d);
 StatusOr<Values> transpose_together(const TransposeArgs& t);
 StatusOr<Values> transpose_permute(const TransposeArgs& t);
 StatusOr<Values> transpose_broadcast_together(const TransposeArgs& t);
+StatusOr<Values> transpose_collective_reduce(const TransposeArgs& t);
 StatusOr<Values> jvp_ragged_all_to_all(const JvpArgs& d);
+StatusOr<Values> transpose_ragged_all_to_all(const TransposeArgs& t);
 
 }  // namespace heddle::hlo

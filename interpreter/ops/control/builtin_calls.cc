@@ -330,6 +330,7 @@ constexpr Builtin kBuiltins[] = {
     {kProgressCall, progress_call},
     {kReportCall, report_call},
     {kRoot, function_itself},
+    {kWithTangent, function_itself},
     {"shape_assertion", shape_assertion},
     {"xla.sdy.FuncResultSharding", identity},
     {"xla.sdy.GlobalToLocalShape", identity},

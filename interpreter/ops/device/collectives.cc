@@ -1,11 +1,9 @@
 // One device alone gets its values back; several meet where they are evaluated together.
 #include <algorithm>
-#include <cstring>
 
 #include "heddle/hlo/sharding/device_lists.h"
 #include "heddle/interpreter/ops/control/start_done.h"
 #include "heddle/interpreter/ops/device/joint_collectives.h"
-#include "heddle/interpreter/ops/movement/indices.h"
 #include "heddle/interpreter/rules.h"
 
 namespace heddle::interpreter {
@@ -93,36 +91,10 @@ StatusOr<Literal> evaluate_permute_start(EvalArgs& in) {
 StatusOr<Literal> evaluate_ragged_all_to_all(EvalArgs& in) {
   if (seat_of(in) != nullptr) return evaluate_jointly(in);
   HEDDLE_RETURN_IF_ERROR(check_alone(in));
-  const std::vector<int64_t> from = all_indices(in[2]), sizes = all_indices(in[3]),
-                             to = all_indices(in[4]);
-  const int64_t rows_in = in[0].shape().dimension(0), rows_out = in[1].shape().dimension(0);
   Literal out = std::move(in.operands[1]);
-  const int64_t row_bytes = out.byte_size() / std::max<int64_t>(1, rows_out);
-  for (size_t i = 0; i < from.size(); ++i) {
-    const bool inside = sizes[i] >= 0 && from[i] >= 0 && to[i] >= 0 &&
-                        from[i] <= rows_in - sizes[i] && to[i] <= rows_out - sizes[i];
-    if (!inside) {
-      return base::invalid_argument("ragged-all-to-all: slice ", i, " has ", sizes[i],
-                                    " rows from ", from[i], " to ", to[i], "; must lie in ",
-                                    rows_in, " rows of the input and ", rows_out, " of the output");
-    }
-    if (sizes[i] * row_bytes == 0) continue;
-    std::memcpy(out.mutable_bytes() + to[i] * row_bytes, in[0].bytes() + from[i] * row_bytes,
-                static_cast<size_t>(sizes[i] * row_bytes));
-  }
+  HEDDLE_RETURN_IF_ERROR(
+      write_slices(in.operands, 0, static_cast<size_t>(in[2].shape().element_count()), out));
   return out;
-}
-
-// Of a group of one it is the operand.
-StatusOr<Literal> evaluate_collective_reduce(EvalArgs& in) {
-  const ReplicaGroups& groups = in.instruction.attrs.get<CollectiveAttrs>().replica_groups;
-  const StatusOr<int64_t> size = largest_group(groups);
-  const Seat* seat = seat_of(in);
-  const bool everyone = groups == ReplicaGroups() && seat != nullptr && seat->devices.total() > 1;
-  if (size.ok() && *size == 1 && !everyone) return as_result(in, bundled(taken(in)));
-  return base::unimplemented(
-      "collective-reduce: joins several devices, and what it gives to each is not known to Heddle; "
-      "use all-reduce");
 }
 
 }  // namespace
@@ -137,7 +109,7 @@ const Evaluation kAllGatherDoneEvaluation = {.evaluate = evaluate_done};
 const Evaluation kAllToAllEvaluation = {.evaluate = evaluate_group};
 const Evaluation kRaggedAllToAllEvaluation = {.evaluate = evaluate_ragged_all_to_all};
 const Evaluation kCollectiveBroadcastEvaluation = {.evaluate = evaluate_group};
-const Evaluation kCollectiveReduceEvaluation = {.evaluate = evaluate_collective_reduce};
+const Evaluation kCollectiveReduceEvaluation = {.evaluate = evaluate_group};
 const Evaluation kCollectivePermuteEvaluation = {.evaluate = evaluate_permute};
 const Evaluation kCollectivePermuteStartEvaluation = {.evaluate = evaluate_permute_start};
 const Evaluation kCollectivePermuteDoneEvaluation = {.evaluate = evaluate_done};

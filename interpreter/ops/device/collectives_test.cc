@@ -103,11 +103,12 @@ TEST(Collectives, OfSeveralDevicesSayWhatTheyNeed) {
       error_of(program("ROOT r = f32[6] all-gather(x), replica_groups={}, dimensions={0}"), {kX}),
       "all-gather: result is declared as f32[6]; of one device it is f32[3], and the interpreter "
       "is one; run it on a backend with several");
-  EXPECT_EQ(error_of(program("ROOT r = f32[3] collective-reduce(x), replica_groups={{0,1}}, "
-                             "to_apply=f"),
-                     {kX}),
-            "collective-reduce: joins several devices, and what it gives to each is not known to "
-            "Heddle; use all-reduce");
+  EXPECT_EQ(
+      error_of(program("ROOT r = f32[3] collective-reduce(x), replica_groups={{0,1}}, "
+                       "to_apply=f"),
+               {kX}),
+      "collective-reduce: joins 2 devices, and the interpreter is one; run it on a backend with "
+      "as many, or write the module for one");
   EXPECT_THAT(
       error_of(program("ROOT r = f32[3] collective-permute(x), source_target_pairs={{0,1},{1,0}}"),
                {kX}),

@@ -1,10 +1,12 @@
 #include "heddle/interpreter/ops/device/joint_collectives.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "heddle/hlo/sharding/device_lists.h"
 #include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/interpreter/ops/control/start_done.h"
+#include "heddle/interpreter/ops/movement/indices.h"
 
 namespace heddle::interpreter {
 namespace {
@@ -21,7 +23,8 @@ enum class Numbering : uint8_t {
 
 Numbering numbering_of(Opcode opcode, const CollectiveAttrs& attrs) {
   if (attrs.channel_id <= 0) return Numbering::kReplicas;
-  if (opcode == Opcode::kAllToAll || opcode == Opcode::kCollectiveBroadcast)
+  if (opcode == Opcode::kAllToAll || opcode == Opcode::kRaggedAllToAll ||
+      opcode == Opcode::kCollectiveBroadcast)
     return Numbering::kPartitions;
   return attrs.use_global_device_ids ? Numbering::kReplicaAndPartition
                                      : Numbering::kReplicasWithAll;
@@ -125,7 +128,9 @@ class Collective {
       case Opcode::kAllGather:
       case Opcode::kAllGatherStart: return gathered();
       case Opcode::kAllToAll: return exchanged();
+      case Opcode::kRaggedAllToAll: return exchanged_rows();
       case Opcode::kCollectiveBroadcast: return given_[0];
+      case Opcode::kCollectiveReduce: return reduced_to_first();
       default:
         return base::unimplemented(to_string(opcode),
                                    ": is evaluated on one device alone; use all-reduce");
@@ -212,6 +217,39 @@ class Collective {
     return parts;
   }
 
+  // Each member's slices for this device, which stand together, in the places that it says.
+  StatusOr<Values> exchanged_rows() {
+    Values out = {std::move(in_.operands[1])};
+    const auto slices = static_cast<size_t>(in_[2].shape().element_count());
+    const size_t each = slices / members_.size();
+    if (slices % members_.size() != 0) {
+      return base::invalid_argument("ragged-all-to-all: has ", slices, " slices for a group of ",
+                                    members_.size(), "; must have as many for each");
+    }
+    const std::vector<int64_t> received = all_indices(in_[5]);
+    for (size_t member = 0; member < members_.size(); ++member) {
+      const auto first = each * static_cast<size_t>(self_);
+      const std::vector<int64_t> sent = all_indices(given_[member][3]);
+      for (size_t i = 0; i < each; ++i) {
+        const int64_t wanted = received[member * each + i];
+        if (sent[first + i] == wanted) continue;
+        return base::invalid_argument("ragged-all-to-all: device ", members_[member], " sends ",
+                                      sent[first + i], " rows to device ", seat_.device,
+                                      ", which receives ", wanted, "; must be as many");
+      }
+      HEDDLE_RETURN_IF_ERROR(write_slices(given_[member], first, each, out[0]));
+    }
+    return out;
+  }
+
+  // The first of a group has what all give; the others, which XLA gives nothing, zeros.
+  StatusOr<Values> reduced_to_first() {
+    if (self_ == 0) return reduced();
+    Values zeros;
+    for (const Literal& operand : in_.operands) zeros.emplace_back(operand.shape());
+    return zeros;
+  }
+
   // One of as many parts of x as there are members, along dimension().
   [[nodiscard]] Literal part(const Literal& x, int64_t number) const {
     Dims sizes = x.shape().dimensions();
@@ -281,6 +319,26 @@ StatusOr<Literal> start_jointly(EvalArgs& in) {
   const Literal sent = bundled({in.operands.begin(), in.operands.end()});
   HEDDLE_ASSIGN_OR_RETURN(Values values, Collective(in, *seat_of(in)).run());
   return with_contexts(in, {sent, bundled(std::move(values))});
+}
+
+Status write_slices(std::span<const Literal> operands, size_t first, size_t count, Literal& out) {
+  const std::vector<int64_t> from = all_indices(operands[2]), sizes = all_indices(operands[3]),
+                             to = all_indices(operands[4]);
+  const int64_t rows_in = operands[0].shape().dimension(0), rows_out = out.shape().dimension(0);
+  const int64_t row_bytes = out.byte_size() / std::max<int64_t>(1, rows_out);
+  for (size_t i = first; i < first + count; ++i) {
+    const bool inside = sizes[i] >= 0 && from[i] >= 0 && to[i] >= 0 &&
+                        from[i] <= rows_in - sizes[i] && to[i] <= rows_out - sizes[i];
+    if (!inside) {
+      return base::invalid_argument("ragged-all-to-all: slice ", i, " has ", sizes[i],
+                                    " rows from ", from[i], " to ", to[i], "; must lie in ",
+                                    rows_in, " rows of the input and ", rows_out, " of the output");
+    }
+    if (sizes[i] * row_bytes == 0) continue;
+    std::memcpy(out.mutable_bytes() + to[i] * row_bytes, operands[0].bytes() + from[i] * row_bytes,
+                static_cast<size_t>(sizes[i] * row_bytes));
+  }
+  return {};
 }
 
 bool changes_view(std::string_view custom_call_target) {

@@ -21,6 +21,10 @@ StatusOr<Literal> evaluate_jointly(EvalArgs& in);
 // The same for the start of an asynchronous pair: (operands, results, contexts..).
 StatusOr<Literal> start_jointly(EvalArgs& in);
 
+// Writes slices first .. first + count - 1 of a ragged-all-to-all's operands to their places in
+// `out`. errors: InvalidArgument where one does not lie in the rows
+Status write_slices(std::span<const Literal> operands, size_t first, size_t count, Literal& out);
+
 // custom-call SPMDFullToShardShape: of the array that every device holds, its own tile by the
 // operand's sharding. SPMDShardToFullShape: the array of all tiles, by its own sharding.
 bool changes_view(std::string_view custom_call_target);

@@ -280,9 +280,14 @@ Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes,
   const Shape& shape = shape_of(x);
   const Group group(op, axes);
   if (group.is_alone()) return x;
+  hlo::CollectiveAttrs attrs = group.attrs();
+  if (combine == CollectiveCombine::kProduct && !group.devices() && group.size() > 0) {
+    attrs.replica_groups.iota_tile = {1, group.size()};  // its derivative gathers so many
+    attrs.replica_groups.iota_reshape = {group.size()};
+  }
   return emit({.opcode = Opcode::kAllReduce,
                .operands = {x},
-               .attrs = group.attrs(),
+               .attrs = std::move(attrs),
                .called = {trace_internal::scalar_computation(combiner(combine), shape.dtype())},
                .declared = shape,
                .frontend_attributes = group.mark()});
