@@ -366,7 +366,8 @@ TEST_P(LoopsOf, TridiagonalSystemsAreSolvedAsLapackDoes) {
 
 TEST_P(LoopsOf, LuIsLapacks) {
   const DType dtype = GetParam();
-  for (const SvdCase& each : {SvdCase{1, 1}, SvdCase{5, 5}, SvdCase{6, 3}, SvdCase{3, 6}}) {
+  for (const SvdCase& each : {SvdCase{1, 1}, SvdCase{5, 5}, SvdCase{6, 3}, SvdCase{3, 6},
+                              SvdCase{8, 8}, SvdCase{9, 9}, SvdCase{12, 4}, SvdCase{4, 12}}) {
     const Literal a = random_literal(dtype, {3, each.m, each.n}, 5);
     const std::string result =
         base::cat("(", a.shape(), ", s32[3,", std::min(each.m, each.n), "], s32[3])");
@@ -402,11 +403,32 @@ TEST_P(LoopsOf, OrmqrMultipliesAsLapackDoes) {
   }
 }
 
+// In the first rows and columns of an n x n matrix of zeros.
+Literal in_corner(DType dtype, int64_t n, const std::vector<double>& of_three) {
+  Literal a(Shape(dtype, {n, n}));
+  for (size_t i = 0; i < of_three.size(); ++i)
+    set(a, i / 3 * static_cast<size_t>(n) + i % 3, of_three[i]);
+  return a;
+}
+
+TEST(Loops, LuOfSmallMatricesHasNone) {
+  for (const auto& [n, has_loop] : {std::pair(8, false), std::pair(9, true)}) {
+    const hlo::Module module = expanded(
+        program("lapack_sgetrf_ffi", {in_corner(f32, n, {})},
+                base::cat("(f32[", n, ",", n, "], s32[", n, "], s32[])"), "{}"));
+    EXPECT_EQ(print(module).find(" while(") != std::string::npos, has_loop) << n;
+  }
+}
+
 TEST(Loops, LuTellsTheFirstPivotThatIsZero) {
-  // The second column is the first one twice.
-  const Literal a = Literal::from<double>(Shape(f64, {1, 3, 3}), {1, 2, 0, 2, 4, 0, 3, 6, 1});
-  const Literal out = by_loops("lapack_dgetrf_ffi", {a}, "(f64[1,3,3], s32[1,3], s32[1])", "{}");
-  EXPECT_EQ(out.element(2).to_int64(0), 2);
+  for (int64_t n : {3, 9}) {
+    // The second column is the first one twice.
+    const Literal a = in_corner(f64, n, {1, 2, 0, 2, 4, 0, 3, 6, 1});
+    const Literal out =
+        by_loops("lapack_dgetrf_ffi", {a},
+                 base::cat("(f64[", n, ",", n, "], s32[", n, "], s32[])"), "{}");
+    EXPECT_EQ(out.element(2).to_int64(0), 2);
+  }
 }
 
 TEST_P(LoopsOf, OrmqrWithoutReflectorsIsC) {
@@ -452,13 +474,14 @@ TEST_P(LoopsOf, LuPassesOverNansAsLapackDoes) {
   const DType dtype = GetParam();
   const std::string target = base::cat("lapack_", letter_of(dtype), "getrf_ffi");
   for (const std::vector<double>& values : kMatrices) {
-    Literal a(Shape(dtype, {3, 3}));
-    for (size_t i = 0; i < values.size(); ++i) set(a, i, values[i]);
-    const std::string result = base::cat("(", a.shape(), ", s32[3], s32[])");
-    const Literal want = by_evaluator(target, {a}, result, "{}"),
-                  got = by_loops(target, {a}, result, "{}");
-    EXPECT_EQ(got.element(1), want.element(1));
-    EXPECT_EQ(got.element(2), want.element(2));
+    for (int64_t n : {3, 9}) {
+      const Literal a = in_corner(dtype, n, values);
+      const std::string result = base::cat("(", a.shape(), ", s32[", n, "], s32[])");
+      const Literal want = by_evaluator(target, {a}, result, "{}"),
+                    got = by_loops(target, {a}, result, "{}");
+      EXPECT_EQ(got.element(1), want.element(1)) << n;
+      EXPECT_EQ(got.element(2), want.element(2)) << n;
+    }
   }
 }
 

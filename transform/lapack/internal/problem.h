@@ -37,7 +37,8 @@ StatusOr<hlo::Module> eigh_module(const Problem& problem);
 StatusOr<hlo::Module> svd_module(const Problem& problem);
 
 // getrf: the factors in one matrix, pivots counted from 1, and the number of the first pivot that
-// is zero, else 0. A loop over the columns, in the order of operations of LAPACK's getf2.
+// is zero, else 0. A loop over the columns, in the order of operations of LAPACK's getf2. Up to 8
+// rows and columns it is written out.
 StatusOr<hlo::Module> lu_module(const Problem& problem);
 
 // ormqr and unmqr: a loop over the reflectors.
