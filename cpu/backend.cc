@@ -92,7 +92,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   if (const auto split = split_into_columns(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*split, flatten));
   }
-  if (auto unrolled = unroll_array_loops(out.flat)) {
+  if (auto unrolled = unroll_short_loops(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unrolled, flatten));
   }
   HEDDLE_ASSIGN_OR_RETURN(out.program, lower(out.flat, host_vector_bytes(), expands));
