@@ -88,16 +88,18 @@ TEST(UnrollShortLoops, SmallLoopsInLoopsBecomeCalls) {
     int64_t calls = 0;
     if (unrolled) {
       for (const hlo::Computation& each : unrolled->computations)
-        calls += std::ranges::count(each.instructions, hlo::Opcode::kCall, &hlo::Instruction::opcode);
+        calls +=
+            std::ranges::count(each.instructions, hlo::Opcode::kCall, &hlo::Instruction::opcode);
     }
     return calls;
   };
   const std::string turned = " y = f32[8] reverse(x), dimensions={0}\n l = f32[3] negate(k)\n";
   EXPECT_EQ(calls_inside(3, turned), 3);
   EXPECT_EQ(calls_inside(9, turned), 0);
-  EXPECT_EQ(calls_inside(3, " y = f32[8] negate(x)\n z = f32[] constant(0)\n"
-                            " t = f32[] reduce(x, z), dimensions={0}, to_apply=sum\n"
-                            " l = f32[3] broadcast(t), dimensions={}\n"),
+  EXPECT_EQ(calls_inside(3,
+                         " y = f32[8] negate(x)\n z = f32[] constant(0)\n"
+                         " t = f32[] reduce(x, z), dimensions={0}, to_apply=sum\n"
+                         " l = f32[3] broadcast(t), dimensions={}\n"),
             0);
 }
 

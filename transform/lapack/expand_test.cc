@@ -413,9 +413,9 @@ Literal in_corner(DType dtype, int64_t n, const std::vector<double>& of_three) {
 
 TEST(Loops, LuOfSmallMatricesHasNone) {
   for (const auto& [n, has_loop] : {std::pair(8, false), std::pair(9, true)}) {
-    const hlo::Module module = expanded(
-        program("lapack_sgetrf_ffi", {in_corner(f32, n, {})},
-                base::cat("(f32[", n, ",", n, "], s32[", n, "], s32[])"), "{}"));
+    const hlo::Module module =
+        expanded(program("lapack_sgetrf_ffi", {in_corner(f32, n, {})},
+                         base::cat("(f32[", n, ",", n, "], s32[", n, "], s32[])"), "{}"));
     EXPECT_EQ(print(module).find(" while(") != std::string::npos, has_loop) << n;
   }
 }
@@ -424,9 +424,8 @@ TEST(Loops, LuTellsTheFirstPivotThatIsZero) {
   for (int64_t n : {3, 9}) {
     // The second column is the first one twice.
     const Literal a = in_corner(f64, n, {1, 2, 0, 2, 4, 0, 3, 6, 1});
-    const Literal out =
-        by_loops("lapack_dgetrf_ffi", {a},
-                 base::cat("(f64[", n, ",", n, "], s32[", n, "], s32[])"), "{}");
+    const Literal out = by_loops("lapack_dgetrf_ffi", {a},
+                                 base::cat("(f64[", n, ",", n, "], s32[", n, "], s32[])"), "{}");
     EXPECT_EQ(out.element(2).to_int64(0), 2);
   }
 }

@@ -215,8 +215,7 @@ Pivot better(const Pivot& a, const Pivot& b) {
 }
 Pivot best_of(std::vector<Pivot> all) {
   for (size_t half = 1; half < all.size(); half *= 2) {
-    for (size_t i = 0; i + half < all.size(); i += 2 * half)
-      all[i] = better(all[i], all[i + half]);
+    for (size_t i = 0; i + half < all.size(); i += 2 * half) all[i] = better(all[i], all[i + half]);
   }
   return all[0];
 }
@@ -235,7 +234,8 @@ class SmallLu {
   }
 
   Arrays factors_pivots_and_info() {
-    const int64_t b = matrices_.dimension(0), m = matrices_.dimension(1), n = matrices_.dimension(2);
+    const int64_t b = matrices_.dimension(0), m = matrices_.dimension(1),
+                  n = matrices_.dimension(2);
     Arrays pivots, rows;
     for (int64_t k = 0; k < std::min(m, n); ++k) pivots.push_back(step(k));
     for (const Array& row : rows_) rows.push_back(reshape(row, {b, 1, n}));

@@ -133,8 +133,8 @@ class Emitter : MemoryEmitter {
     return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset));
   }
   llvm::Value* kept(llvm::Type* type, llvm::Value* address) {
-    return with_lanes(
-        type, b_.CreateAlignedLoad(widened(type), address, llvm::Align(kSlotAlignment)));
+    return with_lanes(type,
+                      b_.CreateAlignedLoad(widened(type), address, llvm::Align(kSlotAlignment)));
   }
   llvm::Value* kept(const Slot& slot) {
     return kept(slot.type, at_offset(tables_[1], slot.offset));
@@ -143,8 +143,7 @@ class Emitter : MemoryEmitter {
   void keep(NodeId id, Slots& slots, llvm::Value* base, int64_t first) {
     slots[id] = {value(id)->getType(), arena_bytes_};
     llvm::Value* wide = widened(value(id));
-    b_.CreateAlignedStore(wide, at_offset(base, arena_bytes_ - first),
-                          llvm::Align(kSlotAlignment));
+    b_.CreateAlignedStore(wide, at_offset(base, arena_bytes_ - first), llvm::Align(kSlotAlignment));
     const auto bytes = static_cast<int64_t>(
         module_.getDataLayout().getTypeAllocSize(wide->getType()).getFixedValue());
     arena_bytes_ += (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
