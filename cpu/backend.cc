@@ -79,7 +79,8 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   }
   const bool expands = transform::has_lapack(module, is_expanded) && !has_large_matrix(module);
   if (expands) {
-    HEDDLE_ASSIGN_OR_RETURN(module, transform::expand_lapack(module, is_expanded));
+    HEDDLE_ASSIGN_OR_RETURN(module,
+                            transform::expand_lapack(module, is_expanded, /*unrolls=*/true));
   }
   const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;

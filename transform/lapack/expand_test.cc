@@ -31,8 +31,9 @@ hlo::Module program(const std::string& target, const std::vector<Literal>& opera
 
 // The results by the loops, and by the evaluator's own LAPACK.
 Literal by_loops(const std::string& target, const std::vector<Literal>& operands,
-                 const std::string& result, const std::string& config) {
-  return interpreter::evaluate(expanded(program(target, operands, result, config)), operands)
+                 const std::string& result, const std::string& config, bool unrolls = false) {
+  return interpreter::evaluate(expanded(program(target, operands, result, config), unrolls),
+                               operands)
       .value();
 }
 Literal by_evaluator(const std::string& target, const std::vector<Literal>& operands,
@@ -372,12 +373,14 @@ TEST_P(LoopsOf, LuIsLapacks) {
     const std::string result =
         base::cat("(", a.shape(), ", s32[3,", std::min(each.m, each.n), "], s32[3])");
     const std::string target = base::cat("lapack_", letter_of(dtype), "getrf_ffi");
-    const Literal want = by_evaluator(target, {a}, result, "{}"),
-                  got = by_loops(target, {a}, result, "{}");
-    for (int64_t k = 0; k < 3; ++k) {
-      const Literal &x = got.element(k), &y = want.element(k);
-      for (size_t i = 0; i < static_cast<size_t>(x.element_count()); ++i)
-        EXPECT_LE(std::abs(number(x, i) - number(y, i)), 100 * epsilon_of(dtype));
+    const Literal want = by_evaluator(target, {a}, result, "{}");
+    for (bool unrolls : {false, true}) {
+      const Literal got = by_loops(target, {a}, result, "{}", unrolls);
+      for (int64_t k = 0; k < 3; ++k) {
+        const Literal &x = got.element(k), &y = want.element(k);
+        for (size_t i = 0; i < static_cast<size_t>(x.element_count()); ++i)
+          EXPECT_LE(std::abs(number(x, i) - number(y, i)), 100 * epsilon_of(dtype));
+      }
     }
   }
 }
@@ -403,29 +406,24 @@ TEST_P(LoopsOf, OrmqrMultipliesAsLapackDoes) {
   }
 }
 
-// In the first rows and columns of an n x n matrix of zeros.
-Literal in_corner(DType dtype, int64_t n, const std::vector<double>& of_three) {
-  Literal a(Shape(dtype, {n, n}));
-  for (size_t i = 0; i < of_three.size(); ++i)
-    set(a, i / 3 * static_cast<size_t>(n) + i % 3, of_three[i]);
-  return a;
-}
-
-TEST(Loops, LuOfSmallMatricesHasNone) {
-  for (const auto& [n, has_loop] : {std::pair(8, false), std::pair(9, true)}) {
-    const hlo::Module module =
-        expanded(program("lapack_sgetrf_ffi", {in_corner(f32, n, {})},
-                         base::cat("(f32[", n, ",", n, "], s32[", n, "], s32[])"), "{}"));
-    EXPECT_EQ(print(module).find(" while(") != std::string::npos, has_loop) << n;
-  }
+TEST(Loops, LuOfSmallMatricesHasNoneWhereItUnrolls) {
+  const auto has_loop = [](int64_t n, bool unrolls) {
+    const std::string result = base::cat("(f64[", n, ",", n, "], s32[", n, "], s32[])");
+    const hlo::Module call =
+        program("lapack_dgetrf_ffi", {Literal(Shape(f64, {n, n}))}, result, "{}");
+    return print(expanded(call, unrolls)).find(" while(") != std::string::npos;
+  };
+  EXPECT_FALSE(has_loop(8, true));
+  EXPECT_TRUE(has_loop(9, true));
+  EXPECT_TRUE(has_loop(8, false));
 }
 
 TEST(Loops, LuTellsTheFirstPivotThatIsZero) {
-  for (int64_t n : {3, 9}) {
-    // The second column is the first one twice.
-    const Literal a = in_corner(f64, n, {1, 2, 0, 2, 4, 0, 3, 6, 1});
-    const Literal out = by_loops("lapack_dgetrf_ffi", {a},
-                                 base::cat("(f64[", n, ",", n, "], s32[", n, "], s32[])"), "{}");
+  // The second column is the first one twice.
+  const Literal a = Literal::from<double>(Shape(f64, {1, 3, 3}), {1, 2, 0, 2, 4, 0, 3, 6, 1});
+  for (bool unrolls : {false, true}) {
+    const Literal out =
+        by_loops("lapack_dgetrf_ffi", {a}, "(f64[1,3,3], s32[1,3], s32[1])", "{}", unrolls);
     EXPECT_EQ(out.element(2).to_int64(0), 2);
   }
 }
@@ -473,13 +471,14 @@ TEST_P(LoopsOf, LuPassesOverNansAsLapackDoes) {
   const DType dtype = GetParam();
   const std::string target = base::cat("lapack_", letter_of(dtype), "getrf_ffi");
   for (const std::vector<double>& values : kMatrices) {
-    for (int64_t n : {3, 9}) {
-      const Literal a = in_corner(dtype, n, values);
-      const std::string result = base::cat("(", a.shape(), ", s32[", n, "], s32[])");
-      const Literal want = by_evaluator(target, {a}, result, "{}"),
-                    got = by_loops(target, {a}, result, "{}");
-      EXPECT_EQ(got.element(1), want.element(1)) << n;
-      EXPECT_EQ(got.element(2), want.element(2)) << n;
+    Literal a(Shape(dtype, {3, 3}));
+    for (size_t i = 0; i < values.size(); ++i) set(a, i, values[i]);
+    const std::string result = base::cat("(", a.shape(), ", s32[3], s32[])");
+    const Literal want = by_evaluator(target, {a}, result, "{}");
+    for (bool unrolls : {false, true}) {
+      const Literal got = by_loops(target, {a}, result, "{}", unrolls);
+      EXPECT_EQ(got.element(1), want.element(1));
+      EXPECT_EQ(got.element(2), want.element(2));
     }
   }
 }

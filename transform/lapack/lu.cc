@@ -296,7 +296,7 @@ hlo::Module small_lu_module(const Shape& matrices) {
 
 StatusOr<hlo::Module> lu_module(const Problem& problem) {
   const Shape& matrices = problem.operands[0];
-  if (std::max(matrices.dimension(1), matrices.dimension(2)) <= kSmall)
+  if (problem.unrolls && std::max(matrices.dimension(1), matrices.dimension(2)) <= kSmall)
     return small_lu_module(matrices);
   const std::string_view size = is_complex(matrices.dtype()) ? kComplexSize : kRealSize;
   return hlo::parse_text(filled(
