@@ -81,7 +81,8 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   }
   const bool expands = transform::has_lapack(module, is_expanded) && !has_large_matrix(module);
   if (expands) {
-    HEDDLE_ASSIGN_OR_RETURN(module, transform::expand_lapack(module, is_expanded));
+    HEDDLE_ASSIGN_OR_RETURN(module,
+                            transform::expand_lapack(module, is_expanded, /*unrolls=*/true));
   }
   const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
@@ -95,7 +96,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   if (const auto split = split_into_columns(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*split, flatten));
   }
-  if (auto unrolled = unroll_array_loops(out.flat)) {
+  if (auto unrolled = unroll_short_loops(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unrolled, flatten));
   }
   out.flat = pad_windows(out.flat);

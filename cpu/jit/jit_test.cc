@@ -1,5 +1,7 @@
 #include "heddle/cpu/jit/jit.h"
 
+#include <array>
+
 #include "heddle/base/support_test.h"
 #include "heddle/cpu/plan/builder.h"
 #include "heddle/cpu/plan/cost.h"
@@ -105,6 +107,23 @@ TEST_F(JitTest, WhatRepeatsIsCompiledOnce) {
     return result.image ? result.image->executed_bytes : 0;
   };
   EXPECT_LT(bytes(8000), 4 * bytes(800));
+}
+
+// Machine code computes on eight lanes where the program has six: the others hold no leftovers.
+TEST_F(JitTest, PiecesHandOnWholeVectors) {
+  const NodeId x = b_.load(in_, {Scalar::kF32, 6}, b_.index(0));
+  NodeId product = x;
+  for (int i = 0; i < 4000; ++i) product = b_.binary(Op::kMul, product, x);
+  b_.store(out_, b_.index(0), product);
+  const JitResult result = compile_plan({.plan = &plan_}).value();
+  alignas(64) std::array<float, 1024> arena;
+  ASSERT_GT(result.arena_bytes, 0);
+  ASSERT_LE(result.arena_bytes, static_cast<int64_t>(sizeof(arena)));
+  arena.fill(1e-40F);
+  void* results[] = {result_};
+  void* arguments[] = {argument_};
+  result.code->entry()(nullptr, arena.data(), arguments, results, nullptr, &stop_);
+  EXPECT_THAT(std::vector(arena.begin(), arena.begin() + 8), ElementsAre(1, 2, 3, 4, 5, 6, 0, 0));
 }
 
 TEST_F(JitTest, CodeAndTextSayWhatTheyAreOf) {

@@ -107,11 +107,12 @@ class DotWriter {
   // the result, and nothing is summed across lanes.
   bool write_out(const std::vector<Axis>& outer, const std::vector<Axis>& contracted) {
     const auto lane = std::ranges::find(outer, 1, &Axis::to);
-    if (lane == outer.end() || contracted.size() != 1) return false;
+    if (lane == outer.end() || contracted.size() > 1) return false;
+    const Axis along = contracted.empty() ? Axis() : contracted[0];
     std::vector<Axis> others = outer;
     others.erase(others.begin() + (lane - outer.begin()));
     const int64_t lanes = std::min(machine_lanes_, lane->size);
-    const int64_t vectors = (lane->size + lanes - 1) / lanes, depth = contracted[0].size;
+    const int64_t vectors = (lane->size + lanes - 1) / lanes, depth = along.size;
     if (total(others) * vectors * depth > kMaxWrittenOut) return false;
     if (!is_cheap(lhs_, start_.lhs, lane->lhs, lane->size * depth) ||
         !is_cheap(rhs_, start_.rhs, lane->rhs, lane->size * depth))
@@ -121,7 +122,7 @@ class DotWriter {
       for (int64_t from = 0; from < lane->size; from += lanes) {
         const Offsets at = advanced(base, *lane, b_.index(from));
         const auto width = static_cast<int32_t>(std::min(lanes, lane->size - from));
-        store(at.to, sum_written_out(at, *lane, contracted[0], width));
+        store(at.to, sum_written_out(at, *lane, along, width));
       }
     }
     return true;

@@ -63,9 +63,7 @@ void RegionLowering::emit_group(std::span<const InstructionId> members) {
     if (region_.read_count(leaf) == inner_reads[leaf.value]) continue;  // nobody else reads it
     to[i] = place_in_group(leaf, members);
   }
-  const int64_t sizes[] = {at(members[0]).shape.element_count()};
-  for_each_place(sizes, widest, [&](Place place) {
-    place.is_flat = true;
+  for_each_flat_place(at(members[0]).shape, widest, [&](const Place& place) {
     Memo memo;
     std::vector<NodeId> values;
     for (InstructionId id : members) {

@@ -20,6 +20,8 @@ constexpr int64_t kMaxUnrolled = 8;     // bodies of a loop that are written one
 constexpr size_t kMostStacked = 8;      // arrays that one loop writes side by side
 constexpr int64_t kSmallVectors = 4;    // of an array that registers may hold
 constexpr int64_t kLeastFramed = 4096;  // bytes of a padded array that is not filled as a whole
+constexpr int64_t kMaxRowBytes = 256;   // of a matrix whose rows stand in registers
+constexpr int64_t kMostRows = 8;
 
 }  // namespace
 
@@ -138,6 +140,30 @@ void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar wides
   }
 }
 
+int32_t lanes_in_registers(const Region& region, const Shape& shape, int32_t most) {
+  if (shape.rank() != 2 || shape.byte_size() > kMaxRowBytes) return most;
+  const int64_t rows = shape.dimension(0), columns = shape.dimension(1);
+  if (rows < 2 || rows > kMostRows || columns < 2 || columns > most) return most;
+  return region.has_product_of(shape) ? static_cast<int32_t>(columns) : most;
+}
+
+void RegionLowering::for_each_flat_place(const Shape& shape, Scalar widest,
+                                         const std::function<void(Place)>& body) {
+  const int64_t count = shape.element_count();
+  const int32_t most = lanes_for(program_.program.plan, widest);
+  const int32_t lanes = lanes_in_registers(region_, shape, most);
+  const auto flat = [&](Place place) {
+    place.is_flat = true;
+    body(std::move(place));
+  };
+  if (lanes == most) {
+    const int64_t sizes[] = {count};
+    return for_each_place(sizes, widest, flat);
+  }
+  for (int64_t i = 0; i < count; i += lanes)
+    flat({.coordinates = {{b().index(i), 1}}, .lanes = lanes});
+}
+
 void RegionLowering::store_at(BufferId to, const Shape& shape, const Place& place, NodeId value) {
   Coordinate at{b().index(0)};
   const std::vector<int64_t> strides =
@@ -221,13 +247,12 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
                           return {lazy_element(instruction, place, memo)};
                         });
   }
-  const std::vector<int64_t> sizes =
-      flat ? std::vector{instruction.shape.element_count()} : instruction.shape.dimensions();
-  for_each_place(sizes, widest_scalar(id), [&](Place place) {
-    place.is_flat = flat;
+  const auto write = [&](const Place& place) {
     Memo memo;
     store_at(to, instruction.shape, place, lazy_element(instruction, place, memo));
-  });
+  };
+  if (flat) return for_each_flat_place(instruction.shape, widest_scalar(id), write);
+  for_each_place(instruction.shape.dimensions(), widest_scalar(id), write);
 }
 
 void RegionLowering::write_leaf(LeafId leaf, BufferId to) {

@@ -165,6 +165,9 @@ class RegionLowering {
 
   // ---- loops.cc: steps that are loops.
   // Calls body(place) for all elements of an array, in vectors along one dimension.
+  // By vectors of all elements one after the other.
+  void for_each_flat_place(const Shape& shape, Scalar widest,
+                           const std::function<void(Place)>& body);
   void for_each_place(std::span<const int64_t> sizes, Scalar widest,
                       const std::function<void(Place)>& body);
   void store_at(BufferId to, const Shape& shape, const Place& place, NodeId value);
@@ -236,7 +239,7 @@ class RegionLowering {
 
   // ---- regions.cc: loops and branches of the program.
   Status emit_while(hlo::InstructionId id);
-  std::vector<NodeId> load_pieces(LeafId leaf, BufferId from);
+  std::vector<NodeId> load_pieces(const Shape& shape, int32_t lanes, BufferId from);
   void store_pieces(BufferId to, std::span<const NodeId> pieces);
   Status emit_conditional(hlo::InstructionId id);
   // Copies each value that has a buffer, `from`, to its place. They may change places.
@@ -303,6 +306,10 @@ class RegionLowering {
 inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes
 
 // The number of lanes for elements of this type.
+// The lanes of a small array's vectors in registers: those of its rows where products in the region
+// have such matrices, since they take them row by row; else as many as the machine has.
+int32_t lanes_in_registers(const Region& region, const Shape& shape, int32_t most);
+
 inline int32_t lanes_for(const Plan& plan, Scalar widest) {
   return static_cast<int32_t>(plan.vector_bytes / std::max<int64_t>(bytes_of(widest), 4));
 }

@@ -4,6 +4,7 @@
 
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/hlo/attributes.h"
 #include "heddle/hlo/op.h"
 
 namespace heddle::cpu {
@@ -26,6 +27,14 @@ Trailing trailing(std::span<const int64_t> sizes, int64_t lanes) {
   while (found.first > 0 && sizes[found.first - 1] < lanes)
     found.elements *= std::max<int64_t>(sizes[--found.first], 1);
   return found;
+}
+
+// A transpose that leaves rows whole and puts others beside them: a row is one load and one store.
+bool moves_rows(const Instruction& instruction) {
+  if (instruction.opcode != hlo::Opcode::kTranspose) return false;
+  const auto& from = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  const auto last = static_cast<int64_t>(from.size()) - 1;
+  return last > 0 && from.back() == last && from[from.size() - 2] != last - 1;
 }
 
 bool has_wide_elements(const Shape& shape) {
@@ -60,6 +69,7 @@ std::optional<size_t> RegionLowering::narrow_result(InstructionId id) {
   const Shape& shape = at(id).shape;
   const auto rows = narrow_rows(id, shape.dimensions());
   if (!rows || !has_wide_elements(shape)) return std::nullopt;
+  if (moves_rows(at(id)) && !does_much(id)) return std::nullopt;
   const int64_t columns = product_of(std::span(shape.dimensions()).subspan(*rows + 1));
   if (columns > kMostColumns || (columns > kCheapColumns && !does_much(id))) return std::nullopt;
   return rows;

@@ -74,5 +74,17 @@ TEST(NarrowRows, PartsOfWideRowsStay) {
   EXPECT_EQ(lanes(plan, Op::kDiv), 4);
 }
 
+TEST(NarrowRows, ThatATransposeMovesAreCopied) {
+  for (int columns : {3, 4}) {
+    const Plan plan =
+        plan_of(cat(" x = f32[300,16,", columns, "] parameter(0)\n ROOT y = f32[16,300,", columns,
+                    "] transpose(x), dimensions={1,0,2}"));
+    EXPECT_EQ(count(plan, Op::kGather), 0);
+    EXPECT_EQ(count(plan, Op::kShuffle), 0);
+    EXPECT_EQ(lanes(plan, Op::kStore), columns);
+    EXPECT_EQ(lanes(plan, Op::kLoad), columns);
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu

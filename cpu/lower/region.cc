@@ -225,6 +225,7 @@ Region::Region(const hlo::Module& module, const hlo::Computation& computation)
   find_leaves();
   find_uses();
   find_costs();
+  find_products();
   choose_lazy();
   order_steps();
 }
@@ -293,6 +294,15 @@ void Region::find_uses() {
     }
   }
   for (LeafId leaf : results()) is_result_[leaf.value] = true;
+}
+
+void Region::find_products() {
+  for (const Instruction& instruction : computation_->instructions) {
+    if (instruction.opcode != Opcode::kDot) continue;
+    multiplied_.insert(instruction.shape.dimensions());
+    for (InstructionId id : instruction.operands)
+      multiplied_.insert(computation_->at(id).shape.dimensions());
+  }
 }
 
 void Region::find_costs() {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -54,6 +55,10 @@ class Region {
   [[nodiscard]] bool reaches(LeafId lazy, LeafId leaf) const;
   // How many steps read the leaf, and one more for each time that it is a result.
   [[nodiscard]] int read_count(LeafId leaf) const { return read_count_[leaf.value]; }
+  // A product takes or makes an array of these sizes.
+  [[nodiscard]] bool has_product_of(const Shape& shape) const {
+    return multiplied_.contains(shape.dimensions());
+  }
 
  private:
   struct Use {
@@ -63,6 +68,7 @@ class Region {
   void find_leaves();
   void find_uses();
   void find_costs();
+  void find_products();
   void choose_lazy();
   [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;
   void collect(hlo::InstructionId id, hlo::InstructionId step, std::vector<bool>& seen);
@@ -80,6 +86,7 @@ class Region {
   std::vector<std::vector<Use>> uses_;  // by leaf
   std::vector<bool> is_result_;         // by leaf
   std::vector<bool> costs_;             // by instruction: computed where it is used, it would cost
+  std::set<std::vector<int64_t>> multiplied_;  // sizes
   std::vector<bool> is_lazy_;           // by leaf
   std::vector<std::vector<LeafId>> reads_;
   std::vector<std::vector<hlo::InstructionId>> readers_;  // by leaf: the steps that read it

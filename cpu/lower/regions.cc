@@ -131,10 +131,9 @@ void RegionLowering::put_in_places(std::span<const LeafId> leaves, std::span<con
 }
 
 // A small array as vectors.
-std::vector<NodeId> RegionLowering::load_pieces(LeafId leaf, BufferId from) {
-  const Scalar scalar = scalar_type(shape(leaf));
-  const auto count = static_cast<int32_t>(shape(leaf).element_count());
-  const int32_t lanes = lanes_for(program_.program.plan, scalar);
+std::vector<NodeId> RegionLowering::load_pieces(const Shape& shape, int32_t lanes, BufferId from) {
+  const Scalar scalar = scalar_type(shape);
+  const auto count = static_cast<int32_t>(shape.element_count());
   std::vector<NodeId> pieces;
   for (int32_t i = 0; i < count; i += lanes)
     pieces.push_back(b().load(from, {scalar, std::min(lanes, count - i)}, b().index(i)));
@@ -160,6 +159,10 @@ Status RegionLowering::emit_while(InstructionId id) {
 
   const std::optional<CountedLoop> counted = counted_loop(region_, loop, condition, body);
 
+  const auto lanes_of_pieces = [&](size_t i) {
+    const Shape& array = shape(initial[i]);
+    return lanes_in_registers(body, array, lanes_for(program_.program.plan, scalar_type(array)));
+  };
   enum class Carry : uint8_t { kSame, kNode, kSmall, kArray };
   std::vector<Carry> kinds(initial.size());
   std::vector<Value> values(initial.size());
@@ -183,7 +186,7 @@ Status RegionLowering::emit_while(InstructionId id) {
     } else if (is_handed_on(body, body.results()[i], program_.program.plan.vector_bytes)) {
       kinds[i] = Carry::kSmall;
       values[i] = Value::of(program_.allocate(shape(initial[i])));  // in the loop
-      pieces[i] = load_pieces(initial[i], in_memory(initial[i]));
+      pieces[i] = load_pieces(shape(initial[i]), lanes_of_pieces(i), in_memory(initial[i]));
     } else {
       kinds[i] = Carry::kArray;
       const Value& old = values_[initial[i].value];
@@ -305,7 +308,8 @@ Status RegionLowering::emit_while(InstructionId id) {
     if (kinds[i] == Carry::kArray) from[i] = next.buffer;
     if (kinds[i] != Carry::kSmall) continue;
     program_.touch(next.buffer);
-    for (NodeId piece : load_pieces(initial[i], next.buffer)) next_nodes.push_back(piece);
+    for (NodeId piece : load_pieces(shape(initial[i]), lanes_of_pieces(i), next.buffer))
+      next_nodes.push_back(piece);
   }
   int64_t copied_bytes = 0;
   for (size_t i = 0; i < from.size(); ++i) {

@@ -19,6 +19,7 @@ using hlo::Opcode;
 constexpr int64_t kMostTurns = 8;
 constexpr int64_t kMostInstructions = 320;  // of all turns
 constexpr int64_t kFewestElements = 4096;   // of its arrays; smaller ones stay in the nearest cache
+constexpr int64_t kMostSmall = 16;          // elements of arrays that registers hold
 
 // Arrays are computed element by element, and all large ones have the same number of elements.
 bool is_elementwise(const Computation& body) {
@@ -48,16 +49,30 @@ bool is_elementwise(const Computation& body) {
   return large > 0;
 }
 
-bool is_array_loop(const hlo::Module& module, const Instruction& instruction) {
+// Scalars and arrays of few elements, moved and computed on.
+bool is_small(const Computation& body) {
+  return std::ranges::all_of(body.instructions, [](const Instruction& instruction) {
+    if (instruction.shape.is_tuple())
+      return is_alias(instruction) || instruction.opcode == Opcode::kParameter;
+    return instruction.shape.is_array() && instruction.shape.element_count() <= kMostSmall &&
+           (instruction.called.empty() || instruction.opcode == Opcode::kScatter);
+  });
+}
+
+// Around the loop is another one: small arrays stay in registers from turn to turn of both.
+bool is_worth_it(const hlo::Module& module, const Computation& around,
+                 const Instruction& instruction) {
   if (instruction.opcode != Opcode::kWhile) return false;
   const Computation& body = module.at(instruction.called[0]);
-  return 2 * body.size() <= kMostInstructions && is_elementwise(body);
+  const bool is_inside = &around != &module.entry_computation();
+  return 2 * body.size() <= kMostInstructions &&
+         (is_elementwise(body) || (is_inside && is_small(body)));
 }
 
 // The turns of a loop that is to be written out. 0: it stays.
 int64_t turns_to_unroll(const hlo::Module& module, const Computation& around,
                         const Instruction& loop) {
-  if (!is_array_loop(module, loop)) return 0;
+  if (!is_worth_it(module, around, loop)) return 0;
   const Computation& body_computation = module.at(loop.called[0]);
   const Region outer(module, around);
   const Region body(module, body_computation), condition(module, module.at(loop.called[1]));
@@ -92,12 +107,13 @@ Computation unrolled(transform::ModuleRebuilder& module, hlo::ComputationId id, 
 
 }  // namespace
 
-std::optional<hlo::Module> unroll_array_loops(const hlo::Module& module) {
-  const auto has_array_loop = [&](const Computation& computation) {
-    return std::ranges::any_of(computation.instructions,
-                               [&](const Instruction& i) { return is_array_loop(module, i); });
+std::optional<hlo::Module> unroll_short_loops(const hlo::Module& module) {
+  const auto has_loop = [&](const Computation& computation) {
+    return std::ranges::any_of(computation.instructions, [&](const Instruction& i) {
+      return is_worth_it(module, computation, i);
+    });
   };
-  if (std::ranges::none_of(module.computations, has_array_loop)) return std::nullopt;
+  if (std::ranges::none_of(module.computations, has_loop)) return std::nullopt;
   transform::ModuleRebuilder rebuilt(module);
   bool found = false;
   for (hlo::ComputationId id : rebuilt.order()) rebuilt.replace(id, unrolled(rebuilt, id, found));

@@ -1,4 +1,4 @@
-// Short loops over whole arrays, written out.
+// Short loops, written out.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,11 @@
 
 namespace heddle::cpu {
 
-// A loop that counts to a small number and computes large arrays element by element alone becomes
-// calls of its body. Inlined, the turns become one loop over the elements, whose values stay in
-// registers from turn to turn. The module has stage hlo. Nothing: it has no such loop.
-std::optional<hlo::Module> unroll_array_loops(const hlo::Module& module);
+// Two kinds of loops that count to a small number become calls of their bodies. One computes large
+// arrays element by element alone: inlined, the turns become one loop over the elements, whose
+// values stay in registers from turn to turn. The other one stands in a loop and has arrays of few
+// elements: their places are known then, and they are registers. The module has stage hlo. Nothing:
+// it has no such loop.
+std::optional<hlo::Module> unroll_short_loops(const hlo::Module& module);
 
 }  // namespace heddle::cpu

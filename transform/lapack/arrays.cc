@@ -47,6 +47,10 @@ Array all(const Array& x, const std::vector<int64_t>& dimensions) {
   return folded(x, Opcode::kAnd, 1, dimensions);
 }
 
+Array size_of(const Array& x) {
+  return is_complex(x.dtype()) ? abs(real(x)) + abs(imag(x)) : abs(x);
+}
+
 Array on_diagonal(Scope& scope, int64_t m, int64_t n) {
   return scope.iota({1, m, n}, 1) == scope.iota({1, m, n}, 2);
 }

@@ -245,11 +245,12 @@ StatusOr<hlo::Module> written_as(const Loops& loops, const Problem& problem) {
 
 // Appends the computation of the call, if its routine has loops and they are not here yet.
 Status add_loops(const hlo::Computation& computation, const Instruction& call,
-                 const CallFilter& wanted, Written& written, hlo::Module& out) {
+                 const CallFilter& wanted, bool unrolls, Written& written, hlo::Module& out) {
   const std::string_view routine = routine_of(computation, call, wanted);
   const Loops* loops = find_loops(routine);
   if (loops == nullptr) return {};
-  const Problem problem = problem_of(*loops, computation, call);
+  Problem problem = problem_of(*loops, computation, call);
+  problem.unrolls = unrolls;
   const std::string key = key_of(routine, problem);
   if (written.contains(key)) return {};
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module made, written_as(*loops, problem));
@@ -260,12 +261,12 @@ Status add_loops(const hlo::Computation& computation, const Instruction& call,
 }
 
 // The module after the computations of its calls.
-StatusOr<hlo::Module> with_loops(const hlo::Module& module, const CallFilter& wanted,
+StatusOr<hlo::Module> with_loops(const hlo::Module& module, const CallFilter& wanted, bool unrolls,
                                  Written& written) {
   hlo::Module out;
   for (const hlo::Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions)
-      HEDDLE_RETURN_IF_ERROR(add_loops(computation, instruction, wanted, written, out));
+      HEDDLE_RETURN_IF_ERROR(add_loops(computation, instruction, wanted, unrolls, written, out));
   }
   out.entry = import(out, module);
   out.name = module.name;
@@ -312,9 +313,10 @@ StatusOr<hlo::Module> expand_lapack(const hlo::Module& module) {
   return expand_lapack(module, nullptr);
 }
 
-StatusOr<hlo::Module> expand_lapack(const hlo::Module& module, const CallFilter& wanted) {
+StatusOr<hlo::Module> expand_lapack(const hlo::Module& module, const CallFilter& wanted,
+                                    bool unrolls) {
   Written written;
-  HEDDLE_ASSIGN_OR_RETURN(const hlo::Module from, with_loops(module, wanted, written));
+  HEDDLE_ASSIGN_OR_RETURN(const hlo::Module from, with_loops(module, wanted, unrolls, written));
   return with_rewritten(from, [&](ModuleRebuilder& into, Rebuilder& to, auto, InstructionId i) {
     const std::string_view routine = routine_of(to.from(), to.old(i), wanted);
     return routine.empty() ? InstructionId() : expanded(into, to, i, routine, written);

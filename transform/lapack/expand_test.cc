@@ -31,8 +31,9 @@ hlo::Module program(const std::string& target, const std::vector<Literal>& opera
 
 // The results by the loops, and by the evaluator's own LAPACK.
 Literal by_loops(const std::string& target, const std::vector<Literal>& operands,
-                 const std::string& result, const std::string& config) {
-  return interpreter::evaluate(expanded(program(target, operands, result, config)), operands)
+                 const std::string& result, const std::string& config, bool unrolls = false) {
+  return interpreter::evaluate(expanded(program(target, operands, result, config), unrolls),
+                               operands)
       .value();
 }
 Literal by_evaluator(const std::string& target, const std::vector<Literal>& operands,
@@ -366,17 +367,20 @@ TEST_P(LoopsOf, TridiagonalSystemsAreSolvedAsLapackDoes) {
 
 TEST_P(LoopsOf, LuIsLapacks) {
   const DType dtype = GetParam();
-  for (const SvdCase& each : {SvdCase{1, 1}, SvdCase{5, 5}, SvdCase{6, 3}, SvdCase{3, 6}}) {
+  for (const SvdCase& each : {SvdCase{1, 1}, SvdCase{5, 5}, SvdCase{6, 3}, SvdCase{3, 6},
+                              SvdCase{8, 8}, SvdCase{9, 9}, SvdCase{12, 4}, SvdCase{4, 12}}) {
     const Literal a = random_literal(dtype, {3, each.m, each.n}, 5);
     const std::string result =
         base::cat("(", a.shape(), ", s32[3,", std::min(each.m, each.n), "], s32[3])");
     const std::string target = base::cat("lapack_", letter_of(dtype), "getrf_ffi");
-    const Literal want = by_evaluator(target, {a}, result, "{}"),
-                  got = by_loops(target, {a}, result, "{}");
-    for (int64_t k = 0; k < 3; ++k) {
-      const Literal &x = got.element(k), &y = want.element(k);
-      for (size_t i = 0; i < static_cast<size_t>(x.element_count()); ++i)
-        EXPECT_LE(std::abs(number(x, i) - number(y, i)), 100 * epsilon_of(dtype));
+    const Literal want = by_evaluator(target, {a}, result, "{}");
+    for (bool unrolls : {false, true}) {
+      const Literal got = by_loops(target, {a}, result, "{}", unrolls);
+      for (int64_t k = 0; k < 3; ++k) {
+        const Literal &x = got.element(k), &y = want.element(k);
+        for (size_t i = 0; i < static_cast<size_t>(x.element_count()); ++i)
+          EXPECT_LE(std::abs(number(x, i) - number(y, i)), 100 * epsilon_of(dtype));
+      }
     }
   }
 }
@@ -402,11 +406,26 @@ TEST_P(LoopsOf, OrmqrMultipliesAsLapackDoes) {
   }
 }
 
+TEST(Loops, LuOfSmallMatricesHasNoneWhereItUnrolls) {
+  const auto has_loop = [](int64_t n, bool unrolls) {
+    const std::string result = base::cat("(f64[", n, ",", n, "], s32[", n, "], s32[])");
+    const hlo::Module call =
+        program("lapack_dgetrf_ffi", {Literal(Shape(f64, {n, n}))}, result, "{}");
+    return print(expanded(call, unrolls)).find(" while(") != std::string::npos;
+  };
+  EXPECT_FALSE(has_loop(8, true));
+  EXPECT_TRUE(has_loop(9, true));
+  EXPECT_TRUE(has_loop(8, false));
+}
+
 TEST(Loops, LuTellsTheFirstPivotThatIsZero) {
   // The second column is the first one twice.
   const Literal a = Literal::from<double>(Shape(f64, {1, 3, 3}), {1, 2, 0, 2, 4, 0, 3, 6, 1});
-  const Literal out = by_loops("lapack_dgetrf_ffi", {a}, "(f64[1,3,3], s32[1,3], s32[1])", "{}");
-  EXPECT_EQ(out.element(2).to_int64(0), 2);
+  for (bool unrolls : {false, true}) {
+    const Literal out =
+        by_loops("lapack_dgetrf_ffi", {a}, "(f64[1,3,3], s32[1,3], s32[1])", "{}", unrolls);
+    EXPECT_EQ(out.element(2).to_int64(0), 2);
+  }
 }
 
 TEST_P(LoopsOf, OrmqrWithoutReflectorsIsC) {
@@ -455,10 +474,12 @@ TEST_P(LoopsOf, LuPassesOverNansAsLapackDoes) {
     Literal a(Shape(dtype, {3, 3}));
     for (size_t i = 0; i < values.size(); ++i) set(a, i, values[i]);
     const std::string result = base::cat("(", a.shape(), ", s32[3], s32[])");
-    const Literal want = by_evaluator(target, {a}, result, "{}"),
-                  got = by_loops(target, {a}, result, "{}");
-    EXPECT_EQ(got.element(1), want.element(1));
-    EXPECT_EQ(got.element(2), want.element(2));
+    const Literal want = by_evaluator(target, {a}, result, "{}");
+    for (bool unrolls : {false, true}) {
+      const Literal got = by_loops(target, {a}, result, "{}", unrolls);
+      EXPECT_EQ(got.element(1), want.element(1));
+      EXPECT_EQ(got.element(2), want.element(2));
+    }
   }
 }
 

@@ -1,11 +1,13 @@
 // LU factorisation with partial pivoting, from HLO text with names to fill in.
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
+#include "heddle/transform/lapack/internal/arrays.h"
 #include "heddle/transform/lapack/internal/problem.h"
 
 namespace heddle::transform::lapack {
@@ -196,10 +198,106 @@ std::string filled(std::string_view text, const Shape& matrices) {
   return out;
 }
 
+// Up to so many rows and columns the steps are written out. Then the places of elements are known.
+constexpr int64_t kSmall = 8;
+
+// The rows from k on whose element in column k may come to the diagonal, of which one is left: it
+// has the greatest size, all along the row. Of equal ones the first is taken.
+struct Pivot {
+  Array size;
+  Array row;
+  Array number;  // s32
+};
+Pivot better(const Pivot& a, const Pivot& b) {
+  const Array is_b = b.size > a.size;
+  return {select(is_b, b.size, a.size), select(is_b, b.row, a.row),
+          select(is_b, b.number, a.number)};
+}
+Pivot best_of(std::vector<Pivot> all) {
+  for (size_t half = 1; half < all.size(); half *= 2) {
+    for (size_t i = 0; i + half < all.size(); i += 2 * half) all[i] = better(all[i], all[i + half]);
+  }
+  return all[0];
+}
+
+// A batch of matrices whose rows are values, [b,n]. What one row needs of another one stands in
+// all of its elements.
+class SmallLu {
+ public:
+  SmallLu(Scope& main, const Shape& matrices) : main_(main), matrices_(matrices) {
+    const Array all = main.parameter(matrices);
+    const hlo::Dims sizes = {matrices.dimension(0), matrices.dimension(2)};
+    for (int64_t i = 0; i < matrices.dimension(1); ++i)
+      rows_.push_back(reshape(slice(all, 1, i, 1), sizes));
+    column_ = main.iota(sizes, 1);
+    info_ = main.zeros(Shape(s32, sizes));
+  }
+
+  Arrays factors_pivots_and_info() {
+    const int64_t b = matrices_.dimension(0), m = matrices_.dimension(1),
+                  n = matrices_.dimension(2);
+    Arrays pivots, rows;
+    for (int64_t k = 0; k < std::min(m, n); ++k) pivots.push_back(step(k));
+    for (const Array& row : rows_) rows.push_back(reshape(row, {b, 1, n}));
+    return {concatenate(rows, 1), concatenate(pivots, 1), reshape(slice(info_, 1, 0, 1), {b})};
+  }
+
+ private:
+  // returns: the row that came to the diagonal, from 1 on
+  Array step(int64_t k) {
+    const auto first = static_cast<size_t>(k);
+    std::vector<Pivot> candidates;
+    for (size_t i = first; i < rows_.size(); ++i) {
+      const Array size = size_of(along(rows_[i], k));
+      const double of_nan = i == first ? std::numeric_limits<double>::infinity() : -1;
+      candidates.push_back({select(size != size, size.number(of_nan), size), rows_[i],
+                            main_.full(column_.shape(), static_cast<double>(i + 1))});
+    }
+    const Pivot pivot = best_of(std::move(candidates));
+    for (size_t i = first + 1; i < rows_.size(); ++i)
+      rows_[i] = select(pivot.number == static_cast<double>(i + 1), rows_[first], rows_[i]);
+    rows_[first] = pivot.row;
+    eliminate(k);
+    return slice(pivot.number, 1, 0, 1);
+  }
+
+  void eliminate(int64_t k) {
+    const Array& row_k = rows_[static_cast<size_t>(k)];
+    const Array diagonal = along(row_k, k);
+    const Array is_singular = diagonal == 0.0;
+    const Array divisor = select(is_singular, diagonal.number(1), diagonal);
+    info_ = select((info_ == 0.0) & is_singular, info_.number(static_cast<double>(k + 1)), info_);
+    const auto at = static_cast<double>(k);
+    for (auto i = static_cast<size_t>(k) + 1; i < rows_.size(); ++i) {
+      const Array factor = along(rows_[i], k) / divisor;
+      const Array left = select(column_ == at, factor, rows_[i]);
+      rows_[i] = select(column_ > at, rows_[i] - factor * row_k, left);
+    }
+  }
+
+  // Element k in all places.
+  Array along(const Array& row, int64_t k) { return stretched(slice(row, 1, k, 1), row.sizes()); }
+
+  Scope& main_;
+  const Shape& matrices_;
+  Arrays rows_;
+  Array column_;  // by element, s32
+  Array info_;    // all along the row, s32
+};
+
+hlo::Module small_lu_module(const Shape& matrices) {
+  Writer writer;
+  Scope main(writer);
+  return std::move(writer).finish(
+      std::move(main).finish(SmallLu(main, matrices).factors_pivots_and_info()));
+}
+
 }  // namespace
 
 StatusOr<hlo::Module> lu_module(const Problem& problem) {
   const Shape& matrices = problem.operands[0];
+  if (problem.unrolls && std::max(matrices.dimension(1), matrices.dimension(2)) <= kSmall)
+    return small_lu_module(matrices);
   const std::string_view size = is_complex(matrices.dtype()) ? kComplexSize : kRealSize;
   return hlo::parse_text(filled(
       base::cat("HloModule getrf\n", kGreater, kStepHead, size, kStepTail, kBatch), matrices));

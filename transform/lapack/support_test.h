@@ -17,8 +17,8 @@ inline hlo::Module parsed(const std::string& text) {
   return *std::move(module);
 }
 
-inline hlo::Module expanded(const hlo::Module& module) {
-  const auto out = expand_lapack(module);
+inline hlo::Module expanded(const hlo::Module& module, bool unrolls = false) {
+  const auto out = expand_lapack(module, nullptr, unrolls);
   if (!out.ok()) throw std::runtime_error(base::message_of(out.status()));
   EXPECT_EQ(hlo::verify(*out, hlo::Stage::kHlo), Status());
   EXPECT_FALSE(has_lapack(*out));

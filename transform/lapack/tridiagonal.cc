@@ -14,10 +14,6 @@ struct Rows {
       : below(from[0]), middle(from[1]), above(from[2]), b(from[3]), info(from[4]) {}
 };
 
-// |x| as LAPACK measures it.
-Array size_of(const Array& x) {
-  return is_complex(x.dtype()) ? abs(real(x)) + abs(imag(x)) : abs(x);
-}
 Array or_one(const Array& x) { return select(x == 0.0, x.number(1), x); }
 
 // Row i + 1 without its element in column i. If that element is the greater one, the rows are

@@ -133,19 +133,19 @@ class Emitter : MemoryEmitter {
     return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset));
   }
   llvm::Value* kept(llvm::Type* type, llvm::Value* address) {
-    return b_.CreateAlignedLoad(type, address, llvm::Align(kSlotAlignment));
+    return with_lanes(type,
+                      b_.CreateAlignedLoad(widened(type), address, llvm::Align(kSlotAlignment)));
   }
   llvm::Value* kept(const Slot& slot) {
     return kept(slot.type, at_offset(tables_[1], slot.offset));
   }
   // `base` is the address of what lies at `first`.
   void keep(NodeId id, Slots& slots, llvm::Value* base, int64_t first) {
-    llvm::Type* type = value(id)->getType();
-    slots[id] = {type, arena_bytes_};
-    b_.CreateAlignedStore(value(id), at_offset(base, arena_bytes_ - first),
-                          llvm::Align(kSlotAlignment));
-    const auto bytes =
-        static_cast<int64_t>(module_.getDataLayout().getTypeAllocSize(type).getFixedValue());
+    slots[id] = {value(id)->getType(), arena_bytes_};
+    llvm::Value* wide = widened(value(id));
+    b_.CreateAlignedStore(wide, at_offset(base, arena_bytes_ - first), llvm::Align(kSlotAlignment));
+    const auto bytes = static_cast<int64_t>(
+        module_.getDataLayout().getTypeAllocSize(wide->getType()).getFixedValue());
     arena_bytes_ += (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
   }
 
@@ -395,8 +395,8 @@ class Emitter : MemoryEmitter {
     for (NodeId id : shared.captured) {
       if (llvm::isa<llvm::Constant>(value(id))) continue;
       captured.push_back(id);
-      types.push_back(value(id)->getType());
-      contents.push_back(value(id));
+      contents.push_back(widened(value(id)));
+      types.push_back(contents.back()->getType());
     }
     llvm::StructType* layout = llvm::StructType::get(context_, types);
     llvm::Value* frame = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(layout);
@@ -431,7 +431,8 @@ class Emitter : MemoryEmitter {
     };
     for (size_t i = 0; i < tables_.size(); ++i) tables_[i] = content(i);
     for (size_t i = 0; i < captured.size(); ++i)
-      values_[captured[i].value] = content(tables_.size() + i);
+      values_[captured[i].value] =
+          with_lanes(values[captured[i].value]->getType(), content(tables_.size() + i));
     for (BufferId buffer : plan_.shared_loops[node.shared.value].buffers)
       buffers_[buffer.value] = base_of(plan_.buffers[buffer.value]);
     if (node.op == Op::kParts) {

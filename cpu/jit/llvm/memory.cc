@@ -1,5 +1,8 @@
 #include "heddle/cpu/jit/llvm/internal/memory.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace heddle::cpu {
 namespace {
 
@@ -37,6 +40,20 @@ llvm::Value* MemoryEmitter::emit_node(const Node& node) {
       return nullptr;
     default: return arithmetic(node);
   }
+}
+
+llvm::Type* MemoryEmitter::widened(llvm::Type* type) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (vector == nullptr) return type;
+  return llvm::FixedVectorType::get(vector->getElementType(),
+                                    std::bit_ceil(vector->getNumElements()));
+}
+llvm::Value* MemoryEmitter::with_lanes(llvm::Type* type, llvm::Value* value) {
+  if (type == value->getType()) return value;
+  const unsigned known = llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+  llvm::SmallVector<int> lanes(llvm::cast<llvm::FixedVectorType>(type)->getNumElements());
+  for (unsigned i = 0; i < lanes.size(); ++i) lanes[i] = static_cast<int>(std::min(i, known));
+  return b_.CreateShuffleVector(value, llvm::Constant::getNullValue(value->getType()), lanes);
 }
 
 llvm::Value* MemoryEmitter::address_of(BufferId buffer, Type element, llvm::Value* index) {

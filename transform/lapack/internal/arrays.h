@@ -26,6 +26,9 @@ Array greatest(const Array& x, const std::vector<int64_t>& dimensions);  // of n
 Array any(const Array& x, const std::vector<int64_t>& dimensions);
 Array all(const Array& x, const std::vector<int64_t>& dimensions);
 
+// |x| as LAPACK measures it where it looks for a pivot.
+Array size_of(const Array& x);
+
 // pred [1, m, n]: row and column have the same number.
 Array on_diagonal(Scope& scope, int64_t m, int64_t n);
 // Of batches of matrices, [b, m, n].

@@ -15,7 +15,8 @@ namespace heddle::transform::lapack {
 struct Problem {
   std::vector<Shape> operands;
   std::vector<Shape> results;
-  std::string config;  // `{uplo = 76 : ui8}`
+  std::string config;    // `{uplo = 76 : ui8}`
+  bool unrolls = false;  // no loops over the columns of small matrices
 
   // The letter of an option; '\0' without the option.
   [[nodiscard]] char option(std::string_view name) const;
@@ -38,6 +39,7 @@ StatusOr<hlo::Module> svd_module(const Problem& problem);
 
 // getrf: the factors in one matrix, pivots counted from 1, and the number of the first pivot that
 // is zero, else 0. A loop over the columns, in the order of operations of LAPACK's getf2.
+// Where the problem unrolls, up to 8 rows and columns are written out.
 StatusOr<hlo::Module> lu_module(const Problem& problem);
 
 // ormqr and unmqr: a loop over the reflectors.

@@ -15,6 +15,13 @@ class MemoryEmitter : protected ArithmeticEmitter {
   // A node without blocks. returns: its value; null where it has none
   llvm::Value* emit_node(const Node& node);
 
+  // Between functions vectors have a power of two of lanes. Machine code computes on so many, and
+  // what it found behind a shorter one in memory might be subnormal, which takes long.
+  static llvm::Type* widened(llvm::Type* type);
+  llvm::Value* widened(llvm::Value* value) { return with_lanes(widened(value->getType()), value); }
+  // The first lanes of a vector, or all of them and zeros.
+  llvm::Value* with_lanes(llvm::Type* type, llvm::Value* value);
+
   llvm::Function* function_ = nullptr;  // where code is written
   std::vector<llvm::Value*> buffers_;   // by buffer
 
