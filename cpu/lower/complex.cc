@@ -60,7 +60,7 @@ class Splitting {
  public:
   explicit Splitting(const hlo::Module& from) : from_(from), into_(from) {}
 
-  hlo::Module run() {
+  StatusOr<hlo::Module> run() {
     into_.replace(from_.entry, version(from_.entry, Form::kEntry));
     return std::move(into_).finish();
   }
@@ -412,6 +412,6 @@ bool has_complex(const hlo::Module& module) {
   });
 }
 
-hlo::Module split_complex(const hlo::Module& module) { return Splitting(module).run(); }
+StatusOr<hlo::Module> split_complex(const hlo::Module& module) { return Splitting(module).run(); }
 
 }  // namespace heddle::cpu

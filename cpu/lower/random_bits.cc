@@ -245,10 +245,11 @@ InstructionId expanded(transform::Rebuilder& to, InstructionId id) {
 
 }  // namespace
 
-hlo::Module expand_random_bits(const hlo::Module& module) {
+StatusOr<hlo::Module> expand_random_bits(const hlo::Module& module) {
   return transform::with_rewritten(
       module, [](auto&, transform::Rebuilder& to, auto, InstructionId id) {
-        return is_expanded(to.from(), to.old(id)) ? expanded(to, id) : InstructionId();
+        return is_expanded(to.from(), to.old(id)) ? to.in_place_of(id).wrap(expanded(to, id))
+                                                  : hlo::Value();
       });
 }
 

@@ -177,16 +177,18 @@ class SmallSort {
 
 }  // namespace
 
-hlo::Module expand_small_sorts(const hlo::Module& module) {
+StatusOr<hlo::Module> expand_small_sorts(const hlo::Module& module) {
   return transform::with_rewritten(
       module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) {
         const Instruction& old = to.old(id);
         std::vector<SortKey> keys = keys_of(module, to.from(), old);
-        if (keys.empty()) return InstructionId();
+        if (keys.empty()) return hlo::Value();
         Ids operands;
         for (InstructionId operand : old.operands) operands.push_back(to[operand]);
         const hlo::Computation& comparator = module.at(old.called[0]);
-        return SmallSort(to.builder(), old, comparator, std::move(keys)).run(operands);
+        const InstructionId now =
+            SmallSort(to.builder(), old, comparator, std::move(keys)).run(operands);
+        return to.in_place_of(id).wrap(now);
       });
 }
 

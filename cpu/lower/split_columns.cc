@@ -301,7 +301,7 @@ class Splitter {
 
 }  // namespace
 
-std::optional<hlo::Module> split_into_columns(const hlo::Module& module) {
+StatusOr<std::optional<hlo::Module>> split_into_columns(const hlo::Module& module) {
   transform::ModuleRebuilder rebuilt(module);
   bool is_changed = false;
   for (hlo::ComputationId id : rebuilt.order()) {
@@ -309,8 +309,9 @@ std::optional<hlo::Module> split_into_columns(const hlo::Module& module) {
     is_changed = is_changed || columns.has_any();
     rebuilt.replace(id, Splitter(rebuilt, id, columns).run());
   }
-  if (!is_changed) return std::nullopt;
-  return std::move(rebuilt).finish();
+  if (!is_changed) return std::optional<hlo::Module>();
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, std::move(rebuilt).finish());
+  return std::optional(std::move(out));
 }
 
 }  // namespace heddle::cpu

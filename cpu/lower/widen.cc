@@ -151,10 +151,13 @@ class Widening {
 
 }  // namespace
 
-hlo::Module widen(const hlo::Module& module) {
+StatusOr<hlo::Module> widen(const hlo::Module& module) {
   Widening widening(module);
   return transform::with_rewritten(
-      module, [&](auto& into, auto& to, auto, InstructionId i) { return widening(into, to, i); });
+      module, [&](auto& into, auto& to, auto, InstructionId i) {
+        const InstructionId now = widening(into, to, i);
+        return now.valid() ? to.in_place_of(i).wrap(now) : hlo::Value();
+      });
 }
 
 }  // namespace heddle::cpu
