@@ -143,8 +143,8 @@ void sweep(hlo::Computation& computation, const Effects& effects);
 // Removes computations that the entry does not reach.
 void sweep(hlo::Module& module);
 
-// The module with write(into, to, id, i), a value that it appends to `to`, in place of instruction i
-// of computation id. Where the value is absent the instruction stays.
+// The module with write(into, to, id, i), a value that it appends to `to`, in place of instruction
+// i of computation id. Where the value is absent the instruction stays.
 template <class Write>
 StatusOr<hlo::Module> with_rewritten(const hlo::Module& module, const Write& write) {
   ModuleRebuilder into(module);
