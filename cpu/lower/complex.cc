@@ -119,10 +119,12 @@ class Writer {
     }
   }
 
-  // Between values with complex arrays and those with tuples of parts.
+  // Between values with complex arrays and those with tuples of parts. The layouts stay, which a
+  // bitcast reads.
   hlo::Value joined(const hlo::Value& now, const Shape& old) {
     if (!holds_complex(old)) return now;
-    if (!old.is_tuple()) return complex(element(now, 0), element(now, 1));
+    if (!old.is_tuple())
+      return graph_.op(Opcode::kComplex, {element(now, 0), element(now, 1)}, {}, {}, &old);
     hlo::Values elements;
     for (size_t i = 0; i < old.elements().size(); ++i)
       elements.push_back(joined(element(now, i), old.elements()[i]));
@@ -130,7 +132,11 @@ class Writer {
   }
   hlo::Value taken_apart(const hlo::Value& now, const Shape& old) {
     if (!holds_complex(old)) return now;
-    if (!old.is_tuple()) return tuple_of({real(now), imag(now)});
+    if (!old.is_tuple()) {
+      const Shape part = part_of(old);
+      return tuple_of({graph_.op(Opcode::kReal, {now}, {}, {}, &part),
+                       graph_.op(Opcode::kImag, {now}, {}, {}, &part)});
+    }
     hlo::Values elements;
     for (size_t i = 0; i < old.elements().size(); ++i)
       elements.push_back(taken_apart(element(now, i), old.elements()[i]));
