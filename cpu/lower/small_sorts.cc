@@ -87,7 +87,9 @@ class SmallSort {
   hlo::Value joined(size_t operand) {
     hlo::Values parts;
     for (const Entry& entry : entries_) parts.push_back(add_dimension(entry.values[operand], 0));
-    return reshape(hlo::concatenate(parts, 0), array_of(sort_).dimensions());
+    const hlo::Value flat = hlo::concatenate(parts, 0);
+    const Shape shape = array_of(sort_).with_dtype(flat.dtype());
+    return graph_.op(Opcode::kReshape, {flat}, hlo::ReshapeAttrs(), {}, &shape);
   }
 
   // The comparator's expression of the left elements. As encode(), numbers that are not compared in

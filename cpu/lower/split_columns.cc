@@ -295,7 +295,7 @@ class Splitter {
     hlo::DimensionsAttrs others = old.attrs.get<hlo::DimensionsAttrs>();
     std::erase(others.dimensions, to_.old(old.operands[0]).shape.rank() - 1);
     if (others.dimensions.empty()) return binary(opcode, start, sum);
-    return graph.op(Opcode::kReduce, {sum, start}, others, {module_[old.called[0]]});
+    return graph.op(Opcode::kReduce, {sum, start}, others, {module_[old.called[0]]}, &old.shape);
   }
 
   transform::ModuleRebuilder& module_;

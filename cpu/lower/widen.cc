@@ -109,8 +109,9 @@ hlo::Value wide(transform::Rebuilder& to, InstructionId i, DType dtype,
   hlo::Values operands = to.operands(i);
   for (hlo::Value& x : operands) x = convert(x, dtype);
   const Shape shape = old.shape.with_dtype(dtype);
-  return convert(graph.op(old.opcode, operands, old.attrs, std::move(called), &shape),
-                 old.shape.dtype());
+  const hlo::Value y = graph.op(old.opcode, operands, old.attrs, std::move(called), &shape);
+  if (y.dtype() == old.shape.dtype()) return y;
+  return graph.op(Opcode::kConvert, {y}, {}, {}, &old.shape);
 }
 
 }  // namespace
