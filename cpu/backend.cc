@@ -86,20 +86,24 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   }
   const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
-  HEDDLE_ASSIGN_OR_RETURN(
-      out.flat,
-      transform::run_pipeline(widen(expand_small_sorts(expand_random_bits(module))), flatten));
-  out.flat = expand_outer_products(out.flat);
+  HEDDLE_ASSIGN_OR_RETURN(module, expand_random_bits(module));
+  HEDDLE_ASSIGN_OR_RETURN(module, expand_small_sorts(module));
+  HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
+  HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
+  HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));
   if (has_complex(out.flat)) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(split_complex(out.flat), flatten));
+    HEDDLE_ASSIGN_OR_RETURN(module, split_complex(out.flat));
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   }
-  if (const auto split = split_into_columns(out.flat)) {
+  HEDDLE_ASSIGN_OR_RETURN(const auto split, split_into_columns(out.flat));
+  if (split) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*split, flatten));
   }
-  if (auto unrolled = unroll_short_loops(out.flat)) {
+  HEDDLE_ASSIGN_OR_RETURN(const auto unrolled, unroll_short_loops(out.flat));
+  if (unrolled) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unrolled, flatten));
   }
-  out.flat = pad_windows(out.flat);
+  HEDDLE_ASSIGN_OR_RETURN(out.flat, pad_windows(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.program, lower(out.flat, host_vector_bytes(), expands));
   return out;
 }

@@ -1,6 +1,7 @@
 #include "heddle/hlo/value.h"
 
 #include <algorithm>
+#include <array>
 
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/dimensions.h"
@@ -10,15 +11,16 @@ namespace {
 
 using Direction = ComparisonDirection;
 
-// Of two values to be combined element by element.
-Dims common_sizes(const Value& a, const Value& b) {
-  if (a.rank() == 0) return b.sizes();
+// Two values as they are combined element by element.
+std::pair<Value, Value> stretched(const Value& a, const Value& b) {
+  if (a.rank() == 0) return {spread(a, b.shape()), b};
+  if (b.rank() == 0) return {a, spread(b, a.shape())};
+  const Dims of_b = b.sizes();
   Dims sizes = a.sizes();
-  if (b.rank() == 0) return sizes;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 1) sizes[d] = b.sizes()[d];
+    if (sizes[d] == 1) sizes[d] = of_b[d];
   }
-  return sizes;
+  return {stretched(a, sizes), stretched(b, sizes)};
 }
 
 DType common_type(const Value& a, const Value& b) {
@@ -26,9 +28,9 @@ DType common_type(const Value& a, const Value& b) {
 }
 
 std::pair<Value, Value> alike(const Value& a, const Value& b) {
-  const Dims sizes = common_sizes(a, b);
+  if (same_type(a.shape(), b.shape())) return {a, b};
   const DType dtype = common_type(a, b);
-  return {stretched(convert(a, dtype), sizes), stretched(convert(b, dtype), sizes)};
+  return stretched(convert(a, dtype), convert(b, dtype));
 }
 
 // Multiplies or divides each part of z by a real value: nothing is squared on the way.
@@ -37,14 +39,20 @@ Value by_parts(Opcode opcode, const Value& z, const Value& x) {
 }
 
 Values starts_along(const Value& x, int64_t dimension, const Value& at) {
-  Values starts;
-  for (int64_t d = 0; d < x.rank(); ++d) starts.push_back(d == dimension ? at : at.number(0));
+  if (x.rank() == 1) return {at};
+  Values starts(static_cast<size_t>(x.rank()), at.number(0));
+  starts[static_cast<size_t>(dimension)] = at;
   return starts;
 }
 
 Dims resized(Dims sizes, int64_t dimension, int64_t size) {
   sizes[static_cast<size_t>(dimension)] = size;
   return sizes;
+}
+
+Shape plain(Shape shape) {
+  shape.clear_layout();
+  return shape;
 }
 
 }  // namespace
@@ -84,15 +92,41 @@ Value Value::number(double value) const { return graph_->number(dtype(), value);
 Graph::Graph(Writer& writer, std::string name)
     : writer_(writer),
       builder_(std::make_unique<ComputationBuilder>(writer.module(), std::move(name))) {}
+Graph::Graph(const Graph& outside, std::string name) : Graph(outside.writer_, std::move(name)) {
+  at_ = outside.at_;
+  extras_ = outside.extras_;
+}
 Graph::~Graph() = default;
 
 Value Graph::parameter(const Shape& shape) { return wrap(builder_->parameter(shape)); }
-Value Graph::constant(Literal literal) { return wrap(builder_->constant(std::move(literal))); }
+Value Graph::constant(Literal literal) { return of_origin(builder_->constant(std::move(literal))); }
 Value Graph::append(Instruction instruction) {
   return wrap(builder_->append(std::move(instruction)));
 }
 void Graph::set_location(SourceLocation at) { builder_->set_location(at); }
 const Instruction& Graph::at(InstructionId id) const { return builder_->at(id); }
+Instruction& Graph::mutable_at(const Value& x) { return builder_->mutable_at(x.id()); }
+
+void Graph::set_origin(const Instruction& like) {
+  at_ = like.at;
+  extras_.reset();
+  const Metadata& metadata = like.extras->metadata;
+  if (like.extras.has_value() && metadata != Metadata()) extras_.mutate().metadata = metadata;
+}
+
+Value Graph::of_origin(InstructionId id) {
+  Instruction& made = builder_->mutable_at(id);
+  if (at_.known()) made.at = at_;
+  if (extras_.has_value()) made.extras = extras_;
+  return wrap(id);
+}
+
+Values Graph::wrap(std::span<const InstructionId> ids) {
+  Values out;
+  out.reserve(ids.size());
+  for (InstructionId id : ids) out.push_back(wrap(id));
+  return out;
+}
 
 Value Graph::number(DType dtype, double value) { return constant(Literal::scalar(dtype, value)); }
 
@@ -109,7 +143,7 @@ Value Graph::iota(const Dims& sizes, int64_t along, DType dtype) {
 
 Value Graph::full(const Shape& shape, double value) {
   if (shape.is_token()) return op(Opcode::kAfterAll, {});  // no constant is a token
-  return broadcast(number(shape.dtype(), value), shape.dimensions(), {});
+  return spread(number(shape.dtype(), value), shape);
 }
 
 Value Graph::op(Opcode opcode, const Values& operands, Attrs attrs,
@@ -118,9 +152,12 @@ Value Graph::op(Opcode opcode, const Values& operands, Attrs attrs,
   ids.reserve(operands.size());
   for (const Value& each : operands) ids.push_back(each.id());
   auto id = builder_->add(opcode, ids, std::move(attrs), std::move(called), declared);
-  if (id.ok()) return wrap(*id);
-  writer_.fail(base::internal_error(base::message_of(id.status())));
-  return declared ? zeros(*declared) : number(f32, 0);
+  if (!id.ok()) {
+    writer_.fail(base::internal_error(base::message_of(id.status())));
+    return declared ? zeros(*declared) : number(f32, 0);
+  }
+  if (declared == nullptr) builder_->mutable_at(*id).shape.clear_layout();
+  return of_origin(*id);
 }
 
 Values Graph::op_of_many(Opcode opcode, const Values& operands, Attrs attrs,
@@ -131,7 +168,7 @@ Values Graph::op_of_many(Opcode opcode, const Values& operands, Attrs attrs,
 }
 
 Value Graph::with_frontend_attributes(const Value& x, const FrontendAttributes& attributes) {
-  builder_->mutable_at(x.id()).extras.mutate().frontend_attributes = attributes;
+  mutable_at(x).extras.mutate().frontend_attributes = attributes;
   return x;
 }
 
@@ -181,6 +218,12 @@ Value operator/(const Value& a, const Value& b) {
 Value operator-(const Value& a) { return unary(Opcode::kNegate, a); }
 Value operator&(const Value& a, const Value& b) { return binary(Opcode::kAnd, a, b); }
 Value operator|(const Value& a, const Value& b) { return binary(Opcode::kOr, a, b); }
+Value operator^(const Value& a, const Value& b) { return binary(Opcode::kXor, a, b); }
+Value operator<<(const Value& a, const Value& b) { return binary(Opcode::kShiftLeft, a, b); }
+Value operator>>(const Value& a, const Value& b) {
+  return binary(is_signed(a.dtype()) ? Opcode::kShiftRightArithmetic : Opcode::kShiftRightLogical,
+                a, b);
+}
 Value operator!(const Value& a) { return unary(Opcode::kNot, a); }
 Value operator<(const Value& a, const Value& b) { return compare(Direction::kLt, a, b); }
 Value operator<=(const Value& a, const Value& b) { return compare(Direction::kLe, a, b); }
@@ -196,11 +239,14 @@ Value abs(const Value& x) { return unary(Opcode::kAbs, x); }
 Value sqrt(const Value& x) { return unary(Opcode::kSqrt, x); }
 Value rsqrt(const Value& x) { return unary(Opcode::kRsqrt, x); }
 Value exp(const Value& x) { return unary(Opcode::kExp, x); }
+Value expm1(const Value& x) { return unary(Opcode::kExpm1, x); }
 Value log(const Value& x) { return unary(Opcode::kLog, x); }
+Value log1p(const Value& x) { return unary(Opcode::kLog1p, x); }
 Value sin(const Value& x) { return unary(Opcode::kSin, x); }
 Value cos(const Value& x) { return unary(Opcode::kCos, x); }
 Value sinh(const Value& x) { return unary(Opcode::kSinh, x); }
 Value cosh(const Value& x) { return unary(Opcode::kCosh, x); }
+Value atan2(const Value& y, const Value& x) { return binary(Opcode::kAtan2, y, x); }
 Value sign(const Value& x) { return unary(Opcode::kSign, x); }
 Value floor(const Value& x) { return unary(Opcode::kFloor, x); }
 Value square(const Value& x) { return x * x; }
@@ -222,26 +268,32 @@ Value squared_size(const Value& x) {
 
 Value convert(const Value& x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  const Shape shape = x.shape().with_dtype(dtype);
+  const Shape shape = plain(x.shape()).with_dtype(dtype);
   return x.graph().op(Opcode::kConvert, {x}, {}, {}, &shape);
+}
+
+Value bitcast_convert(const Value& x, DType dtype) {
+  return x.dtype() == dtype ? x : bitcast_convert(x, plain(x.shape()).with_dtype(dtype));
+}
+Value bitcast_convert(const Value& x, const Shape& shape) {
+  return x.graph().op(Opcode::kBitcastConvert, {x}, {}, {}, &shape);
 }
 
 Value select(const Value& p, const Value& x, const Value& y) {
   const auto [a, b] = alike(x, y);
-  const Dims sizes = common_sizes(p, a);
-  return p.graph().op(Opcode::kSelect,
-                      {stretched(p, sizes), stretched(a, sizes), stretched(b, sizes)});
+  const auto [mask, whole] = stretched(p, a);
+  return p.graph().op(Opcode::kSelect, {mask, whole, stretched(mask, b).second});
 }
 
 Value broadcast(const Value& x, const Dims& sizes, const Dims& dimensions) {
-  if (x.sizes() == sizes) return x;
+  if (x.shape().dimensions() == sizes) return x;
   const Shape shape(x.dtype(), sizes);
   return x.graph().op(Opcode::kBroadcast, {x}, DimensionsAttrs{.dimensions = dimensions}, {},
                       &shape);
 }
 
 Value stretched(const Value& x, const Dims& sizes) {
-  if (x.sizes() == sizes) return x;
+  if (x.shape().dimensions() == sizes) return x;
   Dims dimensions, kept;
   for (int64_t d = 0; d < x.rank(); ++d) {
     if (x.size(d) == 1 && sizes[static_cast<size_t>(d)] != 1) continue;
@@ -251,10 +303,27 @@ Value stretched(const Value& x, const Dims& sizes) {
   return broadcast(reshape(x, kept), sizes, dimensions);
 }
 
+Value spread(const Value& scalar, const Shape& like) {
+  if (like.rank() == 0) return scalar;
+  const Shape shape = plain(like).with_dtype(scalar.dtype());
+  return scalar.graph().op(Opcode::kBroadcast, {scalar}, DimensionsAttrs(), {}, &shape);
+}
+
 Value reshape(const Value& x, const Dims& sizes) {
-  if (x.sizes() == sizes) return x;
+  if (x.shape().dimensions() == sizes) return x;
   const Shape shape(x.dtype(), sizes);
   return x.graph().op(Opcode::kReshape, {x}, ReshapeAttrs(), {}, &shape);
+}
+
+Value add_dimension(const Value& x, int64_t dimension) {
+  return reshape(x, with_dimension_inserted(x.shape(), dimension, 1).dimensions());
+}
+Value drop_dimension(const Value& x, int64_t dimension) {
+  return reshape(x, without_dimensions(x.shape(), std::array{dimension}).dimensions());
+}
+Value repeated(const Value& x, int64_t dimension, int64_t size) {
+  return broadcast(x, with_dimension_inserted(x.shape(), dimension, size).dimensions(),
+                   other_dimensions(x.rank() + 1, std::array{dimension}));
 }
 
 Value transpose(const Value& x, const Dims& permutation) {
@@ -315,8 +384,11 @@ Value dynamic_update_slice(const Value& x, const Value& part, const Values& star
   return x.graph().op(Opcode::kDynamicUpdateSlice, operands);
 }
 
+Value dynamic_slice(const Value& x, int64_t dimension, const Value& start, int64_t size) {
+  return dynamic_slice(x, starts_along(x, dimension, start), resized(x.sizes(), dimension, size));
+}
 Value pick(const Value& x, int64_t dimension, const Value& at) {
-  return dynamic_slice(x, starts_along(x, dimension, at), resized(x.sizes(), dimension, 1));
+  return dynamic_slice(x, dimension, at, 1);
 }
 Value put(const Value& x, const Value& part, int64_t dimension, const Value& at) {
   return dynamic_update_slice(x, part, starts_along(x, dimension, at));
@@ -397,10 +469,10 @@ Values loop(const Values& state, base::FunctionRef<Value(Graph&, const Values&)>
             base::FunctionRef<Values(Graph&, const Values&)> step) {
   Graph& outside = state[0].graph();
   const Value start = outside.tuple(state);
-  Graph test(outside.writer());
+  Graph test(outside, "");
   const Value is_more = condition(test, test.elements(test.parameter(start.shape())));
   const ComputationId condition_id = std::move(test).finish_with(is_more);
-  Graph body(outside.writer());
+  Graph body(outside, "");
   const Values next = step(body, body.elements(body.parameter(start.shape())));
   const ComputationId body_id = std::move(body).finish(next);
   return outside.op_of_many(Opcode::kWhile, {start}, {}, {body_id, condition_id});

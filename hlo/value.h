@@ -9,15 +9,19 @@
 //   const Value y = sqrt(x * x + 1.0) / reshape(reduce_sum(x, {1}), {2, 1});   // [2,3] / [2,1]
 //   Module module = std::move(writer).finish(std::move(main).finish({y}));
 //
+// What replaces an instruction of a module that is copied is written in it too: a ModuleRebuilder
+// is a Writer, and a Rebuilder has a Graph (transform/rebuilder.h).
+//
 // Operands of elementwise functions have equal ranks, and sizes of 1 stretch; or one of them is a
 // scalar. A number takes the element type of the value beside it. Types are inferred and checked by
-// the ops' shape rules; what they refuse is a mistake of the code that writes, and is kept as the
-// writer's status.
+// the ops' shape rules, and have no layouts; what the rules refuse is a mistake of the code that
+// writes, and is kept as the writer's status.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,11 +41,13 @@ using Values = std::vector<Value>;
 class Writer {
  public:
   Writer() = default;
+  explicit Writer(Module begun) : module_(std::move(begun)) {}
+  virtual ~Writer() = default;
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
   [[nodiscard]] const Module& module() const { return module_; }
-  ComputationId add(Computation computation) { return module_.add(std::move(computation)); }
+  virtual ComputationId add(Computation computation) { return module_.add(std::move(computation)); }
   // (x, y) -> opcode(x, y) on scalars.
   ComputationId combiner(Opcode opcode, DType dtype);
   // (x, y, ..) -> x < y, or x > y, on scalars: x and y of the first dtype, two more of each other.
@@ -91,6 +97,8 @@ class Value {
 class Graph {
  public:
   explicit Graph(Writer& writer, std::string name = "");
+  // A region of an op of `outside`, with the same origin.
+  Graph(const Graph& outside, std::string name);
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -118,6 +126,9 @@ class Graph {
 
   // Of the instructions that are appended from now on.
   void set_location(SourceLocation at);
+  // Constants and what op() appends from now on stand for `like`: they have its location and its
+  // metadata.
+  void set_origin(const Instruction& like);
 
   // The computation with a tuple of these as its result.
   [[nodiscard]] ComputationId finish(const Values& results) &&;
@@ -125,12 +136,19 @@ class Graph {
   [[nodiscard]] ComputationId finish_with(const Value& result) &&;
 
   Writer& writer() { return writer_; }
+  ComputationBuilder& builder() { return *builder_; }
   [[nodiscard]] const Instruction& at(InstructionId id) const;
+  [[nodiscard]] Instruction& mutable_at(const Value& x);
   Value wrap(InstructionId id) { return {*this, id}; }
+  Values wrap(std::span<const InstructionId> ids);
 
  private:
+  Value of_origin(InstructionId id);
+
   Writer& writer_;
   std::unique_ptr<ComputationBuilder> builder_;
+  SourceLocation at_;                    // of the origin
+  base::Box<InstructionExtras> extras_;  // the metadata of the origin alone
 };
 
 // Elementwise
@@ -147,6 +165,9 @@ Value operator/(const Value& a, const Value& b);
 Value operator-(const Value& a);
 Value operator&(const Value& a, const Value& b);
 Value operator|(const Value& a, const Value& b);
+Value operator^(const Value& a, const Value& b);
+Value operator<<(const Value& a, const Value& b);
+Value operator>>(const Value& a, const Value& b);  // of signed numbers it keeps the sign
 Value operator!(const Value& a);
 Value operator<(const Value& a, const Value& b);
 Value operator<=(const Value& a, const Value& b);
@@ -165,23 +186,29 @@ HEDDLE_WITH_NUMBER(+)
 HEDDLE_WITH_NUMBER(-)
 HEDDLE_WITH_NUMBER(*)
 HEDDLE_WITH_NUMBER(/)
+HEDDLE_WITH_NUMBER(&)
+HEDDLE_WITH_NUMBER(<<)
+HEDDLE_WITH_NUMBER(>>)
 HEDDLE_WITH_NUMBER(<)
 HEDDLE_WITH_NUMBER(<=)
 HEDDLE_WITH_NUMBER(>)
 HEDDLE_WITH_NUMBER(>=)
 HEDDLE_WITH_NUMBER(==)
 HEDDLE_WITH_NUMBER(!=)
-#undef HEDDLE_WITH_NUMBER  // a macro: ten operators that take a number on either side
+#undef HEDDLE_WITH_NUMBER  // a macro: thirteen operators that take a number on either side
 
 Value abs(const Value& x);  // of complex numbers: real
 Value sqrt(const Value& x);
 Value rsqrt(const Value& x);
 Value exp(const Value& x);
+Value expm1(const Value& x);
 Value log(const Value& x);
+Value log1p(const Value& x);
 Value sin(const Value& x);
 Value cos(const Value& x);
 Value sinh(const Value& x);
 Value cosh(const Value& x);
+Value atan2(const Value& y, const Value& x);
 Value sign(const Value& x);
 Value floor(const Value& x);
 Value square(const Value& x);
@@ -192,6 +219,8 @@ Value conjugate(const Value& x);
 Value is_finite(const Value& x);     // both parts
 Value squared_size(const Value& x);  // |x|^2, real
 Value convert(const Value& x, DType dtype);
+Value bitcast_convert(const Value& x, DType dtype);  // to a type of the same width
+Value bitcast_convert(const Value& x, const Shape& shape);
 // Where p is true, x, elsewhere y.
 Value select(const Value& p, const Value& x, const Value& y);
 inline Value select(const Value& p, const Value& x, double y) { return select(p, x, x.number(y)); }
@@ -204,7 +233,13 @@ inline Value select(const Value& p, double x, const Value& y) { return select(p,
 Value broadcast(const Value& x, const Dims& sizes, const Dims& dimensions);
 // Sizes of 1, and scalars, become `sizes`.
 Value stretched(const Value& x, const Dims& sizes);
+// A scalar as each element of an array like `like`, whose dynamic dimensions it has.
+Value spread(const Value& scalar, const Shape& like);
 Value reshape(const Value& x, const Dims& sizes);
+// x with a new dimension of size 1, without such a one, and repeated along a new one.
+Value add_dimension(const Value& x, int64_t dimension);
+Value drop_dimension(const Value& x, int64_t dimension);
+Value repeated(const Value& x, int64_t dimension, int64_t size);
 Value transpose(const Value& x, const Dims& permutation);
 Value reverse(const Value& x, const Dims& dimensions);
 Value slice(const Value& x, const std::vector<SliceDimension>& slice);
@@ -216,7 +251,9 @@ Value concatenate(const Values& parts, int64_t dimension);
 // starts: an integer scalar a dimension.
 Value dynamic_slice(const Value& x, const Values& starts, const Dims& sizes);
 Value dynamic_update_slice(const Value& x, const Value& part, const Values& starts);
-// x[.., at, ..] of size 1 along the dimension, and x with that replaced.
+// x[.., start : start + size, ..] along the dimension.
+Value dynamic_slice(const Value& x, int64_t dimension, const Value& start, int64_t size);
+// x[.., at, ..] of size 1 along the dimension, and x with `part` from there on.
 Value pick(const Value& x, int64_t dimension, const Value& at);
 Value put(const Value& x, const Value& part, int64_t dimension, const Value& at);
 Value gather(const Value& x, const Value& indices, const GatherAttrs& attrs);

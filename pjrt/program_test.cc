@@ -39,7 +39,7 @@ TEST_P(MulhiOf, IsTheSameByOlderOps) {
   const hlo::Module module = module_of(
       base::cat("HloModule m\nENTRY e {\n x = ", dtype, "[400] parameter(0)\n y = ", dtype,
                 "[400] parameter(1)\n ROOT m = ", dtype, "[400] mulhi(x, y)\n}"));
-  const hlo::Module expanded = expand_mulhi(module);
+  const hlo::Module expanded = expand_mulhi(module).value();
   ASSERT_EQ(hlo::verify(expanded, hlo::Stage::kHlo), Status());
   EXPECT_THAT(hlo::print(expanded), Not(HasSubstr("mulhi")));
   EXPECT_EQ(interpreter::evaluate(expanded, {x, y}).value(),

@@ -59,38 +59,43 @@ std::vector<Id> compact(std::vector<Item>& items, const std::vector<bool>& keep)
   return map;
 }
 
+hlo::Module header_of(const hlo::Module& module) {
+  hlo::Module out;
+  out.name = module.name;
+  out.extras = module.extras;
+  out.computations.reserve(module.computations.size());
+  return out;
+}
+
 bool all(const std::vector<bool>& bits) { return std::ranges::find(bits, false) == bits.end(); }
 
 }  // namespace
 
 ModuleRebuilder::ModuleRebuilder(const hlo::Module& from)
-    : from_(&from), map_(from.computations.size()) {
-  into_.name = from.name;
-  into_.extras = from.extras;
-  into_.computations.reserve(from.computations.size());
-}
+    : Writer(header_of(from)), from_(&from), map_(from.computations.size()) {}
 
 ComputationId ModuleRebuilder::add(Computation computation) {
   effects_.add(computation);
-  return into_.add(std::move(computation));
+  return Writer::add(std::move(computation));
 }
 
 ComputationId ModuleRebuilder::replace(ComputationId old, Computation now) {
   return map_[old.value] = add(std::move(now));
 }
 
-hlo::Module ModuleRebuilder::finish() && {
-  into_.entry = map_[from_->entry.value];
-  sweep(into_);
-  return std::move(into_);
+StatusOr<hlo::Module> ModuleRebuilder::finish() && {
+  HEDDLE_RETURN_IF_ERROR(status());
+  hlo::Module module = std::move(*this).Writer::finish(map_[from_->entry.value]);
+  sweep(module);
+  return module;
 }
 
 Rebuilder::Rebuilder(ModuleRebuilder& module, ComputationId from)
     : module_(&module),
       from_(&module.from().at(from)),
-      builder_(module.into(), from_->name),
+      graph_(module, from_->name),
       map_(from_->instructions.size()) {
-  builder_.reserve(from_->instructions.size());
+  builder().reserve(from_->instructions.size());
 }
 
 Instruction Rebuilder::mapped(InstructionId old) const {
@@ -102,11 +107,17 @@ Instruction Rebuilder::mapped(InstructionId old) const {
 }
 
 InstructionId Rebuilder::copy(InstructionId old) {
-  return map_[old.value] = builder_.append(mapped(old));
+  return map_[old.value] = builder().append(mapped(old));
+}
+
+hlo::Values Rebuilder::operands(InstructionId old) {
+  hlo::Values out;
+  for (InstructionId id : from_->at(old).operands) out.push_back(value(id));
+  return out;
 }
 
 Computation Rebuilder::finish(InstructionId root) && {
-  Computation computation = std::move(builder_).finish(root);
+  Computation computation = std::move(builder()).finish(root);
   computation.execution_thread = from_->execution_thread;
   computation.is_fusion = from_->is_fusion;
   computation.unknown_proto = from_->unknown_proto;

@@ -12,6 +12,8 @@
 //     module.replace(id, std::move(to).finish());
 //   }
 //   return std::move(module).finish();
+//
+// What is new is written as hlo::Value: to.in_place_of(i) is the Graph that it is written in.
 #pragma once
 
 #include <span>
@@ -22,6 +24,7 @@
 #include "heddle/base/status.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/module.h"
+#include "heddle/hlo/value.h"
 #include "heddle/transform/effects.h"
 
 namespace heddle::transform {
@@ -48,12 +51,12 @@ class IdRange {
 };
 
 // Writes a module, computation by computation, callees first. `from` must outlive it.
-class ModuleRebuilder {
+class ModuleRebuilder : public hlo::Writer {
  public:
   explicit ModuleRebuilder(const hlo::Module& from);
 
   [[nodiscard]] const hlo::Module& from() const { return *from_; }
-  [[nodiscard]] const hlo::Module& into() const { return into_; }
+  [[nodiscard]] const hlo::Module& into() const { return module(); }
   [[nodiscard]] IdRange<hlo::ComputationId> order() const {
     return IdRange<hlo::ComputationId>(from_->computations.size());
   }
@@ -61,7 +64,7 @@ class ModuleRebuilder {
   [[nodiscard]] const Effects& effects() const { return effects_; }
 
   // Appends a computation whose callees are in into() already; returns its id there.
-  hlo::ComputationId add(hlo::Computation computation);
+  hlo::ComputationId add(hlo::Computation computation) override;
   // Appends it in place of an old one: callers of `old` call it.
   hlo::ComputationId replace(hlo::ComputationId old, hlo::Computation now);
   // Callers of `old` call the new computation `now`.
@@ -72,11 +75,11 @@ class ModuleRebuilder {
 
   // The module with the computations that its entry reaches. The header (name, aliasing, unknown
   // fields) is copied.
-  [[nodiscard]] hlo::Module finish() &&;
+  // errors: status()
+  [[nodiscard]] StatusOr<hlo::Module> finish() &&;
 
  private:
   const hlo::Module* from_;
-  hlo::Module into_;
   std::vector<hlo::ComputationId> map_;
   Effects effects_;
 };
@@ -101,16 +104,24 @@ class Rebuilder {
   hlo::InstructionId copy(hlo::InstructionId old);
   // Users of `old` read `now`.
   void replace(hlo::InstructionId old, hlo::InstructionId now) { map_[old.value] = now; }
+  void replace(hlo::InstructionId old, const hlo::Value& now) { map_[old.value] = now.id(); }
   // The new id of an old instruction; not valid() for a dropped one.
   hlo::InstructionId operator[](hlo::InstructionId old) const { return map_[old.value]; }
 
+  // The new value of an old instruction, which was not dropped, and those of its operands.
+  [[nodiscard]] hlo::Value value(hlo::InstructionId old) { return graph_.wrap(map_[old.value]); }
+  [[nodiscard]] hlo::Values operands(hlo::InstructionId old);
+
   // The module being written.
   [[nodiscard]] const hlo::Module& into() const { return module_->into(); }
-  // The new computation: add() and append() new instructions with it.
-  hlo::ComputationBuilder& builder() { return builder_; }
-  [[nodiscard]] const hlo::Instruction& at(hlo::InstructionId now) const {
-    return builder_.at(now);
+  // The new computation. What is written in place of an old instruction has its location and
+  // metadata.
+  hlo::Graph& in_place_of(hlo::InstructionId old) {
+    graph_.set_origin(this->old(old));
+    return graph_;
   }
+  hlo::ComputationBuilder& builder() { return graph_.builder(); }
+  [[nodiscard]] const hlo::Instruction& at(hlo::InstructionId now) const { return graph_.at(now); }
 
   // The new computation, with the old root's replacement as root.
   [[nodiscard]] hlo::Computation finish() && {
@@ -121,7 +132,7 @@ class Rebuilder {
  private:
   const ModuleRebuilder* module_;
   const hlo::Computation* from_;
-  hlo::ComputationBuilder builder_;
+  hlo::Graph graph_;
   std::vector<hlo::InstructionId> map_;
 };
 
@@ -132,16 +143,15 @@ void sweep(hlo::Computation& computation, const Effects& effects);
 // Removes computations that the entry does not reach.
 void sweep(hlo::Module& module);
 
-// The module with write(into, to, id, i), which appends to `to`, in place of instruction i of
-// computation id. Where write gives an id that is not valid() the instruction stays.
+// The module with write(into, to, id, i), a value that it appends to `to`, in place of instruction
+// i of computation id. Where the value is absent the instruction stays.
 template <class Write>
-hlo::Module with_rewritten(const hlo::Module& module, const Write& write) {
+StatusOr<hlo::Module> with_rewritten(const hlo::Module& module, const Write& write) {
   ModuleRebuilder into(module);
   for (hlo::ComputationId id : into.order()) {
     Rebuilder to(into, id);
     for (hlo::InstructionId i : to.order()) {
-      const hlo::InstructionId now = write(into, to, id, i);
-      if (now.valid())
+      if (const hlo::Value now = write(into, to, id, i))
         to.replace(i, now);
       else
         to.copy(i);

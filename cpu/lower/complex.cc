@@ -17,7 +17,6 @@ using hlo::ComputationId;
 using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
-using transform::Emitter;
 
 bool is_complex_array(const Shape& shape) { return shape.is_array() && is_complex(shape.dtype()); }
 
@@ -41,11 +40,6 @@ Shape split(const Shape& shape) {
 // among the other scalars.
 enum class Form : uint8_t { kWhole, kTuples, kScalars, kEntry };
 
-InstructionId convert(Emitter& e, InstructionId x, DType to) {
-  if (e.shape(x).dtype() == to) return x;
-  return e.op(Opcode::kConvert, e.shape(x).with_dtype(to), {x});
-}
-
 // The op that a computation of two complex scalars is: add, or `parameter` for the second of them.
 std::optional<Opcode> combiner(const Computation& computation) {
   const Instruction& root = computation.root_instruction();
@@ -60,35 +54,28 @@ class Splitting {
  public:
   explicit Splitting(const hlo::Module& from) : from_(from), into_(from) {}
 
-  hlo::Module run() {
+  StatusOr<hlo::Module> run() {
     into_.replace(from_.entry, version(from_.entry, Form::kEntry));
     return std::move(into_).finish();
   }
 
   ComputationId version(ComputationId old, Form form);
 
-  // Of two real scalars.
-  ComputationId real_combiner(Opcode opcode, DType dtype, const Instruction& like) {
-    const auto [found, is_new] = combiners_.try_emplace({opcode, dtype});
-    if (!is_new) return found->second;
-    hlo::ComputationBuilder to(into_.into());
-    const InstructionId a = to.parameter(Shape::scalar(dtype)),
-                        b = to.parameter(Shape::scalar(dtype));
-    const InstructionId root = opcode == Opcode::kParameter
-                                   ? b
-                                   : Emitter(to, like).op(opcode, Shape::scalar(dtype), {a, b});
-    return found->second = into_.add(std::move(to).finish(root));
+  // Of two real scalars: the op, or `parameter` for the second of them.
+  ComputationId real_combiner(Opcode opcode, DType dtype) {
+    if (opcode != Opcode::kParameter) return into_.combiner(opcode, dtype);
+    hlo::Graph graph(into_);
+    graph.parameter(Shape::scalar(dtype));
+    return std::move(graph).finish_with(graph.parameter(Shape::scalar(dtype)));
   }
 
   [[nodiscard]] const hlo::Module& from() const { return from_; }
-  [[nodiscard]] const hlo::Module& into() const { return into_.into(); }
-  ComputationId add(Computation computation) { return into_.add(std::move(computation)); }
+  hlo::Writer& into() { return into_; }
 
  private:
   const hlo::Module& from_;
   transform::ModuleRebuilder into_;
   std::map<std::pair<ComputationId, Form>, ComputationId> versions_;
-  std::map<std::pair<Opcode, DType>, ComputationId> combiners_;
 };
 
 // Writes one computation in one form.
@@ -98,7 +85,7 @@ class Writer {
       : all_(all),
         from_(from),
         form_(form),
-        to_(all.into(), from.name),
+        graph_(all.into(), from.name),
         map_(from.instructions.size()),
         parts_(from.instructions.size()) {}
 
@@ -107,86 +94,92 @@ class Writer {
     for (size_t i = 0; i < from_.instructions.size(); ++i) {
       if (from_.instructions[i].opcode != Opcode::kParameter) write(InstructionId(i));
     }
-    return std::move(to_).finish(result());
+    graph_.set_origin(from_.root_instruction());
+    return std::move(graph_.builder()).finish(result().id());
   }
 
  private:
-  Emitter emit(InstructionId i) { return {to_, from_.at(i)}; }
   const Shape& old_shape(InstructionId i) const { return from_.at(i).shape; }
 
-  // The new value; a complex array as a tuple of its parts.
-  InstructionId value(InstructionId old) {
-    if (!is_complex_array(old_shape(old)) || form_ == Form::kWhole) return map_[old.value];
-    return emit(old).tuple({parts_[old.value].re, parts_[old.value].im});
+  hlo::Value tuple_of(const ComplexParts& parts) { return graph_.tuple({parts.re, parts.im}); }
+  hlo::Value element(const hlo::Value& tuple, size_t i) {
+    return graph_.element(tuple, static_cast<int64_t>(i));
   }
-  void set(InstructionId old, InstructionId now) {
+
+  // The new value; a complex array as a tuple of its parts.
+  hlo::Value value(InstructionId old) {
+    if (!is_complex_array(old_shape(old)) || form_ == Form::kWhole) return map_[old.value];
+    return tuple_of(parts_[old.value]);
+  }
+  void set(InstructionId old, const hlo::Value& now) {
     if (is_complex_array(old_shape(old)) && form_ != Form::kWhole) {
-      Emitter e = emit(old);
-      parts_[old.value] = {e.element(now, 0), e.element(now, 1)};
+      parts_[old.value] = {element(now, 0), element(now, 1)};
     } else {
       map_[old.value] = now;
     }
   }
 
-  // Between values with complex arrays and those with tuples of parts.
-  static InstructionId joined(Emitter& e, InstructionId now, const Shape& old) {
+  // Between values with complex arrays and those with tuples of parts. The layouts stay, which a
+  // bitcast reads.
+  hlo::Value joined(const hlo::Value& now, const Shape& old) {
     if (!holds_complex(old)) return now;
-    if (!old.is_tuple()) return e.op(Opcode::kComplex, old, {e.element(now, 0), e.element(now, 1)});
-    std::vector<InstructionId> elements;
+    if (!old.is_tuple())
+      return graph_.op(Opcode::kComplex, {element(now, 0), element(now, 1)}, {}, {}, &old);
+    hlo::Values elements;
     for (size_t i = 0; i < old.elements().size(); ++i)
-      elements.push_back(joined(e, e.element(now, static_cast<int64_t>(i)), old.elements()[i]));
-    return e.tuple(std::move(elements));
+      elements.push_back(joined(element(now, i), old.elements()[i]));
+    return graph_.tuple(elements);
   }
-  static InstructionId taken_apart(Emitter& e, InstructionId now, const Shape& old) {
+  hlo::Value taken_apart(const hlo::Value& now, const Shape& old) {
     if (!holds_complex(old)) return now;
     if (!old.is_tuple()) {
       const Shape part = part_of(old);
-      return e.tuple({e.op(Opcode::kReal, part, {now}), e.op(Opcode::kImag, part, {now})});
+      return tuple_of({graph_.op(Opcode::kReal, {now}, {}, {}, &part),
+                       graph_.op(Opcode::kImag, {now}, {}, {}, &part)});
     }
-    std::vector<InstructionId> elements;
+    hlo::Values elements;
     for (size_t i = 0; i < old.elements().size(); ++i)
-      elements.push_back(
-          taken_apart(e, e.element(now, static_cast<int64_t>(i)), old.elements()[i]));
-    return e.tuple(std::move(elements));
+      elements.push_back(taken_apart(element(now, i), old.elements()[i]));
+    return graph_.tuple(elements);
   }
 
   void write_parameter(InstructionId id) {
+    graph_.set_origin(from_.at(id));
     const Shape& shape = old_shape(id);
     if (form_ == Form::kScalars && is_complex_array(shape)) {
-      const InstructionId re = to_.parameter(part_of(shape));
-      parts_[id.value] = {re, to_.parameter(part_of(shape))};
+      const hlo::Value re = graph_.parameter(part_of(shape));
+      parts_[id.value] = {re, graph_.parameter(part_of(shape))};
       return;
     }
     const bool is_old = form_ == Form::kWhole || form_ == Form::kEntry;
-    InstructionId now = to_.parameter(is_old ? shape : split(shape), from_.at(id).name);
-    Emitter e = emit(id);
-    if (form_ == Form::kEntry) now = taken_apart(e, now, shape);
-    set(id, now);
+    const hlo::Value now =
+        graph_.wrap(graph_.builder().parameter(is_old ? shape : split(shape), from_.at(id).name));
+    set(id, form_ == Form::kEntry ? taken_apart(now, shape) : now);
   }
 
-  InstructionId result() {
+  hlo::Value result() {
     const InstructionId root = from_.root;
     const Shape& shape = old_shape(root);
-    Emitter e = emit(root);
-    if (form_ == Form::kEntry) return joined(e, value(root), shape);
+    if (form_ == Form::kEntry) return joined(value(root), shape);
     if (form_ != Form::kScalars || !shape.is_tuple()) return value(root);
-    std::vector<InstructionId> scalars;
+    hlo::Values scalars;
     for (size_t i = 0; i < shape.elements().size(); ++i) {
-      const InstructionId element = e.element(value(root), static_cast<int64_t>(i));
+      const hlo::Value one = element(value(root), i);
       if (is_complex_array(shape.elements()[i])) {
-        scalars.push_back(e.element(element, 0));
-        scalars.push_back(e.element(element, 1));
+        scalars.push_back(element(one, 0));
+        scalars.push_back(element(one, 1));
       } else {
-        scalars.push_back(element);
+        scalars.push_back(one);
       }
     }
-    return e.tuple(std::move(scalars));
+    return graph_.tuple(scalars);
   }
 
   // The instruction on other operands.
-  Instruction copy_of(InstructionId id, std::vector<InstructionId> operands, Form callees) {
+  Instruction copy_of(InstructionId id, const hlo::Values& operands, Form callees) {
     Instruction copy = from_.at(id);
-    copy.operands = std::move(operands);
+    copy.operands.clear();
+    for (const hlo::Value& operand : operands) copy.operands.push_back(operand.id());
     for (ComputationId& called : copy.called) called = all_.version(called, callees);
     if (copy.extras.has_value()) copy.extras.mutate().control_predecessors.clear();
     return copy;
@@ -194,10 +187,11 @@ class Writer {
 
   void write(InstructionId id) {
     const Instruction& old = from_.at(id);
-    std::vector<InstructionId> operands;
+    graph_.set_origin(old);
+    hlo::Values operands;
     if (form_ == Form::kWhole) {
       for (InstructionId operand : old.operands) operands.push_back(map_[operand.value]);
-      map_[id.value] = to_.append(copy_of(id, std::move(operands), Form::kWhole));
+      map_[id.value] = graph_.append(copy_of(id, operands, Form::kWhole));
       return;
     }
     const bool has_state = old.opcode == Opcode::kWhile || old.opcode == Opcode::kConditional;
@@ -207,30 +201,29 @@ class Writer {
     const auto takes = [&](InstructionId operand) { return holds_complex(old_shape(operand)); };
     const bool is_concerned = holds_complex(old.shape) || std::ranges::any_of(old.operands, takes);
     if (!is_structure && is_concerned && write_parts(id)) return;
-    Emitter e = emit(id);
     for (InstructionId operand : old.operands) {
-      const InstructionId now = value(operand);
-      operands.push_back(is_structure ? now : joined(e, now, old_shape(operand)));
+      const hlo::Value now = value(operand);
+      operands.push_back(is_structure ? now : joined(now, old_shape(operand)));
     }
-    Instruction copy = copy_of(id, std::move(operands), has_state ? Form::kTuples : Form::kWhole);
+    Instruction copy = copy_of(id, operands, has_state ? Form::kTuples : Form::kWhole);
     if (is_structure) copy.shape = split(old.shape);
-    InstructionId now = to_.append(std::move(copy));
-    if (!is_structure) now = taken_apart(e, now, old.shape);
-    set(id, now);
+    const hlo::Value now = graph_.append(std::move(copy));
+    set(id, is_structure ? now : taken_apart(now, old.shape));
   }
 
   // The op once for the real parts and once for the imaginary ones.
   bool write_each(InstructionId id, const std::vector<ComputationId>& called = {}) {
     const Instruction& old = from_.at(id);
+    const Shape part = part_of(old.shape);
     const auto one = [&](bool is_imag) {
-      std::vector<InstructionId> operands;
+      hlo::Values operands;
       for (InstructionId operand : old.operands) {
         const ComplexParts& parts = parts_[operand.value];
         operands.push_back(!is_complex_array(old_shape(operand)) ? map_[operand.value]
                            : is_imag                             ? parts.im
                                                                  : parts.re);
       }
-      return emit(id).op(old.opcode, part_of(old.shape), std::move(operands), old.attrs, called);
+      return graph_.op(old.opcode, operands, old.attrs, called, &part);
     };
     parts_[id.value].re = one(false);
     parts_[id.value].im = one(true);
@@ -279,7 +272,7 @@ class Writer {
       if (!is_complex_array(old_shape(operand))) return false;
       operands.push_back(parts_[operand.value]);
     }
-    const auto written = write_complex(emit(id), old, operands);
+    const auto written = write_complex(old, operands);
     if (!written) return false;
     if (is_complex_array(old.shape)) {
       parts_[id.value] = *written;
@@ -299,7 +292,7 @@ class Writer {
       std::byte* to = out.mutable_bytes();
       for (size_t i = 0; i < static_cast<size_t>(shape.element_count()); ++i)
         std::memcpy(to + i * width, literal.bytes() + (2 * i + which) * width, width);
-      return emit(id).op(Opcode::kConstant, shape, {}, hlo::ConstantAttrs{.literal = out});
+      return graph_.constant(std::move(out));
     };
     parts_[id.value].re = part(0);
     parts_[id.value].im = part(1);
@@ -309,19 +302,18 @@ class Writer {
   bool write_convert(InstructionId id) {
     const Instruction& old = from_.at(id);
     const InstructionId operand = old.operands[0];
-    Emitter e = emit(id);
+    const ComplexParts& x = parts_[operand.value];
     if (!is_complex_array(old.shape)) {
       if (old.shape.dtype() == pred) return false;  // not zero in either part
-      map_[id.value] = convert(e, parts_[operand.value].re, old.shape.dtype());
+      map_[id.value] = convert(x.re, old.shape.dtype());
       return true;
     }
     const DType part = real_part(old.shape.dtype());
     if (is_complex_array(old_shape(operand))) {
-      parts_[id.value] = {convert(e, parts_[operand.value].re, part),
-                          convert(e, parts_[operand.value].im, part)};
+      parts_[id.value] = {convert(x.re, part), convert(x.im, part)};
     } else {
-      parts_[id.value].re = convert(e, map_[operand.value], part);
-      parts_[id.value].im = e.zeros(part_of(old.shape));
+      parts_[id.value].re = convert(map_[operand.value], part);
+      parts_[id.value].im = graph_.zeros(part_of(old.shape));
     }
     return true;
   }
@@ -329,19 +321,17 @@ class Writer {
   // (a + bi)(c + di) for ops that are linear in each operand.
   bool write_product(InstructionId id) {
     const Instruction& old = from_.at(id);
-    const InstructionId x = old.operands[0], y = old.operands[1];
     if (!is_complex_array(old.shape)) return false;
     const Shape part = part_of(old.shape);
     for (InstructionId operand : old.operands)
       if (old_shape(operand).dtype() != old.shape.dtype()) return false;
-    Emitter e = emit(id);
-    const auto product = [&](InstructionId a, InstructionId b) {
-      return e.op(old.opcode, part, {a, b}, old.attrs);
+    const ComplexParts& x = parts_[old.operands[0].value];
+    const ComplexParts& y = parts_[old.operands[1].value];
+    const auto product = [&](const hlo::Value& a, const hlo::Value& b) {
+      return graph_.op(old.opcode, {a, b}, old.attrs, {}, &part);
     };
-    const auto [a, b] = parts_[x.value];
-    const auto [c, d] = parts_[y.value];
-    parts_[id.value].re = e.op(Opcode::kSubtract, part, {product(a, c), product(b, d)});
-    parts_[id.value].im = e.op(Opcode::kAdd, part, {product(a, d), product(b, c)});
+    parts_[id.value] = {product(x.re, y.re) - product(x.im, y.im),
+                        product(x.re, y.im) + product(x.im, y.re)};
     return true;
   }
 
@@ -351,15 +341,14 @@ class Writer {
     const auto opcode = combiner(all_.from().at(old.called[0]));
     if (!is_complex_array(old.shape) || !opcode) return false;
     if (*opcode == Opcode::kParameter && old.opcode != Opcode::kScatter) return false;
-    return write_each(id, {all_.real_combiner(*opcode, real_part(old.shape.dtype()), old)});
+    return write_each(id, {all_.real_combiner(*opcode, real_part(old.shape.dtype()))});
   }
 
   // Any function: of an array for each part.
   bool write_reduce(InstructionId id) {
     const Instruction& old = from_.at(id);
     if (write_combined(id)) return true;
-    Emitter e = emit(id);
-    std::vector<InstructionId> operands;
+    hlo::Values operands;
     for (InstructionId operand : old.operands) {
       if (is_complex_array(old_shape(operand))) {
         operands.push_back(parts_[operand.value].re);
@@ -368,30 +357,25 @@ class Writer {
         operands.push_back(map_[operand.value]);
       }
     }
-    std::vector<Shape> shapes;
+    const hlo::Values all = graph_.op_of_many(old.opcode, operands, old.attrs,
+                                              {all_.version(old.called[0], Form::kScalars)});
     const std::vector<Shape> results =
         old.shape.is_tuple() ? old.shape.elements() : std::vector<Shape>{old.shape};
-    for (const Shape& shape : results)
-      shapes.insert(shapes.end(), is_complex_array(shape) ? 2 : 1,
-                    is_complex_array(shape) ? part_of(shape) : shape);
-    const InstructionId all = e.op(old.opcode, Shape::tuple(shapes), std::move(operands), old.attrs,
-                                   {all_.version(old.called[0], Form::kScalars)});
-    std::vector<InstructionId> elements;
-    int64_t next = 0;
+    hlo::Values elements;
+    auto next = all.begin();
     for (const Shape& shape : results) {
-      const InstructionId first = e.element(all, next++);
-      elements.push_back(is_complex_array(shape) ? e.tuple({first, e.element(all, next++)})
-                                                 : first);
+      const hlo::Value first = *next++;
+      elements.push_back(is_complex_array(shape) ? tuple_of({first, *next++}) : first);
     }
-    set(id, old.shape.is_tuple() ? e.tuple(std::move(elements)) : elements[0]);
+    set(id, old.shape.is_tuple() ? graph_.tuple(elements) : elements[0]);
     return true;
   }
 
   Splitting& all_;
   const Computation& from_;
   Form form_;
-  hlo::ComputationBuilder to_;
-  std::vector<InstructionId> map_;   // by old instruction; not of complex arrays
+  hlo::Graph graph_;
+  hlo::Values map_;                  // by old instruction; not of complex arrays
   std::vector<ComplexParts> parts_;  // of these
 };
 
@@ -412,6 +396,6 @@ bool has_complex(const hlo::Module& module) {
   });
 }
 
-hlo::Module split_complex(const hlo::Module& module) { return Splitting(module).run(); }
+StatusOr<hlo::Module> split_complex(const hlo::Module& module) { return Splitting(module).run(); }
 
 }  // namespace heddle::cpu

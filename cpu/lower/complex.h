@@ -13,6 +13,6 @@ namespace heddle::cpu {
 //
 // Products and reductions compute as HLO's real ops do on parts, in the type of the parts: errors
 // are of the size of the products that cancel. exp, abs and quotients of c64 go through f64.
-[[nodiscard]] hlo::Module split_complex(const hlo::Module& module);
+[[nodiscard]] StatusOr<hlo::Module> split_complex(const hlo::Module& module);
 
 }  // namespace heddle::cpu

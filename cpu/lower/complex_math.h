@@ -4,17 +4,17 @@
 #include <optional>
 #include <span>
 
-#include "heddle/transform/emitter.h"
+#include "heddle/hlo/value.h"
 
 namespace heddle::cpu {
 
 struct ComplexParts {
-  hlo::InstructionId re, im;
+  hlo::Value re, im;
 };
 
 // The parts of the op's value; of a real value, `re` alone. Nothing where there is no formula: the
 // evaluator has one.
-std::optional<ComplexParts> write_complex(transform::Emitter emit, const hlo::Instruction& op,
+std::optional<ComplexParts> write_complex(const hlo::Instruction& op,
                                           std::span<const ComplexParts> operands);
 
 }  // namespace heddle::cpu

@@ -141,19 +141,19 @@ bool is_worth_doubling(const hlo::Module& module, const Instruction& loop,
          });
 }
 
-hlo::Module with_doubled_turns(const hlo::Module& module, const std::set<LoopId>& loops) {
-  return transform::with_rewritten(module,
-                                   [&](transform::ModuleRebuilder& into, transform::Rebuilder& to,
-                                       hlo::ComputationId in, InstructionId id) -> InstructionId {
-                                     if (!loops.contains({in, id})) return {};
-                                     const Computation& around = module.at(in);
-                                     const Instruction& loop = around.at(id);
-                                     const auto counted =
-                                         counted_loop(Region(module, around), loop,
-                                                      Region(module, module.at(loop.called[1])),
-                                                      Region(module, module.at(loop.called[0])));
-                                     return doubled(into, to, to.mapped(id), counted->turns);
-                                   });
+StatusOr<hlo::Module> with_doubled_turns(const hlo::Module& module, const std::set<LoopId>& loops) {
+  return transform::with_rewritten(
+      module,
+      [&](transform::ModuleRebuilder& into, transform::Rebuilder& to, hlo::ComputationId in,
+          InstructionId id) -> InstructionId {
+        if (!loops.contains({in, id})) return {};
+        const Computation& around = module.at(in);
+        const Instruction& loop = around.at(id);
+        const auto counted =
+            counted_loop(Region(module, around), loop, Region(module, module.at(loop.called[1])),
+                         Region(module, module.at(loop.called[0])));
+        return to.in_place_of(id).wrap(doubled(into, to, to.mapped(id), counted->turns));
+      });
 }
 
 }  // namespace heddle::cpu

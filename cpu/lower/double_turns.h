@@ -20,6 +20,6 @@ bool is_worth_doubling(const hlo::Module& module, const hlo::Instruction& loop,
                        const CountedLoop& counted, int64_t copied_bytes);
 
 // The module with two turns of these loops in one. The last one of an odd number follows the loop.
-hlo::Module with_doubled_turns(const hlo::Module& module, const std::set<LoopId>& loops);
+StatusOr<hlo::Module> with_doubled_turns(const hlo::Module& module, const std::set<LoopId>& loops);
 
 }  // namespace heddle::cpu

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <numeric>
 
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
@@ -35,13 +37,14 @@ hlo::PadAttrs padding_of(const std::vector<WindowDimension>& window, const hlo::
   return padding;
 }
 
-Shape padded(const Shape& shape, const hlo::PadAttrs& attrs) {
-  hlo::Dims sizes = shape.dimensions();
-  for (size_t d = 0; d < sizes.size(); ++d) {
+int64_t elements_of_padded(const Shape& shape, const hlo::PadAttrs& attrs) {
+  int64_t elements = 1;
+  for (size_t d = 0; d < attrs.padding.size(); ++d) {
     const hlo::PadDimension& p = attrs.padding[d];
-    sizes[d] += p.low + p.high + std::max<int64_t>(sizes[d] - 1, 0) * p.interior;
+    const int64_t size = shape.dimension(static_cast<int64_t>(d));
+    elements *= size + p.low + p.high + std::max<int64_t>(size - 1, 0) * p.interior;
   }
-  return {shape.dtype(), sizes};
+  return elements;
 }
 
 // The element that leaves what it is folded with as it is.
@@ -52,32 +55,27 @@ Literal identity_of(Op fold, const Shape& shape) {
   return identity;
 }
 
-// The window over an array that was padded with `filling`; not valid: it has no holes, or would
-// need an array that is much larger.
+// The window over an array that was padded with `filling`; absent: it has no holes, or would need
+// an array that is much larger.
 template <class Attrs>
-InstructionId over_padded(transform::Rebuilder& to, InstructionId id, const Attrs& attrs,
-                          const hlo::Dims& at, const std::function<Literal()>& filling) {
-  Instruction window = to.mapped(id);
-  const Shape shape = to.at(window.operands[0]).shape;
+hlo::Value over_padded(transform::Rebuilder& to, InstructionId id, const Attrs& attrs,
+                       const hlo::Dims& at, const std::function<Literal()>& filling) {
+  const Instruction& old = to.old(id);
+  const Shape& shape = to.old(old.operands[0]).shape;
   const hlo::PadAttrs padding = padding_of(attrs.window.dimensions, at, shape.rank());
-  const Shape grown = padded(shape, padding);
   if (std::ranges::none_of(attrs.window.dimensions, has_holes) ||
-      grown.element_count() > kMostGrowth * shape.element_count())
+      elements_of_padded(shape, padding) > kMostGrowth * shape.element_count())
     return {};
+  hlo::Graph& graph = to.in_place_of(id);
+  hlo::Values operands = to.operands(id);
+  operands[0] = graph.op(Opcode::kPad, {operands[0], graph.constant(filling())}, padding);
   Attrs now = attrs;
   for (WindowDimension& w : now.window.dimensions)
     w.padding_low = 0, w.padding_high = 0, w.base_dilation = 1;
-  Instruction pad{.opcode = Opcode::kPad,
-                  .shape = grown,
-                  .operands = {window.operands[0], to.builder().constant(filling())},
-                  .attrs = padding};
-  pad.name = window.name, pad.at = window.at, pad.extras = window.extras;
-  window.operands[0] = to.builder().append(std::move(pad));
-  window.attrs = std::move(now);
-  return to.builder().append(std::move(window));
+  return graph.op(old.opcode, operands, std::move(now), to.mapped(id).called, &old.shape);
 }
 
-InstructionId without_holes(const hlo::Module& module, transform::Rebuilder& to, InstructionId id) {
+hlo::Value without_holes(const hlo::Module& module, transform::Rebuilder& to, InstructionId id) {
   const Instruction& old = to.old(id);
   if (old.opcode == Opcode::kConvolution && is_direct_convolution(to.from(), old)) {
     const auto& attrs = old.attrs.get<hlo::ConvolutionAttrs>();
@@ -91,14 +89,14 @@ InstructionId without_holes(const hlo::Module& module, transform::Rebuilder& to,
   const std::optional<Op> fold = fold_of(module.at(old.called[0]));
   if (!fold || running_fold(module, from, old)) return {};
   hlo::Dims all(static_cast<size_t>(from.rank()));
-  for (size_t d = 0; d < all.size(); ++d) all[d] = static_cast<int64_t>(d);
+  std::iota(all.begin(), all.end(), 0);
   return over_padded(to, id, old.attrs.get<hlo::WindowAttrs>(), all,
                      [&] { return identity_of(*fold, from); });
 }
 
 }  // namespace
 
-hlo::Module pad_windows(const hlo::Module& module) {
+StatusOr<hlo::Module> pad_windows(const hlo::Module& module) {
   return transform::with_rewritten(
       module, [&](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
                   InstructionId id) { return without_holes(module, to, id); });

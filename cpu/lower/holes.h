@@ -1,6 +1,7 @@
 // Windows without places outside of their array.
 #pragma once
 
+#include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::cpu {
@@ -8,6 +9,6 @@ namespace heddle::cpu {
 // Pads the arrays under convolutions that are written as loops, with zeros, and those under
 // reduce-windows, with what changes nothing. Where no tap falls outside, vectors are loaded as they
 // are, and nothing is asked.
-hlo::Module pad_windows(const hlo::Module& module);
+StatusOr<hlo::Module> pad_windows(const hlo::Module& module);
 
 }  // namespace heddle::cpu

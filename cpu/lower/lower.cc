@@ -174,7 +174,9 @@ StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes, 
   ProgramLowering lowering(module, vector_bytes, as_lapack, program);
   HEDDLE_RETURN_IF_ERROR(lowering.run());
   if (lowering.to_double.empty()) return program;
-  return lower(with_doubled_turns(module, lowering.to_double), vector_bytes, as_lapack);
+  HEDDLE_ASSIGN_OR_RETURN(const hlo::Module doubled,
+                          with_doubled_turns(module, lowering.to_double));
+  return lower(doubled, vector_bytes, as_lapack);
 }
 
 // One that is made for the instruction, else its rule.

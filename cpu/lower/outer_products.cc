@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
@@ -25,48 +26,39 @@ bool sums_nothing(const hlo::Computation& computation, const Instruction& dot) {
 
 // The operand with the product's sizes: its batch first, then what is its own from dimension
 // `first` of the product on.
-InstructionId spread(transform::Rebuilder& to, const Instruction& dot, InstructionId operand,
-                     const Dims& batch, const Dims& contracting, int64_t first) {
-  const Shape shape = to.at(operand).shape;
-  Dims kept, sizes;  // what is not summed, in the operand's order: of the product, and its size
+hlo::Value spread(const hlo::Value& operand, const Dims& batch, const Dims& contracting,
+                  int64_t first, const Dims& sizes) {
+  Dims kept, places;  // sizes of what is not summed, and its dimensions of the product
   int64_t own = first;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
+  for (int64_t d = 0; d < operand.rank(); ++d) {
     if (std::ranges::count(contracting, d) > 0) continue;
     const auto in_batch = std::ranges::find(batch, d);
-    kept.push_back(in_batch != batch.end() ? in_batch - batch.begin() : own++);
-    sizes.push_back(shape.dimension(d));
+    places.push_back(in_batch != batch.end() ? in_batch - batch.begin() : own++);
+    kept.push_back(operand.size(d));
   }
-  const auto append = [&](Opcode opcode, Shape type, hlo::Attrs attrs, InstructionId of) {
-    Instruction made{
-        .opcode = opcode, .shape = std::move(type), .operands = {of}, .attrs = std::move(attrs)};
-    made.at = dot.at, made.name = dot.name, made.extras = dot.extras;
-    return to.builder().append(std::move(made));
-  };
-  if (!contracting.empty())
-    operand = append(Opcode::kReshape, Shape(shape.dtype(), sizes), hlo::ReshapeAttrs(), operand);
-  return append(Opcode::kBroadcast, dot.shape, hlo::DimensionsAttrs{.dimensions = kept}, operand);
+  return broadcast(contracting.empty() ? operand : reshape(operand, kept), sizes, places);
 }
 
-InstructionId as_product(transform::Rebuilder& to, InstructionId id) {
-  if (!sums_nothing(to.from(), to.old(id))) return {};
-  Instruction product = to.mapped(id);
-  const auto attrs = product.attrs.get<hlo::DotAttrs>();
+hlo::Value as_product(transform::Rebuilder& to, InstructionId id) {
+  const Instruction& dot = to.old(id);
+  if (!sums_nothing(to.from(), dot)) return {};
+  const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
+  hlo::Graph& graph = to.in_place_of(id);
+  const hlo::Values operands = to.operands(id);
   const auto batch = static_cast<int64_t>(attrs.lhs_batch_dims.size());
-  const int64_t own = to.at(product.operands[0]).shape.rank() - batch -
-                      static_cast<int64_t>(attrs.lhs_contracting_dims.size());
-  const InstructionId x = spread(to, product, product.operands[0], attrs.lhs_batch_dims,
-                                 attrs.lhs_contracting_dims, batch);
-  const InstructionId y = spread(to, product, product.operands[1], attrs.rhs_batch_dims,
-                                 attrs.rhs_contracting_dims, batch + own);
-  product.opcode = Opcode::kMultiply;
-  product.operands = {x, y};
-  product.attrs = {};
-  return to.builder().append(std::move(product));
+  const int64_t own =
+      operands[0].rank() - batch - static_cast<int64_t>(attrs.lhs_contracting_dims.size());
+  const Dims& sizes = dot.shape.dimensions();
+  const hlo::Value x =
+      spread(operands[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims, batch, sizes);
+  const hlo::Value y =
+      spread(operands[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims, batch + own, sizes);
+  return graph.op(Opcode::kMultiply, {x, y}, {}, {}, &dot.shape);
 }
 
 }  // namespace
 
-hlo::Module expand_outer_products(const hlo::Module& module) {
+StatusOr<hlo::Module> expand_outer_products(const hlo::Module& module) {
   return transform::with_rewritten(
       module, [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
                  InstructionId id) { return as_product(to, id); });

@@ -5,7 +5,6 @@
 
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/transform/emitter.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
@@ -14,9 +13,6 @@ namespace {
 using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
-using transform::Emitter;
-
-using Words = std::vector<InstructionId>;
 
 constexpr int64_t kMostElements = int64_t{1} << 31;  // the numbers of blocks are 32-bit words
 constexpr int64_t kLongRow = 64;
@@ -46,17 +42,17 @@ bool is_expanded(const hlo::Computation& computation, const Instruction& instruc
 // block.
 class BitsWriter {
  public:
-  BitsWriter(hlo::ComputationBuilder& to, const Instruction& instruction, InstructionId state)
-      : emit_(to, instruction),
+  BitsWriter(const Instruction& instruction, const hlo::Value& state)
+      : graph_(state.graph()),
         state_(state),
         bits_(bits_of(instruction)),
         is_wide_(storage_bytes(bits_.dtype()) == 8) {}
 
-  InstructionId threefry_bits() {
+  hlo::Value threefry_bits() {
     if (is_wide_) {
       block_shape_ = {bits_.element_count()};
       const auto [low, high] = threefry();
-      return reshaped(typed(joined(low, high)), bits_.dimensions());
+      return reshape(typed(joined(low, high)), bits_.dimensions());
     }
     // The first even dimension, or the first of the largest, is cut into pairs.
     const std::vector<int64_t>& sizes = bits_.dimensions();
@@ -69,186 +65,150 @@ class BitsWriter {
     block_shape_ = {outer * half * inner};
     if (inner >= kLongRow) block_shape_ = {outer, half, inner};
     const auto words = threefry();
-    const InstructionId pairs = stacked({words.begin(), words.end()}, {outer, half, 1, inner}, 2);
-    const InstructionId rows = reshaped(pairs, {outer, 2 * half, inner});
-    return reshaped(emit_.slice(rows, 1, 0, size), sizes);
+    const hlo::Value pairs = stacked({words.begin(), words.end()}, {outer, half, 1, inner}, 2);
+    const hlo::Value rows = reshape(pairs, {outer, 2 * half, inner});
+    return reshape(slice(rows, 1, 0, size), sizes);
   }
 
-  InstructionId philox_bits() {
+  hlo::Value philox_bits() {
     const int64_t count = bits_.element_count(), in_block = is_wide_ ? 2 : 4;
     const int64_t blocks = (count + in_block - 1) / in_block;
     block_shape_ = {blocks};
-    const std::array<InstructionId, 4> words = philox();
-    const Words elements = is_wide_ ? Words{joined(words[0], words[1]), joined(words[2], words[3])}
-                                    : Words{words.begin(), words.end()};
-    const InstructionId all = stacked(elements, {blocks, 1}, 1);
-    return reshaped(emit_.slice(reshaped(all, {blocks * in_block}), 0, 0, count),
-                    bits_.dimensions());
+    const std::array<hlo::Value, 4> words = philox();
+    const hlo::Values elements =
+        is_wide_ ? hlo::Values{joined(words[0], words[1]), joined(words[2], words[3])}
+                 : hlo::Values{words.begin(), words.end()};
+    const hlo::Value all = reshape(stacked(elements, {blocks, 1}, 1), {blocks * in_block});
+    return reshape(slice(all, 0, 0, count), bits_.dimensions());
   }
 
   // After the bits: the counter stands behind the last block.
-  InstructionId next_state() {
+  hlo::Value next_state() {
     int64_t blocks = 1;
     for (int64_t size : block_shape_) blocks *= size;
-    const InstructionId by = emit_.scalar(u64, blocks), low = binary(Opcode::kAdd, state(1), by);
-    Words words = {state(0), low};
-    if (emit_.shape(state_).dimension(0) == 3)
-      words.push_back(binary(Opcode::kAdd, state(2), carry(low, by)));
-    for (InstructionId& word : words) word = reshaped(word, {1});
-    return emit_.concatenate(words, 0);
+    const hlo::Value by = graph_.number(u64, static_cast<double>(blocks)), low = state(1) + by;
+    hlo::Values words = {state(0), low};
+    if (state_.size(0) == 3) words.push_back(state(2) + carry(low, by));
+    for (hlo::Value& word : words) word = reshape(word, {1});
+    return hlo::concatenate(words, 0);
   }
 
  private:
-  InstructionId binary(Opcode opcode, InstructionId x, InstructionId y) {
-    return emit_.op(opcode, emit_.shape(x), {x, y});
-  }
-  InstructionId convert(InstructionId x, DType dtype) {
-    if (emit_.shape(x).dtype() == dtype) return x;
-    return emit_.op(Opcode::kConvert, emit_.shape(x).with_dtype(dtype), {x});
-  }
-  InstructionId reshaped(InstructionId x, std::vector<int64_t> sizes) {
-    if (emit_.shape(x).dimensions() == sizes) return x;
-    return emit_.op(Opcode::kReshape, Shape(emit_.shape(x).dtype(), std::move(sizes)), {x},
-                    hlo::ReshapeAttrs());
-  }
-  // A scalar for every block.
-  InstructionId each(InstructionId scalar) {
-    return emit_.op(Opcode::kBroadcast, Shape(emit_.shape(scalar).dtype(), block_shape_), {scalar},
-                    hlo::DimensionsAttrs());
-  }
-  InstructionId each(DType dtype, uint64_t number) {
-    return each(emit_.scalar(dtype, static_cast<int64_t>(number)));
-  }
   // 1 where the sum passed the end of its type.
-  InstructionId carry(InstructionId sum, InstructionId summand) {
-    const Shape& shape = emit_.shape(sum);
-    const InstructionId passed =
-        emit_.op(Opcode::kCompare, shape.with_dtype(pred), {sum, summand},
-                 hlo::CompareAttrs{.direction = hlo::ComparisonDirection::kLt});
-    return convert(passed, emit_.shape(sum).dtype());
+  static hlo::Value carry(const hlo::Value& sum, const hlo::Value& summand) {
+    return convert(sum < summand, sum.dtype());
   }
 
-  InstructionId state(int64_t number) { return reshaped(emit_.slice(state_, 0, number, 1), {}); }
-  // The low and the high word of a number of 64 bits.
-  std::array<InstructionId, 2> halves(InstructionId number) {
-    const InstructionId high = binary(Opcode::kShiftRightLogical, number, emit_.scalar(u64, 32));
-    return {convert(number, u32), convert(high, u32)};
+  [[nodiscard]] hlo::Value state(int64_t number) const {
+    return reshape(slice(state_, 0, number, 1), {});
   }
-  InstructionId joined(InstructionId low, InstructionId high) {
-    const InstructionId shifted = binary(Opcode::kShiftLeft, convert(high, u64), each(u64, 32));
-    return binary(Opcode::kOr, convert(low, u64), shifted);
+  // The low and the high word of a number of 64 bits.
+  static std::array<hlo::Value, 2> halves(const hlo::Value& number) {
+    return {convert(number, u32), convert(number >> 32, u32)};
+  }
+  static hlo::Value joined(const hlo::Value& low, const hlo::Value& high) {
+    return convert(low, u64) | (convert(high, u64) << 32);
   }
 
   // The blocks' numbers, in the order of their elements.
-  InstructionId numbers() {
-    InstructionId sum;
+  hlo::Value numbers() {
+    hlo::Value sum;
     int64_t stride = 1;
     for (size_t d = block_shape_.size(); d-- > 0; stride *= block_shape_[d]) {
-      InstructionId along = emit_.op(Opcode::kIota, Shape(u32, block_shape_), {},
-                                     hlo::IotaAttrs{.iota_dimension = static_cast<int64_t>(d)});
-      if (stride > 1)
-        along = binary(Opcode::kMultiply, along, each(u32, static_cast<uint64_t>(stride)));
-      sum = sum.valid() ? binary(Opcode::kAdd, sum, along) : along;
+      hlo::Value along = graph_.iota(block_shape_, static_cast<int64_t>(d), u32);
+      if (stride > 1) along = along * static_cast<double>(stride);
+      sum = sum ? sum + along : along;
     }
     return sum;
   }
 
   // The counter of each block: its words, the low one first, from those of the first block.
-  Words counters(const Words& first) {
-    Words words;
-    InstructionId add = numbers();
-    for (InstructionId word : first) {
-      words.push_back(binary(Opcode::kAdd, each(word), add));
+  hlo::Values counters(const hlo::Values& first) {
+    hlo::Values words;
+    hlo::Value add = numbers();
+    for (const hlo::Value& word : first) {
+      words.push_back(word + add);
       add = carry(words.back(), add);
     }
     return words;
   }
 
-  std::array<InstructionId, 2> threefry() {
+  std::array<hlo::Value, 2> threefry() {
     constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
     const auto [first, second] = halves(state(0));
-    const InstructionId third =
-        binary(Opcode::kXor, binary(Opcode::kXor, first, second), emit_.scalar(u32, 0x1BD11BDA));
-    const std::array<InstructionId, 3> keys = {first, second, third};
+    const std::array<hlo::Value, 3> keys = {first, second,
+                                            first ^ second ^ graph_.number(u32, 0x1BD11BDA)};
     const auto start = halves(state(1));
-    const Words counter = counters({start.begin(), start.end()});
-    InstructionId x = binary(Opcode::kAdd, counter[0], each(keys[0]));
-    InstructionId y = binary(Opcode::kAdd, counter[1], each(keys[1]));
+    const hlo::Values counter = counters({start.begin(), start.end()});
+    hlo::Value x = counter[0] + keys[0], y = counter[1] + keys[1];
     for (size_t group = 0; group < 5; ++group) {
       for (int rotation : kRotations[group % 2]) {
-        x = binary(Opcode::kAdd, x, y);
-        y = binary(Opcode::kXor, rotated(y, static_cast<uint64_t>(rotation)), x);
+        x = x + y;
+        y = rotated(y, rotation) ^ x;
       }
-      const InstructionId number = emit_.scalar(u32, static_cast<int64_t>(group) + 1);
-      x = binary(Opcode::kAdd, x, each(keys[(group + 1) % 3]));
-      y = binary(Opcode::kAdd, y, each(binary(Opcode::kAdd, keys[(group + 2) % 3], number)));
+      x = x + keys[(group + 1) % 3];
+      y = y + (keys[(group + 2) % 3] + static_cast<double>(group + 1));
     }
     return {x, y};
   }
-  InstructionId rotated(InstructionId x, uint64_t by) {
-    return binary(Opcode::kOr, binary(Opcode::kShiftLeft, x, each(u32, by)),
-                  binary(Opcode::kShiftRightLogical, x, each(u32, 32 - by)));
-  }
+  static hlo::Value rotated(const hlo::Value& x, int by) { return (x << by) | (x >> (32 - by)); }
 
   // The counter's high word is the key where the state has none.
-  std::array<InstructionId, 4> philox() {
-    const bool has_high = emit_.shape(state_).dimension(0) == 3;
+  std::array<hlo::Value, 4> philox() {
+    const bool has_high = state_.size(0) == 3;
     const auto low = halves(state(1)), high = halves(state(has_high ? 2 : 0));
-    const Words counter = counters({low[0], low[1], high[0], high[1]});
-    std::array<InstructionId, 4> c = {counter[0], counter[1], counter[2], counter[3]};
-    std::array<InstructionId, 2> key = halves(state(0));
-    const InstructionId m0 = each(u32, 0xD2511F53), m1 = each(u32, 0xCD9E8D57);
-    const auto mixed = [&](InstructionId x, InstructionId y, InstructionId k) {
-      return binary(Opcode::kXor, binary(Opcode::kXor, x, y), each(k));
+    const hlo::Values counter = counters({low[0], low[1], high[0], high[1]});
+    std::array<hlo::Value, 4> c = {counter[0], counter[1], counter[2], counter[3]};
+    std::array<hlo::Value, 2> key = halves(state(0));
+    const hlo::Value m0 = graph_.number(u32, 0xD2511F53), m1 = graph_.number(u32, 0xCD9E8D57);
+    const auto high_word = [](const hlo::Value& x, const hlo::Value& y) {
+      return binary(Opcode::kMulhi, x, y);
     };
     for (int round = 0; round < 10; ++round) {
-      c = {mixed(binary(Opcode::kMulhi, c[2], m1), c[1], key[0]),
-           binary(Opcode::kMultiply, c[2], m1),
-           mixed(binary(Opcode::kMulhi, c[0], m0), c[3], key[1]),
-           binary(Opcode::kMultiply, c[0], m0)};
-      key = {binary(Opcode::kAdd, key[0], emit_.scalar(u32, 0x9E3779B9)),
-             binary(Opcode::kAdd, key[1], emit_.scalar(u32, 0xBB67AE85))};
+      c = {high_word(c[2], m1) ^ c[1] ^ key[0], c[2] * m1, high_word(c[0], m0) ^ c[3] ^ key[1],
+           c[0] * m0};
+      key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
     }
     return c;
   }
 
   // A word as an element: its low bits.
-  InstructionId typed(InstructionId word) {
+  [[nodiscard]] hlo::Value typed(const hlo::Value& word) const {
     const DType dtype = bits_.dtype();
     if (is_integer(dtype)) return convert(word, dtype);
     const int64_t bytes = storage_bytes(dtype);
-    const InstructionId kept = convert(word, bytes == 8 ? u64 : bytes == 4 ? u32 : u16);
-    return emit_.op(Opcode::kBitcastConvert, emit_.shape(kept).with_dtype(dtype), {kept});
+    return bitcast_convert(convert(word, bytes == 8 ? u64 : bytes == 4 ? u32 : u16), dtype);
   }
 
   // The words of each block side by side along a dimension of size 1.
-  InstructionId stacked(const Words& words, const std::vector<int64_t>& sizes, int64_t dimension) {
-    Words parts;
-    for (InstructionId word : words) parts.push_back(reshaped(typed(word), sizes));
-    return emit_.concatenate(parts, dimension);
+  [[nodiscard]] hlo::Value stacked(const hlo::Values& words, const std::vector<int64_t>& sizes,
+                                   int64_t dimension) const {
+    hlo::Values parts;
+    for (const hlo::Value& word : words) parts.push_back(reshape(typed(word), sizes));
+    return hlo::concatenate(parts, dimension);
   }
 
-  Emitter emit_;
-  InstructionId state_;
+  hlo::Graph& graph_;
+  const hlo::Value state_;
   const Shape& bits_;
   const bool is_wide_;  // an element is two words
   std::vector<int64_t> block_shape_;
 };
 
-InstructionId expanded(transform::Rebuilder& to, InstructionId id) {
+hlo::Value expanded(transform::Rebuilder& to, InstructionId id) {
   const Instruction& old = to.old(id);
-  BitsWriter write(to.builder(), old, to[old.operands[0]]);
-  const InstructionId bits = is_threefry(old) ? write.threefry_bits() : write.philox_bits();
-  if (!old.shape.is_tuple()) return bits;
-  return Emitter(to.builder(), old).tuple({write.next_state(), bits});
+  hlo::Graph& graph = to.in_place_of(id);
+  BitsWriter write(old, to.value(old.operands[0]));
+  const hlo::Value bits = is_threefry(old) ? write.threefry_bits() : write.philox_bits();
+  return old.shape.is_tuple() ? graph.tuple({write.next_state(), bits}) : bits;
 }
 
 }  // namespace
 
-hlo::Module expand_random_bits(const hlo::Module& module) {
+StatusOr<hlo::Module> expand_random_bits(const hlo::Module& module) {
   return transform::with_rewritten(
       module, [](auto&, transform::Rebuilder& to, auto, InstructionId id) {
-        return is_expanded(to.from(), to.old(id)) ? expanded(to, id) : InstructionId();
+        return is_expanded(to.from(), to.old(id)) ? expanded(to, id) : hlo::Value();
       });
 }
 

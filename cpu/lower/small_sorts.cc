@@ -9,7 +9,6 @@
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/interpreter/comparator.h"
-#include "heddle/transform/emitter.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
@@ -21,8 +20,6 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 using interpreter::SortKey;
-using transform::Emitter;
-using Ids = std::vector<InstructionId>;
 
 constexpr int64_t kMostSorted = 12;
 constexpr size_t kMostOperands = 4;
@@ -57,15 +54,18 @@ std::vector<SortKey> keys_of(const hlo::Module& module, const hlo::Computation& 
 // Writes one sort of the elements of a few arrays of one element a place.
 class SmallSort {
  public:
-  SmallSort(hlo::ComputationBuilder& to, const Instruction& sort,
-            const hlo::Computation& comparator, std::vector<SortKey> keys)
-      : emit_(to, sort), sort_(sort), comparator_(comparator), keys_(std::move(keys)) {}
+  SmallSort(hlo::Graph& graph, const Instruction& sort, const hlo::Computation& comparator,
+            std::vector<SortKey> keys)
+      : graph_(graph), sort_(sort), comparator_(comparator), keys_(std::move(keys)) {}
 
-  InstructionId run(const Ids& operands) {
+  hlo::Value run(const hlo::Values& operands) {
     const int64_t count = array_of(sort_).element_count();
     for (int64_t at = 0; at < count; ++at) {
       Entry entry;
-      for (InstructionId operand : operands) entry.values.push_back(scalar_at(operand, at));
+      for (const hlo::Value& operand : operands) {
+        const hlo::Value flat = reshape(operand, {count});
+        entry.values.push_back(drop_dimension(slice(flat, 0, at, 1), 0));
+      }
       for (const SortKey& key : keys_) entry.keys.push_back(key_of(key, entry.values));
       entries_.push_back(std::move(entry));
     }
@@ -73,102 +73,77 @@ class SmallSort {
     for (size_t end = entries_.size(); end-- > 1;) {
       for (size_t i = 0; i < end; ++i) exchange(entries_[i], entries_[i + 1]);
     }
-    Ids results;
+    hlo::Values results;
     for (size_t j = 0; j < operands.size(); ++j) results.push_back(joined(j));
-    return sort_.shape.is_tuple() ? emit_.tuple(std::move(results)) : results[0];
+    return sort_.shape.is_tuple() ? graph_.tuple(results) : results[0];
   }
 
  private:
   // One place: an element of each operand, and what decides where it goes.
   struct Entry {
-    Ids values, keys;
+    hlo::Values values, keys;
   };
 
-  InstructionId scalar_at(InstructionId array, int64_t at) {
-    const Shape one = Shape(emit_.shape(array).dtype(), {1});
-    const InstructionId flat =
-        emit_.op(Opcode::kReshape, one.with_dimensions({array_of(sort_).element_count()}), {array},
-                 hlo::ReshapeAttrs());
-    return emit_.drop_dimension(emit_.slice(flat, 0, at, 1), 0);
-  }
-
-  InstructionId joined(size_t operand) {
-    Ids parts;
-    for (const Entry& entry : entries_)
-      parts.push_back(emit_.add_dimension(entry.values[operand], 0));
-    const InstructionId flat = emit_.concatenate(std::move(parts), 0);
-    const Shape shape = array_of(sort_).with_dtype(emit_.shape(flat).dtype());
-    return emit_.op(Opcode::kReshape, shape, {flat}, hlo::ReshapeAttrs());
+  hlo::Value joined(size_t operand) {
+    hlo::Values parts;
+    for (const Entry& entry : entries_) parts.push_back(add_dimension(entry.values[operand], 0));
+    const hlo::Value flat = hlo::concatenate(parts, 0);
+    const Shape shape = array_of(sort_).with_dtype(flat.dtype());
+    return graph_.op(Opcode::kReshape, {flat}, hlo::ReshapeAttrs(), {}, &shape);
   }
 
   // The comparator's expression of the left elements. As encode(), numbers that are not compared in
   // total order have one zero, and NaN above all.
-  InstructionId key_of(const SortKey& key, const Ids& values) {
-    std::map<InstructionId, InstructionId> made;
-    const InstructionId x = copied(key.left, values, made);
-    const Shape shape = emit_.shape(x);
-    if (!is_floating(shape.dtype()) || key.is_total_order) return x;
-    const InstructionId zero = emit_.scalar(shape.dtype(), 0);
-    const InstructionId nan =
-        emit_.builder().constant(Literal::scalar(shape.dtype(), std::nan("")));
-    const InstructionId number =
-        selected(compared(ComparisonDirection::kEq, ComparisonType::kDefault, x, zero), zero, x);
-    return selected(compared(ComparisonDirection::kNe, ComparisonType::kDefault, x, x), nan,
-                    number);
+  hlo::Value key_of(const SortKey& key, const hlo::Values& values) {
+    std::map<InstructionId, hlo::Value> made;
+    const hlo::Value x = copied(key.left, values, made);
+    if (!is_floating(x.dtype()) || key.is_total_order) return x;
+    return select(x != x, std::nan(""), select(x == 0, 0, x));
   }
 
-  InstructionId copied(InstructionId id, const Ids& values,
-                       std::map<InstructionId, InstructionId>& made) {
+  hlo::Value copied(InstructionId id, const hlo::Values& values,
+                    std::map<InstructionId, hlo::Value>& made) {
     if (const auto found = made.find(id); found != made.end()) return found->second;
     const Instruction& from = comparator_.at(id);
-    InstructionId now;
+    hlo::Value now;
     if (from.opcode == Opcode::kParameter) {
       now = values[static_cast<size_t>(from.attrs.get<hlo::ParameterAttrs>().number) / 2];
     } else {
-      Ids operands;
+      hlo::Values operands;
       for (InstructionId operand : from.operands) operands.push_back(copied(operand, values, made));
-      now = emit_.op(from.opcode, from.shape, std::move(operands), from.attrs);
+      now = graph_.op(from.opcode, operands, from.attrs, {}, &from.shape);
     }
     return made.emplace(id, now).first->second;
   }
 
-  InstructionId compared(ComparisonDirection direction, ComparisonType type, InstructionId x,
-                         InstructionId y) {
-    return emit_.op(Opcode::kCompare, Shape::scalar(pred), {x, y},
-                    hlo::CompareAttrs{.direction = direction, .type = type});
-  }
-  InstructionId selected(InstructionId p, InstructionId x, InstructionId y) {
-    return emit_.op(Opcode::kSelect, emit_.shape(x), {p, x, y});
-  }
-
   // Whether a must stand before b: the first keys that differ decide.
-  InstructionId is_before(const Entry& a, const Entry& b) {
-    InstructionId before;
+  hlo::Value is_before(const Entry& a, const Entry& b) {
+    hlo::Value before;
     for (size_t i = keys_.size(); i-- > 0;) {
-      const ComparisonType type = is_floating(emit_.shape(a.keys[i]).dtype())
-                                      ? ComparisonType::kTotalOrder
-                                      : ComparisonType::kDefault;
+      const ComparisonType type =
+          is_floating(a.keys[i].dtype()) ? ComparisonType::kTotalOrder : ComparisonType::kDefault;
       const auto test = [&](ComparisonDirection direction) {
-        return compared(direction, type, a.keys[i], b.keys[i]);
+        return graph_.op(Opcode::kCompare, {a.keys[i], b.keys[i]},
+                         hlo::CompareAttrs{.direction = direction, .type = type});
       };
-      const InstructionId less =
+      const hlo::Value less =
           test(keys_[i].is_descending ? ComparisonDirection::kGt : ComparisonDirection::kLt);
-      before = before.valid() ? selected(test(ComparisonDirection::kEq), before, less) : less;
+      before = before ? select(test(ComparisonDirection::kEq), before, less) : less;
     }
     return before;
   }
 
   void exchange(Entry& a, Entry& b) {
-    const InstructionId swaps = is_before(b, a);
-    const auto exchange_all = [&](Ids& x, Ids& y) {
+    const hlo::Value swaps = is_before(b, a);
+    const auto exchange_all = [&](hlo::Values& x, hlo::Values& y) {
       for (size_t i = 0; i < x.size(); ++i)
-        std::tie(x[i], y[i]) = std::pair(selected(swaps, y[i], x[i]), selected(swaps, x[i], y[i]));
+        std::tie(x[i], y[i]) = std::pair(select(swaps, y[i], x[i]), select(swaps, x[i], y[i]));
     };
     exchange_all(a.values, b.values);
     exchange_all(a.keys, b.keys);
   }
 
-  Emitter emit_;
+  hlo::Graph& graph_;
   const Instruction& sort_;
   const hlo::Computation& comparator_;
   const std::vector<SortKey> keys_;
@@ -177,16 +152,14 @@ class SmallSort {
 
 }  // namespace
 
-hlo::Module expand_small_sorts(const hlo::Module& module) {
+StatusOr<hlo::Module> expand_small_sorts(const hlo::Module& module) {
   return transform::with_rewritten(
-      module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) {
+      module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
         const Instruction& old = to.old(id);
         std::vector<SortKey> keys = keys_of(module, to.from(), old);
-        if (keys.empty()) return InstructionId();
-        Ids operands;
-        for (InstructionId operand : old.operands) operands.push_back(to[operand]);
+        if (keys.empty()) return {};
         const hlo::Computation& comparator = module.at(old.called[0]);
-        return SmallSort(to.builder(), old, comparator, std::move(keys)).run(operands);
+        return SmallSort(to.in_place_of(id), old, comparator, std::move(keys)).run(to.operands(id));
       });
 }
 

@@ -9,7 +9,6 @@
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/transform/emitter.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
@@ -18,7 +17,6 @@ namespace {
 using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
-using transform::Emitter;
 using Ids = std::vector<InstructionId>;
 
 constexpr int64_t kMostSplitColumns = 8;
@@ -202,9 +200,9 @@ class Splitter {
     for (InstructionId id : to_.order()) {
       const Instruction& old = to_.old(id);
       if (columns_.is_split(id)) {
-        parts_[id] = split(old);
+        parts_[id] = split(id);
       } else if (columns_.is_fold(id)) {
-        to_.replace(id, folded(old));
+        to_.replace(id, folded(id));
       } else {
         for (InstructionId operand : old.operands) make_whole(operand);
         to_.copy(id);
@@ -218,22 +216,26 @@ class Splitter {
   // The array of the columns, where it is needed.
   void make_whole(InstructionId old) {
     if (!columns_.is_split(old) || to_[old].valid()) return;
-    Emitter emit(to_.builder(), to_.old(old));
+    to_.in_place_of(old);
     const int64_t last = to_.old(old).shape.rank() - 1;
-    Ids columns;
-    for (InstructionId part : parts_[old]) columns.push_back(emit.add_dimension(part, last));
-    to_.replace(old, emit.concatenate(std::move(columns), last));
+    hlo::Values columns;
+    for (const hlo::Value& part : parts_[old]) columns.push_back(add_dimension(part, last));
+    to_.replace(old, hlo::concatenate(columns, last));
+  }
+  hlo::Value whole(InstructionId old) {
+    make_whole(old);
+    return to_.value(old);
   }
 
   // The columns of an operand: those that were written, or slices.
-  const Ids& columns_of(InstructionId old) {
-    Ids& parts = parts_[old];
+  const hlo::Values& columns_of(InstructionId old) {
+    hlo::Values& parts = parts_[old];
     if (!parts.empty()) return parts;
-    Emitter emit(to_.builder(), to_.old(old));
-    const Shape& shape = to_.old(old).shape;
-    const int64_t last = shape.rank() - 1;
-    for (int64_t j = 0; j < last_of(shape); ++j)
-      parts.push_back(emit.drop_dimension(emit.slice(to_[old], last, j, 1), last));
+    to_.in_place_of(old);
+    const hlo::Value x = to_.value(old);
+    const int64_t last = x.rank() - 1;
+    for (int64_t j = 0; j < x.size(last); ++j)
+      parts.push_back(drop_dimension(slice(x, last, j, 1), last));
     return parts;
   }
 
@@ -243,65 +245,68 @@ class Splitter {
     return {shape.dtype(), std::move(sizes)};
   }
 
-  Ids split(const Instruction& old) {
-    Emitter emit(to_.builder(), old);
+  // The attributes of the op on a column.
+  static hlo::Attrs attrs_of(const Instruction& old, Part part) {
+    if (old.opcode != Opcode::kBroadcast || part != Part::kFirst) return old.attrs;
+    hlo::DimensionsAttrs dimensions = old.attrs.get<hlo::DimensionsAttrs>();
+    dimensions.dimensions.pop_back();
+    return dimensions;
+  }
+
+  // What the op reads of operand k: its columns, or the one value that all columns read.
+  hlo::Values read(const Instruction& old, size_t k, Part part) {
+    const InstructionId operand = old.operands[k];
+    const bool is_one = part == Part::kNothing || to_.old(operand).shape.is_scalar() ||
+                        (part == Part::kFirst && k > 0);
+    return is_one ? hlo::Values{whole(operand)} : columns_of(operand);
+  }
+
+  hlo::Values split(InstructionId id) {
+    const Instruction& old = to_.old(id);
     const Part part = columns_.part_of(old);
-    const Shape shape = column_of(old.shape);
-    const int64_t count = last_of(old.shape);
-    hlo::Attrs attrs = old.attrs;
-    if (old.opcode == Opcode::kBroadcast && part == Part::kFirst) {
-      hlo::DimensionsAttrs dimensions = old.attrs.get<hlo::DimensionsAttrs>();
-      dimensions.dimensions.pop_back();
-      attrs = std::move(dimensions);
-    }
+    std::vector<hlo::Values> operands;
+    for (size_t k = 0; k < old.operands.size(); ++k) operands.push_back(read(old, k, part));
     std::vector<hlo::ComputationId> called;
-    for (hlo::ComputationId id : old.called) called.push_back(module_[id]);
-    if (part == Part::kNothing) {  // all columns are alike
-      make_whole(old.operands[0]);
-      return Ids(static_cast<size_t>(count),
-                 emit.op(old.opcode, shape, {to_[old.operands[0]]}, std::move(attrs)));
-    }
-    Ids out;
-    for (int64_t j = 0; j < count; ++j) {
-      Ids operands;
-      for (size_t k = 0; k < old.operands.size(); ++k) {
-        const InstructionId operand = old.operands[k];
-        const bool is_one = to_.old(operand).shape.is_scalar() || (part == Part::kFirst && k > 0);
-        if (is_one) make_whole(operand);
-        operands.push_back(is_one ? to_[operand] : columns_of(operand)[static_cast<size_t>(j)]);
-      }
-      out.push_back(emit.op(old.opcode, shape, std::move(operands), attrs, called));
-    }
+    for (hlo::ComputationId each : old.called) called.push_back(module_[each]);
+    const hlo::Attrs attrs = attrs_of(old, part);
+    const Shape shape = column_of(old.shape);
+    hlo::Graph& graph = to_.in_place_of(id);
+    const auto column = [&](size_t j) {
+      hlo::Values now;
+      for (const hlo::Values& each : operands) now.push_back(each[each.size() == 1 ? 0 : j]);
+      return graph.op(old.opcode, now, attrs, called, &shape);
+    };
+    const auto count = static_cast<size_t>(last_of(old.shape));
+    if (part == Part::kNothing) return hlo::Values(count, column(0));  // all columns are alike
+    hlo::Values out;
+    for (size_t j = 0; j < count; ++j) out.push_back(column(j));
     return out;
   }
 
   // A reduction along the columns, and along others too.
-  InstructionId folded(const Instruction& old) {
-    Emitter emit(to_.builder(), old);
-    const Ids columns = columns_of(old.operands[0]);
+  hlo::Value folded(InstructionId id) {
+    const Instruction& old = to_.old(id);
+    const hlo::Values columns = columns_of(old.operands[0]);
+    const hlo::Value start = whole(old.operands[1]);
     const Opcode opcode = module_.from().at(old.called[0]).root_instruction().opcode;
-    make_whole(old.operands[1]);
-    const InstructionId start = to_[old.operands[1]];
-    InstructionId sum = columns[0];
-    const Shape shape = emit.shape(sum);
-    for (size_t j = 1; j < columns.size(); ++j) sum = emit.op(opcode, shape, {sum, columns[j]});
+    hlo::Graph& graph = to_.in_place_of(id);
+    hlo::Value sum = columns[0];
+    for (size_t j = 1; j < columns.size(); ++j) sum = binary(opcode, sum, columns[j]);
     hlo::DimensionsAttrs others = old.attrs.get<hlo::DimensionsAttrs>();
     std::erase(others.dimensions, to_.old(old.operands[0]).shape.rank() - 1);
-    if (!others.dimensions.empty())
-      return emit.op(Opcode::kReduce, old.shape, {sum, start}, others, {module_[old.called[0]]});
-    const InstructionId first = emit.op(Opcode::kBroadcast, shape, {start}, hlo::DimensionsAttrs());
-    return emit.op(opcode, shape, {first, sum});
+    if (others.dimensions.empty()) return binary(opcode, start, sum);
+    return graph.op(Opcode::kReduce, {sum, start}, others, {module_[old.called[0]]}, &old.shape);
   }
 
   transform::ModuleRebuilder& module_;
   transform::Rebuilder to_;
   const Columns& columns_;
-  std::map<InstructionId, Ids> parts_;  // by the old instruction
+  std::map<InstructionId, hlo::Values> parts_;  // by the old instruction
 };
 
 }  // namespace
 
-std::optional<hlo::Module> split_into_columns(const hlo::Module& module) {
+StatusOr<std::optional<hlo::Module>> split_into_columns(const hlo::Module& module) {
   transform::ModuleRebuilder rebuilt(module);
   bool is_changed = false;
   for (hlo::ComputationId id : rebuilt.order()) {
@@ -309,8 +314,9 @@ std::optional<hlo::Module> split_into_columns(const hlo::Module& module) {
     is_changed = is_changed || columns.has_any();
     rebuilt.replace(id, Splitter(rebuilt, id, columns).run());
   }
-  if (!is_changed) return std::nullopt;
-  return std::move(rebuilt).finish();
+  if (!is_changed) return std::optional<hlo::Module>();
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, std::move(rebuilt).finish());
+  return std::optional(std::move(out));
 }
 
 }  // namespace heddle::cpu

@@ -12,6 +12,6 @@ namespace heddle::cpu {
 // folds such arrays and few elements cross its border: vectors are then as long as the rows, and a
 // fold along the last dimension is a sum of arrays. The order of such folds changes. Nothing: there
 // is no such group.
-[[nodiscard]] std::optional<hlo::Module> split_into_columns(const hlo::Module& module);
+[[nodiscard]] StatusOr<std::optional<hlo::Module>> split_into_columns(const hlo::Module& module);
 
 }  // namespace heddle::cpu

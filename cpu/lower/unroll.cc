@@ -107,18 +107,19 @@ Computation unrolled(transform::ModuleRebuilder& module, hlo::ComputationId id, 
 
 }  // namespace
 
-std::optional<hlo::Module> unroll_short_loops(const hlo::Module& module) {
+StatusOr<std::optional<hlo::Module>> unroll_short_loops(const hlo::Module& module) {
   const auto has_loop = [&](const Computation& computation) {
     return std::ranges::any_of(computation.instructions, [&](const Instruction& i) {
       return is_worth_it(module, computation, i);
     });
   };
-  if (std::ranges::none_of(module.computations, has_loop)) return std::nullopt;
+  if (std::ranges::none_of(module.computations, has_loop)) return std::optional<hlo::Module>();
   transform::ModuleRebuilder rebuilt(module);
   bool found = false;
   for (hlo::ComputationId id : rebuilt.order()) rebuilt.replace(id, unrolled(rebuilt, id, found));
-  if (!found) return std::nullopt;
-  return std::move(rebuilt).finish();
+  if (!found) return std::optional<hlo::Module>();
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, std::move(rebuilt).finish());
+  return std::optional(std::move(out));
 }
 
 }  // namespace heddle::cpu

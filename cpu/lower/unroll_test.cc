@@ -33,7 +33,7 @@ hlo::Module loop(int turns, int size, const std::string& lines) {
 
 // 0: the loop is left as it was.
 int64_t calls(const hlo::Module& module) {
-  const auto unrolled = unroll_short_loops(module);
+  const auto unrolled = unroll_short_loops(module).value();
   if (!unrolled) return 0;
   return std::ranges::count(unrolled->entry_computation().instructions, hlo::Opcode::kCall,
                             &hlo::Instruction::opcode);

@@ -1,23 +1,19 @@
 #include "heddle/cpu/lower/widen.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/transform/emitter.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
 namespace {
 
-using hlo::ComputationId;
 using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
-using transform::Emitter;
 
 bool is_number(const Shape& shape) {
   return shape.is_array() && (is_floating(shape.dtype()) || is_integer(shape.dtype()));
@@ -105,56 +101,32 @@ bool is_narrow_fold(const hlo::Module& module, const Instruction& instruction) {
          is_small_float(instruction.shape.dtype()) && float_fold(module.at(instruction.called[0]));
 }
 
-class Widening {
- public:
-  explicit Widening(const hlo::Module& from) : from_(from) {}
-
-  // What is read in place of an instruction; none where it stays.
-  InstructionId operator()(transform::ModuleRebuilder& into, transform::Rebuilder& to,
-                           InstructionId i) {
-    const Instruction& old = to.old(i);
-    if (is_narrow_product(to.from(), old)) return wide(to, i, sum_type(to.from(), old), {});
-    if (!is_narrow_fold(from_, old)) return {};
-    return wide(to, i, f32, {fold(into, *float_fold(from_.at(old.called[0])), old)});
-  }
-
- private:
-  // The instruction computed in another type.
-  static InstructionId wide(transform::Rebuilder& to, InstructionId i, DType dtype,
-                            std::vector<ComputationId> called) {
-    Emitter emit(to.builder(), to.old(i));
-    const auto convert = [&](InstructionId x, DType type) {
-      if (emit.shape(x).dtype() == type) return x;
-      return emit.op(Opcode::kConvert, emit.shape(x).with_dtype(type), {x});
-    };
-    std::vector<InstructionId> operands;
-    for (InstructionId operand : to.old(i).operands)
-      operands.push_back(convert(to[operand], dtype));
-    const Shape& shape = to.old(i).shape;
-    return convert(emit.op(to.old(i).opcode, shape.with_dtype(dtype), std::move(operands),
-                           to.old(i).attrs, std::move(called)),
-                   shape.dtype());
-  }
-
-  ComputationId fold(transform::ModuleRebuilder& into, Opcode opcode, const Instruction& like) {
-    const auto found = folds_.find(opcode);
-    if (found != folds_.end()) return found->second;
-    hlo::ComputationBuilder to(into.into());
-    const InstructionId a = to.parameter(Shape::scalar(f32)), b = to.parameter(Shape::scalar(f32));
-    const InstructionId root = Emitter(to, like).op(opcode, Shape::scalar(f32), {a, b});
-    return folds_[opcode] = into.add(std::move(to).finish(root));
-  }
-
-  const hlo::Module& from_;
-  std::map<Opcode, ComputationId> folds_;
-};
+// The instruction computed in another type.
+hlo::Value wide(transform::Rebuilder& to, InstructionId i, DType dtype,
+                std::vector<hlo::ComputationId> called) {
+  const Instruction& old = to.old(i);
+  hlo::Graph& graph = to.in_place_of(i);
+  hlo::Values operands = to.operands(i);
+  for (hlo::Value& x : operands) x = convert(x, dtype);
+  const Shape shape = old.shape.with_dtype(dtype);
+  const hlo::Value y = graph.op(old.opcode, operands, old.attrs, std::move(called), &shape);
+  if (y.dtype() == old.shape.dtype()) return y;
+  return graph.op(Opcode::kConvert, {y}, {}, {}, &old.shape);
+}
 
 }  // namespace
 
-hlo::Module widen(const hlo::Module& module) {
-  Widening widening(module);
-  return transform::with_rewritten(
-      module, [&](auto& into, auto& to, auto, InstructionId i) { return widening(into, to, i); });
+StatusOr<hlo::Module> widen(const hlo::Module& module) {
+  return transform::with_rewritten(module,
+                                   [&](transform::ModuleRebuilder& into, transform::Rebuilder& to,
+                                       auto, InstructionId i) -> hlo::Value {
+                                     const Instruction& old = to.old(i);
+                                     if (is_narrow_product(to.from(), old))
+                                       return wide(to, i, sum_type(to.from(), old), {});
+                                     if (!is_narrow_fold(module, old)) return {};
+                                     const Opcode opcode = *float_fold(module.at(old.called[0]));
+                                     return wide(to, i, f32, {into.combiner(opcode, f32)});
+                                   });
 }
 
 }  // namespace heddle::cpu

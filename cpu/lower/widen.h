@@ -9,6 +9,6 @@ namespace heddle::cpu {
 // and reduce-window of floats of 16 bits, on converted operands: floats are summed in f32 at least,
 // integers in the type of the result, and the result is rounded once. A dot that reads each element
 // of its larger operand once converts what it reads.
-[[nodiscard]] hlo::Module widen(const hlo::Module& module);
+[[nodiscard]] StatusOr<hlo::Module> widen(const hlo::Module& module);
 
 }  // namespace heddle::cpu

@@ -16,7 +16,7 @@
 namespace heddle::pjrt {
 namespace {
 
-using google::protobuf::Value;
+using OptionValue = google::protobuf::Value;
 
 template <class... Parts>
 Status error(const std::string& path, const Parts&... parts) {
@@ -27,19 +27,19 @@ bool is_integer(double number) { return std::floor(number) == number && std::abs
 
 // JSON has one kind of numbers: a whole one is an int64, unless the option is known to be a float.
 StatusOr<CreateOption> create_option(const std::string& path, const std::string& name,
-                                     const Value& value) {
+                                     const OptionValue& value) {
   const double number = value.number_value();
   switch (value.kind_case()) {
-    case Value::kBoolValue: return CreateOption{name, value.bool_value()};
-    case Value::kStringValue: return CreateOption{name, value.string_value()};
-    case Value::kNumberValue:
+    case OptionValue::kBoolValue: return CreateOption{name, value.bool_value()};
+    case OptionValue::kStringValue: return CreateOption{name, value.string_value()};
+    case OptionValue::kNumberValue:
       if (is_integer(number) && !is_float_option(name))
         return CreateOption{name, static_cast<int64_t>(number)};
       return CreateOption{name, static_cast<float>(number)};
-    case Value::kListValue: {
+    case OptionValue::kListValue: {
       std::vector<int64_t> integers;
-      for (const Value& element : value.list_value().values()) {
-        if (element.kind_case() != Value::kNumberValue || !is_integer(element.number_value()))
+      for (const OptionValue& element : value.list_value().values()) {
+        if (element.kind_case() != OptionValue::kNumberValue || !is_integer(element.number_value()))
           return error(path, "create option ", name, " is a list of other than integers");
         integers.push_back(static_cast<int64_t>(element.number_value()));
       }
@@ -83,8 +83,8 @@ Status read_expansions(const std::string& path, const proto::PluginFile& message
                        DevicePlugin& to) {
   if (!message.has_expansions()) return {};
   to.expansions.emplace();
-  for (const Value& target : message.expansions().values()) {
-    if (target.kind_case() != Value::kStringValue)
+  for (const OptionValue& target : message.expansions().values()) {
+    if (target.kind_case() != OptionValue::kStringValue)
       return error(path, "expansions is a list of other than strings");
     to.expansions->push_back(target.string_value());
   }

@@ -6,15 +6,12 @@
 #include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/internal/expand/rewrite.h"
 #include "heddle/pjrt/internal/types.h"
-#include "heddle/transform/emitter.h"
 #include "heddle/transform/lapack/expand.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::pjrt {
 namespace {
-
-using transform::Emitter;
 
 template <Opcode... kOpcodes>
 bool has(const hlo::Module& module) {
@@ -28,7 +25,7 @@ bool has(const hlo::Module& module) {
 // The second half of the pipeline: what plugins do not know, or compile wrongly, in this order.
 struct Expansion {
   bool (*applies)(const hlo::Module&);
-  hlo::Module (*run)(const hlo::Module&);
+  StatusOr<hlo::Module> (*run)(const hlo::Module&);
 };
 constexpr Expansion kExpansions[] = {
     {has<Opcode::kMulhi>, expand_mulhi},
@@ -77,43 +74,45 @@ bool is_flat(const hlo::Computation& entry) {
 }
 
 // A parameter for each leaf, put back into tuples.
-InstructionId nested_parameters(Emitter& emit, const Shape& shape, const std::string& name) {
-  if (!shape.is_tuple()) return emit.builder().parameter(shape, name);
-  std::vector<InstructionId> elements;
+hlo::Value nested_parameters(hlo::Graph& graph, const Shape& shape, const std::string& name) {
+  if (!shape.is_tuple()) return graph.wrap(graph.builder().parameter(shape, name));
+  hlo::Values elements;
   for (const Shape& element : shape.elements())
-    elements.push_back(nested_parameters(emit, element, ""));
-  return emit.tuple(std::move(elements));
+    elements.push_back(nested_parameters(graph, element, ""));
+  return graph.tuple(elements);
 }
 
-void append_leaf_values(Emitter& emit, InstructionId value, std::vector<InstructionId>& leaves) {
-  if (!emit.shape(value).is_tuple()) {
+void append_leaf_values(const hlo::Value& value, hlo::Values& leaves) {
+  if (!value.shape().is_tuple()) {
     leaves.push_back(value);
     return;
   }
-  for (InstructionId element : emit.elements(value)) append_leaf_values(emit, element, leaves);
+  for (const hlo::Value& element : value.graph().elements(value))
+    append_leaf_values(element, leaves);
 }
 
 hlo::Computation flat_entry(transform::ModuleRebuilder& into, hlo::ComputationId id) {
   transform::Rebuilder to(into, id);
   const hlo::Computation& old = to.from();
-  Emitter emit(to.builder(), old.root_instruction());
+  hlo::Graph& graph = to.in_place_of(old.root);
   for (InstructionId parameter : old.parameters) {
-    to.replace(parameter, nested_parameters(emit, to.old(parameter).shape, to.old(parameter).name));
+    to.replace(parameter,
+               nested_parameters(graph, to.old(parameter).shape, to.old(parameter).name));
   }
   for (InstructionId i : to.order()) {
     if (to.old(i).opcode != Opcode::kParameter) to.copy(i);
   }
-  InstructionId root = to[old.root];
-  if (emit.shape(root).is_tuple()) {
-    std::vector<InstructionId> leaves;
-    append_leaf_values(emit, root, leaves);
-    root = emit.tuple(std::move(leaves));
+  hlo::Value root = to.value(old.root);
+  if (root.shape().is_tuple()) {
+    hlo::Values leaves;
+    append_leaf_values(root, leaves);
+    root = graph.tuple(leaves);
   }
-  return std::move(to).finish(root);
+  return std::move(to).finish(root.id());
 }
 
 // Parameters and results of the entry as their leaves.
-hlo::Module flattened(const hlo::Module& module) {
+StatusOr<hlo::Module> flattened(const hlo::Module& module) {
   transform::ModuleRebuilder into(module);
   for (hlo::ComputationId id : into.order()) {
     if (id == module.entry) {
@@ -192,9 +191,12 @@ StatusOr<hlo::Module> prepare(hlo::Module out, int plugin_minor, const std::vect
     HEDDLE_ASSIGN_OR_RETURN(out, transform::expand_lapack(out, expanded));
   }
   for (const Expansion& expansion : kExpansions) {
-    if (expansion.applies(out)) out = expansion.run(out);
+    if (!expansion.applies(out)) continue;
+    HEDDLE_ASSIGN_OR_RETURN(out, expansion.run(out));
   }
-  if (!is_flat(out.entry_computation())) out = flattened(out);
+  if (!is_flat(out.entry_computation())) {
+    HEDDLE_ASSIGN_OR_RETURN(out, flattened(out));
+  }
   write_header(donated, may_alias, out);
   return out;
 }

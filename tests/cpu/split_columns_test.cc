@@ -30,7 +30,7 @@ std::string differences(int n, int k) {
 }
 
 bool is_split(const std::string& text) {
-  return split_into_columns(hlo::parse_text(text).value()).has_value();
+  return split_into_columns(hlo::parse_text(text).value()).value().has_value();
 }
 
 TEST(CpuColumns, PairsOfPoints) {

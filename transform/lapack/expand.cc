@@ -6,7 +6,6 @@
 
 #include "heddle/hlo/calls/lapack.h"
 #include "heddle/transform/canonical.h"
-#include "heddle/transform/emitter.h"
 #include "heddle/transform/import.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/lapack/internal/arrays.h"
@@ -21,11 +20,6 @@ using lapack::Problem;
 Shape plain(Shape shape) {
   shape.clear_layout();
   return shape;
-}
-
-// Dimensions of a batch of matrices before the last two.
-std::vector<int64_t> batch_of(const Shape& matrices) {
-  return {matrices.dimensions().begin(), matrices.dimensions().end() - 2};
 }
 
 // A routine written as loops.
@@ -103,14 +97,13 @@ std::string key_of(std::string_view routine, const Problem& problem) {
 // The computations of the loops that a module needs, by the key of their problem.
 using Written = std::map<std::string, ComputationId, std::less<>>;
 
-// Writes one call with older ops.
+// Writes one call, whose operands are in the graph, with older ops.
 class Expansion {
  public:
-  Expansion(ModuleRebuilder& into, Emitter& emit, const Instruction& call)
-      : into_(into), emit_(emit), call_(call) {}
+  Expansion(hlo::Graph& graph, const Instruction& call) : graph_(graph), call_(call) {}
 
   // errors   for options that no LAPACK has
-  InstructionId run(std::string_view routine) {
+  hlo::Value run(std::string_view routine) {
     if (routine == "trsm") return solve();
     if (routine == "potrf") return cholesky();
     if (routine == "geqrf") return renamed("Qr");
@@ -118,104 +111,63 @@ class Expansion {
   }
 
   // A call of the loops for the problem.
-  InstructionId run(const Problem& problem, ComputationId loops) {
-    std::vector<InstructionId> operands, elements;
+  hlo::Value run(const Problem& problem, ComputationId loops) {
+    hlo::Values operands, elements;
     for (size_t i = 0; i < problem.operands.size(); ++i)
-      operands.push_back(reshape(call_.operands[i], problem.operands[i]));
-    const ComputationId callee = into_[loops];
-    const InstructionId result = emit_.op(Opcode::kCall, into_.into().at(callee).result_shape(),
-                                          std::move(operands), hlo::CallAttrs(), {callee});
-    for (const Shape& shape : results_of(call_)) {
-      const auto number = static_cast<int64_t>(elements.size());
-      elements.push_back(reshape(emit_.element(result, number), plain(shape)));
-    }
-    if (!call_.shape.is_tuple()) return elements[0];
-    return emit_.tuple(std::move(elements));
+      operands.push_back(reshape(operand(i), problem.operands[i].dimensions()));
+    const hlo::Values results =
+        graph_.op_of_many(Opcode::kCall, operands, hlo::CallAttrs(), {loops});
+    const std::vector<Shape> shapes = results_of(call_);
+    for (size_t i = 0; i < shapes.size(); ++i)
+      elements.push_back(reshape(results[i], shapes[i].dimensions()));
+    return call_.shape.is_tuple() ? graph_.tuple(elements) : elements[0];
   }
 
  private:
+  hlo::Value operand(size_t i) { return graph_.wrap(call_.operands[i]); }
+
   // With a scalar after the matrices it solves for b times that scalar.
-  InstructionId solve() {
+  hlo::Value solve() {
     const char transposed = option("trans_x");
     hlo::TriangularSolveAttrs attrs{.left_side = option("side") == 'L',
                                     .lower = option("uplo") == 'L',
                                     .unit_diagonal = option("diag") == 'U'};
     if (transposed == 'T') attrs.transpose_a = hlo::TransposeA::kTranspose;
     if (transposed == 'C') attrs.transpose_a = hlo::TransposeA::kAdjoint;
+    const hlo::Value b = call_.operands.size() == 3 ? operand(1) * operand(2) : operand(1);
     const Shape shape = plain(call_.shape);
-    InstructionId b = call_.operands[1];
-    if (call_.operands.size() == 3) {
-      const InstructionId alpha =
-          emit_.op(Opcode::kBroadcast, shape, {call_.operands[2]}, hlo::DimensionsAttrs());
-      b = emit_.op(Opcode::kMultiply, shape, {b, alpha});
-    }
-    return emit_.op(Opcode::kTriangularSolve, shape, {call_.operands[0], b}, attrs);
+    return graph_.op(Opcode::kTriangularSolve, {operand(0), b}, attrs, {}, &shape);
   }
 
   // The other triangle is the operand's, as LAPACK leaves it.
-  InstructionId cholesky() {
+  hlo::Value cholesky() {
     const bool lower = option("uplo") == 'L';
-    const InstructionId a = call_.operands[0];
-    const Shape shape = plain(emit_.shape(a));
-    const InstructionId factor =
-        emit_.op(Opcode::kCholesky, shape, {a}, hlo::CholeskyAttrs{.lower = lower});
-    const InstructionId inside = triangle(shape, lower);
-    const InstructionId result = emit_.op(Opcode::kSelect, shape, {inside, factor, a});
-    return emit_.tuple({result, is_nan_in(factor, inside)});
-  }
-
-  // pred: row >= column, or row <= column.
-  InstructionId triangle(const Shape& shape, bool lower) {
-    const Shape numbers = shape.with_dtype(s32);
-    const auto iota = [&](int64_t dimension) {
-      return emit_.op(Opcode::kIota, numbers, {}, hlo::IotaAttrs{.iota_dimension = dimension});
-    };
-    const auto direction = lower ? hlo::ComparisonDirection::kGe : hlo::ComparisonDirection::kLe;
-    return emit_.op(Opcode::kCompare, shape.with_dtype(pred),
-                    {iota(shape.rank() - 2), iota(shape.rank() - 1)},
-                    hlo::CompareAttrs{.direction = direction});
-  }
-
-  // s32 of the batch: 1 where a masked element is not a number, else 0.
-  InstructionId is_nan_in(InstructionId x, InstructionId mask) {
-    const Shape marks = emit_.shape(mask);
-    const InstructionId nan =
-        emit_.op(Opcode::kCompare, marks, {x, x},
-                 hlo::CompareAttrs{.direction = hlo::ComparisonDirection::kNe});
-    const InstructionId inside = emit_.op(Opcode::kAnd, marks, {nan, mask});
-    const Shape batch(pred, batch_of(marks));
-    const InstructionId any = emit_.op(
-        Opcode::kReduce, batch, {inside, emit_.scalar(pred, 0)},
-        hlo::DimensionsAttrs{.dimensions = {marks.rank() - 2, marks.rank() - 1}}, {logical_or()});
-    return emit_.op(Opcode::kConvert, batch.with_dtype(s32), {any});
-  }
-
-  ComputationId logical_or() {
-    hlo::ComputationBuilder to(into_.into());
-    const InstructionId a = to.parameter(Shape::scalar(pred)),
-                        b = to.parameter(Shape::scalar(pred));
-    Emitter emit(to, call_);
-    const InstructionId root = emit.op(Opcode::kOr, Shape::scalar(pred), {a, b});
-    return into_.add(std::move(to).finish(root));
+    const hlo::Value a = operand(0);
+    const Shape shape = plain(a.shape());
+    const hlo::Value factor =
+        graph_.op(Opcode::kCholesky, {a}, hlo::CholeskyAttrs{.lower = lower}, {}, &shape);
+    const int64_t column = a.rank() - 1, row = column - 1;
+    const hlo::Value rows = graph_.iota(a.sizes(), row), columns = graph_.iota(a.sizes(), column);
+    const hlo::Value inside = lower ? rows >= columns : rows <= columns;
+    const hlo::Value is_nan = (factor != factor) & inside;
+    const hlo::Value any_nan = reduce(is_nan, Opcode::kOr, 0, {row, column});
+    return graph_.tuple({select(inside, factor, a), convert(any_nan, s32)});
   }
 
   [[nodiscard]] char option(std::string_view name) const {
     return Problem{.config = call_.extras->backend_config}.option(name);
   }
 
-  InstructionId reshape(InstructionId x, const Shape& shape) {
-    return emit_.op(Opcode::kReshape, shape, {x}, hlo::ReshapeAttrs());
-  }
-
   // XLA's own call of the same meaning.
-  InstructionId renamed(std::string_view target) {
+  hlo::Value renamed(std::string_view target) {
     hlo::CustomCallAttrs attrs;
     attrs.custom_call_target = target;
-    return emit_.op(Opcode::kCustomCall, plain(call_.shape), call_.operands, std::move(attrs));
+    const Shape shape = plain(call_.shape);
+    return graph_.op(Opcode::kCustomCall, graph_.wrap(call_.operands), std::move(attrs), {},
+                     &shape);
   }
 
-  ModuleRebuilder& into_;
-  Emitter& emit_;
+  hlo::Graph& graph_;
   const Instruction& call_;
 };
 
@@ -275,15 +227,14 @@ StatusOr<hlo::Module> with_loops(const hlo::Module& module, const CallFilter& wa
 }
 
 // The value in place of a call.
-InstructionId expanded(ModuleRebuilder& into, Rebuilder& to, InstructionId i,
-                       std::string_view routine, const Written& written) {
+hlo::Value expanded(const ModuleRebuilder& into, Rebuilder& to, InstructionId i,
+                    std::string_view routine, const Written& written) {
   const Instruction call = to.mapped(i);
-  Emitter emit(to.builder(), call);
-  Expansion expansion(into, emit, call);
+  Expansion expansion(to.in_place_of(i), call);
   const Loops* loops = find_loops(routine);
   if (loops == nullptr) return expansion.run(routine);
   const Problem problem = problem_of(*loops, to.from(), to.old(i));
-  return expansion.run(problem, written.at(key_of(routine, problem)));
+  return expansion.run(problem, into[written.at(key_of(routine, problem))]);
 }
 
 }  // namespace
@@ -319,7 +270,7 @@ StatusOr<hlo::Module> expand_lapack(const hlo::Module& module, const CallFilter&
   HEDDLE_ASSIGN_OR_RETURN(const hlo::Module from, with_loops(module, wanted, unrolls, written));
   return with_rewritten(from, [&](ModuleRebuilder& into, Rebuilder& to, auto, InstructionId i) {
     const std::string_view routine = routine_of(to.from(), to.old(i), wanted);
-    return routine.empty() ? InstructionId() : expanded(into, to, i, routine, written);
+    return routine.empty() ? hlo::Value() : expanded(into, to, i, routine, written);
   });
 }
 

@@ -7,7 +7,6 @@
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/sharding/sharding_tiles.h"
-#include "heddle/transform/emitter.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/shardy_mesh.h"
 #include "heddle/transform/rebuilder.h"
@@ -68,7 +67,7 @@ class ShardyWriter {
   StatusOr<hlo::Module> run() && {
     HEDDLE_RETURN_IF_ERROR(read_mesh());
     for (ComputationId id : into_.order()) HEDDLE_RETURN_IF_ERROR(write(id));
-    hlo::Module out = std::move(into_).finish();
+    HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, std::move(into_).finish());
     auto& attributes = out.extras.mutate().frontend_attributes;
     attributes.emplace_back(std::string(kMeshes), mesh_.text());
     std::ranges::sort(attributes);
@@ -121,11 +120,11 @@ class ShardyWriter {
     Rebuilder to(into_, id);
     HEDDLE_ASSIGN_OR_RETURN(const auto maps, maps_of(to.from()));
     for (InstructionId i : to.order()) HEDDLE_RETURN_IF_ERROR(write(to, i, id, maps));
-    InstructionId root = to[to.from().root];
+    hlo::Value root = to.value(to.from().root);
     if (id == from_.entry) {
       HEDDLE_ASSIGN_OR_RETURN(root, with_results(to, root));
     }
-    Computation now = std::move(to).finish(root);
+    Computation now = std::move(to).finish(root.id());
     sweep(now, into_.effects());
     into_.replace(id, std::move(now));
     return {};
@@ -219,14 +218,13 @@ class ShardyWriter {
   // Tiles, the call, whole arrays.
   Status write_map(Rebuilder& to, InstructionId i, const Mapped& map) {
     const Instruction& old = to.old(i);
-    Emitter emit(to.builder(), old);
-    HEDDLE_ASSIGN_OR_RETURN(std::vector<InstructionId> tiles, tiles_of(to, emit, old));
+    hlo::Graph& graph = to.in_place_of(i);
+    HEDDLE_ASSIGN_OR_RETURN(const hlo::Values tiles, tiles_of(to, graph, old));
     const ComputationId body = body_of(old.called[0]);
-    const InstructionId call =
-        emit.op(Opcode::kCall, old.shape, std::move(tiles), hlo::CallAttrs(), {body});
-    set_attribute(to.builder().mutable_at(call), "inlineable", "false");
+    const hlo::Value call = graph.op(Opcode::kCall, tiles, hlo::CallAttrs(), {body});
+    set_attribute(graph.mutable_at(call), "inlineable", "false");
     to.replace(i, call);
-    return make_whole(to, emit, call, map);
+    return make_whole(to, call, map);
   }
 
   // Each call has a computation of its own. Shardy knows it by that computation's name.
@@ -238,9 +236,8 @@ class ShardyWriter {
     return into_.add(std::move(body));
   }
 
-  StatusOr<std::vector<InstructionId>> tiles_of(Rebuilder& to, Emitter& emit,
-                                                const Instruction& call) {
-    std::vector<InstructionId> arrays;
+  StatusOr<hlo::Values> tiles_of(Rebuilder& to, hlo::Graph& graph, const Instruction& call) {
+    hlo::Values arrays;
     std::vector<Shape> shapes;
     std::string shardings;
     for (InstructionId operand : call.operands) {
@@ -249,82 +246,80 @@ class ShardyWriter {
       HEDDLE_ASSIGN_OR_RETURN(const std::string text,
                               mesh_.text_of(sharding_of(whole), whole.shape.rank()));
       base::append(shardings, shardings.empty() ? "" : ", ", text);
-      arrays.push_back(to[operand]);
+      arrays.push_back(to.value(operand));
       shapes.push_back(tile.shape);
     }
-    return changed_view(emit, "xla.sdy.GlobalToLocalShape", std::move(arrays), shapes,
+    return changed_view(graph, "xla.sdy.GlobalToLocalShape", arrays, shapes,
                         {"xla.sdy.in_shardings", per_value(shardings)});
   }
 
-  Status make_whole(Rebuilder& to, Emitter& emit, InstructionId call, const Mapped& map) {
-    std::vector<InstructionId> tiles = {call};
-    if (emit.shape(call).is_tuple()) tiles = emit.elements(call);
+  Status make_whole(Rebuilder& to, const hlo::Value& call, const Mapped& map) {
+    hlo::Graph& graph = call.graph();
+    hlo::Values tiles = {call};
+    if (call.shape().is_tuple()) tiles = graph.elements(call);
     std::vector<Shape> shapes;
     std::string shardings;
     for (size_t result = 0; result < tiles.size(); ++result) {
       const InstructionId id = map.whole[result];
-      shapes.push_back(id.valid() ? to.old(id).shape : emit.shape(tiles[result]));
+      shapes.push_back(id.valid() ? to.old(id).shape : tiles[result].shape());
       HEDDLE_ASSIGN_OR_RETURN(
           const std::string text,
           mesh_.text_of(id.valid() ? sharding_of(to.old(id)) : nullptr, shapes.back().rank()));
       base::append(shardings, shardings.empty() ? "" : ", ", text);
     }
     if (tiles.empty()) return {};
-    const std::vector<InstructionId> whole =
-        changed_view(emit, "xla.sdy.LocalToGlobalShape", std::move(tiles), shapes,
-                     {"xla.sdy.out_shardings", per_value(shardings)});
+    const hlo::Values whole = changed_view(graph, "xla.sdy.LocalToGlobalShape", tiles, shapes,
+                                           {"xla.sdy.out_shardings", per_value(shardings)});
     for (size_t result = 0; result < whole.size(); ++result) {
       if (map.whole[result].valid()) to.replace(map.whole[result], whole[result]);
     }
     return {};
   }
 
-  std::vector<InstructionId> changed_view(Emitter& emit, std::string_view target,
-                                          std::vector<InstructionId> operands,
-                                          const std::vector<Shape>& shapes,
-                                          const std::pair<std::string, std::string>& attribute) {
+  hlo::Values changed_view(hlo::Graph& graph, std::string_view target, const hlo::Values& operands,
+                           const std::vector<Shape>& shapes,
+                           const std::pair<std::string, std::string>& attribute) {
     hlo::CustomCallAttrs attrs;
     attrs.custom_call_target = target;
     attrs.custom_call_has_side_effect = true;
     const Shape shape = shapes.size() == 1 ? shapes[0] : Shape::tuple(shapes);
-    const InstructionId result =
-        emit.op(Opcode::kCustomCall, shape, std::move(operands), std::move(attrs));
-    Instruction& call = emit.builder().mutable_at(result);
+    const hlo::Value result = graph.op(Opcode::kCustomCall, operands, std::move(attrs), {}, &shape);
+    Instruction& call = graph.mutable_at(result);
     set_attribute(call, attribute.first, attribute.second);
     set_attribute(call, "xla.sdy.manual_axes",
                   base::cat("#sdy<manual_axes{", mesh_.all_axes(), "}>"));
-    if (!shape.is_tuple()) return {result};
-    return emit.elements(result);
+    return shape.is_tuple() ? graph.elements(result) : hlo::Values{result};
   }
 
   // The root, with the shardings of its results.
-  StatusOr<InstructionId> with_results(Rebuilder& to, InstructionId root) {
+  StatusOr<hlo::Value> with_results(Rebuilder& to, const hlo::Value& root) {
     const Instruction& old = to.from().root_instruction();
-    Emitter emit(to.builder(), old);
+    hlo::Graph& graph = to.in_place_of(to.from().root);
     const std::vector<const Sharding*> shardings = result_shardings(to.from());
-    std::vector<InstructionId> results = {root};
-    if (emit.shape(root).is_tuple()) results = to.at(root).operands;
+    const bool is_tuple = root.shape().is_tuple();
+    hlo::Values results = {root};
+    if (is_tuple) results = graph.wrap(graph.at(root.id()).operands);
     if (results.size() != shardings.size() ||
         old.shape.is_tuple() != (old.opcode == Opcode::kTuple))
       return base::unimplemented("the root is no flat tuple of arrays; make it one");
     for (size_t i = 0; i < results.size(); ++i) {
-      HEDDLE_ASSIGN_OR_RETURN(results[i], marked_result(emit, results[i], shardings[i]));
+      HEDDLE_ASSIGN_OR_RETURN(results[i], marked_result(results[i], shardings[i]));
     }
-    const InstructionId now = emit.shape(root).is_tuple() ? emit.tuple(results) : results[0];
+    const hlo::Value now = is_tuple ? graph.tuple(results) : results[0];
     if (const Sharding* whole = sharding_of(old))
-      to.builder().mutable_at(now).extras.mutate().sharding = base::Box<Sharding>(*whole);
+      graph.mutable_at(now).extras.mutate().sharding = base::Box<Sharding>(*whole);
     return now;
   }
 
-  StatusOr<InstructionId> marked_result(Emitter& emit, InstructionId result,
-                                        const Sharding* sharding) {
-    const Shape shape = emit.shape(result);
+  StatusOr<hlo::Value> marked_result(const hlo::Value& result, const Sharding* sharding) {
+    const Shape shape = result.shape();
     HEDDLE_ASSIGN_OR_RETURN(const std::string text, mesh_.text_of(sharding, shape.rank()));
     hlo::CustomCallAttrs attrs;
     attrs.custom_call_target = "xla.sdy.FuncResultSharding";
     attrs.custom_call_has_side_effect = true;
-    const InstructionId mark = emit.op(Opcode::kCustomCall, shape, {result}, std::move(attrs));
-    set_attribute(emit.builder().mutable_at(mark), "xla.sdy.sharding", per_value(text));
+    hlo::Graph& graph = result.graph();
+    const hlo::Value mark = graph.op(Opcode::kCustomCall, {result}, std::move(attrs), {}, &shape);
+    set_attribute(graph.mutable_at(mark), "xla.sdy.sharding", per_value(text));
     return mark;
   }
 

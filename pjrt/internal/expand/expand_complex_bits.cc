@@ -2,71 +2,41 @@
 // c64, the imaginary part those of the second, and of each the low half comes first.
 #include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/internal/expand/rewrite.h"
-#include "heddle/transform/emitter.h"
 
 namespace heddle::pjrt {
 namespace {
 
-using hlo::Dims;
+// The two along a new dimension.
+Value beside(const Value& a, const Value& b, int64_t dimension) {
+  return hlo::concatenate({add_dimension(a, dimension), add_dimension(b, dimension)}, dimension);
+}
 
-class ComplexBits {
- public:
-  ComplexBits(hlo::ComputationBuilder& to, const Instruction& op)
-      : emit_(to, op), x_(op.operands[0]), narrow_(op.shape.dtype() == c64), result_(op.shape) {
-    result_.clear_layout();
-  }
+// The real numbers as complex ones: their parts are those at 0 and at 1 along the dimension.
+Value paired(const Value& x, int64_t dimension) {
+  const auto at = [&](int64_t index) {
+    return drop_dimension(slice(x, dimension, index, 1), dimension);
+  };
+  return complex(at(0), at(1));
+}
 
-  InstructionId run() { return narrow_ ? halves() : joined(); }
+// c128[..] as c64[..,2].
+Value halves(const Value& x) {
+  hlo::Dims sizes = x.sizes();
+  sizes.push_back(2);
+  const auto words = [&](const Value& part) { return bitcast_convert(part, Shape(f32, sizes)); };
+  return paired(beside(words(real(x)), words(imag(x)), x.rank()), x.rank() + 1);
+}
 
- private:
-  // c128[..] as c64[..,2].
-  InstructionId halves() {
-    const Shape shape = emit_.shape(x_);
-    const InstructionId parts =
-        beside(bits(part(Opcode::kReal), extended(shape, {2}, f32)),
-               bits(part(Opcode::kImag), extended(shape, {2}, f32)), shape.rank());
-    return complex(along(parts, shape.rank() + 1, 0), along(parts, shape.rank() + 1, 1));
-  }
+// c64[..,2] as c128[..].
+Value joined(const Value& x) {
+  const Value words = beside(real(x), imag(x), x.rank());
+  return paired(bitcast_convert(words, Shape(f64, x.sizes())), x.rank() - 1);
+}
 
-  // c64[..,2] as c128[..].
-  InstructionId joined() {
-    const int64_t last = emit_.shape(x_).rank() - 1;
-    const InstructionId pairs = beside(part(Opcode::kReal), part(Opcode::kImag), last + 1);
-    const InstructionId doubles = bits(pairs, emit_.shape(x_).with_dtype(f64));
-    return complex(along(doubles, last, 0), along(doubles, last, 1));
-  }
-
-  InstructionId part(Opcode opcode) {
-    const Shape shape = emit_.shape(x_);
-    return emit_.op(opcode, Shape(narrow_ ? f64 : f32, shape.dimensions()), {x_});
-  }
-  InstructionId complex(InstructionId real, InstructionId imaginary) {
-    return emit_.op(Opcode::kComplex, result_, {real, imaginary});
-  }
-  InstructionId bits(InstructionId x, Shape shape) {
-    shape.clear_layout();
-    return emit_.op(Opcode::kBitcastConvert, std::move(shape), {x});
-  }
-  // The two along a new dimension.
-  InstructionId beside(InstructionId a, InstructionId b, int64_t dimension) {
-    return emit_.concatenate({emit_.add_dimension(a, dimension), emit_.add_dimension(b, dimension)},
-                             dimension);
-  }
-  // x[.., index, ..], without the dimension.
-  InstructionId along(InstructionId x, int64_t dimension, int64_t index) {
-    return emit_.drop_dimension(emit_.slice(x, dimension, index, 1), dimension);
-  }
-  static Shape extended(const Shape& shape, const Dims& more, DType dtype) {
-    Dims sizes = shape.dimensions();
-    sizes.insert(sizes.end(), more.begin(), more.end());
-    return {dtype, std::move(sizes)};
-  }
-
-  transform::Emitter emit_;
-  const InstructionId x_;
-  const bool narrow_;
-  Shape result_;
-};
+Value write_bits(Graph& graph, const Instruction& now) {
+  const Value x = graph.wrap(now.operands[0]);
+  return x.dtype() == c128 ? halves(x) : joined(x);
+}
 
 bool is_of_complex_bits(const hlo::Computation& computation, const Instruction& instruction) {
   if (instruction.opcode != Opcode::kBitcastConvert) return false;
@@ -81,11 +51,8 @@ bool has_complex_bits(const hlo::Module& module) {
   return any_instruction(module, is_of_complex_bits);
 }
 
-hlo::Module expand_complex_bits(const hlo::Module& module) {
-  return rewritten(module, is_of_complex_bits,
-                   [](transform::ModuleRebuilder&, transform::Rebuilder& to, InstructionId i) {
-                     return ComplexBits(to.builder(), to.mapped(i)).run();
-                   });
+StatusOr<hlo::Module> expand_complex_bits(const hlo::Module& module) {
+  return rewritten(module, is_of_complex_bits, write_bits);
 }
 
 }  // namespace heddle::pjrt

@@ -6,18 +6,17 @@
 
 #include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/internal/expand/rewrite.h"
-#include "heddle/transform/emitter.h"
 
 namespace heddle::pjrt {
 namespace {
 
-bool begins_with_minus(const hlo::Instruction& constant) {
+bool begins_with_minus(const Instruction& constant) {
   return std::signbit(constant.attrs.get<hlo::ConstantAttrs>().literal.to_double(0));
 }
 
-bool is_count(const hlo::Computation&, const hlo::Instruction& instruction) {
+bool is_count(const Computation&, const Instruction& instruction) {
   const Shape& shape = instruction.shape;
-  if (instruction.opcode != hlo::Opcode::kConstant || !shape.is_array() || shape.rank() != 1 ||
+  if (instruction.opcode != Opcode::kConstant || !shape.is_array() || shape.rank() != 1 ||
       !is_floating(shape.dtype()))
     return false;
   const Literal& values = instruction.attrs.get<hlo::ConstantAttrs>().literal;
@@ -39,32 +38,19 @@ Literal negated(Literal values) {
   return values;
 }
 
-// -{0, -1, -2, ..}: no count, and it stays none, since nothing is computed across the barrier.
-hlo::InstructionId from_minus_zero(transform::Emitter& emit, const Shape& shape,
-                                   const Literal& values) {
-  const hlo::InstructionId constant =
-      emit.op(hlo::Opcode::kConstant, shape, {}, hlo::ConstantAttrs{.literal = negated(values)});
-  return emit.op(hlo::Opcode::kNegate, shape,
-                 {emit.op(hlo::Opcode::kOptBarrier, shape, {constant})});
+Value write_count(Graph& graph, const Instruction& now) {
+  if (!begins_with_minus(now)) return graph.iota(now.shape.dimensions(), 0, now.shape.dtype());
+  // -{0, -1, -2, ..}: no count, and it stays none, since nothing is computed across the barrier.
+  const Value constant = graph.constant(negated(now.attrs.get<hlo::ConstantAttrs>().literal));
+  return -unary(Opcode::kOptBarrier, constant);
 }
 
 }  // namespace
 
 bool has_counts(const hlo::Module& module) { return any_instruction(module, is_count); }
 
-hlo::Module expand_counts(const hlo::Module& module) {
-  return rewritten(
-      module, is_count,
-      [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::InstructionId i) {
-        const hlo::Instruction& constant = to.old(i);
-        Shape shape = constant.shape;
-        shape.clear_layout();
-        transform::Emitter emit(to.builder(), constant);
-        if (begins_with_minus(constant)) {
-          return from_minus_zero(emit, shape, constant.attrs.get<hlo::ConstantAttrs>().literal);
-        }
-        return emit.op(hlo::Opcode::kIota, shape, {}, hlo::IotaAttrs{.iota_dimension = 0});
-      });
+StatusOr<hlo::Module> expand_counts(const hlo::Module& module) {
+  return rewritten(module, is_count, write_count);
 }
 
 }  // namespace heddle::pjrt

@@ -7,7 +7,6 @@
 #include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/internal/expand/rewrite.h"
 #include "heddle/pjrt/internal/sources.h"
-#include "heddle/transform/emitter.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -104,7 +103,7 @@ std::vector<std::vector<bool>> nested_slices(const hlo::Module& module) {
 }
 
 // Numbers of the type, as `like` is; those that it has not become its largest.
-InstructionId numbers(transform::Emitter& emit, const Shape& like, std::vector<int64_t> values) {
+Literal numbers(const Shape& like, std::vector<int64_t> values) {
   const DType dtype = like.dtype();
   const int bits = bit_width(dtype) - (is_signed(dtype) ? 1 : 0);
   Literal out(like);
@@ -114,38 +113,38 @@ InstructionId numbers(transform::Emitter& emit, const Shape& like, std::vector<i
     const Literal one = Literal::scalar(dtype, value);
     to = std::copy_n(one.bytes(), storage_bytes(dtype), to);
   }
-  return emit.op(Opcode::kConstant, like, {}, hlo::ConstantAttrs{.literal = std::move(out)});
+  return out;
 }
 
 // The starts clamped to 0 .. last, in their own type, whose numbers may all be below `last`.
-InstructionId clamped(transform::Emitter& emit, InstructionId start,
-                      const std::vector<int64_t>& last) {
-  Shape shape = emit.shape(start);
+Value clamped(const Value& start, const std::vector<int64_t>& last) {
+  Shape shape = start.shape();
   shape.clear_layout();
-  const InstructionId low = numbers(emit, shape, std::vector<int64_t>(last.size()));
-  return emit.op(Opcode::kClamp, shape, {low, start, numbers(emit, shape, last)});
+  Graph& graph = start.graph();
+  const Value low = graph.constant(numbers(shape, std::vector<int64_t>(last.size())));
+  return graph.op(Opcode::kClamp, {low, start, graph.constant(numbers(shape, last))});
 }
 
-Instruction with_clamped_starts(transform::Rebuilder& to, InstructionId i) {
+Value with_clamped_starts(transform::Rebuilder& to, InstructionId i) {
   const Instruction& old = to.old(i);
   Instruction slice = to.mapped(i);
-  transform::Emitter emit(to.builder(), old);
+  Graph& graph = to.in_place_of(i);
   for (const Start& start : starts_of(to.from(), old)) {
     if (!is_loose(to.from(), old.operands[start.operand], start.last)) continue;
     InstructionId& at = slice.operands[start.operand];
-    at = clamped(emit, at, start.last);
+    at = clamped(graph.wrap(at), start.last).id();
   }
-  return slice;
+  return graph.append(std::move(slice));
 }
 
 }  // namespace
 
-hlo::Module expand_nested_slices(const hlo::Module& module) {
+StatusOr<hlo::Module> expand_nested_slices(const hlo::Module& module) {
   const std::vector<std::vector<bool>> nested = nested_slices(module);
   return transform::with_rewritten(
       module, [&](auto&, transform::Rebuilder& to, hlo::ComputationId id, InstructionId i) {
         const bool is_changed = nested[id.value][i.value] && has_loose_start(to.from(), to.old(i));
-        return is_changed ? to.builder().append(with_clamped_starts(to, i)) : InstructionId();
+        return is_changed ? with_clamped_starts(to, i) : Value();
       });
 }
 

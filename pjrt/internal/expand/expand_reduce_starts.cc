@@ -17,7 +17,6 @@
 #include "heddle/interpreter/reduction_identity.h"
 #include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/internal/expand/rewrite.h"
-#include "heddle/transform/emitter.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -139,19 +138,10 @@ Shape plain(Shape shape) {
   return shape;
 }
 
-InstructionId spread(transform::Emitter& emit, InstructionId scalar, const Shape& result) {
-  return emit.op(Opcode::kBroadcast, plain(result).with_dtype(emit.shape(scalar).dtype()), {scalar},
-                 hlo::DimensionsAttrs());
-}
-
-InstructionId from_identity(hlo::ComputationBuilder& to, Instruction now, Opcode op,
-                            const Literal& identity) {
-  transform::Emitter emit(to, now);
-  const InstructionId start = spread(emit, now.operands[1], now.shape);
-  const Shape result = plain(now.shape);
-  now.operands[1] =
-      emit.op(Opcode::kConstant, identity.shape(), {}, hlo::ConstantAttrs{.literal = identity});
-  return emit.op(op, result, {start, to.append(now)});
+Value from_identity(Graph& graph, Instruction now, Opcode op, const Literal& identity) {
+  const Value start = spread(graph.wrap(now.operands[1]), now.shape);
+  now.operands[1] = graph.constant(identity).id();
+  return binary(op, start, graph.append(std::move(now)));
 }
 
 // The function with its result of that number alone.
@@ -173,31 +163,29 @@ Computation part_of(Computation function, int64_t number, const transform::Effec
   return function;
 }
 
-InstructionId as_maps(transform::ModuleRebuilder& into, transform::Rebuilder& to, InstructionId i) {
-  const Instruction now = to.mapped(i);
-  transform::Emitter emit(to.builder(), to.old(i));
-  const auto count = static_cast<int64_t>(now.operands.size() / 2);
-  const bool is_several = now.shape.is_tuple();
-  const Shape first = plain(is_several ? now.shape.elements()[0] : now.shape);
-  std::vector<InstructionId> operands;
-  for (int64_t k = 0; k < count; ++k)
-    operands.push_back(spread(emit, now.operands[static_cast<size_t>(count + k)], first));
-  for (int64_t k = 0; k < count; ++k) {
-    const InstructionId x = now.operands[static_cast<size_t>(k)];
-    operands.push_back(emit.op(Opcode::kReshape, first.with_dtype(emit.shape(x).dtype()), {x},
-                               hlo::ReshapeAttrs()));
-  }
+// Of every dimension: the attributes of a map.
+hlo::DimensionsAttrs every_dimension(int64_t rank) {
   hlo::DimensionsAttrs every;
-  every.dimensions.resize(static_cast<size_t>(first.rank()));
+  every.dimensions.resize(static_cast<size_t>(rank));
   std::iota(every.dimensions.begin(), every.dimensions.end(), int64_t{0});
-  std::vector<InstructionId> results;
-  for (int64_t k = 0; k < count; ++k) {
-    const hlo::ComputationId function =
-        into.add(part_of(into.into().at(now.called[0]), k, into.effects()));
-    const Shape result = is_several ? now.shape.elements()[static_cast<size_t>(k)] : now.shape;
-    results.push_back(emit.op(Opcode::kMap, plain(result), operands, every, {function}));
+  return every;
+}
+
+Value as_maps(transform::ModuleRebuilder& into, transform::Rebuilder& to, InstructionId i) {
+  const Instruction& old = to.old(i);
+  Graph& graph = to.in_place_of(i);
+  const Values all = to.operands(i);
+  const size_t count = all.size() / 2;
+  const Shape first = plain(old.shape.is_tuple() ? old.shape.elements()[0] : old.shape);
+  Values operands, results;
+  for (size_t k = count; k < all.size(); ++k) operands.push_back(spread(all[k], first));
+  for (size_t k = 0; k < count; ++k) operands.push_back(reshape(all[k], first.dimensions()));
+  for (size_t k = 0; k < count; ++k) {
+    const hlo::ComputationId function = into.add(
+        part_of(into.into().at(into[old.called[0]]), static_cast<int64_t>(k), into.effects()));
+    results.push_back(graph.op(Opcode::kMap, operands, every_dimension(first.rank()), {function}));
   }
-  return is_several ? emit.tuple(std::move(results)) : results[0];
+  return old.shape.is_tuple() ? graph.tuple(results) : results[0];
 }
 
 // f(a, x) as (f(a, x), b) of a, b, x, y.
@@ -224,20 +212,19 @@ Computation beside_another(Computation function) {
 }
 
 // The array is reduced a second time beside itself, to what nothing reads.
-InstructionId as_pair(transform::ModuleRebuilder& into, transform::Rebuilder& to, InstructionId i) {
-  Instruction now = to.mapped(i);
-  transform::Emitter emit(to.builder(), to.old(i));
-  const bool is_tuple = now.shape.is_tuple();
-  const Shape result = plain(is_tuple ? now.shape.elements()[0] : now.shape);
+Value as_pair(transform::ModuleRebuilder& into, transform::Rebuilder& to, InstructionId i) {
+  const Instruction& old = to.old(i);
+  Graph& graph = to.in_place_of(i);
+  const Value x = to.value(old.operands[0]), start = to.value(old.operands[1]);
   const Computation function =
-      beside_another(part_of(into.into().at(now.called[0]), 0, into.effects()));
+      beside_another(part_of(into.into().at(into[old.called[0]]), 0, into.effects()));
+  const Shape result = plain(old.shape.is_tuple() ? old.shape.elements()[0] : old.shape);
   const DType second = function.parameter_shape(1).dtype();
-  const InstructionId pair =
-      emit.op(now.opcode, Shape::tuple({result, result.with_dtype(second)}),
-              {now.operands[0], now.operands[0], now.operands[1], now.operands[1]}, now.attrs,
-              {into.add(function)});
-  const InstructionId first = emit.element(pair, 0);
-  return is_tuple ? emit.tuple({first}) : first;
+  const Shape both = Shape::tuple({result, result.with_dtype(second)});
+  const Value pair =
+      graph.op(old.opcode, {x, x, start, start}, old.attrs, {into.add(function)}, &both);
+  const Value first = graph.element(pair, 0);
+  return old.shape.is_tuple() ? graph.tuple({first}) : first;
 }
 
 // A running reduction by maps: of 2 neighbours, of 4, of 8 (Hillis and Steele, Data parallel
@@ -245,9 +232,12 @@ InstructionId as_pair(transform::ModuleRebuilder& into, transform::Rebuilder& to
 class Running {
  public:
   Running(transform::ModuleRebuilder& into, transform::Rebuilder& to, InstructionId i)
-      : now_(to.mapped(i)), emit_(to.builder(), to.old(i)), count_(now_.operands.size() / 2) {
+      : now_(to.mapped(i)),
+        graph_(to.in_place_of(i)),
+        operands_(to.operands(i)),
+        count_(operands_.size() / 2) {
     const hlo::Window& window = now_.attrs.get<hlo::WindowAttrs>().window;
-    d_ = *running_dimension(emit_.shape(now_.operands[0]), window);
+    d_ = *running_dimension(operands_[0].shape(), window);
     window_ = window.dimensions[static_cast<size_t>(d_)];
     for (size_t k = 0; k < count_; ++k) {
       parts_.push_back(into.add(
@@ -255,11 +245,10 @@ class Running {
     }
   }
 
-  InstructionId write() {
+  Value write() {
     if (!has_one_type()) return widened();
-    const auto middle = now_.operands.begin() + static_cast<std::ptrdiff_t>(count_);
-    Values ys(now_.operands.begin(), middle);
-    const int64_t size = emit_.shape(ys[0]).dimension(d_);
+    Values ys(operands_.begin(), operands_.begin() + static_cast<std::ptrdiff_t>(count_));
+    const int64_t size = ys[0].size(d_);
     const bool is_forward = window_.padding_high == 0;
     for (int64_t k = 1; k < size; k *= 2) {
       const Values ends = slices(ys, is_forward ? 0 : size - k, k);
@@ -269,70 +258,60 @@ class Running {
     ys = mapped(starts(size), ys);
     if (window_.padding_low == size) ys = joined(starts(1), ys);
     if (window_.padding_high == size) ys = joined(ys, starts(1));
-    return now_.shape.is_tuple() ? emit_.tuple(std::move(ys)) : ys[0];
+    return now_.shape.is_tuple() ? graph_.tuple(ys) : ys[0];
   }
 
  private:
-  using Values = std::vector<InstructionId>;
-
   [[nodiscard]] bool has_one_type() const {
     for (size_t k = 0; k < count_; ++k) {
-      const DType dtype = emit_.shape(now_.operands[k]).dtype();
+      const DType dtype = operands_[k].dtype();
       const Shape& result = now_.shape.is_tuple() ? now_.shape.elements()[k] : now_.shape;
-      if (emit_.shape(now_.operands[count_ + k]).dtype() != dtype || result.dtype() != dtype)
-        return false;
+      if (operands_[count_ + k].dtype() != dtype || result.dtype() != dtype) return false;
     }
     return true;
   }
 
   // With a place more, in the padding, it is no running reduction to XLA.
-  InstructionId widened() {
+  Value widened() {
     hlo::WindowAttrs attrs = now_.attrs.get<hlo::WindowAttrs>();
     hlo::WindowDimension& w = attrs.window.dimensions[static_cast<size_t>(d_)];
     ++w.size;
     ++(w.padding_high == 0 ? w.padding_low : w.padding_high);
     now_.attrs = std::move(attrs);
-    return emit_.builder().append(now_);
+    return graph_.append(now_);
   }
 
-  Values slices(const Values& xs, int64_t start, int64_t size) {
+  [[nodiscard]] Values slices(const Values& xs, int64_t start, int64_t size) const {
     Values out;
-    for (InstructionId x : xs) out.push_back(emit_.slice(x, d_, start, size));
+    for (const Value& x : xs) out.push_back(slice(x, d_, start, size));
     return out;
   }
 
-  Values joined(const Values& xs, const Values& ys) {
+  [[nodiscard]] Values joined(const Values& xs, const Values& ys) const {
     Values out;
-    for (size_t k = 0; k < count_; ++k) out.push_back(emit_.concatenate({xs[k], ys[k]}, d_));
+    for (size_t k = 0; k < count_; ++k) out.push_back(hlo::concatenate({xs[k], ys[k]}, d_));
     return out;
   }
 
-  Values starts(int64_t size) {
-    std::vector<int64_t> sizes = emit_.shape(now_.operands[0]).dimensions();
+  [[nodiscard]] Values starts(int64_t size) const {
+    hlo::Dims sizes = operands_[0].sizes();
     sizes[static_cast<size_t>(d_)] = size;
     Values out;
-    for (size_t k = count_; k < 2 * count_; ++k) {
-      const InstructionId start = now_.operands[k];
-      out.push_back(spread(emit_, start, Shape(emit_.shape(start).dtype(), sizes)));
-    }
+    for (size_t k = count_; k < 2 * count_; ++k) out.push_back(stretched(operands_[k], sizes));
     return out;
   }
 
   Values mapped(Values xs, const Values& ys) {
     xs.insert(xs.end(), ys.begin(), ys.end());
-    hlo::DimensionsAttrs every;
-    every.dimensions.resize(static_cast<size_t>(emit_.shape(xs[0]).rank()));
-    std::iota(every.dimensions.begin(), every.dimensions.end(), int64_t{0});
     Values out;
-    for (size_t k = 0; k < count_; ++k) {
-      const Shape like = plain(emit_.shape(ys[k]));
-      out.push_back(emit_.op(Opcode::kMap, like, xs, every, {parts_[k]}));
-    }
+    for (hlo::ComputationId part : parts_)
+      out.push_back(graph_.op(Opcode::kMap, xs, every_dimension(xs[0].rank()), {part}));
     return out;
   }
 
   Instruction now_;
-  transform::Emitter emit_;
+  Graph& graph_;
+  const Values operands_;  // the arrays, then the starts
   size_t count_;
   int64_t d_ = 0;
   hlo::WindowDimension window_;
@@ -347,24 +326,23 @@ bool has_misread_starts(const hlo::Module& module) {
   });
 }
 
-hlo::Module expand_reduce_starts(const hlo::Module& module) {
-  return rewritten(
-      module,
-      [&](const Computation& computation, const Instruction& each) {
-        return form_of(module, computation, each) != Form::kAsItIs;
-      },
-      [&](transform::ModuleRebuilder& into, transform::Rebuilder& to, InstructionId i) {
-        const Instruction& old = to.old(i);
-        switch (form_of(module, to.from(), old)) {
-          case Form::kMaps: return as_maps(into, to, i);
-          case Form::kPair: return as_pair(into, to, i);
-          case Form::kRunning: return Running(into, to, i).write();
-          case Form::kFromIdentity:
-          case Form::kAsItIs: break;
-        }
-        return from_identity(to.builder(), to.mapped(i), *only_op(module.at(old.called[0])),
-                             *identity_of(module, old));
-      });
+StatusOr<hlo::Module> expand_reduce_starts(const hlo::Module& module) {
+  return transform::with_rewritten(module,
+                                   [&](transform::ModuleRebuilder& into, transform::Rebuilder& to,
+                                       auto, InstructionId i) -> Value {
+                                     const Instruction& old = to.old(i);
+                                     switch (form_of(module, to.from(), old)) {
+                                       case Form::kAsItIs: break;
+                                       case Form::kMaps: return as_maps(into, to, i);
+                                       case Form::kPair: return as_pair(into, to, i);
+                                       case Form::kRunning: return Running(into, to, i).write();
+                                       case Form::kFromIdentity:
+                                         return from_identity(to.in_place_of(i), to.mapped(i),
+                                                              *only_op(module.at(old.called[0])),
+                                                              *identity_of(module, old));
+                                     }
+                                     return {};
+                                   });
 }
 
 }  // namespace heddle::pjrt

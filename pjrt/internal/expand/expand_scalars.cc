@@ -4,7 +4,6 @@
 // and of a transpose it says that the bounds do not match.
 #include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/internal/expand/rewrite.h"
-#include "heddle/transform/emitter.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -13,12 +12,19 @@ bool stands_for_all(const Shape& operand, const Shape& result) {
   return operand.is_array() && operand.rank() == 0 && result.is_array() && result.rank() > 0;
 }
 
-bool has_scalar_operand(const hlo::Computation& computation, const hlo::Instruction& instruction) {
-  if (instruction.opcode != hlo::Opcode::kClamp && instruction.opcode != hlo::Opcode::kSelect)
-    return false;
-  return std::ranges::any_of(instruction.operands, [&](hlo::InstructionId operand) {
+bool has_scalar_operand(const Computation& computation, const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kClamp && instruction.opcode != Opcode::kSelect) return false;
+  return std::ranges::any_of(instruction.operands, [&](InstructionId operand) {
     return stands_for_all(computation.at(operand).shape, instruction.shape);
   });
+}
+
+Value with_whole_operands(Graph& graph, Instruction now) {
+  for (InstructionId& operand : now.operands) {
+    const Value x = graph.wrap(operand);
+    if (stands_for_all(x.shape(), now.shape)) operand = spread(x, now.shape).id();
+  }
+  return graph.append(std::move(now));
 }
 
 }  // namespace
@@ -27,21 +33,8 @@ bool has_scalar_operands(const hlo::Module& module) {
   return any_instruction(module, has_scalar_operand);
 }
 
-hlo::Module expand_scalar_operands(const hlo::Module& module) {
-  return rewritten(module, has_scalar_operand,
-                   [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::InstructionId i) {
-                     hlo::Instruction now = to.mapped(i);
-                     transform::Emitter emit(to.builder(), to.old(i));
-                     for (hlo::InstructionId& operand : now.operands) {
-                       const Shape& shape = emit.shape(operand);
-                       if (!stands_for_all(shape, now.shape)) continue;
-                       Shape whole = now.shape.with_dtype(shape.dtype());
-                       whole.clear_layout();
-                       operand = emit.op(hlo::Opcode::kBroadcast, std::move(whole), {operand},
-                                         hlo::DimensionsAttrs());
-                     }
-                     return to.builder().append(std::move(now));
-                   });
+StatusOr<hlo::Module> expand_scalar_operands(const hlo::Module& module) {
+  return rewritten(module, has_scalar_operand, with_whole_operands);
 }
 
 }  // namespace heddle::pjrt

@@ -10,7 +10,6 @@
 #include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/internal/expand/rewrite.h"
 #include "heddle/pjrt/internal/sources.h"
-#include "heddle/transform/emitter.h"
 
 namespace heddle::pjrt {
 namespace {
@@ -146,25 +145,22 @@ bool reads_what_it_writes(const Sources& sources, hlo::ComputationId id,
   return have_one_array(sources, written, read);
 }
 
-InstructionId written(transform::Rebuilder& to, InstructionId i) {
+Value written(transform::Rebuilder& to, InstructionId i) {
   Instruction now = to.mapped(i);
-  transform::Emitter emit(to.builder(), to.old(i));
-  const InstructionId order = emit.op(Opcode::kAfterAll, Shape::token(), {});
-  for (InstructionId& update : updates_of(now)) {
-    Shape shape = emit.shape(update);
-    update = emit.op(Opcode::kAddDependency, std::move(shape), {update, order});
-  }
-  return to.builder().append(std::move(now));
+  Graph& graph = to.in_place_of(i);
+  const Value order = graph.op(Opcode::kAfterAll, {});
+  for (InstructionId& update : updates_of(now))
+    update = graph.op(Opcode::kAddDependency, {graph.wrap(update), order}).id();
+  return graph.append(std::move(now));
 }
 
 }  // namespace
 
-hlo::Module expand_self_updates(const hlo::Module& module) {
+StatusOr<hlo::Module> expand_self_updates(const hlo::Module& module) {
   const Sources sources(module);
   return transform::with_rewritten(
       module, [&](auto&, transform::Rebuilder& to, hlo::ComputationId id, InstructionId i) {
-        return reads_what_it_writes(sources, id, to.from(), to.old(i)) ? written(to, i)
-                                                                       : InstructionId();
+        return reads_what_it_writes(sources, id, to.from(), to.old(i)) ? written(to, i) : Value();
       });
 }
 
