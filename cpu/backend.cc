@@ -13,8 +13,10 @@
 #include "heddle/cpu/kernels/direct.h"
 #include "heddle/cpu/loop_clock.h"
 #include "heddle/cpu/lower/complex.h"
+#include "heddle/cpu/lower/flat_gathers.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/random_bits.h"
+#include "heddle/cpu/lower/ranked_sorts.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/small_sorts.h"
 #include "heddle/cpu/lower/split_columns.h"
@@ -85,7 +87,9 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   Lowered out;
   HEDDLE_ASSIGN_OR_RETURN(
       out.flat,
-      transform::run_pipeline(widen(expand_small_sorts(expand_random_bits(module))), flatten));
+      transform::run_pipeline(
+          widen(flatten_gathers(rank_sorts(expand_small_sorts(expand_random_bits(module))))),
+          flatten));
   if (has_complex(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(split_complex(out.flat), flatten));
   }

@@ -1,14 +1,12 @@
 #include "heddle/cpu/lower/small_sorts.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <tuple>
 #include <utility>
 
 #include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/sort_keys.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/interpreter/comparator.h"
 #include "heddle/transform/emitter.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -59,14 +57,14 @@ class SmallSort {
  public:
   SmallSort(hlo::ComputationBuilder& to, const Instruction& sort,
             const hlo::Computation& comparator, std::vector<SortKey> keys)
-      : emit_(to, sort), sort_(sort), comparator_(comparator), keys_(std::move(keys)) {}
+      : emit_(to, sort), writer_(emit_, comparator, {}), sort_(sort), keys_(std::move(keys)) {}
 
   InstructionId run(const Ids& operands) {
     const int64_t count = array_of(sort_).element_count();
     for (int64_t at = 0; at < count; ++at) {
       Entry entry;
       for (InstructionId operand : operands) entry.values.push_back(scalar_at(operand, at));
-      for (const SortKey& key : keys_) entry.keys.push_back(key_of(key, entry.values));
+      for (const SortKey& key : keys_) entry.keys.push_back(writer_.key_of(key, entry.values));
       entries_.push_back(std::move(entry));
     }
     // Neighbours alone change places, and equal ones never: the order is the stable one.
@@ -99,37 +97,6 @@ class SmallSort {
     const InstructionId flat = emit_.concatenate(std::move(parts), 0);
     const Shape shape = array_of(sort_).with_dtype(emit_.shape(flat).dtype());
     return emit_.op(Opcode::kReshape, shape, {flat}, hlo::ReshapeAttrs());
-  }
-
-  // The comparator's expression of the left elements. As encode(), numbers that are not compared in
-  // total order have one zero, and NaN above all.
-  InstructionId key_of(const SortKey& key, const Ids& values) {
-    std::map<InstructionId, InstructionId> made;
-    const InstructionId x = copied(key.left, values, made);
-    const Shape shape = emit_.shape(x);
-    if (!is_floating(shape.dtype()) || key.is_total_order) return x;
-    const InstructionId zero = emit_.scalar(shape.dtype(), 0);
-    const InstructionId nan =
-        emit_.builder().constant(Literal::scalar(shape.dtype(), std::nan("")));
-    const InstructionId number =
-        selected(compared(ComparisonDirection::kEq, ComparisonType::kDefault, x, zero), zero, x);
-    return selected(compared(ComparisonDirection::kNe, ComparisonType::kDefault, x, x), nan,
-                    number);
-  }
-
-  InstructionId copied(InstructionId id, const Ids& values,
-                       std::map<InstructionId, InstructionId>& made) {
-    if (const auto found = made.find(id); found != made.end()) return found->second;
-    const Instruction& from = comparator_.at(id);
-    InstructionId now;
-    if (from.opcode == Opcode::kParameter) {
-      now = values[static_cast<size_t>(from.attrs.get<hlo::ParameterAttrs>().number) / 2];
-    } else {
-      Ids operands;
-      for (InstructionId operand : from.operands) operands.push_back(copied(operand, values, made));
-      now = emit_.op(from.opcode, from.shape, std::move(operands), from.attrs);
-    }
-    return made.emplace(id, now).first->second;
   }
 
   InstructionId compared(ComparisonDirection direction, ComparisonType type, InstructionId x,
@@ -169,8 +136,8 @@ class SmallSort {
   }
 
   Emitter emit_;
+  SortKeyWriter writer_;
   const Instruction& sort_;
-  const hlo::Computation& comparator_;
   const std::vector<SortKey> keys_;
   std::vector<Entry> entries_;
 };

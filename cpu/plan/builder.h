@@ -223,6 +223,8 @@ class PlanBuilder {
   std::vector<Lane> known_lanes(BufferId buffer, Type type, NodeId at, int64_t step);
   NodeId join(Type type, std::span<const Lane> lanes);
   bool copy_known(BufferId to, BufferId from, int64_t bytes);
+  [[nodiscard]] bool fits_half(NodeId index) const;
+  NodeId lower_half(NodeId index);
 
   NodeId parameter(BlockId block, Type type);
   Region open_block(std::span<const NodeId> initial, bool with_index, bool is_barrier);
