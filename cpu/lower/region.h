@@ -41,6 +41,9 @@ class Region {
   [[nodiscard]] bool is_lazy(LeafId leaf) const { return is_lazy_[leaf.value]; }
   // The steps in the order to run them.
   [[nodiscard]] const std::vector<hlo::InstructionId>& steps() const { return order_; }
+  // The array that the step which makes a leaf updates to it, and nobody reads later. Not valid:
+  // none.
+  [[nodiscard]] LeafId updated_by(LeafId leaf) const;
   // The leaves, none of them lazy, that a step reads itself or through lazy ones; each once.
   [[nodiscard]] std::span<const LeafId> reads(hlo::InstructionId step) const {
     return reads_[step.value];
@@ -65,6 +68,7 @@ class Region {
   void find_costs();
   void choose_lazy();
   [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;
+  [[nodiscard]] bool is_part_of_target(hlo::InstructionId part, hlo::InstructionId step) const;
   void collect(hlo::InstructionId id, hlo::InstructionId step, std::vector<bool>& seen);
   void order_steps();
   void visit(hlo::InstructionId step, std::vector<bool>& done);
