@@ -57,22 +57,5 @@ TEST(InPlace, WhatAnUpdateOverwritesIsMadeInTheCarrysPlace) {
             1);
 }
 
-TEST(InPlace, WhatABranchOverwritesIsMadeInTheCarrysPlace) {
-  const std::string branches =
-      "set { s = (s32[], f32[40,40]) parameter(0)\n k = s32[] get-tuple-element(s), index=0\n"
-      " x = f32[40,40] get-tuple-element(s), index=1\n c = f32[] constant(1)\n"
-      " u = f32[1,1] broadcast(c), dimensions={}\n"
-      " ROOT y = f32[40,40] dynamic-update-slice(x, u, k, k) }\n"
-      "keep { s = (s32[], f32[40,40]) parameter(0)\n"
-      " ROOT x = f32[40,40] get-tuple-element(s), index=1 }\n";
-  EXPECT_EQ(copies(plan_of(" t = f32[40,40] negate(x)\n five = s32[] constant(5)\n"
-                           " p = pred[] compare(k, five), direction=LT\n"
-                           " in = (s32[], f32[40,40]) tuple(k, t)\n"
-                           " y = f32[40,40] conditional(p, in, in), true_computation=set, "
-                           "false_computation=keep\n",
-                           branches)),
-            1);
-}
-
 }  // namespace
 }  // namespace heddle::cpu

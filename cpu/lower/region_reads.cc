@@ -11,32 +11,6 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-namespace {
-
-bool has_arrays_alone(const Shape& tuple) {
-  return std::ranges::all_of(tuple.elements(), [](const Shape& each) { return each.is_array(); });
-}
-
-// The parameter of a branch, by leaf, that its result of this number updates; -1: none.
-int64_t updated_parameter_of(const hlo::Computation& branch, size_t result) {
-  const Instruction* at = &branch.root_instruction();
-  if (at->opcode == Opcode::kTuple) {
-    if (!has_arrays_alone(at->shape)) return -1;
-    at = &branch.at(at->operands[result]);
-  } else if (result > 0) {
-    return -1;
-  }
-  while (updated_operands(*at) == 1) at = &branch.at(at->operands[0]);
-  if (!at->shape.is_array()) return -1;
-  if (at->opcode == Opcode::kParameter) return 0;
-  if (at->opcode != Opcode::kGetTupleElement) return -1;
-  const Instruction& tuple = branch.at(at->operands[0]);
-  if (tuple.opcode != Opcode::kParameter || !has_arrays_alone(tuple.shape)) return -1;
-  return at->attrs.get<hlo::TupleIndexAttrs>().index;
-}
-
-}  // namespace
-
 bool Region::reaches(LeafId lazy, LeafId leaf) const {
   std::vector<LeafId> queue = {lazy};
   std::vector<bool> seen(leaves_.size());
@@ -59,17 +33,6 @@ LeafId Region::updated_by(LeafId leaf) const {
   LeafId old;
   if (number < updated_operands(update)) {
     old = this->leaf(update.operands[number]);
-  } else if (update.opcode == Opcode::kWhile) {
-    old = leaves_of(update.operands[0])[number];
-    if (std::ranges::count(leaves_of(update.operands[0]), old) > 1) return {};
-  } else if (update.opcode == Opcode::kConditional) {
-    for (size_t k = 0; k < update.called.size(); ++k) {
-      const int64_t parameter = updated_parameter_of(module_->at(update.called[k]), number);
-      if (parameter < 0) return {};
-      const LeafId own = leaves_of(update.operands[k + 1])[static_cast<size_t>(parameter)];
-      if (k > 0 && own != old) return {};
-      old = own;
-    }
   }
   if (!old.valid() || is_lazy(old) || is_result_[old.value]) return {};
   if (computation_->at(leaves_[old.value].producer).opcode == Opcode::kParameter) return {};
