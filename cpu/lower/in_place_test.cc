@@ -49,13 +49,5 @@ TEST(InPlace, AnArrayIsReplacedByWhatItsRowAndColumnGive) {
             1);
 }
 
-// As in the factors of a matrix.
-TEST(InPlace, WhatAnUpdateOverwritesIsMadeInTheCarrysPlace) {
-  EXPECT_EQ(copies(plan_of(cat(kRow, " t = f32[40,40] subtract(x, rows)\n c = f32[] constant(1)\n",
-                               " u = f32[40,1] broadcast(c), dimensions={}\n",
-                               " y = f32[40,40] dynamic-update-slice(t, u, zero, k)\n"))),
-            1);
-}
-
 }  // namespace
 }  // namespace heddle::cpu

@@ -41,9 +41,6 @@ class Region {
   [[nodiscard]] bool is_lazy(LeafId leaf) const { return is_lazy_[leaf.value]; }
   // The steps in the order to run them.
   [[nodiscard]] const std::vector<hlo::InstructionId>& steps() const { return order_; }
-  // The array that the step which makes a leaf updates to it, and nobody reads later. Not valid:
-  // none.
-  [[nodiscard]] LeafId updated_by(LeafId leaf) const;
   // The leaves, none of them lazy, that a step reads itself or through lazy ones; each once.
   [[nodiscard]] std::span<const LeafId> reads(hlo::InstructionId step) const {
     return reads_[step.value];

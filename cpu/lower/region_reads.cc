@@ -1,4 +1,4 @@
-// What steps read, and what they overwrite.
+// What steps read.
 #include <algorithm>
 
 #include "heddle/cpu/lower/region.h"
@@ -24,21 +24,6 @@ bool Region::reaches(LeafId lazy, LeafId leaf) const {
       queue.insert(queue.end(), leaves_of(operand).begin(), leaves_of(operand).end());
   }
   return false;
-}
-
-LeafId Region::updated_by(LeafId leaf) const {
-  const InstructionId step = leaves_[leaf.value].producer;
-  const Instruction& update = computation_->at(step);
-  const size_t number = leaf.value - this->leaf(step).value;
-  LeafId old;
-  if (number < updated_operands(update)) {
-    old = this->leaf(update.operands[number]);
-  }
-  if (!old.valid() || is_lazy(old) || is_result_[old.value]) return {};
-  if (computation_->at(leaves_[old.value].producer).opcode == Opcode::kParameter) return {};
-  const bool is_read_later = std::ranges::any_of(
-      readers_[old.value], [&](InstructionId reader) { return reader.value > step.value; });
-  return is_read_later ? LeafId() : old;
 }
 
 // Through elementwise ops alone, and nowhere else.

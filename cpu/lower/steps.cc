@@ -27,13 +27,9 @@ RegionLowering::RegionLowering(ProgramLowering& program, const Region& region,
   for (size_t i = 0; i < arguments.size(); ++i) bind(region.parameters()[i], arguments[i]);
 }
 
-// A result that updates an array is made where that lies: so the array is wanted there too.
 void RegionLowering::want_results(std::span<const BufferId> places) {
   for (size_t i = places.size(); i-- > 0;) {
-    if (!places[i].valid()) continue;
-    for (LeafId leaf = region_.results()[i]; leaf.valid() && !wanted_[leaf.value].valid();
-         leaf = region_.updated_by(leaf))
-      wanted_[leaf.value] = places[i];
+    if (places[i].valid()) wanted_[region_.results()[i].value] = places[i];
   }
 }
 
