@@ -13,10 +13,12 @@
 #include "heddle/cpu/kernels/direct.h"
 #include "heddle/cpu/loop_clock.h"
 #include "heddle/cpu/lower/complex.h"
+#include "heddle/cpu/lower/flat_gathers.h"
 #include "heddle/cpu/lower/holes.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/outer_products.h"
 #include "heddle/cpu/lower/random_bits.h"
+#include "heddle/cpu/lower/ranked_sorts.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/small_sorts.h"
 #include "heddle/cpu/lower/split_columns.h"
@@ -88,6 +90,8 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   Lowered out;
   HEDDLE_ASSIGN_OR_RETURN(module, expand_random_bits(module));
   HEDDLE_ASSIGN_OR_RETURN(module, expand_small_sorts(module));
+  HEDDLE_ASSIGN_OR_RETURN(module, rank_sorts(module));
+  HEDDLE_ASSIGN_OR_RETURN(module, flatten_gathers(module));
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));

@@ -1,6 +1,9 @@
 #include "heddle/numpy/sorting.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "heddle/base/support_test.h"
 #include "heddle/trace/error.h"
@@ -52,6 +55,19 @@ TEST(TopK, GreatestFirstAndTheFirstOfEquals) {
   EXPECT_THAT(top_k(array<int>({{1, 5}, {3, 2}}), 1, 0).values.to_vector<int>(), ElementsAre(3, 5));
   EXPECT_EQ(top_k(arange(3), 0).values.size(), 0);
   EXPECT_THROW(top_k(arange(3), 4), Error);
+}
+
+TEST(TopK, FewOfManyAreThoseOfAStableSort) {
+  std::vector<int> x;
+  for (int i = 0; i < 400; ++i) x.push_back(i * 37 % 50);  // each number several times
+  std::vector<int> order(x.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto at = [&](int i) { return x[static_cast<size_t>(i)]; };
+  std::ranges::stable_sort(order, [&](int a, int b) { return at(a) > at(b); });
+  for (const int k : {1, 7, 32, 33}) {
+    const std::vector<int> first(order.begin(), order.begin() + k);
+    EXPECT_EQ(top_k(array(x), k).indices.to_vector<int>(), first) << k;
+  }
 }
 
 }  // namespace

@@ -152,10 +152,11 @@ class Sinking {
 StatusOr<hlo::Module> sink_iotas(const hlo::Module& module) {
   return with_rewritten(
       module,
-      [](ModuleRebuilder& into, Rebuilder& to, ComputationId, InstructionId id) -> InstructionId {
+      [](ModuleRebuilder& into, Rebuilder& to, ComputationId, InstructionId id) -> hlo::Value {
         if (to.old(id).opcode != Opcode::kWhile) return {};
         const Instruction loop = to.mapped(id);
-        return Sinking(into, to, loop).run();
+        const InstructionId now = Sinking(into, to, loop).run();
+        return now.valid() ? to.in_place_of(id).wrap(now) : hlo::Value();
       });
 }
 

@@ -27,6 +27,7 @@ constexpr int64_t kStreamed = 1 << 20;  // bytes of a matrix that does not stay 
 constexpr int64_t kNear = 1 << 14;      // bytes that stay in the nearest one
 constexpr int64_t kRowsTogether = 4;
 constexpr int64_t kFewestColumns = 4;  // that are worth a loop beside the kernel
+constexpr int64_t kLongSum = 16;       // products that wait for each other where they are scalars
 
 // Writes the loops of a product. Small floats are widened where they are read, and summed in f32.
 class DotWriter {
@@ -182,7 +183,7 @@ class DotWriter {
     return true;
   }
 
-  // Lanes along the last contracted axis, where both operands have step 1.
+  // Lanes along the last contracted axis: best where both operands have step 1.
   void along(const std::vector<Axis>& outer, std::vector<Axis> contracted) {
     const Axis lane = contracted.back();
     contracted.pop_back();
@@ -194,8 +195,10 @@ class DotWriter {
       sums.push_back(zero(1));
       sums = nest(contracted, base, sums, [&](const Offsets& at, std::vector<NodeId> carried) {
         const auto product = [&](NodeId from, int64_t width, NodeId sum) {
-          const NodeId x = load(lhs_, width, b_.add(at.lhs, from));
-          const NodeId y = load(rhs_, width, b_.add(at.rhs, from));
+          const Offsets here = advanced(at, lane, from);
+          const auto wide = static_cast<int32_t>(width);
+          const NodeId x = load_strided(lhs_, wide, here.lhs, lane.lhs);
+          const NodeId y = load_strided(rhs_, wide, here.rhs, lane.rhs);
           return multiply_add(x, y, sum);
         };
         const int64_t rounds = vectors / several;
@@ -218,9 +221,10 @@ class DotWriter {
         inner.push_back(rest);
         return inner;
       });
-      NodeId sum = sums[0];
-      for (int64_t i = 1; i < several; ++i) sum = b_.add(sum, sums[static_cast<size_t>(i)]);
-      sum = b_.add(b_.reduce_lanes(Op::kAdd, sum), sums.back());
+      const NodeId rest = sums.back();
+      sums.pop_back();
+      NodeId sum = b_.reduce_lanes(Op::kAdd, sum_of(std::move(sums)));
+      if (vectors * lanes < lane.size) sum = b_.add(sum, rest);
       store(base.to, sum);
     });
   }
@@ -352,6 +356,11 @@ class DotWriter {
         sum = multiply_add(x, y, sum);
       }
     }
+    return sum_of(std::move(sums));
+  }
+
+  // In pairs, for a short wait.
+  NodeId sum_of(std::vector<NodeId> sums) {
     while (sums.size() > 1) {
       const size_t half = (sums.size() + 1) / 2;
       for (size_t i = half; i < sums.size(); ++i) sums[i - half] = b_.add(sums[i - half], sums[i]);
@@ -536,6 +545,7 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
     const bool has_lanes = !outer.empty() && outer.back().lhs + outer.back().rhs == 1;
     const bool lanes_inside = !axes.contracted.empty() && axes.contracted.back().lhs == 1 &&
                               axes.contracted.back().rhs == 1;
+    const bool is_long = !axes.contracted.empty() && axes.contracted.back().size >= kLongSum;
     if (work == 0) {
       const int64_t all[] = {dot.shape.element_count()};
       for_each_place(all, scalar, [&](Place place) {
@@ -548,7 +558,7 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
       // a large matrix
     } else if (has_lanes) {
       writer.across(std::move(outer), axes.contracted);
-    } else if (lanes_inside) {
+    } else if (lanes_inside || is_long) {
       in_order_of_memory(outer);
       writer.along(outer, axes.contracted);
     } else {

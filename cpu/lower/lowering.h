@@ -197,6 +197,9 @@ class RegionLowering {
                       std::vector<NodeId>& start);
   void scatter_window(const Scattering& s, std::span<const NodeId> at_outer,
                       std::span<const NodeId> start);
+  void scatter_one(const Scattering& s, std::span<const NodeId> at_outer);
+  [[nodiscard]] std::optional<Op> repeated_fold(const Scattering& s) const;
+  void scatter_in_parts(Scattering& s, Op fold);
 
   // ---- reductions.cc
   void emit_reduce(hlo::InstructionId id);

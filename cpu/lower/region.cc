@@ -24,6 +24,8 @@ constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
 constexpr int64_t kFewRepeats = 32, kManyElements = 8;
 // Elements that stand apart are brought together once if they are read so many times.
 constexpr int64_t kManyReads = 4;
+constexpr int64_t kManyIndices = 32;    // elements
+constexpr int64_t kSmallTarget = 1024;  // bytes of an array whose copy costs next to nothing
 
 int64_t leaf_count(const Shape& shape) {
   if (!shape.is_tuple()) return 1;
@@ -84,6 +86,28 @@ int64_t repeats_of(const Instruction& broadcast) {
     count *= broadcast.shape.dimension(d);
   }
   return count;
+}
+
+// How often loops over the result come to each index of a gather: the windows' dimensions around
+// those of the indices.
+int64_t repeats_of_indices(const Instruction& gather) {
+  const auto& window = gather.attrs.get<hlo::GatherAttrs>().offset_dims;
+  int64_t count = 1, around = 1;
+  for (int64_t d = 0; d < gather.shape.rank(); ++d) {
+    const int64_t size = gather.shape.dimension(d);
+    if (std::ranges::find(window, d) != window.end()) {
+      count *= size;
+    } else if (size > 1) {
+      around = count;
+    }
+  }
+  return around;
+}
+
+// A scatter's indices, and updates whose windows are single elements.
+bool takes_one_by_one(const Instruction& scatter, int operand) {
+  const auto updates = static_cast<int>(updated_operands(scatter)) + 1;
+  return operand < updates || scatter.attrs.get<hlo::ScatterAttrs>().update_window_dims.empty();
 }
 
 // Elements that stand side by side in the result do not in the operand: a vector of them is read
@@ -360,7 +384,7 @@ void Region::choose_lazy() {
     const std::vector<Use>& uses = uses_[leaf.value];
     const Shape& own = computation_->at(id).shape;
     bool lazy = !is_result_[leaf.value] && !uses.empty();
-    bool one_home = true, is_moved = false;
+    bool one_home = !uses.empty(), is_moved = false;
     for (const Use& use : uses) {
       const Instruction& user = computation_->at(use.user);
       lazy = lazy && reads_elements(*module_, *computation_, user, use.operand);
@@ -382,6 +406,12 @@ void Region::choose_lazy() {
         is_single[i] = is_single[i] || (repeats > 1 && repeats <= kFewRepeats);
         times *= user.shape.element_count() / std::max<int64_t>(1, own.element_count());
       }
+      if (user.opcode == Opcode::kGather && use.operand == 1 && costs_[i] &&
+          own.element_count() >= kManyElements)
+        lazy = lazy && repeats_of_indices(user) == 1;
+      // One by one a scatter would compute what vectors do.
+      if (user.opcode == Opcode::kScatter && costs_[i] && own.element_count() >= kManyIndices)
+        lazy = lazy && !takes_one_by_one(user, use.operand);
       reads[i] = std::max(reads[i], times);
       if (user.opcode == Opcode::kBroadcast && costs_[i]) {
         // Computed once all the same where the loops around it stand still.
@@ -389,9 +419,11 @@ void Region::choose_lazy() {
         for (size_t d = 0; d < dims.size(); ++d) lazy = lazy && dims[d] == static_cast<int64_t>(d);
       }
     }
+    const bool is_read_often = reads[i] >= kManyReads;
     const bool is_written_once =
         (is_single[i] && is_function(computation_->at(id))) ||
-        (reads[i] >= kManyReads && scatters_reads(*computation_, computation_->at(id)));
+        (is_read_often && (scatters_reads(*computation_, computation_->at(id)) ||
+                           (one_home && is_part_of_target(id, home[uses[0].user.value]))));
     if (is_written_once && own.element_count() >= kManyElements) lazy = false;
     // What a product reads by strides is computed in its own order, and stored: as many elements.
     const hlo::Opcode opcode = computation_->instructions[i].opcode;
@@ -419,6 +451,17 @@ void Region::choose_lazy() {
     home[i] = one_home ? first : InstructionId();
     is_lazy_[leaf.value] = true;
   }
+}
+
+// A part of a carried array, which the step replaces element by element: it may do so in place once
+// the part has a place of its own.
+bool Region::is_part_of_target(InstructionId part, InstructionId step) const {
+  const Instruction& slice = computation_->at(part);
+  if (slice.opcode != Opcode::kDynamicSlice && slice.opcode != Opcode::kSlice) return false;
+  const Shape& whole = computation_->at(slice.operands[0]).shape;
+  return step.valid() && std::ranges::count(parameters_, leaf(slice.operands[0])) > 0 &&
+         computation_->at(step).shape == whole && whole.byte_size() > kSmallTarget &&
+         slice.shape.element_count() * kManyReads <= whole.element_count();
 }
 
 InstructionId Region::product_of(InstructionId transpose) const {
@@ -520,44 +563,6 @@ void Region::order_steps() {
   }
   for (LeafId leaf : results()) ++read_count_[leaf.value];
   for (size_t i = 0; i < count; ++i) visit(InstructionId(i), done);
-}
-
-bool Region::reaches(LeafId lazy, LeafId leaf) const {
-  std::vector<LeafId> queue = {lazy};
-  std::vector<bool> seen(leaves_.size());
-  while (!queue.empty()) {
-    const LeafId next = queue.back();
-    queue.pop_back();
-    if (next == leaf) return true;
-    if (seen[next.value] || !is_lazy(next)) continue;
-    seen[next.value] = true;
-    for (InstructionId operand : computation_->at(leaves_[next.value].producer).operands)
-      queue.insert(queue.end(), leaves_of(operand).begin(), leaves_of(operand).end());
-  }
-  return false;
-}
-
-// Through elementwise ops alone, and nowhere else.
-bool Region::reads_in_place(InstructionId step, LeafId leaf) const {
-  if (!is_scalar_op(*computation_, computation_->at(step))) return false;
-  std::vector<InstructionId> queue = {step};
-  std::vector<bool> seen(static_cast<size_t>(computation_->size()));
-  while (!queue.empty()) {
-    const InstructionId next = queue.back();
-    queue.pop_back();
-    for (InstructionId operand : computation_->at(next).operands) {
-      const LeafId read = this->leaf(operand);
-      if (!is_lazy(read) || seen[operand.value]) continue;
-      seen[operand.value] = true;
-      const InstructionId producer = leaves_[read.value].producer;
-      if (is_scalar_op(*computation_, computation_->at(producer))) {
-        queue.push_back(producer);
-      } else if (reaches(read, leaf)) {
-        return false;
-      }
-    }
-  }
-  return true;
 }
 
 }  // namespace heddle::cpu

@@ -56,6 +56,38 @@ TEST(Region, ElementsAreComputedWhereTheyAreRead) {
   EXPECT_EQ(known.region().steps().size(), 1u);
 }
 
+// x[:, i * 2]: once, and not for each row of x.
+TEST(Region, IndicesUnderAWindowHaveAPlace) {
+  const auto gather = [](const char* shape, const char* window, const char* sizes,
+                         const char* collapsed) {
+    return cat(
+        "  x = f32[8,100] parameter(0)\n  i = s32[32] parameter(1)\n"
+        "  j = s32[32] add(i, i)\n  g = f32",
+        shape, " gather(x, j), offset_dims={", window, "}, collapsed_slice_dims={", collapsed,
+        "}, start_index_map={", collapsed, "}, index_vector_dim=1, slice_sizes=", sizes,
+        "\n  ROOT r = f32", shape, " negate(g)");
+  };
+  EXPECT_FALSE(Known(gather("[8,32]", "0", "{8,1}", "1")).is_lazy("j"));
+  EXPECT_TRUE(Known(gather("[32,100]", "1", "{1,100}", "0")).is_lazy("j")) << "rows go around";
+}
+
+// Vectors compute what a scatter takes one by one.
+TEST(Region, IndicesOfAScatterHaveAPlace) {
+  const auto scatter = [](int n) {
+    return cat("  x = f32[100] parameter(0)\n  i = s32[", n, ",1] parameter(1)\n  j = s32[", n,
+               ",1] add(i, i)\n  u = f32[", n, "] parameter(2)\n  v = f32[", n,
+               "] negate(u)\n  ROOT s = f32[100] scatter(x, j, v), update_window_dims={}, "
+               "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+               "to_apply=sum");
+  };
+  const std::string sum =
+      "sum { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b) }\n";
+  const Known many(scatter(64), sum);
+  EXPECT_FALSE(many.is_lazy("j"));
+  EXPECT_FALSE(many.is_lazy("v"));
+  EXPECT_TRUE(Known(scatter(4), sum).is_lazy("j"));
+}
+
 // One at a time it would be computed a lane a vector.
 TEST(Region, AFunctionUnderABroadcastOfFewRepeatsHasAPlace) {
   const auto lines = [](std::string_view op, int64_t repeats) {

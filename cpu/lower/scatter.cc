@@ -3,6 +3,7 @@
 
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -11,6 +12,10 @@ using hlo::Instruction;
 using hlo::InstructionId;
 
 namespace {
+
+constexpr int64_t kFewPlaces = 4096;  // bytes of an array that many elements go to
+constexpr int64_t kManyScattered = 64;
+constexpr size_t kScatteredParts = 4;
 
 bool has(const hlo::Dims& dims, int64_t d) { return std::ranges::count(dims, d) > 0; }
 
@@ -144,6 +149,77 @@ void RegionLowering::scatter_window(const Scattering& s, std::span<const NodeId>
 }
 
 // A window that does not fit is left out as a whole.
+void RegionLowering::scatter_one(const Scattering& s, std::span<const NodeId> at_outer) {
+  std::vector<NodeId> start(s.shape.dimensions().size(), b().index(0));
+  const NodeId fits = window_start(s, at_outer, start);
+  b().begin_switch(b().select(fits, b().index(0), b().index(1)), {});
+  b().begin_branch();
+  scatter_window(s, at_outer, start);
+  b().end_branch({});
+  b().begin_branch();
+  b().end_branch({});
+  b().end_switch();
+}
+
+// Of many elements into few places, as a histogram: each would wait for the one before it, which
+// is often at its place.
+std::optional<Op> RegionLowering::repeated_fold(const Scattering& s) const {
+  const int64_t count = s.shape.element_count();
+  if (s.leaves.size() > 1 || s.attrs.unique_indices || is_small_float(s.shape.dtype()) ||
+      s.shape.byte_size() > kFewPlaces || !s.window.empty() || s.outer_sizes.empty() ||
+      product_of(s.outer_sizes) < std::max<int64_t>(count, kManyScattered))
+    return std::nullopt;
+  const std::optional<Op> fold = fold_of(program_.module.at(s.scatter.called[0]));
+  return fold == Op::kMul ? std::nullopt : fold;
+}
+
+// Neighbours go to arrays of their own, which are folded in the end.
+void RegionLowering::scatter_in_parts(Scattering& s, Op fold) {
+  const BufferId whole = s.to[0];
+  const int64_t all[] = {s.shape.element_count()};
+  const Scalar scalar = scalar_type(s.shape);
+  const auto each_place = [&](const std::function<void(Place)>& body) {
+    for_each_place(all, scalar, [&](Place place) {
+      place.is_flat = true;
+      body(place);
+    });
+  };
+  std::vector<BufferId> parts = {whole};
+  while (parts.size() < kScatteredParts) {
+    parts.push_back(program_.allocate(s.shape));
+    each_place([&](const Place& place) {
+      store_at(parts.back(), s.shape, place, b().bits({scalar, 1}, identity_bits(fold, scalar)));
+    });
+  }
+  const auto ways = static_cast<int64_t>(parts.size());
+  const int64_t length = s.outer_sizes.back(), rounds = length / ways * ways;
+  std::vector<NodeId> at_outer;
+  const auto some = [&](NodeId from, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      s.to[0] = parts[static_cast<size_t>(i)];
+      at_outer.push_back(b().add(from, i));
+      scatter_one(s, at_outer);
+      at_outer.pop_back();
+    }
+  };
+  loop_nest(b(), std::span(s.outer_sizes).first(s.outer_sizes.size() - 1), at_outer, {},
+            [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+              if (rounds > 0) {
+                some(b().begin_for(b().index(0), b().index(rounds), ways, {}).parameters[0], ways);
+                b().end_for({});
+              }
+              some(b().index(rounds), length - rounds);
+              return {};
+            });
+  s.to[0] = whole;
+  each_place([&](const Place& place) {
+    NodeId sum = load_at(whole, s.shape, place);
+    for (size_t i = 1; i < parts.size(); ++i)
+      sum = b().binary(fold, sum, load_at(parts[i], s.shape, place));
+    store_at(whole, s.shape, place, sum);
+  });
+}
+
 Status RegionLowering::emit_scatter(InstructionId id) {
   const Instruction& scatter = at(id);
   const auto leaves = region_.leaves_of(id);
@@ -160,20 +236,17 @@ Status RegionLowering::emit_scatter(InstructionId id) {
                .to = scatter_places(id, old)};
   s.match_dimensions();
   if (s.shape.element_count() > 0 && !std::ranges::count(s.outer_sizes, 0)) {
-    std::vector<NodeId> at_outer;
-    loop_nest(b(), s.outer_sizes, at_outer, {},
-              [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
-                std::vector<NodeId> start(s.shape.dimensions().size(), b().index(0));
-                const NodeId fits = window_start(s, at_outer, start);
-                b().begin_switch(b().select(fits, b().index(0), b().index(1)), {});
-                b().begin_branch();
-                scatter_window(s, at_outer, start);
-                b().end_branch({});
-                b().begin_branch();
-                b().end_branch({});
-                b().end_switch();
-                return {};
-              });
+    const std::optional<Op> fold = repeated_fold(s);
+    if (fold) {
+      scatter_in_parts(s, *fold);
+    } else {
+      std::vector<NodeId> at_outer;
+      loop_nest(b(), s.outer_sizes, at_outer, {},
+                [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
+                  scatter_one(s, at_outer);
+                  return {};
+                });
+    }
   }
   for (size_t i = copied.size(); i-- > 0;) values_[copied[i].first.value] = copied[i].second;
   for (size_t i = 0; i < count; ++i) bind(leaves[i], Value::of(s.to[i]));

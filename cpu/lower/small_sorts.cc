@@ -1,14 +1,12 @@
 #include "heddle/cpu/lower/small_sorts.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <tuple>
 #include <utility>
 
 #include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/sort_keys.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/interpreter/comparator.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
@@ -66,7 +64,7 @@ class SmallSort {
         const hlo::Value flat = reshape(operand, {count});
         entry.values.push_back(drop_dimension(slice(flat, 0, at, 1), 0));
       }
-      for (const SortKey& key : keys_) entry.keys.push_back(key_of(key, entry.values));
+      for (const SortKey& key : keys_) entry.keys.push_back(key_of(key, comparator_, entry.values));
       entries_.push_back(std::move(entry));
     }
     // Neighbours alone change places, and equal ones never: the order is the stable one.
@@ -90,30 +88,6 @@ class SmallSort {
     const hlo::Value flat = hlo::concatenate(parts, 0);
     const Shape shape = array_of(sort_).with_dtype(flat.dtype());
     return graph_.op(Opcode::kReshape, {flat}, hlo::ReshapeAttrs(), {}, &shape);
-  }
-
-  // The comparator's expression of the left elements. As encode(), numbers that are not compared in
-  // total order have one zero, and NaN above all.
-  hlo::Value key_of(const SortKey& key, const hlo::Values& values) {
-    std::map<InstructionId, hlo::Value> made;
-    const hlo::Value x = copied(key.left, values, made);
-    if (!is_floating(x.dtype()) || key.is_total_order) return x;
-    return select(x != x, std::nan(""), select(x == 0, 0, x));
-  }
-
-  hlo::Value copied(InstructionId id, const hlo::Values& values,
-                    std::map<InstructionId, hlo::Value>& made) {
-    if (const auto found = made.find(id); found != made.end()) return found->second;
-    const Instruction& from = comparator_.at(id);
-    hlo::Value now;
-    if (from.opcode == Opcode::kParameter) {
-      now = values[static_cast<size_t>(from.attrs.get<hlo::ParameterAttrs>().number) / 2];
-    } else {
-      hlo::Values operands;
-      for (InstructionId operand : from.operands) operands.push_back(copied(operand, values, made));
-      now = graph_.op(from.opcode, operands, from.attrs, {}, &from.shape);
-    }
-    return made.emplace(id, now).first->second;
   }
 
   // Whether a must stand before b: the first keys that differ decide.

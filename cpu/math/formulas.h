@@ -34,14 +34,25 @@ inline constexpr double kTrigonometricBound<double> = 0x1p40;
 // At most 1.02 / 1.02 ulp.
 template <Number F>
 F exp(F x) {
-  using Fmt = Format<typename F::Scalar>;
+  using S = typename F::Scalar;
+  using C = Coefficients<S>;
+  using Fmt = Format<S>;
   // At these bounds the product is infinite and 0 by itself; NaN is neither above nor below.
   const F most = x.constant(Fmt::exp_overflow), least = x.constant(Fmt::exp_underflow);
   x = select(x > most, most, x);
   x = select(x < least, least, x);
-  const auto parts = reduce_by_ln2(x, shifted_by_log2_e(x));
-  const auto scale = power_of_two_factors(x, parts.n);
-  return fma(scale.hi, small_expm1(parts.r), scale.hi) * scale.lo;
+  // The exponents' bias is in the low bits too.
+  const F rounder = x.constant(Fmt::rounder + S(2 * Fmt::bias));
+  const F shifted = fma(x, x.constant(C::log2_e), rounder);
+  const F n = shifted - rounder;
+  const F r = fma(n, x.constant(-C::ln2_lo), fma(n, x.constant(-C::ln2_hi), x));
+  const auto scale = biased_factors(bits(shifted));
+  // A product that is subnormal takes 100 cycles of many machines. A sum of the least normal number
+  // and what is below it has that in its low bits, rounded once too.
+  const F offset =
+      select(x < x.constant(Fmt::exp_least_normal), x.constant(Fmt::min_normal), x.constant(0));
+  const F y = fma(fma(scale.hi, small_expm1(r), scale.hi), scale.lo, offset);
+  return float_from_bits(bits(y) - bits(offset));
 }
 
 // e^x - 1 = (2^n - 1) + 2^n (e^r - 1), added with the rounding error kept.
@@ -301,8 +312,8 @@ Quadrant<F> reduce_by_half_pi(F a) {
   // Either of the two may be the larger one (Knuth's sum).
   const F hi = first + product;
   const F part = hi - first;
-  const F hi_lost = (first - (hi - part)) + (product - part);
-  return {bits(shifted), {hi, fma(j, a.constant(-C::half_pi_3), hi_lost + product_lost)}};
+  const F small = (product - part) + fma(j, a.constant(-C::half_pi_3), product_lost);
+  return {bits(shifted), {hi, (first - (hi - part)) + small}};
 }
 
 // sin(angle), not yet added up: hi is the angle itself.

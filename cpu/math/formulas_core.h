@@ -72,6 +72,7 @@ struct Format<float> {
   static constexpr float tiny = 0x1p-26F;
   static constexpr float exp_overflow = 89.0F;
   static constexpr float exp_underflow = -104.0F;
+  static constexpr float exp_least_normal = -87.336545F;  // ln(min_normal)
   static constexpr float sinh_overflow = 89.5F;
   static constexpr float exp_negligible = 18.0F;  // e^-18 < ulp(1) / 4.
   static constexpr float tanh_one = 10.0F;        // From here on tanh rounds to 1.
@@ -92,6 +93,7 @@ struct Format<double> {
   static constexpr double tiny = 0x1p-55;
   static constexpr double exp_overflow = 710.0;
   static constexpr double exp_underflow = -746.0;
+  static constexpr double exp_least_normal = -708.396418532264106;
   static constexpr double sinh_overflow = 710.5;
   static constexpr double exp_negligible = 38.0;
   static constexpr double tanh_one = 20.0;
@@ -129,6 +131,10 @@ F estrin_part(const std::array<typename F::Scalar, terms>& coefficients,
               const std::array<F, levels>& powers) {
   if constexpr (count == 1) {
     return powers[0].constant(coefficients[first]);
+  } else if constexpr (count == 5 || count == 6) {  // as deep by squares alone
+    return fma(fma(estrin_part<first + 4, count - 4>(coefficients, powers), powers[1],
+                   estrin_part<first + 2, 2>(coefficients, powers)),
+               powers[1], estrin_part<first, 2>(coefficients, powers));
   } else {
     constexpr std::size_t half = std::bit_floor(count - 1);
     return fma(estrin_part<first + half, count - half>(coefficients, powers),
@@ -140,7 +146,8 @@ F estrin_part(const std::array<typename F::Scalar, terms>& coefficients,
 template <class F, std::size_t terms, class... Powers>
 F polynomial(const std::array<typename F::Scalar, terms>& coefficients, F power, Powers... powers) {
   constexpr std::size_t levels = sizeof...(powers) + 1;
-  if constexpr ((std::size_t{1} << levels) < terms) {
+  constexpr bool needs_squares_alone = levels == 2 && terms <= 6;
+  if constexpr ((std::size_t{1} << levels) < terms && !needs_squares_alone) {
     // Squares are passed last to first: the newest in front.
     return polynomial(coefficients, power * power, power, powers...);
   } else {
@@ -210,14 +217,19 @@ F power_of_two(const F& like, typename F::Int n) {
 }
 
 // Two factors whose product is 2^n, for |n| < 2 * bias. Multiplied one after the other they let
-// a result overflow or become subnormal with one rounding.
+// a result overflow or become subnormal with one rounding. Of `biased`, n + 2 * bias, the bits of
+// an exponent and a few more count.
+template <class Int>
+auto biased_factors(Int biased) {
+  using F = decltype(float_from_bits(biased));
+  constexpr int mantissa_bits = Format<typename F::Scalar>::mantissa_bits;
+  const auto half = shift_right_logical(biased, 1);
+  return Sum<F>{float_from_bits(half << mantissa_bits),
+                float_from_bits((biased - half) << mantissa_bits)};
+}
 template <class F>
 Sum<F> power_of_two_factors(const F& like, typename F::Int n) {
-  using Fmt = Format<typename F::Scalar>;
-  const auto biased = n + like.int_constant(2 * Fmt::bias);
-  const auto half = shift_right_logical(biased, 1);
-  return {float_from_bits(half << Fmt::mantissa_bits),
-          float_from_bits((biased - half) << Fmt::mantissa_bits)};
+  return biased_factors(n + like.int_constant(2 * Format<typename F::Scalar>::bias));
 }
 
 // x = n ln(2) + r + lost, |r| <= ln(2)/2, where lost is the rounding error of r.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -428,6 +429,23 @@ void check_atan2() {
 
 TEST(Formulas, FloatAtan2) { check_atan2<float>(); }
 TEST(Formulas, DoubleAtan2) { check_atan2<double>(); }
+
+// A product that underflows takes 100 cycles of many machines.
+template <class T>
+bool exp_underflows(T x) {
+  volatile T from = x;
+  std::feclearexcept(FE_UNDERFLOW);
+  volatile T to = exp(One<T, true>{from}).v;
+  (void)to;
+  return std::fetestexcept(FE_UNDERFLOW) != 0;
+}
+
+TEST(Formulas, ExpOfWhatIsFarBelowZeroMultipliesNothingSubnormal) {
+  for (const float x : {-1e9F, -104.F, -103.F, -95.F, -88.F, -87.F, 0.F})
+    EXPECT_FALSE(exp_underflows(x)) << x;
+  for (const double x : {-1e9, -745.0, -720.0, -709.0, -708.0, 0.0})
+    EXPECT_FALSE(exp_underflows(x)) << x;
+}
 
 }  // namespace
 }  // namespace heddle::cpu

@@ -229,6 +229,8 @@ class PlanBuilder {
   NodeId join(Type type, std::span<const Lane> lanes);
   NodeId load_between(BufferId buffer, Type type, NodeId at, int64_t step);
   bool copy_known(BufferId to, BufferId from, int64_t bytes);
+  [[nodiscard]] bool fits_half(NodeId index) const;
+  NodeId lower_half(NodeId index);
 
   NodeId parameter(BlockId block, Type type);
   Region open_block(std::span<const NodeId> initial, bool with_index, bool is_barrier);

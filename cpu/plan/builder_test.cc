@@ -211,6 +211,31 @@ TEST_F(Builder, WhatWasStoredIsNotLoaded) {
   EXPECT_EQ(plan_.at(b_.load(buffer, kIndex, b_.index(2))).op, Op::kLoad) << "no longer known";
 }
 
+// Gathers of AVX-512 take as many of these as they have lanes.
+TEST_F(Builder, IndicesOfAGatherAre32BitsWhereTheseHoldThem) {
+  plan_.vector_bytes = 64;
+  constexpr Type kIndices = {Scalar::kI32, 16};
+  const BufferId numbers = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 64});
+  const BufferId table = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 4096});
+  const NodeId loaded = b_.load(numbers, kIndices, b_.index(0));
+  const NodeId wide = b_.cast(Op::kSExtend, Scalar::kI64, loaded);
+  const NodeId within =
+      b_.binary(Op::kSMin, b_.binary(Op::kSMax, wide, b_.index(0)), b_.index(1000));
+  const auto index_of = [&](NodeId gather) { return plan_.args_of(plan_.at(gather))[0]; };
+  const NodeId at = index_of(b_.gather(table, Scalar::kF32, b_.add(b_.mul(within, 2), argument())));
+  EXPECT_EQ(b_.type(at), kIndices);
+  std::vector<NodeId> queue = {at};  // none of it is computed with 64 bits but what all lanes share
+  for (size_t i = 0; i < queue.size(); ++i) {
+    EXPECT_TRUE(b_.type(queue[i]).scalar == Scalar::kI32 || b_.type(queue[i]).lanes == 1);
+    for (NodeId arg : plan_.args_of(plan_.at(queue[i]))) queue.push_back(arg);
+  }
+  // A sum of 64 bits may be larger than its half before it is cut.
+  const NodeId most = b_.binary(Op::kSMin, b_.mul(wide, wide), b_.index(1000));
+  const NodeId cut = index_of(b_.gather(table, Scalar::kF32, most));
+  EXPECT_EQ(plan_.at(cut).op, Op::kTruncate);
+  EXPECT_EQ(plan_.args_of(plan_.at(cut))[0], most);
+}
+
 TEST_F(Builder, WhatALoopMayStoreIsNotKnown) {
   const BufferId buffer = b_.buffer({.bytes = 8}), other = b_.buffer({.bytes = 8});
   const NodeId x = argument();

@@ -7,8 +7,9 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kMaxKnown = 256;  // bytes of a buffer whose elements are followed
-constexpr int64_t kMostStep = 4;    // between elements of a vector that is no gather
+constexpr int64_t kMaxKnown = 256;      // bytes of a buffer whose elements are followed
+constexpr int64_t kMostStep = 4;        // between elements of a vector that is no gather
+constexpr int32_t kFewestGathered = 4;  // lanes that are worth an instruction of AVX-512
 
 }  // namespace
 
@@ -88,9 +89,58 @@ NodeId PlanBuilder::load(BufferId buffer, Type type, NodeId at) {
   return pure(Op::kLoad, type, 0, {at}, buffer, floor_of(buffer));
 }
 
+// The value, that of an index, is what its lower half says with a sign.
+bool PlanBuilder::fits_half(NodeId index) const {
+  const Node& node = plan_.at(index);
+  const auto args = plan_.args_of(node);
+  switch (node.op) {
+    case Op::kLanes: return true;
+    case Op::kConstant: return node.imm == static_cast<int32_t>(node.imm);
+    case Op::kSplat: return fits_half(args[0]);
+    case Op::kSExtend: return true;
+    case Op::kZExtend: return bytes_of(type(args[0]).scalar) < 4;
+    case Op::kSMin:
+    case Op::kSMax: return fits_half(args[0]) && fits_half(args[1]);
+    default: return false;
+  }
+}
+
+// The lower 32 bits of indices, computed with so many where these give them.
+NodeId PlanBuilder::lower_half(NodeId index) {
+  const Node node = plan_.at(index);
+  const Type half = {Scalar::kI32, node.type.lanes};
+  const auto arg = [&](size_t i) { return plan_.args_of(node)[i]; };
+  const auto of_halves = [&] {
+    const NodeId x = lower_half(arg(0));
+    return binary(node.op, x, lower_half(arg(1)));
+  };
+  switch (node.op) {
+    case Op::kConstant: return bits(half, node.imm);
+    case Op::kLanes: return lanes(Scalar::kI32, half.lanes);
+    case Op::kSplat: return splat(lower_half(arg(0)), half.lanes);
+    case Op::kSExtend:
+    case Op::kZExtend: return cast(node.op, Scalar::kI32, arg(0));
+    case Op::kAdd:
+    case Op::kSub:
+    case Op::kMul:
+      if (half.lanes > 1) return of_halves();
+      break;
+    case Op::kSMin:
+    case Op::kSMax:
+      if (half.lanes > 1 && fits_half(index)) return of_halves();
+      break;
+    default: break;
+  }
+  return cast(Op::kTruncate, Scalar::kI32, index);
+}
+
 NodeId PlanBuilder::gather(BufferId buffer, Scalar scalar, NodeId at) {
   const int32_t lanes = type(at).lanes;
   if (lanes == 1) return load(buffer, {scalar, 1}, at);
+  const bool is_at_once = plan_.vector_bytes == 64 && lanes >= kFewestGathered &&
+                          bytes_of(scalar) >= 4 &&
+                          plan_.buffers[buffer.value].bytes <= std::numeric_limits<int32_t>::max();
+  if (is_at_once) at = lower_half(at);
   if (ordered_ > 0) return effect(Op::kGather, {scalar, lanes}, 0, {at}, buffer);
   return pure(Op::kGather, {scalar, lanes}, 0, {at}, buffer, floor_of(buffer));
 }

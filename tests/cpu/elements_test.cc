@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/cpu/backend.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/text.h"
@@ -161,6 +162,37 @@ TEST(CpuElementsOf, ConstantPowersOfF32) {
 TEST(CpuElementsOf, ConstantPowersOfF64) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   expect_constant_powers<double>(f64);
+}
+
+// LLVM takes the lanes of a conversion that saturates one by one.
+template <class T>
+void expect_conversions_at_once(DType dtype) {
+  std::vector<T> numbers = special_values<T>();
+  for (const int bits : {7, 8, 15, 16, 31, 32, 63, 64}) {
+    for (const T x : {std::ldexp(T(1), bits), std::nextafter(std::ldexp(T(1), bits), T(0))})
+      numbers.insert(numbers.end(), {x, -x, x + T(1), -x - T(1)});
+  }
+  for (const DType to : {s8, s16, s32, s64, u8, u16, u32, u64}) {
+    const hlo::Module module =
+        hlo::parse_text(base::cat("HloModule m\nENTRY main {\n  x = ", to_string(dtype),
+                                  "[33] parameter(0)\n  ROOT y = ", to_string(to),
+                                  "[33] convert(x) }\n"))
+            .value();
+    EXPECT_EQ(stages_of(module).value().llvm.find("i.sat.v"), std::string::npos);
+    const OnCpu native(module);
+    for (const Literal& x : arrays_of(numbers, dtype, 33))
+      EXPECT_EQ(difference(native.run({x}), interpreter::evaluate(module, {x}).value()), "")
+          << to_string(to) << " of " << hlo::print_literal(x);
+  }
+}
+
+TEST(CpuElementsOf, ConversionsOfF32ToIntegersInVectors) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_conversions_at_once<float>(f32);
+}
+TEST(CpuElementsOf, ConversionsOfF64ToIntegersInVectors) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_conversions_at_once<double>(f64);
 }
 
 // A C++ number is a constant in one program and an argument in another.

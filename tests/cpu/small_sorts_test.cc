@@ -104,7 +104,9 @@ TEST(CpuSmallSorts, CallNoKernel) {
         .plan;
   };
   EXPECT_EQ(plan(12).find("kernel"), std::string::npos);
-  EXPECT_NE(plan(13).find("kernel"), std::string::npos);
+  EXPECT_EQ(plan(12).find("scatter"), std::string::npos);
+  EXPECT_NE(plan(13).find("scatter"), std::string::npos) << "by ranks";
+  EXPECT_NE(plan(129).find("kernel"), std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "heddle/cpu/jit/llvm/internal/arithmetic.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "llvm/IR/Intrinsics.h"
 
 namespace heddle::cpu {
@@ -190,6 +193,29 @@ llvm::Value* ArithmeticEmitter::shuffle(const Node& node) {
   return out;
 }
 
+// Floats to integers. LLVM would take a vector's lanes one by one, with a branch each.
+llvm::Value* ArithmeticEmitter::saturated(const Node& node, llvm::Value* x) {
+  const bool has_sign = node.op == Op::kFloatToS;
+  const int64_t digits = bits_of(node.type.scalar) - (has_sign ? 1 : 0);
+  const int64_t exact = plan_.at(plan_.args_of(node)[0]).type.scalar == Scalar::kF32 ? 24 : 53;
+  const double limit = std::ldexp(1.0, static_cast<int>(digits));
+  const double below =
+      limit - std::ldexp(1.0, static_cast<int>(std::max<int64_t>(digits - exact, 0)));
+  const auto constant = [&](double value) { return llvm::ConstantFP::get(x->getType(), value); };
+  llvm::Value* least = constant(has_sign ? -limit : 0);
+  llvm::Value* number = b_.CreateSelect(b_.CreateFCmpORD(x, x), x, constant(0));
+  llvm::Value* within = b_.CreateSelect(b_.CreateFCmpOLT(number, least), least, number);
+  within = b_.CreateSelect(b_.CreateFCmpOGT(within, constant(below)), constant(below), within);
+  llvm::Type* to = type(node.type);
+  llvm::Value* out = has_sign ? b_.CreateFPToSI(within, to) : b_.CreateFPToUI(within, to);
+  if (digits <= exact) return out;
+  const auto width = static_cast<unsigned>(bits_of(node.type.scalar));
+  const llvm::APInt most =
+      has_sign ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
+  return b_.CreateSelect(b_.CreateFCmpOGE(number, constant(limit)),
+                         llvm::ConstantInt::get(to, most), out);
+}
+
 llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
   const auto args = plan_.args_of(node);
   const auto x = [&](size_t i) { return value(args[i]); };
@@ -254,8 +280,12 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
     case Op::kZExtend: return b_.CreateZExt(x(0), to);
     case Op::kSToFloat: return b_.CreateSIToFP(x(0), to);
     case Op::kUToFloat: return b_.CreateUIToFP(x(0), to);
-    case Op::kFloatToS: return b_.CreateIntrinsic(in::fptosi_sat, {to, x(0)->getType()}, {x(0)});
-    case Op::kFloatToU: return b_.CreateIntrinsic(in::fptoui_sat, {to, x(0)->getType()}, {x(0)});
+    case Op::kFloatToS:
+      if (node.type.lanes > 1) return saturated(node, x(0));
+      return b_.CreateIntrinsic(in::fptosi_sat, {to, x(0)->getType()}, {x(0)});
+    case Op::kFloatToU:
+      if (node.type.lanes > 1) return saturated(node, x(0));
+      return b_.CreateIntrinsic(in::fptoui_sat, {to, x(0)->getType()}, {x(0)});
     case Op::kBitcast: return b_.CreateBitCast(x(0), to);
     case Op::kMath: return math(node);
     case Op::kSplat: return b_.CreateVectorSplat(static_cast<unsigned>(node.type.lanes), x(0));

@@ -68,6 +68,9 @@ llvm::Value* MemoryEmitter::from_memory(Type type, llvm::Value* raw) {
 }
 
 llvm::Value* MemoryEmitter::gather(const Node& node, llvm::Value* index) {
+  if (plan_.at(plan_.args_of(node)[0]).type.scalar == Scalar::kI32)
+    return b_.CreateMaskedGather(stored(node.type), address(node, index),
+                                 llvm::Align(element_bytes(node.type)));
   llvm::Value* out = llvm::PoisonValue::get(stored(node.type));
   for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
     llvm::Value* at = b_.CreateExtractElement(index, static_cast<uint64_t>(lane));

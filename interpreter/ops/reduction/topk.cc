@@ -30,6 +30,8 @@ class OrderKey {
   uint64_t sign_;
 };
 
+constexpr int64_t kFewest = 32;  // that stand in order while the others are looked at
+
 // The keys of a row of elements of as many bytes as Bits has; `largest` come first.
 template <class Bits>
 void find_keys(const OrderKey& key, const std::byte* row, bool largest, std::span<uint64_t> keys) {
@@ -60,6 +62,21 @@ StatusOr<Literal> evaluate_topk(EvalArgs& in) {
   return top_k(in[0], attrs.k, attrs.largest);
 }
 
+// Leaves the first ones of the order at its beginning: each element of the row goes among those
+// before it, if it comes before the last of them.
+void insert_first(std::span<const uint64_t> keys, std::span<int32_t> first) {
+  size_t count = 0;
+  uint64_t last = UINT64_MAX;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (count == first.size() && keys[i] >= last) continue;
+    size_t at = count < first.size() ? count++ : count - 1;
+    for (; at > 0 && keys[static_cast<size_t>(first[at - 1])] > keys[i]; --at)
+      first[at] = first[at - 1];
+    first[at] = static_cast<int32_t>(i);
+    last = keys[static_cast<size_t>(first[count - 1])];
+  }
+}
+
 }  // namespace
 
 Literal top_k(const Literal& x, int64_t k, bool largest) {
@@ -81,14 +98,17 @@ Literal top_k(const Literal& x, int64_t k, bool largest) {
   for (int64_t row = 0; row < rows; ++row) {
     const std::byte* from = x.bytes() + static_cast<size_t>(row) * length * width;
     find_keys(key, from, largest, keys);
-    std::iota(order.begin(), order.end(), 0);
     const auto is_before = [&](int32_t a, int32_t b) {
       const uint64_t left = keys[static_cast<size_t>(a)], right = keys[static_cast<size_t>(b)];
       return left != right ? left < right : a < b;  // of equal ones, the first
     };
-    if (is_few) {
+    if (is_few && k <= kFewest) {
+      insert_first(keys, std::span(order).first(static_cast<size_t>(k)));
+    } else if (is_few) {
+      std::iota(order.begin(), order.end(), 0);
       std::partial_sort(order.begin(), order.begin() + k, order.end(), is_before);
     } else {
+      std::iota(order.begin(), order.end(), 0);
       std::sort(order.begin(), order.end(), is_before);
     }
     for (int64_t i = 0; i < k; ++i, to += width) {

@@ -1,0 +1,53 @@
+// Steps of loops that write where an array lies, and what they compute once for that.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/cpu/lower/lower.h"
+#include "heddle/hlo/text.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+// A loop of 40 turns over (k, x: f32[40,40]) whose lines make y of both.
+Plan plan_of(const std::string& lines, const std::string& called = "") {
+  const std::string text =
+      cat("HloModule m\n", called,
+          "cond { s = (s32[], f32[40,40]) parameter(0)\n k = s32[] get-tuple-element(s), index=0\n"
+          " n = s32[] constant(40)\n ROOT r = pred[] compare(k, n), direction=LT }\n"
+          "body { s = (s32[], f32[40,40]) parameter(0)\n k = s32[] get-tuple-element(s), index=0\n"
+          " x = f32[40,40] get-tuple-element(s), index=1\n one = s32[] constant(1)\n"
+          " next = s32[] add(k, one)\n zero = s32[] constant(0)\n",
+          lines,
+          " ROOT r = (s32[], f32[40,40]) tuple(next, y) }\nENTRY main {\n"
+          " x = f32[40,40] parameter(0)\n k = s32[] constant(0)\n"
+          " init = (s32[], f32[40,40]) tuple(k, x)\n"
+          " w = (s32[], f32[40,40]) while(init), condition=cond, body=body\n"
+          " ROOT r = f32[40,40] get-tuple-element(w), index=1 }\n");
+  return lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false)
+      .value()
+      .plan;
+}
+
+// Copies of the whole array: one brings the argument to the result.
+int64_t copies(const Plan& plan) { return std::ranges::count(plan.nodes, Op::kCopy, &Node::op); }
+
+const std::string kRow =
+    " s1 = f32[1,40] dynamic-slice(x, k, zero), dynamic_slice_sizes={1,40}\n"
+    " row = f32[40] reshape(s1)\n rows = f32[40,40] broadcast(row), dimensions={1}\n";
+const std::string kColumn =
+    " s2 = f32[40,1] dynamic-slice(x, zero, k), dynamic_slice_sizes={40,1}\n"
+    " column = f32[40] reshape(s2)\n columns = f32[40,40] broadcast(column), dimensions={0}\n";
+
+// As in the shortest paths of all pairs.
+TEST(InPlace, AnArrayIsReplacedByWhatItsRowAndColumnGive) {
+  EXPECT_EQ(copies(plan_of(cat(kRow, kColumn, " t = f32[40,40] add(rows, columns)\n",
+                               " y = f32[40,40] minimum(x, t)\n"))),
+            1);
+}
+
+}  // namespace
+}  // namespace heddle::cpu
