@@ -52,8 +52,8 @@ using BodyPtr = std::shared_ptr<const Body>;
 BodyPtr find_body(const BodyKey& key);
 void keep_body(BodyKey key, BodyPtr body);
 
-// While one lives its thread traces a Function. errors: throws Error if the thread traces it for the
-// same key already: the Function calls itself
+// While one lives its thread traces a Function. errors: throws Error if the thread traces it for
+// the same key already: the Function calls itself
 class TracingFunction {
  public:
   TracingFunction(const BodyKey& key, std::string_view name);

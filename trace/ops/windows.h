@@ -3,8 +3,9 @@
 //
 // A window of size k, dilated by d, covers (k - 1) * d + 1 elements; over n elements with padding
 // it stands at floor((n + low + high - covered) / stride) + 1 places. Lists of options have one
-// entry a spatial axis; a lone number, {.strides = 2}, is for all, and an empty list is all ones. errors: all throw Error (InvalidArgument) with
-// the op, what it is, what it had to be, and the caller's line
+// entry a spatial axis; a lone number, {.strides = 2}, is for all, and an empty list is all ones.
+// errors: all throw Error (InvalidArgument) with the op, what it is, what it had to be, and the
+// caller's line
 #pragma once
 
 #include <cstdint>

@@ -87,13 +87,11 @@ class Emitter : MemoryEmitter {
         b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), tables_[table],
                                                      static_cast<uint64_t>(buffer.index)));
     // The tables stay as they are during a run, so that no store has to wait for this.
-    llvm::MDNode* const nothing = llvm::MDNode::get(context_, {});
-    base->setMetadata(llvm::LLVMContext::MD_invariant_load, nothing);
+    base->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
     return base;
   }
 
-  // Pieces read the addresses that they need by themselves. Thousands of reads that nothing uses
-  // would cost LLVM the square of their number.
+  // Pieces read addresses by themselves. LLVM takes the square of the number of unused reads.
   void drop_unused_bases() {
     for (llvm::Value* base : buffers_) {
       auto* read = llvm::dyn_cast<llvm::LoadInst>(base);
