@@ -1,5 +1,7 @@
 #include "heddle/cpu/native_program.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -19,6 +21,12 @@ using runtime::HostProgram;
 
 // Of runs that nobody stops.
 const std::atomic<bool> kNever{false};
+
+std::string machine_has() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return {};
+  return base::cat(", the machine has ", static_cast<int64_t>(pages) * page);
+}
 
 // What a run hands to kernels, and they hand back.
 struct RunContext {
@@ -133,11 +141,13 @@ class NativeProgram final : public HostProgram {
     const std::string what = base::cat("run ", parts_.name, " needs more memory than there is: ");
     const auto greatest = std::ranges::max_element(result_shapes_, {}, &Shape::byte_size);
     if (greatest == result_shapes_.end() || greatest->byte_size() < parts_.arena_bytes) {
-      return base::resource_exhausted(what, "what it computes on the way takes ",
-                                      parts_.arena_bytes, " bytes");
+      return base::resource_exhausted(
+          what, "what it computes on the way takes ", parts_.arena_bytes, " bytes", machine_has(),
+          "; under a derivative a scan keeps less with .checkpoint = sqrt_steps()");
     }
     return base::resource_exhausted(what, *greatest, " alone takes ", greatest->byte_size(),
-                                    " bytes");
+                                    " bytes", machine_has(),
+                                    "; make it in parts, or reduce it in the loop that gives it");
   }
 
   [[nodiscard]] Status error_of(const Exit& exit, const RunContext& context) const {

@@ -48,7 +48,8 @@ namespace grad_internal {
 using trace_internal::PublicCall;
 
 Derived checkpointed(const FlatFunction& fn, const Point& point, std::string_view policy) {
-  const Trace trace = traced(fn, types_of(point.leaves), point.leaves);
+  const Trace trace = traced(fn, types_of(point.leaves), point.leaves,
+                             trace_internal::Recorder::Numbers::kMayBecomeOperands);
   return {call(fn.what, trace.module, with_captures(point.leaves, trace),
                {{std::string(transform::kCheckpointAttribute), std::string(policy)}}),
           trace.spec,

@@ -6,12 +6,17 @@
 #include "heddle/trace/recorder.h"
 
 namespace heddle::grad_internal {
+namespace {
+
+constexpr auto kNumbers = trace_internal::Recorder::Numbers::kMayBecomeOperands;
+
+}  // namespace
 
 Derived custom_jvp(const FlatFunction& fn, const FlatBody& rule, const Point& point) {
-  const Trace plain = traced(fn, types_of(point.leaves), point.leaves);
+  const Trace plain = traced(fn, types_of(point.leaves), point.leaves, kNumbers);
   std::vector<Tensor> both = point.leaves;
   both.insert(both.end(), point.leaves.begin(), point.leaves.end());
-  const Trace derived = traced({fn.what, "", rule}, types_of(both), both);
+  const Trace derived = traced({fn.what, "", rule}, types_of(both), both, kNumbers);
   const std::span<const Shape> all(derived.results);
   const std::vector<std::string> paths = leaf_paths(plain.spec);
   const size_t half = std::min(plain.results.size(), all.size());
@@ -26,8 +31,8 @@ Derived custom_vjp(const FlatFunction& fn, const FlatBody& forward,
                        backward,
                    const Point& point) {
   const std::vector<Shape> arguments = types_of(point.leaves);
-  const Trace plain = traced(fn, arguments, point.leaves);
-  const Trace forward_trace = traced({fn.what, "", forward}, arguments, point.leaves);
+  const Trace plain = traced(fn, arguments, point.leaves, kNumbers);
+  const Trace forward_trace = traced({fn.what, "", forward}, arguments, point.leaves, kNumbers);
   const size_t results = std::min(plain.results.size(), forward_trace.results.size());
   require_alike("what forward gives first", std::span(forward_trace.results).first(results),
                 plain.results, leaf_paths(plain.spec));
@@ -37,7 +42,7 @@ Derived custom_vjp(const FlatFunction& fn, const FlatBody& forward,
   const auto run = [&](std::span<const Tensor> leaves, std::vector<TreeSpec>& out) {
     return backward(forward_trace.spec, leaves, out);
   };
-  const Trace back = traced({fn.what, "", run}, given, {});
+  const Trace back = traced({fn.what, "", run}, given, {}, kNumbers);
   std::vector<std::string> paths;
   for (size_t i = 0; i < point.specs.size(); ++i) {
     for (const std::string& path : leaf_paths(point.specs[i]))

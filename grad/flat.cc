@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "heddle/base/containers/span.h"
 #include "heddle/base/metrics/counters.h"
 #include "heddle/grad/internal/made.h"
 #include "heddle/grad/internal/traced.h"
@@ -14,52 +15,113 @@
 #include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/run/run_module.h"
 #include "heddle/trace/surroundings.h"
 #include "heddle/transform/derivatives.h"
 
 namespace heddle::grad_internal {
 namespace {
 
+using trace_internal::PublicCall;
+using Numbers = trace_internal::Recorder::Numbers;
+
 constexpr char kTransformed = 0;  // the kind of a body that is transformed
 
-trace_internal::Traced recorded(const FlatFunction& fn, const std::vector<Shape>& shapes,
-                                std::span<const Tensor> like, TreeSpec& spec) {
-  const auto run = [&](std::span<const Tensor> leaves) {
-    std::vector<TreeSpec> specs;
-    std::vector<Tensor> results = fn.run(leaves, specs);
-    spec = specs[0];
-    trace_internal::require_values(fn.what, "result", results, [&] { return spec; });
-    return results;
-  };
-  const std::string what(fn.name.empty() ? fn.what : fn.name);
-  return trace_internal::trace_flat(what, shapes, run, {}, like, !fn.name.empty());
+// What was made of a recording; of its captures the places among the recorded ones.
+struct MadeOfTrace {
+  Fragment module;
+  std::vector<Shape> results;
+  std::vector<size_t> captures;
+};
+using Recordings = trace_internal::Recordings<MadeOfTrace>;
+
+// Runs fn on parameters of the recorder.
+std::vector<Tensor> results_of(const FlatFunction& fn, const std::vector<Shape>& shapes,
+                               std::span<const Tensor> like, trace_internal::Recorder& recorder,
+                               TreeSpec& spec) {
+  std::vector<Tensor> leaves;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    leaves.push_back(recorder.parameter(shapes[i], i < like.size() ? &like[i] : nullptr));
+    if (i < like.size()) trace_internal::keep_number(leaves.back(), like[i], {});
+  }
+  std::vector<TreeSpec> specs;
+  std::vector<Tensor> results =
+      trace_internal::as_users_code([&] { return fn.run(leaves, specs); });
+  spec = specs[0];
+  trace_internal::require_values(fn.what, "result", results, [&] { return spec; });
+  return results;
 }
 
-Trace traced_now(const FlatFunction& fn, const std::vector<Shape>& shapes,
-                 std::span<const Tensor> like) {
-  Trace out;
-  trace_internal::Traced trace = recorded(fn, shapes, like, out.spec);
-  out.results = trace.module.entry_computation().result_shape().elements();
+std::string_view label_of(const FlatFunction& fn) { return fn.name.empty() ? fn.what : fn.name; }
+
+MadeOfTrace made_of_trace(trace_internal::Traced recorded, Trace& out) {
+  const std::vector<Tensor> before = recorded.captures;
+  trace_internal::Traced trace = trace_internal::in_canonical_order(std::move(recorded), false);
+  MadeOfTrace made;
+  made.results = trace.module.entry_computation().result_shape().elements();
+  for (const Tensor& capture : trace.captures) {
+    const auto place = std::ranges::find(before, capture.node(), &Tensor::node);
+    made.captures.push_back(static_cast<size_t>(place - before.begin()));
+  }
   out.captures = std::move(trace.captures);
   bool known = false;
-  out.module = scan_internal::intern(std::move(trace.module), &known);
+  made.module = scan_internal::intern(std::move(trace.module), &known);
+  return made;
+}
+
+// Traces once, and compares with the last traces at this place: a number that differs becomes an
+// operand, as in the body of a loop.
+Trace traced_now(const FlatFunction& fn, const std::vector<Shape>& shapes,
+                 std::span<const Tensor> like, Numbers numbers) {
+  trace_internal::count_trace();
+  const SourceLocation at = PublicCall::line_or({});
+  const std::string_view what = label_of(fn);
+  const base::Span span(base::Activity::kTrace, what, at);
+  const bool takes_numbers = numbers != Numbers::kConstants;
+  Recordings* recordings = takes_numbers ? Recordings::of_thread() : nullptr;
+  const uint64_t place = trace_internal::place_of(fn.what.data(), fn.types, at);
+  const auto last = recordings ? recordings->all_at(place) : nullptr;
+  trace_internal::Recorder recorder(what, trace_internal::expected_of(last), !fn.name.empty(),
+                                    numbers);
+  Trace out;
+  const std::vector<Tensor> results = results_of(fn, shapes, like, recorder, out.spec);
+  if (recorder.ends_as_expected(results, what)) {
+    const MadeOfTrace& made = (*last)[recorder.which_was_expected()]->made;
+    if (!recorder.has_other_numbers()) {
+      for (size_t i : made.captures) out.captures.push_back(recorder.captures()[i]);
+      out.module = made.module;
+      out.results = made.results;
+      return out;
+    }
+    recorder.take_numbers();
+  }
+  trace_internal::Traced recorded = recorder.finish_as_recorded(results, what);
+  std::optional<trace_internal::Recording> recording =
+      recordings ? recorder.recording_of(recorded) : std::nullopt;
+  MadeOfTrace made = made_of_trace(std::move(recorded), out);
+  out.module = made.module;
+  out.results = made.results;
+  if (recording) recordings->keep(place, {*std::move(recording), std::move(made)});
   return out;
 }
 
 }  // namespace
 
-Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
-             std::span<const Tensor> like) {
+Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes, std::span<const Tensor> like,
+             Numbers numbers) {
   const bool is_sharded = std::ranges::any_of(
       like, [](const Tensor& leaf) { return leaf.node()->sharding != nullptr; });
-  if (!fn.identity.known() || is_sharded) return traced_now(fn, shapes, like);
+  // A named Function promises that it need not be traced again, so numbers are part of it.
+  if (fn.identity.known()) numbers = Numbers::kConstants;
+  if (!fn.identity.known() || is_sharded) return traced_now(fn, shapes, like, numbers);
   scan_internal::BodyKey key{fn.identity, &kTransformed, fn.types, fn.structure, shapes};
   trace_internal::append_surroundings(key.structure);
   if (const scan_internal::BodyPtr found = scan_internal::find_body(key)) {
     count(&Counters::combine_hits);
     return {found->fragment, found->results[0], found->result_shapes(), found->captures};
   }
-  Trace out = traced_now(fn, shapes, like);
+  const scan_internal::TracingFunction tracing(key, fn.name);
+  Trace out = traced_now(fn, shapes, like, numbers);
   // A value of the trace around this one differs at each call.
   if (std::ranges::none_of(out.captures, &Tensor::is_traced)) {
     scan_internal::keep_body(std::move(key),
@@ -87,7 +149,10 @@ void throw_in_own_lines(const FlatFunction& fn, const std::vector<Shape>& types,
                         std::span<const Tensor> like, const Status& status,
                         base::FunctionRef<Status(const Fragment&)> make_again) {
   TreeSpec spec;
-  const Fragment own = std::make_shared<const hlo::Module>(recorded(fn, types, like, spec).module);
+  trace_internal::Recorder recorder(label_of(fn), {}, !fn.name.empty());
+  const std::vector<Tensor> results = results_of(fn, types, like, recorder, spec);
+  const Fragment own =
+      std::make_shared<const hlo::Module>(recorder.finish(results, label_of(fn)).module);
   const Status again = make_again(own);
   throw Error(base::annotate(again.ok() ? status : again, fn.what, ": "));
 }
@@ -125,11 +190,18 @@ std::vector<Tensor> with_captures(std::vector<Tensor> leaves, const Trace& trace
 
 namespace {
 
-Trace traced_at(const FlatFunction& fn, const Point& point) {
-  return traced(fn, types_of(point.leaves), point.leaves);
-}
+bool is_number(const Tensor& capture) { return capture.node()->number != nullptr; }
 
-using trace_internal::PublicCall;
+// What a linear part keeps may be used in a trace later: numbers become values, on the device of
+// the others.
+void settle_numbers(std::vector<Tensor>& captures, std::string_view what) {
+  if (std::ranges::none_of(captures, is_number)) return;
+  std::vector<runtime::BufferPtr> buffers;
+  trace_internal::append_buffers(captures, buffers, what);
+  for (size_t i = 0; i < captures.size(); ++i) {
+    if (is_number(captures[i])) captures[i] = trace_internal::tensor_of(std::move(buffers[i]));
+  }
+}
 
 enum class Kind : uint8_t { kGradient, kJvp, kLinearize };
 
@@ -145,7 +217,7 @@ struct Made {
   Fragment push = {};  // of kLinearize: the linear part
   std::vector<std::optional<size_t>> residuals = {};  // of it: the parameter that each one is
 };
-using Cache = MadeOf<Key, Made>;
+using Cache = MadeOf<Key, StatusOr<Made>>;
 
 Fragment shared(hlo::Module module) {
   return std::make_shared<const hlo::Module>(std::move(module));
@@ -175,20 +247,11 @@ StatusOr<Made> make(const Key& key) {
   return made;
 }
 
-Cache::Ptr find_or_make(Key key, const FlatFunction& fn, const Point& point) {
+Cache::Ptr find_or_make(Key key) {
   base::Hasher hasher;
   hasher.add_word(reinterpret_cast<uint64_t>(key.of.get()));
   hasher.add_word(static_cast<uint64_t>(key.kind));
-  return Cache::all().find_or_make(hasher.digest().low, std::move(key), [&](const Key& key) {
-    auto made = make(key);
-    if (!made.ok()) {
-      throw_in_own_lines(fn, types_of(point.leaves), point.leaves, made.status(),
-                         [&](const Fragment& own) {
-                           return make({own, key.kind, key.by}).status();
-                         });
-    }
-    return *std::move(made);
-  });
+  return Cache::all().find_or_make(hasher.digest().low, std::move(key), make);
 }
 
 std::vector<bool> by_parameter(const Point& point, const Trace& trace) {
@@ -257,22 +320,41 @@ void require_floats(const Point& point) {
   }
 }
 
+namespace {
+
+// The trace of a function, and what was made of it.
+std::pair<Trace, Cache::Ptr> trace_and_make(Kind kind, const FlatFunction& fn, const Point& point) {
+  Trace trace;
+  const auto made_with = [&](Numbers numbers) {
+    trace = traced(fn, types_of(point.leaves), point.leaves, numbers);
+    if (kind == Kind::kGradient) require_scalar(trace);
+    return find_or_make({trace.module, kind, by_parameter(point, trace)});
+  };
+  Cache::Ptr made = made_with(Numbers::kMayBecomeOperands);
+  // A number may have to be known, such as the bound of a loop that reverse mode goes back through.
+  if (!made->ok()) made = made_with(Numbers::kConstants);
+  if (!made->ok()) {
+    throw_in_own_lines(fn, types_of(point.leaves), point.leaves, made->status(),
+                       [&](const Fragment& own) {
+                         return make({own, kind, by_parameter(point, trace)}).status();
+                       });
+  }
+  return {std::move(trace), std::move(made)};
+}
+
+}  // namespace
+
 Derived gradient(const FlatFunction& fn, const Point& point) {
   require_floats(point);
-  const Trace trace = traced_at(fn, point);
-  require_scalar(trace);
-  const Cache::Ptr made =
-      find_or_make({trace.module, Kind::kGradient, by_parameter(point, trace)}, fn, point);
-  return derived(trace, call(fn.what, made->first, with_captures(point.leaves, trace)));
+  const auto [trace, made] = trace_and_make(Kind::kGradient, fn, point);
+  return derived(trace, call(fn.what, (*made)->first, with_captures(point.leaves, trace)));
 }
 
 Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor>& tangents) {
-  const Trace trace = traced_at(fn, point);
-  const Cache::Ptr made =
-      find_or_make({trace.module, Kind::kJvp, by_parameter(point, trace)}, fn, point);
+  const auto [trace, made] = trace_and_make(Kind::kJvp, fn, point);
   std::vector<Tensor> operands = with_captures(point.leaves, trace);
   operands.insert(operands.end(), tangents.begin(), tangents.end());
-  return derived(trace, call(fn.what, made->first, std::move(operands)));
+  return derived(trace, call(fn.what, (*made)->first, std::move(operands)));
 }
 
 struct Linear::State {
@@ -304,20 +386,21 @@ void require_types(std::string_view what, std::string_view name, const std::vect
 }  // namespace
 
 std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point) {
-  const Trace trace = traced_at(fn, point);
+  auto [trace, made] = trace_and_make(Kind::kLinearize, fn, point);
   auto state = std::make_shared<Linear::State>();
   state->what = fn.what;
   state->at = PublicCall::line_or({});
-  state->made =
-      find_or_make({trace.module, Kind::kLinearize, by_parameter(point, trace)}, fn, point);
+  state->made = std::move(made);
   state->results = trace.results;
   for (size_t i = 0; i < point.leaves.size(); ++i) {
     if (point.of[i]) state->tangents.push_back(point.leaves[i].shape());
   }
-  const std::vector<Tensor> operands = with_captures(point.leaves, trace);
-  Derived out = derived(trace, call(fn.what, state->made->first, operands));
+  std::vector<Tensor> operands = with_captures(point.leaves, trace);
+  settle_numbers(operands, fn.what);
+  const Made& parts = **state->made;
+  Derived out = derived(trace, call(fn.what, parts.first, operands));
   auto computed = out.derivatives.begin();
-  for (const std::optional<size_t>& operand : state->made->residuals)
+  for (const std::optional<size_t>& operand : parts.residuals)
     state->residuals.push_back(operand ? operands[*operand] : *computed++);
   out.derivatives.clear();
   return {std::move(out), Linear(std::move(state))};
@@ -325,7 +408,7 @@ std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point)
 
 Linear transposed(const FlatFunction& fn, const Point& point) {
   require_floats(point);
-  const Trace trace = traced_at(fn, point);
+  const Trace trace = traced(fn, types_of(point.leaves), point.leaves);
   const std::vector<bool> by = by_parameter(point, trace);
   StatusOr<Fragment> pullback = transpose_of(trace.module, by);
   if (!pullback.ok()) {
@@ -350,20 +433,20 @@ std::vector<Tensor> joined(std::vector<Tensor> a, const std::vector<Tensor>& b) 
 }
 
 const Fragment& pushforward_of(const Linear::State& state) {
-  if (hlo::has_custom_pullback(*state.made->push)) {
+  if (hlo::has_custom_pullback(*(*state.made)->push)) {
     throw Error(base::unimplemented(state.what,
                                     ": a function in it has a custom_vjp, which has "
                                     "reverse mode only; write a custom_jvp for both"));
   }
-  return state.made->push;
+  return (*state.made)->push;
 }
 
 // The pullback of a linear part, made at its first use.
 Fragment pullback_of(const Linear::State& state) {
   if (state.pullback) return state.pullback;
-  const auto hash = reinterpret_cast<uint64_t>(state.made->push.get());
+  const auto hash = reinterpret_cast<uint64_t>((*state.made)->push.get());
   return MadeOf<Fragment, hlo::Module>::all().find_or_make(
-      hash, state.made->push, [&](const Fragment& pushforward) {
+      hash, (*state.made)->push, [&](const Fragment& pushforward) {
         auto module = transform::transpose(*pushforward, state.residuals.size());
         if (!module.ok()) throw Error(base::annotate(module.status(), state.what, ": "));
         return *std::move(module);

@@ -86,6 +86,7 @@ bool has_tangent(const Tensor& x);
 struct CheckOptions {
   int64_t order = 2;
   bool reverse = true;
+  bool forward = true;
   double step = 0;       // 0: by dtype
   double tolerance = 0;  // 0: by dtype
 };

@@ -34,6 +34,7 @@ inline constexpr Argnums<I...> argnums{};
 struct CheckGradsOptions {
   base::Int order = 2;        // of derivatives of derivatives
   base::Flag reverse = true;  // reverse mode too
+  base::Flag forward = true;  // false: reverse mode alone, beside the differences, for a custom_vjp
   double step = 0;            // of the differences; 0: by dtype
   double tolerance = 0;       // relative; 0: by dtype
 };
@@ -546,8 +547,9 @@ void check_grads(const Fn& fn, const std::tuple<Args...>& args,
         std::apply([](const auto&... each) { return grad_internal::point_at(each...); }, args);
     grad_internal::by_all(point, "check_grads");
     const auto run = grad_internal::flat<Fn, Args...>(fn, point.specs);
-    grad_internal::check({"check_grads", "", run}, point,
-                         {options.order, options.reverse, options.step, options.tolerance});
+    grad_internal::check(
+        {"check_grads", "", run}, point,
+        {options.order, options.reverse, options.forward, options.step, options.tolerance});
   }
 }
 

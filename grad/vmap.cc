@@ -73,7 +73,7 @@ class Vmapped {
     require_arguments();
     const std::vector<Shape> one = shapes_of_one();
     const trace_internal::LaneScope scope(options_.axis_name, size_);
-    const Trace trace = traced(fn_, one, {});
+    const Trace trace = traced(fn_, one, {}, trace_internal::Recorder::Numbers::kMayBecomeOperands);
     std::vector<bool> batched;
     for (const Leaf& leaf : leaves_) batched.push_back(leaf.axis != kNoAxis);
     batched.resize(batched.size() + trace.captures.size());
@@ -132,6 +132,9 @@ class Vmapped {
       for (const std::string& leaf : leaf_paths(spec)) out.push_back({path + leaf, axes.axis()});
       return;
     }
+    if (spec.kind == TreeSpec::Kind::kLeaf)
+      fail(option, " has ", entries(axes), " for ", path, ", which is ", describe(spec),
+           "; write one number, without braces");
     if (spec.children.empty() || spec.children.size() != axes.each().size())
       fail(option, " has ", entries(axes), " for ", path, ", which is ", describe(spec),
            "; it must have one for each element of that, or be one number for all");

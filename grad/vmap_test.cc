@@ -359,6 +359,40 @@ TEST(VmapAxis, EachLevelHasItsOwn) {
   EXPECT_THAT(values(h(x)), ElementsAre(3, 3, 7, 7));
 }
 
+TEST(VmapAxis, SeveralAreOneGroup) {
+  const Tensor x = reshape(array<double>({1, 2, 3, 5}), {2, 2});
+  const auto both = [&](const std::function<Tensor(Tensor)>& f) {
+    return [f](Tensor v) {
+      return vmap([f](Tensor row) { return vmap(f, {.axis_name = "j"})(row); },
+                  {.axis_name = "i"})(v);
+    };
+  };
+  const auto each = [&](const std::function<Tensor(Tensor)>& f) { return values(both(f)(x)); };
+  EXPECT_THAT(each([](Tensor a) { return psum(a, {"i", "j"}); }), Each(11));
+  EXPECT_THAT(each([](Tensor a) { return pmean(a, {"i", "j"}); }), Each(2.75));
+  EXPECT_THAT(each([](Tensor a) { return pmax(a, {"j", "i"}); }), Each(5));
+  EXPECT_THAT(each([](Tensor a) { return pmin(a, {"i", "j"}); }), Each(1));
+  EXPECT_THAT(each([](Tensor a) {
+                return a * double(axis_size({"i", "j"}));
+              }),
+              ElementsAre(4, 8, 12, 20));
+  EXPECT_THAT(error_of([&] { (void)each([](Tensor a) {
+                               return psum(a, {"i", "i"});
+                             }); }),
+              HasSubstr("psum: names vmap axis i twice; must name it once"));
+  const auto loss = [](const char* what) {
+    return [what](Tensor a) {
+      const MeshAxes axes = {"i", "j"};
+      const std::string_view name = what;
+      if (name == "psum") return a * psum(a * a, axes);
+      if (name == "pmean") return a * pmean(sin(a), axes);
+      return a * (name == "pmax" ? pmax(a, axes) : pmin(a, axes));
+    };
+  };
+  for (const char* what : {"psum", "pmean", "pmax", "pmin"})
+    check_grads(both(loss(what)), std::tuple(x));
+}
+
 // What examples give each other, beside the same for all examples at once.
 struct Exchange {
   std::function<Tensor(Tensor)> one, all;
@@ -535,7 +569,8 @@ TEST(Vmap, NamesWhatHasNoSuchAxis) {
   EXPECT_THAT(error_of([&] {
                 (void)vmap(f, {.in_axes = {{0}, 0}})(some({3}), some({3}));
               }),
-              HasSubstr("vmap: in_axes has 1 entry for arg0, which is a tensor"));
+              HasSubstr("vmap: in_axes has 1 entry for arg0, which is a tensor; write one number, "
+                        "without braces"));
   EXPECT_THAT(error_of([&] { (void)vmap([](const Cell& l) { return l.w; })(layer); }),
               HasSubstr("vmap: arg0.b is f64[2] with 2 examples along axis 0; it must have 3"));
 }

@@ -6,6 +6,7 @@
 
 #include "heddle/base/containers/lru.h"
 #include "heddle/scan/ready_scans.h"
+#include "heddle/trace/public_call.h"
 #include "heddle/transform/canonical.h"
 
 namespace heddle {
@@ -71,6 +72,24 @@ void keep_body(BodyKey key, BodyPtr body) {
   if (cache().by_identity.find(hash, [&](const BodyKey& other) { return key == other; })) return;
   cache().by_identity.insert(hash, std::move(key), std::move(body), dropped);
 }
+
+namespace {
+
+thread_local constinit const TracingFunction* tracing_now = nullptr;
+
+}  // namespace
+
+TracingFunction::TracingFunction(const BodyKey& key, std::string_view name)
+    : key_(key), outer_(tracing_now) {
+  for (const TracingFunction* each = outer_; each != nullptr; each = each->outer_) {
+    if (!(each->key_ == key)) continue;
+    trace_internal::refuse("Function ", name.empty() ? "given to a transform" : name,
+                           " calls itself, with arguments of the same types; nothing would end "
+                           "that: use while_loop or scan");
+  }
+  tracing_now = this;
+}
+TracingFunction::~TracingFunction() { tracing_now = outer_; }
 
 Fragment intern(hlo::Module module, bool* known) {
   auto canonical = std::make_shared<const hlo::Module>(transform::canonicalize(module));

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/base/hash.h"
@@ -50,6 +51,20 @@ using BodyPtr = std::shared_ptr<const Body>;
 // Returns the entry, or null.
 BodyPtr find_body(const BodyKey& key);
 void keep_body(BodyKey key, BodyPtr body);
+
+// While one lives its thread traces a Function. errors: throws Error if the thread traces it for
+// the same key already: the Function calls itself
+class TracingFunction {
+ public:
+  TracingFunction(const BodyKey& key, std::string_view name);
+  ~TracingFunction();
+  TracingFunction(const TracingFunction&) = delete;
+  TracingFunction& operator=(const TracingFunction&) = delete;
+
+ private:
+  const BodyKey& key_;
+  const TracingFunction* outer_;
+};
 
 // Level 2: a known equal fragment, or this one, which is known from now on.
 Fragment intern(hlo::Module module, bool* known);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
@@ -292,6 +293,36 @@ TEST(Cumulative, AlongAnyAxisAndLengthAreRunningResults) {
 TEST(Map, AppliesToEachRow) {
   Tensor out = map([](Tensor row) { return sum(row); }, array<float>({{1, 2}, {3, 4}}));
   EXPECT_THAT(out.to_vector<float>(), ElementsAre(3, 7));
+}
+
+TEST(Nesting, AFunctionThatCallsItselfIsAnError) {
+  std::function<Tensor(Tensor)> self;
+  const Function f("f", [&](Tensor a) { return self(a); });
+  const auto same = [](Tensor a) { return a; };
+  self = [&](Tensor a) { return cond(sum(a) > 0.0, f, same, a); };
+  EXPECT_THAT(error_of([&] { (void)self(ones({3})); }),
+              HasSubstr("cond: Function f calls itself, with arguments of the same types; nothing "
+                        "would end that: use while_loop or scan"));
+  self = [&](Tensor a) { return sum(map(f, a)); };  // of one dimension less each time
+  const auto ends = [&](Tensor a) { return a.shape().rank() == 0 ? a : sum(map(f, a)); };
+  self = ends;
+  EXPECT_EQ(self(ones({2, 3})).item<float>(), 6);
+}
+
+TEST(Nesting, OfTracesHasALimit) {
+  int depth = 0, most = 200;
+  std::function<Tensor(Tensor)> nested = [&](Tensor a) {
+    return ++depth > most ? a : map(nested, expand_dims(a, 0))[0] + 1.0;
+  };
+  EXPECT_EQ(nested(zeros({})).item<float>(), 200);
+  depth = 0;
+  most = 100000;
+  EXPECT_THAT(error_of([&] { (void)nested(zeros({})); }),
+              HasSubstr("map: is called in 300 traces inside each other, which is the most; a "
+                        "function that calls itself without an end reaches any number: use "
+                        "while_loop or scan"));
+  EXPECT_EQ(trace_internal::Recorder::current(), nullptr);
+  EXPECT_EQ(map([](Tensor a) { return a + 1.0; }, zeros({2}))[0].item<float>(), 1);
 }
 
 }  // namespace

@@ -138,6 +138,7 @@ BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check
     count(&Counters::combine_hits);
     return found;
   }
+  const TracingFunction tracing(key, callable.name);
   std::shared_ptr<Body> body = traced_body(request, check);
   if (!callable.name.empty()) body->fragment = renamed(body->fragment, callable.name);
   // A value of the trace around this one differs at each call.

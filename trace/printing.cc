@@ -36,7 +36,10 @@ std::string array_to_string(const Tensor& x, const PrintOptions& options, Source
   const trace_internal::PublicCall call("array_to_string", at);
   check_options(options);
   if (!x.is_valid() || x.is_traced() || x.is_placeholder() || x.is_donated()) return to_string(x);
-  return literal_text(value_or_throw(runtime::to_host(*x.node()->buffer, "print")), options);
+  const trace_internal::Node& node = *x.node();
+  const std::string what =
+      at.known() ? "print" : base::cat("print of what was made at ", to_string(node.where));
+  return literal_text(value_or_throw(runtime::to_host(*node.buffer, what)), options);
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {

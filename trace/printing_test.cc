@@ -68,7 +68,8 @@ TEST(Printing, ObeysTheGuardAndSaysSo) {
   const Tensor x = ones(3);
   TransferGuard guard(TransferGuard::Policy::kForbid);
   EXPECT_THAT(error_of([&] { printed(x); }),
-              ContainsRegex("asked for by print, and a TransferGuard at .* forbids it"));
+              ContainsRegex("asked for by print of what was made at printing_test.cc:[0-9]+, and a "
+                            "TransferGuard at .* forbids it"));
   EXPECT_EQ(to_string(x), "ready f32[3]");
   EXPECT_EQ(testing::PrintToString(x), "ready f32[3]");
 }

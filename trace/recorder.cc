@@ -20,6 +20,10 @@ namespace {
 
 thread_local Recorder* current_recorder = nullptr;
 
+// Each running trace takes a few KiB of the stack, of which a thread may have 8 MiB.
+constexpr size_t kMostNested = 300;
+thread_local size_t running_traces = 0;
+
 uint64_t next_serial() {
   static std::atomic<uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
@@ -97,6 +101,12 @@ Recorder::Recorder(std::string_view what, const Expected& expected, bool is_name
       replay_(expected),
       outer_(current_recorder),
       numbers_policy_(outer_ ? std::min(numbers, outer_->numbers_policy_) : numbers) {
+  if (running_traces == kMostNested) {
+    refuse("is called in ", kMostNested,
+           " traces inside each other, which is the most; a function "
+           "that calls itself without an end reaches any number: use while_loop or scan");
+  }
+  ++running_traces;
   scope_->what = what;
   scope_->where = PublicCall::line_or({});
   scope_->is_named = is_named;
@@ -109,6 +119,7 @@ Recorder::~Recorder() {
   scope_->finished = true;
   scope_->recorder = nullptr;
   current_recorder = outer_;
+  --running_traces;
 }
 
 Tensor Recorder::wrap(hlo::InstructionId id, SourceLocation at) const {

@@ -21,9 +21,11 @@ struct Trace {
   std::vector<Tensor> captures;
 };
 
-// like: the tensors that the parameters stand for, if there are any.
-Trace traced(const FlatFunction& fn, const std::vector<Shape>& shapes,
-             std::span<const Tensor> like);
+// like: the tensors that the parameters stand for, if there are any. numbers: what becomes of C++
+// numbers that the function captures; where no trace runs around it, captures may be such numbers.
+Trace traced(
+    const FlatFunction& fn, const std::vector<Shape>& shapes, std::span<const Tensor> like,
+    trace_internal::Recorder::Numbers numbers = trace_internal::Recorder::Numbers::kConstants);
 
 std::vector<Tensor> with_captures(std::vector<Tensor> leaves, const Trace& trace);
 

@@ -240,6 +240,8 @@ void DiskCache::store(std::string_view key, std::string_view about, std::string_
   static std::atomic<uint64_t> number{0};
   make_folder(options_.folder);
   const StatusOr<Handle> folder = open_folder(options_.folder);
+  if (options_.is_named && folder.status().code() == StatusCode::kNotFound)
+    return tell(unsafe(options_.folder, "cannot be made"));
   if (!folder.ok()) return tell(folder.status());
   const std::string name = file_of(key);
   const std::string bytes = base::seal({about, key, payload});
@@ -280,7 +282,7 @@ void DiskCache::keep_to_capacity(int64_t written_bytes) {
   stores_ = 0;
 }
 
-// Nothing of a folder that is not there, or cannot be made: there is no cache then.
+// Nothing of a folder that is not there: there is no cache then.
 void DiskCache::tell(const Status& refused) const {
   if (refused.code() != StatusCode::kFailedPrecondition) return;
   std::call_once(told_,
@@ -343,6 +345,7 @@ StatusOr<DiskCacheOptions> disk_cache_options() {
   if (const std::string folder = setting<Setting::kCacheDir>(); !folder.empty()) {
     std::error_code error;
     options.folder = fs::absolute(folder, error).lexically_normal();
+    options.is_named = true;
   } else if (caches.starts_with('/')) {
     options.folder = caches + "/heddle";
   } else if (home.starts_with('/')) {

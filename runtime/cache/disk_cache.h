@@ -25,6 +25,7 @@ struct DiskCacheOptions {
   static constexpr int64_t kDefaultCapacity = int64_t{1} << 30;
   std::string folder;
   int64_t capacity_bytes = kDefaultCapacity;  // the least recently used files go first
+  bool is_named = false;  // by HEDDLE_CACHE_DIR: stderr is told where it cannot be made
 };
 
 class DiskCache {

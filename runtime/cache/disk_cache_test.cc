@@ -142,6 +142,22 @@ TEST_F(DiskCacheTest, AFolderThatOthersMayUseIsRefusedWithOneSentence) {
   }
 }
 
+TEST_F(DiskCacheTest, AFolderThatWasNamedAndCannotBeMadeIsToldOnce) {
+  const fs::path file = top_ / "file";
+  write_anew(file, "no folder");
+  for (const bool is_named : {false, true}) {
+    DiskCache cache({.folder = (file / "cache").string(), .is_named = is_named});
+    ::testing::internal::CaptureStderr();
+    cache.store("key", "", "payload");
+    cache.store("other", "", "payload");
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              is_named ? "heddle: disk cache: " + (file / "cache").string() +
+                             " cannot be made, so no program is read from it or written to it; "
+                             "make it a folder of your own with mode 700, or set HEDDLE_CACHE_DIR\n"
+                       : "");
+  }
+}
+
 TEST_F(DiskCacheTest, ALinkOfTheUsersOwnIsFollowed) {
   fs::create_directory(top_ / "elsewhere");
   fs::permissions(top_ / "elsewhere", fs::perms::owner_all);
@@ -411,6 +427,7 @@ TEST(DiskCacheOptionsTest, ComeFromTheEnvironment) {
     EXPECT_EQ(disk_cache_options()->folder, "/caches/heddle");
     const Variable own("HEDDLE_CACHE_DIR", "/own/programs/");
     EXPECT_EQ(disk_cache_options()->folder, "/own/programs");
+    EXPECT_TRUE(disk_cache_options()->is_named);
   }
   {
     const Variable set("HEDDLE_CACHE_BYTES", "1000");

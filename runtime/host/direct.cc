@@ -159,6 +159,36 @@ bool run_direct_into(DirectOp op, DirectOperand x, DirectOperand y, Buffer& into
 
 const void* address_of(Buffer& buffer) { return Pinned({&buffer}).bytes(); }
 
+BufferPtr join(std::span<Buffer* const> parts, int64_t blocks, const Shape& shape) {
+  constexpr int64_t kMostBytes = int64_t{16} << 20;
+  Device& device = parts[0]->device();
+  if (device.direct_kernels() == nullptr || bit_width(shape.dtype()) % 8 != 0) return nullptr;
+  if (shape.byte_size() == 0 || shape.byte_size() > kMostBytes) return nullptr;
+  for (Buffer* part : parts) {
+    const Shape& of_part = part->shape();
+    if (&part->device() != &device || of_part.is_dynamic() || of_part.has_layout()) return nullptr;
+    if (!part->await().ok()) return nullptr;
+  }
+  const int64_t block = shape.byte_size() / blocks;
+  bool are_there = true;
+  BufferPtr made = result(device, shape, [&](void* out) {
+    auto* to = static_cast<std::byte*>(out);
+    for (Buffer* part : parts) {
+      const Pinned pinned({part});
+      are_there = are_there && pinned.bytes() != nullptr;
+      if (!are_there) return;
+      const auto* from = static_cast<const std::byte*>(pinned.bytes());
+      const int64_t share = part->size_bytes() / blocks;
+      for (int64_t i = 0; i < blocks; ++i)
+        std::memcpy(to + i * block, from + i * share, static_cast<size_t>(share));
+      to += share;
+    }
+  });
+  if (made == nullptr || !are_there) return nullptr;
+  heddle::count(&Counters::executions);
+  return made;
+}
+
 BufferPtr copy_row(Buffer& x, int64_t position) {
   const Shape& shape = x.shape();
   if (x.device().direct_kernels() == nullptr || shape.is_dynamic() || shape.has_layout())

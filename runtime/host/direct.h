@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "heddle/runtime/backend.h"
 
@@ -75,6 +76,11 @@ struct DirectOperand {
 
 // Where the bytes of a buffer lie, for a comparison; of a device that has kernels. Null: nowhere.
 [[nodiscard]] const void* address_of(Buffer& buffer);
+
+// The parts, of one element type, side by side as an array of this shape: each gives its share of
+// every one of `blocks`, which follow each other. Counted in `executions`. It waits for the parts.
+// returns  null where this cannot be done directly, such as for more than 16 MiB
+[[nodiscard]] BufferPtr join(std::span<Buffer* const> parts, int64_t blocks, const Shape& shape);
 
 // x[position], for a position from 0 to the size of axis 0, counted likewise.
 // returns  null where this cannot be done directly

@@ -181,6 +181,24 @@ TEST(CustomVjp, HasNoForwardMode) {
               HasSubstr("a function in it has a custom_vjp, which has reverse mode only"));
 }
 
+TEST(CustomVjp, IsCheckedInReverseModeAlone) {
+  const auto rule = [](double factor) {
+    return custom_vjp([](const Tensor& x) { return sum(sin(x)); },
+                      [](const Tensor& x) { return std::pair(sum(sin(x)), x); },
+                      [factor](const Tensor& x, const Tensor& ct) { return factor * ct * cos(x); });
+  };
+  const std::tuple at(array<double>({0.3, -1.2, 2.0}));
+  EXPECT_THAT(error_of([&] { check_grads(rule(1), at); }),
+              HasSubstr("write a custom_jvp for both; reverse mode alone is checked with "
+                        "{.forward = false}"));
+  check_grads(rule(1), at, {.forward = false});
+  EXPECT_THAT(error_of([&] { check_grads(rule(1.01), at, {.forward = false}); }),
+              StartsWith("check_grads: reverse mode of the function and the central difference "
+                         "differ by "));
+  EXPECT_THAT(error_of([&] { check_grads(rule(1), at, {.reverse = false, .forward = false}); }),
+              HasSubstr("forward and reverse are both off"));
+}
+
 TEST(CustomDerivative, OfACapturedTensorIsRefused) {
   const auto loss = [](const Tensor& w) {
     const auto f = custom_jvp([&](const Tensor& x) { return w * x; },

@@ -2,6 +2,7 @@
 // operand, and the next one compiles nothing.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "heddle/heddle.h"
@@ -99,6 +100,61 @@ TEST(Numbers, OfLoopsBodiesAreOperands) {
   });
 }
 
+TEST(Numbers, OfWhatIsTransformedAreOperands) {
+  const Tensor w = array<float>({1, 2, 3}), ones3 = ones({3});
+  const auto loss = [](int i) { return [i](Tensor w) { return sum(square(w - double(i))); }; };
+  const auto scaled = [](int i) { return [i](Tensor x) { return x * x * double(i); }; };
+  expect_one_program([&](int i) { EXPECT_EQ(first_of(grad(loss(i))(w)), 2.0f * (1 - i)); });
+  expect_one_program([&](int i) {
+    EXPECT_EQ(value_and_grad(loss(i))(w).first.item<float>(), 3.0f * i * i - 12 * i + 14);
+  });
+  expect_one_program([&](int i) {
+    const auto [y, dy] = jvp(scaled(i), std::tuple(w), std::tuple(ones3));
+    EXPECT_EQ(dy[2].item<float>(), 6.0f * i);
+  });
+  expect_one_program([&](int i) {
+    const auto [y, pullback] = vjp(scaled(i), w);
+    EXPECT_EQ(pullback(ones3)[1].item<float>(), 4.0f * i);
+  });
+  expect_one_program([&](int i) { EXPECT_EQ(vmap(scaled(i))(w)[1].item<float>(), 4.0f * i); });
+  expect_one_program([&](int i) { EXPECT_EQ(first_of(jacfwd(scaled(i))(w)), 2.0f * i); });
+  expect_one_program([&](int i) {
+    const auto f = [i](Tensor x) { return sum(x * x * double(i)); };
+    EXPECT_EQ(first_of(hessian(f)(w)), 2.0f * i);
+  });
+  expect_one_program([&](int i) {
+    const auto f = [i](Tensor x) {
+      const auto step = [i](Tensor c, Tensor v) { return std::pair(c * double(i) + v, None{}); };
+      return scan(step, zeros({}), x).first;
+    };
+    EXPECT_EQ(first_of(grad(f)(w)), float(i * i));
+  });
+  expect_one_program([&](int i) {
+    const auto f = checkpoint([i](Tensor x) { return sum(sin(x) * double(i)); });
+    EXPECT_NEAR(first_of(grad(f)(w)), std::cos(1.0) * i, 1e-5);
+  });
+}
+
+// What reverse mode has to know stays a constant: how many steps a loop has.
+TEST(Numbers, ThatReverseModeNeedsAreConstants) {
+  for (int n = 0; n < 5; ++n) {
+    const auto f = [n](Tensor x) {
+      return fori_loop(
+          0, n, [](Tensor, Tensor a) { return a * 2.0; }, x);
+    };
+    EXPECT_EQ(grad(f)(scalar(1.0f)).item<float>(), float(1 << n));
+  }
+}
+
+// A linear part that is kept may be used in a trace later.
+TEST(Numbers, OfALinearPartAreValues) {
+  for (int i = 0; i < 4; ++i) {
+    const auto [y, pullback] = vjp([i](Tensor x) { return x * double(i); }, scalar(1.0f));
+    const auto program = trace([&](Tensor ct) { return pullback(ct); }, scalar(2.0f));
+    EXPECT_EQ(program(scalar(2.0f)).item<float>(), 2.0f * i);
+  }
+}
+
 TEST(Numbers, OfSeveralThatStayAreConstants) {
   const Tensor xs = arange(4.0f);
   for (int i = 0; i < 6; ++i) {
@@ -151,6 +207,36 @@ TEST(Numbers, AreOfOneTypeEach) {
     EXPECT_EQ(times(ones({2}, f64)).dtype(), f64);
     EXPECT_EQ(times(ones({3}, bf16))[0].astype(f32).item<float>(), float(i));
   }
+}
+
+// Outside of a trace these copy, so that no number of parts is a program of its own.
+TEST(Parts, AreJoinedWithoutAProgram) {
+  std::vector<Tensor> rows, columns;
+  for (int i = 0; i < 40; ++i) {
+    rows.push_back(array<float>({float(i), float(-i)}));
+    columns.push_back(array<double>(std::vector<double>(size_t(2 * (i + 1)), i)));
+    columns.back() = reshape(columns.back(), {2, i + 1});
+  }
+  const Counters before = counters();
+  for (size_t n = 2; n <= rows.size(); ++n) {
+    const std::vector<Tensor> some(rows.begin(), rows.begin() + std::ptrdiff_t(n));
+    const auto down = stack(some).to_vector<float>(), across = stack(some, -1).to_vector<float>();
+    const auto end_to_end = concat(some).to_vector<float>();
+    EXPECT_EQ(down, end_to_end);
+    for (size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(down[2 * i + 1], -float(i));
+      EXPECT_EQ(across[n + i], -float(i));
+    }
+  }
+  const Tensor wide = concat(columns, -1);
+  const Counters did = counters() - before;
+  EXPECT_EQ(did.lowerings, 0);
+  EXPECT_EQ(did.compiles, 0);
+  EXPECT_EQ(did.executions, 3 * 39 + 1);
+  EXPECT_EQ(wide.shape(), Shape(f64, {2, 820}));
+  EXPECT_EQ(wide.to_vector<double>()[820 + 1], 1);
+  EXPECT_EQ(wide.to_vector<double>()[819], 39);
+  EXPECT_EQ(stack(std::vector<Tensor>{zeros({0}), zeros({0})}).shape(), Shape(f32, {2, 0}));
 }
 
 }  // namespace

@@ -76,6 +76,9 @@ TEST(CpuLongBlocks, OfTheProgram) {
   const auto stages = stages_of(hlo::parse_text(text).value());
   ASSERT_TRUE(stages.ok()) << stages.status();
   EXPECT_NE(stages->llvm.find("define internal i64 @piece"), std::string::npos);
+  const size_t begin = stages->llvm.find("@heddle_entry");
+  const std::string entry = stages->llvm.substr(begin, stages->llvm.find("\n}", begin) - begin);
+  EXPECT_EQ(entry.find("load ptr"), std::string::npos) << "pieces read addresses themselves";
 }
 
 TEST(CpuLongBlocks, OfALoop) {

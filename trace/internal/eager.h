@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/opcode.h"
@@ -15,6 +16,10 @@
 #include "heddle/trace/tensor.h"
 
 namespace heddle::trace_internal {
+
+// The parts, of one element type, as an array of this shape along `axis`: side by side, or each a
+// place of it. It waits for them.
+Tensor eager_join(std::span<const Tensor> parts, int64_t axis, const Shape& shape);
 
 Tensor eager_unary(hlo::Opcode opcode, const Operand& x);
 Tensor eager_binary(hlo::Opcode opcode, const Operand& x, const Operand& y);

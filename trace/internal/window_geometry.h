@@ -9,7 +9,7 @@
 
 namespace heddle::trace_internal {
 
-// A list of `count` sizes of 1 or more; an empty one is all ones.
+// A list of `count` sizes of 1 or more; a lone one is for all, and an empty list is all ones.
 // errors: throws Error naming `name`
 std::vector<int64_t> ones_or(std::string_view name, const std::vector<int64_t>& list, size_t count);
 

@@ -52,7 +52,7 @@ Error elsewhere(const CompiledProgram& program, std::string_view argument, const
   return Error(trace_internal::invalid_argument(
       "run", ": ", argument, " is on ", there.name(), "; ", program_named(program.signature().name),
       " was compiled for ", program.device().name(),
-      "; make the tensor there, under a DefaultDevice, or compile the program for ", there.name()));
+      "; move the tensor with device_put(x, device), or compile the program for ", there.name()));
 }
 
 }  // namespace

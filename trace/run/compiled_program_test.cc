@@ -156,7 +156,7 @@ TEST(CompiledProgram, ATensorOfAnotherDeviceIsNamedWithBothDevices) {
   }();
   EXPECT_THAT(error_of([&] { program.call<Tensor>(elsewhere); }),
               StartsWith("call: argument arg0 is on interpreter:2; the program was compiled for "
-                         "interpreter:1; make the tensor there"));
+                         "interpreter:1; move the tensor with device_put(x, device)"));
   const CompiledProgram capturing =
       trace([&](Tensor a) { return a + elsewhere; }, placeholder({2}, f32)).compile(evaluator(1));
   const DefaultDevice scope(evaluator(1));

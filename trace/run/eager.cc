@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "heddle/base/containers/sole_owner.h"
 #include "heddle/base/system/pool.h"
@@ -168,6 +169,18 @@ Tensor eager_binary(Opcode opcode, const Operand& x, const Operand& y) {
 Tensor eager_comparison(hlo::ComparisonDirection direction, const Operand& x, const Operand& y) {
   if (Tensor made = run_direct(direct_op(direction), x, y); made.is_valid()) return made;
   return run_program(Opcode::kCompare, direction, x, y);
+}
+
+Tensor eager_join(std::span<const Tensor> parts, int64_t axis, const Shape& shape) {
+  if (Recorder::current() != nullptr) return {};
+  std::vector<runtime::Buffer*> buffers;
+  for (const Tensor& part : parts) {
+    buffers.push_back(concrete_buffer(part));
+    if (buffers.back() == nullptr || part.node()->sharding != nullptr) return {};
+  }
+  int64_t blocks = 1;
+  for (int64_t i = 0; i < axis; ++i) blocks *= shape.dimension(i);
+  return concrete(runtime::join(buffers, blocks, shape), {});
 }
 
 Tensor eager_row(const Operand& x, int64_t position) {

@@ -40,6 +40,7 @@ class Emitter : MemoryEmitter {
     begin_exits();
     emit(plan_.entry);
     end_exits();
+    drop_unused_bases();
     lines_.end();
   }
 
@@ -82,9 +83,20 @@ class Emitter : MemoryEmitter {
     const unsigned table = buffer.kind == BufferInfo::Kind::kArgument ? 2
                            : buffer.kind == BufferInfo::Kind::kResult ? 3
                                                                       : 4;
-    return b_.CreateLoad(b_.getPtrTy(),
-                         b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), tables_[table],
-                                                       static_cast<uint64_t>(buffer.index)));
+    llvm::LoadInst* base = b_.CreateLoad(
+        b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), tables_[table],
+                                                     static_cast<uint64_t>(buffer.index)));
+    // The tables stay as they are during a run, so that no store has to wait for this.
+    base->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    return base;
+  }
+
+  // Pieces read addresses by themselves. LLVM takes the square of the number of unused reads.
+  void drop_unused_bases() {
+    for (llvm::Value* base : buffers_) {
+      auto* read = llvm::dyn_cast<llvm::LoadInst>(base);
+      if (read != nullptr && read->use_empty()) read->eraseFromParent();
+    }
   }
 
   llvm::DebugLoc line_of(const Node& node) {

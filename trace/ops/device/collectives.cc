@@ -274,9 +274,32 @@ void check_multiple(const Shape& shape, int64_t axis, const Group& group) {
                          group.members(), "; its size must be a multiple");
 }
 
-Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes,
-                CollectiveCombine combine, SourceLocation at) {
-  const PublicCall call(op, at);
+// Each vmap that is named, and the axes of the mesh together. errors: Error where a vmap is named
+// twice
+std::vector<MeshAxes> apart(const MeshAxes& axes) {
+  std::vector<MeshAxes> out;
+  std::vector<std::string> of_mesh;
+  for (const std::string& name : axes.names()) {
+    if (trace_internal::LaneScope::find(name) == nullptr) {
+      of_mesh.push_back(name);
+      continue;
+    }
+    if (std::ranges::count(axes.names(), name) > 1)
+      trace_internal::refuse("names vmap axis ", name, " twice; must name it once");
+    out.emplace_back(name);
+  }
+  if (!of_mesh.empty() || out.empty()) out.emplace_back(std::move(of_mesh));
+  return out;
+}
+
+int64_t size_of_all(std::string_view op, const MeshAxes& axes) {
+  int64_t size = 1;
+  for (const MeshAxes& part : apart(axes)) size *= Group(op, part).size();
+  return size;
+}
+
+Tensor combined_by(std::string_view op, const Tensor& x, const MeshAxes& axes,
+                   CollectiveCombine combine) {
   const Shape& shape = shape_of(x);
   const Group group(op, axes);
   if (group.is_alone()) return x;
@@ -291,6 +314,14 @@ Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes,
                .called = {trace_internal::scalar_computation(combiner(combine), shape.dtype())},
                .declared = shape,
                .frontend_attributes = group.mark()});
+}
+
+Tensor combined(std::string_view op, const Tensor& x, const MeshAxes& axes,
+                CollectiveCombine combine, SourceLocation at) {
+  const PublicCall call(op, at);
+  Tensor out = x;
+  for (const MeshAxes& part : apart(axes)) out = combined_by(op, out, part, combine);
+  return out;
 }
 
 }  // namespace
@@ -311,7 +342,7 @@ Tensor pmin(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
 }
 Tensor pmean(const Tensor& x, const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("pmean", at);
-  const int64_t n = Group("pmean", axes).size();
+  const int64_t n = size_of_all("pmean", axes);
   (void)shape_of(x);
   trace_internal::require_inexact(x);
   return divide(psum(x, axes), static_cast<double>(n));
@@ -461,7 +492,7 @@ Tensor axis_index(const MeshAxes& axes, SourceLocation at) {
 
 int64_t axis_size(const MeshAxes& axes, SourceLocation at) {
   const PublicCall call("axis_size", at);
-  return Group("axis_size", axes).size();
+  return size_of_all("axis_size", axes);
 }
 
 }  // namespace heddle

@@ -224,8 +224,8 @@ int64_t Indexing::checked(int64_t position, int64_t axis, const Shape& shape) {
   int64_t size = shape.dimension(axis);
   int64_t from_start = position < 0 ? position + size : position;
   if (from_start >= 0 && from_start < size) return from_start;
-  refuse("position ", position, " is outside axis ", axis, " of ", shape, ", which has size ",
-         size);
+  refuse("position ", position, " is outside axis ", axis, " of ", shape, ", which has size ", size,
+         size == 0 ? "" : base::cat("; it must be in [", -size, ", ", size - 1, "]"));
 }
 
 namespace {

@@ -47,7 +47,8 @@ TEST(Indexing, PositionOutsideNamesAxisAndSize) {
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(),
-                HasSubstr("x[..]: position 4 is outside axis 1 of s32[3,4], which has size 4"));
+                HasSubstr("x[..]: position 4 is outside axis 1 of s32[3,4], which has size 4; it "
+                          "must be in [-4, 3]"));
     EXPECT_THAT(e.what(), HasSubstr("indexing_test.cc:"));
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
@@ -210,6 +211,44 @@ Tensor broadcast_in_dim(Operand operand, const base::Ints& shape, const base::In
                .declared = Shape(x.dtype(), shape)});
 }
 
+namespace {
+
+// What concat gives; none where the parts do not fit, which the shape rule says.
+std::optional<Shape> shape_of_concat(const std::vector<Tensor>& parts, int64_t axis) {
+  Dimensions sizes = parts[0].shape().dimensions();
+  const auto place = static_cast<size_t>(axis);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    Dimensions own = parts[i].shape().dimensions();
+    if (own.size() != sizes.size()) return std::nullopt;
+    const int64_t total = sizes[place] + own[place];
+    own[place] = sizes[place];
+    if (own != sizes) return std::nullopt;
+    sizes[place] = total;
+  }
+  return Shape(parts[0].dtype(), std::move(sizes));
+}
+
+// What stack gives; none where the parts do not fit.
+std::optional<Shape> shape_of_stack(const std::vector<Tensor>& parts, int64_t axis) {
+  const Shape& first = trace_internal::node_of(parts[0]).shape;
+  const auto fits = [&](const Tensor& part) {
+    return same_type(trace_internal::node_of(part).shape, first);
+  };
+  if (axis < 0 || axis > first.rank() || !std::ranges::all_of(parts, fits)) return std::nullopt;
+  Dimensions sizes = first.dimensions();
+  sizes.insert(sizes.begin() + axis, static_cast<int64_t>(parts.size()));
+  return Shape(first.dtype(), std::move(sizes));
+}
+
+// Without a program, which would be another one for each number of parts; no value where a program
+// has to do it.
+Tensor joined_at_once(const std::vector<Tensor>& parts, int64_t axis,
+                      const std::optional<Shape>& shape) {
+  return shape ? trace_internal::eager_join(parts, axis, *shape) : Tensor();
+}
+
+}  // namespace
+
 Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
   const PublicCall call("concat", at);
   if (parts.empty()) trace_internal::refuse("has no parts; give at least one");
@@ -222,6 +261,10 @@ Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation a
   }
   int64_t index = axis_of(first, axis);
   if (parts.size() == 1) return parts[0];
+  if (trace_internal::Recorder::current() == nullptr) {
+    Tensor made = joined_at_once(parts, index, shape_of_concat(parts, index));
+    if (made.is_valid()) return made;
+  }
   return emit({.opcode = Opcode::kConcatenate,
                .operands = parts,
                .attrs = hlo::DimensionsAttrs{.dimensions = {index}}});
@@ -231,6 +274,11 @@ Tensor stack(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at
   const PublicCall call("stack", at);
   if (parts.empty()) trace_internal::refuse("has no parts; give at least one");
   int64_t rank = trace_internal::node_of(parts[0]).shape.rank();
+  if (trace_internal::Recorder::current() == nullptr) {
+    const int64_t index = axis < 0 ? axis + rank + 1 : int64_t{axis};
+    Tensor made = joined_at_once(parts, index, shape_of_stack(parts, index));
+    if (made.is_valid()) return made;
+  }
   return one_program("stack", [&] {
     std::vector<Tensor> rows;
     for (const Tensor& part : parts) {

@@ -25,15 +25,15 @@ void set_same(hlo::WindowDimension& w, int64_t base, bool lower) {
 std::vector<int64_t> ones_or(std::string_view name, const std::vector<int64_t>& list,
                              size_t count) {
   if (list.empty()) return std::vector<int64_t>(count, 1);
-  if (list.size() != count) {
+  if (list.size() != count && list.size() != 1) {
     refuse(name, " has ", list.size(), " entries; it must have ", count,
-           ", one a spatial axis, or none");
+           ", one a spatial axis, or one number for all");
   }
   for (int64_t entry : list) {
     if (entry >= 1) continue;
     refuse(name, " is [", base::join(list, ","), "]; its entries must be 1 or more");
   }
-  return list;
+  return list.size() == 1 ? std::vector<int64_t>(count, list[0]) : list;
 }
 
 void set_padding(const WindowPadding& padding, const std::vector<int64_t>& base,

@@ -22,10 +22,17 @@ using trace_internal::one_program;
 using trace_internal::ones_or;
 using trace_internal::PublicCall;
 
+// How many axes the windows are over, where none are listed. A lone size is for every spatial axis:
+// x is of a batch, spatial axes and features, or all of it is spatial.
+int64_t count_of_axes(const Shape& shape, const Windows& windows, bool has_features) {
+  const auto count = static_cast<int64_t>(windows.sizes.size());
+  return count != 1 ? count : std::max<int64_t>(shape.rank() - (has_features ? 2 : 0), 1);
+}
+
 // The axes that the windows are over. Those before the last, for pools that list none.
 std::vector<int64_t> window_axes(const Shape& shape, const Windows& windows, bool has_features) {
   if (!windows.axes.empty()) return trace_internal::axes_of(shape, windows.axes);
-  int64_t count = static_cast<int64_t>(windows.sizes.size());
+  const int64_t count = count_of_axes(shape, windows, has_features);
   int64_t first = has_features ? shape.rank() - 1 - count : 0;
   if (has_features ? first < 0 : count != shape.rank()) {
     trace_internal::refuse("sizes has ", count, " entries and x is ", shape,
@@ -39,9 +46,9 @@ std::vector<int64_t> window_axes(const Shape& shape, const Windows& windows, boo
 }
 
 void check_sizes(const Windows& windows, size_t axes) {
-  if (windows.sizes.empty() || windows.sizes.size() != axes) {
+  if (axes == 0 || (windows.sizes.size() != axes && windows.sizes.size() != 1)) {
     trace_internal::refuse("sizes has ", windows.sizes.size(), " entries and axes ", axes,
-                           "; there must be one for each, at least one");
+                           "; there must be one for each, or one number for all");
   }
 }
 

@@ -3,8 +3,9 @@
 //
 // A window of size k, dilated by d, covers (k - 1) * d + 1 elements; over n elements with padding
 // it stands at floor((n + low + high - covered) / stride) + 1 places. Lists of options have one
-// entry a spatial axis; an empty list is all ones. errors: all throw Error (InvalidArgument) with
-// the op, what it is, what it had to be, and the caller's line
+// entry a spatial axis; a lone number, {.strides = 2}, is for all, and an empty list is all ones.
+// errors: all throw Error (InvalidArgument) with the op, what it is, what it had to be, and the
+// caller's line
 #pragma once
 
 #include <cstdint>
@@ -99,7 +100,8 @@ struct TransposedConvolution {
 Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& options = {});
 
 // Windows over `axes` of x, in the order of the other lists; negative axes count from the end.
-// Strides are 1 unless given. A window larger than x with its padding is an error.
+// Strides are 1 unless given. A window larger than x with its padding is an error. A lone size is
+// for every axis: of pools those between the first, of examples, and the last, of features.
 struct Windows {
   base::Ints sizes;
   base::Ints strides = {};

@@ -152,8 +152,11 @@ TEST(Conv, ErrorsNameTheOption) {
                 conv(x, ones({2, 2, 3}));
               }),
               HasSubstr("conv: x is f32[1,4,4,2], of rank 4, and kernel f32[2,2,3], of rank 3"));
-  EXPECT_THAT(error_of([&] { conv(x, kernel, {.strides = {2}}); }),
-              HasSubstr("conv: strides has 1 entries; it must have 2, one a spatial axis"));
+  EXPECT_THAT(error_of([&] {
+                conv(x, kernel, {.strides = {2, 2, 2}});
+              }),
+              HasSubstr("conv: strides has 3 entries; it must have 2, one a spatial axis, or one "
+                        "number for all"));
   EXPECT_THAT(error_of([&] {
                 conv(x, kernel, {.strides = {2, 0}});
               }),
@@ -219,6 +222,21 @@ TEST(Pool, OverTheAxesBeforeTheLast) {
   EXPECT_EQ(max_pool(grid(), {.sizes = {3, 3}}).shape(), Shape(f32, {1, 2, 2, 1}));
 }
 
+TEST(Pool, ALoneSizeIsForEverySpatialAxis) {
+  const auto values = [](const Tensor& x) { return x.to_vector<float>(); };
+  EXPECT_EQ(values(max_pool(grid(), {.sizes = 2, .strides = 2})),
+            values(max_pool(grid(), {.sizes = {2, 2}, .strides = {2, 2}})));
+  EXPECT_EQ(avg_pool(ones({2, 4, 6, 8, 3}), {.sizes = 2, .strides = 2}).shape(),
+            Shape(f32, {2, 2, 3, 4, 3}));
+  EXPECT_EQ(max_pool(ones({1, 6, 3}), {.sizes = 2, .strides = 2}).shape(), Shape(f32, {1, 3, 3}));
+  EXPECT_EQ(max_pool(ones({6, 3}), {.sizes = 2, .strides = 2}).shape(), Shape(f32, {3, 3}));
+  EXPECT_EQ(sum_pool(ones({4, 6}), {.sizes = 2, .axes = {0, 1}}).shape(), Shape(f32, {3, 5}));
+  const auto larger = [](const Tensor& a, const Tensor& b) { return maximum(a, b); };
+  EXPECT_EQ(reduce_window(ones({4, 6}), 0, larger, {.sizes = 2}).shape(), Shape(f32, {3, 5}));
+  EXPECT_EQ(conv(ones({1, 4, 4, 2}), ones({2, 2, 2, 3}), {.strides = 2, .rhs_dilation = 2}).shape(),
+            Shape(f32, {1, 1, 1, 3}));
+}
+
 TEST(Pool, OverListedAxesDilated) {
   Tensor x = reshape(arange(12), {2, 6});
   EXPECT_THAT(max_pool(x, {.sizes = {2}, .window_dilation = {3}, .axes = {-1}}).to_vector<int>(),
@@ -249,9 +267,9 @@ TEST(Pool, ErrorsNameTheSizes) {
       HasSubstr("max_pool: sizes has 2 entries and x is f32[4,4]; there must be as many axes "
                 "before its last, or list the axes"));
   EXPECT_THAT(error_of([] {
-                sum_pool(ones({4, 4}), {.sizes = {2}, .axes = {0, 1}});
+                sum_pool(ones({4, 4}), {.sizes = {2, 2, 2}, .axes = {0, 1}});
               }),
-              HasSubstr("sum_pool: sizes has 1 entries and axes 2"));
+              HasSubstr("sum_pool: sizes has 3 entries and axes 2"));
   EXPECT_THAT(error_of([] { avg_pool(arange(4), {.sizes = {2}, .axes = {0}}); }),
               HasSubstr("avg_pool: x is s32[4]; it must be of floats"));
 }
@@ -270,8 +288,10 @@ TEST(ReduceWindow, CombinesByAnyFunction) {
                   .to_vector<float>(),
               ElementsAre(4, 12, 12));
   EXPECT_THAT(
-      error_of([&] { reduce_window(grid(), 1, product, {.sizes = {2}}); }),
-      HasSubstr("reduce_window: sizes has 1 entries and x is f32[1,4,4,1]; there must be one "
+      error_of([&] {
+        reduce_window(grid(), 1, product, {.sizes = {2, 2}});
+      }),
+      HasSubstr("reduce_window: sizes has 2 entries and x is f32[1,4,4,1]; there must be one "
                 "an axis"));
 }
 
