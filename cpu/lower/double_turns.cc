@@ -145,7 +145,7 @@ StatusOr<hlo::Module> with_doubled_turns(const hlo::Module& module, const std::s
   return transform::with_rewritten(
       module,
       [&](transform::ModuleRebuilder& into, transform::Rebuilder& to, hlo::ComputationId in,
-          InstructionId id) -> InstructionId {
+          InstructionId id) -> hlo::Value {
         if (!loops.contains({in, id})) return {};
         const Computation& around = module.at(in);
         const Instruction& loop = around.at(id);

@@ -84,7 +84,7 @@ TEST(UnrollShortLoops, SmallLoopsInLoopsBecomeCalls) {
   const auto calls_inside = [](int turns, const std::string& lines) {
     const hlo::Module module =
         transform::run_pipeline(inside(loop(turns, 8, lines)), transform::kFlattenPipeline).value();
-    const auto unrolled = unroll_short_loops(module);
+    const auto unrolled = unroll_short_loops(module).value();
     int64_t calls = 0;
     if (unrolled) {
       for (const hlo::Computation& each : unrolled->computations)
