@@ -206,7 +206,8 @@ StatusOr<Values> jvp_scatter(const JvpArgs& d) {
   const bool replaces = is_second(d.called());
   if (replaces && !goes_once(d.x[1], d.attrs<ScatterAttrs>())) return Values{replaced(d)};
   const std::optional<Opcode> combine = op_of(d.called());
-  if (replaces || combine == Opcode::kAdd) return Values{d.again({d.full_dx(0), d.x[1], d.full_dx(2)})};
+  if (replaces || combine == Opcode::kAdd)
+    return Values{d.again({d.full_dx(0), d.x[1], d.full_dx(2)})};
   if (combine == Opcode::kMultiply || combine == Opcode::kDivide)
     return Values{multiplied(d, *combine)};
   if (combine == Opcode::kMaximum || combine == Opcode::kMinimum) return Values{extreme(d)};

@@ -267,8 +267,8 @@ StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& comput
       std::ranges::copy(given, of_operands.begin() + static_cast<std::ptrdiff_t>(
                                                          first_leaf_of(computation, instruction)));
     } else {
-      HEDDLE_ASSIGN_OR_RETURN(
-          of_operands, transposed(graph, computation, instruction, operands, given, left));
+      HEDDLE_ASSIGN_OR_RETURN(of_operands,
+                              transposed(graph, computation, instruction, operands, given, left));
     }
     leaf = 0;
     for (InstructionId id : instruction.operands) {

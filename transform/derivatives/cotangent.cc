@@ -70,8 +70,8 @@ Value with_part(const Value& sum, const Value& part) {
   Graph& graph = sum.graph();
   Instruction term = graph.at(part.id());
   if (term.opcode == Opcode::kScatter)
-    return copied(graph, term,
-                  {sum, graph.wrap(term.operands[1]), graph.wrap(term.operands[2])}, term.called);
+    return copied(graph, term, {sum, graph.wrap(term.operands[1]), graph.wrap(term.operands[2])},
+                  term.called);
   if (term.opcode == Opcode::kDynamicUpdateSlice)
     return with_slice(graph, sum, graph.wrap(term.operands[1]), starts_of(graph, term));
   Values starts;
