@@ -91,6 +91,17 @@ Value where_inside(const Value& updates, const Value& given, const ScatterAttrs&
                 updates.graph().zeros(updates.shape()));
 }
 
+// Whether it is known that no two updates go to one element: one index is alone, in each batch.
+bool goes_once(const Value& indices, const ScatterAttrs& s) {
+  if (s.unique_indices) return true;
+  int64_t count = 1;
+  for (int64_t d = 0; d < indices.rank(); ++d) {
+    if (d != s.index_vector_dim && !is_in(s.scatter_indices_batching_dims, d))
+      count *= indices.size(d);
+  }
+  return count <= 1;
+}
+
 // Scatter that replaces: of several updates of one element one stays, and its tangent with it. The
 // updates are numbered from 1 on, and the numbers scattered too.
 Value replaced(const JvpArgs& d) {
@@ -166,7 +177,7 @@ Value multiplied(const JvpArgs& d, Opcode combine) {
   const Value change = divides ? -(d.dx[2] * factors * factors) : d.dx[2];
   const Value read = gather(x, indices, gather_of(attrs, x.rank(), updates.shape()));
   Value before = where_inside(read, indices, attrs, x.sizes());
-  if (!attrs.unique_indices) before = before * product_of_others(factors, d);
+  if (!goes_once(indices, attrs)) before = before * product_of_others(factors, d);
   return add(of_x,
              scatter(Opcode::kAdd, d.graph.zeros(x.shape()), indices, change * before, attrs));
 }
@@ -192,9 +203,11 @@ Value extreme(const JvpArgs& d) {
 StatusOr<Values> jvp_scatter(const JvpArgs& d) {
   if (d.x.size() != 3)
     return base::unimplemented("it scatters several arrays together; scatter them one by one");
-  if (is_second(d.called())) return Values{replaced(d)};
+  const bool replaces = is_second(d.called());
+  if (replaces && !goes_once(d.x[1], d.attrs<ScatterAttrs>())) return Values{replaced(d)};
   const std::optional<Opcode> combine = op_of(d.called());
-  if (combine == Opcode::kAdd) return Values{d.again({d.full_dx(0), d.x[1], d.full_dx(2)})};
+  if (replaces || combine == Opcode::kAdd)
+    return Values{d.again({d.full_dx(0), d.x[1], d.full_dx(2)})};
   if (combine == Opcode::kMultiply || combine == Opcode::kDivide)
     return Values{multiplied(d, *combine)};
   if (combine == Opcode::kMaximum || combine == Opcode::kMinimum) return Values{extreme(d)};
@@ -216,9 +229,14 @@ StatusOr<Values> transpose_scatter(const TransposeArgs& t) {
   const std::optional<Opcode> combine = op_of(t.called());
   if ((combine == Opcode::kMultiply || combine == Opcode::kDivide) && !t.is_linear(2))
     return Values{scatter(*combine, ct, t.x[1], t.x[2], attrs), Value(), Value()};
-  if (combine != Opcode::kAdd) return base::internal_error("scatter is not a sum");
+  const bool replaces = is_second(t.called()) && goes_once(t.x[1], attrs);
+  if (combine != Opcode::kAdd && !replaces) return base::internal_error("scatter is not a sum");
   Values out(3);
-  if (t.is_linear(0)) out[0] = ct;
+  if (t.is_linear(0) && replaces)
+    out[0] = t.graph.op(Opcode::kScatter, {ct, t.x[1], t.graph.zeros(t.shape(2))}, attrs,
+                        {t.of.called[0]});
+  else if (t.is_linear(0))
+    out[0] = ct;
   if (t.is_linear(2)) {
     const Value read = gather(ct, t.x[1], gather_of(attrs, ct.rank(), t.shape(2)));
     out[2] = where_inside(read, t.x[1], attrs, ct.sizes());

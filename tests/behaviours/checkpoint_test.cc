@@ -100,6 +100,69 @@ TEST(ScanCheckpoint, SqrtStepsOfTenThousandKeepThreePercentForHalfTheOperationsM
   EXPECT_LT(*less.flops, 1.5 * *plain.flops);
 }
 
+// Bodies of other kinds, 10,000 times; their input is an argument, which no way back keeps.
+using Checkpointed = Tensor (*)(const Tensor&, const Tensor&, std::optional<Checkpoint>);
+
+Tensor last_of_rnn(const Tensor& w, const Tensor& xs, std::optional<Checkpoint> checkpoint) {
+  const auto step = [&](Tensor h, Tensor x) { return std::pair(tanh(matmul(h, w) + x), None{}); };
+  return sum(scan(step, ones({16}, f64), xs, {.checkpoint = checkpoint}).first);
+}
+Tensor last_of_tanh(const Tensor& h, const Tensor& xs, std::optional<Checkpoint> checkpoint) {
+  const auto step = [](Tensor h, Tensor x) { return std::pair(tanh(h * x + 0.1), None{}); };
+  return sum(scan(step, h, xs, {.checkpoint = checkpoint}).first);
+}
+Tensor last_of_lorenz(const Tensor& start, const Tensor& dts,
+                      std::optional<Checkpoint> checkpoint) {
+  const auto speed = [](const Tensor& u) {
+    const Tensor x = u[0], y = u[1], z = u[2];
+    return stack({10.0 * (y - x), x * (28.0 - z) - y, x * y - 8.0 / 3 * z});
+  };
+  const auto step = [&](Tensor u, Tensor dt) {
+    const Tensor a = speed(u), b = speed(u + a * dt * 0.5), c = speed(u + b * dt * 0.5);
+    return std::pair(u + (a + 2.0 * b + 2.0 * c + speed(u + c * dt)) * dt / 6.0, None{});
+  };
+  return sum(scan(step, start, dts, {.checkpoint = checkpoint}).first);
+}
+// Reads an element of the captured tensor in each step.
+Tensor last_of_reads(const Tensor& table, const Tensor& xs, std::optional<Checkpoint> checkpoint) {
+  const auto step = [&](std::pair<Tensor, Tensor> s, Tensor x) {
+    const Tensor next = sin(s.first) * table[s.second] + x;
+    return std::pair(std::pair(next, (s.second + 7) % 100), None{});
+  };
+  return scan(step, std::pair(scalar(0.5), scalar(0)), xs, {.checkpoint = checkpoint}).first.first;
+}
+
+// A level more is a run of the steps more. It leaves less than 3 % of the bytes.
+TEST(ScanCheckpoint, TakesOneRunForEachLevelAndFewBytesWhateverTheStep) {
+  if (!has_code_generator()) GTEST_SKIP() << "no LLVM";
+  const std::tuple<const char*, Checkpointed, Dimensions> bodies[] = {
+      {"RNN", last_of_rnn, {16, 16}},
+      {"tanh", last_of_tanh, {64}},
+      {"Lorenz", last_of_lorenz, {3}},
+      {"x[i]", last_of_reads, {100}}};
+  for (const auto& [name, last, shape] : bodies) {
+    const Tensor x = placeholder(shape, f64), xs = placeholder({10000}, f64);
+    const auto run = [&, last = last](std::optional<Checkpoint> checkpoint) {
+      return [=](const Tensor& x, const Tensor& xs) { return last(x, xs, checkpoint); };
+    };
+    const auto cost = [&](std::optional<Checkpoint> checkpoint) {
+      return trace(grad(run(checkpoint)), x, xs).compile("cpu").cost();
+    };
+    const double forward = *trace(run({}), x, xs).compile("cpu").cost().flops;
+    const runtime::ProgramCost plain = cost({}), two = cost(sqrt_steps()),
+                               three = cost(recursive(3));
+    std::printf("%-7s %9lld bytes, %.2f %% and %.2f %%; %.2f and %.2f runs more\n", name,
+                static_cast<long long>(*plain.scratch_bytes),
+                100.0 * *two.scratch_bytes / *plain.scratch_bytes,
+                100.0 * *three.scratch_bytes / *plain.scratch_bytes,
+                (*two.flops - *plain.flops) / forward, (*three.flops - *plain.flops) / forward);
+    EXPECT_LT(*two.scratch_bytes, *plain.scratch_bytes * 3 / 100) << name;
+    EXPECT_LT(*three.scratch_bytes, *plain.scratch_bytes * 3 / 100) << name;
+    EXPECT_LT(*two.flops - *plain.flops, 1.1 * forward) << name;
+    EXPECT_LT(*three.flops - *plain.flops, 2.2 * forward) << name;
+  }
+}
+
 TEST(ScanCheckpoint, OfLayers) {
   const Tensor layers = reshape(some(6 * 4, 2), {6, 4}), x = some(4);
   const auto loss = [&](std::optional<Checkpoint> checkpoint) {

@@ -237,6 +237,127 @@ TEST(CostOfDerivatives, ScalarsOfACarryKeepTheirOrderInWhatIsStacked) {
   EXPECT_LT(*gradient, 2 * *forward);
 }
 
+// Losses whose steps read or write few elements of a big array, at positions that change.
+using Loss = Tensor (*)(const Tensor&);
+
+Tensor positions_of(const Tensor& x) { return arange(x.dim(0), s32); }
+
+// The last carry of a scan over all positions, from 0.5 on.
+template <class Step>
+Tensor over_positions(const Tensor& x, const Step& step) {
+  const auto body = [&](Tensor c, Tensor i) { return std::pair(step(c, i), None{}); };
+  return scan(body, scalar(0.5), positions_of(x)).first;
+}
+
+Tensor reads_element(const Tensor& x) {
+  return over_positions(x, [&](Tensor c, Tensor i) { return sin(c) * x[i]; });
+}
+Tensor reads_window(const Tensor& x) {
+  return over_positions(
+      x, [&](Tensor c, Tensor i) { return sin(c) * sum(dynamic_slice(x, {i}, {8})); });
+}
+Tensor takes_four(const Tensor& x) {
+  return over_positions(x, [&](Tensor c, Tensor i) {
+    return sin(c) * sum(take(x, (stack({i, i + 1, i + 2, i + 3}) * 7) % x.dim(0), 0));
+  });
+}
+Tensor reads_in_lanes(const Tensor& x) {
+  return over_positions(x, [&](Tensor c, Tensor i) {
+    return sum(vmap([&](Tensor k) { return sin(c) * x[(i + k) % x.dim(0)]; })(arange(3, s32)));
+  });
+}
+Tensor reads_first_element(const Tensor& x) {
+  return over_positions(x, [&](Tensor c, Tensor) { return sin(c) * x[0] + x[1]; });
+}
+Tensor reads_in_branches(const Tensor& x) {
+  return over_positions(x, [&](Tensor c, Tensor i) {
+    return cond(
+        i % 2 == 0, [&](Tensor c) { return sin(c) * x[i]; }, [&](Tensor c) { return c + x[i]; }, c);
+  });
+}
+Tensor reads_in_inner_loop(const Tensor& x) {
+  return over_positions(x, [&](Tensor c, Tensor i) {
+    return fori_loop(
+        0, 3, [&](Tensor k, Tensor h) { return sin(h) * x[(i + k) % x.dim(0)]; }, c);
+  });
+}
+Tensor reads_in_while(const Tensor& x) {
+  using State = std::pair<Tensor, Tensor>;
+  const int64_t size = x.dim(0);
+  return while_loop([=](const State& s) { return s.second < size - 5; },
+                    [&](const State& s) { return State(sin(s.first) * x[s.second], s.second + 1); },
+                    State(scalar(0.5), scalar(0)), {.max_steps = size})
+      .first;
+}
+Tensor reads_in_map(const Tensor& x) {
+  return sum(map([&](Tensor i) { return sin(x[i]) * x[(i + 1) % x.dim(0)]; }, positions_of(x)));
+}
+Tensor reads_history(const Tensor& x) {
+  const auto step = [](Tensor h, Tensor i) {
+    return std::pair(h.at(i).set(sin(h[i - 1]) + 0.3 * h[i - 2]), None{});
+  };
+  return scan(step, x, positions_of(x)[Slice{2}]).first[-1];
+}
+Tensor writes_history(const Tensor& x) {
+  const auto step = [](std::pair<Tensor, Tensor> s, Tensor i) {
+    const Tensor next = sin(s.second) * 1.1;
+    return std::pair(std::pair(s.first.at(i).set(next), next), None{});
+  };
+  const auto start = std::pair(zeros_like(x), x[0]);
+  return sum(square(scan(step, start, positions_of(x)).first.first));
+}
+Tensor adds_to_places(const Tensor& x) {
+  const auto step = [&](Tensor h, Tensor i) {
+    return std::pair(h.at((i * 7) % x.dim(0)).add(sin(x[i])), None{});
+  };
+  return sum(square(scan(step, x, positions_of(x)).first));
+}
+
+struct Needs {
+  double operations, bytes, accessed;  // in HLO; scratch and traffic on `cpu`, 0 without LLVM
+};
+template <class Fn>
+Needs needs_of(const Fn& fn, Dimensions shape) {
+  const Program program = trace(fn, placeholder(std::move(shape), f64));
+  const auto cost = program.compile("cpu").cost();
+  const auto scratch = static_cast<double>(cost.flops ? cost.scratch_bytes.value_or(0) : 0);
+  return {operations(program), scratch, cost.flops ? cost.bytes_accessed.value_or(0) : 0};
+}
+
+// Twice the steps on twice the array need twice as much: four times would be a whole array a step.
+template <class Fn>
+void expect_linear(const Fn& fn, Dimensions shape) {
+  const Needs once = needs_of(fn, shape);
+  shape.back() *= 2;
+  const Needs twice = needs_of(fn, shape);
+  EXPECT_LE(twice.operations, 2.1 * once.operations);
+  EXPECT_LE(twice.bytes, 2.1 * once.bytes + 4096);
+  EXPECT_LE(twice.accessed, 2.2 * once.accessed);
+}
+
+TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
+  const std::pair<const char*, Loss> losses[] = {{"x[i]", reads_element},
+                                                 {"window", reads_window},
+                                                 {"take", takes_four},
+                                                 {"lanes", reads_in_lanes},
+                                                 {"x[0]", reads_first_element},
+                                                 {"branches", reads_in_branches},
+                                                 {"inner loop", reads_in_inner_loop},
+                                                 {"while", reads_in_while},
+                                                 {"map", reads_in_map},
+                                                 {"history read", reads_history},
+                                                 {"history written", writes_history},
+                                                 {"at.add", adds_to_places}};
+  for (const auto& [name, loss] : losses) {
+    SCOPED_TRACE(name);
+    expect_linear(grad(loss), {1000});
+    expect_linear(grad([=](Tensor x) { return sum(grad(loss)(x) * x); }), {1000});
+    expect_linear(vmap(grad(loss)), {3, 1000});
+    expect_linear(grad([=](Tensor x) { return sum(vmap(loss)(x)); }), {3, 1000});
+    check_grads(loss, std::tuple(0.1 * sin(arange(20, f64))), {.order = 2});
+  }
+}
+
 // The time is in bench/modules.cc.
 TEST(CostOfDerivatives, ATrainingStepOfLlama405BTakesNoByteAndOneTraceOfTheLayer) {
   clear_combine_cache();

@@ -6,6 +6,7 @@
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/hlo/op.h"
+#include "heddle/transform/derivatives/internal/cotangent.h"
 #include "heddle/transform/derivatives/internal/dependence.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/leaves.h"
@@ -22,11 +23,59 @@ bool any_absent(const Values& values) {
   return false;
 }
 
-bool any_given(const Values& values) {
-  for (const Value& each : values) {
-    if (each) return true;
+using Cotangents = std::vector<Cotangent>;  // by leaf
+
+bool any_given(const Cotangents& all) {
+  return std::ranges::any_of(all, [](const Cotangent& each) { return !each.is_absent(); });
+}
+void append_sums(Values& to, const Cotangents& all) {
+  for (const Cotangent& each : all) to.push_back(each.value());
+}
+
+// Whether the transpose adds to what its operands have.
+bool has_totals(Opcode opcode) {
+  return opcode == Opcode::kScan || opcode == Opcode::kConditional || opcode == Opcode::kCall;
+}
+
+struct Leaf {
+  InstructionId id;
+  size_t number;
+
+  friend bool operator==(const Leaf&, const Leaf&) = default;
+};
+
+// The leaf that stands there in a tuple, if it is one.
+Leaf in_tuple(const Computation& computation, Leaf leaf) {
+  while (computation.at(leaf.id).opcode == Opcode::kTuple) {
+    for (InstructionId id : computation.at(leaf.id).operands) {
+      const size_t count = leaf_count(computation.at(id).shape);
+      if (leaf.number < count) {
+        leaf.id = id;
+        break;
+      }
+      leaf.number -= count;
+    }
   }
-  return false;
+  return leaf;
+}
+
+// The leaves of the operands whose cotangents the transpose may add to, by leaf of all. One that
+// comes again is there once.
+std::vector<std::optional<Leaf>> leaves_with_totals(const Computation& computation,
+                                                    const Instruction& instruction) {
+  std::vector<std::optional<Leaf>> out;
+  for (InstructionId id : instruction.operands) {
+    const size_t count = leaf_count(computation.at(id).shape);
+    if (!has_totals(instruction.opcode)) {
+      out.resize(out.size() + count);
+      continue;
+    }
+    for (size_t k = 0; k < count; ++k) {
+      const std::optional<Leaf> leaf = in_tuple(computation, {id, k});
+      out.push_back(std::ranges::count(out, leaf) == 0 ? leaf : std::nullopt);
+    }
+  }
+  return out;
 }
 
 Value copy_of(Graph& graph, Source& source, const Computation& computation,
@@ -98,7 +147,7 @@ Status Backward::check_no_constant(const Instruction& instruction, const Values&
 // It stands behind a barrier, with the cotangents, so that no pass merges it with the first
 // computation, and so that it does not run earlier than needed.
 StatusOr<Values> Backward::of_call(Graph& graph, const Instruction& call, const Values& operands,
-                                   const Values& ct) {
+                                   const Values& ct, Values& totals) {
   Values given;
   for (const Values* all : {&operands, &ct}) {
     for (const Value& each : *all) {
@@ -114,21 +163,26 @@ StatusOr<Values> Backward::of_call(Graph& graph, const Instruction& call, const 
   };
   const Values parameters = moved(operands), cotangents = moved(ct);
   HEDDLE_ASSIGN_OR_RETURN(Result out,
-                          run(graph, source_.at(call.called[0]), parameters, cotangents));
+                          run(graph, source_.at(call.called[0]), parameters, cotangents, totals));
+  for (size_t i = 0; i < totals.size(); ++i) {
+    if (totals[i].is_absent()) continue;
+    const bool is_changed = out.ct[i].id() != totals[i].id();
+    (is_changed ? totals[i] : out.ct[i]) = Value();
+  }
   return std::move(out.ct);
 }
 
 StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computation,
                                       const Instruction& instruction, const Values& operands,
-                                      const Values& ct) {
+                                      const Values& ct, Values& totals) {
   if (const auto operand = absent_integers(computation, instruction, operands))
     return not_linear_at(instruction, depends(computation, instruction, *operand));
   switch (instruction.opcode) {
     case Opcode::kScan:
-      return transpose_of_scan(*this, graph, computation, instruction, operands, ct);
+      return transpose_of_scan(*this, graph, computation, instruction, operands, ct, totals);
     case Opcode::kConditional:
-      return transpose_of_conditional(*this, graph, computation, instruction, operands, ct);
-    case Opcode::kCall: return of_call(graph, instruction, operands, ct);
+      return transpose_of_conditional(*this, graph, computation, instruction, operands, ct, totals);
+    case Opcode::kCall: return of_call(graph, instruction, operands, ct, totals);
     case Opcode::kCopy:
     case Opcode::kOptBarrier: return ct;  // leaf by leaf
     case Opcode::kWhile:
@@ -169,10 +223,12 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
 }
 
 StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& computation,
-                                         const Values& parameters, const Values& ct) {
+                                         const Values& parameters, const Values& ct,
+                                         const Values& totals) {
   const size_t size = computation.instructions.size();
   // By leaf; a value that is absent is linear.
-  std::vector<Values> values = values_of_parameters(computation, parameters), cts(size);
+  std::vector<Values> values = values_of_parameters(computation, parameters);
+  std::vector<Cotangents> cts(size);
   for (size_t i = 0; i < size; ++i) {
     const Instruction& instruction = computation.instructions[i];
     cts[i].resize(leaf_count(instruction.shape));
@@ -192,10 +248,15 @@ StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& comput
     }
   }
 
+  size_t leaf = 0;
+  for (InstructionId id : computation.parameters) {
+    for (size_t k = 0; k < cts[id.value].size() && leaf < totals.size(); ++k, ++leaf)
+      cts[id.value][k].add(totals[leaf]);
+  }
   const Values& results = values[computation.root.value];
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].is_absent())
-      cts[computation.root.value][i] = ct[i];
+      cts[computation.root.value][i].add(ct[i]);
     else if (ct[i] && is_constant_term(results[i]))
       return constant_term(computation.at(computation.root));
   }
@@ -204,30 +265,38 @@ StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& comput
     if (!any_given(cts[i]) || instruction.opcode == Opcode::kParameter) continue;
     graph.set_location(instruction.at);
     const Values operands = leaves_of_operands(instruction, values);
-    Values of_operands;
+    Values given, of_operands, totals_before;
+    append_sums(given, cts[i]);
+    const auto with_totals = leaves_with_totals(computation, instruction);
+    for (const auto& at : with_totals) {
+      const bool has = at && values[at->id.value][at->number].is_absent();
+      totals_before.push_back(has ? cts[at->id.value][at->number].value() : Value());
+    }
+    Values left = totals_before;
     if (instruction.opcode == Opcode::kTuple) {
-      of_operands = cts[i];
+      of_operands = given;
     } else if (instruction.opcode == Opcode::kGetTupleElement) {
       of_operands.resize(operands.size());
-      std::ranges::copy(cts[i], of_operands.begin() + static_cast<std::ptrdiff_t>(
-                                                          first_leaf_of(computation, instruction)));
+      std::ranges::copy(given, of_operands.begin() + static_cast<std::ptrdiff_t>(
+                                                         first_leaf_of(computation, instruction)));
     } else {
       HEDDLE_ASSIGN_OR_RETURN(of_operands,
-                              transposed(graph, computation, instruction, operands, cts[i]));
+                              transposed(graph, computation, instruction, operands, given, left));
     }
-    size_t leaf = 0;
+    leaf = 0;
     for (InstructionId id : instruction.operands) {
       for (size_t k = 0; k < cts[id.value].size(); ++k, ++leaf) {
-        if (values[id.value][k].is_absent() && of_operands[leaf])
-          cts[id.value][k] = hlo::add(cts[id.value][k], of_operands[leaf]);
+        if (values[id.value][k] || of_operands[leaf].is_absent()) continue;
+        if (totals_before[leaf] && left[leaf].is_absent())
+          cts[with_totals[leaf]->id.value][with_totals[leaf]->number] = {};
+        cts[id.value][k].add(of_operands[leaf]);
       }
     }
   }
 
   Result out;
   out.known = results;
-  for (InstructionId id : computation.parameters)
-    out.ct.insert(out.ct.end(), cts[id.value].begin(), cts[id.value].end());
+  for (InstructionId id : computation.parameters) append_sums(out.ct, cts[id.value]);
   return out;
 }
 

@@ -296,8 +296,21 @@ class ScanJvp {
     const Value scan = scan_of(block, scan_, block_xs, block_carries, body, std::move(attributes));
     const ComputationId id = std::move(block).finish(flattened(block, scan));
     const Value call = graph.op(Opcode::kCall, given, hlo::CallAttrs{}, {id});
-    return graph.elements(graph.with_frontend_attributes(
-        call, {{std::string(kCheckpointAttribute), std::string(kSaveNothing)}}));
+    return with_handed_on(
+        graph.elements(graph.with_frontend_attributes(
+            call, {{std::string(kCheckpointAttribute), std::string(kSaveNothing)}})),
+        carries);
+  }
+
+  // Results of steps, with the carries that every step passes on as they were given: so a loop over
+  // blocks does not keep them for each block.
+  [[nodiscard]] Values with_handed_on(Values results, const Values& carries) const {
+    const std::vector<InstructionId> returned = returned_values(body_);
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      if (returned[parts_.outputs + i] == body_.parameters[parts_.inputs + i])
+        results[parts_.outputs + i] = carries[i];
+    }
+    return results;
   }
 
   // A scan of checkpointed scans of lengths[0] steps each, and one scan of the remaining steps. It
@@ -354,7 +367,7 @@ class ScanJvp {
         sizes[static_cast<size_t>(d)] = all;
         made[i] = reshape(made[i], sizes);
       }
-      take(made);
+      take(with_handed_on(std::move(made), carries));
     };
     if (parts_.reverse) rest();
     blocks();

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
@@ -25,13 +26,14 @@ namespace heddle::transform {
 class ScanTranspose {
  public:
   ScanTranspose(Backward& backward, Graph& graph, const Computation& caller,
-                const Instruction& scan, const Values& operands, const Values& ct)
+                const Instruction& scan, const Values& operands, const Values& ct, Values& totals)
       : backward_(backward),
         graph_(graph),
         scan_(scan),
         body_(backward.source_.at(scan.called[0])),
         parts_(scan_parts(caller, scan, body_)),
         ct_(ct),
+        totals_(totals),
         returned_(returned_values(body_)) {
     for (InstructionId id : scan.operands) shapes_.push_back(caller.at(id).shape);
     const auto carry = operands.begin() + static_cast<std::ptrdiff_t>(parts_.inputs);
@@ -62,6 +64,9 @@ class ScanTranspose {
   }
 
  private:
+  // A sum begins with what its operand has from elsewhere.
+  [[nodiscard]] bool is_sum(size_t carry) const { return linear_[carry] && is_handed_on(carry); }
+
   [[nodiscard]] bool is_handed_on(size_t carry) const {
     return returned_[parts_.outputs + carry] == body_.parameters[parts_.inputs + carry];
   }
@@ -150,11 +155,13 @@ class ScanTranspose {
   }
 
   // Cotangents of the carries that have any, before the first step.
-  [[nodiscard]] Values carries_before() const {
+  [[nodiscard]] Values carries_before() {
     Values out;
     for (size_t i = 0; i < parts_.carries; ++i) {
-      const Value& ct = ct_[parts_.outputs + i];
-      if (ch_[i]) out.push_back(ct ? ct : graph_.zeros(carry(i)));
+      if (!ch_[i]) continue;
+      Value ct = ct_[parts_.outputs + i];
+      if (is_sum(i)) ct = hlo::add(ct, std::exchange(totals_[parts_.inputs + i], {}));
+      out.push_back(ct ? ct : graph_.zeros(carry(i)));
     }
     return out;
   }
@@ -162,7 +169,7 @@ class ScanTranspose {
   [[nodiscard]] std::vector<bool> sums() const {
     std::vector<bool> out;
     for (size_t i = 0; i < parts_.carries; ++i) {
-      if (ch_[i]) out.push_back(linear_[i] && is_handed_on(i));
+      if (ch_[i]) out.push_back(is_sum(i));
     }
     return out;
   }
@@ -278,6 +285,7 @@ class ScanTranspose {
   Computation body_;
   ScanParts parts_;
   Values ct_;
+  Values& totals_;  // of the operands' leaves, from elsewhere
   std::vector<InstructionId> returned_;
   std::vector<Shape> shapes_;  // of the operands
   Values inputs_, carries_;    // absent: those that the scan is linear in
@@ -288,8 +296,8 @@ class ScanTranspose {
 
 StatusOr<Values> transpose_of_scan(Backward& backward, Graph& graph, const Computation& caller,
                                    const Instruction& scan, const Values& operands,
-                                   const Values& ct) {
-  return ScanTranspose(backward, graph, caller, scan, operands, ct).run();
+                                   const Values& ct, Values& totals) {
+  return ScanTranspose(backward, graph, caller, scan, operands, ct, totals).run();
 }
 
 // Each branch has its own operand. But a value in several of them has one cotangent, which comes
@@ -297,8 +305,9 @@ StatusOr<Values> transpose_of_scan(Backward& backward, Graph& graph, const Compu
 class BranchesTranspose {
  public:
   BranchesTranspose(Backward& backward, Graph& graph, const Computation& caller,
-                    const Instruction& conditional, const Values& operands, const Values& ct)
-      : backward_(backward), graph_(graph), ct_(ct), index_(operands[0]), total_(operands.size()) {
+                    const Instruction& conditional, const Values& operands, const Values& ct,
+                    Values& totals)
+      : backward_(backward), graph_(graph), ct_(ct), totals_(totals), index_(operands[0]) {
     size_t next = 1;
     for (size_t b = 0; b < conditional.called.size(); ++b) {
       Branch branch{.body = backward.source_.at(conditional.called[b])};
@@ -321,17 +330,20 @@ class BranchesTranspose {
       for (size_t slot = 0; slot < slots_.size(); ++slot) {
         if (!slots_[slot].is_needed) continue;
         const Value& ct = branch.ct[slot];
-        results.push_back(ct ? ct : branch.graph->zeros(slots_[slot].shape));
+        const Value& total = branch.totals[slot];
+        results.push_back(ct ? ct : total ? total : branch.graph->zeros(slots_[slot].shape));
       }
       ids.push_back(std::move(*branch.graph).finish(results));
       all.push_back(graph_.tuple(branch.given));
     }
     const Values chosen =
         flattened(graph_, graph_.op(Opcode::kConditional, all, {}, std::move(ids)));
-    Values out(total_);
+    Values out(totals_.size());
     size_t next = 0;
     for (const Slot& slot : slots_) {
-      if (slot.is_needed) out[slot.leaf] = chosen[next++];
+      if (!slot.is_needed) continue;
+      out[slot.leaf] = chosen[next++];
+      totals_[slot.leaf] = Value();
     }
     return out;
   }
@@ -342,8 +354,9 @@ class BranchesTranspose {
     Values leaves = {};              // of its operand; absent: the branch is linear in them
     std::vector<size_t> slots = {};  // of the absent ones
     std::unique_ptr<Graph> graph = {};
-    Values given = {};  // its operand when it is transposed
-    Values ct = {};     // by slot
+    Values given = {};   // its operand when it is transposed
+    Values totals = {};  // by slot: what the cotangents begin with; absent: zero
+    Values ct = {};      // by slot; absent: the branch adds nothing
   };
   struct Slot {
     Shape shape;
@@ -369,7 +382,9 @@ class BranchesTranspose {
 
   Status write(Branch& branch) {
     branch.graph = std::make_unique<Graph>(backward_.source_.into(), branch.body.name);
-    for (const Values* all : {&branch.leaves, &ct_}) {
+    Values totals;
+    for (const Slot& slot : slots_) totals.push_back(totals_[slot.leaf]);
+    for (const Values* all : {&branch.leaves, &ct_, &totals}) {
       for (const Value& each : *all) {
         if (each) branch.given.push_back(each);
       }
@@ -385,14 +400,20 @@ class BranchesTranspose {
     for (size_t i = 0; i < ct.size(); ++i) {
       if (ct_[i]) ct[i] = given[next++];
     }
+    for (const Value& each : totals) branch.totals.push_back(each ? given[next++] : Value());
+    Values begin(parameters.size()), unused = branch.totals;  // a slot's first leaf has its total
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (branch.leaves[i].is_absent()) begin[i] = std::exchange(unused[branch.slots[i]], {});
+    }
     HEDDLE_ASSIGN_OR_RETURN(const Backward::Result out,
-                            backward_.run(*branch.graph, branch.body, parameters, ct));
+                            backward_.run(*branch.graph, branch.body, parameters, ct, begin));
     branch.ct.resize(slots_.size());
     for (size_t i = 0; i < parameters.size(); ++i) {
       if (branch.leaves[i] || out.ct[i].is_absent()) continue;
       Value& slot = branch.ct[branch.slots[i]];
       slot = hlo::add(slot, out.ct[i]);
-      slots_[branch.slots[i]].is_needed = true;
+      const bool is_changed = begin[i].is_absent() || begin[i].id() != out.ct[i].id();
+      if (is_changed) slots_[branch.slots[i]].is_needed = true;
     }
     return {};
   }
@@ -400,8 +421,8 @@ class BranchesTranspose {
   Backward& backward_;
   Graph& graph_;
   Values ct_;
+  Values& totals_;  // of the operands' leaves, from elsewhere
   Value index_;
-  size_t total_;  // leaves of all operands
   std::vector<Branch> branches_;
   std::vector<Slot> slots_;
   std::map<uint32_t, size_t> slot_by_value_;
@@ -409,8 +430,9 @@ class BranchesTranspose {
 
 StatusOr<Values> transpose_of_conditional(Backward& backward, Graph& graph,
                                           const Computation& caller, const Instruction& conditional,
-                                          const Values& operands, const Values& ct) {
-  return BranchesTranspose(backward, graph, caller, conditional, operands, ct).run();
+                                          const Values& operands, const Values& ct,
+                                          Values& totals) {
+  return BranchesTranspose(backward, graph, caller, conditional, operands, ct, totals).run();
 }
 
 }  // namespace heddle::transform

@@ -28,8 +28,8 @@ namespace heddle::transform {
 // So a module runs without LAPACK. Results have LAPACK's accuracy and not its bits, so this is not
 // among the passes of transform/passes.h.
 //
-// With `wanted`, it writes only calls whose targets `wanted` accepts. With `unrolls`, getrf of up to
-// 8 rows and columns has no loop: for a backend that holds the rows in registers.
+// With `wanted`, it writes only calls whose targets `wanted` accepts. With `unrolls`, getrf of up
+// to 8 rows and columns has no loop: for a backend that holds the rows in registers.
 using CallFilter = std::function<bool(std::string_view target)>;
 [[nodiscard]] StatusOr<hlo::Module> expand_lapack(const hlo::Module& module,
                                                   const CallFilter& wanted, bool unrolls = false);

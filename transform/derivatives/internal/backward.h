@@ -27,22 +27,24 @@ class Backward {
 
   // parameters: their leaves; absent: the computation is linear in them.
   // ct: cotangents of the results' leaves; absent: zero. Those of known results are not read.
+  // totals: what the absent parameters' cotangents begin with; absent, or fewer: zero
   // errors: Unimplemented for an op without a transpose
   StatusOr<Result> run(Graph& graph, const hlo::Computation& computation, const Values& parameters,
-                       const Values& ct);
+                       const Values& ct, const Values& totals = {});
 
  private:
   friend class ScanTranspose;
   friend class BranchesTranspose;
 
-  // Cotangents of the operands' leaves.
+  // Cotangents of the operands' leaves. totals: what loops, branches and calls may add to, for each
+  // leaf; they take out those that are in what they return.
   StatusOr<Values> transposed(Graph& graph, const hlo::Computation& computation,
                               const hlo::Instruction& instruction, const Values& operands,
-                              const Values& ct);
+                              const Values& ct, Values& totals);
 
   // Of a call of tangents: this computes the values that it reads.
   StatusOr<Values> of_call(Graph& graph, const hlo::Instruction& call, const Values& operands,
-                           const Values& ct);
+                           const Values& ct, Values& totals);
 
   // errors: InvalidArgument if a known value takes part that may not be 0
   Status check_no_constant(const hlo::Instruction& instruction, const Values& operands) const;
@@ -56,14 +58,14 @@ class Backward {
 StatusOr<Values> transpose_of_shard_edge(Graph& graph, const hlo::Computation& caller,
                                          const hlo::Instruction& edge, const Value& ct);
 
-// Rules of regions: cotangents of the operands' leaves.
+// Rules of regions: cotangents of the operands' leaves; totals as in Backward::transposed.
 StatusOr<Values> transpose_of_scan(Backward& backward, Graph& graph, const hlo::Computation& caller,
                                    const hlo::Instruction& scan, const Values& operands,
-                                   const Values& ct);
+                                   const Values& ct, Values& totals);
 StatusOr<Values> transpose_of_conditional(Backward& backward, Graph& graph,
                                           const hlo::Computation& caller,
                                           const hlo::Instruction& conditional,
-                                          const Values& operands, const Values& ct);
+                                          const Values& operands, const Values& ct, Values& totals);
 
 // Of the linear part of a custom_vjp.
 StatusOr<Values> transpose_of_pullback(Source& source, Graph& graph, const hlo::Instruction& call,
