@@ -16,7 +16,7 @@ using base::cat;
 
 // The greatest number of indices that a gather of the module has, once they are flat.
 size_t indices(const std::string& text) {
-  const hlo::Module flat = flatten_gathers(hlo::parse_text(text).value());
+  const hlo::Module flat = flatten_gathers(hlo::parse_text(text).value()).value();
   size_t most = 0;
   for (const hlo::Instruction& instruction : flat.entry_computation().instructions) {
     if (instruction.opcode == hlo::Opcode::kGather)

@@ -27,7 +27,7 @@ const std::string kLess = "  ROOT c = pred[] compare(a, b), direction=LT";
 const std::string kGreater = "  ROOT c = pred[] compare(a, b), direction=GT, type=TOTALORDER";
 
 bool is_ranked(const std::string& text) {
-  const hlo::Module ranked = rank_sorts(hlo::parse_text(text).value());
+  const hlo::Module ranked = rank_sorts(hlo::parse_text(text).value()).value();
   return std::ranges::count(ranked.entry_computation().instructions, hlo::Opcode::kSort,
                             &hlo::Instruction::opcode) == 0;
 }
