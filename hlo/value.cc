@@ -286,7 +286,7 @@ Value select(const Value& p, const Value& x, const Value& y) {
 }
 
 Value broadcast(const Value& x, const Dims& sizes, const Dims& dimensions) {
-  if (x.shape().dimensions() == sizes) return x;
+  if (x.shape().dimensions() == sizes && std::ranges::is_sorted(dimensions)) return x;
   const Shape shape(x.dtype(), sizes);
   return x.graph().op(Opcode::kBroadcast, {x}, DimensionsAttrs{.dimensions = dimensions}, {},
                       &shape);

@@ -1,6 +1,7 @@
 #include "heddle/cpu/lower/outer_products.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
@@ -28,15 +29,18 @@ bool sums_nothing(const hlo::Computation& computation, const Instruction& dot) {
 // `first` of the product on.
 hlo::Value spread(const hlo::Value& operand, const Dims& batch, const Dims& contracting,
                   int64_t first, const Dims& sizes) {
-  Dims kept, places;  // sizes of what is not summed, and its dimensions of the product
-  int64_t own = first;
+  Dims order = batch;  // of the operand's dimensions, as the product has them
+  Dims places(batch.size());
+  std::iota(places.begin(), places.end(), 0);
   for (int64_t d = 0; d < operand.rank(); ++d) {
-    if (std::ranges::count(contracting, d) > 0) continue;
-    const auto in_batch = std::ranges::find(batch, d);
-    places.push_back(in_batch != batch.end() ? in_batch - batch.begin() : own++);
-    kept.push_back(operand.size(d));
+    if (std::ranges::count(contracting, d) > 0 || std::ranges::count(batch, d) > 0) continue;
+    order.push_back(d);
+    places.push_back(first++);
   }
-  return broadcast(contracting.empty() ? operand : reshape(operand, kept), sizes, places);
+  Dims kept;
+  for (const int64_t d : order) kept.push_back(operand.size(d));
+  order.insert(order.end(), contracting.begin(), contracting.end());  // of size 1
+  return broadcast(reshape(transpose(operand, order), kept), sizes, places);
 }
 
 hlo::Value as_product(transform::Rebuilder& to, InstructionId id) {
