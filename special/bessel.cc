@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "heddle/scan/own_rule.h"
 #include "heddle/special/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/public_call.h"
@@ -80,6 +81,19 @@ Expr unscaled(const Expr& scaled, const Expr& x) {
   return half * scaled * half;
 }
 
+Expr i1_of(const Expr& x) { return unscaled(scaled_i1(x), x); }
+
+// Its slope is i1: near 0 those of e^|x| and of e^-|x| i0 cancel.
+Expr i0_of(const Expr& x) {
+  const auto value = [](std::span<const Tensor> v) {
+    return unscaled(scaled_i0(abs(Expr(v[0]))), v[0]).tensor();
+  };
+  const auto rule = [](std::span<const Tensor> v, const Tensor&, std::span<const Tensor> dx) {
+    return (i1_of(v[0]) * Expr(dx[0])).tensor();
+  };
+  return Expr(scan_internal::with_rule("special::i0", {x.tensor()}, value, rule));
+}
+
 }  // namespace
 
 Tensor bessel_i0e(Operand x) {
@@ -100,15 +114,9 @@ Tensor i1e(Operand x) {
   return bessel_i1e(x);
 }
 
-Tensor i0(Operand x) {
-  return evaluate("special::i0", {{"x", x}},
-                  [](Arguments v) { return unscaled(scaled_i0(abs(v[0])), v[0]); });
-}
+Tensor i0(Operand x) { return evaluate("special::i0", {"x", x}, i0_of); }
 
-Tensor i1(Operand x) {
-  return evaluate("special::i1", {{"x", x}},
-                  [](Arguments v) { return unscaled(scaled_i1(v[0]), v[0]); });
-}
+Tensor i1(Operand x) { return evaluate("special::i1", {"x", x}, i1_of); }
 
 Tensor kaiser(base::Int n, double beta, DType dtype, SourceLocation at) {
   const PublicCall call("special::kaiser", at);

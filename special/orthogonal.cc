@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "heddle/scan/loops.h"
+#include "heddle/scan/own_rule.h"
 #include "heddle/special/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/public_call.h"
@@ -122,6 +123,25 @@ Expr bessel_rows(const Expr& z, int64_t v) {
   return where(is_nan(z), z, where(rows.is_odd() & (z < 0), -value, value));
 }
 
+// J_k' = (J_(k - 1) - J_(k + 1)) / 2 of the rows [0, n) of rows [0, n], where J_(-1) = -J_1.
+Expr bessel_slopes(const Tensor& rows) {
+  const int64_t n = rows.dim(0) - 1;
+  const Tensor above = slice_in_dim(rows, 1, n + 1);
+  const Tensor below = concat({-slice_in_dim(rows, 1, 2), slice_in_dim(rows, 0, n - 1)}, 0);
+  return 0.5 * (Expr(below) - Expr(above));
+}
+
+// The rows, whose first `ruled` derivatives are made of more rows: near 0 those of the recurrence
+// are differences of great numbers.
+Tensor bessel_with_slopes(const Tensor& z, int64_t v, int ruled) {
+  if (ruled == 0) return bessel_rows(z, v).tensor();
+  const auto value = [&](std::span<const Tensor> x) { return bessel_rows(x[0], v).tensor(); };
+  const auto rule = [&](std::span<const Tensor> x, const Tensor&, std::span<const Tensor> dx) {
+    return (bessel_slopes(bessel_with_slopes(x[0], v + 1, ruled - 1)) * Expr(dx[0])).tensor();
+  };
+  return scan_internal::with_rule("special::bessel_jn", {z}, value, rule);
+}
+
 // The integers as floats of the angles' dtype.
 Expr degrees(std::string_view name, const Operand& x, DType dtype) {
   const Tensor whole = as_tensor(x);
@@ -169,7 +189,7 @@ Tensor bessel_jn(Operand z, base::Int v) {
   const PublicCall call("special::bessel_jn", z.at());
   if (v < 0) trace_internal::refuse("v is ", v, "; it must be 0 or more");
   return evaluate("special::bessel_jn", {{"z", z}},
-                  [&](Arguments a) { return bessel_rows(a[0], v); });
+                  [&](Arguments a) { return Expr(bessel_with_slopes(a[0].tensor(), v, 2)); });
 }
 
 Tensor sph_harm_y(Operand n, Operand m, Operand theta, Operand phi, base::Int n_max) {

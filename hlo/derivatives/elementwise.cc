@@ -24,18 +24,33 @@ Value sign_jvp(const Value& x, const Value& y, const Value& dx) {
 Value wide(const Value& x) { return bit_width(x.dtype()) < 32 ? convert(x, f32) : x; }
 Value rounded_to(const Value& like, const Value& x) { return convert(x, like.dtype()); }
 
+// 1 - x^2. Near 0 the derivative of the product would be the difference of two numbers near 1, near
+// 1 that of the difference is sound but its value is not.
+Value one_less_square(const Value& x) {
+  return select(abs(real(x)) < 0.5, 1.0 - x * x, (1.0 - x) * (1.0 + x));
+}
+
+// 1 / sqrt(x^2 + 1). Far from 0 the root is that of (k x)^2 + k^2, where squares are finite.
+Value asinh_slope(const Value& x) {
+  if (is_complex(x.dtype())) return rsqrt(x * x + 1.0);
+  const bool is_double = x.dtype() == f64;
+  const Value k =
+      select(abs(x) < (is_double ? 0x1p256 : 0x1p32), x.number(1), is_double ? 0x1p-560 : 0x1p-70);
+  const Value kx = k * x;
+  return k * rsqrt(kx * kx + k * k);
+}
+
 Value unary_jvp(Opcode opcode, const Value& x, const Value& y, const Value& dx) {
   switch (opcode) {
     case Opcode::kAbs: return abs_jvp(x, y, dx);
     case Opcode::kAddDependency: return dx;  // it needs no order: it has no effects
-    case Opcode::kAcos: return -(dx * rsqrt((1.0 - x) * (1.0 + x)));
-    case Opcode::kAcosh:  // of complex numbers the root of the product has another branch
-      if (is_complex(x.dtype())) return dx * (rsqrt(x - 1.0) * rsqrt(x + 1.0));
-      return dx * rounded_to(x, rsqrt((wide(x) - 1.0) * (wide(x) + 1.0)));
-    case Opcode::kAsin: return dx * rsqrt((1.0 - x) * (1.0 + x));
-    case Opcode::kAsinh: return dx * rounded_to(x, rsqrt(wide(x) * wide(x) + 1.0));
+    case Opcode::kAcos: return -(dx * rsqrt(one_less_square(x)));
+    case Opcode::kAcosh:  // the product overflows, and its root has another branch
+      return dx * rounded_to(x, rsqrt(wide(x) - 1.0) * rsqrt(wide(x) + 1.0));
+    case Opcode::kAsin: return dx * rsqrt(one_less_square(x));
+    case Opcode::kAsinh: return dx * rounded_to(x, asinh_slope(wide(x)));
     case Opcode::kAtan: return rounded_to(x, wide(dx) / (wide(x) * wide(x) + 1.0));
-    case Opcode::kAtanh: return dx / ((1.0 - x) * (1.0 + x));
+    case Opcode::kAtanh: return dx / one_less_square(x);
     case Opcode::kCbrt: return dx / (3.0 * (y * y));
     case Opcode::kCos: return -(dx * sin(x));
     case Opcode::kCosh: return dx * sinh(x);
@@ -54,7 +69,7 @@ Value unary_jvp(Opcode opcode, const Value& x, const Value& y, const Value& dx) 
     case Opcode::kSinh: return dx * cosh(x);
     case Opcode::kSqrt: return dx * (0.5 / y);
     case Opcode::kTan: return dx * (y * y + 1.0);
-    case Opcode::kTanh: return dx * ((1.0 - y) * (1.0 + y));
+    case Opcode::kTanh: return dx * (1.0 - y * y);
     default: return {};
   }
 }

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <functional>
+#include <map>
 #include <numbers>
+#include <string>
 #include <vector>
 
 #include "heddle/heddle.h"
@@ -138,6 +141,60 @@ TEST(SpecialDerivatives, SecondOrder) {
   const Function length = grad([](Tensor x) { return hypot(x, 1); });
   EXPECT_NEAR(slope_of(length, 1), 1 / std::sqrt(8), 1e-12);
   EXPECT_NEAR(slope_of(length, -1), 1 / std::sqrt(8), 1e-12);
+}
+
+Function bessel_of_order(int order) {
+  return [order](Tensor x) { return bessel_jn(x, 4)[order]; };
+}
+
+// By the names of the table.
+std::map<std::string, Function> functions_of_table() {
+  return {
+      {"asin", [](Tensor x) { return asin(x); }},   {"acos", [](Tensor x) { return acos(x); }},
+      {"atanh", [](Tensor x) { return atanh(x); }}, {"asinh", [](Tensor x) { return asinh(x); }},
+      {"acosh", [](Tensor x) { return acosh(x); }}, {"tanh", [](Tensor x) { return tanh(x); }},
+      {"i0", [](Tensor x) { return i0(x); }},       {"bessel_jn 0", bessel_of_order(0)},
+      {"bessel_jn 1", bessel_of_order(1)},          {"bessel_jn 2", bessel_of_order(2)},
+      {"bessel_jn 3", bessel_of_order(3)},
+  };
+}
+
+struct Column {
+  std::vector<double> x, first, second;
+};
+
+std::map<std::string, Column> read_table() {
+  std::map<std::string, Column> all;
+  std::ifstream in("tests/special/derivatives.txt");
+  EXPECT_TRUE(in) << "cannot read the table of derivatives; run from the project's root";
+  const auto number = [](const std::string& text) { return std::strtod(text.c_str(), nullptr); };
+  for (std::string name, x, first, second;
+       std::getline(in, name, ';') && std::getline(in, x, ';') && std::getline(in, first, ';') &&
+       std::getline(in, second);) {
+    Column& column = all[name];
+    column.x.push_back(number(x));
+    column.first.push_back(number(first));
+    column.second.push_back(number(second));
+  }
+  return all;
+}
+
+// Where the table says 0, results are 0 or subnormal.
+TEST(SpecialDerivatives, EqualThoseOfTheTable) {
+  const std::map<std::string, Column> table = read_table();
+  const std::map<std::string, Function> functions = functions_of_table();
+  EXPECT_EQ(table.size(), functions.size());
+  for (const auto& [name, column] : table) {
+    const Function slope = grad(functions.at(name));
+    const std::vector<double> first = values_at(slope, column.x);
+    const std::vector<double> second = values_at(grad(slope), column.x);
+    for (size_t i = 0; i < first.size(); ++i) {
+      EXPECT_NEAR(first[i], column.first[i], 5e-15 * std::abs(column.first[i]) + 1e-310)
+          << name << "' at " << column.x[i];
+      EXPECT_NEAR(second[i], column.second[i], 5e-15 * std::abs(column.second[i]) + 1e-310)
+          << name << "'' at " << column.x[i];
+    }
+  }
 }
 
 TEST(SpecialDerivatives, ErfcxOfFloats) {
