@@ -135,6 +135,7 @@ class Sinking {
       Instruction copy = to_.at(id);
       for (InstructionId& operand : copy.operands)
         operand = now[static_cast<size_t>(std::ranges::find(array, operand) - array.begin())];
+      if (copy.extras.has_value()) copy.extras.mutate().control_predecessors.clear();
       now.push_back(to.append(std::move(copy)));
     }
     return made = now.back();

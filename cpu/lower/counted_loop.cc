@@ -27,6 +27,12 @@ LeafId operand(const Region& region, const Instruction& instruction, size_t i) {
   return region.leaf(instruction.operands[i]);
 }
 
+// That an integer of the type, and of s32, holds.
+int64_t greatest(DType dtype) {
+  const int64_t bits = 8 * storage_bytes(dtype) - (is_signed(dtype) ? 1 : 0);
+  return (int64_t{1} << std::min<int64_t>(bits, 31)) - 1;
+}
+
 // What is chosen where numpy's negative indices need a choice: x of select(x < 0, x + n, x).
 LeafId without_wrap(const Region& body, LeafId leaf) {
   const Instruction& select = producer(body, leaf);
@@ -71,10 +77,13 @@ std::optional<CountedLoop> counted_loop(const Region& outer, const Instruction& 
   if (found == parameters.end() || !turns || *turns <= 0) return std::nullopt;
   const auto counter = static_cast<size_t>(found - parameters.begin());
   const std::optional<int64_t> step = step_of(body, counter);
-  constexpr int64_t kMost = int64_t{1} << 30;  // no sum of them overflows s32
-  if (!step || *step < 1 || (*step > 1 && std::max(*step, *turns) > kMost)) return std::nullopt;
+  if (!step || *step < 1) return std::nullopt;
   const LeafId initial = outer.leaves_of(loop.operands[0])[counter];
   if (integer_constant(outer, initial) != 0) return std::nullopt;
+  // A step of more than 1 may go beyond the limit, and must not go beyond the type.
+  const DType dtype = body.leaves()[body.parameters()[counter].value].shape->dtype();
+  if (*step > 1 && (*turns > greatest(dtype) || *step > greatest(dtype) - *turns))
+    return std::nullopt;
   return CountedLoop{counter, (*turns + *step - 1) / *step, *step};
 }
 

@@ -76,6 +76,7 @@ std::vector<InstructionId> append_turn(ComputationBuilder& to, const Computation
       continue;
     }
     for (InstructionId& operand : copy.operands) operand = now[operand.value];
+    if (copy.extras.has_value()) copy.extras.mutate().control_predecessors.clear();
     now[i] = to.append(std::move(copy));
   }
   std::vector<InstructionId> next;
@@ -132,6 +133,8 @@ InstructionId doubled(transform::ModuleRebuilder& module, transform::Rebuilder& 
 bool is_worth_doubling(const hlo::Module& module, const Instruction& loop,
                        const CountedLoop& counted, int64_t copied_bytes) {
   const Computation& body = module.at(loop.called[0]);
+  // The condition gets another limit.
+  if (module.at(loop.called[1]).root_instruction().opcode != Opcode::kCompare) return false;
   if (counted.step != 1 || copied_bytes < kFewestBytes ||
       counted.turns < kFewestBytesOfAll / copied_bytes)
     return false;

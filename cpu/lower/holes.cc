@@ -63,6 +63,7 @@ hlo::Value over_padded(transform::Rebuilder& to, InstructionId id, const Attrs& 
   const Instruction& old = to.old(id);
   const Shape& shape = to.old(old.operands[0]).shape;
   const hlo::PadAttrs padding = padding_of(attrs.window.dimensions, at, shape.rank());
+  if (old.shape.element_count() == 0) return {};  // a window may take more away than there is
   if (std::ranges::none_of(attrs.window.dimensions, has_holes) ||
       elements_of_padded(shape, padding) > kMostGrowth * shape.element_count())
     return {};

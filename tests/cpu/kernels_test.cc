@@ -146,6 +146,13 @@ ENTRY e {
 
 TEST(CpuKernels, WindowsOverPaddedArrays) {
   HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(R"(HloModule m
+f { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b) }
+ENTRY e { x = f32[4,1] parameter(0)
+  z = f32[] constant(0)
+  ROOT o = f32[5,0] reduce-window(x, z), window={size=2x1 pad=1_1x-1_-1}, to_apply=f })");
   const std::pair<const char*, const char*> windows[] = {
       {"20,100", "size=1x5 pad=0_0x2_2"},
       {"20,100", "size=3x3 pad=1_1x1_1"},
