@@ -48,10 +48,14 @@ class FlatGather {
   }
 
   // Whether the instruction puts the indices of each dimension side by side.
-  [[nodiscard]] bool is_stack(const Instruction& joined) const {
+  [[nodiscard]] bool is_stack(const hlo::Computation& from, const Instruction& joined) const {
+    const auto is_single = [&](InstructionId id) {
+      return from.at(id).shape.dimension(attrs_.index_vector_dim) == 1;
+    };
     return joined.opcode == Opcode::kConcatenate &&
            joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0] == attrs_.index_vector_dim &&
-           joined.operands.size() == attrs_.start_index_map.size();
+           joined.operands.size() == attrs_.start_index_map.size() &&
+           std::ranges::all_of(joined.operands, is_single);
   }
 
  private:
@@ -132,7 +136,7 @@ StatusOr<hlo::Module> flatten_gathers(const hlo::Module& module) {
         FlatGather gather(to.from(), old);
         if (!gather.is_flattened()) return {};
         hlo::Graph& graph = to.in_place_of(id);
-        const bool is_stack = gather.is_stack(to.old(old.operands[1]));
+        const bool is_stack = gather.is_stack(to.from(), to.old(old.operands[1]));
         return gather.run(graph, to.operands(id),
                           is_stack ? to.operands(old.operands[1]) : hlo::Values());
       });

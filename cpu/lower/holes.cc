@@ -50,7 +50,7 @@ int64_t elements_of_padded(const Shape& shape, const hlo::PadAttrs& attrs) {
 // The element that leaves what it is folded with as it is.
 Literal identity_of(Op fold, const Shape& shape) {
   Literal identity = Literal::uninitialised(Shape(shape.dtype(), {}));
-  const int64_t bits = identity_bits(fold, scalar_type(shape));
+  const int64_t bits = identity_bits(fold, *scalar_of(shape.dtype()));
   std::memcpy(identity.mutable_bytes(), &bits, static_cast<size_t>(identity.byte_size()));
   return identity;
 }

@@ -73,8 +73,10 @@ Packs::Packs(const Region& region, int64_t lanes) {
         [&](InstructionId operand) { return computation.at(operand).shape.is_scalar(); });
     if (!instruction.shape.is_scalar() || !takes_scalars || !is_scalar_op(computation, instruction))
       continue;
-    for (InstructionId operand : instruction.operands)
-      level[id.value] = std::max(level[id.value], level[operand.value] + 1);
+    for (InstructionId operand : instruction.operands) {
+      const InstructionId made = region.leaves()[region.leaf(operand).value].producer;
+      level[id.value] = std::max(level[id.value], level[made.value] + 1);
+    }
     candidates.push_back(id);
   }
   if (candidates.size() < 2 * kFewest) return;

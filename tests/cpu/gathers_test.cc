@@ -131,5 +131,18 @@ TEST(CpuGathers, ProductsAlongColumns) {
   }
 }
 
+// Parts of other sizes than one are not the indices of a dimension each.
+TEST(CpuGathers, OfIndicesInUnequalParts) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(R"(HloModule m
+ENTRY e {
+  x = f32[4,5] parameter(0)
+  a = s32[6,2] parameter(1)
+  b = s32[6,0] parameter(2)
+  i = s32[6,2] concatenate(a, b), dimensions={1}
+  ROOT g = f32[6] gather(x, i), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}
+})");
+}
+
 }  // namespace
 }  // namespace heddle::cpu

@@ -107,5 +107,32 @@ TEST(CpuLongBlocks, OfALoop) {
   EXPECT_NE(stages->llvm.find("define internal i64 @piece"), std::string::npos);
 }
 
+// Scalars before a barrier and scalars behind it are of one form, and in no vector together.
+TEST(CpuLongBlocks, ScalarsBehindABarrierComeLater) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(R"(HloModule m
+ENTRY e {
+  p0 = f64[] parameter(0)
+  p1 = f64[] parameter(1)
+  p2 = f64[] parameter(2)
+  p3 = f64[] parameter(3)
+  y0 = f64[] multiply(p0, p0)
+  y1 = f64[] multiply(p1, p1)
+  y2 = f64[] multiply(p2, p2)
+  y3 = f64[] multiply(p3, p3)
+  t = (f64[], f64[], f64[], f64[]) tuple(y0, y1, y2, y3)
+  b = (f64[], f64[], f64[], f64[]) opt-barrier(t)
+  g0 = f64[] get-tuple-element(b), index=0
+  g1 = f64[] get-tuple-element(b), index=1
+  g2 = f64[] get-tuple-element(b), index=2
+  g3 = f64[] get-tuple-element(b), index=3
+  z0 = f64[] multiply(g0, g0)
+  z1 = f64[] multiply(g1, g1)
+  z2 = f64[] multiply(g2, g2)
+  z3 = f64[] multiply(g3, g3)
+  ROOT r = (f64[], f64[], f64[], f64[]) tuple(z0, z1, z2, z3)
+})");
+}
+
 }  // namespace
 }  // namespace heddle::cpu
