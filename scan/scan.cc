@@ -128,7 +128,7 @@ class Resolver {
     }
     if (options_.length && *options_.length != length)
       fail("length is ", *options_.length, "; ", parts_of(what_).xs, " has ", length,
-           " elements along the scanned axis, leave length out, or cut xs to it");
+           " elements along the scanned axis; leave length out, or cut xs to it");
     return length;
   }
 

@@ -103,8 +103,8 @@ Recorder::Recorder(std::string_view what, const Expected& expected, bool is_name
       numbers_policy_(outer_ ? std::min(numbers, outer_->numbers_policy_) : numbers) {
   if (running_traces == kMostNested) {
     refuse("is called in ", kMostNested,
-           " traces inside each other, which is the most; a function "
-           "that calls itself without an end reaches any number: use while_loop or scan");
+           " traces inside each other, which is the most; a function that calls itself without an "
+           "end reaches any number: use while_loop or scan");
   }
   ++running_traces;
   scope_->what = what;

@@ -32,12 +32,12 @@ class IndexArray {
   bool add(InstructionId id) {
     if (std::ranges::count(order_, id) > 0) return true;
     const Instruction& instruction = from_.at(id);
-    if (!is_simple(instruction) || order_.size() == kMostOps) return false;
+    if (++ops_ > kMostOps || !is_simple(instruction)) return false;
     for (const InstructionId operand : instruction.operands) {
       if (!add(operand)) return false;
     }
     order_.push_back(id);
-    return order_.size() <= kMostOps;
+    return true;
   }
   // Integers, and floats of them: all of it exact.
   bool is_simple(const Instruction& instruction) {
@@ -56,6 +56,7 @@ class IndexArray {
 
   const hlo::ComputationBuilder& from_;
   std::vector<InstructionId> order_;
+  size_t ops_ = 0;  // with those whose operands are still looked at
   bool has_iota_ = false;
 };
 

@@ -231,20 +231,13 @@ class DotWriter {
 
   // One element after the other.
   void plain(const std::vector<Axis>& outer, const std::vector<Axis>& contracted) {
-    const auto [loops, parts] = in_parts(contracted, 1);
     each(outer, [&](const Offsets& base) {
-      std::vector<NodeId> sums(static_cast<size_t>(parts), zero(1));
-      sums = nest(loops, base, sums, [&](const Offsets& at, std::vector<NodeId> carried) {
-        for (int64_t part = 0; part < parts; ++part) {
-          const Offsets here = part == 0 ? at : advanced(at, contracted.back(), b_.index(part));
-          NodeId& sum = carried[static_cast<size_t>(part)];
-          sum = multiply_add(load(lhs_, 1, here.lhs), load(rhs_, 1, here.rhs), sum);
-        }
-        return carried;
-      });
-      for (int64_t part = parts - 1; part > 0; --part)
-        sums[static_cast<size_t>((part - 1) / 2)] =
-            b_.add(sums[static_cast<size_t>((part - 1) / 2)], sums[static_cast<size_t>(part)]);
+      const std::vector<NodeId> sums =
+          nest(contracted, base, {zero(1)}, [&](const Offsets& at, std::vector<NodeId> carried) {
+            const NodeId x = load(lhs_, 1, at.lhs);
+            const NodeId y = load(rhs_, 1, at.rhs);
+            return std::vector{multiply_add(x, y, carried[0])};
+          });
       store(base.to, sums[0]);
     });
   }

@@ -144,14 +144,15 @@ bool is_worth_doubling(const hlo::Module& module, const Instruction& loop,
          });
 }
 
-StatusOr<hlo::Module> with_doubled_turns(const hlo::Module& module, const std::set<LoopId>& loops) {
+StatusOr<hlo::Module> with_doubled_turns(const hlo::Module& module,
+                                         const std::set<const Instruction*>& loops) {
   return transform::with_rewritten(
       module,
       [&](transform::ModuleRebuilder& into, transform::Rebuilder& to, hlo::ComputationId in,
           InstructionId id) -> hlo::Value {
-        if (!loops.contains({in, id})) return {};
         const Computation& around = module.at(in);
         const Instruction& loop = around.at(id);
+        if (!loops.contains(&loop)) return {};
         const auto counted =
             counted_loop(Region(module, around), loop, Region(module, module.at(loop.called[1])),
                          Region(module, module.at(loop.called[0])));

@@ -2,15 +2,11 @@
 #pragma once
 
 #include <set>
-#include <utility>
 
 #include "heddle/cpu/lower/counted_loop.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::cpu {
-
-// A while, by its computation and its place there.
-using LoopId = std::pair<hlo::ComputationId, hlo::InstructionId>;
 
 // Whether a turn that copies so many bytes of its state back to where they were is to be one of
 // two: the first makes the state in other memory, the second makes the next one in the old place,
@@ -20,6 +16,7 @@ bool is_worth_doubling(const hlo::Module& module, const hlo::Instruction& loop,
                        const CountedLoop& counted, int64_t copied_bytes);
 
 // The module with two turns of these loops in one. The last one of an odd number follows the loop.
-StatusOr<hlo::Module> with_doubled_turns(const hlo::Module& module, const std::set<LoopId>& loops);
+[[nodiscard]] StatusOr<hlo::Module> with_doubled_turns(
+    const hlo::Module& module, const std::set<const hlo::Instruction*>& loops);
 
 }  // namespace heddle::cpu

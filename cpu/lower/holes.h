@@ -9,6 +9,6 @@ namespace heddle::cpu {
 // Pads the arrays under convolutions that are written as loops, with zeros, and those under
 // reduce-windows, with what changes nothing. Where no tap falls outside, vectors are loaded as they
 // are, and nothing is asked.
-StatusOr<hlo::Module> pad_windows(const hlo::Module& module);
+[[nodiscard]] StatusOr<hlo::Module> pad_windows(const hlo::Module& module);
 
 }  // namespace heddle::cpu

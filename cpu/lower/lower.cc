@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/cpu/lower/double_turns.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/cpu/plan/columns.h"
 #include "heddle/cpu/plan/cost.h"

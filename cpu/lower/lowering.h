@@ -4,11 +4,11 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "heddle/cpu/lower/double_turns.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/packs.h"
 #include "heddle/cpu/lower/region.h"
@@ -103,7 +103,7 @@ class ProgramLowering {
   const bool as_lapack;
   LoweredProgram& program;
   PlanBuilder builder;
-  std::set<LoopId> to_double;  // loops that would copy less with two turns in one
+  std::set<const hlo::Instruction*> to_double;  // loops that would copy less with two turns in one
 
  private:
   struct OpenLoop {
@@ -165,11 +165,11 @@ class RegionLowering {
 
   // ---- loops.cc: steps that are loops.
   // Calls body(place) for all elements of an array, in vectors along one dimension.
-  // By vectors of all elements one after the other.
-  void for_each_flat_place(const Shape& shape, Scalar widest,
-                           const std::function<void(Place)>& body);
   void for_each_place(std::span<const int64_t> sizes, Scalar widest,
                       const std::function<void(Place)>& body);
+  // In vectors of all elements one after the other.
+  void for_each_flat_place(const Shape& shape, Scalar widest,
+                           const std::function<void(Place)>& body);
   void store_at(BufferId to, const Shape& shape, const Place& place, NodeId value);
   // The widest element that the step computes with, if a few of 64 bits do not count.
   Scalar widest_scalar(hlo::InstructionId id);
@@ -308,11 +308,11 @@ class RegionLowering {
 
 inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes
 
-// The number of lanes for elements of this type.
 // The lanes of a small array's vectors in registers: those of its rows where products in the region
 // have such matrices, since they take them row by row; else as many as the machine has.
 int32_t lanes_in_registers(const Region& region, const Shape& shape, int32_t most);
 
+// The number of lanes for elements of this type.
 inline int32_t lanes_for(const Plan& plan, Scalar widest) {
   return static_cast<int32_t>(plan.vector_bytes / std::max<int64_t>(bytes_of(widest), 4));
 }

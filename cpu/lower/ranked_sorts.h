@@ -8,7 +8,7 @@ namespace heddle::cpu {
 
 // Writes stable sorts of rows of up to 128 elements along the last dimension as ranks: how many
 // elements of its row come before each one, by comparisons of whole vectors, says where it goes. A
-// call of a kernel would cost ten times as much. Sorts with other comparators than
+// call of a kernel costs more. Sorts with other comparators than
 // interpreter::sort_keys() knows stay.
 [[nodiscard]] StatusOr<hlo::Module> rank_sorts(const hlo::Module& module);
 

@@ -316,8 +316,7 @@ Status RegionLowering::emit_while(InstructionId id) {
     if (from[i].valid() && from[i] != places[i]) copied_bytes += shape(initial[i]).byte_size();
   }
   if (counted && is_worth_doubling(program_.module, loop, *counted, copied_bytes))
-    program_.to_double.emplace(
-        hlo::ComputationId(&computation() - program_.module.computations.data()), id);
+    program_.to_double.insert(&loop);
   put_in_places(initial, places, std::move(from));
   inner.release_results();
   const std::vector<NodeId> last = b().end_while(next_nodes);

@@ -12,6 +12,6 @@ namespace heddle::cpu {
 // values stay in registers from turn to turn. The other one stands in a loop and has arrays of few
 // elements: their places are known then, and they are registers. The module has stage hlo. Nothing:
 // it has no such loop.
-StatusOr<std::optional<hlo::Module>> unroll_short_loops(const hlo::Module& module);
+[[nodiscard]] StatusOr<std::optional<hlo::Module>> unroll_short_loops(const hlo::Module& module);
 
 }  // namespace heddle::cpu

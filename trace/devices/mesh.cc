@@ -78,8 +78,8 @@ Mesh::Mesh(std::vector<Axis> axes, std::vector<Device*> devices, SourceLocation 
   for (const Axis& axis : state.axes) state.size *= axis.size;
   if (!state.devices.empty() && static_cast<int64_t>(state.devices.size()) != state.size) {
     const size_t given = state.devices.size();
-    refuse("has ", given, given == 1 ? " device" : " devices", "; axes (", names_of(state.axes),
-           ") need ", state.size, ", give it as many, or axes whose sizes have the product ",
+    refuse("has ", given, given == 1 ? " device" : " devices", ", axes (", names_of(state.axes),
+           ") need ", state.size, "; give it as many, or axes whose sizes have the product ",
            given);
   }
   state_ = std::make_shared<const State>(std::move(state));

@@ -107,7 +107,7 @@ TEST(Mesh, MistakesSayWhatIsWrong) {
       [] {
         Mesh({{"x", 2}}, runtime::four_devices());
       },
-      "Mesh: has 4 devices; axes (x) need 2, give it as many, or axes whose sizes have the product "
+      "Mesh: has 4 devices, axes (x) need 2; give it as many, or axes whose sizes have the product "
       "4");
   expect([] { Sharding(line(), {"j"}); }, "Mesh(i=4): has no axis \"j\"; it has (i)");
   expect(

@@ -129,7 +129,7 @@ Device& device_of(std::span<const BufferPtr> buffers, std::string_view what) {
     if (&buffer->device() == device) continue;
     throw Error(base::invalid_argument(
         what, ": operands are on ", device->name(), " and on ", buffer->device().name(),
-        "; all must be on one device, move one with device_put(x, device), or make them under one "
+        "; all must be on one device; move one with device_put(x, device), or make them under one "
         "DefaultDevice"));
   }
   return device ? *device : *value_or_throw(runtime::find_default_device());
