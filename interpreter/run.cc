@@ -112,7 +112,8 @@ void EvaluationRun::Frame::make_tuple(const Step& step, const Routine& routine, 
   }
   std::vector<Literal> elements(step.source_count);
   for (uint32_t i = 0; i < step.source_count; ++i) take(sources[i], routine, elements[i]);
-  (step.at_root ? result : slots[step.slot]) = Literal::tuple(std::move(elements));
+  (step.at_root ? result : slots[step.slot]) =
+      Literal::tuple(std::move(elements), step.instruction->shape);
 }
 
 void EvaluationRun::Frame::apply_scalar_op(const Step& step, const Routine& routine) {

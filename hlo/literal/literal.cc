@@ -1,5 +1,6 @@
 #include "heddle/hlo/literal/literal.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -39,7 +40,6 @@ struct Literal::Storage {
 
 Literal::Literal(const Literal&) = default;
 Literal& Literal::operator=(const Literal&) = default;
-Literal::~Literal() = default;
 
 Literal::Literal(Shape shape) : shape_(std::move(shape)) {
   if (shape_.is_array()) {
@@ -49,12 +49,16 @@ Literal::Literal(Shape shape) : shape_(std::move(shape)) {
   for (const Shape& element : shape_.elements()) elements_.emplace_back(element);
 }
 
-Literal Literal::tuple(std::vector<Literal> elements) {
-  std::vector<Shape> shapes;
-  shapes.reserve(elements.size());
-  for (const Literal& element : elements) shapes.push_back(element.shape());
+Literal Literal::tuple(std::vector<Literal> elements, const Shape& likely) {
   Literal out;
-  out.shape_ = Shape::tuple(std::move(shapes));
+  if (likely.is_tuple() && std::ranges::equal(elements, likely.elements(), {}, &Literal::shape)) {
+    out.shape_ = likely;
+  } else {
+    std::vector<Shape> shapes;
+    shapes.reserve(elements.size());
+    for (const Literal& element : elements) shapes.push_back(element.shape());
+    out.shape_ = Shape::tuple(std::move(shapes));
+  }
   out.elements_ = std::move(elements);
   return out;
 }

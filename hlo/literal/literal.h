@@ -22,7 +22,7 @@ class Literal {
  public:
   Literal() = default;            // invalid: of no shape
   explicit Literal(Shape shape);  // an array of zeros, a tuple of such, a token
-  ~Literal();
+  ~Literal() = default;
   Literal(const Literal&);
   Literal& operator=(const Literal&);
   // The other one keeps its shape and has no value: reading it is an error that says so.
@@ -37,7 +37,8 @@ class Literal {
     return *this;
   }
 
-  static Literal tuple(std::vector<Literal> elements);
+  // `likely` is the type that they are expected to have: where it is theirs, none is looked up.
+  static Literal tuple(std::vector<Literal> elements, const Shape& likely = {});
 
   // An array from values in row-major order; T is the native type of the dtype
   // (hlo/literal/native.h), its element count that of the shape.

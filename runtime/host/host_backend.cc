@@ -75,6 +75,13 @@ BufferPtr make_buffer(Device& device, Literal value, int64_t held_bytes) {
                                           base::make_pooled<Slot>(std::move(value)));
 }
 
+// Of at most LiteralBuffer::kFewBytes.
+BufferPtr make_buffer_of_few(Device& device, const Shape& shape, const void* data) {
+  auto few = base::make_pooled<LiteralBuffer>(device, shape);
+  if (shape.byte_size() > 0) std::memcpy(few->few(), data, static_cast<size_t>(shape.byte_size()));
+  return few;
+}
+
 class HostExecutable final : public Executable {
  public:
   HostExecutable(const hlo::Module& module, std::shared_ptr<const HostProgram> program,
@@ -149,9 +156,8 @@ class HostExecutable final : public Executable {
     }
     HEDDLE_RETURN_IF_ERROR(program_->run_in_place(arguments.bytes(), places, stop));
     for (size_t i = 0; i < results.size(); ++i) {
-      into[i] = results[i] != nullptr
-                    ? std::move(results[i])
-                    : result_buffer(i, base::make_pooled<Slot>(std::move(values[i])));
+      into[i] =
+          results[i] != nullptr ? std::move(results[i]) : result_buffer(i, std::move(values[i]));
     }
     return Status();
   }
@@ -193,8 +199,7 @@ class HostExecutable final : public Executable {
                  const StopToken& stop) const {
     HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> values, values_of(arguments));
     HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> results, program_->run(std::move(values), stop));
-    for (size_t i = 0; i < results.size(); ++i)
-      into[i] = result_buffer(i, base::make_pooled<Slot>(std::move(results[i])));
+    for (size_t i = 0; i < results.size(); ++i) into[i] = result_buffer(i, std::move(results[i]));
     return {};
   }
 
@@ -216,6 +221,12 @@ class HostExecutable final : public Executable {
     });
   }
 
+  BufferPtr result_buffer(size_t number, Literal value) const {
+    const Shape& shape = result_shapes()[number];
+    if (shape.byte_size() <= LiteralBuffer::kFewBytes)
+      return make_buffer_of_few(device(), shape, value.bytes());
+    return result_buffer(number, base::make_pooled<Slot>(std::move(value)));
+  }
   BufferPtr result_buffer(size_t number, std::shared_ptr<Slot> slot) const {
     const Shape& shape = result_shapes()[number];
     return base::make_pooled<LiteralBuffer>(device(), shape, shape.byte_size(), std::move(slot));
@@ -282,14 +293,9 @@ Status HostBackend::check_options(const hlo::Module& module, const CompileOption
 
 StatusOr<BufferPtr> HostBackend::copy_to_device(Device& device, const void* data,
                                                 const Shape& shape) {
-  const auto bytes = static_cast<size_t>(shape.byte_size());
-  if (shape.byte_size() <= LiteralBuffer::kFewBytes) {
-    auto few = base::make_pooled<LiteralBuffer>(device, shape);
-    if (bytes > 0) std::memcpy(few->few(), data, bytes);
-    return few;
-  }
+  if (shape.byte_size() <= LiteralBuffer::kFewBytes) return make_buffer_of_few(device, shape, data);
   Literal value = Literal::uninitialised(shape);
-  std::memcpy(value.mutable_bytes(), data, bytes);
+  std::memcpy(value.mutable_bytes(), data, static_cast<size_t>(shape.byte_size()));
   return make_buffer(device, std::move(value), shape.byte_size());
 }
 

@@ -125,6 +125,7 @@ class Calls {
     if (!fits<Out>(self.result_spec()))
       throw_other_result(self.signature().name, self.result_spec());
     std::vector<Tensor> leaves;
+    leaves.reserve(self.signature().arguments.size());
     (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);
     std::vector<Tensor> results = self.run(leaves, at);
     std::span<const Tensor> rest(results);

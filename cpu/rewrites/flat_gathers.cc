@@ -1,4 +1,4 @@
-#include "heddle/cpu/lower/flat_gathers.h"
+#include "heddle/cpu/rewrites/flat_gathers.h"
 
 #include <algorithm>
 #include <limits>

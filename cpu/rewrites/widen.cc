@@ -1,4 +1,4 @@
-#include "heddle/cpu/lower/widen.h"
+#include "heddle/cpu/rewrites/widen.h"
 
 #include <algorithm>
 #include <optional>

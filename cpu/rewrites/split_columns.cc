@@ -1,4 +1,4 @@
-#include "heddle/cpu/lower/split_columns.h"
+#include "heddle/cpu/rewrites/split_columns.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "heddle/cpu/lower/unroll.h"
+#include "heddle/cpu/rewrites/unroll.h"
 
 #include <algorithm>
 

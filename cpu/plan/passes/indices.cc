@@ -1,4 +1,4 @@
-#include "heddle/cpu/plan/indices.h"
+#include "heddle/cpu/plan/passes/indices.h"
 
 #include <algorithm>
 #include <map>

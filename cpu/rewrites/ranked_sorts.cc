@@ -1,4 +1,4 @@
-#include "heddle/cpu/lower/ranked_sorts.h"
+#include "heddle/cpu/rewrites/ranked_sorts.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "heddle/cpu/lower/scalar_ops.h"
-#include "heddle/cpu/lower/sort_keys.h"
+#include "heddle/cpu/rewrites/sort_keys.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 

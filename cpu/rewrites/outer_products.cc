@@ -1,4 +1,4 @@
-#include "heddle/cpu/lower/outer_products.h"
+#include "heddle/cpu/rewrites/outer_products.h"
 
 #include <algorithm>
 #include <numeric>

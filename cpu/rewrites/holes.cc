@@ -1,4 +1,4 @@
-#include "heddle/cpu/lower/holes.h"
+#include "heddle/cpu/rewrites/holes.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "heddle/cpu/plan/columns.h"
+#include "heddle/cpu/plan/passes/columns.h"
 
 #include <algorithm>
 #include <bit>

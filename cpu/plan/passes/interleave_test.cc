@@ -1,4 +1,4 @@
-#include "heddle/cpu/plan/interleave.h"
+#include "heddle/cpu/plan/passes/interleave.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "heddle/cpu/plan/share.h"
+#include "heddle/cpu/plan/passes/share.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "heddle/cpu/lower/complex.h"
+#include "heddle/cpu/rewrites/complex.h"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <optional>
 
-#include "heddle/cpu/lower/complex_math.h"
+#include "heddle/cpu/rewrites/complex_math.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 

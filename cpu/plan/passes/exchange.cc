@@ -1,4 +1,4 @@
-#include "heddle/cpu/plan/exchange.h"
+#include "heddle/cpu/plan/passes/exchange.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,11 +1,11 @@
-#include "heddle/cpu/lower/small_sorts.h"
+#include "heddle/cpu/rewrites/small_sorts.h"
 
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
 #include "heddle/cpu/lower/scalar_ops.h"
-#include "heddle/cpu/lower/sort_keys.h"
+#include "heddle/cpu/rewrites/sort_keys.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 

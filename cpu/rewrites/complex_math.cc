@@ -1,4 +1,4 @@
-#include "heddle/cpu/lower/complex_math.h"
+#include "heddle/cpu/rewrites/complex_math.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "heddle/cpu/plan/lanes.h"
+#include "heddle/cpu/plan/passes/lanes.h"
 
 #include <gtest/gtest.h>
 

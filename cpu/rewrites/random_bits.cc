@@ -1,4 +1,4 @@
-#include "heddle/cpu/lower/random_bits.h"
+#include "heddle/cpu/rewrites/random_bits.h"
 
 #include <algorithm>
 #include <array>

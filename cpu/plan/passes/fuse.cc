@@ -1,4 +1,4 @@
-#include "heddle/cpu/plan/fuse.h"
+#include "heddle/cpu/plan/passes/fuse.h"
 
 #include <algorithm>
 #include <map>

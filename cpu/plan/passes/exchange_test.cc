@@ -1,10 +1,10 @@
-#include "heddle/cpu/plan/exchange.h"
+#include "heddle/cpu/plan/passes/exchange.h"
 
 #include <gtest/gtest.h>
 
 #include "heddle/cpu/plan/builder.h"
 #include "heddle/cpu/plan/cost.h"
-#include "heddle/cpu/plan/share.h"
+#include "heddle/cpu/plan/passes/share.h"
 
 namespace heddle::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "heddle/cpu/lower/sort_keys.h"
+#include "heddle/cpu/rewrites/sort_keys.h"
 
 #include <cmath>
 #include <map>

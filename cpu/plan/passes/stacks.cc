@@ -1,4 +1,4 @@
-#include "heddle/cpu/plan/stacks.h"
+#include "heddle/cpu/plan/passes/stacks.h"
 
 #include <algorithm>
 #include <limits>
