@@ -9,6 +9,8 @@
 #include "heddle/base/bytes.h"
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/build_digest.h"
+#include "heddle/cpu/kernels/isa.h"
+#include "heddle/cpu/kernels/matmul_narrow.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/cache/identity.h"
@@ -220,7 +222,9 @@ MatrixProduct read_product(StoredReader& from) {
   };
   read_axes(product.outer);
   read_axes(product.summed);
-  if (!has_sizes(product)) from.fail();
+  const bool has_kernel = product.dtype == f32 || product.dtype == f64 ||
+                          narrow_unit(product.dtype) != NarrowUnit::kNone;
+  if (!has_sizes(product) || !has_kernel) from.fail();
   return product;
 }
 

@@ -43,6 +43,10 @@ constexpr const char* kPrograms[] = {
   ENTRY main { x = f32[3,96,80] parameter(0) y = f32[3,80,72] parameter(1)
     ROOT d = f32[3,96,72] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},
       rhs_contracting_dims={1} })",
+    R"(HloModule products_of_bf16
+  ENTRY main { x = f32[40,64] parameter(0) y = f32[64,48] parameter(1) a = bf16[40,64] convert(x)
+    b = bf16[64,48] convert(y)
+    ROOT d = bf16[40,48] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} })",
     R"(HloModule convolved
   ENTRY main { x = f32[2,16,16,8] parameter(0) w = f32[3,3,8,16] parameter(1)
     ROOT c = f32[2,14,14,16] convolution(x, w), window={size=3x3}, dim_labels=b01f_01io->b01f })",

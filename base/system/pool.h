@@ -57,7 +57,7 @@ inline void* allocate_pooled(size_t bytes) {
   return ::operator new(bytes);
 }
 
-inline void free_pooled(void* block, size_t bytes) noexcept {
+inline void free_pooled(void* block, [[maybe_unused]] size_t bytes) noexcept {
 #if !defined(HEDDLE_NO_POOLS)
   const size_t number = (bytes - 1) / pool_internal::kStep;
   if (number < pool_internal::kSizes) [[likely]] {

@@ -83,14 +83,4 @@ StatusOr<JitResult> compile_plan(const JitRequest& request) {
   return result;
 }
 
-int64_t host_vector_bytes() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-    return 64;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 32;
-#endif
-  return 16;
-}
-
 }  // namespace heddle::cpu

@@ -110,8 +110,4 @@ std::vector<Import> imports_of(CallKernel call_kernel, ShareLoop share_loop);
 // errors: InvalidArgument for an image that is none
 StatusOr<std::unique_ptr<Code>> load_code(const CodeImage& image, std::span<const Import> imports);
 
-// The bytes of the widest vectors that this machine computes with: 64 with AVX-512, 32 with AVX2,
-// else 16.
-int64_t host_vector_bytes();
-
 }  // namespace heddle::cpu

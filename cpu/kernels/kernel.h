@@ -36,7 +36,8 @@ struct MatrixProduct {
     int64_t size = 0;
     int64_t a = 0, b = 0, c = 0;
   };
-  DType dtype = DType::kF32;  // f32 or f64
+  // Of a and b, and of c: f32 or f64. Or narrow elements with c of 32 bits (matmul_narrow.h).
+  DType dtype = DType::kF32;
   int64_t m = 0, n = 0, k = 0;
   int64_t a_row = 0, a_column = 0;
   int64_t b_row = 0, b_column = 0;

@@ -10,20 +10,6 @@
 namespace heddle::cpu {
 namespace {
 
-bool has(Isa isa) {
-#if defined(__x86_64__)
-  switch (isa) {
-    case Isa::kGeneric: return true;
-    case Isa::kAvx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    case Isa::kAvx512:
-      return has(Isa::kAvx2) && __builtin_cpu_supports("avx512f") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-             __builtin_cpu_supports("avx512bw");
-  }
-#endif
-  return isa == Isa::kGeneric;
-}
-
 const MatmulTables* tables_of([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa == Isa::kAvx512) return &kMatmulAvx512;
@@ -32,19 +18,13 @@ const MatmulTables* tables_of([[maybe_unused]] Isa isa) {
   return &kMatmulGeneric;
 }
 
-const MatmulTables* best() {
-  if (has(Isa::kAvx512)) return tables_of(Isa::kAvx512);
-  if (has(Isa::kAvx2)) return tables_of(Isa::kAvx2);
-  return tables_of(Isa::kGeneric);
-}
-
 // Null until the first call. Threads that race here store the same pointer.
 constinit std::atomic<const MatmulTables*> active{nullptr};
 
 const MatmulTables& tables() {
   const MatmulTables* found = active.load(std::memory_order_relaxed);
   if (found == nullptr) {
-    found = best();
+    found = tables_of(host_isa());
     active.store(found, std::memory_order_relaxed);
   }
   return *found;
@@ -82,7 +62,7 @@ void* matmul_scratch(size_t bytes) {
 Isa matmul_isa() noexcept { return tables().isa; }
 
 bool set_matmul_isa(Isa isa) noexcept {
-  if (!has(isa)) return false;
+  if (!has_isa(isa)) return false;
   active.store(tables_of(isa), std::memory_order_relaxed);
   return true;
 }

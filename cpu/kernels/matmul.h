@@ -18,6 +18,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heddle/cpu/kernels/isa.h"
+
 namespace heddle::cpu {
 
 // Strides are in elements and >= 0. `c` must not overlap `a` or `b`, nor its elements each other.
@@ -58,8 +60,6 @@ struct MatmulOf {
   static void packed_part(const MatmulArgs& args, const void* packed,
                           const MatmulPart& part) noexcept;
 };
-
-enum class Isa { kGeneric, kAvx2, kAvx512 };
 
 // The instruction set that the calls use.
 Isa matmul_isa() noexcept;

@@ -2,6 +2,7 @@
 
 #include "heddle/cpu/kernels/kernel.h"
 #include "heddle/cpu/kernels/matmul.h"
+#include "heddle/cpu/kernels/matmul_narrow.h"
 #include "heddle/cpu/kernels/pool.h"
 
 namespace heddle::cpu {
@@ -13,6 +14,17 @@ int64_t places_of(std::span<const MatrixProduct::Axis> axes) {
   int64_t places = 1;
   for (const MatrixProduct::Axis& axis : axes) places *= axis.size;
   return places;
+}
+
+int64_t panel_of(DType dtype) {
+  if (dtype == f64) return MatmulOf<double>::panel();
+  return dtype == f32 ? MatmulOf<float>::panel() : kNarrowPanel;
+}
+
+void compute_part(DType dtype, const MatmulArgs& args, const MatmulPart& part) {
+  if (dtype == f64) return MatmulOf<double>::part(args, part);
+  if (dtype == f32) return MatmulOf<float>::part(args, part);
+  narrow_part(dtype, args, part);
 }
 
 class ProductKernel final : public Kernel {
@@ -29,7 +41,7 @@ class ProductKernel final : public Kernel {
       return {};
     }
     // A part is some columns of one product: which thread has it changes no bits.
-    const int64_t panel = p_.dtype == f64 ? MatmulOf<double>::panel() : MatmulOf<float>::panel();
+    const int64_t panel = panel_of(p_.dtype);
     const int64_t wanted = std::max<int64_t>(2 * thread_count() / products_, 1);
     const int64_t columns = std::max((p_.n / wanted + panel - 1) / panel * panel, panel);
     const int64_t cuts = (p_.n + columns - 1) / columns;
@@ -54,9 +66,9 @@ class ProductKernel final : public Kernel {
   }
 
   void compute(std::span<void* const> pointers, int64_t product, const MatmulPart& part) const {
-    const int64_t size = storage_bytes(p_.dtype);
+    const int64_t size = storage_bytes(p_.dtype), result_size = std::max<int64_t>(size, 4);
     const auto at = [&](size_t which, int64_t element) {
-      return static_cast<std::byte*>(pointers[which]) + element * size;
+      return static_cast<std::byte*>(pointers[which]) + element * (which < 2 ? size : result_size);
     };
     const Place place = advanced({}, p_.outer, product);
     for (int64_t slab = 0; slab < slabs_; ++slab) {
@@ -74,7 +86,7 @@ class ProductKernel final : public Kernel {
                             .c_row = p_.c_row,
                             .c_col = p_.c_column,
                             .accumulate = slab > 0};
-      p_.dtype == f64 ? MatmulOf<double>::part(args, part) : MatmulOf<float>::part(args, part);
+      compute_part(p_.dtype, args, part);
     }
   }
 

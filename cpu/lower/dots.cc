@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/cpu/kernels/matmul_narrow.h"
 #include "heddle/cpu/lower/dot_axes.h"
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
@@ -29,7 +30,8 @@ constexpr int64_t kRowsTogether = 4;
 constexpr int64_t kFewestColumns = 4;  // that are worth a loop beside the kernel
 constexpr int64_t kLongSum = 16;       // products that wait for each other where they are scalars
 
-// Writes the loops of a product. Small floats are widened where they are read, and summed in f32.
+// Writes the loops of a product. Small floats are widened where they are read, and summed in f32;
+// integers are widened to those of the result.
 class DotWriter {
  public:
   struct Types {
@@ -39,7 +41,7 @@ class DotWriter {
             const View& rhs, BufferId to)
       : b_(builder),
         types_(types),
-        type_{is_small_float(types.operands) ? Scalar::kF32 : *scalar_of(types.operands), 1},
+        type_{is_small_float(types.operands) ? Scalar::kF32 : *scalar_of(types.result), 1},
         machine_lanes_(vector_bytes / std::max<int64_t>(bytes_of(type_.scalar), 4)),
         lhs_(lhs.buffer),
         rhs_(rhs.buffer),
@@ -246,14 +248,15 @@ class DotWriter {
   NodeId zero(int64_t lanes) { return b_.bits({type_.scalar, static_cast<int32_t>(lanes)}, 0); }
 
   NodeId load(BufferId from, int64_t lanes, NodeId at) {
-    const auto width = static_cast<int32_t>(lanes);
-    if (!is_small_float(types_.operands)) return b_.load(from, {type_.scalar, width}, at);
-    return widen(b_, types_.operands, b_.load(from, {Scalar::kI16, width}, at));
+    return widened(b_.load(from, {*scalar_of(types_.operands), static_cast<int32_t>(lanes)}, at));
   }
   NodeId load_strided(BufferId from, int32_t width, NodeId at, int64_t step) {
-    if (!is_small_float(types_.operands))
-      return b_.load_strided(from, {type_.scalar, width}, at, step);
-    return widen(b_, types_.operands, b_.load_strided(from, {Scalar::kI16, width}, at, step));
+    return widened(b_.load_strided(from, {*scalar_of(types_.operands), width}, at, step));
+  }
+  NodeId widened(NodeId x) {
+    if (is_small_float(types_.operands)) return widen(b_, types_.operands, x);
+    if (b_.type(x).scalar == type_.scalar) return x;
+    return b_.cast(is_signed(types_.operands) ? Op::kSExtend : Op::kZExtend, type_.scalar, x);
   }
   // `step`: from lane to lane.
   void store(NodeId at, NodeId sum, int64_t step = 1) {
@@ -523,7 +526,10 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
                    to);
   const bool is_written =
       work > kMaxInlined && !is_scalar && writer.in_registers(outer, axes.contracted);
-  const bool has_kernel = !is_written && work > kMaxInlined && (dtype == f32 || dtype == f64);
+  const bool is_for_unit =
+      storage_bytes(dot.shape.dtype()) == 4 && narrow_unit(dtype) != NarrowUnit::kNone;
+  const bool has_kernel =
+      !is_written && work > kMaxInlined && (dtype == f32 || dtype == f64 || is_for_unit);
   if (const auto product = has_kernel ? matrix_product(axes, dtype) : std::nullopt) {
     HEDDLE_RETURN_IF_ERROR(program_.add_kernel({.product = product, .instruction = {}}));
     const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),

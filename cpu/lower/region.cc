@@ -225,13 +225,16 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
 bool is_plain_dot(const hlo::Computation& computation, const Instruction& dot) {
   if (dot.opcode != Opcode::kDot || !is_held(dot.shape) || dot.shape.dtype() == pred) return false;
   const DType from = computation.at(dot.operands[0]).shape.dtype();
-  const bool is_summed_as_it_is = from == dot.shape.dtype();
+  const DType to = dot.shape.dtype();
+  const bool is_widened =
+      (is_small_float(from) && to == f32) ||
+      (is_integer(from) && is_integer(to) && storage_bytes(from) < storage_bytes(to));
   return std::ranges::all_of(dot.operands,
                              [&](InstructionId id) {
                                const Shape& shape = computation.at(id).shape;
                                return is_held(shape) && shape.dtype() == from;
                              }) &&
-         (is_summed_as_it_is || (is_small_float(from) && dot.shape.dtype() == f32));
+         (from == to || is_widened);
 }
 
 bool is_product_convolution(const hlo::Computation& computation, const Instruction& instruction) {

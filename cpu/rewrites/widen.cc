@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "heddle/cpu/kernels/matmul_narrow.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
@@ -36,19 +37,45 @@ DType sum_type(const hlo::Computation& computation, const Instruction& product) 
   return storage_bytes(widest) < 4 ? f32 : widest;
 }
 
+// Sizes of a plain dot's products, each of rows x inner by inner x columns.
+struct Sizes {
+  int64_t rows, columns, inner;
+};
+
+Sizes sizes_of(const hlo::Computation& computation, const Instruction& dot) {
+  const Shape &lhs = computation.at(dot.operands[0]).shape,
+              &rhs = computation.at(dot.operands[1]).shape;
+  const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
+  int64_t batch = 1, inner = 1;
+  for (int64_t d : attrs.lhs_batch_dims) batch *= lhs.dimension(d);
+  for (int64_t d : attrs.lhs_contracting_dims) inner *= lhs.dimension(d);
+  const int64_t shared = std::max<int64_t>(batch * inner, 1);
+  return {lhs.element_count() / shared, rhs.element_count() / shared, inner};
+}
+
 // A dot that reads each element of an operand once at most, so that it may convert what it reads.
 bool is_vector_product(const hlo::Computation& computation, const Instruction& dot) {
   if (dot.opcode != Opcode::kDot || !is_plain_dot(computation, dot)) return false;
-  const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
-  int64_t batch = 1;
-  for (int64_t d : attrs.lhs_batch_dims)
-    batch *= computation.at(dot.operands[0]).shape.dimension(d);
-  int64_t inner = batch;
-  for (int64_t d : attrs.lhs_contracting_dims)
-    inner *= computation.at(dot.operands[0]).shape.dimension(d);
-  return std::ranges::any_of(dot.operands, [&](InstructionId id) {
-    return computation.at(id).shape.element_count() == inner;
-  });
+  const Sizes sizes = sizes_of(computation, dot);
+  return sizes.rows == 1 || sizes.columns == 1;
+}
+
+// Products of bf16, s8 or u8 that are large enough for the processor's unit, and the type that it
+// sums them in.
+std::optional<DType> sum_type_of_unit(const hlo::Computation& computation, const Instruction& dot) {
+  constexpr int64_t kFewestLanes = 4, kFewestProducts = 1 << 15;
+  if (dot.opcode != Opcode::kDot || !is_number(dot.shape)) return std::nullopt;
+  const Shape &lhs = computation.at(dot.operands[0]).shape,
+              &rhs = computation.at(dot.operands[1]).shape;
+  const DType element = lhs.dtype(), result = dot.shape.dtype();
+  const bool has_unit = narrow_unit(element) != NarrowUnit::kNone && rhs.dtype() == element &&
+                        is_floating(result) == is_floating(element) && storage_bytes(result) <= 4;
+  if (!has_unit || result == f16 || lhs.is_dynamic() || rhs.is_dynamic()) return std::nullopt;
+  const auto [rows, columns, inner] = sizes_of(computation, dot);
+  if (std::min(rows, columns) < kFewestLanes || rows * columns * inner < kFewestProducts)
+    return std::nullopt;
+  if (storage_bytes(result) == 4) return result;
+  return element == bf16 ? f32 : s32;
 }
 
 bool is_narrow_product(const hlo::Computation& computation, const Instruction& instruction) {
@@ -101,6 +128,16 @@ bool is_narrow_fold(const hlo::Module& module, const Instruction& instruction) {
          is_small_float(instruction.shape.dtype()) && float_fold(module.at(instruction.called[0]));
 }
 
+// A dot of its operands as they are, summed in another type than that of its result.
+hlo::Value summed_in(transform::Rebuilder& to, InstructionId i, DType dtype) {
+  const Instruction& old = to.old(i);
+  if (old.shape.dtype() == dtype) return {};
+  hlo::Graph& graph = to.in_place_of(i);
+  const Shape shape = old.shape.with_dtype(dtype);
+  const hlo::Value y = graph.op(old.opcode, to.operands(i), old.attrs, {}, &shape);
+  return convert(y, old.shape.dtype());
+}
+
 // The instruction computed in another type.
 hlo::Value wide(transform::Rebuilder& to, InstructionId i, DType dtype,
                 std::vector<hlo::ComputationId> called) {
@@ -121,6 +158,8 @@ StatusOr<hlo::Module> widen(const hlo::Module& module) {
                                    [&](transform::ModuleRebuilder& into, transform::Rebuilder& to,
                                        auto, InstructionId i) -> hlo::Value {
                                      const Instruction& old = to.old(i);
+                                     if (const auto dtype = sum_type_of_unit(to.from(), old))
+                                       return summed_in(to, i, *dtype);
                                      if (is_narrow_product(to.from(), old))
                                        return wide(to, i, sum_type(to.from(), old), {});
                                      if (!is_narrow_fold(module, old)) return {};

@@ -8,7 +8,8 @@ namespace heddle::cpu {
 // Writes dot and convolution of operands that are not of the type they are summed in, and reduce
 // and reduce-window of floats of 16 bits, on converted operands: floats are summed in f32 at least,
 // integers in the type of the result, and the result is rounded once. A dot that reads each element
-// of its larger operand once converts what it reads.
+// of its larger operand once converts what it reads. One of matrices of bf16, s8 or u8 keeps its
+// operands where the processor has a unit for them.
 [[nodiscard]] StatusOr<hlo::Module> widen(const hlo::Module& module);
 
 }  // namespace heddle::cpu

@@ -225,6 +225,48 @@ ENTRY e {
 })");
 }
 
+// Matrices of bf16, s8 and u8 go to the processor's unit, where it has one: of any batch, either
+// way around. Others are widened, and so are small ones and products by vectors.
+TEST(CpuDots, OfNarrowElements) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  struct Types {
+    const char *operands, *result;
+  };
+  for (const auto& [type, result] : {Types{"bf16", "bf16"},
+                                     {"bf16", "f32"},
+                                     {"f16", "f16"},
+                                     {"f16", "f32"},
+                                     {"s8", "s8"},
+                                     {"s8", "s16"},
+                                     {"s8", "s32"},
+                                     {"s8", "s64"},
+                                     {"u8", "s32"},
+                                     {"u8", "u32"},
+                                     {"u8", "u8"},
+                                     {"s8", "u32"},
+                                     {"u16", "s32"},
+                                     {"s16", "s64"}}) {
+    for (const int inner : {1, 32, 45, 600}) {
+      expect_as_evaluated(cat("HloModule m\nENTRY e {\n x = ", type, "[3,20,", inner,
+                              "] parameter(0)\n y = ", type, "[", inner,
+                              ",3,33] parameter(1)\n ROOT p = ", result,
+                              "[3,20,33] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={1}, "
+                              "lhs_contracting_dims={2}, rhs_contracting_dims={0}\n}"));
+      expect_as_evaluated(cat("HloModule m\nENTRY e {\n x = ", type, "[", inner,
+                              ",20] parameter(0)\n y = ", type, "[70,", inner,
+                              "] parameter(1)\n p = ", result,
+                              "[20,70] dot(x, y), lhs_contracting_dims={0}, "
+                              "rhs_contracting_dims={1}\n ROOT t = ",
+                              result, "[70,20] transpose(p), dimensions={1,0}\n}"));
+      expect_as_evaluated(cat("HloModule m\nENTRY e {\n x = ", type, "[", inner,
+                              "] parameter(0)\n y = ", type, "[70,", inner,
+                              "] parameter(1)\n ROOT p = ", result,
+                              "[70] dot(x, y), lhs_contracting_dims={0}, "
+                              "rhs_contracting_dims={1}\n}"));
+    }
+  }
+}
+
 // One operand lies across: sums in parts.
 TEST(CpuDots, OfColumnsByVectors) {
   HEDDLE_NEEDS_CODE_GENERATOR();

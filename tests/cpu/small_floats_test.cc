@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "heddle/cpu/jit/jit.h"
+#include "heddle/cpu/kernels/isa.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/evaluate.h"

@@ -39,13 +39,18 @@ class JitCode final : public Code {
   Entry entry_;
 };
 
-// The features that this processor has, never its model: virtual machines lie about that.
-std::string host_features() {
+// The features that this processor has, never its model: virtual machines lie about that. Those of
+// wider vectors than the plan's, and all that builds on them, are left out.
+std::string host_features([[maybe_unused]] int64_t vector_bytes) {
   std::string text;
   for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
     if (!text.empty()) text += ',';
     text += (feature.second ? "+" : "-") + feature.first().str();
   }
+#if defined(__x86_64__)
+  if (vector_bytes < 64) text += ",-avx512f";
+  if (vector_bytes < 32) text += ",-avx";
+#endif
   return text;
 }
 
@@ -161,7 +166,7 @@ void compile(const JitRequest& request, JitResult& result) {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
-  const std::string features = host_features();
+  const std::string features = host_features(request.plan->vector_bytes);
   auto machine = orc::JITTargetMachineBuilder::detectHost();
   if (!machine) return void(result.error = text_of(machine.takeError()));
 #if defined(__x86_64__)
