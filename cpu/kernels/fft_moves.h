@@ -14,19 +14,21 @@
 namespace heddle::cpu {
 namespace {
 
-template <class T>
-struct FftLanes {
-  static constexpr int kCount = kFftVectorBytes / static_cast<int>(sizeof(T));
-  typedef T Vector __attribute__((vector_size(kFftVectorBytes), aligned(kFftVectorBytes)));
-  typedef T Anywhere __attribute__((vector_size(kFftVectorBytes), aligned(sizeof(T)), may_alias));
-};
+// The bytes of vectors whose lanes one instruction moves anywhere.
+#if defined(__AVX512F__)
+constexpr int kMoveBytes = 64;
+#else
+constexpr int kMoveBytes = 16;
+#endif
 
+// A square is kSide rows of kSide numbers. The lanes of a point are those of several squares.
 template <class T>
 struct Moves {
-  using V = typename FftLanes<T>::Vector;
-  using Anywhere = typename FftLanes<T>::Anywhere;
-  static constexpr int kLanes = FftLanes<T>::kCount;
-  static constexpr int kHalf = kLanes / 2;
+  static constexpr int kLanes = kFftVectorBytes / static_cast<int>(sizeof(T));
+  static constexpr int kSide = kMoveBytes / static_cast<int>(sizeof(T));
+  static constexpr int kHalf = kSide / 2;
+  typedef T V __attribute__((vector_size(kMoveBytes), may_alias));
+  typedef T Anywhere __attribute__((vector_size(kMoveBytes), aligned(sizeof(T)), may_alias));
 
   [[gnu::always_inline]] static V at(const T* from) {
     return *reinterpret_cast<const Anywhere*>(from);
@@ -38,66 +40,68 @@ struct Moves {
   // Lane l is pick(l): of x where that is below the number of lanes, else of y.
   template <class Pick>
   [[gnu::always_inline]] static V shuffled(const V& x, const V& y, Pick pick) {
-#if defined(__AVX512F__) && !defined(__clang__)
-    using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-    typedef Index Lanes __attribute__((vector_size(kFftVectorBytes)));
-    Lanes from = {};
-    for (int l = 0; l < kLanes; ++l) from[l] = pick(l);
-    return __builtin_shuffle(x, y, from);
-#else
+#if defined(__clang__)
     V out;
-    for (int l = 0; l < kLanes; ++l) out[l] = pick(l) < kLanes ? x[pick(l)] : y[pick(l) - kLanes];
+    for (int l = 0; l < kSide; ++l) out[l] = pick(l) < kSide ? x[pick(l)] : y[pick(l) - kSide];
     return out;
+#else
+    using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+    typedef Index Lanes __attribute__((vector_size(kMoveBytes)));
+    Lanes from = {};
+    HEDDLE_UNROLL
+    for (int l = 0; l < kSide; ++l) from[l] = pick(l);
+    return __builtin_shuffle(x, y, from);
 #endif
   }
 
   [[gnu::always_inline]] static V low_lanes(const V& x, const V& y) {
-    return shuffled(x, y, [](int l) { return l / 2 + l % 2 * kLanes; });
+    return shuffled(x, y, [](int l) { return l / 2 + l % 2 * kSide; });
   }
   [[gnu::always_inline]] static V high_lanes(const V& x, const V& y) {
-    return shuffled(x, y, [](int l) { return kHalf + l / 2 + l % 2 * kLanes; });
+    return shuffled(x, y, [](int l) { return kHalf + l / 2 + l % 2 * kSide; });
   }
 
-  // Each step interleaves the first half of the vectors with the second one; where vectors are made
-  // of parts, numbers move one by one.
-  [[gnu::always_inline]] static void transpose(V (&x)[kLanes]) {
-    V y[kLanes];
-#if defined(__AVX512F__)
+  // Each step interleaves the first half of the vectors with the second one.
+  [[gnu::always_inline]] static void transpose(V (&x)[kSide]) {
+    V y[kSide];
     HEDDLE_UNROLL
-    for (int step = 1; step < kLanes; step *= 2) {
+    for (int step = 1; step < kSide; step *= 2) {
       HEDDLE_UNROLL
       for (int i = 0; i < kHalf; ++i) {
         y[2 * i] = low_lanes(x[i], x[i + kHalf]);
         y[2 * i + 1] = high_lanes(x[i], x[i + kHalf]);
       }
       HEDDLE_UNROLL
-      for (int i = 0; i < kLanes; ++i) x[i] = y[i];
+      for (int i = 0; i < kSide; ++i) x[i] = y[i];
     }
-#else
-    std::copy_n(x, kLanes, y);
-    for (int i = 0; i < kLanes; ++i)
-      for (int l = 0; l < kLanes; ++l) x[i][l] = y[l][i];
-#endif
   }
 
-  static V& re(T* data, int64_t k) { return *reinterpret_cast<V*>(data + 2 * k * kLanes); }
-  static V& im(T* data, int64_t k) { return *reinterpret_cast<V*>(data + (2 * k + 1) * kLanes); }
+  // Lanes of point k, from `lane` on.
+  static V& re(T* data, int64_t k, int lane) {
+    return *reinterpret_cast<V*>(data + 2 * k * kLanes + lane);
+  }
+  static V& im(T* data, int64_t k, int lane) { return re(data + kLanes, k, lane); }
+  static T& re_of(T* data, int64_t k, int lane) { return data[2 * k * kLanes + lane]; }
+  static T& im_of(T* data, int64_t k, int lane) { return data[(2 * k + 1) * kLanes + lane]; }
 
   static void load_complex(const T* const* rows, int64_t n, bool swapped, T* data) {
     int64_t k = 0;
     for (; k + kHalf <= n; k += kHalf) {
-      V x[kLanes];
-      for (int l = 0; l < kLanes; ++l) x[l] = at(rows[l] + 2 * k);
-      transpose(x);
-      for (int j = 0; j < kHalf; ++j) {
-        re(data, k + j) = x[2 * j + (swapped ? 1 : 0)];
-        im(data, k + j) = x[2 * j + (swapped ? 0 : 1)];
+      for (int lane = 0; lane < kLanes; lane += kSide) {
+        V x[kSide];
+        HEDDLE_UNROLL
+        for (int l = 0; l < kSide; ++l) x[l] = at(rows[lane + l] + 2 * k);
+        transpose(x);
+        for (int j = 0; j < kHalf; ++j) {
+          re(data, k + j, lane) = x[2 * j + (swapped ? 1 : 0)];
+          im(data, k + j, lane) = x[2 * j + (swapped ? 0 : 1)];
+        }
       }
     }
     for (; k < n; ++k) {
       for (int l = 0; l < kLanes; ++l) {
-        re(data, k)[l] = rows[l][2 * k + (swapped ? 1 : 0)];
-        im(data, k)[l] = rows[l][2 * k + (swapped ? 0 : 1)];
+        re_of(data, k, l) = rows[l][2 * k + (swapped ? 1 : 0)];
+        im_of(data, k, l) = rows[l][2 * k + (swapped ? 0 : 1)];
       }
     }
   }
@@ -105,136 +109,158 @@ struct Moves {
   static void store_complex(T* data, int64_t n, bool swapped, T factor, T* const* rows) {
     int64_t k = 0;
     for (; k + kHalf <= n; k += kHalf) {
-      V x[kLanes];
-      for (int j = 0; j < kHalf; ++j) {
-        x[2 * j + (swapped ? 1 : 0)] = re(data, k + j) * factor;
-        x[2 * j + (swapped ? 0 : 1)] = im(data, k + j) * factor;
+      for (int lane = 0; lane < kLanes; lane += kSide) {
+        V x[kSide];
+        for (int j = 0; j < kHalf; ++j) {
+          x[2 * j + (swapped ? 1 : 0)] = re(data, k + j, lane) * factor;
+          x[2 * j + (swapped ? 0 : 1)] = im(data, k + j, lane) * factor;
+        }
+        transpose(x);
+        HEDDLE_UNROLL
+        for (int l = 0; l < kSide; ++l) put(rows[lane + l] + 2 * k, x[l]);
       }
-      transpose(x);
-      for (int l = 0; l < kLanes; ++l) put(rows[l] + 2 * k, x[l]);
     }
     for (; k < n; ++k) {
       for (int l = 0; l < kLanes; ++l) {
-        rows[l][2 * k + (swapped ? 1 : 0)] = re(data, k)[l] * factor;
-        rows[l][2 * k + (swapped ? 0 : 1)] = im(data, k)[l] * factor;
+        rows[l][2 * k + (swapped ? 1 : 0)] = re_of(data, k, l) * factor;
+        rows[l][2 * k + (swapped ? 0 : 1)] = im_of(data, k, l) * factor;
       }
     }
   }
 
   // Of rows that lie side by side: point k of all of them at from + k * step.
   static void load_columns(const T* from, int64_t step, int64_t n, bool swapped, T* data) {
-    for (int64_t k = 0; k < n; ++k) {
-      const V x = at(from + k * step), y = at(from + k * step + kLanes);
-      const V a = shuffled(x, y, [](int l) { return 2 * l; });
-      const V b = shuffled(x, y, [](int l) { return 2 * l + 1; });
-      re(data, k) = swapped ? b : a;
-      im(data, k) = swapped ? a : b;
+    for (int64_t k = 0; k < n; ++k, from += step) {
+      for (int lane = 0; lane < kLanes; lane += kSide) {
+        const V x = at(from + 2 * lane), y = at(from + 2 * lane + kSide);
+        const V a = shuffled(x, y, [](int l) { return 2 * l; });
+        const V b = shuffled(x, y, [](int l) { return 2 * l + 1; });
+        re(data, k, lane) = swapped ? b : a;
+        im(data, k, lane) = swapped ? a : b;
+      }
     }
   }
 
   static void store_columns(T* data, int64_t n, bool swapped, T factor, T* to, int64_t step) {
-    for (int64_t k = 0; k < n; ++k) {
-      const V a = (swapped ? im(data, k) : re(data, k)) * factor;
-      const V b = (swapped ? re(data, k) : im(data, k)) * factor;
-      put(to + k * step, low_lanes(a, b));
-      put(to + k * step + kLanes, high_lanes(a, b));
+    for (int64_t k = 0; k < n; ++k, to += step) {
+      for (int lane = 0; lane < kLanes; lane += kSide) {
+        const V x = re(data, k, lane) * factor, y = im(data, k, lane) * factor;
+        const V a = swapped ? y : x, b = swapped ? x : y;
+        put(to + 2 * lane, low_lanes(a, b));
+        put(to + 2 * lane + kSide, high_lanes(a, b));
+      }
     }
   }
 
   // Rows of real numbers go in pairs: twice as many rows as lanes.
   static void load_real(const T* const* rows, int64_t n, T* data) {
     for (int part = 0; part < 2; ++part) {
+      T* const to = data + part * kLanes;  // the real numbers of points, or the imaginary ones
       int64_t k = 0;
-      for (; k + kLanes <= n; k += kLanes) {
-        V x[kLanes];
-        for (int l = 0; l < kLanes; ++l) x[l] = at(rows[2 * l + part] + k);
-        transpose(x);
-        for (int j = 0; j < kLanes; ++j) (part == 0 ? re(data, k + j) : im(data, k + j)) = x[j];
+      for (; k + kSide <= n; k += kSide) {
+        for (int lane = 0; lane < kLanes; lane += kSide) {
+          V x[kSide];
+          HEDDLE_UNROLL
+          for (int l = 0; l < kSide; ++l) x[l] = at(rows[2 * (lane + l) + part] + k);
+          transpose(x);
+          for (int j = 0; j < kSide; ++j) re(to, k + j, lane) = x[j];
+        }
       }
       for (; k < n; ++k)
-        for (int l = 0; l < kLanes; ++l)
-          (part == 0 ? re(data, k) : im(data, k))[l] = rows[2 * l + part][k];
+        for (int l = 0; l < kLanes; ++l) re_of(to, k, l) = rows[2 * l + part][k];
     }
   }
 
   static void store_real(T* data, int64_t n, bool swapped, T factor, T* const* rows) {
     for (int part = 0; part < 2; ++part) {
-      const bool is_re = (part == 0) != swapped;
+      T* const from = (part == 0) != swapped ? data : data + kLanes;
       int64_t k = 0;
-      for (; k + kLanes <= n; k += kLanes) {
-        V x[kLanes];
-        for (int j = 0; j < kLanes; ++j)
-          x[j] = (is_re ? re(data, k + j) : im(data, k + j)) * factor;
-        transpose(x);
-        for (int l = 0; l < kLanes; ++l) put(rows[2 * l + part] + k, x[l]);
+      for (; k + kSide <= n; k += kSide) {
+        for (int lane = 0; lane < kLanes; lane += kSide) {
+          V x[kSide];
+          for (int j = 0; j < kSide; ++j) x[j] = re(from, k + j, lane) * factor;
+          transpose(x);
+          HEDDLE_UNROLL
+          for (int l = 0; l < kSide; ++l) put(rows[2 * (lane + l) + part] + k, x[l]);
+        }
       }
       for (; k < n; ++k)
-        for (int l = 0; l < kLanes; ++l)
-          rows[2 * l + part][k] = (is_re ? re(data, k) : im(data, k))[l] * factor;
+        for (int l = 0; l < kLanes; ++l) rows[2 * l + part][k] = re_of(from, k, l) * factor;
     }
   }
 
   // The first n / 2 + 1 points of both rows of a pair, from those of their sum.
   static void store_halves(T* data, int64_t n, T* const* rows) {
-    const T half = T{1} / 2;
     for (int64_t k = 0; k <= n / 2; k += kHalf) {
-      const int64_t count = std::min<int64_t>(kHalf, n / 2 + 1 - k);
-      V first[kLanes] = {}, second[kLanes] = {};
-      for (int64_t j = 0; j < count; ++j) {
-        const int64_t other = k + j == 0 ? 0 : n - k - j;
-        const V a = re(data, k + j), b = im(data, k + j), c = re(data, other), d = im(data, other);
-        first[2 * j] = (a + c) * half;
-        first[2 * j + 1] = (b - d) * half;
-        second[2 * j] = (b + d) * half;
-        second[2 * j + 1] = (c - a) * half;
+      for (int lane = 0; lane < kLanes; lane += kSide) store_halves_of(data, n, k, lane, rows);
+    }
+  }
+  static void store_halves_of(T* data, int64_t n, int64_t k, int lane, T* const* rows) {
+    const T half = T{1} / 2;
+    const int64_t count = std::min<int64_t>(kHalf, n / 2 + 1 - k);
+    V first[kSide] = {}, second[kSide] = {};
+    for (int64_t j = 0; j < count; ++j) {
+      const int64_t other = k + j == 0 ? 0 : n - k - j;
+      const V a = re(data, k + j, lane), b = im(data, k + j, lane);
+      const V c = re(data, other, lane), d = im(data, other, lane);
+      first[2 * j] = (a + c) * half;
+      first[2 * j + 1] = (b - d) * half;
+      second[2 * j] = (b + d) * half;
+      second[2 * j + 1] = (c - a) * half;
+    }
+    transpose(first);
+    transpose(second);
+    for (int l = 0; l < kSide; ++l) {
+      T* const to[] = {rows[2 * (lane + l)] + 2 * k, rows[2 * (lane + l) + 1] + 2 * k};
+      if (count == kHalf) {
+        put(to[0], first[l]);
+        put(to[1], second[l]);
+        continue;
       }
-      transpose(first);
-      transpose(second);
-      for (int l = 0; l < kLanes; ++l) {
-        if (count == kHalf) {
-          put(rows[2 * l] + 2 * k, first[l]);
-          put(rows[2 * l + 1] + 2 * k, second[l]);
-          continue;
-        }
-        for (int64_t i = 0; i < 2 * count; ++i) {
-          rows[2 * l][2 * k + i] = first[l][i];
-          rows[2 * l + 1][2 * k + i] = second[l][i];
-        }
+      for (int64_t i = 0; i < 2 * count; ++i) {
+        to[0][i] = first[l][i];
+        to[1][i] = second[l][i];
       }
     }
   }
 
   // The sum of both rows of a pair, all n points of it.
   static void load_halves(const T* const* rows, int64_t n, bool swapped, T* data) {
-    const auto real = [&](int64_t k) -> V& { return swapped ? im(data, k) : re(data, k); };
-    const auto imaginary = [&](int64_t k) -> V& { return swapped ? re(data, k) : im(data, k); };
     for (int64_t k = 0; k <= n / 2; k += kHalf) {
-      const int64_t count = std::min<int64_t>(kHalf, n / 2 + 1 - k);
-      V first[kLanes] = {}, second[kLanes] = {};
-      for (int l = 0; l < kLanes; ++l) {
-        if (count == kHalf) {
-          first[l] = at(rows[2 * l] + 2 * k);
-          second[l] = at(rows[2 * l + 1] + 2 * k);
-          continue;
-        }
-        for (int64_t i = 0; i < 2 * count; ++i) {
-          first[l][i] = rows[2 * l][2 * k + i];
-          second[l][i] = rows[2 * l + 1][2 * k + i];
-        }
+      for (int lane = 0; lane < kLanes; lane += kSide)
+        load_halves_of(rows, n, swapped, k, lane, data);
+    }
+  }
+  static void load_halves_of(const T* const* rows, int64_t n, bool swapped, int64_t k, int lane,
+                             T* data) {
+    const int64_t count = std::min<int64_t>(kHalf, n / 2 + 1 - k);
+    V first[kSide] = {}, second[kSide] = {};
+    for (int l = 0; l < kSide; ++l) {
+      const T* const from[] = {rows[2 * (lane + l)] + 2 * k, rows[2 * (lane + l) + 1] + 2 * k};
+      if (count == kHalf) {
+        first[l] = at(from[0]);
+        second[l] = at(from[1]);
+        continue;
       }
-      transpose(first);
-      transpose(second);
-      for (int64_t j = 0; j < count; ++j) {
-        const bool is_real = k + j == 0 || 2 * (k + j) == n;
-        const V none = {};
-        const V a = first[2 * j], b = is_real ? none : first[2 * j + 1];
-        const V c = second[2 * j], d = is_real ? none : second[2 * j + 1];
-        real(k + j) = a - d;
-        imaginary(k + j) = b + c;
-        if (is_real) continue;
-        real(n - k - j) = a + d;
-        imaginary(n - k - j) = c - b;
+      for (int64_t i = 0; i < 2 * count; ++i) {
+        first[l][i] = from[0][i];
+        second[l][i] = from[1][i];
       }
+    }
+    transpose(first);
+    transpose(second);
+    T* const real = swapped ? data + kLanes : data;
+    T* const imaginary = swapped ? data : data + kLanes;
+    for (int64_t j = 0; j < count; ++j) {
+      const bool is_real = k + j == 0 || 2 * (k + j) == n;
+      const V none = {};
+      const V a = first[2 * j], b = is_real ? none : first[2 * j + 1];
+      const V c = second[2 * j], d = is_real ? none : second[2 * j + 1];
+      re(real, k + j, lane) = a - d;
+      re(imaginary, k + j, lane) = b + c;
+      if (is_real) continue;
+      re(real, n - k - j, lane) = a + d;
+      re(imaginary, n - k - j, lane) = c - b;
     }
   }
 };

@@ -8,10 +8,39 @@
 namespace heddle::cpu {
 namespace {
 
+// What one instruction computes on: a compiler keeps wider vectors in memory.
+#if defined(__AVX512F__)
+constexpr int kNativeBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kNativeBytes = 32;
+#else
+constexpr int kNativeBytes = 16;
+#endif
+
+// Some lanes of a point.
 template <class T>
 struct Point {
-  typename FftLanes<T>::Vector re, im;
+  typedef T Vector __attribute__((vector_size(kNativeBytes), may_alias));
+  static constexpr int kLanes = kNativeBytes / static_cast<int>(sizeof(T));
+  static constexpr int kSlices = kFftVectorBytes / kNativeBytes;
+  Vector re, im;
 };
+
+// Points in memory: those of all lanes, the real numbers before the imaginary ones.
+template <class T>
+Point<T> load_point(const T* points, int64_t k, int slice) {
+  const T* at = points + 2 * k * Moves<T>::kLanes + slice * Point<T>::kLanes;
+  using Vector = typename Point<T>::Vector;
+  return {*reinterpret_cast<const Vector*>(at),
+          *reinterpret_cast<const Vector*>(at + Moves<T>::kLanes)};
+}
+template <class T>
+void store_point(T* points, int64_t k, int slice, const Point<T>& x) {
+  T* at = points + 2 * k * Moves<T>::kLanes + slice * Point<T>::kLanes;
+  using Vector = typename Point<T>::Vector;
+  *reinterpret_cast<Vector*>(at) = x.re;
+  *reinterpret_cast<Vector*>(at + Moves<T>::kLanes) = x.im;
+}
 
 template <class T>
 Point<T> operator+(const Point<T>& x, const Point<T>& y) {
@@ -105,40 +134,50 @@ template <class T, int p>
 
 // Stockham's step: of a list [p, m, s] of points, the transforms along p, turned, as [m, p, s].
 template <class T, int p>
-void run_stage(const FftStage<T>& stage, const Point<T>* from, Point<T>* to) {
+void run_stage(const FftStage<T>& stage, const T* from, T* to) {
   const int64_t m = stage.groups, s = stage.stride;
   for (int64_t g = 0; g < m; ++g) {
     const T* turn = stage.turns.data() + 2 * (p - 1) * g;
     for (int64_t q = 0; q < s; ++q) {
-      Point<T> x[p];
-      HEDDLE_UNROLL
-      for (int j = 0; j < p; ++j) x[j] = from[q + s * (g + m * j)];
-      transform_points(x, stage.roots.data());
-      Point<T>* out = to + q + s * p * g;
-      out[0] = x[0];
-      if (g == 0) {  // its turns are 1
+      for (int slice = 0; slice < Point<T>::kSlices; ++slice) {
+        Point<T> x[p];
         HEDDLE_UNROLL
-        for (int j = 1; j < p; ++j) out[s * j] = x[j];
-        continue;
+        for (int j = 0; j < p; ++j) x[j] = load_point(from, q + s * (g + m * j), slice);
+        transform_points(x, stage.roots.data());
+        const int64_t out = q + s * p * g;
+        store_point(to, out, slice, x[0]);
+        if (g == 0) {  // its turns are 1
+          HEDDLE_UNROLL
+          for (int j = 1; j < p; ++j) store_point(to, out + s * j, slice, x[j]);
+          continue;
+        }
+        HEDDLE_UNROLL
+        for (int j = 1; j < p; ++j) {
+          const Point<T> y = times(x[j], turn[2 * j - 2], turn[2 * j - 1]);
+          store_point(to, out + s * j, slice, y);
+        }
       }
-      HEDDLE_UNROLL
-      for (int j = 1; j < p; ++j) out[s * j] = times(x[j], turn[2 * j - 2], turn[2 * j - 1]);
     }
   }
 }
 
 template <class T>
-bool are_finite(const Point<T>* x, int64_t n) {
-  typename FftLanes<T>::Vector zeros = {};
-  for (int64_t k = 0; k < n; ++k) zeros += x[k].re * T{0} + x[k].im * T{0};  // or NaN
-  for (int lane = 0; lane < FftLanes<T>::kCount; ++lane)
+bool are_finite(const T* points, int64_t n) {
+  typename Point<T>::Vector zeros = {};
+  for (int64_t k = 0; k < n; ++k) {
+    for (int slice = 0; slice < Point<T>::kSlices; ++slice) {
+      const Point<T> x = load_point(points, k, slice);
+      zeros += x.re * T{0} + x.im * T{0};  // or NaN
+    }
+  }
+  for (int lane = 0; lane < Point<T>::kLanes; ++lane)
     if (zeros[lane] != 0) return false;
   return true;
 }
 
 template <class T>
 bool run_stages(const std::vector<FftStage<T>>& stages, int64_t n, void* data, void* scratch) {
-  auto *from = static_cast<Point<T>*>(data), *to = static_cast<Point<T>*>(scratch);
+  auto *from = static_cast<T*>(data), *to = static_cast<T*>(scratch);
   if (!are_finite(from, n)) return false;
   for (const FftStage<T>& stage : stages) {
     switch (stage.factor) {
