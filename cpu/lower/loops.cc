@@ -442,12 +442,13 @@ Status RegionLowering::emit_update(InstructionId id) {
 }
 
 // Along the dimension of the lanes, a vector folds itself in log2(lanes) steps and then takes in
-// what came before; along another one, all lanes run side by side.
+// what came before; along another one, all lanes run side by side, and fold by any function.
 void RegionLowering::emit_running(InstructionId id, BufferId to) {
   const Instruction& window = at(id);
   const Shape& from = at(window.operands[0]).shape;
   const RunningFold running = *running_fold(program_.module, from, window);
-  const Op fold = *fold_of(program_.module.at(window.called[0]));
+  const hlo::Computation& body = program_.module.at(window.called[0]);
+  const std::optional<Op> fold = fold_of(body);
   const Scalar scalar = scalar_type(window.shape);
   Memo initial_memo;
   const NodeId initial = operand_element(window.operands[1], {}, initial_memo);
@@ -460,11 +461,13 @@ void RegionLowering::emit_running(InstructionId id, BufferId to) {
   const auto step = [&](Place place, NodeId sum) {
     Memo memo;
     const NodeId x = b().splat(operand_element(window.operands[0], place, memo), place.lanes);
-    const NodeId next = b().binary(fold, sum, x);
+    const NodeId both[] = {sum, x};
+    const NodeId next = fold ? b().binary(*fold, sum, x)
+                             : b().splat(inline_scalars(b(), body, both)[0], place.lanes);
     store_at(to, window.shape, place, next);
     return next;
   };
-  if (lane_dimension(from.dimensions()) != running.dimension) {
+  if (!fold || lane_dimension(from.dimensions()) != running.dimension) {
     std::vector<int64_t> sizes = from.dimensions();
     sizes[along] = 1;
     for_each_place(sizes, widest_scalar(id), [&](Place place) {
@@ -483,7 +486,7 @@ void RegionLowering::emit_running(InstructionId id, BufferId to) {
       std::min<int64_t>(lanes_for(program_.program.plan, widest_scalar(id)), length);
   const int64_t in_vectors = length / lanes * lanes;
   const Type wide = {scalar, static_cast<int32_t>(lanes)};
-  const NodeId identity = b().bits(wide, identity_bits(fold, scalar));
+  const NodeId identity = b().bits(wide, identity_bits(*fold, scalar));
   std::vector<NodeId> at_others;
   for_each_nest(b(), others, at_others, [&] {
     Place place = place_at(at_others);
@@ -496,10 +499,10 @@ void RegionLowering::emit_running(InstructionId id, BufferId to) {
     Memo memo;
     NodeId x = b().splat(operand_element(window.operands[0], place, memo), place.lanes);
     for (int64_t by = 1; by < lanes; by *= 2)
-      x = b().binary(fold, b().shift_lanes(x, running.is_reverse ? -by : by, identity), x);
-    store_at(to, window.shape, place, b().binary(fold, loop.parameters[1], x));
+      x = b().binary(*fold, b().shift_lanes(x, running.is_reverse ? -by : by, identity), x);
+    store_at(to, window.shape, place, b().binary(*fold, loop.parameters[1], x));
     const NodeId all = b().splat(b().extract(x, running.is_reverse ? 0 : lanes - 1), wide.lanes);
-    const NodeId carried[] = {b().binary(fold, loop.parameters[1], all)};
+    const NodeId carried[] = {b().binary(*fold, loop.parameters[1], all)};
     const NodeId sum[] = {b().extract(b().end_for(carried)[0], 0)};
     if (in_vectors == length) return;
     auto rest = b().begin_for(b().index(in_vectors), b().index(length), 1, sum);

@@ -308,6 +308,32 @@ NodeId RegionLowering::reduce_chunks(InstructionId id, Op fold, int64_t size, in
   return b().binary(fold, sum, rest);
 }
 
+// Calls body(places) with vectors that lie side by side along the last dimension of more than one
+// element, so many at a time: what a loop over rows reads of each row is then more than a line.
+void RegionLowering::for_each_strip(std::span<const int64_t> sizes, int64_t vectors, int64_t lanes,
+                                    const std::function<void(std::span<const Place>)>& body) {
+  const auto lane = static_cast<size_t>(lane_dimension(sizes));
+  std::vector<int64_t> outer(sizes.begin(), sizes.end());
+  outer[lane] = 1;
+  std::vector<NodeId> at;
+  for_each_nest(b(), outer, at, [&] {
+    const auto strip = [&](NodeId from, int64_t count) {
+      std::vector<Place> places;
+      for (int64_t i = 0; i < count; i += lanes) {
+        Place& place = places.emplace_back(place_at(at));
+        place.lanes = static_cast<int32_t>(std::min(lanes, count - i));
+        place.coordinates[lane] = {b().add(from, i), place.lanes > 1 ? 1 : 0};
+      }
+      body(places);
+    };
+    const int64_t width = vectors * lanes, length = sizes[lane], whole = length / width * width;
+    auto loop = b().begin_for_each(b().index(0), b().index(whole), width);
+    strip(loop.parameters[0], width);
+    b().end_for({});
+    if (whole < length) strip(b().index(whole), length - whole);
+  });
+}
+
 // Lanes lie along a dimension that stays, if need be with steps over those that are reduced, or
 // there are none; any function, several operands.
 void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> to) {
@@ -363,6 +389,7 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
   // Results that one loop folds, in a few parts each where they are few: an operation that waited
   // for the last turn's would leave the machine idle.
   const std::optional<Op> fold = count == 1 ? fold_of(body) : std::nullopt;
+  const bool is_long = fold && !sizes.empty() && sizes.back() >= kFewestParted;
   const auto write_all = [&](std::span<const Place> places) {
     const size_t each = places.size() * count;
     std::vector<NodeId> values;
@@ -370,8 +397,7 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
       for (NodeId value : initial_at(place)) values.push_back(value);
     }
     int64_t parts = 1;
-    if (fold && !sizes.empty() && sizes.back() >= kFewestParted)
-      parts = std::max<int64_t>(kAccumulators / static_cast<int64_t>(each), 1);
+    if (is_long) parts = std::max<int64_t>(kAccumulators / static_cast<int64_t>(each), 1);
     for (int64_t part = 1; part < parts; ++part) {
       for (size_t i = 0; i < each; ++i) {
         const Type type = b().type(values[i]);
@@ -418,8 +444,8 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
     for (size_t i = 0; i < places.size(); ++i)
       write(places[i], std::span(values).subspan(i * count, count));
   };
+  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
   if (rows) {
-    const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
     return write_narrow(kept_sizes, *rows, lanes, to, [&](const Place& place) {
       std::vector<NodeId> values = initial_at(place);
       for (int64_t i = 0; i < product_of(sizes); ++i) {
@@ -429,6 +455,10 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
       }
       return values;
     });
+  }
+  if (is_long && std::ranges::count(dims.kept, lane) > 0 &&
+      kept_sizes[static_cast<size_t>(kept_lane)] >= kAccumulators * lanes) {
+    return for_each_strip(kept_sizes, kAccumulators, lanes, write_all);
   }
   if (has_lanes) {
     std::vector<Place> together;

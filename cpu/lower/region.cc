@@ -175,9 +175,11 @@ size_t updated_operands(const Instruction& instruction) {
 std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& from,
                                         const Instruction& instruction) {
   if (instruction.opcode != Opcode::kReduceWindow || instruction.operands.size() != 2 ||
-      !fold_of(module.at(instruction.called[0])) ||
       from.dimensions() != instruction.shape.dimensions())
     return std::nullopt;
+  const hlo::Computation& body = module.at(instruction.called[0]);
+  const bool is_op = fold_of(body).has_value();
+  if (!is_op && !is_scalar_computation(body)) return std::nullopt;
   std::optional<RunningFold> running;
   const auto& dims = instruction.attrs.get<hlo::WindowAttrs>().window.dimensions;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -186,7 +188,8 @@ std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& 
     if (w.stride != 1 || w.window_dilation != 1 || w.base_dilation != 1) return std::nullopt;
     if (w.size == 1 && w.padding_low == 0 && w.padding_high == 0) continue;
     const bool forward = w.padding_low == n - 1 && w.padding_high == 0;
-    const bool reverse = w.padding_low == 0 && w.padding_high == n - 1;
+    // A window takes its elements from the first one on, which another function may tell.
+    const bool reverse = is_op && w.padding_low == 0 && w.padding_high == n - 1;
     if (running || w.size != n || n < 1 || (!forward && !reverse)) return std::nullopt;
     running = RunningFold{static_cast<int64_t>(d), reverse};
   }

@@ -31,6 +31,16 @@ void RegionLowering::want_results(std::span<const BufferId> places) {
   for (size_t i = places.size(); i-- > 0;) {
     if (places[i].valid()) wanted_[region_.results()[i].value] = places[i];
   }
+  // A reshape has the bytes of what it is of.
+  for (LeafId leaf : region_.results()) {
+    for (;;) {
+      const Instruction& producer = at(region_.leaves()[leaf.value].producer);
+      if (producer.opcode != Opcode::kReshape) break;
+      const LeafId from = region_.leaf(producer.operands[0]);
+      if (!wanted_[from.value].valid()) wanted_[from.value] = wanted_[leaf.value];
+      leaf = from;
+    }
+  }
 }
 
 void RegionLowering::bind(LeafId leaf, Value value) {

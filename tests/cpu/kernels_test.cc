@@ -172,6 +172,55 @@ ENTRY e { x = f32[4,1] parameter(0)
   }
 }
 
+// From the first element to each one, by a function that is no op and not associative, along each
+// dimension. Windows that end with the last element begin with another one each.
+TEST(CpuKernels, RunningFoldsOfFunctions) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const std::vector<int64_t> all_sizes[] = {{70}, {1}, {3, 70}, {70, 3}, {20, 33, 2}, {5, 0}};
+  for (const std::vector<int64_t>& sizes : all_sizes) {
+    const Shape shape(f32, sizes);
+    for (size_t along = 0; along < sizes.size(); ++along) {
+      if (sizes[along] == 0) continue;
+      for (const bool forward : {true, false}) {
+        std::string window, padding;
+        for (size_t d = 0; d < sizes.size(); ++d) {
+          const int64_t size = d == along ? sizes[d] : 1;
+          const char* const by = d > 0 ? "x" : "";
+          base::append(window, by, size);
+          base::append(padding, by, forward ? size - 1 : 0, "_", forward ? 0 : size - 1);
+        }
+        expect_as_evaluated(
+            cat("HloModule m\nf { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                " q = f32[] constant(0.25)\n c = f32[] multiply(a, q)\n"
+                " ROOT r = f32[] subtract(b, c) }\nENTRY e { x = ",
+                shape, " parameter(0)\n i = f32[] parameter(1)\n ROOT y = ", shape,
+                " reduce-window(x, i), window={size=", window, " pad=", padding, "}, to_apply=f }"),
+            {.share = 1e-5, .any_zero = true});
+      }
+    }
+  }
+}
+
+// Several vectors of columns at a time, with some left over; results that are reshapes lie where
+// they are wanted, and are read again.
+TEST(CpuKernels, SumsOfColumnsAndReshapedResults) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int columns : {15, 16, 64, 70, 128, 200}) {
+    for (const char* fold : {"add", "maximum"}) {
+      expect_as_evaluated(
+          cat("HloModule m\nf { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] ",
+              fold, "(a, b) }\nENTRY e { x = f32[3,40,", columns,
+              "] parameter(0)\n h = f32[] parameter(1)\n y = f32[3,", columns,
+              "] reduce(x, h), dimensions={1}, to_apply=f\n z = f32[", columns,
+              "] reduce(x, h), dimensions={0,1}, to_apply=f\n n = f32[3,", columns,
+              "] negate(y)\n r = f32[", 3 * columns, "] reshape(n)\n t = f32[", columns,
+              ",3] reshape(r)\n ROOT all = (f32[3,", columns, "], f32[", columns, "], f32[",
+              3 * columns, "], f32[", columns, ",3], f32[3,", columns, "]) tuple(y, z, r, t, n) }"),
+          {.share = 1e-5, .any_zero = true});
+    }
+  }
+}
+
 TEST(CpuKernels, ComplexNumbersThroughLoopsAndBranches) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
