@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "heddle/hlo/dimensions.h"
 #include "heddle/interpreter/comparator.h"
@@ -10,7 +12,31 @@
 namespace heddle::interpreter {
 namespace {
 
-using Order = std::vector<int64_t>;  // the row's positions, as they come in the result
+using Order = std::vector<int64_t>;           // the row's positions, as they come in the result
+using Ranked = std::pair<uint64_t, int64_t>;  // a key, and the position that has it
+
+constexpr int64_t kLongRow = 512;  // from here on digits are counted and not keys compared
+
+// Sorts by keys, digit by digit from the last one on, which leaves equal keys in their order. Digits
+// that all keys share cost nothing.
+void sort_by_digits(std::vector<Ranked>& rows) {
+  constexpr int kBits = 8, kDigits = 64 / kBits;
+  constexpr uint64_t kMost = (uint64_t{1} << kBits) - 1;
+  std::array<std::array<size_t, kMost + 1>, kDigits> counts = {};
+  for (const auto& [key, position] : rows) {
+    for (int digit = 0; digit < kDigits; ++digit)
+      ++counts[static_cast<size_t>(digit)][key >> (digit * kBits) & kMost];
+  }
+  std::vector<Ranked> sorted(rows.size());
+  for (int digit = 0; digit < kDigits; ++digit) {
+    auto& ends = counts[static_cast<size_t>(digit)];
+    if (std::ranges::count(ends, rows.size()) > 0) continue;
+    size_t next = 0;
+    for (size_t& end : ends) next += std::exchange(end, next);  // where each begins
+    for (const Ranked& row : rows) sorted[ends[row.first >> (digit * kBits) & kMost]++] = row;
+    std::swap(rows, sorted);
+  }
+}
 
 // The rows to sort: every operand as [rows, length].
 class Sorter {
@@ -53,8 +79,23 @@ class Sorter {
     return {};
   }
 
+  // The last key first: those before it keep the order that they have.
+  Order order_by_digits(int64_t start) const {
+    Order order(static_cast<size_t>(length_));
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::vector<Ranked> rows(order.size());
+    for (size_t k = keys_.size(); k-- > 0;) {
+      for (size_t i = 0; i < rows.size(); ++i)
+        rows[i] = {keys_[k][static_cast<size_t>(start + order[i])], order[i]};
+      sort_by_digits(rows);
+      for (size_t i = 0; i < rows.size(); ++i) order[i] = rows[i].second;
+    }
+    return order;
+  }
+
   Order order_by_keys(int64_t start) const {
-    std::vector<std::pair<uint64_t, int64_t>> first(static_cast<size_t>(length_));
+    if (is_stable_ && length_ >= kLongRow) return order_by_digits(start);
+    std::vector<Ranked> first(static_cast<size_t>(length_));
     for (int64_t i = 0; i < length_; ++i)
       first[static_cast<size_t>(i)] = {keys_[0][static_cast<size_t>(start + i)], i};
     std::sort(first.begin(), first.end(), [&](const auto& a, const auto& b) {

@@ -121,11 +121,13 @@ std::vector<int32_t> many_ties(size_t n) {
 }
 
 TEST(Sort, ByKeysIsStable) {
-  const std::vector<int32_t> keys = many_ties(500);
-  EXPECT_EQ(order_of("ROOT c = pred[] compare(a, b), direction=LT", keys),
-            stable_order(keys, std::less<>()));
-  EXPECT_EQ(order_of("ROOT c = pred[] compare(a, b), direction=GT", keys),
-            stable_order(keys, std::greater<>()));
+  for (const size_t length : {500, 3000}) {
+    const std::vector<int32_t> keys = many_ties(length);
+    EXPECT_EQ(order_of("ROOT c = pred[] compare(a, b), direction=LT", keys),
+              stable_order(keys, std::less<>()));
+    EXPECT_EQ(order_of("ROOT c = pred[] compare(a, b), direction=GT", keys),
+              stable_order(keys, std::greater<>()));
+  }
 }
 
 TEST(Sort, ByCallsIsStable) {
@@ -188,6 +190,27 @@ TEST(Sort, SecondKeyDecidesTies) {
   const Literal y = run(text, {ints({2, 1, 2, 1, 0}), floats({1, 2, 3, 4, 5})});
   EXPECT_THAT(numbers(y.element(0)), ElementsAre(0, 1, 1, 2, 2));
   EXPECT_THAT(numbers(y.element(1)), ElementsAre(5, 4, 2, 3, 1));
+}
+
+TEST(Sort, SecondKeyDecidesTiesOfLongRows) {
+  std::string text(kByTwoKeys);
+  for (size_t at = 0; (at = text.find("[5]", at)) != std::string::npos;)
+    text.replace(at, 3, "[2000]");
+  text.replace(text.find("dimensions={0}"), 14, "dimensions={0}, is_stable=true");
+  const std::vector<int32_t> keys = many_ties(2000);
+  std::vector<float> values;
+  std::vector<std::pair<int32_t, float>> rows;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    values.push_back(static_cast<float>(i * 7919 % 1999) - 1000.5f);
+    rows.emplace_back(keys[i], -values[i]);
+  }
+  std::ranges::sort(rows);
+  const Literal y = run(text, {Literal::from<int32_t>(Shape(s32, {2000}), keys),
+                               Literal::from<float>(Shape(f32, {2000}), values)});
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(y.element(0).values<int32_t>()[i], rows[i].first) << i;
+    EXPECT_EQ(y.element(1).values<float>()[i], -rows[i].second) << i;
+  }
 }
 
 TEST(Sort, TieBySelectIsRecognisedToo) {
