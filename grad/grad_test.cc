@@ -379,9 +379,11 @@ TEST(GradError, OfIntegers) {
 TEST(GradError, OfAJacobianSaysWhatIsNotReal) {
   const auto f = [](Tensor x) { return x.astype(c128); };
   EXPECT_THAT(error_of([&] { return jacrev(f)(numbers({1})); }),
-              StartsWith("jacrev: the result is c128[1]; must be real"));
-  EXPECT_THAT(error_of([&] { return jacfwd(f)(array<int>({1})); }), StartsWith("jacfwd: x is s32"));
-  EXPECT_THAT(error_of([&] { return jacrev(f)(array<int>({1})); }), StartsWith("jacrev: x is s32"));
+              StartsWith("jacrev: the result is c128[1]; it must be real"));
+  EXPECT_THAT(error_of([&] { return jacfwd(f)(array<int>({1})); }),
+              StartsWith("jacfwd: arg0 is s32"));
+  EXPECT_THAT(error_of([&] { return jacrev(f)(array<int>({1})); }),
+              StartsWith("jacrev: arg0 is s32"));
   EXPECT_THAT(error_of([&] { return hessian(f)(numbers({1})); }),
               StartsWith("hessian: the function gives c128[1]; it must give a scalar of floats"));
   EXPECT_THAT(error_of([&] { return hessian(f)(array<int>({1})); }),
