@@ -313,6 +313,52 @@ Tensor adds_to_places(const Tensor& x) {
   return sum(square(scan(step, x, positions_of(x)).first));
 }
 
+// The same of x in another form, which the step makes.
+Tensor reads_reshape(const Tensor& x) {
+  return over_positions(x, [&](Tensor c, Tensor i) {
+    const Tensor rows = reshape(x, {-1, 2});
+    return sin(c) * rows[i / 2][1] + rows[i / 2][0] + expand_dims(x, 0)[0][i];
+  });
+}
+Tensor reads_ravel(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    return sin(c) * ravel(m)[i] + squeeze(expand_dims(m, 1))[i / 4][2];
+  });
+}
+Tensor reads_transpose(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    const Tensor turned = transpose(m);
+    return sin(c) * turned[{1, i / 4}] + turned[{i % 4, i / 8}];
+  });
+}
+// Each step makes the transpose, so the scan itself is not linear.
+Tensor takes_of_transpose(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    return sin(c) * sum(take(transpose(m), stack({i / 4, i / 8}), 1));
+  });
+}
+Tensor reads_reshape_in_branches(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    const auto read = [&](Tensor c) { return sin(c) * ravel(m)[i]; };
+    const auto add = [&](Tensor c) { return c + reshape(m, {2, -1})[1][i / 2]; };
+    return cond(i % 3 == 0, add, read, cond(i % 2 == 0, read, add, c));
+  });
+}
+Tensor reads_reshape_in_inner_loop(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    const Tensor flat = ravel(m);
+    return fori_loop(
+        0, 3, [&](Tensor k, Tensor h) { return sin(h) * flat[(i + k) % flat.dim(0)]; }, c);
+  });
+}
+
+Tensor reads_entry(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {4, -1})](Tensor c, Tensor i) {
+    const Tensor row = m[i % 4];
+    return sin(c) * row[i / 4] + transpose(m)[{i / 8, 1}] + dynamic_slice(m, {2, i}, {2, 4})[1][3];
+  });
+}
+
 struct Needs {
   double operations, bytes, accessed;  // in HLO; scratch and traffic on `cpu`, 0 without LLVM
 };
@@ -346,6 +392,12 @@ TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
                                                  {"while", reads_in_while},
                                                  {"map", reads_in_map},
                                                  {"history read", reads_history},
+                                                 {"reshape", reads_reshape},
+                                                 {"ravel", reads_ravel},
+                                                 {"transpose", reads_transpose},
+                                                 {"x[i][j]", reads_entry},
+                                                 {"reshape in branches", reads_reshape_in_branches},
+                                                 {"reshape in a loop", reads_reshape_in_inner_loop},
                                                  {"history written", writes_history},
                                                  {"at.add", adds_to_places}};
   for (const auto& [name, loss] : losses) {
@@ -356,6 +408,12 @@ TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
     expect_linear(grad([=](Tensor x) { return sum(vmap(loss)(x)); }), {3, 1000});
     check_grads(loss, std::tuple(0.1 * sin(arange(20, f64))), {.order = 2});
   }
+  check_grads(takes_of_transpose, std::tuple(0.1 * sin(arange(20, f64))), {.order = 2});
+  const auto accessed = [](const auto& fn, int64_t size) { return needs_of(fn, {size}).accessed; };
+  const auto way_back = [&](int64_t size) {
+    return accessed(grad(takes_of_transpose), size) - accessed(takes_of_transpose, size);
+  };
+  EXPECT_LE(way_back(2000), 2.2 * way_back(1000));
 }
 
 // The time is in bench/modules.cc.
