@@ -306,6 +306,22 @@ Tensor writes_history(const Tensor& x) {
   const auto start = std::pair(zeros_like(x), x[0]);
   return sum(square(scan(step, start, positions_of(x)).first.first));
 }
+Tensor writes_places(const Tensor& x) {  // some of them twice, of which the last stays
+  const auto step = [&](Tensor h, Tensor i) {
+    const Tensor at = stack({i, (i * 7) % x.dim(0), (i + i % 2) % x.dim(0)});
+    return std::pair(h.at(at).set(sin(h[i]) * x[at] + arange(3.0, f64)), None{});
+  };
+  return sum(square(scan(step, x, positions_of(x)).first));
+}
+Tensor writes_rows(const Tensor& x) {
+  const auto step = [](Tensor h, Tensor i) {
+    const Tensor at = stack({i, (i * 3) % h.dim(0)});
+    const Tensor scale = reshape(stack({i, i + 1}).astype(f64) * 0.1, {2, 1});
+    return std::pair(h.at(at).set(sin(h[at]) * scale), None{});
+  };
+  const Tensor start = reshape(x, {-1, 4});
+  return sum(square(scan(step, start, arange(start.dim(0), s32)).first));
+}
 Tensor adds_to_places(const Tensor& x) {
   const auto step = [&](Tensor h, Tensor i) {
     return std::pair(h.at((i * 7) % x.dim(0)).add(sin(x[i])), None{});
@@ -399,6 +415,8 @@ TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
                                                  {"reshape in branches", reads_reshape_in_branches},
                                                  {"reshape in a loop", reads_reshape_in_inner_loop},
                                                  {"history written", writes_history},
+                                                 {"places written", writes_places},
+                                                 {"rows written", writes_rows},
                                                  {"at.add", adds_to_places}};
   for (const auto& [name, loss] : losses) {
     SCOPED_TRACE(name);
