@@ -530,6 +530,16 @@ auto linear_transpose(const Fn& fn, const A& like_a, const B& like_b,
                       SourceLocation at = SourceLocation::here()) {
   return grad_internal::transpose_at(fn, at, like_a, like_b);
 }
+template <class Fn, class A, class B, class C>
+auto linear_transpose(const Fn& fn, const A& like_a, const B& like_b, const C& like_c,
+                      SourceLocation at = SourceLocation::here()) {
+  return grad_internal::transpose_at(fn, at, like_a, like_b, like_c);
+}
+// With more arguments nothing could stand behind them: errors do not know the line.
+template <class Fn, class... Args>
+requires(sizeof...(Args) > 3) auto linear_transpose(const Fn& fn, const Args&... like) {
+  return grad_internal::transpose_at(fn, {}, like...);
+}
 
 // The same tree, with derivative zero.
 template <class T>
