@@ -424,7 +424,10 @@ TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
     expect_linear(grad([=](Tensor x) { return sum(grad(loss)(x) * x); }), {1000});
     expect_linear(vmap(grad(loss)), {3, 1000});
     expect_linear(grad([=](Tensor x) { return sum(vmap(loss)(x)); }), {3, 1000});
-    check_grads(loss, std::tuple(0.1 * sin(arange(20, f64))), {.order = 2});
+    const Tensor x = 0.1 * sin(arange(20, f64));
+    check_grads(loss, std::tuple(x), {.order = 2});
+    const auto of_lanes = [=](Tensor x) { return sum(vmap(loss)(x)); };
+    check_grads(of_lanes, std::tuple(stack({x, 2 * x})), {.order = 1});
   }
   check_grads(takes_of_transpose, std::tuple(0.1 * sin(arange(20, f64))), {.order = 2});
   const auto accessed = [](const auto& fn, int64_t size) { return needs_of(fn, {size}).accessed; };
@@ -432,6 +435,14 @@ TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
     return accessed(grad(takes_of_transpose), size) - accessed(takes_of_transpose, size);
   };
   EXPECT_LE(way_back(2000), 2.2 * way_back(1000));
+}
+
+// Which of several updates of an element stays: the last one.
+TEST(CostOfDerivatives, SeveralIndicesOfASetKeepABoolForEach) {
+  const std::string text = trace(grad(writes_places), placeholder({1000}, f64)).hlo_text();
+  EXPECT_NE(text.find("pred[1000,3]"), text.npos) << text;
+  EXPECT_EQ(text.find("pred[1000,1000]"), text.npos) << text;
+  EXPECT_EQ(text.find("s32[1000]{0} scatter"), text.npos) << text;
 }
 
 // The time is in bench/modules.cc.
