@@ -177,9 +177,9 @@ auto hessian_of(Fn&& fn, Argnums<I...> by, SourceLocation at) {
 }  // namespace grad_internal
 
 // A function that gives the Jacobian of `fn` by its first argument, row by row in reverse mode: for
-// functions to few numbers. Of a Tensor by a Tensor it is [result's sizes.., argument's sizes..]; of
-// trees the tree that JacobianOf says. With argnums<1> it is by another argument, with argnums<0, 2>
-// by the tuple of several.
+// functions to few numbers. Of a Tensor by a Tensor it is [result's sizes.., argument's sizes..],
+// of trees the tree that JacobianOf says. With argnums<1> it is by another argument, with
+// argnums<0, 2> by the tuple of several.
 //
 // fn      a function of trees, kept by value; it may capture tensors
 // errors  at a call: Error naming the leaf that has no real numbers, or the op without a derivative

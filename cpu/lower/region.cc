@@ -465,8 +465,8 @@ bool Region::is_part_of_target(InstructionId part, InstructionId step) const {
          slice.shape.element_count() * kManyReads <= whole.element_count();
 }
 
-// Elements of an array that another step than theirs overwrites: that may be in place once they have
-// a place of their own.
+// Elements of an array that another step than theirs overwrites: that may be in place once they
+// have a place of their own.
 bool Region::is_part_of_overwritten(InstructionId part, InstructionId step) const {
   const Instruction& gather = computation_->at(part);
   if (gather.opcode != Opcode::kGather) return false;
