@@ -65,10 +65,9 @@ struct Linear {
 };
 
 Linear linear_at(Tensor state, Tensor push) {
-  return {jacfwd([&](Tensor s) { return tick(s, push); })(state),
-          jacfwd([&](Tensor p) { return tick(state, p); })(push),
-          jacfwd([&](Tensor s) { return misses(s, push); })(state),
-          jacfwd([&](Tensor p) { return misses(state, p); })(push), misses(state, push)};
+  const auto [by_state, by_push] = jacfwd(tick, argnums<0, 1>)(state, push);
+  const auto [misses_by_state, misses_by_push] = jacfwd(misses, argnums<0, 1>)(state, push);
+  return {by_state, by_push, misses_by_state, misses_by_push, misses(state, push)};
 }
 
 // What to add to a push: change + gain . (state - planned state).

@@ -265,16 +265,6 @@ Derived derived(const Trace& trace, std::vector<Tensor> all) {
   return {{all.begin(), results}, trace.spec, {results, all.end()}};
 }
 
-// The paths of all arguments' leaves.
-std::vector<std::string> paths_of(const Point& point) {
-  std::vector<std::string> out;
-  for (size_t i = 0; i < point.specs.size(); ++i) {
-    for (const std::string& path : leaf_paths(point.specs[i]))
-      out.push_back(base::cat("arg", i, path));
-  }
-  return out;
-}
-
 void require_scalar(const Trace& trace) {
   const Shape none = Shape::tuple({});
   const Shape& loss = trace.results.empty() ? none : trace.results[0];
@@ -309,6 +299,15 @@ void require_tangent(const Tensor& leaf, const Tensor& tangent, size_t number) {
 }
 
 bool has_tangent(const Tensor& x) { return is_floating(x.dtype()) || is_complex(x.dtype()); }
+
+std::vector<std::string> paths_of(const Point& point) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < point.specs.size(); ++i) {
+    for (const std::string& path : leaf_paths(point.specs[i]))
+      out.push_back(base::cat("arg", i, path));
+  }
+  return out;
+}
 
 void require_floats(const Point& point) {
   for (size_t i = 0; i < point.leaves.size(); ++i) {
@@ -468,11 +467,11 @@ std::vector<Tensor> Linear::pull(const std::vector<Tensor>& cotangents,
   return call(state_->what, pullback_of(*state_), joined(state_->residuals, cotangents));
 }
 
-Tensor Linear::push_each(const Tensor& tangents) const {
-  return call_each(state_->what, pushforward_of(*state_), joined(state_->residuals, {tangents}));
+std::vector<Tensor> Linear::push_each(const std::vector<Tensor>& tangents) const {
+  return call_each(state_->what, pushforward_of(*state_), state_->residuals, tangents);
 }
-Tensor Linear::pull_each(const Tensor& cotangents) const {
-  return call_each(state_->what, pullback_of(*state_), joined(state_->residuals, {cotangents}));
+std::vector<Tensor> Linear::pull_each(const std::vector<Tensor>& cotangents) const {
+  return call_each(state_->what, pullback_of(*state_), state_->residuals, cotangents);
 }
 
 Tensor stopped(const Tensor& x) {

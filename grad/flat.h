@@ -53,9 +53,9 @@ class Linear {
                                          const TreeSpec& spec) const;
   [[nodiscard]] std::vector<Tensor> pull(const std::vector<Tensor>& cotangents,
                                          const TreeSpec& spec) const;
-  // Of functions of one tensor to one: of each along axis 0, all at once.
-  [[nodiscard]] Tensor push_each(const Tensor& tangents) const;
-  [[nodiscard]] Tensor pull_each(const Tensor& cotangents) const;
+  // Of each along axis 0, all at once.
+  [[nodiscard]] std::vector<Tensor> push_each(const std::vector<Tensor>& tangents) const;
+  [[nodiscard]] std::vector<Tensor> pull_each(const std::vector<Tensor>& cotangents) const;
 
  private:
   std::shared_ptr<const State> state_;
@@ -73,6 +73,8 @@ std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point)
 // errors: Error naming the op that is not linear and its line
 Linear transposed(const FlatFunction& fn, const Point& point);
 
+// The paths of all arguments' leaves: "arg0.w".
+std::vector<std::string> paths_of(const Point& point);
 // errors: Error naming a leaf in `of` that has no tangents
 void require_floats(const Point& point);
 // errors: Error that a tangent is unlike its argument, and how

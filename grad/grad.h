@@ -83,6 +83,29 @@ constexpr bool maps_trees() {
   }
 }
 
+// Whether each number occurs once.
+template <size_t... I>
+constexpr bool are_different() {
+  constexpr size_t kAll[] = {I..., 0};
+  for (size_t i = 0; i < sizeof...(I); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (kAll[i] == kAll[j]) return false;
+    }
+  }
+  return true;
+}
+
+// The same for a derivative by the arguments with these numbers.
+template <class Fn, class... Args, size_t... I>
+constexpr bool maps_trees(Argnums<I...>) {
+  static_assert(((I < sizeof...(Args)) && ...), "argnums count the arguments from 0");
+  static_assert(are_different<I...>(), "argnums name each argument once");
+  if constexpr (((I >= sizeof...(Args)) || ...) || !are_different<I...>())
+    return false;
+  else
+    return maps_trees<Fn, Args...>();
+}
+
 // Arguments as leaves.
 template <class... Args>
 Point point_at(const Args&... args) {
@@ -147,18 +170,6 @@ T tree_from(const TreeSpec& spec, const std::vector<Tensor>& leaves) {
   return unflatten<T>(spec, rest);
 }
 
-// Whether each number occurs once.
-template <size_t... I>
-constexpr bool are_different() {
-  constexpr size_t kAll[] = {I..., 0};
-  for (size_t i = 0; i < sizeof...(I); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (kAll[i] == kAll[j]) return false;
-    }
-  }
-  return true;
-}
-
 // One argument's tree, or the tuple of several, in the order of the numbers. `leaves`: the leaves
 // of these arguments, in the order of the arguments.
 template <size_t... I, class... Args>
@@ -203,13 +214,9 @@ class Gradient {
   }
 
  private:
-
   template <class... Args>
   auto of_trees(const Args&... args) const {
-    static_assert(((I < sizeof...(Args)) && ...), "argnums count the arguments from 0");
-    static_assert(are_different<I...>(), "argnums name each argument once");
-    if constexpr (((I >= sizeof...(Args)) || ...) || !are_different<I...>() ||
-                  !maps_trees<Fn, Args...>()) {
+    if constexpr (!maps_trees<Fn, Args...>(Argnums<I...>())) {
       return std::pair<Tensor, Tensor>();
     } else {
       trace_internal::require_function("function", fn_);
@@ -522,6 +529,16 @@ template <class Fn, class A, class B>
 auto linear_transpose(const Fn& fn, const A& like_a, const B& like_b,
                       SourceLocation at = SourceLocation::here()) {
   return grad_internal::transpose_at(fn, at, like_a, like_b);
+}
+template <class Fn, class A, class B, class C>
+auto linear_transpose(const Fn& fn, const A& like_a, const B& like_b, const C& like_c,
+                      SourceLocation at = SourceLocation::here()) {
+  return grad_internal::transpose_at(fn, at, like_a, like_b, like_c);
+}
+// With more arguments nothing could stand behind them: errors do not know the line.
+template <class Fn, class... Args>
+requires(sizeof...(Args) > 3) auto linear_transpose(const Fn& fn, const Args&... like) {
+  return grad_internal::transpose_at(fn, {}, like...);
 }
 
 // The same tree, with derivative zero.

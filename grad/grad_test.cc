@@ -154,6 +154,18 @@ TEST(Vjp, PullsBackAnyNumberOfTimes) {
   }
 }
 
+TEST(LinearTranspose, TakesAnyNumberOfArguments) {
+  const Tensor x = scalar(1.0);
+  const auto of_three = [](Tensor a, Tensor b, Tensor c) { return 2 * a + 3 * b + 4 * c; };
+  const auto [a, b, c] = linear_transpose(of_three, x, x, x)(x);
+  EXPECT_THAT(values(stack({a, b, c})), ElementsAre(2, 3, 4));
+  const auto of_four = [=](Tensor a, Tensor b, Tensor c, Tensor d) {
+    return of_three(a, b, d - c);
+  };
+  const auto [e, f, g, h] = linear_transpose(of_four, x, x, x, x)(x);
+  EXPECT_THAT(values(stack({e, f, g, h})), ElementsAre(2, 3, -4, 4));
+}
+
 TEST(Jacobian, IsTheMatrix) {
   const Tensor a = some({3, 2});
   auto f = [&](Tensor x) { return matmul(a, x); };
@@ -379,9 +391,11 @@ TEST(GradError, OfIntegers) {
 TEST(GradError, OfAJacobianSaysWhatIsNotReal) {
   const auto f = [](Tensor x) { return x.astype(c128); };
   EXPECT_THAT(error_of([&] { return jacrev(f)(numbers({1})); }),
-              StartsWith("jacrev: the result is c128[1]; must be real"));
-  EXPECT_THAT(error_of([&] { return jacfwd(f)(array<int>({1})); }), StartsWith("jacfwd: x is s32"));
-  EXPECT_THAT(error_of([&] { return jacrev(f)(array<int>({1})); }), StartsWith("jacrev: x is s32"));
+              StartsWith("jacrev: the result is c128[1]; it must be real"));
+  EXPECT_THAT(error_of([&] { return jacfwd(f)(array<int>({1})); }),
+              StartsWith("jacfwd: arg0 is s32"));
+  EXPECT_THAT(error_of([&] { return jacrev(f)(array<int>({1})); }),
+              StartsWith("jacrev: arg0 is s32"));
   EXPECT_THAT(error_of([&] { return hessian(f)(numbers({1})); }),
               StartsWith("hessian: the function gives c128[1]; it must give a scalar of floats"));
   EXPECT_THAT(error_of([&] { return hessian(f)(array<int>({1})); }),

@@ -236,16 +236,20 @@ std::string text_of(const VmapOptions& options) {
   return out;
 }
 
-Tensor call_each(std::string_view what, const Fragment& module, std::vector<Tensor> operands) {
-  const int64_t size = operands.back().shape().dimension(0);
-  std::vector<bool> batched(operands.size());
-  batched.back() = true;
+std::vector<Tensor> call_each(std::string_view what, const Fragment& module,
+                              std::vector<Tensor> shared, const std::vector<Tensor>& each) {
+  const int64_t size = each[0].shape().dimension(0);
+  std::vector<bool> batched(shared.size());
+  batched.resize(shared.size() + each.size(), true);
+  shared.insert(shared.end(), each.begin(), each.end());
   const LanesCache::Ptr made = find_or_make({module, std::move(batched), size, ""}, what);
   return trace_internal::in_program(what, [&] {
-    std::vector<Tensor> out = call(what, made->module, std::move(operands));
-    if (!made->results[0]) out[0] = repeated(out[0], 0, size);
+    std::vector<Tensor> out = call(what, made->module, std::move(shared));
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (!made->results[i]) out[i] = repeated(out[i], 0, size);
+    }
     return out;
-  })[0];
+  });
 }
 
 std::pair<std::vector<Tensor>, TreeSpec> vmapped(const FlatFunction& fn, const Mapped& arguments,

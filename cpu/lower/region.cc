@@ -431,6 +431,7 @@ void Region::choose_lazy() {
         (is_read_often && (scatters_reads(*computation_, computation_->at(id)) ||
                            (one_home && is_part_of_target(id, home[uses[0].user.value]))));
     if (is_written_once && own.element_count() >= kManyElements) lazy = false;
+    if (one_home && is_part_of_overwritten(id, home[uses[0].user.value])) lazy = false;
     // What a product reads by strides is computed in its own order, and stored: as many elements.
     const hlo::Opcode opcode = computation_->instructions[i].opcode;
     const bool is_other_order = opcode == Opcode::kTranspose || opcode == Opcode::kReshape;
@@ -468,6 +469,21 @@ bool Region::is_part_of_target(InstructionId part, InstructionId step) const {
   return step.valid() && std::ranges::count(parameters_, leaf(slice.operands[0])) > 0 &&
          computation_->at(step).shape == whole && whole.byte_size() > kSmallTarget &&
          slice.shape.element_count() * kManyReads <= whole.element_count();
+}
+
+// Elements of an array that another step than theirs overwrites: that may be in place once they
+// have a place of their own.
+bool Region::is_part_of_overwritten(InstructionId part, InstructionId step) const {
+  const Instruction& gather = computation_->at(part);
+  if (gather.opcode != Opcode::kGather) return false;
+  const Shape& whole = computation_->at(gather.operands[0]).shape;
+  const auto overwrites = [&](const Use& use) {
+    return use.user != step &&
+           use.operand < static_cast<int>(updated_operands(computation_->at(use.user)));
+  };
+  return whole.byte_size() > kSmallTarget &&
+         gather.shape.element_count() * kManyReads <= whole.element_count() &&
+         std::ranges::any_of(uses_[leaf(gather.operands[0]).value], overwrites);
 }
 
 InstructionId Region::product_of(InstructionId transpose) const {

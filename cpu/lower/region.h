@@ -72,6 +72,7 @@ class Region {
   void choose_lazy();
   [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;
   [[nodiscard]] bool is_part_of_target(hlo::InstructionId part, hlo::InstructionId step) const;
+  [[nodiscard]] bool is_part_of_overwritten(hlo::InstructionId part, hlo::InstructionId step) const;
   void collect(hlo::InstructionId id, hlo::InstructionId step, std::vector<bool>& seen);
   void order_steps();
   void visit(hlo::InstructionId step, std::vector<bool>& done);

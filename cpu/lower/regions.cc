@@ -96,6 +96,13 @@ void assume_counter(PlanBuilder& builder, NodeId counter, NodeId start, int64_t 
   if (low >= all.low && high <= all.high) builder.assume(counter, {low, high});
 }
 
+// Whether it is a reshape that lies where its operand does.
+bool is_same_memory(const Region& region, const Instruction& reshape) {
+  if (reshape.opcode != Opcode::kReshape) return false;
+  const Shape& from = region.computation().at(reshape.operands[0]).shape;
+  return !is_degenerate_reshape(from, reshape.shape) && !from.is_scalar();
+}
+
 // The parameter whose memory a result may be made in: what it updates, at last. -1: none.
 int64_t updated_parameter(const Region& region, LeafId leaf) {
   for (;;) {
@@ -105,7 +112,7 @@ int64_t updated_parameter(const Region& region, LeafId leaf) {
     const InstructionId id = region.leaves()[leaf.value].producer;
     const Instruction& producer = region.computation().at(id);
     const auto number = leaf.value - region.leaf(id).value;
-    if (number >= updated_operands(producer)) return -1;
+    if (number >= updated_operands(producer) && !is_same_memory(region, producer)) return -1;
     leaf = region.leaf(producer.operands[number]);
   }
 }

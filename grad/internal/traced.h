@@ -33,9 +33,10 @@ std::vector<Tensor> call(std::string_view what, const Fragment& module,
                          std::vector<Tensor> operands,
                          const hlo::FrontendAttributes& attributes = {});
 
-// The call for each element along axis 0 of the last operand; the others are the same for all.
-// The module gives one tensor.
-Tensor call_each(std::string_view what, const Fragment& module, std::vector<Tensor> operands);
+// The call for each element along axis 0 of the operands in `each`, of which there is one at least;
+// those in `shared`, which stand before them, are the same for all.
+std::vector<Tensor> call_each(std::string_view what, const Fragment& module,
+                              std::vector<Tensor> shared, const std::vector<Tensor>& each);
 
 // The custom call of `target` (hlo/calls/custom_derivative.h) on the point and the captures of the
 // functions. The first function is its meaning.

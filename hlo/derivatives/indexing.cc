@@ -1,6 +1,8 @@
 // Derivatives of ops whose positions are computed: gather, scatter, sort, topk. Positions have no
 // tangents; what moves by them is linear.
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "heddle/hlo/derivatives/internal/rules.h"
 
@@ -91,35 +93,96 @@ Value where_inside(const Value& updates, const Value& given, const ScatterAttrs&
                 updates.graph().zeros(updates.shape()));
 }
 
-// Whether it is known that no two updates go to one element: one index is alone, in each batch.
-bool goes_once(const Value& indices, const ScatterAttrs& s) {
-  if (s.unique_indices) return true;
+int64_t indices_in_batch(const Value& indices, const ScatterAttrs& s) {
   int64_t count = 1;
   for (int64_t d = 0; d < indices.rank(); ++d) {
     if (d != s.index_vector_dim && !is_in(s.scatter_indices_batching_dims, d))
       count *= indices.size(d);
   }
-  return count <= 1;
+  return count;
 }
 
-// Scatter that replaces: of several updates of one element one stays, and its tangent with it. The
-// updates are numbered from 1 on, and the numbers scattered too.
+// Whether it is known that no two updates go to one element: one index is alone, in each batch.
+bool goes_once(const Value& indices, const ScatterAttrs& s) {
+  return s.unique_indices || indices_in_batch(indices, s) <= 1;
+}
+
+// Whether an index alone says which element of x an update goes to.
+bool goes_to_elements(const ScatterAttrs& s) {
+  return std::ranges::all_of(s.scatter_dims_to_operand_dims,
+                             [&](int64_t d) { return is_in(s.inserted_window_dims, d); });
+}
+
+// For each index whether no later one of its batch is equal, by comparing each with each.
+Value is_last(const Value& given, const ScatterAttrs& s) {
+  const bool has_vectors = s.index_vector_dim < given.rank();
+  Dims order = s.scatter_indices_batching_dims, sizes;
+  const auto batches = static_cast<std::ptrdiff_t>(order.size());
+  for (int64_t d = 0; d < given.rank(); ++d) {
+    if (d != s.index_vector_dim && !is_in(s.scatter_indices_batching_dims, d)) order.push_back(d);
+  }
+  for (int64_t d : order) sizes.push_back(given.size(d));
+  const auto product = [](auto first, auto last) {
+    return std::accumulate(first, last, int64_t{1}, std::multiplies<>());
+  };
+  const int64_t b = product(sizes.begin(), sizes.begin() + batches),
+                n = product(sizes.begin() + batches, sizes.end()),
+                size = has_vectors ? given.size(s.index_vector_dim) : 1;
+  Dims with_vectors = order;
+  if (has_vectors) with_vectors.push_back(s.index_vector_dim);
+  const Value all = reshape(transpose(given, with_vectors), {b, n, size});
+  const Dims pairs{b, n, n, size};
+  const Value same = reduce(broadcast(all, pairs, {0, 1, 3}) == broadcast(all, pairs, {0, 2, 3}),
+                            Opcode::kAnd, 1, {3});
+  Graph& graph = given.graph();
+  const Value is_later = graph.iota({b, n, n}, 1) < graph.iota({b, n, n}, 2);
+  const Value last = reshape(!reduce(same & is_later, Opcode::kOr, 0, {2}), sizes);
+  Dims back(order.size());  // the places of the batch's dimensions among those without vectors
+  for (size_t d = 0; d < order.size(); ++d) {
+    const int64_t place = order[d] - (has_vectors && order[d] > s.index_vector_dim ? 1 : 0);
+    back[static_cast<size_t>(place)] = static_cast<int64_t>(d);
+  }
+  return transpose(last, back);
+}
+
+ComputationId second_of(Graph& graph, DType dtype) {
+  Graph second(graph.writer());
+  second.parameter(Shape::scalar(dtype));
+  const Value b = second.parameter(Shape::scalar(dtype));
+  return std::move(second).finish_with(b);
+}
+
+// Whether each element of the updates stays where it is written. Few indices are compared with each
+// other. Else the updates are numbered from 1 on, and the numbers are scattered.
+Value stays(const Value& x, const Value& indices, const Value& updates, const ScatterAttrs& attrs) {
+  Graph& graph = x.graph();
+  const Shape places = updates.shape();
+  const int64_t count = indices_in_batch(indices, attrs);
+  if (goes_to_elements(attrs) && count * count <= x.shape().element_count()) {
+    Dims batch;
+    for (int64_t d = 0; d < updates.rank(); ++d) {
+      if (!is_in(attrs.update_window_dims, d)) batch.push_back(d);
+    }
+    return broadcast(is_last(indices, attrs), updates.sizes(), batch);
+  }
+  const Value numbers = reshape(graph.iota({places.element_count()}, 0) + 1.0, updates.sizes());
+  const Value last =
+      graph.op(Opcode::kScatter, {graph.zeros(Shape(s32, x.sizes())), indices, numbers}, attrs,
+               {second_of(graph, s32)});
+  return gather(last, indices, gather_of(attrs, x.rank(), places)) == numbers;
+}
+
+// Scatter that replaces: of several updates of one element the last one stays, and its tangent with
+// it. So the elements become zeros, and then what stays is added.
 Value replaced(const JvpArgs& d) {
   const Value &x = d.x[0], &indices = d.x[1], &updates = d.x[2];
   const auto& attrs = d.attrs<ScatterAttrs>();
   Graph& graph = d.graph;
-  const Value numbers =
-      reshape(graph.iota({updates.shape().element_count()}, 0) + 1.0, updates.sizes());
-  Graph second(graph.writer());
-  second.parameter(Shape::scalar(s32));
-  const Value b = second.parameter(Shape::scalar(s32));
-  const ComputationId replace = std::move(second).finish_with(b);
-  const Value stays = graph.op(
-      Opcode::kScatter, {graph.zeros(Shape(s32, x.sizes())), indices, numbers}, attrs, {replace});
-  const Value mine = gather(stays, indices, gather_of(attrs, x.rank(), updates.shape()));
-  const Value dx = select(stays == 0.0, d.full_dx(0), graph.zeros(x.shape()));
-  const Value du = select(mine == numbers, d.full_dx(2), graph.zeros(updates.shape()));
-  return scatter(Opcode::kAdd, dx, indices, du, attrs);
+  const Value none = graph.zeros(updates.shape());
+  const Value kept = d.dx[0] ? d.again({d.dx[0], indices, none}) : graph.zeros(x.shape());
+  if (d.dx[2].is_absent()) return kept;
+  return scatter(Opcode::kAdd, kept, indices,
+                 select(stays(x, indices, updates, attrs), d.dx[2], none), attrs);
 }
 
 bool is_second(const Computation& computation) {
@@ -229,7 +292,7 @@ StatusOr<Values> transpose_scatter(const TransposeArgs& t) {
   const std::optional<Opcode> combine = op_of(t.called());
   if ((combine == Opcode::kMultiply || combine == Opcode::kDivide) && !t.is_linear(2))
     return Values{scatter(*combine, ct, t.x[1], t.x[2], attrs), Value(), Value()};
-  const bool replaces = is_second(t.called()) && goes_once(t.x[1], attrs);
+  const bool replaces = is_second(t.called()) && (goes_once(t.x[1], attrs) || !t.is_linear(2));
   if (combine != Opcode::kAdd && !replaces) return base::internal_error("scatter is not a sum");
   Values out(3);
   if (t.is_linear(0) && replaces)

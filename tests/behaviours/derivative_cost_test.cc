@@ -306,11 +306,73 @@ Tensor writes_history(const Tensor& x) {
   const auto start = std::pair(zeros_like(x), x[0]);
   return sum(square(scan(step, start, positions_of(x)).first.first));
 }
+Tensor writes_places(const Tensor& x) {  // some of them twice, of which the last stays
+  const auto step = [&](Tensor h, Tensor i) {
+    const Tensor at = stack({i, (i * 7) % x.dim(0), (i + i % 2) % x.dim(0)});
+    return std::pair(h.at(at).set(sin(h[i]) * x[at] + arange(3.0, f64)), None{});
+  };
+  return sum(square(scan(step, x, positions_of(x)).first));
+}
+Tensor writes_rows(const Tensor& x) {
+  const auto step = [](Tensor h, Tensor i) {
+    const Tensor at = stack({i, (i * 3) % h.dim(0)});
+    const Tensor scale = reshape(stack({i, i + 1}).astype(f64) * 0.1, {2, 1});
+    return std::pair(h.at(at).set(sin(h[at]) * scale), None{});
+  };
+  const Tensor start = reshape(x, {-1, 4});
+  return sum(square(scan(step, start, arange(start.dim(0), s32)).first));
+}
 Tensor adds_to_places(const Tensor& x) {
   const auto step = [&](Tensor h, Tensor i) {
     return std::pair(h.at((i * 7) % x.dim(0)).add(sin(x[i])), None{});
   };
   return sum(square(scan(step, x, positions_of(x)).first));
+}
+
+// The same of x in another form, which the step makes.
+Tensor reads_reshape(const Tensor& x) {
+  return over_positions(x, [&](Tensor c, Tensor i) {
+    const Tensor rows = reshape(x, {-1, 2});
+    return sin(c) * rows[i / 2][1] + rows[i / 2][0] + expand_dims(x, 0)[0][i];
+  });
+}
+Tensor reads_ravel(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    return sin(c) * ravel(m)[i] + squeeze(expand_dims(m, 1))[i / 4][2];
+  });
+}
+Tensor reads_transpose(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    const Tensor turned = transpose(m);
+    return sin(c) * turned[{1, i / 4}] + turned[{i % 4, i / 8}];
+  });
+}
+// Each step makes the transpose, so the scan itself is not linear.
+Tensor takes_of_transpose(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    return sin(c) * sum(take(transpose(m), stack({i / 4, i / 8}), 1));
+  });
+}
+Tensor reads_reshape_in_branches(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    const auto read = [&](Tensor c) { return sin(c) * ravel(m)[i]; };
+    const auto add = [&](Tensor c) { return c + reshape(m, {2, -1})[1][i / 2]; };
+    return cond(i % 3 == 0, add, read, cond(i % 2 == 0, read, add, c));
+  });
+}
+Tensor reads_reshape_in_inner_loop(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    const Tensor flat = ravel(m);
+    return fori_loop(
+        0, 3, [&](Tensor k, Tensor h) { return sin(h) * flat[(i + k) % flat.dim(0)]; }, c);
+  });
+}
+
+Tensor reads_entry(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {4, -1})](Tensor c, Tensor i) {
+    const Tensor row = m[i % 4];
+    return sin(c) * row[i / 4] + transpose(m)[{i / 8, 1}] + dynamic_slice(m, {2, i}, {2, 4})[1][3];
+  });
 }
 
 struct Needs {
@@ -346,7 +408,15 @@ TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
                                                  {"while", reads_in_while},
                                                  {"map", reads_in_map},
                                                  {"history read", reads_history},
+                                                 {"reshape", reads_reshape},
+                                                 {"ravel", reads_ravel},
+                                                 {"transpose", reads_transpose},
+                                                 {"x[i][j]", reads_entry},
+                                                 {"reshape in branches", reads_reshape_in_branches},
+                                                 {"reshape in a loop", reads_reshape_in_inner_loop},
                                                  {"history written", writes_history},
+                                                 {"places written", writes_places},
+                                                 {"rows written", writes_rows},
                                                  {"at.add", adds_to_places}};
   for (const auto& [name, loss] : losses) {
     SCOPED_TRACE(name);
@@ -354,8 +424,25 @@ TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
     expect_linear(grad([=](Tensor x) { return sum(grad(loss)(x) * x); }), {1000});
     expect_linear(vmap(grad(loss)), {3, 1000});
     expect_linear(grad([=](Tensor x) { return sum(vmap(loss)(x)); }), {3, 1000});
-    check_grads(loss, std::tuple(0.1 * sin(arange(20, f64))), {.order = 2});
+    const Tensor x = 0.1 * sin(arange(20, f64));
+    check_grads(loss, std::tuple(x), {.order = 2});
+    const auto of_lanes = [=](Tensor x) { return sum(vmap(loss)(x)); };
+    check_grads(of_lanes, std::tuple(stack({x, 2 * x})), {.order = 1});
   }
+  check_grads(takes_of_transpose, std::tuple(0.1 * sin(arange(20, f64))), {.order = 2});
+  const auto accessed = [](const auto& fn, int64_t size) { return needs_of(fn, {size}).accessed; };
+  const auto way_back = [&](int64_t size) {
+    return accessed(grad(takes_of_transpose), size) - accessed(takes_of_transpose, size);
+  };
+  EXPECT_LE(way_back(2000), 2.2 * way_back(1000));
+}
+
+// Which of several updates of an element stays: the last one.
+TEST(CostOfDerivatives, SeveralIndicesOfASetKeepABoolForEach) {
+  const std::string text = trace(grad(writes_places), placeholder({1000}, f64)).hlo_text();
+  EXPECT_NE(text.find("pred[1000,3]"), text.npos) << text;
+  EXPECT_EQ(text.find("pred[1000,1000]"), text.npos) << text;
+  EXPECT_EQ(text.find("s32[1000]{0} scatter"), text.npos) << text;
 }
 
 // The time is in bench/modules.cc.

@@ -59,20 +59,76 @@ Leaf in_tuple(const Computation& computation, Leaf leaf) {
   return leaf;
 }
 
-// The leaves of the operands whose cotangents the transpose may add to, by leaf of all. One that
-// comes again is there once.
-std::vector<std::optional<Leaf>> leaves_with_totals(const Computation& computation,
-                                                    const Instruction& instruction) {
-  std::vector<std::optional<Leaf>> out;
+hlo::Dims sizes_of(const Computation& computation, const Leaf& leaf) {
+  return leaves_of(computation.at(leaf.id).shape)[leaf.number].dimensions();
+}
+
+// Where a slice begins. Empty: it takes steps, or is no slice.
+Values starts_of(Graph& graph, const Instruction& slice, const Values& operands) {
+  if (slice.opcode == Opcode::kDynamicSlice) return {operands.begin() + 1, operands.end()};
+  if (slice.opcode != Opcode::kSlice) return {};
+  Values out;
+  for (const hlo::SliceDimension& each : slice.attrs.get<hlo::SliceAttrs>().slice) {
+    if (each.stride != 1 || each.start > INT32_MAX) return {};
+    out.push_back(graph.number(s32, static_cast<double>(each.start)));
+  }
+  return out;
+}
+
+// Adds the cotangents of a tuple, or of an element of one, to those of the operands. Whether it is
+// one.
+bool passes_cotangents(const Computation& computation, const Instruction& instruction,
+                       const Cotangents& from, std::vector<Cotangents>& to) {
+  if (instruction.opcode == Opcode::kGetTupleElement) {
+    Cotangents& of_tuple = to[instruction.operands[0].value];
+    const size_t first = first_leaf_of(computation, instruction);
+    for (size_t k = 0; k < from.size(); ++k) of_tuple[first + k].add(from[k]);
+    return true;
+  }
+  if (instruction.opcode != Opcode::kTuple) return false;
+  size_t leaf = 0;
+  for (InstructionId id : instruction.operands) {
+    for (Cotangent& each : to[id.value]) each.add(from[leaf++]);
+  }
+  return true;
+}
+
+// Adds the cotangent of what moves elements of its operand to that of the operand. Whether it does.
+bool moves_cotangent(Graph& graph, const Computation& computation, const Instruction& instruction,
+                     const Values& operands, const Cotangents& from, std::vector<Cotangents>& to) {
+  const Opcode opcode = instruction.opcode;
+  const bool is_slice = opcode == Opcode::kSlice || opcode == Opcode::kDynamicSlice;
+  if (!is_slice && opcode != Opcode::kReshape && opcode != Opcode::kTranspose) return false;
+  if (!hlo::has_tangent(instruction.shape)) return false;
+  const Leaf operand{instruction.operands[0], 0};
+  const hlo::Dims sizes = sizes_of(computation, operand);
+  Cotangent& sum = to[operand.id.value][0];
+  if (is_slice) return sum.add_sliced(from[0], starts_of(graph, instruction, operands), sizes);
+  if (opcode == Opcode::kReshape)
+    sum.add_reshaped(from[0], sizes);
+  else
+    sum.add_transposed(from[0], instruction.attrs.get<hlo::DimensionsAttrs>().dimensions);
+  return true;
+}
+
+// The leaves whose cotangents the transpose may add to, for each leaf of the operands: that leaf,
+// and what it is a reshape of. One that comes again is there once.
+std::vector<std::vector<Leaf>> leaves_with_totals(const Computation& computation,
+                                                  const Instruction& instruction) {
+  std::vector<std::vector<Leaf>> out;
+  std::vector<Leaf> known;
   for (InstructionId id : instruction.operands) {
     const size_t count = leaf_count(computation.at(id).shape);
-    if (!has_totals(instruction.opcode)) {
-      out.resize(out.size() + count);
-      continue;
-    }
     for (size_t k = 0; k < count; ++k) {
-      const std::optional<Leaf> leaf = in_tuple(computation, {id, k});
-      out.push_back(std::ranges::count(out, leaf) == 0 ? leaf : std::nullopt);
+      out.emplace_back();
+      if (!has_totals(instruction.opcode)) continue;
+      Leaf leaf = in_tuple(computation, {id, k});
+      while (std::ranges::find(known, leaf) == known.end()) {
+        out.back().push_back(leaf);
+        known.push_back(leaf);
+        const Instruction& of = computation.at(leaf.id);
+        if (of.opcode == Opcode::kReshape) leaf = {of.operands[0], 0};
+      }
     }
   }
   return out;
@@ -264,31 +320,30 @@ StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& comput
     const Instruction& instruction = computation.instructions[i];
     if (!any_given(cts[i]) || instruction.opcode == Opcode::kParameter) continue;
     graph.set_location(instruction.at);
+    if (passes_cotangents(computation, instruction, cts[i], cts)) continue;
     const Values operands = leaves_of_operands(instruction, values);
-    Values given, of_operands, totals_before;
+    if (moves_cotangent(graph, computation, instruction, operands, cts[i], cts)) continue;
+    Values given, totals_before;
     append_sums(given, cts[i]);
     const auto with_totals = leaves_with_totals(computation, instruction);
-    for (const auto& at : with_totals) {
-      const bool has = at && values[at->id.value][at->number].is_absent();
-      totals_before.push_back(has ? cts[at->id.value][at->number].value() : Value());
+    for (const std::vector<Leaf>& all : with_totals) {
+      Cotangent total;
+      for (const Leaf& at : all) {
+        if (values[at.id.value][at.number].is_absent())
+          total.add_reshaped(cts[at.id.value][at.number], sizes_of(computation, all[0]));
+      }
+      totals_before.push_back(total.value());
     }
     Values left = totals_before;
-    if (instruction.opcode == Opcode::kTuple) {
-      of_operands = given;
-    } else if (instruction.opcode == Opcode::kGetTupleElement) {
-      of_operands.resize(operands.size());
-      std::ranges::copy(given, of_operands.begin() + static_cast<std::ptrdiff_t>(
-                                                         first_leaf_of(computation, instruction)));
-    } else {
-      HEDDLE_ASSIGN_OR_RETURN(of_operands,
-                              transposed(graph, computation, instruction, operands, given, left));
-    }
+    HEDDLE_ASSIGN_OR_RETURN(const Values of_operands,
+                            transposed(graph, computation, instruction, operands, given, left));
     leaf = 0;
     for (InstructionId id : instruction.operands) {
       for (size_t k = 0; k < cts[id.value].size(); ++k, ++leaf) {
         if (values[id.value][k] || of_operands[leaf].is_absent()) continue;
-        if (totals_before[leaf] && left[leaf].is_absent())
-          cts[with_totals[leaf]->id.value][with_totals[leaf]->number] = {};
+        if (totals_before[leaf] && left[leaf].is_absent()) {
+          for (const Leaf& at : with_totals[leaf]) cts[at.id.value][at.number] = {};
+        }
         cts[id.value][k].add(of_operands[leaf]);
       }
     }

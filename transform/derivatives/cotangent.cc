@@ -1,6 +1,9 @@
 #include "heddle/transform/derivatives/internal/cotangent.h"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives/internal/dependence.h"
@@ -37,10 +40,27 @@ bool is_part(Graph& graph, const Instruction& term) {
   }
 }
 
-Values starts_of(Graph& graph, const Instruction& update) {
+// What a dynamic-update-slice, or a pad, writes into zeros, and where.
+struct Update {
+  Value part;
   Values starts;
-  for (InstructionId id : std::span(update.operands).subspan(2)) starts.push_back(graph.wrap(id));
-  return starts;
+};
+Update update_of(const Value& term) {
+  Graph& graph = term.graph();
+  const Instruction update = graph.at(term.id());
+  if (update.opcode == Opcode::kDynamicUpdateSlice)
+    return {graph.wrap(update.operands[1]), graph.wrap(std::span(update.operands).subspan(2))};
+  const auto& padding = update.attrs.get<hlo::PadAttrs>().padding;
+  const bool is_wide = std::ranges::any_of(
+      padding, [](const hlo::PadDimension& each) { return each.low > INT32_MAX; });
+  Values starts;
+  for (const hlo::PadDimension& each : padding)
+    starts.push_back(graph.number(is_wide ? s64 : s32, static_cast<double>(each.low)));
+  return {graph.wrap(update.operands[0]), std::move(starts)};
+}
+Value in_zeros(const Update& update, const hlo::Dims& sizes) {
+  const Value& part = update.part;
+  return dynamic_update_slice(part.graph().zeros(Shape(part.dtype(), sizes)), part, update.starts);
 }
 
 bool reads(Graph& graph, const Value& slice, const Instruction& update) {
@@ -68,16 +88,125 @@ Value with_slice(Graph& graph, const Value& sum, const Value& part, const Values
 
 Value with_part(const Value& sum, const Value& part) {
   Graph& graph = sum.graph();
-  Instruction term = graph.at(part.id());
+  const Instruction term = graph.at(part.id());
   if (term.opcode == Opcode::kScatter)
     return copied(graph, term, {sum, graph.wrap(term.operands[1]), graph.wrap(term.operands[2])},
                   term.called);
-  if (term.opcode == Opcode::kDynamicUpdateSlice)
-    return with_slice(graph, sum, graph.wrap(term.operands[1]), starts_of(graph, term));
+  const auto [update, starts] = update_of(part);
+  return with_slice(graph, sum, update, starts);
+}
+
+// reshape(x, sizes); of a reshape what it is of, if that has these sizes.
+Value with_sizes(const Value& x, const hlo::Dims& sizes) {
+  Graph& graph = x.graph();
+  const Instruction& last = graph.at(x.id());
+  if (last.opcode != Opcode::kReshape) return reshape(x, sizes);
+  const Value before = graph.wrap(last.operands[0]);
+  return before.sizes() == sizes ? before : reshape(x, sizes);
+}
+
+hlo::Dims inverse_of(const hlo::Dims& order) {
+  hlo::Dims out(order.size());
+  for (size_t d = 0; d < order.size(); ++d) out[static_cast<size_t>(order[d])] = int64_t(d);
+  return out;
+}
+
+template <class Each>
+std::vector<Each> in_order(const std::vector<Each>& all, const hlo::Dims& order) {
+  std::vector<Each> out;
+  for (int64_t d : order) out.push_back(all[static_cast<size_t>(d)]);
+  return out;
+}
+
+// Dimensions of an operand that windows of its updates have, in order.
+hlo::Dims window_dimensions(int64_t rank, const hlo::ScatterAttrs& s) {
+  hlo::Dims out;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (std::ranges::count(s.inserted_window_dims, d) +
+            std::ranges::count(s.input_batching_dims, d) ==
+        0)
+      out.push_back(d);
+  }
+  return out;
+}
+
+// The scatter into a transpose of its operand: `place` is where each dimension goes.
+Value transposed_scatter(Graph& graph, const Instruction& term, const Value& zeros,
+                         const hlo::Dims& place) {
+  const auto& before = term.attrs.get<hlo::ScatterAttrs>();
+  hlo::ScatterAttrs now = before;
+  now.inserted_window_dims = in_order(place, before.inserted_window_dims);
+  now.scatter_dims_to_operand_dims = in_order(place, before.scatter_dims_to_operand_dims);
+  std::ranges::sort(now.inserted_window_dims);
+  std::vector<std::pair<int64_t, int64_t>> batching;
+  for (size_t i = 0; i < before.input_batching_dims.size(); ++i)
+    batching.emplace_back(place[static_cast<size_t>(before.input_batching_dims[i])],
+                          before.scatter_indices_batching_dims[i]);
+  std::ranges::sort(batching);
+  for (size_t i = 0; i < batching.size(); ++i)
+    std::tie(now.input_batching_dims[i], now.scatter_indices_batching_dims[i]) = batching[i];
+
+  const Value updates = graph.wrap(term.operands[2]);
+  hlo::Dims order(static_cast<size_t>(updates.rank()));
+  std::iota(order.begin(), order.end(), 0);
+  const hlo::Dims windows = in_order(place, window_dimensions(zeros.rank(), before));
+  const hlo::Dims sorted = window_dimensions(zeros.rank(), now);
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const auto to = static_cast<size_t>(std::ranges::find(sorted, windows[i]) - sorted.begin());
+    order[static_cast<size_t>(before.update_window_dims[to])] = before.update_window_dims[i];
+  }
+  return hlo::scatter(Opcode::kAdd, zeros, graph.wrap(term.operands[1]), transpose(updates, order),
+                      now);
+}
+
+// transpose(part, order), which is zeros but for a part too.
+Value transposed_part(const Value& part, const hlo::Dims& order) {
+  Graph& graph = part.graph();
+  const hlo::Dims sizes = in_order(part.sizes(), order);
+  const Instruction term = graph.at(part.id());
+  if (term.opcode == Opcode::kScatter)
+    return transposed_scatter(graph, term, graph.zeros(Shape(part.dtype(), sizes)),
+                              inverse_of(order));
+  const Update update = update_of(part);
+  return in_zeros({transpose(update.part, order), in_order(update.starts, order)}, sizes);
+}
+
+// reshape(term, sizes) as an update, where it only adds or drops dimensions of size 1.
+Value with_ones(const Value& term, const hlo::Dims& sizes) {
+  const hlo::Dims before = term.sizes();
+  const auto is_one = [](int64_t size) { return size == 1; };
+  hlo::Dims have = before, want = sizes;
+  std::erase_if(have, is_one);
+  std::erase_if(want, is_one);
+  const bool is_scatter = term.graph().at(term.id()).opcode == Opcode::kScatter;
+  if (is_scatter || have != want || before == sizes || before.empty()) return term;
+  const Update update = update_of(term);
+  if (update.part.shape().element_count() == 0) return term;
+  hlo::Dims of_part;
   Values starts;
-  for (const hlo::PadDimension& each : term.attrs.get<hlo::PadAttrs>().padding)
-    starts.push_back(graph.number(each.low > INT32_MAX ? s64 : s32, static_cast<double>(each.low)));
-  return with_slice(graph, sum, graph.wrap(term.operands[0]), starts);
+  size_t next = 0;
+  for (int64_t size : sizes) {
+    while (size != 1 && before[next] == 1) ++next;
+    of_part.push_back(size == 1 ? 1 : update.part.size(static_cast<int64_t>(next)));
+    starts.push_back(size == 1 ? update.starts[0].number(0) : update.starts[next++]);
+  }
+  return in_zeros({reshape(update.part, of_part), starts}, sizes);
+}
+
+bool are_plain(const Values& starts) {
+  return std::ranges::all_of(starts, [&](const Value& start) {
+    return (start.dtype() == s32 || start.dtype() == s64) && start.dtype() == starts[0].dtype();
+  });
+}
+
+// Starts that are moved to where a slice of these sizes lies whole.
+Values inside(const Values& starts, const hlo::Dims& sizes, const hlo::Dims& whole) {
+  Values out;
+  for (size_t d = 0; d < starts.size(); ++d) {
+    const Value last = starts[d].number(static_cast<double>(whole[d] - sizes[d]));
+    out.push_back(maximum(minimum(starts[d], last), starts[d].number(0)));
+  }
+  return out;
 }
 
 }  // namespace
@@ -85,14 +214,59 @@ Value with_part(const Value& sum, const Value& part) {
 void Cotangent::add(const Value& term) {
   if (term.is_absent()) return;
   if (is_part(term.graph(), term.graph().at(term.id())))
-    parts_.push_back(term);
+    parts_.push_back({term, term.sizes()});
   else
     sum_ = hlo::add(sum_, term);
 }
 
+void Cotangent::add(const Cotangent& of) {
+  add(of.sum_);
+  parts_.insert(parts_.end(), of.parts_.begin(), of.parts_.end());
+}
+
+void Cotangent::add_reshaped(const Cotangent& of, const hlo::Dims& sizes) {
+  if (of.sum_) add(with_sizes(of.sum_, sizes));
+  for (const Part& part : of.parts_) parts_.push_back({with_ones(part.term, sizes), sizes});
+}
+
+void Cotangent::add_transposed(const Cotangent& of, const hlo::Dims& order) {
+  const hlo::Dims back = inverse_of(order);
+  if (of.sum_) add(transpose(of.sum_, back));
+  for (const Part& part : of.parts_) {
+    const bool is_reshaped = part.term.sizes() != part.sizes;
+    add(is_reshaped ? transpose(reshape(part.term, part.sizes), back)
+                    : transposed_part(part.term, back));
+  }
+}
+
+bool Cotangent::add_sliced(const Cotangent& of, const Values& starts, const hlo::Dims& sizes) {
+  if (of.sum_ || starts.empty() || Shape(s32, sizes).element_count() < kLeastPadded) return false;
+  std::vector<Update> updates;
+  for (const Part& part : of.parts_) {
+    const Instruction& term = part.term.graph().at(part.term.id());
+    if (term.opcode == Opcode::kScatter || part.term.sizes() != part.sizes) return false;
+    updates.push_back(update_of(part.term));
+    if (!are_plain(updates.back().starts) || !are_plain(starts) ||
+        updates.back().starts[0].dtype() != starts[0].dtype())
+      return false;
+  }
+  for (size_t i = 0; i < updates.size(); ++i) {
+    auto& [part, at] = updates[i];
+    const hlo::Dims window = of.parts_[i].sizes;
+    const Values outer = inside(starts, window, sizes);
+    at = inside(at, part.sizes(), window);
+    for (size_t d = 0; d < at.size(); ++d) at[d] = at[d] + outer[d];
+    add(in_zeros(updates[i], sizes));
+  }
+  return true;
+}
+
 Value Cotangent::value() const {
   Value out = sum_;
-  for (const Value& part : parts_) out = out ? with_part(out, part) : part;
+  for (const Part& part : parts_) {
+    const Value next = out ? with_part(with_sizes(out, part.term.sizes()), part.term) : part.term;
+    out = with_sizes(next, part.sizes);
+  }
   return out;
 }
 

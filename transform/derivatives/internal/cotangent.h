@@ -4,7 +4,9 @@
 //   a + dynamic-update-slice(0, u, i)  =  dynamic-update-slice(a, dynamic-slice(a, i) + u, i)
 //   a + scatter(0, i, u)               =  scatter(a, i, u)
 //
-// So a step of a loop that reads a row of a table touches a row of the table's cotangent.
+// So a step of a loop that reads a row of a table touches a row of the table's cotangent. A part of
+// a reshape's cotangent is written into a reshape of the sum, which moves no bytes, and a part of a
+// transpose's is transposed. A part of a slice's is a part of what is sliced.
 #pragma once
 
 #include "heddle/transform/derivatives/internal/parts.h"
@@ -14,13 +16,26 @@ namespace heddle::transform {
 class Cotangent {
  public:
   void add(const Value& term);
+  void add(const Cotangent& of);
+  // Adds what is the cotangent of a reshape, or of transpose(x, order), of this one's value x.
+  void add_reshaped(const Cotangent& of, const hlo::Dims& sizes);
+  void add_transposed(const Cotangent& of, const hlo::Dims& order);
+  // The same of a slice of x, which has these sizes, where all terms are parts that are written
+  // themselves; false where some are not.
+  bool add_sliced(const Cotangent& of, const Values& starts, const hlo::Dims& sizes);
   [[nodiscard]] bool is_absent() const { return sum_.is_absent() && parts_.empty(); }
   // Writes the sum. Absent: zero.
   [[nodiscard]] Value value() const;
 
  private:
-  Value sum_;     // of the terms that are in it
-  Values parts_;  // further terms: zeros but for a part
+  // A term that is zeros but for a part. It has these sizes where it is reshaped.
+  struct Part {
+    Value term;
+    hlo::Dims sizes;
+  };
+
+  Value sum_;                // of the terms that are in it
+  std::vector<Part> parts_;  // further terms
 };
 
 }  // namespace heddle::transform
