@@ -179,10 +179,32 @@ NodeId PlanBuilder::fold_bounded(Op op, NodeId x, NodeId y) {
 }
 
 // x + 0, x * 1, and arithmetic on constants.
+// A sum is -0 where both terms are, or where a product that joins it rounds to -0.
+bool PlanBuilder::is_never_minus_zero(NodeId id) const {
+  const Node& node = plan_.at(id);
+  if (node.op == Op::kConstant) return float_of(id) != 0 || !std::signbit(float_of(id));
+  const auto args = plan_.args_of(node);
+  if (node.op == Op::kReduceLanes && node.imm == static_cast<int64_t>(Op::kAdd))
+    return is_never_minus_zero(args[0]);
+  if (node.op != Op::kAdd) return false;
+  const auto is_product = [&](NodeId term) {
+    const auto factors = plan_.args_of(plan_.at(term));
+    return plan_.at(term).op == Op::kMul && factors[0] != factors[1];
+  };
+  if (node.imm == 0 && (is_product(args[0]) || is_product(args[1]))) return false;
+  return is_never_minus_zero(args[0]) || is_never_minus_zero(args[1]);
+}
+
 NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
   if (type(x).scalar == Scalar::kPred) return fold_masks(op, x, y);
   if (is_float(type(x).scalar)) {
-    if (!is_constant(x) || !is_constant(y)) return {};
+    if (is_constant(x) && (op == Op::kMin || op == Op::kMax || op == Op::kAdd)) std::swap(x, y);
+    if (!is_constant(y)) return {};
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (op == Op::kMin && float_of(y) == infinity) return x;
+    if (op == Op::kMax && float_of(y) == -infinity) return x;
+    if (op == Op::kAdd && float_of(y) == 0 && is_never_minus_zero(x)) return x;
+    if (!is_constant(x)) return {};
     return folded_float(type(x), value_of(op, type(x).scalar, float_of(x), float_of(y)));
   }
   if (const NodeId folded = fold_bounded(op, x, y); folded.valid()) return folded;

@@ -113,6 +113,22 @@ TEST_F(Builder, FloatsDoNotFold) {
   EXPECT_NE(b_.mul(x, b_.number(kF32x1, 0)), b_.number(kF32x1, 0));
 }
 
+TEST_F(Builder, AFoldBeginsWithItsFirstValue) {
+  const NodeId x = b_.cast(Op::kSToFloat, Scalar::kF32, argument());
+  const NodeId zero = b_.number(kF32x1, 0), infinity = b_.number(kF32x1, INFINITY);
+  EXPECT_EQ(b_.binary(Op::kMin, infinity, x), x);
+  EXPECT_EQ(b_.binary(Op::kMax, b_.number(kF32x1, -INFINITY), x), x);
+  EXPECT_NE(b_.binary(Op::kMax, infinity, x), x);
+  const NodeId sum = b_.add(zero, x);
+  EXPECT_EQ(b_.add(sum, zero), sum) << "0 + x is never -0";
+  const NodeId square = b_.add(zero, b_.mul(x, x));
+  EXPECT_EQ(b_.add(zero, square), square);
+  const NodeId product = b_.add(zero, b_.mul(x, b_.add(x, x)));
+  EXPECT_NE(b_.add(zero, product), product) << "one rounding of x * y + 0 may give -0";
+  const NodeId minus = b_.add(b_.number(kF32x1, -0.0), x);
+  EXPECT_NE(b_.add(zero, minus), minus);
+}
+
 TEST_F(Builder, ConstantsHaveOneFormForEachValue) {
   EXPECT_EQ(b_.bits({Scalar::kI8, 1}, 0xff), b_.integer({Scalar::kI8, 1}, -1));
   EXPECT_EQ(b_.bits({Scalar::kPred, 1}, 3), b_.bits({Scalar::kPred, 1}, 1));
