@@ -189,13 +189,18 @@ class VectorParting {
     instead_.clear();
     lanes_.clear();
     made_.clear();
+    const size_t nodes = plan_.nodes.size(), args = plan_.args.size(),
+                 shuffles = plan_.shuffles.size();
     for (NodeId id : old) take(id);
     for (NodeId yield : plan_.at(body).yields) use(yield);
     const NodeMap nothing;
     const Block& block = plan_.at(body);
     const double before = Clock(plan_, nothing).cycles_of_turn(old, block);
     const double after = Clock(plan_, instead_).cycles_of_turn(made_, block);
-    if (after < kGain * before) commit(body);
+    if (after < kGain * before) return commit(body);
+    plan_.nodes.resize(nodes);
+    plan_.args.resize(args);
+    plan_.shuffles.resize(shuffles);
   }
 
   // No loops and kernels, in no branch.
