@@ -113,6 +113,22 @@ TEST_F(Builder, FloatsDoNotFold) {
   EXPECT_NE(b_.mul(x, b_.number(kF32x1, 0)), b_.number(kF32x1, 0));
 }
 
+TEST_F(Builder, SlowQuotientsByConstantsAreProducts) {
+  plan_.vector_bytes = 64;
+  const NodeId x = b_.cast(Op::kSToFloat, Scalar::kF32, argument());
+  const auto op_of = [&](NodeId dividend, double divisor) {
+    const NodeId y = b_.number(b_.type(dividend), divisor);
+    return plan_.at(b_.binary(Op::kDiv, dividend, y)).op;
+  };
+  EXPECT_EQ(op_of(x, 0.25), Op::kMul);
+  EXPECT_EQ(op_of(x, 3), Op::kDiv) << "one is quicker than conversions";
+  const NodeId all = b_.splat(x, 16);
+  EXPECT_EQ(op_of(all, 3), Op::kFloatCast);
+  EXPECT_EQ(op_of(all, 98), Op::kDiv) << "the product would miss the middle of subnormal numbers";
+  EXPECT_EQ(op_of(all, 0x1p-149), Op::kFloatCast) << "its inverse is no f32";
+  EXPECT_EQ(op_of(all, 0), Op::kDiv);
+}
+
 TEST_F(Builder, AFoldBeginsWithItsFirstValue) {
   const NodeId x = b_.cast(Op::kSToFloat, Scalar::kF32, argument());
   const NodeId zero = b_.number(kF32x1, 0), infinity = b_.number(kF32x1, INFINITY);
