@@ -187,10 +187,7 @@ bool PlanBuilder::is_never_minus_zero(NodeId id) const {
   if (node.op == Op::kReduceLanes && node.imm == static_cast<int64_t>(Op::kAdd))
     return is_never_minus_zero(args[0]);
   if (node.op != Op::kAdd) return false;
-  const auto is_product = [&](NodeId term) {
-    const auto factors = plan_.args_of(plan_.at(term));
-    return plan_.at(term).op == Op::kMul && factors[0] != factors[1];
-  };
+  const auto is_product = [&](NodeId term) { return plan_.at(term).op == Op::kMul; };
   if (node.imm == 0 && (is_product(args[0]) || is_product(args[1]))) return false;
   return is_never_minus_zero(args[0]) || is_never_minus_zero(args[1]);
 }
