@@ -12,7 +12,7 @@ namespace {
 constexpr int32_t kMostLanesApart = 8;
 constexpr size_t kMostNodes = 2000;  // of a turn that is estimated
 constexpr double kGain = 0.9;        // an estimate below this share of the other one counts
-constexpr int kTurns = 8;            // of an estimate; the second half counts
+constexpr int kTurns = 4;            // of an estimate; the second half counts
 
 using NodeMap = std::map<NodeId, NodeId>;
 
