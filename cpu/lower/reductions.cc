@@ -320,8 +320,8 @@ NodeId RegionLowering::reduce_chunks(InstructionId id, Op fold, int64_t size, in
   return b().binary(fold, sum, rest);
 }
 
-// So many neighbours of several operands, a power of two, as one: each with the next one, these with
-// the next pair, and so on. That leaves them in order, as a first NaN or a first place needs.
+// So many neighbours of several operands, a power of two, as one: each with the next one, pairs
+// with the next pair, and so on. They stay in order, as a first NaN or a first place needs.
 std::vector<NodeId> RegionLowering::fold_pairs(InstructionId id, std::span<const NodeId> kept,
                                                NodeId first, int64_t size) {
   const Instruction& reduce = at(id);

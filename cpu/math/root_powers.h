@@ -1,5 +1,5 @@
-// Powers whose exponent is a small whole or half number, or a quarter, as products and roots. The errors are
-// those of f32 / f64 in ulp, measured as formulas.h tells.
+// Powers whose exponent is a quarter, or a small whole or half number, as products and roots. The
+// errors are those of f32 / f64 in ulp, measured as formulas.h tells.
 #pragma once
 
 #include <optional>
