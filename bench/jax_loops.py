@@ -13,6 +13,7 @@ try:
     import jax
     import jax.numpy as jnp
     from jax import lax
+    from jax.scipy.ndimage import map_coordinates
 except ImportError as missing:
     sys.exit(f"jax_loops.py: JAX is not installed ({missing}); nothing is made")
 
@@ -603,6 +604,198 @@ def lstm_gradient(xs, w, u):
         return jnp.sum(lax.scan(step, (jnp.zeros(24), jnp.zeros(24)), xs)[1] ** 2)
 
     return jax.grad(loss)((w, u))
+
+
+# ----- what was tried last: adaptive steps, warps, tracking, lattices
+
+
+@loop(20, floats(128, 128, 3), floats(2, 128, 128, low=0.0, high=126.0))
+def warp_colours(u, flow):
+    def step(u, _):
+        y, x = flow[0], flow[1] + 0.1 * u[..., 0]
+        i, j = jnp.floor(y).astype(int), jnp.floor(x).astype(int)
+        a, b = (y - i)[..., None], (x - j)[..., None]
+        above = (1 - a) * (1 - b) * u[i, j] + (1 - a) * b * u[i, j + 1]
+        return above + a * (1 - b) * u[i + 1, j] + a * b * u[i + 1, j + 1], None
+    return lax.scan(step, u, None, length=20)[0]
+
+@loop(50, floats(128, 128), floats(2, 128, 128, low=0.0, high=127.0))
+def bilinear_warp(image, flow):
+    def step(u, _):
+        return 0.9 * map_coordinates(u, [flow[0], flow[1]], order=1, mode="nearest") + 0.1 * image, None
+    return lax.scan(step, image, None, length=50)[0]
+
+@loop(1, floats(4), floats(4))
+def rk45_adaptive(y, p):  # Fehlberg
+    def slope(y):
+        return jnp.stack([y[1], p[0] * (1 - y[0] ** 2) * y[1] - y[0], y[3], jnp.cos(y[0]) - y[2] - 0.1 * y[3]])
+    def body(s):
+        t, y, h, n = s
+        k1 = slope(y)
+        k2 = slope(y + h * k1 / 4)
+        k3 = slope(y + h * (3 * k1 + 9 * k2) / 32)
+        k4 = slope(y + h * (1932 * k1 - 7200 * k2 + 7296 * k3) / 2197)
+        k5 = slope(y + h * (439 / 216 * k1 - 8 * k2 + 3680 / 513 * k3 - 845 / 4104 * k4))
+        k6 = slope(y + h * (-8 / 27 * k1 + 2 * k2 - 3544 / 2565 * k3 + 1859 / 4104 * k4 - 11 / 40 * k5))
+        y1 = y + h * (25 / 216 * k1 + 1408 / 2565 * k3 + 2197 / 4104 * k4 - k5 / 5)
+        y2 = y + h * (16 / 135 * k1 + 6656 / 12825 * k3 + 28561 / 56430 * k4 - 9 / 50 * k5 + 2 / 55 * k6)
+        e = jnp.max(jnp.abs(y2 - y1)) / 1e-5
+        ok = e <= 1
+        factor = jnp.clip(0.84 * (1 / (e + 1e-10)) ** 0.25, 0.1, 4.0)
+        return jnp.where(ok, t + h, t), jnp.where(ok, y2, y), jnp.minimum(0.1, h * factor), n + 1
+    return lax.while_loop(lambda s: (s[0] < 50.0) & (s[3] < 10000), body, (jnp.float32(0), y, jnp.float32(0.01), 0))
+
+@loop(5000, floats(5000, 3), floats(4))
+def quaternion_attitude(ws, q):
+    def step(q, w):
+        h = 0.005 * w
+        n = jnp.sqrt((h**2).sum() + 1e-12)
+        d = jnp.concatenate([jnp.cos(n)[None], h * jnp.sin(n) / n])
+        r = jnp.stack([
+            q[0] * d[0] - q[1] * d[1] - q[2] * d[2] - q[3] * d[3],
+            q[0] * d[1] + q[1] * d[0] + q[2] * d[3] - q[3] * d[2],
+            q[0] * d[2] - q[1] * d[3] + q[2] * d[0] + q[3] * d[1],
+            q[0] * d[3] + q[1] * d[2] - q[2] * d[1] + q[3] * d[0]])
+        r = r / jnp.linalg.norm(r)
+        return r, r
+    return lax.scan(step, q, ws)
+
+@loop(5000, floats(5000, low=-3.0, high=3.0), floats(2))
+def phase_locked_loop(x, p):
+    def step(s, u):
+        ph, fr = s
+        e = u * jnp.sin(ph)
+        fr = fr + 0.001 * e
+        ph = jnp.remainder(ph + fr + 0.1 * e, 6.2831855)
+        return (ph, fr), jnp.cos(ph)
+    return lax.scan(step, (p[0], p[1]), x)
+
+@loop(10_000, floats(10_000), floats(4, low=0.1, high=0.5))
+def pid_control(reference, gains):
+    def step(s, r):
+        x, v, i, before = s
+        e = r - x
+        i = jnp.clip(i + 0.01 * e, -2.0, 2.0)
+        u = jnp.clip(gains[0] * e + gains[1] * i + gains[2] * (e - before) / 0.01, -10.0, 10.0)
+        v = v + 0.01 * (u - gains[3] * v - jnp.sign(v) * 0.05)
+        return (x + 0.01 * v, v, i, e), (x, u)
+    z = jnp.float32(0)
+    return lax.scan(step, (z, z, z, z), reference)
+
+@loop(2000, floats(2000, 2), floats(4))
+def ekf_bearing(zs, x):
+    q, r = jnp.eye(4) * 1e-3, jnp.eye(2) * 1e-2
+    f = jnp.eye(4).at[0, 2].set(0.1).at[1, 3].set(0.1)
+    def h(x):
+        return jnp.stack([jnp.arctan2(x[1] + 2.0, x[0] + 3.0), jnp.sqrt((x[0] + 3.0) ** 2 + (x[1] + 2.0) ** 2)])
+    def step(s, z):
+        x, p = s
+        x, p = f @ x, f @ p @ f.T + q
+        hj = jax.jacfwd(h)(x)
+        sm = hj @ p @ hj.T + r
+        k = jnp.linalg.solve(sm, hj @ p).T
+        x = x + k @ (z - h(x))
+        p = (jnp.eye(4) - k @ hj) @ p
+        return (x, p), x
+    return lax.scan(step, (x, jnp.eye(4)), zs)
+
+@loop(2000, floats(2000, 8), floats(16, 8))
+def online_k_means(xs, c):
+    def step(s, x):
+        c, n = s
+        k = jnp.argmin(((c - x) ** 2).sum(1))
+        n = n.at[k].add(1.0)
+        c = c.at[k].add((x - c[k]) / n[k])
+        return (c, n), k
+    return lax.scan(step, (c, jnp.ones(16)), xs)
+
+@loop(300, floats(300, 64), floats(64, 64, low=-0.2, high=0.2), floats(64))
+def recursive_least_squares(us, w, o):
+    def step(s, u):
+        h, p, o = s
+        h = 0.7 * h + 0.3 * jnp.tanh(w @ h + u)
+        y = o @ h
+        ph = p @ h
+        k = ph / (0.99 + h @ ph)
+        o = o + k * (u[0] - y)
+        p = (p - jnp.outer(k, ph)) / 0.99
+        return (h, p, o), y
+    return lax.scan(step, (jnp.zeros(64), jnp.eye(64), o), us)[1]
+
+@loop(100, floats(9, 64, 64, low=0.05, high=0.15))
+def lattice_boltzmann(f):
+    cx = jnp.array([0, 1, 0, -1, 0, 1, -1, -1, 1.0])
+    cy = jnp.array([0, 0, 1, 0, -1, 1, 1, -1, -1.0])
+    w = jnp.array([4 / 9] + [1 / 9] * 4 + [1 / 36] * 4)
+    shift = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)]
+    def step(f, _):
+        rho = f.sum(0)
+        ux = jnp.tensordot(cx, f, 1) / rho
+        uy = jnp.tensordot(cy, f, 1) / rho
+        cu = 3 * (cx[:, None, None] * ux + cy[:, None, None] * uy)
+        eq = w[:, None, None] * rho * (1 + cu + 0.5 * cu**2 - 1.5 * (ux**2 + uy**2))
+        f = f + (eq - f) / 0.6
+        return jnp.stack([jnp.roll(f[i], s, (0, 1)) for i, s in enumerate(shift)]), None
+    return lax.scan(step, f, None, length=100)[0]
+
+@loop(200, floats(200, 8, low=0.1), floats(8, 8, low=0.1))
+def belief_propagation(unary, pair):  # sum-product, forward and backward
+    def f(m, u):
+        m = pair.T @ (m * u)
+        m = m / m.sum()
+        return m, m
+    one = jnp.ones(8) / 8
+    _, a = lax.scan(f, one, unary)
+    def b(m, u):
+        m = pair @ (m * u)
+        m = m / m.sum()
+        return m, m
+    _, c = lax.scan(b, one, unary, reverse=True)
+    p = unary * a * c
+    return p / p.sum(1, keepdims=True)
+
+@loop(1, floats(256), floats(256, low=2.5, high=4.0))
+def cg_tridiagonal(b, d):
+    def mul(x):
+        return d * x - jnp.pad(x[1:], (0, 1)) - jnp.pad(x[:-1], (1, 0))
+    def body(s):
+        x, r, p, rs, n = s
+        ap = mul(p)
+        al = rs / jnp.vdot(p, ap)
+        x, r = x + al * p, r - al * ap
+        now = jnp.vdot(r, r)
+        return x, r, r + (now / rs) * p, now, n + 1
+    return lax.while_loop(lambda s: (s[3] > 1e-12) & (s[4] < 500), body, (jnp.zeros(256), b, b, jnp.vdot(b, b), 0))
+
+@loop(63, floats(64), floats(64))
+def levinson(r, y):
+    r = r.at[0].set(70.0)
+    def step(s, k):
+        f, x, e = s
+        idx = jnp.arange(64)
+        lag = jnp.where(idx < k, r[jnp.clip(k - idx, 0, 63)], 0.0)
+        g = -jnp.dot(lag, f) / e
+        rev = jnp.where(idx <= k, f[jnp.clip(k - idx, 0, 63)], 0.0)
+        f = f + g * rev
+        e = e * (1 - g * g)
+        q = (y[k] - jnp.dot(lag, x)) / e
+        x = x + q * jnp.where(idx <= k, f[jnp.clip(k - idx, 0, 63)], 0.0)
+        return (f, x, e), g
+    f0 = jnp.zeros(64).at[0].set(1.0)
+    return lax.scan(step, (f0, jnp.zeros(64).at[0].set(y[0] / r[0]), r[0]), jnp.arange(1, 64))
+
+@loop(200, floats(24, 24, low=-0.2, high=0.2))
+def orthogonal_iteration(m):  # by Gram and Schmidt
+    a = m @ m.T + jnp.eye(24)
+    def step(q, _):
+        z = a @ q
+        def col(i, z):
+            v = z[:, i] / jnp.linalg.norm(z[:, i])
+            rest = jnp.where(jnp.arange(4) > i, v @ z, 0.0)
+            return (z - v[:, None] * rest[None]).at[:, i].set(v)
+        q = lax.fori_loop(0, 4, col, z)
+        return q, jnp.einsum("ij,ik,kj->j", q, a, q)
+    return lax.scan(step, m[:, :4], None, length=200)
 
 
 def write(folder, name):

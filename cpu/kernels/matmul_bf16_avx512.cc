@@ -1,5 +1,5 @@
 // Compiled with -mavx512bf16 and the rest of AVX-512.
-#include "heddle/cpu/kernels/matmul_narrow_vectors.h"
+#include "heddle/cpu/kernels/internal/matmul_narrow_vectors.h"
 
 namespace heddle::cpu {
 namespace {

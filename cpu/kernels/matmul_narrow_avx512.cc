@@ -1,5 +1,5 @@
 // Compiled with AVX-512 (F, DQ, VL, BW).
-#include "heddle/cpu/kernels/matmul_narrow_vectors.h"
+#include "heddle/cpu/kernels/internal/matmul_narrow_vectors.h"
 
 namespace heddle::cpu {
 namespace {

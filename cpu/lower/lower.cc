@@ -6,6 +6,7 @@
 #include "heddle/cpu/lower/double_turns.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/cpu/plan/cost.h"
+#include "heddle/cpu/plan/passes/apart.h"
 #include "heddle/cpu/plan/passes/columns.h"
 #include "heddle/cpu/plan/passes/exchange.h"
 #include "heddle/cpu/plan/passes/fuse.h"
@@ -160,6 +161,7 @@ Status ProgramLowering::run() {
   fuse_loops(program.plan, program.taken);
   exchange_loops(program.plan, program.taken);
   carry_columns(program.plan);
+  part_vectors(program.plan);
   carry_lanes(program.plan);
   interleave_turns(program.plan);
   share_indices(program.plan);

@@ -211,6 +211,8 @@ class RegionLowering {
   SlabFold fold_slab(hlo::InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
                      int64_t count, Memo* shared = nullptr);
   bool has_short_rows(hlo::InstructionId id);
+  std::vector<NodeId> fold_pairs(hlo::InstructionId id, std::span<const NodeId> kept, NodeId first,
+                                 int64_t size);
   void reduce_short_rows(hlo::InstructionId id, Op fold, BufferId to);
   NodeId reduce_slab(hlo::InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
                      int64_t count);

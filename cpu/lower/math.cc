@@ -111,8 +111,8 @@ NumberNode<T> power(NumberNode<T> x, NumberNode<T> y) {
     const auto simple = pow_by_roots(x, static_cast<T>(b.float_of(y.node)));
     return simple ? *simple : pow(x, y);
   }
-  const auto halves = abs(y + y);
-  const auto is_simple = (floor(halves) == halves) & (halves <= y.constant(6));
+  const auto quarters = abs(y * y.constant(4));
+  const auto is_simple = (floor(quarters) == quarters) & (quarters <= y.constant(12));
   const Type results[] = {b.type(x.node)};
   const NumberNode<T> general = pow(x, y);
   b.begin_switch(b.select(b.reduce_lanes(Op::kOr, is_simple.node), b.index(0), b.index(1)),

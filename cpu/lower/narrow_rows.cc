@@ -59,7 +59,8 @@ std::optional<size_t> RegionLowering::narrow_rows(InstructionId id,
     const Trailing own = trailing(read.dimensions(), lanes);
     if (own.first == 0) continue;  // the same for all rows
     if (own.elements > kMostColumns) return std::nullopt;
-    if (own.elements == 1 && read.dimensions().back() != sizes[rows]) return std::nullopt;
+    if (own.elements == 1 && read.dimension(static_cast<int64_t>(own.first) - 1) != sizes[rows])
+      return std::nullopt;
   }
   return rows;
 }

@@ -61,6 +61,18 @@ TEST(NarrowRows, OfWhatIsBroadcast) {
   EXPECT_EQ(count(plan, Op::kScatter), 0);
 }
 
+// Rows of colours, each from a place of its own, weighed by columns of one element.
+TEST(NarrowRows, ThatAGatherTakesAreColumns) {
+  const Plan plan = plan_of(
+      " x = f32[500,3] parameter(0)\n s = f32[40,50,1] parameter(1)\n"
+      " i = s32[40,50,1] parameter(2)\n g = f32[40,50,3] gather(x, i), offset_dims={2}, "
+      "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=2, slice_sizes={1,3}\n"
+      " w = f32[40,50] reshape(s)\n t = f32[40,50,3] broadcast(w), dimensions={0,1}\n"
+      " ROOT y = f32[40,50,3] multiply(g, t)");
+  EXPECT_EQ(lanes(plan, Op::kMul), 16);
+  EXPECT_EQ(lanes(plan, Op::kGather), 16);
+}
+
 TEST(NarrowRows, RowsOfManyElementsStay) {
   EXPECT_GT(count(plan_of(sum_of_rows("[2000]", "[2000,13]", "1")), Op::kReduceLanes), 0);
 }

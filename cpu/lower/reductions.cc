@@ -22,6 +22,8 @@ constexpr int64_t kFewestChunks = 4;
 constexpr int64_t kShortRow = 4;     // vectors of a row that is folded together with its neighbours
 constexpr int64_t kFewestLanes = 4;  // that are worth to be collected with steps
 constexpr int64_t kMostWrittenFolds = 8;  // of several results, one after the other
+constexpr int64_t kFewestPaired = 8;      // elements of several results that are folded in pairs
+constexpr int64_t kPairedVectors = 4;     // of such elements, folded together
 constexpr int64_t kFewestParted = 16;     // turns of a fold that is done in parts
 constexpr size_t kMostTogether = 8;       // vectors of results that one loop folds
 constexpr int64_t kBlockBytes = 16;       // within which lanes change places for the least
@@ -62,6 +64,16 @@ Slab slab_of(const Shape& from, const Instruction& reduce) {
             {}};
   slab.outer = outer_dimensions(slab.dims, slab.lane);
   return slab;
+}
+
+// Of the lanes of one vector, or of two, one after the other, those from `first` on.
+NodeId every_second(PlanBuilder& builder, std::span<const NodeId> vectors, int64_t first) {
+  const int64_t width = builder.type(vectors[0]).lanes;
+  if (std::ssize(vectors) * width == 2) return builder.extract(vectors.back(), first % width);
+  std::vector<LaneSource> lanes;
+  for (int64_t at = first; at < std::ssize(vectors) * width; at += 2)
+    lanes.push_back({static_cast<uint32_t>(at / width), static_cast<uint32_t>(at % width)});
+  return builder.shuffle(vectors, std::move(lanes));
 }
 
 }  // namespace
@@ -334,6 +346,51 @@ void RegionLowering::for_each_strip(std::span<const int64_t> sizes, int64_t vect
   });
 }
 
+// So many neighbours of several operands, a power of two, as one: each with the next one, pairs
+// with the next pair, and so on. They stay in order, as a first NaN or a first place needs.
+std::vector<NodeId> RegionLowering::fold_pairs(InstructionId id, std::span<const NodeId> kept,
+                                               NodeId first, int64_t size) {
+  const Instruction& reduce = at(id);
+  const Shape& from = at(reduce.operands[0]).shape;
+  const hlo::Computation& body = program_.module.at(reduce.called[0]);
+  const size_t count = reduce.operands.size() / 2;
+  const ReducedDims dims =
+      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
+  int64_t lanes = std::min<int64_t>(lanes_for(program_.program.plan, widest_scalar(id)), size);
+  std::vector<std::vector<NodeId>> vectors;  // of each, its operands' values
+  Memo memo;
+  for (int64_t at_vector = 0; at_vector < size; at_vector += lanes) {
+    Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
+                .lanes = static_cast<int32_t>(lanes)};
+    for (size_t i = 0; i < dims.kept.size(); ++i)
+      place.coordinates[static_cast<size_t>(dims.kept[i])] = {kept[i]};
+    place.coordinates[static_cast<size_t>(dims.reduced[0])] = {b().add(first, at_vector), 1};
+    std::vector<NodeId>& values = vectors.emplace_back();
+    for (size_t i = 0; i < count; ++i) {
+      const NodeId value = operand_element(reduce.operands[i], place, memo);
+      values.push_back(b().splat(value, static_cast<int32_t>(lanes)));
+    }
+  }
+  while (lanes > 1 || vectors.size() > 1) {
+    const size_t joined = std::min<size_t>(vectors.size(), 2);  // operands of a shuffle
+    if (joined == 1) lanes /= 2;
+    std::vector<std::vector<NodeId>> half;
+    for (size_t v = 0; v < vectors.size(); v += joined) {
+      std::vector<NodeId> arguments;
+      for (int64_t odd : {0, 1}) {
+        for (size_t i = 0; i < count; ++i) {
+          const NodeId operands[] = {vectors[v][i], vectors[v + joined - 1][i]};
+          arguments.push_back(every_second(b(), std::span(operands).first(joined), odd));
+        }
+      }
+      half.push_back(inline_scalars(b(), body, arguments));
+      for (NodeId& value : half.back()) value = b().splat(value, static_cast<int32_t>(lanes));
+    }
+    vectors = std::move(half);
+  }
+  return vectors[0];
+}
+
 // Lanes lie along a dimension that stays, if need be with steps over those that are reduced, or
 // there are none; any function, several operands.
 void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> to) {
@@ -413,7 +470,34 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
         std::ranges::copy(next, carried.begin() + static_cast<std::ptrdiff_t>(first));
       }
     };
-    if (product_of(sizes) <= (fold ? 1 : kMostWrittenFolds)) {
+    const bool is_paired = count > 1 && places.size() == 1 && places[0].lanes == 1 &&
+                           sizes.size() == 1 && dims.reduced[0] == lane &&
+                           sizes[0] >= kFewestPaired;
+    if (is_paired) {
+      std::vector<NodeId> kept;
+      for (const Coordinate& c : places[0].coordinates) kept.push_back(c.base);
+      const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
+      int64_t size = kPairedVectors * static_cast<int64_t>(std::bit_floor(uint64_t(lanes)));
+      NodeId first = b().index(0);
+      const auto join = [&](std::vector<NodeId>& carried) {
+        std::vector<NodeId> arguments = carried;
+        for (NodeId value : fold_pairs(id, kept, first, size)) arguments.push_back(value);
+        carried = inline_scalars(b(), body, arguments);
+      };
+      const int64_t together = sizes[0] / size * size;
+      if (together > 0) {
+        auto loop = b().begin_for(b().index(0), b().index(together), size, values);
+        first = loop.parameters[0];
+        values.assign(loop.parameters.begin() + 1, loop.parameters.end());
+        join(values);
+        values = b().end_for(values);
+      }
+      for (int64_t at = together; at < sizes[0]; at += size) {
+        size = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(sizes[0] - at)));
+        first = b().index(at);
+        join(values);
+      }
+    } else if (product_of(sizes) <= (fold ? 1 : kMostWrittenFolds)) {
       for (int64_t i = 0; i < product_of(sizes); ++i) {
         at_reduced = index_of(b(), sizes, i);
         add(values, 0);

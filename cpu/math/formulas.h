@@ -309,11 +309,11 @@ Quadrant<F> reduce_by_half_pi(F a) {
   const F first = fma(j, a.constant(-C::half_pi_1), a);
   const F product = j * second;
   const F product_lost = fma(j, second, -product);
-  // Either of the two may be the larger one (Knuth's sum).
-  const F hi = first + product;
-  const F part = hi - first;
-  const F small = (product - part) + fma(j, a.constant(-C::half_pi_3), product_lost);
-  return {bits(shifted), {hi, (first - (hi - part)) + small}};
+  // Either may be the larger one. The first is a multiple of an ulp of the product, which is below
+  // 1: what their sum loses is exact.
+  const auto sum = exact_sum(first, product);
+  const F small = fma(j, a.constant(-C::half_pi_3), product_lost);
+  return {bits(shifted), {sum.hi, sum.lo + small}};
 }
 
 // sin(angle), not yet added up: hi is the angle itself.

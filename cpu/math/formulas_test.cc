@@ -233,6 +233,14 @@ std::vector<Unary<T>> unary_functions() {
           [](auto x) { return constant_power(x, T(3)); }, std::numeric_limits<T>::max(),
           Fma::kNeeded),
       unary<T>(
+          "x^0.25", 1, 0, 8, [](W x) { return std::pow(x, W(0.25)); },
+          [](auto x) { return constant_power(x, T(0.25)); }, std::numeric_limits<T>::max(),
+          Fma::kNeeded),
+      unary<T>(
+          "x^-0.25", bound(1.2, 1), 0, 8, [](W x) { return std::pow(x, W(-0.25)); },
+          [](auto x) { return constant_power(x, T(-0.25)); }, std::numeric_limits<T>::max(),
+          Fma::kNeeded),
+      unary<T>(
           "x^-0.5", 1.5, 0, 8, [](W x) { return std::pow(x, W(-0.5)); },
           [](auto x) { return constant_power(x, T(-0.5)); }, std::numeric_limits<T>::max(),
           Fma::kNeeded),

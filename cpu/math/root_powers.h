@@ -1,5 +1,5 @@
-// Powers whose exponent is a small whole or half number, as products and roots. The errors are
-// those of f32 / f64 in ulp, measured as formulas.h tells.
+// Powers whose exponent is a quarter, or a small whole or half number, as products and roots. The
+// errors are those of f32 / f64 in ulp, measured as formulas.h tells.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,8 @@ F three_halves_power(F x) {
 }
 
 template <class T>
-inline constexpr T kRootPowers[] = {1, 2, 3, T(0.5), T(1.5), -1, -2, T(-0.5), T(-1.5)};
+inline constexpr T kRootPowers[] = {1,        2,  3,  T(0.5),  T(1.5), T(0.25),
+                                    T(-0.25), -1, -2, T(-0.5), T(-1.5)};
 
 // x^y where y is one of kRootPowers; nothing for other y. At most 1.9 / 0.9 ulp.
 template <Number F>
@@ -41,6 +42,8 @@ std::optional<F> pow_by_roots(F x, typename F::Scalar y) {
   if (y == 3) return x * x * x;
   if (y == -2) return one / x / x;
   if (y == -0.5) return one / half_power(x);
+  if (y == 0.25) return sqrt(half_power(x));
+  if (y == -0.25) return sqrt(one / half_power(x));
   if (y == -1.5) {  // 1 / x may overflow
     const auto no_root = (x < x.constant(0)) & (x > -infinity_like(x));
     return select(no_root, nan_like(x), three_halves_power(one / x));

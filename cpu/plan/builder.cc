@@ -179,10 +179,29 @@ NodeId PlanBuilder::fold_bounded(Op op, NodeId x, NodeId y) {
 }
 
 // x + 0, x * 1, and arithmetic on constants.
+// A sum is -0 where both terms are, or where a product that joins it rounds to -0.
+bool PlanBuilder::is_never_minus_zero(NodeId id) const {
+  const Node& node = plan_.at(id);
+  if (node.op == Op::kConstant) return float_of(id) != 0 || !std::signbit(float_of(id));
+  const auto args = plan_.args_of(node);
+  if (node.op == Op::kReduceLanes && node.imm == static_cast<int64_t>(Op::kAdd))
+    return is_never_minus_zero(args[0]);
+  if (node.op != Op::kAdd) return false;
+  const auto is_product = [&](NodeId term) { return plan_.at(term).op == Op::kMul; };
+  if (node.imm == 0 && (is_product(args[0]) || is_product(args[1]))) return false;
+  return is_never_minus_zero(args[0]) || is_never_minus_zero(args[1]);
+}
+
 NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
   if (type(x).scalar == Scalar::kPred) return fold_masks(op, x, y);
   if (is_float(type(x).scalar)) {
-    if (!is_constant(x) || !is_constant(y)) return {};
+    if (is_constant(x) && (op == Op::kMin || op == Op::kMax || op == Op::kAdd)) std::swap(x, y);
+    if (!is_constant(y)) return {};
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (op == Op::kMin && float_of(y) == infinity) return x;
+    if (op == Op::kMax && float_of(y) == -infinity) return x;
+    if (op == Op::kAdd && float_of(y) == 0 && is_never_minus_zero(x)) return x;
+    if (!is_constant(x)) return {};
     return folded_float(type(x), value_of(op, type(x).scalar, float_of(x), float_of(y)));
   }
   if (const NodeId folded = fold_bounded(op, x, y); folded.valid()) return folded;
@@ -202,9 +221,38 @@ NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
   }
 }
 
+// By a product where that rounds as the quotient does; not valid: it does not, or takes as long.
+//
+// Of f32 the product is one of f64 by the rounded inverse, and off by 2^-52 of itself at most. A
+// quotient of f32 is 2^-49 away from the middle of two neighbours, or such a middle itself: that
+// may be where it is subnormal and the divisor an even number. Then the product has to be exact,
+// as it is where the inverse is off by no more than 2^-54.
+NodeId PlanBuilder::divided_by(NodeId x, double divisor) {
+  constexpr int32_t kFewestLanes = 8;    // fewer are divided as quickly
+  constexpr int64_t kSlowDivision = 64;  // bytes of a vector, whose division takes 16 cycles
+  if (divisor == 0 || !std::isfinite(divisor)) return {};
+  const Type wide = type(x);
+  const double inverse = 1 / divisor;
+  const bool is_single = wide.scalar == Scalar::kF32;
+  const bool is_normal =
+      is_single ? std::isnormal(static_cast<float>(inverse)) : std::isnormal(inverse);
+  int exponent = 0;
+  if (std::abs(std::frexp(divisor, &exponent)) == 0.5 && is_normal)
+    return binary(Op::kMul, x, number(wide, inverse));
+  if (!is_single || wide.lanes < kFewestLanes || plan_.vector_bytes < kSlowDivision) return {};
+  if (std::fmod(divisor, 2) == 0 && std::abs(std::fma(divisor, inverse, -1.0)) > 0x1p-54) return {};
+  const Exact exact(*this);
+  const NodeId product = binary(Op::kMul, cast(Op::kFloatCast, Scalar::kF64, x),
+                                number({Scalar::kF64, wide.lanes}, inverse));
+  return cast(Op::kFloatCast, Scalar::kF32, product);
+}
+
 NodeId PlanBuilder::binary(Op op, NodeId x, NodeId y) {
   const int32_t lanes = match(x, y);
   if (const NodeId folded = fold(op, x, y); folded.valid()) return folded;
+  if (op == Op::kDiv && is_constant(y)) {
+    if (const NodeId product = divided_by(x, float_of(y)); product.valid()) return product;
+  }
   const bool exact = is_exact_ && is_float(type(x).scalar);
   return pure(op, {type(x).scalar, lanes}, exact ? 1 : 0, {x, y});
 }

@@ -238,8 +238,10 @@ class PlanBuilder {
   Region begin_counted(Op op, NodeId from, NodeId to, int64_t step,
                        std::span<const NodeId> initial);
   std::vector<NodeId> close_control();
+  [[nodiscard]] bool is_never_minus_zero(NodeId id) const;  // of floats; false: not known
   // Not valid: nothing to fold.
   NodeId fold(Op op, NodeId x, NodeId y);
+  NodeId divided_by(NodeId x, double divisor);
   NodeId fold_masks(Op op, NodeId x, NodeId y);
   NodeId fold_bounded(Op op, NodeId x, NodeId y);
   [[nodiscard]] std::optional<bool> decided(Predicate predicate, NodeId x, NodeId y) const;

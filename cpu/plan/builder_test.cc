@@ -113,6 +113,36 @@ TEST_F(Builder, FloatsDoNotFold) {
   EXPECT_NE(b_.mul(x, b_.number(kF32x1, 0)), b_.number(kF32x1, 0));
 }
 
+TEST_F(Builder, SlowQuotientsByConstantsAreProducts) {
+  plan_.vector_bytes = 64;
+  const NodeId x = b_.cast(Op::kSToFloat, Scalar::kF32, argument());
+  const auto op_of = [&](NodeId dividend, double divisor) {
+    const NodeId y = b_.number(b_.type(dividend), divisor);
+    return plan_.at(b_.binary(Op::kDiv, dividend, y)).op;
+  };
+  EXPECT_EQ(op_of(x, 0.25), Op::kMul);
+  EXPECT_EQ(op_of(x, 3), Op::kDiv) << "one is quicker than conversions";
+  const NodeId all = b_.splat(x, 16);
+  EXPECT_EQ(op_of(all, 3), Op::kFloatCast);
+  EXPECT_EQ(op_of(all, 98), Op::kDiv) << "the product would miss the middle of subnormal numbers";
+  EXPECT_EQ(op_of(all, 0x1p-149), Op::kFloatCast) << "its inverse is no f32";
+  EXPECT_EQ(op_of(all, 0), Op::kDiv);
+}
+
+TEST_F(Builder, AFoldBeginsWithItsFirstValue) {
+  const NodeId x = b_.cast(Op::kSToFloat, Scalar::kF32, argument());
+  const NodeId zero = b_.number(kF32x1, 0), infinity = b_.number(kF32x1, INFINITY);
+  EXPECT_EQ(b_.binary(Op::kMin, infinity, x), x);
+  EXPECT_EQ(b_.binary(Op::kMax, b_.number(kF32x1, -INFINITY), x), x);
+  EXPECT_NE(b_.binary(Op::kMax, infinity, x), x);
+  const NodeId sum = b_.add(zero, x);
+  EXPECT_EQ(b_.add(sum, zero), sum) << "0 + x is never -0";
+  const NodeId product = b_.add(zero, b_.mul(x, b_.add(x, x)));
+  EXPECT_NE(b_.add(zero, product), product) << "one rounding of x * y + 0 may give -0";
+  const NodeId minus = b_.add(b_.number(kF32x1, -0.0), x);
+  EXPECT_NE(b_.add(zero, minus), minus);
+}
+
 TEST_F(Builder, ConstantsHaveOneFormForEachValue) {
   EXPECT_EQ(b_.bits({Scalar::kI8, 1}, 0xff), b_.integer({Scalar::kI8, 1}, -1));
   EXPECT_EQ(b_.bits({Scalar::kPred, 1}, 3), b_.bits({Scalar::kPred, 1}, 1));

@@ -1,7 +1,7 @@
 // Blocks of narrow elements by vectors of AVX-512. See matmul_narrow_blocks.h.
 #pragma once
 
-#include "heddle/cpu/kernels/matmul_narrow_blocks.h"
+#include "heddle/cpu/kernels/internal/matmul_narrow_blocks.h"
 
 namespace heddle::cpu {
 namespace {
