@@ -798,28 +798,29 @@ def orthogonal_iteration(m):  # by Gram and Schmidt
     return lax.scan(step, m[:, :4], None, length=200)
 
 
-def write(folder, name):
-    fn, steps, inputs = PROGRAMS[name]
+def write(folder, name, program, unit):
+    fn, steps, inputs = program
     types = [jax.ShapeDtypeStruct(each["shape"], each["dtype"]) for each in inputs]
     module = jax.jit(fn, keep_unused=True).lower(*types).compiler_ir("hlo").as_hlo_module()
-    meta = {"name": name, "steps": steps, "unit": "step", "donated_parameters": [], "custom_calls": []}
+    meta = {"name": name, "steps": steps, "unit": unit, "donated_parameters": [], "custom_calls": []}
     meta["inputs"] = [{
         "shape": each["shape"],
         "dtype": each["dtype"],
         "generator": {"gen": "splitmix64_counter", "seed": seed, "lo": each["low"], "hi": each["high"],
-                      "floor": each["dtype"] == "int32"},
+                      "floor": "int" in each["dtype"]},
     } for seed, each in enumerate(inputs, 1)]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "module.hlo.txt").write_text(module.to_string())
     (folder / "meta.json").write_text(json.dumps(meta))
 
 
-def main():
+def write_all(programs, unit, about):
+    """The programs that the command line names, or all, as folders of the one that it names first."""
     if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    for name in sys.argv[2:] or PROGRAMS:
-        write(pathlib.Path(sys.argv[1]) / name, name)
+        sys.exit(about)
+    for name in sys.argv[2:] or programs:
+        write(pathlib.Path(sys.argv[1]) / name, name, programs[name], unit)
 
 
 if __name__ == "__main__":
-    main()
+    write_all(PROGRAMS, "step", __doc__)

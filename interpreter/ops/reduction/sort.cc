@@ -17,8 +17,8 @@ using Ranked = std::pair<uint64_t, int64_t>;  // a key, and the position that ha
 
 constexpr int64_t kLongRow = 512;  // from here on digits are counted and not keys compared
 
-// Sorts by keys, digit by digit from the last one on, which leaves equal keys in their order. Digits
-// that all keys share cost nothing.
+// Sorts by keys, digit by digit from the last one on, which leaves equal keys in their order.
+// Digits that all keys share cost nothing.
 void sort_by_digits(std::vector<Ranked>& rows) {
   constexpr int kBits = 8, kDigits = 64 / kBits;
   constexpr uint64_t kMost = (uint64_t{1} << kBits) - 1;
