@@ -1,6 +1,7 @@
 #include "heddle/cpu/kernels/matmul_narrow.h"
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 

@@ -2,6 +2,9 @@
 #include "heddle/cpu/kernels/internal/matmul_narrow_blocks.h"
 #include "heddle/cpu/kernels/matmul_narrow.h"
 
+#include <type_traits>
+
+
 // Of the tile in the first place, plus the product of the other two. The numbers of tiles are parts
 // of the instruction.
 #define HEDDLE_TILE_PRODUCT(c, a, b)                                 \

@@ -13,7 +13,9 @@
 #endif
 #include <immintrin.h>
 
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "heddle/cpu/kernels/matmul_narrow.h"
 #include "heddle/cpu/kernels/matmul_table.h"
