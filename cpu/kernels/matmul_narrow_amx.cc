@@ -1,9 +1,8 @@
 // Compiled with -mamx-tile -mamx-bf16 -mamx-int8 and AVX-512.
-#include "heddle/cpu/kernels/internal/matmul_narrow_blocks.h"
-#include "heddle/cpu/kernels/matmul_narrow.h"
-
 #include <type_traits>
 
+#include "heddle/cpu/kernels/internal/matmul_narrow_blocks.h"
+#include "heddle/cpu/kernels/matmul_narrow.h"
 
 // Of the tile in the first place, plus the product of the other two. The numbers of tiles are parts
 // of the instruction.
