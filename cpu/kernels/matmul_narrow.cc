@@ -49,10 +49,6 @@ std::atomic<NarrowUnit>& active_unit() {
 
 }  // namespace
 
-void narrow_part_amx(DType element, const MatmulArgs& args, const MatmulPart& part);
-void narrow_part_avx512(DType element, const MatmulArgs& args, const MatmulPart& part);
-void bf16_part_avx512(const MatmulArgs& args, const MatmulPart& part);
-
 NarrowUnit narrow_unit(DType element) noexcept {
   if (element != bf16 && element != s8 && element != u8) return NarrowUnit::kNone;
   const NarrowUnit unit = active_unit().load(std::memory_order_relaxed);

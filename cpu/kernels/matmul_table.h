@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "heddle/cpu/kernels/matmul.h"
+#include "heddle/hlo/dtype.h"
 
 namespace heddle::cpu {
 
@@ -24,6 +25,11 @@ struct MatmulTables {
 extern const MatmulTables kMatmulGeneric;
 extern const MatmulTables kMatmulAvx2;    // where __x86_64__ is defined
 extern const MatmulTables kMatmulAvx512;  // where __x86_64__ is defined
+
+// The units for narrow elements (matmul_narrow.h), where __x86_64__ is defined.
+void narrow_part_amx(DType element, const MatmulArgs& args, const MatmulPart& part);
+void narrow_part_avx512(DType element, const MatmulArgs& args, const MatmulPart& part);  // s8, u8
+void bf16_part_avx512(const MatmulArgs& args, const MatmulPart& part);
 
 // This thread's scratch memory: at least `bytes`, aligned to 64. The next call invalidates it.
 void* matmul_scratch(size_t bytes);

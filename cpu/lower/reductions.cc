@@ -446,6 +446,7 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
   // Results that one loop folds, in a few parts each where they are few: an operation that waited
   // for the last turn's would leave the machine idle.
   const std::optional<Op> fold = count == 1 ? fold_of(body) : std::nullopt;
+  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
   const bool is_long = fold && !sizes.empty() && sizes.back() >= kFewestParted;
   const auto write_all = [&](std::span<const Place> places) {
     const size_t each = places.size() * count;
@@ -476,7 +477,6 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
     if (is_paired) {
       std::vector<NodeId> kept;
       for (const Coordinate& c : places[0].coordinates) kept.push_back(c.base);
-      const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
       int64_t size = kPairedVectors * static_cast<int64_t>(std::bit_floor(uint64_t(lanes)));
       NodeId first = b().index(0);
       const auto join = [&](std::vector<NodeId>& carried) {
@@ -528,7 +528,6 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
     for (size_t i = 0; i < places.size(); ++i)
       write(places[i], std::span(values).subspan(i * count, count));
   };
-  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
   if (rows) {
     return write_narrow(kept_sizes, *rows, lanes, to, [&](const Place& place) {
       std::vector<NodeId> values = initial_at(place);

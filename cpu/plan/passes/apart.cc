@@ -141,7 +141,7 @@ class Clock {
     return lanes;
   }
 
-  // Which branch it is a machine guesses.
+  // A machine guesses the branch.
   double quickest_branch(const Node& node) {
     double least = -1;
     const double before = work_;
