@@ -12,7 +12,7 @@ NO_FUNCTION = re.compile(r"(using|constexpr|extern|friend|concept)\b|.*(concept 
 TERM = r"(\([^()]*\)|[\w:]+<[^<>]*>|\S+)"
 FOR_WHO_CALLS = (  # what a signature shows in place of what stands there
     (r"\bbase::Int\b", "int64_t"), (r"\bconst base::Ints&", "Ints"), (r"\bbase::Flag\b", "bool"), (r"\bKeep keep_dims\b", "bool keep_dims"),
-    (rf"^requires ?{TERM}( (&&|\|\|) {TERM})* ", ""), (r"^(\[\[nodiscard\]\] |inline |constexpr )+", ""), (";$", ""),
+    (r"^requires ?\(sizeof\.\.\.\(\w+\) > \d\) ", ""), (rf"^requires ?{TERM}( (&&|\|\|) {TERM})* ", ""), (r"^(\[\[nodiscard\]\] |inline |constexpr )+", ""), (";$", ""),
     (r",? ?SourceLocation (at|location)( = SourceLocation::here\(\))?(?=\))", ""))
 
 
