@@ -400,6 +400,15 @@ function(heddle_mock folder)
   string(TOUPPER HEDDLE_${folder}_MOCK definition)
   add_dependencies(heddle_${folder}_test ${target})
   target_compile_definitions(heddle_${folder}_test PRIVATE ${definition}="$<TARGET_FILE:${target}>")
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/mock/cuda)  # loaded under the name of the driver's library
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/mock/cuda/*.cc)
+    add_library(heddle_cuda_mock MODULE ${sources})
+    target_include_directories(heddle_cuda_mock PRIVATE ${HEDDLE_INCLUDE_DIR})
+    target_link_options(heddle_cuda_mock PRIVATE -Wl,-soname,libcuda.so.1)
+    heddle_compile_options(heddle_cuda_mock)
+    add_dependencies(heddle_${folder}_test heddle_cuda_mock)
+    target_compile_definitions(heddle_${folder}_test PRIVATE HEDDLE_CUDA_MOCK="$<TARGET_FILE:heddle_cuda_mock>")
+  endif()
 endfunction()
 
 # What others may include of a folder: all but internal/, ops/ and what serves tests.

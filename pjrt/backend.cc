@@ -37,15 +37,25 @@ using runtime::ModulePtr;
 
 // XLA's CPU takes max(NaN, x) for x unless it is told otherwise; JAX always tells it.
 constexpr std::string_view kFastMinMax = "xla_cpu_enable_fast_min_max";
+// XLA's GPU leaves out conversions to a narrower type and back unless it is told otherwise.
+constexpr std::string_view kExcessPrecision = "xla_allow_excess_precision";
 
 // XLA's of JAX 0.8: Shardy had been JAX's own choice for a release.
 constexpr int kShardyMinor = 80;
 
+bool is_gpu(const Client& client) {
+  return client.is_xla() && (client.platform() == "cuda" || client.platform() == "rocm");
+}
+
 // What every program of the plugin is compiled with, before its own options.
 std::vector<BackendOption> default_options(const Client& client, const DevicePlugin& plugin) {
   std::vector<BackendOption> options;
-  if (client.is_xla() && client.platform() == "cpu")
+  if (client.is_xla() && client.platform() == "cpu") {
     options.push_back({std::string(kFastMinMax), "false"});
+  } else if (is_gpu(client)) {
+    options.push_back({std::string(kExcessPrecision), "false"});
+    options.push_back({std::string(kPrecisionOption), "highest"});
+  }
   options.insert(options.end(), plugin.compile_options.begin(), plugin.compile_options.end());
   return options;
 }
@@ -110,6 +120,8 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     base::Hasher hasher;
     hash_value(hasher, hlo::hash_of(module));
     hash_value(hasher, options_for(options, device));
+    hash_value(hasher,
+               static_cast<int>(matmul_precision(merged(options_, options.backend_options))));
     hash_value(hasher, static_cast<int>(record_->rng));
     for (const std::string& target : record_->expansions.value_or(std::vector<std::string>{"all"}))
       hash_value(hasher, target);
@@ -226,7 +238,8 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
         HEDDLE_ASSIGN_OR_RETURN(hlo::Module plain, transform::lower(*traced));
         lowered = std::make_shared<const hlo::Module>(std::move(plain));
       }
-      return compile_for(client, *record, build, *lowered, compile_options(id, all), donated);
+      return compile_for(client, *record, build, *lowered,
+                         {compile_options(id, all), matmul_precision(all)}, donated);
     };
   }
 
@@ -266,6 +279,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     HEDDLE_RETURN_IF_ERROR(check_written(prepared, record));
     HEDDLE_ASSIGN_OR_RETURN(prepared, with_host_calls(prepared, client));
     HEDDLE_ASSIGN_OR_RETURN(prepared, with_own_constants(prepared));
+    set_for_plugin(*client, matmul_precision(from.options), prepared);
     HEDDLE_RETURN_IF_ERROR(choose_partitioner(prepared, from.options, from.grid,
                                               client->is_xla() && minor >= kShardyMinor));
     StatusOr<std::shared_ptr<const Loaded>> loaded = Loaded::compile(
@@ -276,14 +290,27 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     return loaded;
   }
 
+  // What Heddle adds to a prepared module for the plugin that compiles it.
+  static void set_for_plugin(const Client& client, hlo::Precision precision,
+                             hlo::Module& prepared) {
+    set_matmul_precision(precision, prepared);
+    if (is_gpu(client)) drop_trip_counts(prepared);
+  }
+
+  // The options of a program of one device.
+  struct ProgramOptions {
+    std::string serialized;
+    hlo::Precision precision;
+  };
   static StatusOr<std::shared_ptr<const Loaded>> compile_for(
       const std::shared_ptr<const Client>& client, const DevicePlugin& record,
-      const std::string& build, const hlo::Module& module, const std::string& options,
+      const std::string& build, const hlo::Module& module, const ProgramOptions& options,
       const std::vector<int>& donated) {
     HEDDLE_ASSIGN_OR_RETURN(hlo::Module prepared, prepared_for(*client, record, module, donated));
     HEDDLE_ASSIGN_OR_RETURN(prepared, with_host_calls(prepared, client));
+    set_for_plugin(*client, options.precision, prepared);
     StatusOr<std::shared_ptr<const Loaded>> loaded =
-        compile_or_read(client, {prepared, options, build}, results_of(module));
+        compile_or_read(client, {prepared, options.serialized, build}, results_of(module));
     if (!loaded.ok()) return explained(loaded.status(), module);
     return loaded;
   }

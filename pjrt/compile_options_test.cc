@@ -20,18 +20,78 @@ class Options : public MockTest {
   void start_with(mock::Settings settings) {
     settings.compile = [this](std::string_view code, std::string_view options) {
       EXPECT_TRUE(sent_.ParseFromArray(options.data(), static_cast<int>(options.size())));
+      program_ = code;
       return evaluated(code, options);
     };
     start(std::move(settings));
   }
-  Status compile(std::vector<BackendOption> options) {
-    return backend_->compile(add_module(), {std::move(options)}, device(1)).status();
+  Status compile(std::vector<BackendOption> options, const hlo::Module& module = add_module()) {
+    return backend_->compile(module, {std::move(options)}, device(1)).status();
   }
+  // The text of the last program.
+  std::string sent_program() const { return hlo::print(hlo::from_proto(program_).value()); }
   static int compiles() {
     return mock_plugin().seen().calls[static_cast<size_t>(abi::Slot::kClientCompile)];
   }
   proto::CompileOptions sent_;
+  std::string program_;
 };
+
+// A loop of products, as it comes from a scan of five steps.
+hlo::Module products() {
+  return module_of(R"(HloModule products
+step {
+  s = (s32[], f32[2,2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[2,2] get-tuple-element(s), index=1
+  named = f32[2,2] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, operand_precision={high,high}
+  y = f32[2,2] dot(named, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (s32[], f32[2,2]) tuple(next, y)
+}
+more {
+  s = (s32[], f32[2,2]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  five = s32[] constant(5)
+  ROOT b = pred[] compare(i, five), direction=LT
+}
+ENTRY main {
+  zero = s32[] constant(0)
+  x = f32[2,2] parameter(0)
+  s = (s32[], f32[2,2]) tuple(zero, x)
+  l = (s32[], f32[2,2]) while(s), condition=more, body=step, backend_config={"known_trip_count":{"n":"5"}}
+  ROOT y = f32[2,2] get-tuple-element(l), index=1
+})");
+}
+
+// XLA's GPU would take fewer bits than the program has, and warn of loops that say their trips.
+TEST_F(Options, ProgramsOfAGpuAreAsExactAsTheyAreWritten) {
+  start_with({.platform = "cuda", .is_xla = true});
+  ASSERT_EQ(compile({}, products()), Status());
+  ASSERT_EQ(sent_.env_option_overrides_size(), 1);
+  EXPECT_EQ(sent_.env_option_overrides(0).name(), "xla_allow_excess_precision");
+  EXPECT_FALSE(sent_.env_option_overrides(0).value().flag());
+  EXPECT_THAT(sent_program(), AllOf(HasSubstr("operand_precision={highest,highest}"),
+                                    HasSubstr("operand_precision={high,high}"),
+                                    Not(HasSubstr("known_trip_count"))));
+}
+
+TEST_F(Options, ThePrecisionOfProductsIsAnOption) {
+  start_with({.platform = "cuda", .is_xla = true});
+  const int before = compiles();
+  ASSERT_EQ(compile({{"matmul_precision", "default"}}, products()), Status());
+  EXPECT_THAT(sent_program(), Not(HasSubstr("highest")));
+  ASSERT_EQ(compile({{"matmul_precision", "highest"}}, products()), Status());
+  EXPECT_THAT(sent_program(), HasSubstr("operand_precision={highest,highest}"));
+  EXPECT_EQ(compiles() - before, 2);
+  EXPECT_EQ(base::message_of(compile({{"matmul_precision", "exact"}})),
+            "compile add: option matmul_precision is \"exact\"; it must be one of default, high, "
+            "highest");
+  start_with({.platform = "cpu"});
+  ASSERT_EQ(compile({}, products()), Status());
+  EXPECT_THAT(sent_program(), AllOf(Not(HasSubstr("highest")), HasSubstr("known_trip_count")));
+}
 
 TEST_F(Options, NamesOfFieldsAreFieldsAndOthersAreOverrides) {
   ASSERT_EQ(compile({{"compile_portable_executable", "true"},

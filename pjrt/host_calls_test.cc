@@ -4,6 +4,7 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/interpreter/custom_call.h"
+#include "heddle/pjrt/mock/cuda/driver.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/mesh.h"
 
@@ -68,7 +69,7 @@ class HostCalls : public MockTest {
   ~HostCalls() override { interpreter::unregister_custom_call(kTarget); }
 
   // As XLA's CPU: programs with functions that were not registered are not compiled.
-  void start_with(int handler_minor) {
+  void start_with(int handler_minor, const std::string& platform = "cpu") {
     start({.compile =
                [this](std::string_view code, std::string_view options) {
                  mock::Program program = evaluated(code, options);
@@ -83,7 +84,13 @@ class HostCalls : public MockTest {
                  return program;
                },
            .handler_minor = handler_minor,
-           .platform = "cpu"});
+           .platform = platform});
+  }
+  // The handler of the last program, and the attribute that it asks for.
+  abi::FfiHandler handler() const { return mock_plugin().handler(called_); }
+  std::string attribute() const {
+    const size_t first = config_.find('"') + 1;
+    return config_.substr(first, config_.rfind('"') - first);
   }
   Status compile() {
     return backend_
@@ -170,10 +177,9 @@ TEST_F(HostCalls, AreMadeByAHandlerThatThePluginTakesAndCheckWhatItIsGiven) {
 
   start_with(0);
   ASSERT_EQ(compile(), Status());
-  const abi::FfiHandler handler = mock_plugin().handler(called_);
+  const abi::FfiHandler handler = this->handler();
   ASSERT_NE(handler, nullptr);
-  const size_t first = config_.find('"') + 1;
-  const std::string attribute = config_.substr(first, config_.rfind('"') - first);
+  const std::string attribute = this->attribute();
 
   Call right(attribute);
   EXPECT_EQ(right.make(handler), "");
@@ -208,6 +214,71 @@ TEST_F(HostCalls, AreMadeByAHandlerThatThePluginTakesAndCheckWhatItIsGiven) {
     return call.error("is not so");
   };
   EXPECT_THAT(Call(attribute).make(handler), HasSubstr("is not so"));
+}
+
+// ---- On CUDA: arrays are copied in the order of the call's stream.
+
+void* on_device(void* host) { return reinterpret_cast<void*>(~reinterpret_cast<uintptr_t>(host)); }
+
+// A call whose arrays are on the device, and its stream.
+struct CudaCall : Call {
+  mock::Stream stream;
+
+  explicit CudaCall(const std::string& attribute) : Call(attribute) {
+    argument.data = on_device(x);
+    result.data = on_device(y);
+    frame.context = &stream;
+    api.head.struct_size = sizeof(api);
+    api.stream_get = [](abi::FfiStreamGetArgs* args) -> abi::FfiError* {
+      args->stream = args->context;
+      return nullptr;
+    };
+    api.error_destroy = [](abi::FfiErrorDestroyArgs* args) { delete args->error; };
+  }
+};
+
+class HostCallsOnCuda : public HostCalls {
+ protected:
+  HostCallsOnCuda() { EXPECT_NE(dlopen(HEDDLE_CUDA_MOCK, RTLD_NOW | RTLD_LOCAL), nullptr); }
+};
+
+TEST_F(HostCallsOnCuda, CopyTheirArraysInTheOrderOfTheStream) {
+  start_with(0, "cuda");
+  ASSERT_EQ(compile(), Status());
+  const std::string attribute = this->attribute();
+  CudaCall call(attribute);
+  EXPECT_EQ(call.make(handler()), "");
+  EXPECT_EQ(call.y[0], 2);
+  EXPECT_EQ(call.y[1], 4);
+  EXPECT_TRUE(call.stream.copies.empty()) << "the result is there when the call returns";
+}
+
+TEST_F(HostCallsOnCuda, OfDebuggingAreMade) {
+  start_with(0, "cuda");
+  const auto program = backend_->compile(
+      module_of("ENTRY main { x = f32[2] parameter(0) d = u32[] custom-call(x), "
+                "custom_call_target=\"heddle.print\", custom_call_has_side_effect=true, "
+                "backend_config={text = \"{}\"} ROOT y = f32[2] copy(x) }"),
+      {}, device());
+  EXPECT_EQ(program.status(), Status());
+  EXPECT_THAT(called_, StartsWith("heddle_host_call_"));
+}
+
+TEST_F(HostCallsOnCuda, TellWhatTheDriverAndThePluginAnswer) {
+  start_with(0, "cuda");
+  ASSERT_EQ(compile(), Status());
+  const std::string attribute = this->attribute();
+  CudaCall broken(attribute);
+  broken.stream.error = 700;
+  EXPECT_EQ(broken.make(handler()),
+            "13 cuMemcpyDtoHAsync answers with error 700 of the CUDA driver");
+  CudaCall old(attribute);
+  old.api.head.struct_size = offsetof(abi::FfiApi, stream_get);
+  EXPECT_EQ(old.make(handler()), "9 a host call on a CUDA device: the plugin tells no stream");
+  CudaCall refused(attribute);
+  refused.api.stream_get = [](abi::FfiStreamGetArgs*) { return new abi::FfiError{"no"}; };
+  EXPECT_EQ(refused.make(handler()),
+            "9 a host call on a CUDA device: the plugin has no stream for it");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace heddle::pjrt {
 namespace {
 
 using ::testing::Field;
+using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 std::string folder() {
@@ -122,7 +123,7 @@ TEST(PluginFile, HoldsAllThatARecordHolds) {
     "library": "lib/plugin.so",
     "create_options": {"cpu_device_count": 4, "memory_fraction": 1, "allocator": "bfc",
                        "preallocate": false, "visible_devices": [0, 2]},
-    "compile_options": {"xla_c": "d"},
+    "compile_options": {"xla_c": "d", "xla_flag": false, "xla_number": 7, "xla_part": 0.5},
     "launches": 8,
     "bytes": "1000000000000",
     "dtypes": ["f32", "bf16"],
@@ -141,8 +142,10 @@ TEST(PluginFile, HoldsAllThatARecordHolds) {
   EXPECT_EQ(std::get<std::string>(options["allocator"]), "bfc");
   EXPECT_FALSE(std::get<bool>(options["preallocate"]));
   EXPECT_THAT(std::get<std::vector<int64_t>>(options["visible_devices"]), ElementsAre(0, 2));
-  ASSERT_EQ(plugin->compile_options.size(), 1u);
-  EXPECT_EQ(plugin->compile_options[0].value, "d");
+  std::map<std::string, std::string> compiled_with;
+  for (const auto& [name, value] : plugin->compile_options) compiled_with[name] = value;
+  EXPECT_THAT(compiled_with, ElementsAre(Pair("xla_c", "d"), Pair("xla_flag", "false"),
+                                         Pair("xla_number", "7"), Pair("xla_part", "0.5")));
   EXPECT_EQ(plugin->limits.launches, 8);
   EXPECT_EQ(plugin->limits.bytes, 1000000000000);
   EXPECT_THAT(plugin->dtypes, ElementsAre(f32, bf16));
@@ -198,6 +201,8 @@ TEST(PluginFile, WhatIsWrongIsTold) {
               HasSubstr("create option x is a list of other than integers"));
   EXPECT_THAT(refusal(R"({"library": "a", "create_options": {"x": null}})"),
               HasSubstr("create option x must be a bool"));
+  EXPECT_THAT(refusal(R"({"library": "a", "compile_options": {"x": [1]}})"),
+              HasSubstr("compile option x must be a bool, a number or a string"));
   EXPECT_THAT(refusal(R"({"library": "a", "launches": 0})"),
               HasSubstr("launches in flight are 0; there must be at least 1"));
   EXPECT_THAT(refusal(R"({"library": "a", "bytes": -1})"), HasSubstr("bytes in flight are -1"));

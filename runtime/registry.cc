@@ -104,8 +104,9 @@ StatusOr<Backend*> find_backend(std::string_view name) {
   std::unique_lock lock(r.mutex);
   const auto factory = r.factories.find(family);
   if (factory == r.factories.end()) {
-    return base::not_found("backend \"", name,
-                           "\" is not known; there are: ", base::join(names_of(r), ", "));
+    return base::not_found(
+        "backend \"", name, "\" is not known; there are: ", base::join(names_of(r), ", "),
+        family == "pjrt" ? "; a program knows plugins where it includes heddle/heddle.h" : "");
   }
   const BackendFactory& make = factory->second;  // neither it nor the entry ever goes
   Named& named = r.backends.try_emplace(std::string(name)).first->second;

@@ -22,6 +22,10 @@ TEST(Registry, AnUnknownNameListsWhatThereIs) {
   EXPECT_EQ(find_backend("tpu").status(),
             base::not_found("backend \"tpu\" is not known; there are: ",
                             base::join(backend_names(), ", ")));
+  EXPECT_EQ(base::message_of(find_backend("pjrt:cuda").status()),
+            base::cat("backend \"pjrt:cuda\" is not known; there are: ",
+                      base::join(backend_names(), ", "),
+                      "; a program knows plugins where it includes heddle/heddle.h"));
   EXPECT_EQ(std::ranges::count(backend_names(), "loom"), 1);
   EXPECT_EQ(std::ranges::count(backend_names(), "interpreter"), 1);
 }

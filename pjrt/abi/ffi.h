@@ -1,4 +1,4 @@
-// XLA's foreign function interface, as far as a function on host memory needs it: the extension of
+// XLA's foreign function interface, as far as a function of the host needs it: the extension of
 // PJRT that registers a handler, and what the handler is called with. Facts of versions 0.0 to 0.3,
 // whose structures only grew; see table.h.
 #pragma once
@@ -36,12 +36,28 @@ struct FfiErrorCreateArgs {
   int32_t code = 0;               // absl's
 };
 
+struct FfiErrorDestroyArgs {
+  Head head;
+  FfiError* error = nullptr;
+};
+
+// The stream of the device that the call's arrays belong to: a CUstream on CUDA.
+struct FfiStreamGetArgs {
+  Head head;
+  void* context = nullptr;  // of the frame
+  void* stream = nullptr;   // is filled in
+};
+
 // What the plugin offers a handler. More functions follow.
 struct FfiApi {
   Head head;
   Version version;
   const void* internal = nullptr;
   FfiError* (*error_create)(FfiErrorCreateArgs* args) = nullptr;
+  void* error_get_message = nullptr;
+  void (*error_destroy)(FfiErrorDestroyArgs* args) = nullptr;
+  void* handler_register = nullptr;
+  FfiError* (*stream_get)(FfiStreamGetArgs* args) = nullptr;
 };
 
 // Element types are XLA's PrimitiveType numbers: those of DType.

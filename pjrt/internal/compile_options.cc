@@ -28,6 +28,14 @@ Status check_truth(std::string_view name, const std::vector<BackendOption>& opti
   return base::invalid_argument("option ", name, " is \"", *value, "\"; it must be true or false");
 }
 
+Status check_precision(const std::vector<BackendOption>& options) {
+  constexpr auto& kNames = hlo::EnumText<hlo::Precision>::kNames;
+  const std::string* value = find(options, kPrecisionOption);
+  if (value == nullptr || std::ranges::find(kNames, *value) != std::end(kNames)) return {};
+  return base::invalid_argument("option ", kPrecisionOption, " is \"", *value,
+                                "\"; it must be one of ", base::join(kNames, ", "));
+}
+
 // The options of XLA's CPU, which ignores others.
 constexpr std::string_view kCpuNames[] = {
     "xla_cpu_disable_loop_unrolling",
@@ -119,7 +127,7 @@ Status check_extra_options(const std::vector<BackendOption>& options, const Opti
 }
 
 void set_option(const BackendOption& option, proto::CompileOptions& message) {
-  if (option.name == kShardyOption) return;
+  if (option.name == kShardyOption || option.name == kPrecisionOption) return;
   if (option.name == kPortableOption)
     return message.set_compile_portable_executable(option.value == "true");
   if (option.name == kDebugOption)
@@ -140,6 +148,7 @@ Status check_options(const std::vector<BackendOption>& options, size_t devices,
                      const OptionsReader& reader) {
   HEDDLE_RETURN_IF_ERROR(check_truth(kPortableOption, options));
   HEDDLE_RETURN_IF_ERROR(check_truth(kShardyOption, options));
+  HEDDLE_RETURN_IF_ERROR(check_precision(options));
   HEDDLE_RETURN_IF_ERROR(check_extra_options(options, reader));
   if (is_portable(options) && devices > 1) {
     return base::invalid_argument(
@@ -152,6 +161,13 @@ Status check_options(const std::vector<BackendOption>& options, size_t devices,
 bool is_portable(const std::vector<BackendOption>& options) {
   const std::string* portable = find(options, kPortableOption);
   return portable != nullptr && *portable == "true";
+}
+
+hlo::Precision matmul_precision(const std::vector<BackendOption>& options) {
+  constexpr auto& kNames = hlo::EnumText<hlo::Precision>::kNames;
+  const std::string* value = find(options, kPrecisionOption);
+  if (value == nullptr) return hlo::Precision::kDefault;
+  return static_cast<hlo::Precision>(std::ranges::find(kNames, *value) - std::begin(kNames));
 }
 
 Status resolve_extra_options(const std::function<StatusOr<std::string>()>& defaults,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -14,6 +13,7 @@
 #include "heddle/interpreter/custom_call.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/pjrt/abi/ffi.h"
+#include "heddle/pjrt/internal/call_memory.h"
 #include "heddle/pjrt/internal/executable.h"
 #include "heddle/pjrt/internal/expand/rewrite.h"
 #include "heddle/pjrt/internal/program.h"
@@ -27,6 +27,7 @@ namespace heddle::pjrt {
 namespace {
 
 constexpr char kAttribute[] = "heddle_call";
+constexpr std::string_view kCuda = "cuda";  // a platform
 
 // Built into the evaluator, and XLA knows them by itself.
 constexpr std::string_view kXlas[] = {
@@ -207,40 +208,44 @@ Status check_count(const abi::FfiBuffers& buffers, size_t count, std::string_vie
 
 // The arguments are copied: a function may keep what it is given.
 StatusOr<std::vector<Literal>> arguments_of(const abi::FfiFrame& frame,
-                                            const hlo::Computation& entry) {
+                                            const hlo::Computation& entry,
+                                            const CallMemory& memory) {
   HEDDLE_RETURN_IF_ERROR(check_count(frame.arguments, entry.parameter_count(), "arguments"));
   std::vector<Literal> arguments;
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
     const Shape& shape = entry.parameter_shape(i);
     HEDDLE_ASSIGN_OR_RETURN(const void* from, memory_of(frame.arguments, i, shape));
     Literal& to = arguments.emplace_back(Literal::uninitialised(shape));
-    if (to.byte_size() > 0)
-      std::memcpy(to.mutable_bytes(), from, static_cast<size_t>(to.byte_size()));
+    HEDDLE_RETURN_IF_ERROR(
+        memory.read(to.mutable_bytes(), from, static_cast<size_t>(to.byte_size())));
   }
+  HEDDLE_RETURN_IF_ERROR(memory.wait());
   return arguments;
 }
 
-Status write_result(const Literal& value, const abi::FfiFrame& frame, size_t& next) {
+Status write_result(const Literal& value, const abi::FfiFrame& frame, const CallMemory& memory,
+                    size_t& next) {
   if (value.is_tuple()) {
     for (const Literal& element : value.elements())
-      HEDDLE_RETURN_IF_ERROR(write_result(element, frame, next));
+      HEDDLE_RETURN_IF_ERROR(write_result(element, frame, memory, next));
     return {};
   }
   HEDDLE_ASSIGN_OR_RETURN(void* to, memory_of(frame.results, next++, value.shape()));
-  if (value.byte_size() > 0) std::memcpy(to, value.bytes(), static_cast<size_t>(value.byte_size()));
-  return {};
+  return memory.write(to, value.bytes(), static_cast<size_t>(value.byte_size()));
 }
 
-Status answer(const abi::FfiFrame& frame) {
+Status answer(const abi::FfiFrame& frame, const CallMemory& memory) {
   const runtime::Throttle::Exempt own_work;  // of programs that the function runs
   HEDDLE_ASSIGN_OR_RETURN(const std::string_view text, attribute_of(frame.attributes));
   HEDDLE_ASSIGN_OR_RETURN(const std::shared_ptr<const Site> site, sites().find(text));
   HEDDLE_RETURN_IF_ERROR(check_count(frame.results, site->results.size(), "results"));
-  HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> arguments,
-                          arguments_of(frame, site->evaluator.module().entry_computation()));
+  HEDDLE_ASSIGN_OR_RETURN(
+      std::vector<Literal> arguments,
+      arguments_of(frame, site->evaluator.module().entry_computation(), memory));
   HEDDLE_ASSIGN_OR_RETURN(const Literal result, site->evaluator.run(std::move(arguments), {}));
   size_t next = 0;
-  return write_result(result, frame, next);
+  HEDDLE_RETURN_IF_ERROR(write_result(result, frame, memory, next));
+  return memory.wait();
 }
 
 // What the handler says it speaks. Some plugins refuse any minor version but theirs and those
@@ -267,13 +272,16 @@ abi::FfiError* error_of(const abi::FfiFrame& frame, StatusCode code, const char*
 
 // Called by plugins, on any thread. An exception would end there, of whatever type: also one of
 // putting an error into words.
+template <bool kOnCuda>
 abi::FfiError* handle(abi::FfiFrame* frame) {
   const InPluginsCall here;
   if (asks_for_version(*frame) || frame->stage != abi::FfiStage::kExecute) return nullptr;
   try {
     Status status;
     try {
-      status = answer(*frame);
+      StatusOr<CallMemory> memory = CallMemory::on_host();
+      if constexpr (kOnCuda) memory = CallMemory::on_cuda(*frame);
+      status = memory.ok() ? answer(*frame, *memory) : memory.status();
     } catch (const std::exception& error) {
       status = base::make_error(StatusCode::kInternal, "the function threw: ", error.what());
     }
@@ -308,7 +316,8 @@ Status register_handler(const Client& client, const std::string& handler) {
       *reinterpret_cast<const abi::FfiExtension*>(api.extension(abi::ExtensionType::kFfi));
   abi::FfiRegisterHandlerArgs args{.target_name = handler.data(),
                                    .target_name_size = handler.size(),
-                                   .handler = reinterpret_cast<void*>(&handle),
+                                   .handler = reinterpret_cast<void*>(
+                                       client.platform() == kCuda ? &handle<true> : &handle<false>),
                                    .platform_name = client.platform().data(),
                                    .platform_name_size = client.platform().size()};
   return api.take(extension.register_handler(&args), "FfiRegisterHandler");
@@ -349,7 +358,9 @@ Handlers& handlers() {
 
 bool can_call_back(const Client& client) {
   const abi::Extension* extension = client.api()->extension(abi::ExtensionType::kFfi);
-  return client.platform() == "cpu" && extension != nullptr &&
+  const bool reaches_arrays =
+      client.platform() == "cpu" || (client.platform() == kCuda && has_cuda_driver());
+  return reaches_arrays && extension != nullptr &&
          extension->struct_size >= sizeof(abi::FfiExtension) &&
          reinterpret_cast<const abi::FfiExtension*>(extension)->register_handler != nullptr;
 }

@@ -1,9 +1,10 @@
-// Custom calls of functions in this process, for plugins that compute in host memory and have XLA's
-// foreign function interface: what interpreter::register_custom_call() gave the evaluator, programs
-// of a plugin call too.
+// Custom calls of functions in this process, for plugins that compute in host memory or on CUDA and
+// have XLA's foreign function interface: what interpreter::register_custom_call() gave the
+// evaluator, programs of a plugin call too.
 //
-// A handler of that interface is told nothing of whose call it is. So there is one, and each call
-// carries as an attribute a module of its own instruction alone, which the evaluator runs.
+// A handler of that interface is told nothing of whose call it is. So there is one for a platform,
+// and each call carries as an attribute a module of its own instruction alone, which the evaluator
+// runs.
 #pragma once
 
 #include "heddle/base/status.h"

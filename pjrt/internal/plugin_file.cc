@@ -51,6 +51,20 @@ StatusOr<CreateOption> create_option(const std::string& path, const std::string&
   }
 }
 
+// The text that XLA reads: true, 7, 0.5.
+StatusOr<runtime::BackendOption> compile_option(const std::string& path, const std::string& name,
+                                                const OptionValue& value) {
+  const double number = value.number_value();
+  switch (value.kind_case()) {
+    case OptionValue::kBoolValue: return {{name, value.bool_value() ? "true" : "false"}};
+    case OptionValue::kStringValue: return {{name, value.string_value()}};
+    case OptionValue::kNumberValue:
+      return {
+          {name, is_integer(number) ? base::cat(static_cast<int64_t>(number)) : base::cat(number)}};
+    default: return error(path, "compile option ", name, " must be a bool, a number or a string");
+  }
+}
+
 StatusOr<proto::PluginFile> parse(const std::string& path) {
   std::ifstream file(path);
   if (!file) return base::not_found("plugin file ", path, ": cannot be read");
@@ -101,8 +115,10 @@ StatusOr<DevicePlugin> read_plugin_file(const std::string& path) {
     HEDDLE_ASSIGN_OR_RETURN(CreateOption option, create_option(path, name, value));
     plugin.create_options.push_back(std::move(option));
   }
-  for (const auto& [name, value] : message.compile_options())
-    plugin.compile_options.push_back({name, value});
+  for (const auto& [name, value] : message.compile_options()) {
+    HEDDLE_ASSIGN_OR_RETURN(runtime::BackendOption option, compile_option(path, name, value));
+    plugin.compile_options.push_back(std::move(option));
+  }
   if (message.has_launches()) plugin.limits.launches = message.launches();
   if (message.has_bytes()) plugin.limits.bytes = message.bytes() == 0 ? INT64_MAX : message.bytes();
   if (message.has_donation()) plugin.donation = message.donation();

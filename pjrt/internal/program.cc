@@ -166,7 +166,8 @@ void write_header(const std::vector<int>& donated, const MayAlias& may_alias, hl
 // The name of the function that a plugin says it has not; empty for another error.
 std::string missing_function(const std::string& text) {
   for (std::string_view words : {"No FFI handler registered for ",
-                                 "No registered implementation for untyped custom call to "}) {
+                                 "No registered implementation for untyped custom call to ",
+                                 "No registered implementation for custom call to "}) {
     const size_t at = text.find(words);
     if (at == std::string::npos) continue;
     const size_t begin = at + words.size();
@@ -199,6 +200,53 @@ StatusOr<hlo::Module> prepare(hlo::Module out, int plugin_minor, const std::vect
   }
   write_header(donated, may_alias, out);
   return out;
+}
+
+namespace {
+
+bool has_precision(const hlo::Computation& computation, const hlo::Instruction& instruction) {
+  return std::ranges::any_of(instruction.operands, [&](InstructionId operand) {
+    const DType dtype = computation.at(operand).shape.dtype();
+    return dtype == f32 || dtype == c64;
+  });
+}
+
+template <class Attrs>
+void set_precision(hlo::Precision precision, hlo::Instruction& instruction) {
+  Attrs attrs = instruction.attrs.get<Attrs>();
+  if (!attrs.operand_precision.empty()) return;
+  if constexpr (requires { attrs.algorithm; }) {
+    if (attrs.algorithm != decltype(attrs.algorithm)()) return;
+  }
+  attrs.operand_precision.assign(instruction.operands.size(), precision);
+  instruction.attrs = std::move(attrs);
+}
+
+}  // namespace
+
+void set_matmul_precision(hlo::Precision precision, hlo::Module& module) {
+  if (precision == hlo::Precision::kDefault) return;
+  for (hlo::Computation& computation : module.computations) {
+    for (hlo::Instruction& instruction : computation.instructions) {
+      const bool is_dot = instruction.opcode == Opcode::kDot;
+      if (!is_dot && instruction.opcode != Opcode::kConvolution) continue;
+      if (!has_precision(computation, instruction)) continue;
+      if (is_dot) {
+        set_precision<hlo::DotAttrs>(precision, instruction);
+      } else {
+        set_precision<hlo::ConvolutionAttrs>(precision, instruction);
+      }
+    }
+  }
+}
+
+void drop_trip_counts(hlo::Module& module) {
+  for (hlo::Computation& computation : module.computations) {
+    for (hlo::Instruction& instruction : computation.instructions) {
+      if (instruction.opcode == Opcode::kWhile && !instruction.extras->backend_config.empty())
+        instruction.extras.mutate().backend_config.clear();
+    }
+  }
 }
 
 Status explained(const Status& error, const hlo::Module& module) {

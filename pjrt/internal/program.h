@@ -29,6 +29,13 @@ using MayAlias = std::function<bool(int parameter, size_t result)>;
                                             const transform::CallFilter& expanded = nullptr,
                                             const MayAlias& may_alias = nullptr);
 
+// Gives dots and convolutions of f32 and c64 that name no precision and no algorithm this one.
+void set_matmul_precision(hlo::Precision precision, hlo::Module& module);
+
+// Takes from loops what they say of their trips. XLA counts trips itself, and warns on standard
+// error where it finds a count, for each loop of a program.
+void drop_trip_counts(hlo::Module& module);
+
 // Returns the error of a compile in the words of the program: a function that the plugin has not is
 // Unimplemented, and names the instruction that calls it.
 [[nodiscard]] Status explained(const Status& error, const hlo::Module& module);
@@ -37,6 +44,8 @@ using MayAlias = std::function<bool(int parameter, size_t result)>;
 inline constexpr std::string_view kPortableOption = "compile_portable_executable";
 inline constexpr std::string_view kDebugOption = "debug_options";
 inline constexpr std::string_view kExtraOption = "xla_backend_extra_options";
+// Heddle's own: how exactly the products of f32 and c64 are computed whose program says nothing.
+inline constexpr std::string_view kPrecisionOption = "matmul_precision";
 
 // Who reads the options.
 struct OptionsReader {
@@ -51,6 +60,8 @@ struct OptionsReader {
 [[nodiscard]] Status check_options(const std::vector<runtime::BackendOption>& options,
                                    size_t devices, const OptionsReader& reader);
 [[nodiscard]] bool is_portable(const std::vector<runtime::BackendOption>& options);
+// What kPrecisionOption says; kDefault, the plugin's choice, where the options have none.
+[[nodiscard]] hlo::Precision matmul_precision(const std::vector<runtime::BackendOption>& options);
 
 // Puts "name=value,name=value" of kExtraOption, which check_options() has seen, into XLA's debug
 // options, which are given as `defaults()` where the options have none.
