@@ -123,6 +123,9 @@ class Interface : public InterfaceCalls<::testing::TestWithParam<const char*>> {
   static bool is_mock() { return GetParam() == std::string_view("mock"); }
   static bool is_xla_cpu() { return GetParam() == std::string_view("xla_cpu"); }
 
+  // Whether arrays are in host memory, as the mock's and those of XLA's CPU.
+  [[nodiscard]] bool is_on_host() const { return is_mock() || client_->platform() == "cpu"; }
+
   static std::string library() {
     if (is_mock()) return HEDDLE_PJRT_MOCK;
     if (is_xla_cpu()) return xla_cpu_library();
