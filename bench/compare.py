@@ -5,7 +5,7 @@
   V/bin/python bench/compare.py ../shared/peers/programs/* [--json lines.json]
 
 With XLA_FLAGS=--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000 JAX has XLA's loop flag.
-Without JAX it says so and ends. It compares results with the sums in meta.json.
+Without JAX it says so and ends. --platform cuda: on a GPU, beside `heddle bench .. --backends pjrt:xla-cuda13`. It compares results with the sums in meta.json.
 """
 import argparse
 import json
@@ -98,11 +98,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", nargs="+", type=pathlib.Path, help="folders with module.hlo.txt and meta.json")
     parser.add_argument("--tool", default=ROOT / "build/release/bin/heddle")
+    parser.add_argument("--platform", default="cpu", help="JAX's: cpu, cuda")
     parser.add_argument("--seconds", type=float, default=0.3)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=argparse.FileType("w"), help="write a line a program to this file")
     arguments = parser.parse_args()
-    jax.config.update("jax_platforms", "cpu")
+    jax.config.update("jax_platforms", arguments.platform)
     jax.config.update("jax_enable_x64", True)
     jax.numpy.linalg.inv(jax.numpy.eye(2)).block_until_ready()  # JAX looks LAPACK's functions up at its first call of one
     print(f"{'program':24}  backend {'ms min':>10} {'ms median':>10} {'ns a unit':>20} {'compile ms':>11}  agrees")

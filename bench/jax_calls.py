@@ -2,9 +2,9 @@
 """The measurements of bench/pjrt.cc with JAX in place of Heddle: a run of a tiny program with its wait, and an upload of 16 MB.
 
   V/bin/pip install "jax[cpu]==0.10.2"
-  V/bin/python bench/jax_calls.py [PLUGIN]
+  V/bin/python bench/jax_calls.py [PLUGIN.so | PLATFORM]
 
-It runs on jaxlib's own CPU backend, or on a PJRT plugin. Prints microseconds, the least and the median of 5 repeats.
+It runs on jaxlib's own CPU backend, on a PJRT plugin, or on a platform of JAX's, as cuda. Prints microseconds, the least and the median of 5 repeats.
 """
 import statistics
 import sys
@@ -13,7 +13,9 @@ import time
 import jax
 import numpy as np
 
-if len(sys.argv) > 1:
+if len(sys.argv) > 1 and not sys.argv[1].endswith(".so"):
+    jax.config.update("jax_platforms", sys.argv[1])
+elif len(sys.argv) > 1:
     from jax._src import xla_bridge
     xla_bridge.register_plugin("plugin", library_path=sys.argv[1], options={})
     jax.config.update("jax_platforms", "plugin")

@@ -4,24 +4,29 @@
 // setup-plugin xla-cpu).
 #include <benchmark/benchmark.h>
 
-#include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "heddle/heddle.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
 
 namespace heddle {
 namespace {
 
-constexpr char kLibrary[] = "build/plugins/xla_cpu_pjrt.so";
+// The plugin that is known as xla-cpu, of whatever device it is, or the one that was fetched.
+const std::string& library() {
+  static const std::string& found = *new std::string(xla_cpu_library());
+  return found;
+}
 constexpr int64_t kSteps = 1024, kWidth = 256;
 
 // Null without a plugin.
 runtime::Device* device() {
   static const std::unique_ptr<runtime::Backend>& backend =
       *new std::unique_ptr<runtime::Backend>([]() -> std::unique_ptr<runtime::Backend> {
-        if (!std::filesystem::exists(kLibrary)) return nullptr;
-        return pjrt::make_backend("xla-cpu", {.library = kLibrary}).value();
+        if (library().empty()) return nullptr;
+        return pjrt::make_backend("xla-cpu", {.library = library()}).value();
       }());
   return backend == nullptr ? nullptr : backend->devices()[0].get();
 }

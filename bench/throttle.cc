@@ -10,20 +10,25 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "heddle/hlo/text.h"
 #include "heddle/pjrt/mock/mock.h"
 #include "heddle/pjrt/plugin.h"
+#include "heddle/pjrt/xla_cpu_library_test.h"
 #include "heddle/runtime/transfer.h"
 
 namespace heddle {
 namespace {
 
 constexpr int kThreads = 4, kWindow = 32, kUnthrottled = 1 << 20;
-constexpr char kLibrary[] = "build/plugins/xla_cpu_pjrt.so";
+// The plugin that is known as xla-cpu, of whatever device it is, or the one that was fetched.
+const std::string& library() {
+  static const std::string& found = *new std::string(xla_cpu_library());
+  return found;
+}
 
 struct Launched {
   runtime::Device& device;
@@ -119,9 +124,9 @@ BENCHMARK(mock)->ArgName("us_of_a_run")->Arg(0)->Arg(20)->Iterations(9)->UseReal
 #endif
 
 void xla_cpu(benchmark::State& state) {
-  if (!std::filesystem::exists(kLibrary)) return state.SkipWithError("no plugin");
+  if (library().empty()) return state.SkipWithError("no plugin");
   static runtime::Backend& backend =
-      *pjrt::make_backend("xla-cpu", {.library = kLibrary}).value().release();
+      *pjrt::make_backend("xla-cpu", {.library = library()}).value().release();
   const int64_t elements = state.range(0);
   compare(state, made(backend, elements, "exponential"), elements > 1000 ? 4000 : 100000);
 }
