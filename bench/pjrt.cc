@@ -5,8 +5,8 @@
 
 #include <cstdlib>
 #include <memory>
-#include <string>
 #include <new>
+#include <string>
 
 #include "heddle/hlo/text.h"
 #include "heddle/hlo/wire.h"
