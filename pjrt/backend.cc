@@ -394,13 +394,13 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
 
   StatusOr<std::function<Status()>> start_copy_to_host(runtime::Buffer& buffer,
                                                        void* data) override {
-    // Declared in this order, since the pin must go before what it pins.
+    // Declared in this order, since the client must go last.
     struct Use {
-      explicit Use(PjrtBuffer& of) : held(of.shared_from_this()), pin(of) {}
-      const std::shared_ptr<PjrtBuffer> held;
+      const std::shared_ptr<const Client> client;
       const Pin pin;
+      Event event;
     };
-    const auto use = std::make_shared<const Use>(static_cast<PjrtBuffer&>(buffer));
+    const std::shared_ptr<Use> use(new Use{client_, Pin(static_cast<PjrtBuffer&>(buffer)), {}});
     abi::Buffer* const handle = use->pin.get();
     if (handle == nullptr) return runtime::deleted_error("download", buffer.shape());
     RowMajorLayout layout(buffer.shape().rank());
@@ -412,10 +412,10 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                                      .dst_size = size};
     HEDDLE_RETURN_IF_ERROR(check_size(handle, layout, buffer));
     HEDDLE_RETURN_IF_ERROR(client_->api()->call(args));
-    auto event = std::make_shared<const Event>(client_->api(), args.event);
-    return [event, use, size, data] {
-      HEDDLE_RETURN_IF_ERROR(event->await());
-      extend_small_integers(use->held->shape().dtype(), {static_cast<std::byte*>(data), size});
+    use->event = Event(client_->api(), args.event);
+    return [use, dtype = buffer.shape().dtype(), size, data] {
+      HEDDLE_RETURN_IF_ERROR(use->event.await());
+      extend_small_integers(dtype, {static_cast<std::byte*>(data), size});
       return Status();
     };
   }

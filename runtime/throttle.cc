@@ -94,7 +94,7 @@ Throttle::Ticket Throttle::take(int64_t bytes, Kind kind) {
   const size_t entry = free_entries_.back();
   free_entries_.pop_back();
   numbers_[entry] = next_number_++;
-  return {shared_from_this(), bytes, entry, kind};
+  return {*this, bytes, entry, kind};
 }
 
 Throttle::Ticket Throttle::acquire(int64_t bytes, Kind kind) {

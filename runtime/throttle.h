@@ -30,17 +30,20 @@ class Throttle : public std::enable_shared_from_this<Throttle> {
   // An upload counts bytes alone.
   enum class Kind : uint8_t { kLaunch, kUpload };
 
-  // Room for one launch or upload, given back when this goes: on any thread.
+  // Room for one launch or upload, given back when this goes: on any thread, while the device is
+  // there, or after outlive_device().
   class Ticket {
    public:
     Ticket() = default;  // of nothing
     Ticket(Ticket&& from) noexcept
-        : throttle_(std::move(from.throttle_)),
+        : throttle_(std::exchange(from.throttle_, nullptr)),
+          owner_(std::move(from.owner_)),
           bytes_(from.bytes_),
           entry_(from.entry_),
           kind_(from.kind_) {}
     Ticket& operator=(Ticket&& from) noexcept {
       std::swap(throttle_, from.throttle_);
+      std::swap(owner_, from.owner_);
       std::swap(bytes_, from.bytes_);
       std::swap(entry_, from.entry_);
       std::swap(kind_, from.kind_);
@@ -49,12 +52,17 @@ class Throttle : public std::enable_shared_from_this<Throttle> {
     ~Ticket() {
       if (throttle_ != nullptr) throttle_->give_back(*this);
     }
+    // For one that is kept when the call is over: the device may go before it.
+    void outlive_device() {
+      if (throttle_ != nullptr) owner_ = throttle_->shared_from_this();
+    }
 
    private:
     friend class Throttle;
-    Ticket(std::shared_ptr<Throttle> throttle, int64_t bytes, size_t entry, Kind kind)
-        : throttle_(std::move(throttle)), bytes_(bytes), entry_(entry), kind_(kind) {}
-    std::shared_ptr<Throttle> throttle_;
+    Ticket(Throttle& throttle, int64_t bytes, size_t entry, Kind kind)
+        : throttle_(&throttle), bytes_(bytes), entry_(entry), kind_(kind) {}
+    Throttle* throttle_ = nullptr;
+    std::shared_ptr<Throttle> owner_;
     int64_t bytes_ = 0;
     size_t entry_ = 0;
     Kind kind_ = Kind::kLaunch;

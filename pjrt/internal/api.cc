@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
-
+#include <mutex>
+#include <vector>
 
 namespace heddle::pjrt {
 namespace {
@@ -146,7 +147,11 @@ StatusOr<std::shared_ptr<const Api>> Api::from_table(const std::string& name,
   std::shared_ptr<const Api> api(new Api(name, table));
   HEDDLE_RETURN_IF_ERROR(api->check_rows());
   HEDDLE_RETURN_IF_ERROR(api->initialise());
-  return api;
+  // Events point at it, and a plugin may tell of one after all else of it is gone.
+  static std::mutex mutex;
+  static auto& all = *new std::vector<std::shared_ptr<const Api>>;
+  const std::scoped_lock lock(mutex);
+  return all.emplace_back(std::move(api));
 }
 
 Api::Api(std::string name, const abi::Table* table)

@@ -12,39 +12,62 @@ std::shared_ptr<PjrtBuffer> PjrtBuffer::make(std::shared_ptr<const Client> clien
                                        handle);
 }
 
+Handle* Handle::make(std::shared_ptr<const Client> client, abi::Buffer* buffer) {
+  return new (base::allocate_pooled(sizeof(Handle))) Handle(std::move(client), buffer);
+}
+
+bool Handle::pin() {
+  uint64_t counts = counts_.load(std::memory_order_relaxed);
+  do {
+    if ((counts & kUsers) == 0) return false;
+  } while (!counts_.compare_exchange_weak(counts, counts + (kHolder | kUser),
+                                          std::memory_order_acquire));
+  return true;
+}
+
+void Handle::drop(uint64_t what) {
+  const Api& api = *client_->api();  // this may go once the counts are down
+  abi::Buffer* const buffer = buffer_;
+  after(what, counts_.fetch_sub(what, std::memory_order_acq_rel) - what, api, buffer);
+}
+
+// Where nobody else has it, the counts need no atomic write, which would cost more than the rest.
+void Handle::let_go(bool is_released) {
+  const uint64_t mine = is_released ? kHolder : kHolder | kUser;
+  if (counts_.load(std::memory_order_acquire) == mine)
+    return after(mine, 0, *client_->api(), buffer_);
+  drop(mine);
+}
+
+void Handle::after(uint64_t dropped, uint64_t left, const Api& api, abi::Buffer* buffer) {
+  if ((dropped & kUser) != 0 && (left & kUsers) == 0)
+    api.destroy(abi::BufferDestroyArgs{.buffer = buffer});
+  if ((dropped & kHolder) == 0 || left >= kHolder) return;
+  this->~Handle();
+  base::free_pooled(this, sizeof(Handle));
+}
+
 PjrtBuffer::PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& device, Shape shape,
                        int64_t held_bytes, abi::Buffer* handle)
-    : Buffer(device, std::move(shape), held_bytes), client_(std::move(client)), handle_(handle) {}
+    : Buffer(device, std::move(shape), held_bytes),
+      handle_(Handle::make(std::move(client), handle)) {}
 
-PjrtBuffer::~PjrtBuffer() {
-  if (!deleted_.load(std::memory_order_relaxed)) unpin();
-}
+PjrtBuffer::~PjrtBuffer() { handle_->let_go(deleted_.load(std::memory_order_relaxed)); }
 
-abi::Buffer* PjrtBuffer::pin() const {
-  int users = users_.load(std::memory_order_relaxed);
-  do {
-    if (users == 0 || is_deleted()) return nullptr;
-  } while (!users_.compare_exchange_weak(users, users + 1, std::memory_order_acquire));
-  return handle_;
-}
-
-void PjrtBuffer::unpin() const {
-  if (users_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
-  client_->api()->destroy(abi::BufferDestroyArgs{.buffer = handle_});
-}
+Handle* PjrtBuffer::pin() const { return !is_deleted() && handle_->pin() ? handle_ : nullptr; }
 
 void PjrtBuffer::release() {
   if (deleted_.exchange(true, std::memory_order_acq_rel)) return;
-  unpin();
+  handle_->release();
   forget_bytes();
 }
 
 StatusOr<std::shared_ptr<Held>> PjrtBuffer::ready() const {
   std::scoped_lock lock(mutex_);
   if (ready_ == nullptr) {
-    abi::BufferReadyEventArgs args{.buffer = handle_};
-    HEDDLE_RETURN_IF_ERROR(client_->api()->call(args));
-    ready_ = make_held(Event(client_->api(), args.event));
+    abi::BufferReadyEventArgs args{.buffer = handle_->buffer()};
+    HEDDLE_RETURN_IF_ERROR(api()->call(args));
+    ready_ = make_held(Event(api(), args.event));
   }
   return ready_;
 }
@@ -61,9 +84,9 @@ void PjrtBuffer::set_error(const Status& error) const {
 
 // Nobody else has the buffer yet.
 void PjrtBuffer::hold_until_ready(runtime::Throttle::Ticket ticket) {
-  abi::BufferReadyEventArgs args{.buffer = handle_};
-  if (Status status = client_->api()->call(args); !status.ok()) return set_error(status);
-  Event event(client_->api(), args.event);
+  abi::BufferReadyEventArgs args{.buffer = handle_->buffer()};
+  if (Status status = api()->call(args); !status.ok()) return set_error(status);
+  Event event(api(), args.event);
   // Short runs are over by now: whoever waits will have nothing to ask for.
   if (event.is_ready().value_or(false)) return set_error(event.await());
   ready_ = make_held(std::move(event));

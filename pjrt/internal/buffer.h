@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -13,9 +14,39 @@
 
 namespace heddle::pjrt {
 
+// A plugin's buffer: destroyed with its last user, an array that is not deleted or a pin. This
+// object, which holds the client, goes with its last holder, an array or a pin.
+class Handle {
+ public:
+  // Of an array, which is its first user and holder.
+  static Handle* make(std::shared_ptr<const Client> client, abi::Buffer* buffer);
+
+  [[nodiscard]] const Client& client() const { return *client_; }
+  [[nodiscard]] abi::Buffer* buffer() const { return buffer_; }
+  // False: its last user is gone.
+  [[nodiscard]] bool pin();
+  void unpin() { drop(kHolder | kUser); }
+  // The array is deleted, and holds it still.
+  void release() { drop(kUser); }
+  // The array goes. Nobody pins it any more.
+  void let_go(bool is_released);
+
+ private:
+  static constexpr uint64_t kUser = 1, kUsers = 0xFFFFFFFF, kHolder = uint64_t{1} << 32;
+
+  Handle(std::shared_ptr<const Client> client, abi::Buffer* buffer)
+      : client_(std::move(client)), buffer_(buffer) {}
+  void drop(uint64_t what);
+  void after(uint64_t dropped, uint64_t left, const Api& api, abi::Buffer* buffer);
+
+  const std::shared_ptr<const Client> client_;
+  abi::Buffer* const buffer_;
+  std::atomic<uint64_t> counts_{kHolder | kUser};
+};
+
 // The plugin's buffer is destroyed when the last call that uses it has returned: runs that were
 // started with it hold its memory by themselves.
-class PjrtBuffer final : public runtime::Buffer, public std::enable_shared_from_this<PjrtBuffer> {
+class PjrtBuffer final : public runtime::Buffer {
  public:
   // Takes the plugin's buffer, which is of `shape`.
   [[nodiscard]] static std::shared_ptr<PjrtBuffer> make(std::shared_ptr<const Client> client,
@@ -35,9 +66,8 @@ class PjrtBuffer final : public runtime::Buffer, public std::enable_shared_from_
   // A plugin that cannot call back is waited for.
   void hold_until_ready(runtime::Throttle::Ticket ticket) override;
 
-  // The plugin's buffer for a call, or null where it is deleted. Each is followed by unpin().
-  [[nodiscard]] abi::Buffer* pin() const;
-  void unpin() const;
+  // Pinned for a call, which unpins it; null where it is deleted.
+  [[nodiscard]] Handle* pin() const;
 
  private:
   // Its ready event, asked for once. Pinned by the caller.
@@ -46,9 +76,9 @@ class PjrtBuffer final : public runtime::Buffer, public std::enable_shared_from_
   void finish(const Status& error) const;
   void set_error(const Status& error) const;
 
-  const std::shared_ptr<const Client> client_;
-  abi::Buffer* const handle_;
-  mutable std::atomic<int> users_{1};  // pins, and one until it is deleted
+  [[nodiscard]] const std::shared_ptr<const Api>& api() const { return handle_->client().api(); }
+
+  Handle* const handle_;
   std::atomic<bool> deleted_{false};
   mutable std::atomic<bool> done_{false};  // error_ is final
   mutable std::mutex mutex_;
@@ -56,20 +86,22 @@ class PjrtBuffer final : public runtime::Buffer, public std::enable_shared_from_
   mutable Status error_;
 };
 
-// A pinned buffer.
+// A plugin's buffer that is in use. The array may go before it; who has a pin holds the client.
 class Pin {
  public:
-  explicit Pin(const PjrtBuffer& buffer) : buffer_(&buffer), handle_(buffer.pin()) {}
-  Pin(Pin&& from) noexcept : buffer_(from.buffer_), handle_(std::exchange(from.handle_, nullptr)) {}
+  explicit Pin(const PjrtBuffer& buffer) : handle_(buffer.pin()) {}
+  Pin(Pin&& from) noexcept : handle_(std::exchange(from.handle_, nullptr)) {}
   Pin& operator=(Pin&&) = delete;
   ~Pin() {
-    if (handle_ != nullptr) buffer_->unpin();
+    if (handle_ != nullptr) handle_->unpin();
   }
-  [[nodiscard]] abi::Buffer* get() const { return handle_; }
+  // Null where the array was deleted.
+  [[nodiscard]] abi::Buffer* get() const {
+    return handle_ == nullptr ? nullptr : handle_->buffer();
+  }
 
  private:
-  const PjrtBuffer* buffer_;
-  abi::Buffer* handle_;
+  Handle* handle_;
 };
 
 }  // namespace heddle::pjrt

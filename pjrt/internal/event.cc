@@ -13,7 +13,7 @@ namespace {
 
 // What a callback needs. It owns itself: the plugin calls once, whenever that is.
 struct Callback {
-  std::shared_ptr<const Api> api;
+  const Api* api;
   std::function<void(Status)> then;
 
   static void run(abi::Error* error, void* self) {
@@ -124,6 +124,7 @@ Status let_go_later(const std::shared_ptr<Held>& held) {
 
 void keep_room(const std::shared_ptr<Held>& held, runtime::Throttle::Ticket ticket) {
   if (held->event.is_ready().value_or(false)) return;
+  ticket.outlive_device();
   held->ticket = std::move(ticket);
   if (let_go_later(held).ok()) return;
   (void)held->event.await();

@@ -15,9 +15,10 @@ namespace heddle::pjrt {
 class Event {
  public:
   Event() = default;
-  Event(std::shared_ptr<const Api> api, abi::Event* event) : api_(std::move(api)), event_(event) {}
-  Event(Event&& from) noexcept
-      : api_(std::move(from.api_)), event_(std::exchange(from.event_, nullptr)) {}
+  // The functions of a plugin stay, as its library does.
+  Event(const std::shared_ptr<const Api>& api, abi::Event* event)
+      : api_(api.get()), event_(event) {}
+  Event(Event&& from) noexcept : api_(from.api_), event_(std::exchange(from.event_, nullptr)) {}
   Event& operator=(Event&& from) noexcept {
     std::swap(api_, from.api_);
     std::swap(event_, from.event_);
@@ -43,7 +44,7 @@ class Event {
  private:
   [[nodiscard]] Status await_by_callback() const;
 
-  std::shared_ptr<const Api> api_;
+  const Api* api_ = nullptr;
   abi::Event* event_ = nullptr;
 };
 

@@ -8,8 +8,8 @@ namespace {
 // An external reference to the memory: a run that is given the buffer may not write there.
 class Reference {
  public:
-  Reference(std::shared_ptr<const Client> client, std::shared_ptr<PjrtBuffer> buffer)
-      : client_(std::move(client)), buffer_(std::move(buffer)), pinned_(*buffer_) {}
+  Reference(std::shared_ptr<const Client> client, const PjrtBuffer& buffer)
+      : client_(std::move(client)), pinned_(buffer) {}
   ~Reference() {
     if (!taken_) return;
     client_->api()->destroy(abi::BufferDecreaseExternalReferenceCountArgs{.buffer = handle()});
@@ -27,7 +27,6 @@ class Reference {
 
  private:
   const std::shared_ptr<const Client> client_;
-  const std::shared_ptr<PjrtBuffer> buffer_;
   const Pin pinned_;
   bool taken_ = false;
 };
@@ -36,7 +35,7 @@ class Reference {
 
 StatusOr<HostView> view_of(const std::shared_ptr<const Client>& client, PjrtBuffer& buffer) {
   const Api& api = *client->api();
-  const auto reference = std::make_shared<Reference>(client, buffer.shared_from_this());
+  const auto reference = std::make_shared<Reference>(client, buffer);
   if (reference->handle() == nullptr) return runtime::deleted_error("view", buffer.shape());
   abi::BufferIsOnCpuArgs on_cpu{.buffer = reference->handle()};
   HEDDLE_RETURN_IF_ERROR(api.call(on_cpu));

@@ -210,6 +210,7 @@ class HostExecutable final : public Executable {
       slots[i] = base::make_pooled<Slot>();
       into[i] = result_buffer(i, slots[i]);
     }
+    ticket.outlive_device();
     // In a pointer, since the queue's functions are copyable.
     auto shared_ticket = std::make_shared<Throttle::Ticket>(std::move(ticket));
     queue_->submit([program = program_, arguments = std::move(arguments), slots = std::move(slots),
