@@ -129,6 +129,28 @@ TEST(CpuKernels, ConvolutionsOfAnyLayout) {
   expect_convolution("f32[2,40,16]", "f32[5,16,24]", "f32[2,83,24]",
                      "window={size=5 pad=4_4 lhs_dilate=2 rhs_reversal=1}, "
                      "dim_labels=b0f_0io->b0f");
+  // A tap each: rows as they lie.
+  expect_convolution("f32[3,7,9,33]", "f32[1,1,33,24]", "f32[3,7,9,24]",
+                     "window={size=1x1}, dim_labels=b01f_01io->b01f");
+  expect_convolution("f32[3,33,7,9]", "f32[24,33,1,1]", "f32[3,24,7,9]",
+                     "window={size=1x1}, dim_labels=bf01_oi01->bf01");
+  expect_convolution("f64[2,32,90]", "f64[33,32,1]", "f64[2,34,33]",
+                     "window={size=1 stride=2 pad=-1_-22}, dim_labels=bf0_oi0->b0f");
+  expect_convolution("f32[2,9,9,32]", "f32[1,1,16,48]", "f32[2,5,5,48]",
+                     "window={size=1x1 stride=2x2}, dim_labels=b01f_01io->b01f, "
+                     "feature_group_count=2");
+  // Dilated arrays: phases with other taps, with none, and by steps that share a factor with them.
+  expect_convolution("f32[2,9,7,16]", "f32[3,3,16,24]", "f32[2,18,14,24]",
+                     "window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2}, dim_labels=b01f_01io->b01f");
+  expect_convolution("f64[3,8,9,9]", "f64[20,8,2,4]", "f64[3,20,25,17]",
+                     "window={size=2x4 pad=1_0x3_0 lhs_dilate=3x2 rhs_reversal=1x1}, "
+                     "dim_labels=bf01_oi01->bf01");
+  expect_convolution("f32[2,16,12]", "f32[8,12,16]", "f32[2,29,16]",
+                     "window={size=8 stride=4 pad=7_39 lhs_dilate=6 rhs_dilate=3}, "
+                     "dim_labels=b0f_0io->b0f");
+  expect_convolution("f32[2,9,9,32]", "f32[3,3,8,16]", "f32[2,9,18,16]",
+                     "window={size=3x3 stride=2x1 pad=2_1x2_1 lhs_dilate=2x2}, "
+                     "dim_labels=b01f_01io->b01f, feature_group_count=4");
   // Few weights, elements last: rows under padding, holes and steps.
   expect_convolution("f32[3,1,300]", "f32[1,1,9]", "f32[3,1,300]",
                      "window={size=9 pad=4_4}, dim_labels=bf0_oi0->bf0");
