@@ -308,5 +308,20 @@ ENTRY e { x = c64[7] parameter(0)
                       {.share = 1e-5, .any_zero = true});
 }
 
+// Of parts that are any floats, and of parts of about one size.
+TEST(CpuKernels, SizesOfComplexNumbersAreOffByTwoUlp) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(R"(HloModule m
+ENTRY e { i = s32[60000] iota(), iota_dimension=0  p = s32[] constant(-1640531527)
+  ps = s32[60000] broadcast(p), dimensions={}  a = s32[60000] multiply(i, ps)
+  b = s32[60000] multiply(a, ps)  r = f32[60000] bitcast-convert(a)
+  s = f32[60000] bitcast-convert(b)  z = c64[60000] complex(r, s)
+  q = s32[] constant(20011)  qs = s32[60000] broadcast(q), dimensions={}
+  c = s32[60000] multiply(i, qs)  d = s32[60000] add(a, c)  t = f32[60000] bitcast-convert(d)
+  w = c64[60000] complex(r, t)  u = f32[60000] abs(z)  v = f32[60000] abs(w)
+  ROOT all = (f32[60000], f32[60000]) tuple(u, v) })",
+                      {.ulp = 2});
+}
+
 }  // namespace
 }  // namespace heddle::cpu
