@@ -541,5 +541,19 @@ ENTRY main {
   }
 }
 
+// Each element of the result is one of few that were cut to half of their bits.
+TEST_F(CpuEdges, RepeatedElementsOfNarrowedIntegers) {
+  for (const std::string types : {"u64 u32", "s64 s32", "s32 s16", "u32 u8"}) {
+    const std::string wide = types.substr(0, 3), narrow = types.substr(4);
+    for (const int count : {2, 4}) {
+      expect_as_evaluated(cat("HloModule m\nENTRY main { x = ", wide, "[", count,
+                              "] parameter(0)\n y = ", narrow, "[", count,
+                              "] convert(x)\n b = ", narrow, "[50,", count,
+                              "] broadcast(y), dimensions={1}\n ROOT r = ", narrow, "[5,",
+                              10 * count, "] reshape(b) }\n"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu
