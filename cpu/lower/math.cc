@@ -207,6 +207,11 @@ NodeId write_math(PlanBuilder& builder, MathFunction function,
              : write<float>(builder, function, operands);
 }
 
+NodeId write_small_tanh(PlanBuilder& builder, NodeId x) {
+  const PlanBuilder::Exact exact(builder);
+  return tanh_of_small(NumberNode<float>(&builder, x)).node;
+}
+
 NodeId write_logistic(PlanBuilder& builder, NodeId x) {
   const PlanBuilder::Exact exact(builder);
   if (builder.type(x).scalar == Scalar::kF64) return logistic(NumberNode<double>(&builder, x)).node;
