@@ -361,8 +361,8 @@ class FftOfOneRow {
   std::vector<T> chirp_, transform_;  // of a convolution
 };
 
-// One row of n real numbers, to or from half of its transform: where n is even that of n / 2 complex
-// numbers, whose parts are the even and the odd elements.
+// One row of n real numbers, to or from half of its transform: where n is even that of n / 2
+// complex numbers, whose parts are the even and the odd elements.
 template <class T>
 class FftOfOneRealRow {
  public:

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "heddle/cpu/kernels/fft.h"
-#include "heddle/interpreter/ops/contraction/fourier.h"
+#include "heddle/interpreter/fourier.h"
 
 namespace heddle::cpu {
 namespace {

@@ -1,6 +1,7 @@
 #include "heddle/cpu/lower/math.h"
 
 #include "heddle/cpu/math/formulas.h"
+#include "heddle/cpu/math/formulas_small.h"
 #include "heddle/cpu/math/root_powers.h"
 
 namespace heddle::cpu {
