@@ -20,6 +20,7 @@
 #include "heddle/cpu/rewrites/complex.h"
 #include "heddle/cpu/rewrites/flat_gathers.h"
 #include "heddle/cpu/rewrites/holes.h"
+#include "heddle/cpu/rewrites/interleaved_pads.h"
 #include "heddle/cpu/rewrites/outer_products.h"
 #include "heddle/cpu/rewrites/random_bits.h"
 #include "heddle/cpu/rewrites/ranked_sorts.h"
@@ -93,6 +94,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(module, expand_small_sorts(module));
   HEDDLE_ASSIGN_OR_RETURN(module, rank_sorts(module));
   HEDDLE_ASSIGN_OR_RETURN(module, flatten_gathers(module));
+  HEDDLE_ASSIGN_OR_RETURN(module, join_interleaved_pads(module));
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));

@@ -2,12 +2,16 @@
 // weights. Rows are made a block at a time, so that they stay in the cache.
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <memory>
+#include <numeric>
 #include <vector>
 
+#include "heddle/cpu/kernels/convolution_phases.h"
 #include "heddle/cpu/kernels/kernel.h"
 #include "heddle/cpu/kernels/matmul.h"
 #include "heddle/cpu/kernels/pool.h"
+#include "heddle/cpu/kernels/walk.h"
 
 namespace heddle::cpu {
 namespace {
@@ -41,30 +45,15 @@ Layout layout_of(const Shape& shape, int64_t outer, int64_t feature, const hlo::
   return layout;
 }
 
-// Odometer over a list of sizes.
-class Walk {
- public:
-  explicit Walk(const std::vector<int64_t>& sizes) : sizes_(sizes), at_(sizes.size()) {}
-  [[nodiscard]] int64_t operator[](size_t d) const { return at_[d]; }
-  void next() { step(at_.size()); }
-  void next_line() { step(at_.size() - 1); }  // leaves the last one as it is
-
- private:
-  void step(size_t dimensions) {
-    for (size_t d = dimensions; d-- > 0;) {
-      if (++at_[d] < sizes_[d]) return;
-      at_[d] = 0;
-    }
-  }
-  const std::vector<int64_t>& sizes_;
-  std::vector<int64_t> at_;
-};
+int64_t count_from(int64_t first, int64_t step, int64_t size) {
+  return (size - first + step - 1) / step;
+}
 
 template <class T>
 class ConvolutionKernel final : public Kernel {
  public:
   ConvolutionKernel(const Shape& x, const Shape& w, const Shape& y,
-                    const hlo::ConvolutionAttrs& attrs) {
+                    const hlo::ConvolutionAttrs& attrs, const Phase& phase) {
     const hlo::ConvolutionDims& dims = attrs.dim_labels;
     x_ = layout_of(x, dims.input_batch, dims.input_feature, dims.input_spatial);
     w_ = layout_of(w, dims.kernel_output_feature, dims.kernel_input_feature, dims.kernel_spatial);
@@ -75,9 +64,16 @@ class ConvolutionKernel final : public Kernel {
     batch_ = x.dimension(dims.input_batch) / batch_groups_;
     columns_ = w.dimension(dims.kernel_output_feature) / (feature_groups_ * batch_groups_);
     for (size_t d = 0; d < dims.output_spatial.size(); ++d) {
-      places_.push_back(y.dimension(dims.output_spatial[d]));
-      taps_.push_back(w.dimension(dims.kernel_spatial[d]));
-      add_offsets(attrs.window.dimensions[d], x.dimension(dims.input_spatial[d]), d);
+      const int64_t taps = w.dimension(dims.kernel_spatial[d]);
+      const PhaseDimension& p = phase[d];
+      places_.push_back(count_from(p.place, p.place_step, y.dimension(dims.output_spatial[d])));
+      taps_.push_back(count_from(p.tap, p.tap_step, taps));
+      add_offsets(attrs.window.dimensions[d], x.dimension(dims.input_spatial[d]), d, p);
+      const int64_t last_tap = p.tap + (taps_[d] - 1) * p.tap_step;
+      w_begin_ += (reversed_[d] ? taps - 1 - last_tap : p.tap) * w_.spatial[d];
+      w_.spatial[d] *= p.tap_step;
+      y_begin_ += p.place * y_.spatial[d];
+      y_.spatial[d] *= p.place_step;
     }
     if (places_.empty()) {  // a point of each
       places_ = taps_ = {1};
@@ -87,6 +83,7 @@ class ConvolutionKernel final : public Kernel {
       y_.spatial = {y_.outer};
     }
     find_lines();
+    if (x_.feature == 1) find_runs();
     depth_ = total(taps_) * features_;
     rows_ = batch_ * total(places_);
     const int64_t image_rows = rows_ / batch_;
@@ -107,7 +104,8 @@ class ConvolutionKernel final : public Kernel {
     row_size_ = by_taps_ ? total(taps_) : depth_;
     block_ = std::max(kTileRows, kBlockElements / row_size_ / kTileRows * kTileRows);
     block_ = std::min(block_, span_);
-    has_rows_ = row_step_ > 1 || (row_step_ == 1 && y_.feature == 1);
+    find_plain_rows();
+    has_rows_ = row_step_ > 1 || (y_.feature == 1 && !by_taps_);
   }
 
   Status run(std::span<void* const> pointers) const override {
@@ -129,8 +127,8 @@ class ConvolutionKernel final : public Kernel {
     for (int64_t g = 0; g < feature_groups_ * batch_groups_; ++g) {
       const T* from = x + (feature_groups_ > 1 ? g * features_ * x_.feature : 0) +
                       (batch_groups_ > 1 ? g * batch_ * x_.outer : 0);
-      T* to = y + g * columns_ * y_.feature;
-      const T* own = w + g * columns_ * w_.outer;
+      T* to = y + y_begin_ + g * columns_ * y_.feature;
+      const T* own = w + w_begin_ + g * columns_ * w_.outer;
       if (!by_taps_) gather_weights(own, weights.data());
       if (has_holes_ && !are_finite(own, weights)) {
         weights.resize(static_cast<size_t>(depth_ * columns_));
@@ -202,12 +200,14 @@ class ConvolutionKernel final : public Kernel {
   }
 
   // Where the element under a tap at a place lies, along one dimension; -1: on none.
-  void add_offsets(const hlo::WindowDimension& window, int64_t size, size_t d) {
+  void add_offsets(const hlo::WindowDimension& window, int64_t size, size_t d,
+                   const PhaseDimension& phase) {
     std::vector<int64_t>& offsets = offsets_.emplace_back();
     for (int64_t place = 0; place < places_[d]; ++place) {
       for (int64_t tap = 0; tap < taps_[d]; ++tap) {
-        const int64_t spread =
-            place * window.stride + tap * window.window_dilation - window.padding_low;
+        const int64_t spread = (phase.place + place * phase.place_step) * window.stride +
+                               (phase.tap + tap * phase.tap_step) * window.window_dilation -
+                               window.padding_low;
         const int64_t element = spread / window.base_dilation;
         const bool is_there = spread >= 0 && spread % window.base_dilation == 0 && element < size;
         offsets.push_back(is_there ? element * x_.spatial[d] : -1);
@@ -215,7 +215,7 @@ class ConvolutionKernel final : public Kernel {
       }
     }
     reversed_.push_back(window.window_reversal);
-    is_dense_ = x_.spatial[d] == 1 && window.stride == 1 && window.base_dilation == 1;
+    is_dense_ = x_.spatial[d] == 1 && window.stride * phase.place_step == window.base_dilation;
   }
 
   // The offsets of all dimensions but the last, summed.
@@ -234,6 +234,21 @@ class ConvolutionKernel final : public Kernel {
           sum = offset < 0 ? -1 : sum + offset;
         }
         lines_.push_back(sum);
+      }
+    }
+  }
+
+  void find_runs() {
+    for (int64_t place = 0; place < line_places_; ++place) {
+      std::vector<Run>& runs = runs_.emplace_back();
+      for (int64_t tap = 0; tap < line_taps_; ++tap) {
+        const int64_t begin = at(offsets_.back(), place * line_taps_ + tap);
+        if (!runs.empty() &&
+            begin == (runs.back().begin < 0 ? -1 : runs.back().begin + runs.back().size)) {
+          runs.back().size += features_;
+        } else {
+          runs.push_back({begin, tap * features_, features_});
+        }
       }
     }
   }
@@ -266,29 +281,80 @@ class ConvolutionKernel final : public Kernel {
   }
   const T* image(const T* x, int64_t row) const { return x + row / (rows_ / batch_) * x_.outer; }
 
-  // Rows [first, last), each the elements under all taps. Taps whose elements lie one behind the
-  // other are copied at once.
+  // Taps of a line of the window whose elements lie one behind the other, in x and in a row.
+  struct Run {
+    int64_t begin, first, size;  // begin: -1, of taps that fall on none
+  };
+
+  // With one tap, rows may be those of x, the same number of elements apart.
+  void find_plain_rows() {
+    const int64_t places = rows_ / batch_, first = lines_[0] + offsets_.back()[0];
+    if (total(taps_) != 1 || has_holes_) return;
+    const int64_t step = places == 1         ? x_.outer
+                         : line_places_ == 1 ? lines_[1] - lines_[0]
+                                             : offsets_.back()[1] - offsets_.back()[0];
+    if (x_.outer != places * step && span_ != places && batch_ > 1) return;
+    for (int64_t place = 0; place < places; ++place) {
+      const int64_t line = place / line_places_, inner = place % line_places_;
+      if (at(lines_, line) + at(offsets_.back(), inner) != first + place * step) return;
+    }
+    plain_step_ = step;
+  }
+
+  // Calls body(row, count, place) for the rows of each line, whose places follow one another from
+  // `place` of the line on.
+  template <class Body>
+  void each_line(int64_t first, int64_t last, const Body& body) const {
+    for (int64_t row = first; row < last;) {
+      const int64_t place = row % line_places_;
+      const int64_t count = std::min(line_places_ - place, last - row);
+      body(row, count, place);
+      row += count;
+    }
+  }
+
+  // Rows [first, last), each the elements under all taps.
   void fill_by_rows(const T* x, int64_t first, int64_t last, T* to) const {
-    for (int64_t row = first; row < last; ++row) {
+    const int64_t line_size = line_taps_ * features_;
+    each_line(first, last, [&](int64_t row, int64_t count, int64_t place) {
       const T* from = image(x, row);
-      for (int64_t l = 0; l < window_lines_; ++l) {
-        const Line line = line_at(row, l);
-        for (int64_t t = 0; t < line_taps_;) {
-          const int64_t begin = line[t];
-          int64_t run = 1;
-          while (t + run < line_taps_ &&
-                 line[t + run] == (begin < 0 ? -1 : begin + run * features_))
-            ++run;
-          if (begin < 0) {
-            std::fill_n(to, run * features_, T{0});
-          } else {
-            std::copy_n(from + begin, run * features_, to);
-          }
-          t += run;
-          to += run * features_;
-        }
+      const int64_t* lines = lines_.data() + row % (rows_ / batch_) / line_places_ * window_lines_;
+      for (int64_t i = 0; i < count; ++i) {
+        for (int64_t l = 0; l < window_lines_; ++l, to += line_size)
+          fill_line(from, lines[l], runs_[static_cast<size_t>(place + i)], to);
+      }
+    });
+  }
+
+  void fill_line(const T* from, int64_t line, const std::vector<Run>& runs, T* to) const {
+    for (const Run& run : runs) {
+      if (line < 0 || run.begin < 0) {
+        std::fill_n(to + run.first, run.size, T{0});
+      } else {
+        copy_run(from + line + run.begin, run.size, to + run.first);
       }
     }
+  }
+
+  // Sums of rows of all columns, to their places.
+  void place_rows(const T* sums, int64_t first, int64_t last, T* y) const {
+    each_line(first, last, [&](int64_t row, int64_t count, int64_t) {
+      T* to = y + offset_in_y(row);
+      for (int64_t i = 0; i < count; ++i, sums += columns_, to += y_.spatial.back())
+        copy_run(sums, columns_, to);
+    });
+  }
+
+  // As std::copy_n, which calls a function for a few elements too.
+  static void copy_run(const T* from, int64_t count, T* to) {
+    typedef T Vector __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+    constexpr int64_t kLanes = 32 / sizeof(T);
+    if (count % kLanes != 0 || count > 8 * kLanes) {
+      std::copy_n(from, count, to);
+      return;
+    }
+    for (int64_t i = 0; i < count; i += kLanes)
+      *reinterpret_cast<Vector*>(to + i) = *reinterpret_cast<const Vector*>(from + i);
   }
 
   // The same by columns: of each tap and feature, the elements at all places.
@@ -357,13 +423,23 @@ class ConvolutionKernel final : public Kernel {
   void multiply(const T* x, const Weights& weights, int64_t first, int64_t last, T* scratch,
                 T* y) const {
     const int64_t rows = last - first;
-    const bool by_rows = x_.feature == 1;
-    by_rows ? fill_by_rows(x, first, last, scratch) : fill_by_columns(x, first, last, scratch);
-    const int64_t row = by_rows ? depth_ : 1, column = by_rows ? 1 : rows;
+    const T* from = scratch;
+    int64_t row = depth_, column = 1;
+    if (plain_step_ > 0) {
+      const int64_t place = first % (rows_ / batch_);
+      from = image(x, first) + lines_[0] + offsets_.back()[0] + place * plain_step_;
+      row = plain_step_, column = x_.feature;
+    } else if (x_.feature == 1) {
+      fill_by_rows(x, first, last, scratch);
+    } else {
+      fill_by_columns(x, first, last, scratch);
+      row = 1, column = rows;
+    }
+    T* sums = row_step_ > 0 ? y + offset_in_y(first) : scratch + block_ * depth_;
     if (has_rows_) {
-      MatmulOf<T>::packed_product({.a = scratch,
+      MatmulOf<T>::packed_product({.a = from,
                                    .b = nullptr,
-                                   .c = y + offset_in_y(first),
+                                   .c = sums,
                                    .m = rows,
                                    .n = columns_,
                                    .k = depth_,
@@ -371,16 +447,16 @@ class ConvolutionKernel final : public Kernel {
                                    .a_col = column,
                                    .b_row = 0,
                                    .b_col = 0,
-                                   .c_row = row_step_,
-                                   .c_col = y_.feature,
+                                   .c_row = row_step_ > 0 ? row_step_ : columns_,
+                                   .c_col = row_step_ > 0 ? y_.feature : 1,
                                    .accumulate = false},
                                   weights.packed);
+      if (row_step_ < 0) place_rows(sums, first, last, y);
       return;
     }
     // The transposed product: a result's rows are neighbours.
-    T* sums = row_step_ > 0 ? y + offset_in_y(first) : scratch + block_ * depth_;
     MatmulOf<T>::product({.a = weights.values,
-                          .b = scratch,
+                          .b = from,
                           .c = sums,
                           .m = columns_,
                           .n = rows,
@@ -441,10 +517,12 @@ class ConvolutionKernel final : public Kernel {
   }
 
   Layout x_, w_, y_;
+  int64_t w_begin_ = 0, y_begin_ = 0;          // of the phase
   std::vector<int64_t> places_, taps_;         // spatial sizes of y and w
   std::vector<std::vector<int64_t>> offsets_;  // by spatial dimension, place and tap
   std::vector<int64_t> lines_;                 // by place and tap, but for their last dimension
   int64_t line_places_ = 1, line_taps_ = 1, window_lines_ = 1;
+  std::vector<std::vector<Run>> runs_;  // by place of the last dimension
   std::vector<bool> reversed_;
   bool has_holes_ = false;  // a tap may fall on no element
   bool is_dense_ = false;   // under a tap, neighbours of the last dimension are neighbours in x
@@ -455,15 +533,55 @@ class ConvolutionKernel final : public Kernel {
   int64_t row_size_ = 0;   // of what a block's rows are filled with
   int64_t row_step_ = -1;  // in y, from one row of a span to the next; -1: it varies
   bool has_rows_ = false;  // rows of y are apart
+  int64_t plain_step_ = 0;  // in x, from one row to the next; 0: it varies
   int64_t span_ = 0;       // rows that are multiplied together, in blocks
 };
+
+// Over an array that is dilated: a kernel for each phase, no tap of which falls between elements.
+template <class T>
+class PhasedConvolution final : public Kernel {
+ public:
+  PhasedConvolution(const Shape& x, const Shape& w, const Shape& y,
+                    const hlo::ConvolutionAttrs& attrs, const Phases& phases)
+      : zeros_(phases.have_all_places ? 0 : y.element_count()) {
+    for (const Phase& phase : phases.phases) kernels_.emplace_back(x, w, y, attrs, phase);
+  }
+
+  Status run(std::span<void* const> pointers) const override {
+    std::fill_n(static_cast<T*>(pointers[2]), zeros_, T{0});
+    for (const ConvolutionKernel<T>& kernel : kernels_)
+      HEDDLE_RETURN_IF_ERROR(kernel.run(pointers));
+    return {};
+  }
+
+ private:
+  std::deque<ConvolutionKernel<T>> kernels_;
+  int64_t zeros_;  // elements, before the phases
+};
+
+template <class T>
+std::unique_ptr<Kernel> make_kernel_of(const Shape& x, const Shape& w, const Shape& y,
+                                       const hlo::ConvolutionAttrs& attrs) {
+  const std::vector<hlo::WindowDimension>& window = attrs.window.dimensions;
+  std::vector<int64_t> places;
+  int64_t steps = 1;
+  for (size_t d = 0; d < window.size(); ++d) {
+    places.push_back(y.dimension(attrs.dim_labels.output_spatial[d]));
+    steps *= window[d].base_dilation / std::gcd(window[d].stride, window[d].base_dilation);
+  }
+  const int64_t rows = y.element_count() / y.dimension(attrs.dim_labels.output_feature);
+  const auto is_dilated = [](const hlo::WindowDimension& d) { return d.base_dilation > 1; };
+  if (std::ranges::any_of(window, is_dilated) && rows / steps >= kTileRows)
+    return std::make_unique<PhasedConvolution<T>>(x, w, y, attrs, phases_of(window, places));
+  return std::make_unique<ConvolutionKernel<T>>(x, w, y, attrs, Phase(window.size()));
+}
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_convolution_kernel(const Shape& x, const Shape& w, const Shape& y,
                                                 const hlo::ConvolutionAttrs& attrs) {
-  if (y.dtype() == f64) return std::make_unique<ConvolutionKernel<double>>(x, w, y, attrs);
-  return std::make_unique<ConvolutionKernel<float>>(x, w, y, attrs);
+  return y.dtype() == f64 ? make_kernel_of<double>(x, w, y, attrs)
+                          : make_kernel_of<float>(x, w, y, attrs);
 }
 
 }  // namespace heddle::cpu

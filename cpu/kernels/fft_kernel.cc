@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
-#include <numbers>
 #include <optional>
 #include <utility>
 
@@ -24,43 +24,6 @@ constexpr int64_t kTile = 32;                        // points that are moved to
 constexpr int64_t kFewestPoints = int64_t{1} << 14;  // points
 constexpr size_t kMostKept = size_t{1} << 22;        // bytes that a thread keeps for the next run
 
-std::vector<int> factors_of(int64_t n) {
-  // As few stages as there can be for a power of 2: 16 is 4 * 4.
-  int twos = 0;
-  for (; n % 2 == 0; n /= 2) ++twos;
-  std::vector<int> factors;
-  for (; twos % 3 != 0 && twos >= 2; twos -= 2) factors.push_back(4);
-  for (; twos >= 3; twos -= 3) factors.push_back(8);
-  if (twos == 1) factors.push_back(2);
-  for (int p : {3, 5, 7, 11, 13})
-    for (; n % p == 0; n /= p) factors.push_back(p);
-  return n == 1 ? factors : std::vector<int>();
-}
-
-// exp(-2 pi i k / n).
-template <class T>
-void append_root(std::vector<T>& to, int64_t k, int64_t n) {
-  const long double angle =
-      2 * std::numbers::pi_v<long double> * static_cast<long double>(k % n) / n;
-  to.push_back(static_cast<T>(std::cos(angle)));
-  to.push_back(static_cast<T>(-std::sin(angle)));
-}
-
-template <class T>
-std::vector<FftStage<T>> stages_of(int64_t n) {
-  std::vector<FftStage<T>> stages;
-  int64_t stride = 1;
-  for (int factor : factors_of(n)) {
-    FftStage<T> stage{.factor = factor, .groups = n / (factor * stride), .stride = stride};
-    for (int k = 0; k < factor; ++k) append_root(stage.roots, k, factor);
-    for (int64_t g = 0; g < stage.groups; ++g)
-      for (int j = 1; j < factor; ++j) append_root(stage.turns, g * j, stage.groups * factor);
-    stages.push_back(std::move(stage));
-    stride *= factor;
-  }
-  return stages;
-}
-
 const FftTable& table() {
 #if defined(__x86_64__)
   if (matmul_isa() == Isa::kAvx512) return kFftAvx512;
@@ -69,11 +32,11 @@ const FftTable& table() {
   return kFftGeneric;
 }
 
-bool run_table(const std::vector<FftStage<float>>& stages, int64_t n, void* data, void* scratch) {
-  return table().f32(stages, n, data, scratch);
+float* run_table(const FftPlan<float>& plan, float* data, float* scratch) {
+  return table().f32(plan, data, scratch);
 }
-bool run_table(const std::vector<FftStage<double>>& stages, int64_t n, void* data, void* scratch) {
-  return table().f64(stages, n, data, scratch);
+double* run_table(const FftPlan<double>& plan, double* data, double* scratch) {
+  return table().f64(plan, data, scratch);
 }
 
 template <class T>
@@ -112,7 +75,9 @@ class FftPass {
   static constexpr int kLanes = kFftVectorBytes / static_cast<int>(sizeof(T));
 
   FftPass(int64_t n, bool inverse, Elements in, Elements out)
-      : n_(n), inverse_(inverse), in_(in), out_(out), stages_(stages_of<T>(n)) {}
+      : n_(n), inverse_(inverse), in_(in), out_(out), plan_(n) {}
+
+  [[nodiscard]] bool is_convolution() const { return plan_.is_convolution(); }
 
   // returns: false, where an element is not finite
   bool run(const T* from, const Rows& in_rows, T* to, const Rows& out_rows) const {
@@ -120,7 +85,7 @@ class FftPass {
     const int64_t blocks = (in_rows.count + at_once - 1) / at_once;
     const int64_t parts =
         in_rows.count * n_ < kFewestPoints ? 1 : std::min<int64_t>(blocks, 2 * thread_count());
-    const auto size = static_cast<size_t>(2 * n_ * kLanes);  // of T
+    const auto size = static_cast<size_t>(2 * plan_.size * kLanes);  // of T
     std::atomic<bool> all_finite = true;
     const auto part = [&](int64_t number) {
       std::unique_ptr<T, decltype(&std::free)> own(nullptr, std::free);
@@ -136,8 +101,11 @@ class FftPass {
         const int64_t first = b * at_once, last = std::min(in_rows.count, first + at_once);
         if (last - first < at_once) std::fill_n(data, size, T{0});
         load(from, in_rows, first, last, data);
-        if (!run_table(stages_, n_, data, data + size)) all_finite = false;
-        store(stages_.size() % 2 == 0 ? data : data + size, to, out_rows, first, last);
+        if (T* points = run_table(plan_, data, data + size)) {
+          store(points, to, out_rows, first, last);
+        } else {
+          all_finite = false;
+        }
       }
     };
     parts == 1 ? part(0) : parallel(parts, part);
@@ -285,7 +253,7 @@ class FftPass {
   int64_t n_;
   bool inverse_;
   Elements in_, out_;
-  std::vector<FftStage<T>> stages_;
+  FftPlan<T> plan_;
 };
 
 // One row of n = a * b complex numbers as a matrix of a by b, so that its columns, and then its
@@ -297,36 +265,34 @@ class FftOfOneRow {
  public:
   // Nothing: rows that stand alone would be as fast.
   static std::optional<FftOfOneRow> make(int64_t n, bool inverse) {
-    const auto cost = [](int64_t count, int64_t length) {
-      constexpr int kLanes = FftPass<T>::kLanes;
-      return static_cast<double>((count + kLanes - 1) / kLanes * kLanes * length) *
-             std::log2(static_cast<double>(length));
-    };
-    int64_t best = 0;
-    double least = cost(1, n) / 2;
-    for (int64_t a = 2; a * 2 <= n; ++a) {
-      if (n % a != 0) continue;
-      const double now = cost(n / a, a) + cost(a, n / a);
-      if (now < least) best = a, least = now;
-    }
-    return best == 0 ? std::nullopt : std::optional(FftOfOneRow(best, n / best, inverse));
+    const int64_t split = best_split(n);
+    const double by_split = cost_of_best_split(n);
+    const int64_t size = convolution_size(n, cost_of_best_split);
+    const double by_convolution = 2 * cost_of_best_split(size) + static_cast<double>(size);
+    if (std::min(by_split, by_convolution) >= cost_of(1, n) / 2) return std::nullopt;
+    if (by_split <= by_convolution) return FftOfOneRow(split, n / split, inverse);
+    const int64_t a = best_split(size);
+    FftOfOneRow row(a, size / a, false);
+    row.convolve(n, inverse);
+    return row;
   }
 
   // returns: false, where an element is not finite
   bool run(const T* from, T* to) const {
-    std::vector<T> between(turns_.size());
-    const Rows columns{.count = b_, .length = a_, .neighbours = b_};
-    if (!of_columns_.run(from, columns, between.data(), columns)) return false;
-    for (size_t i = 0; i < between.size(); i += 2) {
-      const T x = between[i], y = between[i + 1], c = turns_[i], s = turns_[i + 1];
-      between[i] = x * c - y * s;
-      between[i + 1] = x * s + y * c;
-    }
-    return of_rows_.run(between.data(), {.count = a_, .length = b_}, to,
-                        {.count = a_, .length = b_, .neighbours = a_});
+    if (chirp_.empty()) return run_split(from, to);
+    std::vector<T> points(transform_.size()), between(transform_.size());
+    multiply(from, chirp_, /*swapped=*/false, points.data());
+    if (!run_split(points.data(), between.data())) return false;
+    multiply(between.data(), transform_, /*swapped=*/true, between.data());
+    if (!run_split(between.data(), points.data())) return false;
+    for (size_t i = 0; i < chirp_.size(); i += 2) std::swap(points[i], points[i + 1]);
+    multiply(points.data(), chirp_, /*swapped=*/false, to);
+    return true;
   }
 
  private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
   FftOfOneRow(int64_t a, int64_t b, bool inverse)
       : a_(a),
         b_(b),
@@ -340,27 +306,77 @@ class FftOfOneRow {
     }
   }
 
+  // Makes this row the convolution of one of n points with a chirp.
+  void convolve(int64_t n, bool inverse) {
+    chirp_ = fft_chirp<T>(n);
+    transform_ = fft_chirp_transform<T>(n, a_ * b_);
+    if (!inverse) return;
+    for (size_t i = 1; i < chirp_.size(); i += 2) chirp_[i] = -chirp_[i];
+    for (size_t i = 0; i < transform_.size(); ++i)
+      transform_[i] *= (i % 2 == 0 ? T{1} : T{-1}) / static_cast<T>(n);
+  }
+
+  static double cost_of(int64_t count, int64_t length) {
+    constexpr int kLanes = FftPass<T>::kLanes;
+    return static_cast<double>((count + kLanes - 1) / kLanes * kLanes) * fft_cost(length);
+  }
+  static double cost_of_split(int64_t n, int64_t a) {
+    return cost_of(n / a, a) + cost_of(a, n / a);
+  }
+
+  // 0, where n is prime.
+  static int64_t best_split(int64_t n) {
+    int64_t best = 0;
+    for (int64_t a = 2; a * a <= n; ++a)
+      if (n % a == 0 && (best == 0 || cost_of_split(n, a) < cost_of_split(n, best))) best = a;
+    return best;
+  }
+  static double cost_of_best_split(int64_t n) {
+    const int64_t a = best_split(n);
+    return a == 0 ? kNever : cost_of_split(n, a);
+  }
+
+  // The parts of the products are exchanged where `swapped`.
+  static void multiply(const T* x, const std::vector<T>& factors, bool swapped, T* to) {
+    const size_t re = swapped ? 1 : 0;
+    for (size_t i = 0; i < factors.size(); i += 2) {
+      const T a = x[i], b = x[i + 1], c = factors[i], s = factors[i + 1];
+      to[i + re] = a * c - b * s;
+      to[i + 1 - re] = a * s + b * c;
+    }
+  }
+
+  bool run_split(const T* from, T* to) const {
+    std::vector<T> between(turns_.size());
+    const Rows columns{.count = b_, .length = a_, .neighbours = b_};
+    if (!of_columns_.run(from, columns, between.data(), columns)) return false;
+    multiply(between.data(), turns_, /*swapped=*/false, between.data());
+    return of_rows_.run(between.data(), {.count = a_, .length = b_}, to,
+                        {.count = a_, .length = b_, .neighbours = a_});
+  }
+
   int64_t a_, b_;
   FftPass<T> of_columns_, of_rows_;
   std::vector<T> turns_;
+  std::vector<T> chirp_, transform_;  // of a convolution
 };
 
-// One row of n real numbers, to or from half of its transform: that of n / 2 complex numbers, whose
-// parts are the even and the odd elements.
+// One row of n real numbers, to or from half of its transform: where n is even that of n / 2
+// complex numbers, whose parts are the even and the odd elements.
 template <class T>
 class FftOfOneRealRow {
  public:
   static std::optional<FftOfOneRealRow> make(int64_t n, bool inverse) {
-    if (n % 2 != 0) return std::nullopt;
-    auto half = FftOfOneRow<T>::make(n / 2, inverse);
-    if (!half) return std::nullopt;
-    return FftOfOneRealRow(n, *std::move(half));
+    auto row = FftOfOneRow<T>::make(n % 2 == 0 ? n / 2 : n, inverse);
+    if (!row) return std::nullopt;
+    return FftOfOneRealRow(n, *std::move(row));
   }
 
   // returns: false, where an element is not finite
   bool forward(const T* from, T* to) const {
+    if (n_ % 2 != 0) return forward_whole(from, to);
     std::vector<T> z(static_cast<size_t>(n_));
-    if (!half_.run(from, z.data())) return false;
+    if (!row_.run(from, z.data())) return false;
     const int64_t h = n_ / 2;
     to[0] = z[0] + z[1];
     to[2 * h] = z[0] - z[1];
@@ -377,6 +393,7 @@ class FftOfOneRealRow {
 
   // The parts of the first and the last point that a real row cannot have are left out.
   bool inverse(const T* from, T* to) const {
+    if (n_ % 2 != 0) return inverse_whole(from, to);
     const int64_t h = n_ / 2;
     std::vector<T> z(static_cast<size_t>(n_));
     z[0] = (from[0] + from[2 * h]) / 2;
@@ -388,12 +405,33 @@ class FftOfOneRealRow {
       z[2 * k] = even[0] - im;  // even + i * odd
       z[2 * k + 1] = even[1] + re;
     }
-    return half_.run(z.data(), to);
+    return row_.run(z.data(), to);
   }
 
  private:
-  FftOfOneRealRow(int64_t n, FftOfOneRow<T> half) : n_(n), half_(std::move(half)) {
+  FftOfOneRealRow(int64_t n, FftOfOneRow<T> row) : n_(n), row_(std::move(row)) {
     for (int64_t k = 0; k <= n / 2; ++k) append_root(turns_, k, n);
+  }
+
+  bool forward_whole(const T* from, T* to) const {
+    std::vector<T> x(static_cast<size_t>(2 * n_)), y(x.size());
+    for (int64_t k = 0; k < n_; ++k) x[2 * k] = from[k];
+    if (!row_.run(x.data(), y.data())) return false;
+    std::copy_n(y.data(), n_ + 1, to);
+    to[1] = 0;
+    return true;
+  }
+  bool inverse_whole(const T* from, T* to) const {
+    std::vector<T> x(static_cast<size_t>(2 * n_)), y(x.size());
+    x[0] = from[0];
+    for (int64_t k = 1; k <= n_ / 2; ++k) {
+      x[2 * k] = x[2 * (n_ - k)] = from[2 * k];
+      x[2 * k + 1] = from[2 * k + 1];
+      x[2 * (n_ - k) + 1] = -from[2 * k + 1];
+    }
+    if (!row_.run(x.data(), y.data())) return false;
+    for (int64_t k = 0; k < n_; ++k) to[k] = y[2 * k];
+    return true;
   }
 
   // Half of x + conj(y), and half of x - conj(y).
@@ -402,7 +440,7 @@ class FftOfOneRealRow {
   }
 
   int64_t n_;
-  FftOfOneRow<T> half_;
+  FftOfOneRow<T> row_;    // of n / 2 points where n is even, else of n
   std::vector<T> turns_;  // exp(-2 pi i k / n)
 };
 
@@ -428,8 +466,11 @@ class FftKernel final : public Kernel {
     if (from_half) pass(rank - 1, Elements::kHalf, Elements::kReal);
     has_copy_ = from_half && passes_.size() > 1;
     rows_ = x.element_count() / in_.back();
-    if (attrs.fft_length.size() > 1 || rows_ > FftPass<T>::kLanes / 2) return;
-    const int64_t n = attrs.fft_length[0];
+    if (attrs.fft_length.size() > 1) return;
+    // Long rows stand alone too: those of all lanes do not fit into a processor's cache.
+    const int64_t n = attrs.fft_length[0], points = (to_half || from_half) ? n / 2 : n;
+    const int64_t longest = (passes_[0].pass.is_convolution() ? 8 : 1) * kFewestPoints;
+    if (rows_ > FftPass<T>::kLanes / 2 && points < longest) return;
     if (to_half || from_half) {
       real_row_ = FftOfOneRealRow<T>::make(n, inverse);
     } else {
@@ -478,7 +519,7 @@ class FftKernel final : public Kernel {
   std::vector<Pass> passes_;
   int64_t rows_ = 1;
   bool from_half_ = false;
-  std::optional<FftOfOneRow<T>> row_;  // where there are few rows, as is real_row_
+  std::optional<FftOfOneRow<T>> row_;  // of rows that stand alone, as is real_row_
   std::optional<FftOfOneRealRow<T>> real_row_;
   std::unique_ptr<Kernel> rule_;
   bool has_copy_ = false;  // passes before the last one keep the shape of x
@@ -494,7 +535,6 @@ bool is_fast_fourier(const Shape& x, const hlo::FftAttrs& attrs) {
     const bool is_cut = is_half && i + 1 == attrs.fft_length.size();
     const int64_t size = sizes[sizes.size() - attrs.fft_length.size() + i];
     if (size != (is_cut ? length / 2 + 1 : length)) return false;
-    if (length != 1 && factors_of(length).empty()) return false;
   }
   return x.element_count() > 0;
 }

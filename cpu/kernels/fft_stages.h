@@ -161,6 +161,45 @@ void run_stage(const FftStage<T>& stage, const T* from, T* to) {
   }
 }
 
+// A factor of any odd size, as transform_odd() does.
+template <class T>
+void run_prime_stage(const FftStage<T>& stage, const T* from, T* to) {
+  const int64_t m = stage.groups, s = stage.stride;
+  const int p = stage.factor, pairs = p / 2;
+  Point<T> sum[kMostFftFactor / 2], difference[kMostFftFactor / 2];
+  for (int64_t g = 0; g < m; ++g) {
+    const T* turn = stage.turns.data() + 2 * (p - 1) * g;
+    for (int64_t q = 0; q < s; ++q) {
+      for (int slice = 0; slice < Point<T>::kSlices; ++slice) {
+        const auto x = [&](int j) { return load_point(from, q + s * (g + m * j), slice); };
+        const auto put = [&](int j, const Point<T>& y) {
+          store_point(to, q + s * (p * g + j), slice, times(y, turn[2 * j - 2], turn[2 * j - 1]));
+        };
+        const Point<T> first = x(0);
+        Point<T> all = first;
+        for (int k = 0; k < pairs; ++k) {
+          const Point<T> low = x(k + 1), high = x(p - 1 - k);
+          sum[k] = low + high;
+          difference[k] = low - high;
+          all = all + sum[k];
+        }
+        store_point(to, q + s * p * g, slice, all);
+        for (int j = 1; j <= pairs; ++j) {
+          Point<T> even = first, odd = {};
+          for (int k = 0, at = j; k < pairs; ++k) {
+            const T* root = stage.roots.data() + 2 * at;
+            even = {even.re + sum[k].re * root[0], even.im + sum[k].im * root[0]};
+            odd = {odd.re - difference[k].im * root[1], odd.im + difference[k].re * root[1]};
+            at += at + j < p ? j : j - p;
+          }
+          put(j, even + odd);
+          put(p - j, even - odd);
+        }
+      }
+    }
+  }
+}
+
 template <class T>
 bool are_finite(const T* points, int64_t n) {
   typename Point<T>::Vector zeros = {};
@@ -176,9 +215,7 @@ bool are_finite(const T* points, int64_t n) {
 }
 
 template <class T>
-bool run_stages(const std::vector<FftStage<T>>& stages, int64_t n, void* data, void* scratch) {
-  auto *from = static_cast<T*>(data), *to = static_cast<T*>(scratch);
-  if (!are_finite(from, n)) return false;
+T* run_stages(const std::vector<FftStage<T>>& stages, T* from, T* to) {
   for (const FftStage<T>& stage : stages) {
     switch (stage.factor) {
       case 2: run_stage<T, 2>(stage, from, to); break;
@@ -188,15 +225,51 @@ bool run_stages(const std::vector<FftStage<T>>& stages, int64_t n, void* data, v
       case 7: run_stage<T, 7>(stage, from, to); break;
       case 8: run_stage<T, 8>(stage, from, to); break;
       case 11: run_stage<T, 11>(stage, from, to); break;
-      default: run_stage<T, 13>(stage, from, to);
+      case 13: run_stage<T, 13>(stage, from, to); break;
+      default: run_prime_stage(stage, from, to);
     }
     std::swap(from, to);
   }
-  return true;
+  return from;
 }
 
-constexpr FftTable kStages = {.f32 = run_stages<float>,
-                              .f64 = run_stages<double>,
+// Points times factors, and real and imaginary parts exchanged where `swapped`.
+template <class T>
+void scale_points(T* points, const std::vector<T>& factors, bool swap_before, bool swap_after) {
+  for (size_t k = 0; 2 * k < factors.size(); ++k) {
+    for (int slice = 0; slice < Point<T>::kSlices; ++slice) {
+      Point<T> x = load_point(points, static_cast<int64_t>(k), slice);
+      if (swap_before) std::swap(x.re, x.im);
+      x = times(x, factors[2 * k], factors[2 * k + 1]);
+      if (swap_after) std::swap(x.re, x.im);
+      store_point(points, static_cast<int64_t>(k), slice, x);
+    }
+  }
+}
+
+// jk = (j^2 + k^2 - (k - j)^2) / 2 makes a transform a convolution with a chirp (Bluestein, 1970).
+// The inverse transform in it is the forward one with real and imaginary parts exchanged.
+template <class T>
+T* run_convolution(const FftPlan<T>& plan, T* data, T* scratch) {
+  scale_points(data, plan.chirp, false, false);
+  std::fill(data + 2 * plan.length * Moves<T>::kLanes, data + 2 * plan.size * Moves<T>::kLanes,
+            T{0});
+  T* const between = run_stages(plan.stages, data, scratch);
+  scale_points(between, plan.transform, false, true);
+  T* const out = run_stages(plan.stages, between, between == data ? scratch : data);
+  scale_points(out, plan.chirp, true, false);
+  return are_finite(out, plan.length) ? out : nullptr;
+}
+
+template <class T>
+T* run_plan(const FftPlan<T>& plan, T* data, T* scratch) {
+  if (!are_finite(data, plan.length)) return nullptr;
+  if (plan.is_convolution()) return run_convolution(plan, data, scratch);
+  return run_stages(plan.stages, data, scratch);
+}
+
+constexpr FftTable kStages = {.f32 = run_plan<float>,
+                              .f64 = run_plan<double>,
                               .moves_f32 = &kMoves<float>,
                               .moves_f64 = &kMoves<double>};
 

@@ -58,8 +58,7 @@ std::unique_ptr<Kernel> make_product_kernel(const MatrixProduct& product);
 std::unique_ptr<Kernel> make_convolution_kernel(const Shape& x, const Shape& w, const Shape& y,
                                                 const hlo::ConvolutionAttrs& attrs);
 
-// The lengths are those of the operand and have small prime factors, so that make_fft_kernel()
-// takes it.
+// The lengths are those of the operand, so that make_fft_kernel() takes it.
 bool is_fast_fourier(const Shape& x, const hlo::FftAttrs& attrs);
 // Buffers x, y; of f32 and f64 and their complex types. `rule` takes what is not finite.
 std::unique_ptr<Kernel> make_fft_kernel(const Shape& x, const Shape& y, const hlo::FftAttrs& attrs,

@@ -12,6 +12,9 @@
 
 namespace heddle::cpu {
 
+inline constexpr int64_t kMaxInlined = 4096;  // multiplications of a product that is loops
+inline constexpr int64_t kMaxApart = 64;      // elements that are loaded one by one
+
 // A dimension of the product: its size and the step in elements of each array that has it.
 struct Axis {
   int64_t size = 1;

@@ -9,6 +9,7 @@
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/kernels/matmul_narrow.h"
 #include "heddle/cpu/lower/dot_axes.h"
+#include "heddle/cpu/lower/folded_together.h"
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/cpu/lower/small_floats.h"
@@ -20,9 +21,7 @@ namespace {
 using hlo::Instruction;
 using hlo::InstructionId;
 
-constexpr int64_t kMaxInlined = 4096;   // multiplications
 constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors
-constexpr int64_t kMaxApart = 64;
 constexpr int64_t kMaxVectors = 8;      // sums that stand in registers
 constexpr int64_t kStreamed = 1 << 20;  // bytes of a matrix that does not stay in a near cache
 constexpr int64_t kNear = 1 << 14;      // bytes that stay in the nearest one
@@ -186,48 +185,26 @@ class DotWriter {
   }
 
   // Lanes along the last contracted axis: best where both operands have step 1.
-  void along(const std::vector<Axis>& outer, std::vector<Axis> contracted) {
+  void along(std::vector<Axis> outer, std::vector<Axis> contracted) {
     const Axis lane = contracted.back();
     contracted.pop_back();
-    const int64_t lanes = std::min(machine_lanes_, lane.size);
-    const int64_t vectors = lane.size / lanes;
-    const int64_t several = std::min<int64_t>(vectors, 4);
+    const auto side = std::ranges::find_if(outer, [&](const Axis& axis) {
+      return axis.to == 1 && axis.size >= machine_lanes_ && axis.lhs * axis.rhs == 0;
+    });
+    if (side == outer.end() || !contracted.empty() || lane.lhs != 1 || lane.rhs != 1 ||
+        lane.size % machine_lanes_ != 0)
+      return each(outer, [&](const Offsets& base) { sum_row(base, lane, contracted); });
+    const Axis rows = *side;
+    const int64_t together = rows.size / machine_lanes_ * machine_lanes_;
+    outer.erase(side);
     each(outer, [&](const Offsets& base) {
-      std::vector<NodeId> sums(static_cast<size_t>(several), zero(lanes));
-      sums.push_back(zero(1));
-      sums = nest(contracted, base, sums, [&](const Offsets& at, std::vector<NodeId> carried) {
-        const auto product = [&](NodeId from, int64_t width, NodeId sum) {
-          const Offsets here = advanced(at, lane, from);
-          const auto wide = static_cast<int32_t>(width);
-          const NodeId x = load_strided(lhs_, wide, here.lhs, lane.lhs);
-          const NodeId y = load_strided(rhs_, wide, here.rhs, lane.rhs);
-          return multiply_add(x, y, sum);
-        };
-        const int64_t rounds = vectors / several;
-        auto loop = b_.begin_for(b_.index(0), b_.index(rounds * several * lanes), several * lanes,
-                                 std::span(carried).first(static_cast<size_t>(several)));
-        std::vector<NodeId> inner(loop.parameters.begin() + 1, loop.parameters.end());
-        for (int64_t i = 0; i < several; ++i) {
-          NodeId& sum = inner[static_cast<size_t>(i)];
-          sum = product(b_.add(loop.parameters[0], i * lanes), lanes, sum);
-        }
-        inner = b_.end_for(inner);
-        for (int64_t i = rounds * several; i < vectors; ++i)
-          inner[0] = product(b_.index(i * lanes), lanes, inner[0]);
-        NodeId rest = carried.back();
-        if (const int64_t width = lane.size - vectors * lanes; width > 0) {
-          const NodeId part =
-              product(b_.index(vectors * lanes), width, zero(static_cast<int32_t>(width)));
-          rest = b_.add(rest, b_.reduce_lanes(Op::kAdd, part));
-        }
-        inner.push_back(rest);
-        return inner;
-      });
-      const NodeId rest = sums.back();
-      sums.pop_back();
-      NodeId sum = b_.reduce_lanes(Op::kAdd, sum_of(std::move(sums)));
-      if (vectors * lanes < lane.size) sum = b_.add(sum, rest);
-      store(base.to, sum);
+      auto loop = b_.begin_for_each(b_.index(0), b_.index(together), machine_lanes_);
+      sum_rows(advanced(base, rows, loop.parameters[0]), rows, lane);
+      b_.end_for({});
+      if (together == rows.size) return;
+      auto rest = b_.begin_for_each(b_.index(together), b_.index(rows.size), 1);
+      sum_row(advanced(base, rows, rest.parameters[0]), lane, contracted);
+      b_.end_for({});
     });
   }
 
@@ -245,6 +222,66 @@ class DotWriter {
   }
 
  private:
+  // As many rows as there are lanes, of one operand, by a vector of the other.
+  void sum_rows(const Offsets& start, const Axis& rows, const Axis& lane) {
+    const bool on_lhs = rows.lhs != 0;
+    const Type type{type_.scalar, static_cast<int32_t>(machine_lanes_)};
+    const std::vector<NodeId> zeros(static_cast<size_t>(machine_lanes_), zero(machine_lanes_));
+    auto loop = b_.begin_for(b_.index(0), b_.index(lane.size), machine_lanes_, zeros);
+    std::vector<NodeId> sums(loop.parameters.begin() + 1, loop.parameters.end());
+    const Offsets at = advanced(start, lane, loop.parameters[0]);
+    const NodeId vector = load(on_lhs ? rhs_ : lhs_, machine_lanes_, on_lhs ? at.rhs : at.lhs);
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const Offsets row = advanced(at, rows, b_.index(static_cast<int64_t>(i)));
+      const NodeId x = load(on_lhs ? lhs_ : rhs_, machine_lanes_, on_lhs ? row.lhs : row.rhs);
+      sums[i] = multiply_add(x, vector, sums[i]);
+    }
+    sums = b_.end_for(sums);
+    store(start.to, fold_together(b_, Op::kAdd, type,
+                                  [&](int64_t i) { return sums[static_cast<size_t>(i)]; }));
+  }
+
+  void sum_row(const Offsets& base, const Axis& lane, const std::vector<Axis>& contracted) {
+    const int64_t lanes = std::min(machine_lanes_, lane.size);
+    const int64_t vectors = lane.size / lanes;
+    const int64_t several = std::min<int64_t>(vectors, 4);
+    std::vector<NodeId> sums(static_cast<size_t>(several), zero(lanes));
+    sums.push_back(zero(1));
+    sums = nest(contracted, base, sums, [&](const Offsets& at, std::vector<NodeId> carried) {
+      const auto product = [&](NodeId from, int64_t width, NodeId sum) {
+        const Offsets here = advanced(at, lane, from);
+        const auto wide = static_cast<int32_t>(width);
+        const NodeId x = load_strided(lhs_, wide, here.lhs, lane.lhs);
+        const NodeId y = load_strided(rhs_, wide, here.rhs, lane.rhs);
+        return multiply_add(x, y, sum);
+      };
+      const int64_t rounds = vectors / several;
+      auto loop = b_.begin_for(b_.index(0), b_.index(rounds * several * lanes), several * lanes,
+                               std::span(carried).first(static_cast<size_t>(several)));
+      std::vector<NodeId> inner(loop.parameters.begin() + 1, loop.parameters.end());
+      for (int64_t i = 0; i < several; ++i) {
+        NodeId& sum = inner[static_cast<size_t>(i)];
+        sum = product(b_.add(loop.parameters[0], i * lanes), lanes, sum);
+      }
+      inner = b_.end_for(inner);
+      for (int64_t i = rounds * several; i < vectors; ++i)
+        inner[0] = product(b_.index(i * lanes), lanes, inner[0]);
+      NodeId rest = carried.back();
+      if (const int64_t width = lane.size - vectors * lanes; width > 0) {
+        const NodeId part =
+            product(b_.index(vectors * lanes), width, zero(static_cast<int32_t>(width)));
+        rest = b_.add(rest, b_.reduce_lanes(Op::kAdd, part));
+      }
+      inner.push_back(rest);
+      return inner;
+    });
+    const NodeId rest = sums.back();
+    sums.pop_back();
+    NodeId sum = b_.reduce_lanes(Op::kAdd, sum_of(std::move(sums)));
+    if (vectors * lanes < lane.size) sum = b_.add(sum, rest);
+    store(base.to, sum);
+  }
+
   NodeId zero(int64_t lanes) { return b_.bits({type_.scalar, static_cast<int32_t>(lanes)}, 0); }
 
   NodeId load(BufferId from, int64_t lanes, NodeId at) {
@@ -439,66 +476,11 @@ class DotWriter {
   Offsets start_;
 };
 
-// The product of a matrix, which is the operand, by a vector: a loop that folds lanes at the end of
-// each row.
-bool folds_rows(const Region& region, const Instruction& dot, size_t operand, int64_t lanes) {
-  const auto& computation = region.computation();
-  if (!is_plain_dot(computation, dot)) return false;
-  const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
-  const Shape& matrix = computation.at(dot.operands[operand]).shape;
-  const auto& contracted = operand == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims;
-  if (matrix.rank() != 2 || contracted.size() != 1 || contracted[0] != 1 ||
-      is_small_float(matrix.dtype()))
-    return false;
-  const int64_t rows = matrix.dimension(0), columns = matrix.dimension(1);
-  return computation.at(dot.operands[1 - operand]).shape.element_count() == columns &&
-         rows > lanes / 4 && rows * columns <= kMaxInlined && rows * columns > kMaxApart;
-}
-
 NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
   return builder.mul(element, storage_bytes(dtype));
 }
 
 }  // namespace
-
-// Copies what products of the loop would fold row by row, and no turn changes, with its columns in
-// rows: the products add whole vectors then.
-std::map<LeafId, View> RegionLowering::turned_matrices(const Region& body,
-                                                       std::span<const Value> same) {
-  std::map<LeafId, View> turned;
-  const auto& parameters = body.parameters();
-  for (InstructionId step : body.steps()) {
-    const Instruction& dot = body.computation().at(step);
-    if (dot.opcode != hlo::Opcode::kDot) continue;
-    for (size_t operand = 0; operand < 2; ++operand) {
-      const auto found = std::ranges::find(parameters, body.leaf(dot.operands[operand]));
-      if (found == parameters.end() || turned.contains(*found)) continue;
-      const Value& value = same[static_cast<size_t>(found - parameters.begin())];
-      if (!value.is_buffer() || !folds_rows(body, dot, operand, lanes_of(dot))) continue;
-      const Shape& from = *body.leaves()[found->value].shape;
-      const BufferId to = program_.allocate(from);
-      const int64_t rows = from.dimension(0), columns = from.dimension(1);
-      const int64_t sizes[] = {columns, rows};
-      for_each_place(sizes, scalar_type(from), [&](const Place& place) {
-        const NodeId column = place.coordinates[0].base, row = place.coordinates[1].base;
-        const NodeId lane = b().load_strided(value.buffer, {scalar_type(from), place.lanes},
-                                             b().add(b().mul(row, columns), column), columns);
-        b().store(to, b().add(b().mul(column, rows), row), lane);
-      });
-      turned.emplace(*found, View{to, b().index(0), {1, rows}});
-    }
-  }
-  return turned;
-}
-
-View RegionLowering::view_for(const Instruction& dot, size_t operand) {
-  const LeafId leaf = region_.leaf(dot.operands[operand]);
-  const auto turned = turned_.find(leaf);
-  if (turned == turned_.end() || !folds_rows(region_, dot, operand, lanes_of(dot)))
-    return view_of(leaf);
-  program_.touch(turned->second.buffer);
-  return turned->second;
-}
 
 // `step` is the product itself or the transpose that it is written as.
 Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {

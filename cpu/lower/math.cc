@@ -1,6 +1,7 @@
 #include "heddle/cpu/lower/math.h"
 
 #include "heddle/cpu/math/formulas.h"
+#include "heddle/cpu/math/formulas_small.h"
 #include "heddle/cpu/math/root_powers.h"
 
 namespace heddle::cpu {
@@ -205,6 +206,11 @@ NodeId write_math(PlanBuilder& builder, MathFunction function,
   return builder.type(*operands.begin()).scalar == Scalar::kF64
              ? write<double>(builder, function, operands)
              : write<float>(builder, function, operands);
+}
+
+NodeId write_small_tanh(PlanBuilder& builder, NodeId x) {
+  const PlanBuilder::Exact exact(builder);
+  return tanh_of_small(NumberNode<float>(&builder, x)).node;
 }
 
 NodeId write_logistic(PlanBuilder& builder, NodeId x) {

@@ -235,7 +235,9 @@ NodeId ScalarOpWriter::run() {
     case Opcode::kAtan: return math(MathFunction::k_atan);
     case Opcode::kSinh: return math(MathFunction::k_sinh);
     case Opcode::kCosh: return math(MathFunction::k_cosh);
-    case Opcode::kTanh: return math(MathFunction::k_tanh);
+    case Opcode::kTanh:
+      return is_small_float(instruction_.shape.dtype()) ? write_small_tanh(b_, x_[0])
+                                                        : math(MathFunction::k_tanh);
     case Opcode::kAsinh: return math(MathFunction::k_asinh);
     case Opcode::kAcosh: return math(MathFunction::k_acosh);
     case Opcode::kAtanh: return math(MathFunction::k_atanh);

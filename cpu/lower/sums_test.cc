@@ -36,6 +36,18 @@ TEST(Sums, AFewVectorsOfResultsAreFoldedByOneLoop) {
   EXPECT_EQ(count(plan, Op::kLoad), 5);
 }
 
+TEST(Sums, RowsOfAProductAreFoldedTogether) {
+  const auto product = [](const std::string& rows) {
+    return lowered(" x = f32[" + rows +
+                   ",32] parameter(0)\n y = f32[32] parameter(1)\n ROOT r = f32[" + rows +
+                   "] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}")
+        .plan;
+  };
+  EXPECT_EQ(count(product("48"), Op::kReduceLanes), 0);
+  EXPECT_EQ(count(product("48"), Op::kLoad), 17) << "sixteen rows by one vector";
+  EXPECT_EQ(count(product("50"), Op::kReduceLanes), 1) << "of the rest";
+}
+
 // A product of so few results would be packed for longer than it takes.
 TEST(Sums, ALongProductOfFewResultsStandsInRegisters) {
   const std::string operands =

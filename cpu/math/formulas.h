@@ -439,25 +439,44 @@ F atan2(F y, F x) {
 
 // ---- Error function ----------------------------------------------------------------------------
 
-// Odd polynomial up to 1, from there 1 - e^p(x) with a polynomial p for log(erfc(x)).
-// At most 1.01 / 1.09 ulp.
+// erf of a >= 1, where it is not yet 1.
+template <Number F>
+F erf_of_large(F a) {
+  using S = typename F::Scalar;
+  using C = Coefficients<S>;
+  const F one = a.constant(1);
+  if constexpr (is_single<F>) {
+    // By Horner's scheme, which rounds less than Estrin's where the terms are large.
+    const F t = a - a.constant(2.46F), square = t * t;
+    constexpr auto& c = C::erfc;
+    F even = a.constant(c[c.size() - 2]), odd = a.constant(c[c.size() - 1]);
+    for (std::size_t i = c.size() - 2; i > 0; i -= 2) {
+      even = fma(even, square, a.constant(c[i - 2]));
+      odd = fma(odd, square, a.constant(c[i - 1]));
+    }
+    return one - fma(odd, t, even);
+  } else {
+    // 1 - e^p(x) with a polynomial p for log(erfc(x)).
+    const F t = a - one;
+    const auto p =
+        exact_sum(a.constant(C::erfc_log[0]), t * polynomial(without_first(C::erfc_log), t));
+    const auto parts = reduce_by_ln2(p.hi, shifted_by_log2_e(p.hi));
+    const F scale = power_of_two(a, parts.n);
+    return fma(-scale, small_expm1(parts.r + p.lo), one - scale);
+  }
+}
+
+// Odd polynomial up to 1.
+// At most 1.08 / 1.09 ulp.
 template <Number F>
 F erf(F x) {
   using S = typename F::Scalar;
-  using C = Coefficients<S>;
-  using Fmt = Format<S>;
   const F one = x.constant(1);
   const F a = abs(x);
-  const F small = fma(a, polynomial(C::erf, a * a), a);
-  const F t = a - one;
-  const auto p =
-      exact_sum(x.constant(C::erfc_log[0]), t * polynomial(without_first(C::erfc_log), t));
-  const auto parts = reduce_by_ln2(p.hi, shifted_by_log2_e(p.hi));
-  const F scale = power_of_two(x, parts.n);
-  const F large = fma(-scale, small_expm1(parts.r + p.lo), one - scale);
+  const F small = fma(a, polynomial(Coefficients<S>::erf, a * a), a);
   const auto is_small = a < one;
-  const auto outside = is_small | (a > x.constant(Fmt::erf_one));
-  return copysign(select(outside, select(is_small, small, one), large), x);
+  const auto outside = is_small | (a > x.constant(Format<S>::erf_one));
+  return copysign(select(outside, select(is_small, small, one), erf_of_large(a)), x);
 }
 
 // ---- Powers and roots --------------------------------------------------------------------------

@@ -76,7 +76,7 @@ struct Format<float> {
   static constexpr float sinh_overflow = 89.5F;
   static constexpr float exp_negligible = 18.0F;  // e^-18 < ulp(1) / 4.
   static constexpr float tanh_one = 10.0F;        // From here on tanh rounds to 1.
-  static constexpr float erf_one = 4.0F;          // From here on erf rounds to 1.
+  static constexpr float erf_one = 3.92F;         // From here on erf rounds to 1.
   static constexpr int subnormal_shift = 24;      // Brings any subnormal into range; 3 divides it.
   static constexpr float subnormal_scale = 0x1p24F;
   static constexpr float ratio_up = 0x1p64F;

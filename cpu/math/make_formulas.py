@@ -186,7 +186,7 @@ def polynomials(is_float):
     quarter = (mp.pi / 4 * mpf("1.01")) ** 2
     atanh_high = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mpf("1.0001")
     atan_high = (mp.sqrt(2) - 1) ** 2 * mpf("1.0001")
-    erf_high = 4 if is_float else 6
+    erf_one, erf_middle = mpf("3.92"), rounded(mpf("2.46"), True)
 
     def pick(a, b):
         return a if is_float else b
@@ -217,9 +217,13 @@ def polynomials(is_float):
            lambda u: u, 0, atan_high, pick(5, 11))
     yield ("erf", "erf(x)/x - 1 in x^2 for |x| <= 1", erf_rest,
            lambda u: mpf(1), 0, 1, pick(7, 13))
-    yield ("erfc_log", "log(erfc(1 + t)) for t <= %d" % (erf_high - 1),
-           lambda t: mp.log(mp.erfc(1 + t)), lambda t: mp.erfc(1 + t), 0, erf_high - 1,
-           pick(8, 19))
+    if is_float:
+        yield ("erfc", "erfc(2.46 + t) for 2.46 + t in [1, 3.92]",
+               lambda t: mp.erfc(erf_middle + t), lambda t: mpf(1),
+               1 - erf_middle, erf_one - erf_middle, 16)
+    else:
+        yield ("erfc_log", "log(erfc(1 + t)) for t <= 5", lambda t: mp.log(mp.erfc(1 + t)),
+               lambda t: mp.erfc(1 + t), 0, 5, 19)
     yield ("cbrt", "m^(-1/3) for m in [1, 2]", lambda m: mp.cbrt(1 / m),
            lambda m: mpf(1), 1, 2, pick(4, 6))
 

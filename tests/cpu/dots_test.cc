@@ -359,5 +359,32 @@ TEST(CpuDots, InLoopsGiveWhatTheEvaluatorGives) {
   }
 }
 
+// Rows that are folded as many at a time as a vector has lanes, and the rest.
+TEST(CpuDots, OfRowsByAVectorGiveWhatTheEvaluatorGives) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const std::string type : {"f32", "f64", "s32", "bf16"}) {
+    const Allowed allowed = {.ulp = type == "bf16" ? 1 : 0, .share = 1e-6, .any_zero = true};
+    for (const int rows : {7, 8, 15, 16, 17, 33, 50}) {
+      for (const int columns : {8, 16, 48, 80, 81}) {
+        const std::string matrix = cat(type, "[", rows, ",", columns, "]"),
+                          vector = cat(type, "[", columns, "]"), to = cat(type, "[", rows, "]");
+        SCOPED_TRACE(matrix);
+        const std::string x =
+            cat("HloModule m\nENTRY e { x = ", matrix, " parameter(0)\n y = ", vector,
+                " parameter(1)\n ROOT d = ", to, " dot(");
+        expect_as_evaluated(x + "x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+                            allowed);
+        expect_as_evaluated(x + "y, x), lhs_contracting_dims={0}, rhs_contracting_dims={1} }",
+                            allowed);
+      }
+    }
+    expect_as_evaluated(cat("HloModule m\nENTRY e { x = ", type, "[3,20,32] parameter(0)\n y = ",
+                            type, "[3,32] parameter(1)\n ROOT d = ", type,
+                            "[3,20] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+                            "lhs_contracting_dims={2}, rhs_contracting_dims={1} }"),
+                        allowed);
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu

@@ -541,5 +541,37 @@ ENTRY main {
   }
 }
 
+// Each element of the result is one of few that were cut to half of their bits.
+TEST_F(CpuEdges, RepeatedElementsOfNarrowedIntegers) {
+  for (const std::string types : {"u64 u32", "s64 s32", "s32 s16", "u32 u8"}) {
+    const std::string wide = types.substr(0, 3), narrow = types.substr(4);
+    for (const int count : {2, 4}) {
+      expect_as_evaluated(cat("HloModule m\nENTRY main { x = ", wide, "[", count,
+                              "] parameter(0)\n y = ", narrow, "[", count,
+                              "] convert(x)\n b = ", narrow, "[50,", count,
+                              "] broadcast(y), dimensions={1}\n ROOT r = ", narrow, "[5,",
+                              10 * count, "] reshape(b) }\n"));
+    }
+  }
+}
+
+// Elements by turns, as associative scans join them.
+TEST_F(CpuEdges, SumsOfPadsThatFillEachOther) {
+  for (const char* type : {"f32", "f64", "s32", "u8", "bf16", "c64"}) {
+    for (const int odd : {1, 2, 7, 40}) {
+      for (const int even : {odd, odd + 1}) {
+        const std::string to = cat(type, "[", even + odd, ",5]");
+        expect_as_evaluated(
+            cat("HloModule m\nENTRY main { x = ", type, "[", even, ",5] parameter(0)\n y = ", type,
+                "[", odd, ",5] parameter(1)\n z = ", type, "[] constant(",
+                type == std::string("c64") ? "(0, 0)" : "0", ")\n n = ", type, "[", even,
+                ",5] multiply(x, x)\n p = ", to, " pad(n, z), padding=0_", even == odd ? 1 : 0,
+                "_1x0_0_0\n q = ", to, " pad(y, z), padding=1_", even == odd ? 0 : 1,
+                "_1x0_0_0\n ROOT r = ", to, " add(q, p) }\n"));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu

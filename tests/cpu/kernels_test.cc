@@ -17,7 +17,8 @@ void expect_fft(const std::string& from, const std::string& to, const std::strin
                 const std::string& length) {
   expect_as_evaluated(cat("HloModule m\nENTRY e { x = ", from, " parameter(0)\n ROOT y = ", to,
                           " fft(x), fft_type=", type, ", fft_length={", length, "} }"),
-                      {.share = 1e-5, .any_zero = true});
+                      {.share = from.starts_with("c128") || from.starts_with("f64") ? 2e-15 : 1e-6,
+                       .any_zero = true});
 }
 
 class CpuTransforms : public ::testing::TestWithParam<Isa> {
@@ -75,6 +76,30 @@ TEST_P(CpuTransforms, OfFewLongRows) {
   }
 }
 
+// Stages of a large prime, and convolutions with a chirp.
+TEST_P(CpuTransforms, OfLengthsWithLargePrimeFactors) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int rows : {1, 3, 17, 33}) {
+    for (const int n : {23, 97, 199, 202, 211, 422, 997, 1081}) {
+      const std::string whole = cat("[", rows, ",", n, "]"),
+                        half = cat("[", rows, ",", n / 2 + 1, "]");
+      SCOPED_TRACE(whole);
+      for (const std::string real : {"f32", "f64"}) {
+        const std::string complex = real == "f32" ? "c64" : "c128";
+        expect_fft(complex + whole, complex + whole, "FFT", cat(n));
+        expect_fft(complex + whole, complex + whole, "IFFT", cat(n));
+        expect_fft(real + whole, complex + half, "RFFT", cat(n));
+        expect_fft(complex + half, real + whole, "IRFFT", cat(n));
+      }
+    }
+  }
+  expect_fft("c64[9,16384]", "c64[9,16384]", "IFFT", "16384");  // of long rows, one by one
+  expect_fft("f64[5,32768]", "c128[5,16385]", "RFFT", "32768");
+  expect_fft("c64[18,211]", "c64[18,211]", "FFT", "18,211");
+  expect_fft("c128[211,18]", "c128[211,18]", "IFFT", "211,18");
+  expect_fft("f32[17,227,5]", "c64[17,227,3]", "RFFT", "227,5");
+}
+
 void expect_convolution(const std::string& x, const std::string& w, const std::string& y,
                         const std::string& rest) {
   expect_as_evaluated(cat("HloModule m\nENTRY e { x = ", x, " parameter(0)\n w = ", w,
@@ -104,6 +129,28 @@ TEST(CpuKernels, ConvolutionsOfAnyLayout) {
   expect_convolution("f32[2,40,16]", "f32[5,16,24]", "f32[2,83,24]",
                      "window={size=5 pad=4_4 lhs_dilate=2 rhs_reversal=1}, "
                      "dim_labels=b0f_0io->b0f");
+  // A tap each: rows as they lie.
+  expect_convolution("f32[3,7,9,33]", "f32[1,1,33,24]", "f32[3,7,9,24]",
+                     "window={size=1x1}, dim_labels=b01f_01io->b01f");
+  expect_convolution("f32[3,33,7,9]", "f32[24,33,1,1]", "f32[3,24,7,9]",
+                     "window={size=1x1}, dim_labels=bf01_oi01->bf01");
+  expect_convolution("f64[2,32,90]", "f64[33,32,1]", "f64[2,34,33]",
+                     "window={size=1 stride=2 pad=-1_-22}, dim_labels=bf0_oi0->b0f");
+  expect_convolution("f32[2,9,9,32]", "f32[1,1,16,48]", "f32[2,5,5,48]",
+                     "window={size=1x1 stride=2x2}, dim_labels=b01f_01io->b01f, "
+                     "feature_group_count=2");
+  // Dilated arrays: phases with other taps, with none, and by steps that share a factor with them.
+  expect_convolution("f32[2,9,7,16]", "f32[3,3,16,24]", "f32[2,18,14,24]",
+                     "window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2}, dim_labels=b01f_01io->b01f");
+  expect_convolution("f64[3,8,9,9]", "f64[20,8,2,4]", "f64[3,20,25,17]",
+                     "window={size=2x4 pad=1_0x3_0 lhs_dilate=3x2 rhs_reversal=1x1}, "
+                     "dim_labels=bf01_oi01->bf01");
+  expect_convolution("f32[2,16,12]", "f32[8,12,16]", "f32[2,29,16]",
+                     "window={size=8 stride=4 pad=7_39 lhs_dilate=6 rhs_dilate=3}, "
+                     "dim_labels=b0f_0io->b0f");
+  expect_convolution("f32[2,9,9,32]", "f32[3,3,8,16]", "f32[2,9,18,16]",
+                     "window={size=3x3 stride=2x1 pad=2_1x2_1 lhs_dilate=2x2}, "
+                     "dim_labels=b01f_01io->b01f, feature_group_count=4");
   // Few weights, elements last: rows under padding, holes and steps.
   expect_convolution("f32[3,1,300]", "f32[1,1,9]", "f32[3,1,300]",
                      "window={size=9 pad=4_4}, dim_labels=bf0_oi0->bf0");
@@ -259,6 +306,21 @@ ENTRY e { x = c64[7] parameter(0)
   s = (s32[], c64[7], c64[], f32[7,3]) tuple(zero, x, p, f)
   ROOT w = (s32[], c64[7], c64[], f32[7,3]) while(s), condition=less, body=turn })",
                       {.share = 1e-5, .any_zero = true});
+}
+
+// Of parts that are any floats, and of parts of about one size.
+TEST(CpuKernels, SizesOfComplexNumbersAreOffByTwoUlp) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(R"(HloModule m
+ENTRY e { i = s32[60000] iota(), iota_dimension=0  p = s32[] constant(-1640531527)
+  ps = s32[60000] broadcast(p), dimensions={}  a = s32[60000] multiply(i, ps)
+  b = s32[60000] multiply(a, ps)  r = f32[60000] bitcast-convert(a)
+  s = f32[60000] bitcast-convert(b)  z = c64[60000] complex(r, s)
+  q = s32[] constant(20011)  qs = s32[60000] broadcast(q), dimensions={}
+  c = s32[60000] multiply(i, qs)  d = s32[60000] add(a, c)  t = f32[60000] bitcast-convert(d)
+  w = c64[60000] complex(r, t)  u = f32[60000] abs(z)  v = f32[60000] abs(w)
+  ROOT all = (f32[60000], f32[60000]) tuple(u, v) })",
+                      {.ulp = 2});
 }
 
 }  // namespace

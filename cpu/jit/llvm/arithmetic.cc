@@ -158,6 +158,15 @@ llvm::Value* ArithmeticEmitter::shuffled(NodeId id) {
   return b_.CreateIntrinsic(in::arithmetic_fence, {value(id)->getType()}, {value(id)});
 }
 
+// LLVM 19 takes zeros for lanes of a vector that was cut, in shuffles of what is made of them.
+llvm::Value* ArithmeticEmitter::extract(const Node& node) {
+  const NodeId from = plan_.args_of(node)[0];
+  if (plan_.at(from).type.lanes == 1) return value(from);
+  llvm::Value* x = value(from);
+  if (plan_.at(from).op == Op::kTruncate) x = b_.CreateFreeze(x);
+  return b_.CreateExtractElement(x, static_cast<uint64_t>(node.imm));
+}
+
 llvm::Value* ArithmeticEmitter::shuffle(const Node& node) {
   const auto args = plan_.args_of(node);
   const auto& lanes = plan_.shuffles[static_cast<size_t>(node.imm)];
@@ -300,10 +309,7 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
       return b_.CreateShuffleVector(x(0), x(1), from);
     }
     case Op::kShuffle: return shuffle(node);
-    case Op::kExtract:
-      return node.type.lanes == 1 && plan_.at(args[0]).type.lanes == 1
-                 ? x(0)
-                 : b_.CreateExtractElement(x(0), static_cast<uint64_t>(node.imm));
+    case Op::kExtract: return extract(node);
     default: return nullptr;
   }
 }

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/literal/blocks.h"
-#include "heddle/interpreter/ops/contraction/fourier.h"
+#include "heddle/interpreter/fourier.h"
 #include "heddle/interpreter/rules.h"
 
 namespace heddle::interpreter {

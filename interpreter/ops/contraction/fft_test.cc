@@ -7,7 +7,7 @@
 #include <numbers>
 #include <random>
 
-#include "heddle/interpreter/ops/contraction/fourier.h"
+#include "heddle/interpreter/fourier.h"
 #include "heddle/interpreter/ops/op_testing.h"
 
 namespace heddle::interpreter {

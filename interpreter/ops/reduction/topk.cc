@@ -1,9 +1,11 @@
 #include "heddle/interpreter/ops/reduction/topk.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <numeric>
+#include <limits>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "heddle/interpreter/rules.h"
@@ -11,45 +13,121 @@
 namespace heddle::interpreter {
 namespace {
 
-// Numbers that order as the elements of a type do.
-class OrderKey {
- public:
-  explicit OrderKey(DType dtype)
-      : is_floating_(is_floating(dtype)),
-        has_sign_(dtype != f8e8m0fnu && (is_floating_ || is_signed(dtype))),
-        sign_(uint64_t{1} << ((is_floating_ ? bit_width(dtype) : 8 * storage_bytes(dtype)) - 1)) {}
+constexpr size_t kBlock = 32;     // elements that are looked at together
+constexpr size_t kInserted = 16;  // that stand in order while the others are looked at
 
-  uint64_t of(uint64_t bits) const {
-    if (!has_sign_) return bits;
+// Signed numbers that order as the elements of a type do, ascending in the order of the result.
+template <class Key>
+class OrderKeys {
+ public:
+  OrderKeys(DType dtype, bool largest) {
+    const bool has_sign = dtype != f8e8m0fnu && (is_floating(dtype) || is_signed(dtype));
+    if (is_floating(dtype)) shift_ = static_cast<int>(kBits - bit_width(dtype));
     // The larger the pattern of a negative float, the smaller the number.
-    return is_floating_ && (bits & sign_) != 0 ? ~bits & (sign_ | (sign_ - 1)) : bits ^ sign_;
+    if (is_floating(dtype) && has_sign) if_negative_ = std::numeric_limits<Key>::max();
+    if (!has_sign) always_ = std::numeric_limits<Key>::min();
+    if (largest) always_ = static_cast<Key>(~always_);
+  }
+
+  Key of(Key bits) const {
+    const Key x = static_cast<Key>(static_cast<std::make_unsigned_t<Key>>(bits) << shift_);
+    return static_cast<Key>(x ^ ((x >> (kBits - 1)) & if_negative_) ^ always_);
   }
 
  private:
-  bool is_floating_, has_sign_;
-  uint64_t sign_;
+  static constexpr int kBits = 8 * sizeof(Key);
+  int shift_ = 0;
+  Key if_negative_ = 0, always_ = 0;
 };
 
-constexpr int64_t kFewest = 32;  // that stand in order while the others are looked at
+// The k first elements of a row: those that come before the k-th one of those that were looked at
+// before are kept, 2 k at most. `Ranked` is a number: the key, and below it the position.
+template <class Key>
+class FirstOfRow {
+  using Ranked = std::conditional_t<sizeof(Key) == 8, unsigned __int128, uint64_t>;
 
-// The keys of a row of elements of as many bytes as Bits has; `largest` come first.
-template <class Bits>
-void find_keys(const OrderKey& key, const std::byte* row, bool largest, std::span<uint64_t> keys) {
-  for (size_t i = 0; i < keys.size(); ++i) {
-    Bits bits;
-    std::memcpy(&bits, row + i * sizeof(bits), sizeof(bits));
-    keys[i] = largest ? ~key.of(bits) : key.of(bits);
+ public:
+  FirstOfRow(DType dtype, bool largest, size_t k) : keys_(dtype, largest), k_(k), kept_(2 * k) {}
+
+  // In order; positions in the low 32 bits.
+  std::span<const Ranked> find(const std::byte* row, size_t length) {
+    count_ = 0;
+    is_full_ = false;
+    size_t i = 0;
+    for (; i + kBlock <= length; i += kBlock) look_at(row, i, kBlock);
+    look_at(row, i, length - i);
+    keep_first();
+    const auto first = std::span(kept_).first(k_);
+    std::sort(first.begin(), first.end());
+    return first;
   }
-}
 
-using FindKeys = void (*)(const OrderKey&, const std::byte*, bool, std::span<uint64_t>);
+ private:
+  // From `at` on.
+  void look_at(const std::byte* row, size_t at, size_t count) {
+    std::array<Key, kBlock> keys = {};
+    std::memcpy(keys.data(), row + at * sizeof(Key), count * sizeof(Key));
+    Key some = 0;
+    for (size_t i = 0; i < kBlock; ++i) {
+      keys[i] = keys_.of(keys[i]);
+      some |= static_cast<Key>(keys[i] < last_ ? 1 : 0);
+    }
+    if (is_full_ && some == 0) return;
+    for (size_t i = 0; i < count; ++i) {
+      if (is_full_ && keys[i] >= last_) continue;
+      const Ranked next = ranked(keys[i], at + i);
+      if (k_ <= kInserted) {
+        insert(next);
+      } else {
+        kept_[count_++] = next;
+        if (count_ == kept_.size()) keep_first();
+      }
+    }
+  }
 
-FindKeys find_keys_of(size_t bytes) {
-  switch (bytes) {
-    case 1: return find_keys<uint8_t>;
-    case 2: return find_keys<uint16_t>;
-    case 4: return find_keys<uint32_t>;
-    default: return find_keys<uint64_t>;
+  // Among those that are kept, which are in order.
+  void insert(Ranked next) {
+    size_t at = is_full_ ? k_ - 1 : count_++;
+    for (; at > 0 && kept_[at - 1] > next; --at) kept_[at] = kept_[at - 1];
+    kept_[at] = next;
+    if (count_ == k_) keep_first();
+  }
+
+  void keep_first() {
+    if (count_ > k_)
+      std::nth_element(kept_.begin(), kept_.begin() + static_cast<ptrdiff_t>(k_) - 1,
+                       kept_.begin() + static_cast<ptrdiff_t>(count_));
+    count_ = k_;
+    last_ = static_cast<Key>((kept_[k_ - 1] >> 32) ^ kSign);
+    is_full_ = true;
+  }
+
+  static constexpr Ranked kSign = Ranked{1} << (8 * sizeof(Key) - 1);
+  static Ranked ranked(Key key, size_t position) {
+    return (static_cast<std::make_unsigned_t<Key>>(key) ^ kSign) << 32 | position;
+  }
+
+  OrderKeys<Key> keys_;
+  size_t k_, count_ = 0;
+  Key last_ = 0;          // of the k-th one
+  bool is_full_ = false;  // k are kept
+  std::vector<Ranked> kept_;
+};
+
+template <class Key>
+void find_first(const Literal& x, int64_t k, bool largest, Literal& values, Literal& positions) {
+  const auto length = static_cast<size_t>(x.shape().dimensions().back());
+  FirstOfRow<Key> first(x.shape().dtype(), largest, static_cast<size_t>(k));
+  std::byte* to = values.mutable_bytes();
+  auto position = positions.mutable_values<int32_t>().begin();
+  const std::byte* const end = to + values.byte_size();
+  for (const std::byte* row = x.bytes(); to != end; row += length * sizeof(Key)) {
+    for (const auto ranked : first.find(row, length)) {
+      const auto at = static_cast<uint32_t>(ranked);
+      *position++ = static_cast<int32_t>(at);
+      std::memcpy(to, row + at * sizeof(Key), sizeof(Key));
+      to += sizeof(Key);
+    }
   }
 }
 
@@ -62,59 +140,22 @@ StatusOr<Literal> evaluate_topk(EvalArgs& in) {
   return top_k(in[0], attrs.k, attrs.largest);
 }
 
-// Leaves the first ones of the order at its beginning: each element of the row goes among those
-// before it, if it comes before the last of them.
-void insert_first(std::span<const uint64_t> keys, std::span<int32_t> first) {
-  size_t count = 0;
-  uint64_t last = UINT64_MAX;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    if (count == first.size() && keys[i] >= last) continue;
-    size_t at = count < first.size() ? count++ : count - 1;
-    for (; at > 0 && keys[static_cast<size_t>(first[at - 1])] > keys[i]; --at)
-      first[at] = first[at - 1];
-    first[at] = static_cast<int32_t>(i);
-    last = keys[static_cast<size_t>(first[count - 1])];
-  }
-}
-
 }  // namespace
 
 Literal top_k(const Literal& x, int64_t k, bool largest) {
-  const DType dtype = x.shape().dtype();
-  const auto width = static_cast<size_t>(storage_bytes(dtype));
   std::vector<int64_t> sizes = x.shape().dimensions();
-  const auto length = static_cast<size_t>(sizes.back());
   sizes.back() = k;
   Literal values = Literal::uninitialised(x.shape().with_dimensions(sizes));
   Literal positions = Literal::uninitialised(Shape(s32, sizes));
-  std::byte* to = values.mutable_bytes();
-  auto position = positions.mutable_values<int32_t>().begin();
-  std::vector<uint64_t> keys(length);
-  std::vector<int32_t> order(length);
-  const OrderKey key(dtype);
-  const FindKeys find_keys = find_keys_of(width);
-  const bool is_few = 8 * static_cast<size_t>(k) < length;
-  const int64_t rows = k == 0 ? 0 : values.element_count() / k;
-  for (int64_t row = 0; row < rows; ++row) {
-    const std::byte* from = x.bytes() + static_cast<size_t>(row) * length * width;
-    find_keys(key, from, largest, keys);
-    const auto is_before = [&](int32_t a, int32_t b) {
-      const uint64_t left = keys[static_cast<size_t>(a)], right = keys[static_cast<size_t>(b)];
-      return left != right ? left < right : a < b;  // of equal ones, the first
+  if (values.element_count() > 0) {
+    const auto find = [&](auto key) {
+      find_first<decltype(key)>(x, k, largest, values, positions);
     };
-    if (is_few && k <= kFewest) {
-      insert_first(keys, std::span(order).first(static_cast<size_t>(k)));
-    } else if (is_few) {
-      std::iota(order.begin(), order.end(), 0);
-      std::partial_sort(order.begin(), order.begin() + k, order.end(), is_before);
-    } else {
-      std::iota(order.begin(), order.end(), 0);
-      std::sort(order.begin(), order.end(), is_before);
-    }
-    for (int64_t i = 0; i < k; ++i, to += width) {
-      const int32_t at = order[static_cast<size_t>(i)];
-      *position++ = at;
-      std::memcpy(to, from + static_cast<size_t>(at) * width, width);
+    switch (storage_bytes(x.shape().dtype())) {
+      case 1: find(int8_t{}); break;
+      case 2: find(int16_t{}); break;
+      case 4: find(int32_t{}); break;
+      default: find(int64_t{});
     }
   }
   return Literal::tuple({std::move(values), std::move(positions)});

@@ -44,6 +44,7 @@ class ArithmeticEmitter {
   llvm::Value* math(const Node& node);
   llvm::Value* saturated(const Node& node, llvm::Value* x);
   llvm::Value* reduce_lanes(Op fold, Type type, llvm::Value* x);
+  llvm::Value* extract(const Node& node);
   llvm::Value* shuffle(const Node& node);
   llvm::Value* shuffled(NodeId id);
 };

@@ -1,4 +1,4 @@
-#include "heddle/interpreter/ops/contraction/fourier.h"
+#include "heddle/interpreter/fourier.h"
 
 #include <bit>
 #include <cmath>
