@@ -8,6 +8,7 @@
 
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
+#include "heddle/tests/support/few_elements.h"
 #include "heddle/tests/support/llama.h"
 #include "heddle/transform/pass.h"
 #include "heddle/transform/trip_count.h"
@@ -237,144 +238,6 @@ TEST(CostOfDerivatives, ScalarsOfACarryKeepTheirOrderInWhatIsStacked) {
   EXPECT_LT(*gradient, 2 * *forward);
 }
 
-// Losses whose steps read or write few elements of a big array, at positions that change.
-using Loss = Tensor (*)(const Tensor&);
-
-Tensor positions_of(const Tensor& x) { return arange(x.dim(0), s32); }
-
-// The last carry of a scan over all positions, from 0.5 on.
-template <class Step>
-Tensor over_positions(const Tensor& x, const Step& step) {
-  const auto body = [&](Tensor c, Tensor i) { return std::pair(step(c, i), None{}); };
-  return scan(body, scalar(0.5), positions_of(x)).first;
-}
-
-Tensor reads_element(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) { return sin(c) * x[i]; });
-}
-Tensor reads_window(const Tensor& x) {
-  return over_positions(
-      x, [&](Tensor c, Tensor i) { return sin(c) * sum(dynamic_slice(x, {i}, {8})); });
-}
-Tensor takes_four(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) {
-    return sin(c) * sum(take(x, (stack({i, i + 1, i + 2, i + 3}) * 7) % x.dim(0), 0));
-  });
-}
-Tensor reads_in_lanes(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) {
-    return sum(vmap([&](Tensor k) { return sin(c) * x[(i + k) % x.dim(0)]; })(arange(3, s32)));
-  });
-}
-Tensor reads_first_element(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor) { return sin(c) * x[0] + x[1]; });
-}
-Tensor reads_in_branches(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) {
-    return cond(
-        i % 2 == 0, [&](Tensor c) { return sin(c) * x[i]; }, [&](Tensor c) { return c + x[i]; }, c);
-  });
-}
-Tensor reads_in_inner_loop(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) {
-    return fori_loop(
-        0, 3, [&](Tensor k, Tensor h) { return sin(h) * x[(i + k) % x.dim(0)]; }, c);
-  });
-}
-Tensor reads_in_while(const Tensor& x) {
-  using State = std::pair<Tensor, Tensor>;
-  const int64_t size = x.dim(0);
-  return while_loop([=](const State& s) { return s.second < size - 5; },
-                    [&](const State& s) { return State(sin(s.first) * x[s.second], s.second + 1); },
-                    State(scalar(0.5), scalar(0)), {.max_steps = size})
-      .first;
-}
-Tensor reads_in_map(const Tensor& x) {
-  return sum(map([&](Tensor i) { return sin(x[i]) * x[(i + 1) % x.dim(0)]; }, positions_of(x)));
-}
-Tensor reads_history(const Tensor& x) {
-  const auto step = [](Tensor h, Tensor i) {
-    return std::pair(h.at(i).set(sin(h[i - 1]) + 0.3 * h[i - 2]), None{});
-  };
-  return scan(step, x, positions_of(x)[Slice{2}]).first[-1];
-}
-Tensor writes_history(const Tensor& x) {
-  const auto step = [](std::pair<Tensor, Tensor> s, Tensor i) {
-    const Tensor next = sin(s.second) * 1.1;
-    return std::pair(std::pair(s.first.at(i).set(next), next), None{});
-  };
-  const auto start = std::pair(zeros_like(x), x[0]);
-  return sum(square(scan(step, start, positions_of(x)).first.first));
-}
-Tensor writes_places(const Tensor& x) {  // some of them twice, of which the last stays
-  const auto step = [&](Tensor h, Tensor i) {
-    const Tensor at = stack({i, (i * 7) % x.dim(0), (i + i % 2) % x.dim(0)});
-    return std::pair(h.at(at).set(sin(h[i]) * x[at] + arange(3.0, f64)), None{});
-  };
-  return sum(square(scan(step, x, positions_of(x)).first));
-}
-Tensor writes_rows(const Tensor& x) {
-  const auto step = [](Tensor h, Tensor i) {
-    const Tensor at = stack({i, (i * 3) % h.dim(0)});
-    const Tensor scale = reshape(stack({i, i + 1}).astype(f64) * 0.1, {2, 1});
-    return std::pair(h.at(at).set(sin(h[at]) * scale), None{});
-  };
-  const Tensor start = reshape(x, {-1, 4});
-  return sum(square(scan(step, start, arange(start.dim(0), s32)).first));
-}
-Tensor adds_to_places(const Tensor& x) {
-  const auto step = [&](Tensor h, Tensor i) {
-    return std::pair(h.at((i * 7) % x.dim(0)).add(sin(x[i])), None{});
-  };
-  return sum(square(scan(step, x, positions_of(x)).first));
-}
-
-// The same of x in another form, which the step makes.
-Tensor reads_reshape(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) {
-    const Tensor rows = reshape(x, {-1, 2});
-    return sin(c) * rows[i / 2][1] + rows[i / 2][0] + expand_dims(x, 0)[0][i];
-  });
-}
-Tensor reads_ravel(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
-    return sin(c) * ravel(m)[i] + squeeze(expand_dims(m, 1))[i / 4][2];
-  });
-}
-Tensor reads_transpose(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
-    const Tensor turned = transpose(m);
-    return sin(c) * turned[{1, i / 4}] + turned[{i % 4, i / 8}];
-  });
-}
-// Each step makes the transpose, so the scan itself is not linear.
-Tensor takes_of_transpose(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
-    return sin(c) * sum(take(transpose(m), stack({i / 4, i / 8}), 1));
-  });
-}
-Tensor reads_reshape_in_branches(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
-    const auto read = [&](Tensor c) { return sin(c) * ravel(m)[i]; };
-    const auto add = [&](Tensor c) { return c + reshape(m, {2, -1})[1][i / 2]; };
-    return cond(i % 3 == 0, add, read, cond(i % 2 == 0, read, add, c));
-  });
-}
-Tensor reads_reshape_in_inner_loop(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
-    const Tensor flat = ravel(m);
-    return fori_loop(
-        0, 3, [&](Tensor k, Tensor h) { return sin(h) * flat[(i + k) % flat.dim(0)]; }, c);
-  });
-}
-
-Tensor reads_entry(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {4, -1})](Tensor c, Tensor i) {
-    const Tensor row = m[i % 4];
-    return sin(c) * row[i / 4] + transpose(m)[{i / 8, 1}] + dynamic_slice(m, {2, i}, {2, 4})[1][3];
-  });
-}
-
 struct Needs {
   double operations, bytes, accessed;  // in HLO; scratch and traffic on `cpu`, 0 without LLVM
 };
@@ -398,27 +261,7 @@ void expect_linear(const Fn& fn, Dimensions shape) {
 }
 
 TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
-  const std::pair<const char*, Loss> losses[] = {{"x[i]", reads_element},
-                                                 {"window", reads_window},
-                                                 {"take", takes_four},
-                                                 {"lanes", reads_in_lanes},
-                                                 {"x[0]", reads_first_element},
-                                                 {"branches", reads_in_branches},
-                                                 {"inner loop", reads_in_inner_loop},
-                                                 {"while", reads_in_while},
-                                                 {"map", reads_in_map},
-                                                 {"history read", reads_history},
-                                                 {"reshape", reads_reshape},
-                                                 {"ravel", reads_ravel},
-                                                 {"transpose", reads_transpose},
-                                                 {"x[i][j]", reads_entry},
-                                                 {"reshape in branches", reads_reshape_in_branches},
-                                                 {"reshape in a loop", reads_reshape_in_inner_loop},
-                                                 {"history written", writes_history},
-                                                 {"places written", writes_places},
-                                                 {"rows written", writes_rows},
-                                                 {"at.add", adds_to_places}};
-  for (const auto& [name, loss] : losses) {
+  for (const auto& [name, loss] : few_elements::kLosses) {
     SCOPED_TRACE(name);
     expect_linear(grad(loss), {1000});
     expect_linear(grad([=](Tensor x) { return sum(grad(loss)(x) * x); }), {1000});
@@ -429,17 +272,12 @@ TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
     const auto of_lanes = [=](Tensor x) { return sum(vmap(loss)(x)); };
     check_grads(of_lanes, std::tuple(stack({x, 2 * x})), {.order = 1});
   }
-  check_grads(takes_of_transpose, std::tuple(0.1 * sin(arange(20, f64))), {.order = 2});
-  const auto accessed = [](const auto& fn, int64_t size) { return needs_of(fn, {size}).accessed; };
-  const auto way_back = [&](int64_t size) {
-    return accessed(grad(takes_of_transpose), size) - accessed(takes_of_transpose, size);
-  };
-  EXPECT_LE(way_back(2000), 2.2 * way_back(1000));
 }
 
 // Which of several updates of an element stays: the last one.
 TEST(CostOfDerivatives, SeveralIndicesOfASetKeepABoolForEach) {
-  const std::string text = trace(grad(writes_places), placeholder({1000}, f64)).hlo_text();
+  const std::string text =
+      trace(grad(few_elements::writes_places), placeholder({1000}, f64)).hlo_text();
   EXPECT_NE(text.find("pred[1000,3]"), text.npos) << text;
   EXPECT_EQ(text.find("pred[1000,1000]"), text.npos) << text;
   EXPECT_EQ(text.find("s32[1000]{0} scatter"), text.npos) << text;

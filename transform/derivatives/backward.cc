@@ -98,7 +98,9 @@ bool moves_cotangent(Graph& graph, const Computation& computation, const Instruc
                      const Values& operands, const Cotangents& from, std::vector<Cotangents>& to) {
   const Opcode opcode = instruction.opcode;
   const bool is_slice = opcode == Opcode::kSlice || opcode == Opcode::kDynamicSlice;
-  if (!is_slice && opcode != Opcode::kReshape && opcode != Opcode::kTranspose) return false;
+  if (!is_slice && opcode != Opcode::kReshape && opcode != Opcode::kTranspose &&
+      opcode != Opcode::kReverse)
+    return false;
   if (!hlo::has_tangent(instruction.shape)) return false;
   const Leaf operand{instruction.operands[0], 0};
   const hlo::Dims sizes = sizes_of(computation, operand);
@@ -106,6 +108,8 @@ bool moves_cotangent(Graph& graph, const Computation& computation, const Instruc
   if (is_slice) return sum.add_sliced(from[0], starts_of(graph, instruction, operands), sizes);
   if (opcode == Opcode::kReshape)
     sum.add_reshaped(from[0], sizes);
+  else if (opcode == Opcode::kReverse)
+    sum.add_reversed(from[0], instruction.attrs.get<hlo::DimensionsAttrs>().dimensions);
   else
     sum.add_transposed(from[0], instruction.attrs.get<hlo::DimensionsAttrs>().dimensions);
   return true;

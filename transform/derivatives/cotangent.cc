@@ -239,6 +239,28 @@ void Cotangent::add_transposed(const Cotangent& of, const hlo::Dims& order) {
   }
 }
 
+void Cotangent::add_reversed(const Cotangent& of, const hlo::Dims& dimensions) {
+  if (of.sum_) add(hlo::reverse(of.sum_, dimensions));
+  for (const Part& part : of.parts_) {
+    const Value whole = with_sizes(part.term, part.sizes);
+    const bool is_update = is_part(whole.graph(), whole.graph().at(whole.id())) &&
+                           whole.graph().at(whole.id()).opcode != Opcode::kScatter;
+    if (!is_update || !are_plain(update_of(whole).starts)) {
+      add(hlo::reverse(whole, dimensions));
+      continue;
+    }
+    Update update = update_of(whole);
+    update.starts = inside(update.starts, update.part.sizes(), part.sizes);
+    for (int64_t d : dimensions) {
+      Value& start = update.starts[static_cast<size_t>(d)];
+      const int64_t size = part.sizes[static_cast<size_t>(d)] - update.part.size(d);
+      start = start.number(static_cast<double>(size)) - start;
+    }
+    update.part = hlo::reverse(update.part, dimensions);
+    add(in_zeros(update, part.sizes));
+  }
+}
+
 bool Cotangent::add_sliced(const Cotangent& of, const Values& starts, const hlo::Dims& sizes) {
   if (of.sum_ || starts.empty() || Shape(s32, sizes).element_count() < kLeastPadded) return false;
   std::vector<Update> updates;
