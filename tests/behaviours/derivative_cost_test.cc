@@ -274,6 +274,69 @@ TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
   }
 }
 
+// A step that reads few elements of x in another type; `narrow` says how.
+template <class Narrow>
+Tensor reads_converted(const Tensor& x, const Narrow& narrow) {
+  const auto step = [&, m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    const Tensor two = take(narrow(m), stack({i / 4, i / 8}), 0);
+    return std::pair(sin(c) * narrow(x)[i].astype(f64) + sum(two.astype(f64)), None{});
+  };
+  return scan(step, scalar(0.5), arange(x.dim(0), s32)).first;
+}
+
+TEST(CostOfDerivatives, AStepThatReadsConvertedElementsTouchesTheseAlone) {
+  const auto narrow = [](const Tensor& x) {
+    return reads_converted(x, [](Tensor x) { return x.astype(f32); });
+  };
+  const auto plain = [](const Tensor& x) { return reads_converted(x, [](Tensor x) { return x; }); };
+  expect_linear(grad(narrow), {1000});
+  expect_linear(vmap(grad(narrow)), {3, 1000});
+  const Tensor x = 0.1 * sin(arange(20, f64));
+  EXPECT_LT(max(abs(grad(narrow)(x) - grad(plain)(x))).item<double>(), 1e-5);
+}
+
+// What is made of a tensor that all steps use is differentiated once, not in each step.
+TEST(CostOfDerivatives, TangentsThatAreTheSameInAllStepsLeaveTheLoop) {
+  const auto loss = [](const Tensor& w, const Tensor& b, const Tensor& xs) {
+    const auto step = [&](Tensor h, Tensor x) {
+      const Tensor inside = matmul(softmax(sin(w), 1), tanh(w));
+      return std::pair(tanh(matmul(inside, h) + exp(b) * x), None{});
+    };
+    return sum(scan(step, zeros_like(b), xs).first);
+  };
+  const auto both = grad(loss, argnums<0, 1>);
+  const auto needs = [&](int64_t steps) {
+    return operations(trace(both, like({16, 16}), like({16}), like({steps, 16})));
+  };
+  // A step: two products of a matrix and a vector, one on the way back, and of vectors one product.
+  EXPECT_LT((needs(200) - needs(100)) / 100, 4 * 2 * 16 * 16);
+  const auto f64s = [](Tensor x) { return x.astype(f64); };
+  const Tensor w = f64s(reshape(sin(arange(9.0)), {3, 3})), b = f64s(cos(arange(3.0)));
+  check_grads(loss, std::tuple(w, b, f64s(reshape(cos(arange(12.0)), {4, 3}))), {.order = 2});
+}
+
+TEST(CostOfDerivatives, ALoopOfNoStepsHasZerosWhereItsTangentsWouldBeNaN) {
+  const auto loss = [](const Tensor& w, int64_t steps) {
+    const auto step = [&](Tensor h, None) { return std::pair(h + log(w), None{}); };
+    return sum(scan(step, ones_like(w), None{}, {.length = steps}).first);
+  };
+  const Tensor w = array({0.0, 2.0});
+  EXPECT_EQ(grad([&](Tensor w) { return loss(w, 0); })(w).to_vector<double>(),
+            (std::vector<double>{0, 0}));
+  EXPECT_EQ(grad([&](Tensor w) { return loss(w, 3); })(w)[1].item<double>(), 1.5);
+}
+
+// 1,000 steps that add 1 / 1,000 to the cotangent of bf16: in bf16 the sum stops at 0.25.
+TEST(CostOfDerivatives, CotangentsOfANarrowerCopyAreSummedInTheWideType) {
+  const auto loss = [](const Tensor& w) {
+    const auto step = [&](Tensor h, None) {
+      return std::pair(h + sum(w.astype(bf16)).astype(f32) * 0.001f, None{});
+    };
+    return scan(step, scalar(0.0f), None{}, {.length = 1000}).first;
+  };
+  EXPECT_NEAR(grad(loss)(ones({8}))[0].item<float>(), 1, 0.01);
+}
+
 // Which of several updates of an element stays: the last one.
 TEST(CostOfDerivatives, SeveralIndicesOfASetKeepABoolForEach) {
   const std::string text =

@@ -151,6 +151,19 @@ inline Tensor reads_flipped(const Tensor& x) {
   });
 }
 
+// The same of what is made of all of x in each step.
+inline Tensor reads_values(const Tensor& x) {
+  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    const Tensor weights = softmax(sin(m), 1);
+    return sin(c) * weights[i / 4][1] - where(m > 0.0, 2.0 * m, -m)[{i / 4, 2}];
+  });
+}
+inline Tensor reads_every_second(const Tensor& x) {
+  return over_positions(x, [&](Tensor c, Tensor i) {
+    return sin(c) * x[Slice{0, x.dim(0), 2}][i / 2];
+  });
+}
+
 struct Loss {
   const char* name;
   Tensor (*run)(const Tensor&);
@@ -177,6 +190,8 @@ inline constexpr Loss kLosses[] = {{"x[i]", reads_element},
                                    {"at.add", adds_to_places},
                                    {"take of a transpose", takes_of_transpose},
                                    {"moved axes", reads_of_moved_axes},
-                                   {"flip", reads_flipped}};
+                                   {"flip", reads_flipped},
+                                   {"values of all", reads_values},
+                                   {"x[::2]", reads_every_second}};
 
 }  // namespace heddle::few_elements

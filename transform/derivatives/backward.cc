@@ -93,26 +93,31 @@ bool passes_cotangents(const Computation& computation, const Instruction& instru
   return true;
 }
 
-// Adds the cotangent of what moves elements of its operand to that of the operand. Whether it does.
+// Adds the cotangent of what moves or converts elements of its operand to that of the operand.
+// Whether it does.
 bool moves_cotangent(Graph& graph, const Computation& computation, const Instruction& instruction,
                      const Values& operands, const Cotangents& from, std::vector<Cotangents>& to) {
-  const Opcode opcode = instruction.opcode;
-  const bool is_slice = opcode == Opcode::kSlice || opcode == Opcode::kDynamicSlice;
-  if (!is_slice && opcode != Opcode::kReshape && opcode != Opcode::kTranspose &&
-      opcode != Opcode::kReverse)
-    return false;
   if (!hlo::has_tangent(instruction.shape)) return false;
-  const Leaf operand{instruction.operands[0], 0};
-  const hlo::Dims sizes = sizes_of(computation, operand);
-  Cotangent& sum = to[operand.id.value][0];
-  if (is_slice) return sum.add_sliced(from[0], starts_of(graph, instruction, operands), sizes);
-  if (opcode == Opcode::kReshape)
-    sum.add_reshaped(from[0], sizes);
-  else if (opcode == Opcode::kReverse)
-    sum.add_reversed(from[0], instruction.attrs.get<hlo::DimensionsAttrs>().dimensions);
-  else
-    sum.add_transposed(from[0], instruction.attrs.get<hlo::DimensionsAttrs>().dimensions);
-  return true;
+  const auto sizes = [&] { return sizes_of(computation, {instruction.operands[0], 0}); };
+  const auto dimensions = [&]() -> const hlo::Dims& {
+    return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  };
+  const auto sum = [&]() -> Cotangent& { return to[instruction.operands[0].value][0]; };
+  switch (instruction.opcode) {
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+      return sum().add_sliced(from[0], starts_of(graph, instruction, operands), sizes());
+    case Opcode::kReshape: sum().add_reshaped(from[0], sizes()); return true;
+    case Opcode::kTranspose: sum().add_transposed(from[0], dimensions()); return true;
+    case Opcode::kReverse: sum().add_reversed(from[0], dimensions()); return true;
+    case Opcode::kConvert: {
+      const DType before = computation.at(instruction.operands[0]).shape.dtype();
+      if (!is_floating(before) || !is_floating(instruction.shape.dtype())) return false;
+      sum().add_converted(from[0], before);
+      return true;
+    }
+    default: return false;
+  }
 }
 
 // The leaves whose cotangents the transpose may add to, for each leaf of the operands: that leaf,

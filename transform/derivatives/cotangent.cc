@@ -171,6 +171,19 @@ Value transposed_part(const Value& part, const hlo::Dims& order) {
   return in_zeros({transpose(update.part, order), in_order(update.starts, order)}, sizes);
 }
 
+// The part in another type, which is zeros but for a part too.
+Value converted_part(const Value& part, DType dtype) {
+  Graph& graph = part.graph();
+  const Instruction term = graph.at(part.id());
+  if (term.opcode == Opcode::kScatter)
+    return hlo::scatter(Opcode::kAdd, graph.zeros(Shape(dtype, part.sizes())),
+                        graph.wrap(term.operands[1]), convert(graph.wrap(term.operands[2]), dtype),
+                        term.attrs.get<hlo::ScatterAttrs>());
+  Update update = update_of(part);
+  update.part = convert(update.part, dtype);
+  return in_zeros(update, part.sizes());
+}
+
 // reshape(term, sizes) as an update, where it only adds or drops dimensions of size 1.
 Value with_ones(const Value& term, const hlo::Dims& sizes) {
   const hlo::Dims before = term.sizes();
@@ -259,6 +272,12 @@ void Cotangent::add_reversed(const Cotangent& of, const hlo::Dims& dimensions) {
     update.part = hlo::reverse(update.part, dimensions);
     add(in_zeros(update, part.sizes));
   }
+}
+
+void Cotangent::add_converted(const Cotangent& of, DType dtype) {
+  if (of.sum_) add(hlo::convert(of.sum_, dtype));
+  for (const Part& part : of.parts_)
+    parts_.push_back({converted_part(part.term, dtype), part.sizes});
 }
 
 bool Cotangent::add_sliced(const Cotangent& of, const Values& starts, const hlo::Dims& sizes) {

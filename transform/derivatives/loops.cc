@@ -8,7 +8,7 @@
 //   dys, dh   = scan(xs, rs, dxs, invariants, dh0)       linear in dxs and dh0
 //
 // Tangents read xs itself again. Values that do not change from step to step are computed once,
-// before the loop. An output of the loop is not kept twice.
+// before the loop, and so are tangents that do not. An output of the loop is not kept twice.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -19,6 +19,7 @@
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/devices.h"
 #include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/derivatives/internal/invariant_tangents.h"
 #include "heddle/transform/effects.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
@@ -192,7 +193,7 @@ class ScanJvp {
   }
 
   Duals apart() {
-    const Computation both = merged(forward_.source_.into(), both_);
+    Computation both = merged(forward_.source_.into(), both_);
     const std::vector<InstructionId> returned = returned_values(both);
     std::vector<InstructionId> linear_results;
     for (size_t i = parts_.outputs; i < first_carry_result(); ++i)
@@ -202,12 +203,43 @@ class ScanJvp {
     std::vector<bool> linear(both.parameters.size());
     for (size_t i = parts_.inputs; i < first_carry(); ++i) linear[i] = true;
     for (size_t i = first_carry() + parts_.carries; i < linear.size(); ++i) linear[i] = true;
-    const Split cut = split(both, linear, linear_results);
+    Split cut = split(both, linear, linear_results);
+    if (parts_.length > 0 && lift_tangents(both, returned, cut.is_linear, linear_results)) {
+      linear.resize(both.parameters.size(), true);
+      cut = split(both, linear, linear_results);
+    }
     devices_.emplace(both);
     sort_residuals(both, returned, cut);
     const Duals values = known_loop(both, returned);
     if (linear_results.empty()) return values;
     return linear_loop(both, linear_results, values);
+  }
+
+  // Makes tangents that are the same in every step carries that every step passes on. Whether there
+  // are any.
+  bool lift_tangents(Computation& both, const std::vector<InstructionId>& returned,
+                     const std::vector<bool>& is_linear,
+                     std::vector<InstructionId>& linear_results) {
+    const Effects effects(forward_.source_.into().module());
+    StepValues values{is_linear, invariants(both, returned, is_linear)};
+    PartCopy before(graph_, both);
+    size_t next = first_carry() + parts_.carries, result = first_carry_result() + parts_.carries;
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      before.give(both.parameters[first_carry() + i], carries_[i].x);
+      if (!dh_[i]) continue;
+      const InstructionId tangent = both.parameters[next++];
+      if (returned[result++] != tangent) continue;
+      values.is_same[tangent.value] = true;
+      before.give(tangent, or_zeros(graph_, carries_[i]));
+    }
+    const auto lifted = tangents_to_lift(both, effects, values, linear_results);
+    lifted_values_ = before.want(lifted);
+    for (InstructionId id : lifted) {
+      both.instructions[id.value] = {.opcode = Opcode::kParameter, .shape = both.at(id).shape};
+      both.parameters.push_back(id);
+      linear_results.push_back(id);
+    }
+    return !lifted.empty();
   }
 
   // Which values of a step are the same in every step.
@@ -410,6 +442,7 @@ class ScanJvp {
       step.give(hoisted_[i], devices_->read(body, hoisted_[i], through.back()));
     }
     append(carries, tangents(carries_, dh_));
+    append(carries, lifted_values_);
     for (size_t i = first_carry() + parts_.carries; i < both.parameters.size(); ++i)
       step.give(both.parameters[i], body.parameter(both.parameter_shape(i)));
     Values results = step.want(linear_results);
@@ -443,6 +476,7 @@ class ScanJvp {
   std::vector<std::pair<InstructionId, size_t>> read_;
   std::vector<InstructionId> hoisted_, stacked_;
   Values hoisted_values_, stacked_values_;
+  Values lifted_values_;                   // tangents that do not change
   std::optional<PartsOfDevices> devices_;  // of the step with tangents
 };
 

@@ -6,7 +6,8 @@
 //
 // So a step of a loop that reads a row of a table touches a row of the table's cotangent. A part of
 // a reshape's cotangent is written into a reshape of the sum, which moves no bytes, and a part of a
-// transpose's is transposed, and so with reverse. A part of a slice's is a part of what is sliced.
+// transpose's is transposed; so with reverse and convert. A part of a slice's is a part of what is
+// sliced.
 #pragma once
 
 #include "heddle/transform/derivatives/internal/parts.h"
@@ -17,11 +18,12 @@ class Cotangent {
  public:
   void add(const Value& term);
   void add(const Cotangent& of);
-  // Adds what is the cotangent of a reshape, of transpose(x, order), or of reverse(x, dimensions),
-  // of this one's value x.
+  // Adds what is the cotangent of a reshape, of transpose(x, order), of reverse(x, dimensions), or
+  // of x in another type, of this one's value x.
   void add_reshaped(const Cotangent& of, const hlo::Dims& sizes);
   void add_transposed(const Cotangent& of, const hlo::Dims& order);
   void add_reversed(const Cotangent& of, const hlo::Dims& dimensions);
+  void add_converted(const Cotangent& of, DType dtype);
   // The same of a slice of x, which has these sizes, where all terms are parts that are written
   // themselves; false where some are not.
   bool add_sliced(const Cotangent& of, const Values& starts, const hlo::Dims& sizes);
