@@ -182,7 +182,11 @@ void print_steps(const std::vector<int64_t>& sizes, int rounds) {
     for (int64_t n : sizes) std::printf(" %13s %6lld", what, static_cast<long long>(n));
   }
   std::printf("\n");
-  for (const few_elements::Loss& loss : few_elements::kLosses) {
+  std::vector<few_elements::Loss> losses(std::begin(few_elements::kLosses),
+                                         std::end(few_elements::kLosses));
+  losses.insert(losses.end(), std::begin(few_elements::kLossesOfValues),
+                std::end(few_elements::kLossesOfValues));
+  for (const few_elements::Loss& loss : losses) {
     std::vector<Program> programs;
     std::vector<Tensor> xs;
     const auto add = [&](const auto& fn) {

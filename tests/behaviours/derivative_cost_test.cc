@@ -315,6 +315,71 @@ TEST(CostOfDerivatives, TangentsThatAreTheSameInAllStepsLeaveTheLoop) {
   check_grads(loss, std::tuple(w, b, f64s(reshape(cos(arange(12.0)), {4, 3}))), {.order = 2});
 }
 
+// The way back of a branch that reads few elements of sin(x) multiplies these by cosines, and adds
+// to these.
+TEST(CostOfDerivatives, CotangentsOfElementwiseValuesStayParts) {
+  for (const auto& [name, loss] : few_elements::kLossesOfValues) {
+    SCOPED_TRACE(name);
+    const std::string text = trace(grad(loss), placeholder({1000}, f64)).hlo_text();
+    EXPECT_EQ(text.find("= f64[1000]{0} multiply("), text.npos) << text;
+    EXPECT_EQ(text.find("= f64[1000]{0} add("), text.npos) << text;
+    const Tensor x = 0.1 * cos(arange(20, f64));
+    check_grads(loss, std::tuple(x), {.order = 2});
+    const auto of_lanes = [run = loss](Tensor x) { return sum(vmap(run)(x)); };
+    check_grads(of_lanes, std::tuple(stack({x, 2 * x})), {.order = 2});
+  }
+}
+
+// What a branch or a while makes of a tensor that all steps use is not kept for each step.
+TEST(CostOfDerivatives, BranchesKeepNothingThatIsTheSameInAllSteps) {
+  const auto values = [](const Tensor& x) { return softmax(sin(x)) * exp(x); };
+  const auto bounded = [&](const Tensor& x) {
+    return while_loop([](Tensor h) { return sum(h) < 9.0; },
+                      [&](Tensor h) { return h * values(x) + 1.0; }, x, {.max_steps = 7});
+  };
+  const auto branches = [&](const Tensor& x) {
+    const auto step = [&](Tensor h, Tensor i) {
+      const auto inner = [&](Tensor h) {
+        return cond(
+            i > 2, [&](Tensor h) { return h + values(x); }, [](Tensor h) { return h; }, h);
+      };
+      return std::pair(cond(
+                           i > 1, inner, [](Tensor h) { return -h; }, h),
+                       None{});
+    };
+    return scan(step, x, arange(7)).first;
+  };
+  const auto stacked = [](const auto& fn) {
+    const std::string text =
+        trace(grad([=](Tensor x) { return sum(fn(x)); }), placeholder({500}, f64)).hlo_text();
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find("= f64[7,500]", at)) != text.npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(stacked(bounded), 1u);  // the carry
+  EXPECT_EQ(stacked(branches), 0u);
+  const Tensor x = 0.1 * cos(arange(200, f64));
+  check_grads(bounded, std::tuple(x), {.order = 2});
+  check_grads(branches, std::tuple(x), {.order = 2});
+}
+
+// They are made again in the branch alone, so that their NaN spoil no derivative of any order.
+TEST(CostOfDerivatives, BranchesThatAreNotTakenSpoilNothingOfWhatAllStepsUse) {
+  const auto loss = [](const Tensor& x) {
+    const auto step = [&](Tensor h, Tensor i) {
+      const auto taken = [&](Tensor h) { return h + x * x; };
+      const auto never = [&](Tensor h) { return h + sum(log(x) / x); };
+      return std::pair(cond(i < 9, taken, never, h), None{});
+    };
+    const Tensor last = scan(step, zeros_like(x), arange(4)).first;
+    return sum(while_loop([](Tensor h) { return sum(h) < -1.0; },
+                          [&](Tensor h) { return h + log(x); }, last, {.max_steps = 3}));
+  };
+  const Tensor x = zeros({200}, f64);
+  EXPECT_EQ(max(abs(grad(loss)(x))).item<double>(), 0);
+  EXPECT_EQ(max(abs(hessian(loss)(x) - 8.0 * eye(200, f64))).item<double>(), 0);
+}
+
 TEST(CostOfDerivatives, ALoopOfNoStepsHasZerosWhereItsTangentsWouldBeNaN) {
   const auto loss = [](const Tensor& w, int64_t steps) {
     const auto step = [&](Tensor h, None) { return std::pair(h + log(w), None{}); };

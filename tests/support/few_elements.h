@@ -158,6 +158,27 @@ inline Tensor reads_values(const Tensor& x) {
     return sin(c) * weights[i / 4][1] - where(m > 0.0, 2.0 * m, -m)[{i / 4, 2}];
   });
 }
+inline Tensor reads_values_in_while(const Tensor& x) {
+  using State = std::pair<Tensor, Tensor>;
+  const int64_t size = x.dim(0);
+  const auto body = [&](const State& s) {
+    return State(sin(s.first) * sin(x)[s.second], s.second + 1);
+  };
+  return while_loop([=](const State& s) { return s.second < size - 5; }, body,
+                    State(scalar(0.5), scalar(0)), {.max_steps = size})
+      .first;
+}
+inline Tensor reads_values_in_branches(const Tensor& x) {
+  return over_positions(x, [&](Tensor c, Tensor i) {
+    const auto read = [&](Tensor c) { return sin(c) * sin(x)[i]; };
+    const auto take_two = [&](Tensor c) { return c + sum(take(exp(x), stack({i, i / 2}), 0)); };
+    return cond(i % 2 == 0, read, take_two, c);
+  });
+}
+inline Tensor reads_values_in_checkpoints(const Tensor& x) {
+  const auto read = checkpoint([](Tensor c, Tensor x, Tensor i) { return sin(c) * sin(x)[i]; });
+  return over_positions(x, [&](Tensor c, Tensor i) { return read(c, x, i); });
+}
 inline Tensor reads_every_second(const Tensor& x) {
   return over_positions(x, [&](Tensor c, Tensor i) {
     return sin(c) * x[Slice{0, x.dim(0), 2}][i / 2];
@@ -193,5 +214,10 @@ inline constexpr Loss kLosses[] = {{"x[i]", reads_element},
                                    {"flip", reads_flipped},
                                    {"values of all", reads_values},
                                    {"x[::2]", reads_every_second}};
+
+// HLO counts what a branch makes of x in each step; a backend makes the elements that are read.
+inline constexpr Loss kLossesOfValues[] = {{"values in while", reads_values_in_while},
+                                           {"values in branches", reads_values_in_branches},
+                                           {"values in checkpoints", reads_values_in_checkpoints}};
 
 }  // namespace heddle::few_elements

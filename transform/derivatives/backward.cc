@@ -93,8 +93,7 @@ bool passes_cotangents(const Computation& computation, const Instruction& instru
   return true;
 }
 
-// Adds the cotangent of what moves or converts elements of its operand to that of the operand.
-// Whether it does.
+// Adds the cotangent of what moves elements of its operand to that of the operand. Whether it does.
 bool moves_cotangent(Graph& graph, const Computation& computation, const Instruction& instruction,
                      const Values& operands, const Cotangents& from, std::vector<Cotangents>& to) {
   if (!hlo::has_tangent(instruction.shape)) return false;
@@ -110,14 +109,32 @@ bool moves_cotangent(Graph& graph, const Computation& computation, const Instruc
     case Opcode::kReshape: sum().add_reshaped(from[0], sizes()); return true;
     case Opcode::kTranspose: sum().add_transposed(from[0], dimensions()); return true;
     case Opcode::kReverse: sum().add_reversed(from[0], dimensions()); return true;
-    case Opcode::kConvert: {
-      const DType before = computation.at(instruction.operands[0]).shape.dtype();
-      if (!is_floating(before) || !is_floating(instruction.shape.dtype())) return false;
-      sum().add_converted(from[0], before);
-      return true;
-    }
     default: return false;
   }
+}
+
+// Adds a cotangent with parts of an elementwise op to those of its operands. Whether it does.
+bool passes_parts(Graph& graph, const Computation& computation, const Instruction& instruction,
+                  const Values& operands, const Cotangents& from, std::vector<Cotangents>& to) {
+  if (!has_trait(instruction.opcode, hlo::kElementwise) || !from[0].has_parts()) return false;
+  std::vector<const Shape*> shapes;
+  std::vector<Cotangent*> sums;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const InstructionId id = instruction.operands[i];
+    shapes.push_back(&computation.at(id).shape);
+    if (shapes.back()->dimensions() != instruction.shape.dimensions() ||
+        (operands[i].is_absent() && !hlo::has_tangent(*shapes.back())))
+      return false;
+    sums.push_back(&to[id.value][0]);
+  }
+  const hlo::Derivative derivative = hlo::derivative_of(instruction);
+  if (!derivative.transpose) return false;
+  const auto transpose = [&](const Value& ct, Cotangent::Read read) {
+    Values x;
+    for (const Value& each : operands) x.push_back(each ? read(each) : Value());
+    return derivative.transpose.rule()({graph, instruction, x, shapes, std::span(&ct, 1)});
+  };
+  return from[0].add_to(sums, transpose).ok();
 }
 
 // The leaves whose cotangents the transpose may add to, for each leaf of the operands: that leaf,
@@ -331,7 +348,9 @@ StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& comput
     graph.set_location(instruction.at);
     if (passes_cotangents(computation, instruction, cts[i], cts)) continue;
     const Values operands = leaves_of_operands(instruction, values);
-    if (moves_cotangent(graph, computation, instruction, operands, cts[i], cts)) continue;
+    if (moves_cotangent(graph, computation, instruction, operands, cts[i], cts) ||
+        passes_parts(graph, computation, instruction, operands, cts[i], cts))
+      continue;
     Values given, totals_before;
     append_sums(given, cts[i]);
     const auto with_totals = leaves_with_totals(computation, instruction);

@@ -96,7 +96,8 @@ class ScanJvp {
     while (true) {
       Graph body(forward_.source_.into(), body_.name);
       Duals parameters = body_parameters(body);
-      HEDDLE_ASSIGN_OR_RETURN(const Duals results, forward_.run(body, body_, parameters));
+      HEDDLE_ASSIGN_OR_RETURN(const Duals results,
+                              forward_.run_inside(body, body_, parameters, handed_on(parameters)));
       const std::span<const Dual> ys = std::span(results).first(parts_.outputs);
       const std::span<const Dual> after = std::span(results).subspan(parts_.outputs);
       if (widen(dh_, after)) continue;
@@ -114,6 +115,17 @@ class ScanJvp {
       both_ = std::move(body).finish(all);
       return {};
     }
+  }
+
+  // The parameters of carries that every step passes on.
+  [[nodiscard]] std::vector<InstructionId> handed_on(const Duals& parameters) const {
+    std::vector<InstructionId> out;
+    const std::vector<InstructionId> returned = returned_values(body_);
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      if (returned[parts_.outputs + i] == body_.parameters[parts_.inputs + i])
+        out.push_back(parameters[parts_.inputs + i].x.id());
+    }
+    return out;
   }
 
   Duals body_parameters(Graph& body) const {
@@ -221,7 +233,7 @@ class ScanJvp {
                      const std::vector<bool>& is_linear,
                      std::vector<InstructionId>& linear_results) {
     const Effects effects(forward_.source_.into().module());
-    StepValues values{is_linear, invariants(both, returned, is_linear)};
+    StepValues values{is_linear, invariants(both, returned)};
     PartCopy before(graph_, both);
     size_t next = first_carry() + parts_.carries, result = first_carry_result() + parts_.carries;
     for (size_t i = 0; i < parts_.carries; ++i) {
@@ -244,27 +256,19 @@ class ScanJvp {
 
   // Which values of a step are the same in every step.
   [[nodiscard]] std::vector<bool> invariants(const Computation& both,
-                                             const std::vector<InstructionId>& returned,
-                                             const std::vector<bool>& is_linear) const {
-    std::vector<bool> out(both.instructions.size());
-    const Effects effects(forward_.source_.into().module());
+                                             const std::vector<InstructionId>& returned) const {
+    std::vector<InstructionId> same;
     for (size_t i = 0; i < parts_.carries; ++i) {
       const InstructionId parameter = both.parameters[first_carry() + i];
-      out[parameter.value] = returned[first_carry_result() + i] == parameter;
+      if (returned[first_carry_result() + i] == parameter) same.push_back(parameter);
     }
-    for (size_t i = 0; i < out.size(); ++i) {
-      const Instruction& instruction = both.instructions[i];
-      if (instruction.opcode == Opcode::kParameter || is_linear[i] || effects.of(instruction))
-        continue;
-      out[i] = std::ranges::all_of(instruction.operands,
-                                   [&](InstructionId id) { return bool(out[id.value]); });
-    }
-    return out;
+    const auto at = [&](InstructionId id) -> const Instruction& { return both.at(id); };
+    return same_values(forward_.source_.into(), both.instructions.size(), at, same);
   }
 
   void sort_residuals(const Computation& both, const std::vector<InstructionId>& returned,
                       const Split& cut) {
-    const std::vector<bool> invariant = invariants(both, returned, cut.is_linear);
+    const std::vector<bool> invariant = invariants(both, returned);
     for (InstructionId id : cut.residuals) {
       const auto parameter = std::ranges::find(both.parameters, id) - both.parameters.begin();
       if (static_cast<size_t>(parameter) < parts_.inputs)
@@ -410,7 +414,7 @@ class ScanJvp {
     Source written(writer);
     Duals operands = inputs_;
     operands.insert(operands.end(), carries_.begin(), carries_.end());
-    return Forward(written, Mode::kApart).run(graph_, written.at(id), operands);
+    return Forward(written, forward_).run(graph_, written.at(id), operands);
   }
 
   // The loop of the tangents.
