@@ -330,6 +330,22 @@ TEST(CostOfDerivatives, CotangentsOfElementwiseValuesStayParts) {
   }
 }
 
+TEST(CostOfDerivatives, CotangentsOfElementwiseValuesOfATakeStayPartsToo) {
+  const auto loss = [](const Tensor& x) {
+    const auto body = [&, m = reshape(x, {-1, 4})](const std::pair<Tensor, Tensor>& s) {
+      const Tensor rows = take(exp(-m) / (1.0 + m * m), stack({s.second, s.second / 2}), 0);
+      return std::pair(sin(s.first) * sum(rows) + x[s.second], s.second + 1);
+    };
+    return while_loop([](const auto& s) { return s.second < 4; }, body,
+                      std::pair(scalar(0.5), scalar(0)), {.max_steps = 5})
+        .first;
+  };
+  check_grads(loss, std::tuple(0.1 * cos(arange(40, f64))), {.order = 2});
+  const std::string text = trace(grad(loss), placeholder({1000}, f64)).hlo_text();
+  EXPECT_EQ(text.find("= f64[250,4]{1,0} add(%get-tuple"), text.npos) << text;
+  EXPECT_NE(text.find("= f64[2,4]{1,0} multiply("), text.npos) << text;
+}
+
 // What a branch or a while makes of a tensor that all steps use is not kept for each step.
 TEST(CostOfDerivatives, BranchesKeepNothingThatIsTheSameInAllSteps) {
   const auto values = [](const Tensor& x) { return softmax(sin(x)) * exp(x); };
