@@ -188,9 +188,11 @@ class BranchesJvp {
   // By instruction, whether it is cheap to make again of operands that are the same in all steps of
   // the scan around the conditional.
   [[nodiscard]] std::vector<bool> made_again(const Branch& branch, const Computation& both) const {
+    const std::vector<InstructionId> same = chosen(both.parameters, same_operands(branch));
+    if (same.empty()) return std::vector<bool>(both.instructions.size());
     const auto at = [&](InstructionId id) -> const Instruction& { return both.at(id); };
-    std::vector<bool> out = same_values(forward_.source_.into(), both.instructions.size(), at,
-                                        chosen(both.parameters, same_operands(branch)));
+    std::vector<bool> out =
+        same_values(forward_.source_.into(), both.instructions.size(), at, same);
     for (size_t i = 0; i < out.size(); ++i) {
       const Instruction& instruction = both.instructions[i];
       if (!out[i] || instruction.opcode == Opcode::kParameter) continue;
