@@ -11,8 +11,8 @@ namespace {
 
 using hlo::Work;
 
-constexpr int64_t kMostLiftedBytes = int64_t{4}
-                                     << 20;  // of a result that is greater than its tangents
+// Of a result that is greater than the tangents that it is made of.
+constexpr int64_t kMostLifted = int64_t{4} << 20;
 
 // Whether the way back of a step that reads few elements of the result touches these alone
 // (cotangent.h).
@@ -79,7 +79,7 @@ class Lifting {
       out.is_work = out.is_work || operand.is_work;
       out.bytes = std::max(out.bytes, operand.bytes);
     }
-    const bool is_small = work >= Work::kMuch && shape.byte_size() <= kMostLiftedBytes;
+    const bool is_small = work >= Work::kMuch && shape.byte_size() <= kMostLifted;
     out.is_same = shape.byte_size() <= out.bytes || is_small;
     return out;
   }
