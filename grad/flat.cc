@@ -210,6 +210,7 @@ struct Key {
   Fragment of;
   Kind kind;
   std::vector<bool> by;
+  size_t wanted;  // how many results have tangents, of kLinearize
   friend bool operator==(const Key&, const Key&) = default;
 };
 struct Made {
@@ -237,7 +238,8 @@ StatusOr<Made> make(const Key& key) {
       break;
     }
     case Kind::kLinearize: {
-      HEDDLE_ASSIGN_OR_RETURN(transform::Linearized linear, transform::linearize(*key.of, key.by));
+      HEDDLE_ASSIGN_OR_RETURN(transform::Linearized linear,
+                              transform::linearize(*key.of, key.by, key.wanted));
       made.first = shared(std::move(linear.forward));
       made.push = shared(std::move(linear.pushforward));
       made.residuals = std::move(linear.residuals);
@@ -322,21 +324,25 @@ void require_floats(const Point& point) {
 namespace {
 
 // The trace of a function, and what was made of it.
-std::pair<Trace, Cache::Ptr> trace_and_make(Kind kind, const FlatFunction& fn, const Point& point) {
+std::pair<Trace, Cache::Ptr> trace_and_make(Kind kind, const FlatFunction& fn, const Point& point,
+                                            Wanted wanted = Wanted::kAll) {
   Trace trace;
+  const auto key_of = [&](Fragment module) {
+    const bool is_first = wanted == Wanted::kFirst;
+    return Key{std::move(module), kind, by_parameter(point, trace),
+               is_first ? leaf_count(trace.spec.children[0]) : transform::kAllResults};
+  };
   const auto made_with = [&](Numbers numbers) {
     trace = traced(fn, types_of(point.leaves), point.leaves, numbers);
     if (kind == Kind::kGradient) require_scalar(trace);
-    return find_or_make({trace.module, kind, by_parameter(point, trace)});
+    return find_or_make(key_of(trace.module));
   };
   Cache::Ptr made = made_with(Numbers::kMayBecomeOperands);
   // A number may have to be known, such as the bound of a loop that reverse mode goes back through.
   if (!made->ok()) made = made_with(Numbers::kConstants);
   if (!made->ok()) {
     throw_in_own_lines(fn, types_of(point.leaves), point.leaves, made->status(),
-                       [&](const Fragment& own) {
-                         return make({own, kind, by_parameter(point, trace)}).status();
-                       });
+                       [&](const Fragment& own) { return make(key_of(own)).status(); });
   }
   return {std::move(trace), std::move(made)};
 }
@@ -384,13 +390,14 @@ void require_types(std::string_view what, std::string_view name, const std::vect
 
 }  // namespace
 
-std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point) {
-  auto [trace, made] = trace_and_make(Kind::kLinearize, fn, point);
+std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point, Wanted wanted) {
+  auto [trace, made] = trace_and_make(Kind::kLinearize, fn, point, wanted);
   auto state = std::make_shared<Linear::State>();
   state->what = fn.what;
   state->at = PublicCall::line_or({});
   state->made = std::move(made);
   state->results = trace.results;
+  if (wanted == Wanted::kFirst) state->results.resize(leaf_count(trace.spec.children[0]));
   for (size_t i = 0; i < point.leaves.size(); ++i) {
     if (point.of[i]) state->tangents.push_back(point.leaves[i].shape());
   }

@@ -1,6 +1,7 @@
 // Derivatives of functions on flat leaves: the typed functions of grad.h call these.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -67,8 +68,10 @@ class Linear {
 Derived gradient(const FlatFunction& fn, const Point& point);
 // The value and its tangent.
 Derived jvp(const FlatFunction& fn, const Point& point, const std::vector<Tensor>& tangents);
-// The value, and the linear part.
-std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point);
+enum class Wanted : uint8_t { kAll, kFirst };  // the result, or the first of a pair
+// The value, and the linear part of what is wanted.
+std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point,
+                                     Wanted wanted = Wanted::kAll);
 // The transpose of a linear function. Nothing runs, and only the types of the leaves matter.
 // errors: Error naming the op that is not linear and its line
 Linear transposed(const FlatFunction& fn, const Point& point);

@@ -69,7 +69,7 @@ std::vector<Tensor> blocks(const Linear& linear, By by, const std::vector<Tensor
 
 }  // namespace
 
-Derived jacobian(const FlatFunction& fn, const Point& point, By by) {
+Derived jacobian(const FlatFunction& fn, const Point& point, By by, Wanted wanted) {
   require_floats(point);
   std::vector<Tensor> xs;
   for (size_t i = 0; i < point.leaves.size(); ++i) {
@@ -77,10 +77,12 @@ Derived jacobian(const FlatFunction& fn, const Point& point, By by) {
     xs.push_back(point.leaves[i]);
     if (by == By::kColumns) require_real(paths_of(point)[i], xs.back());
   }
-  auto [out, linear] = linearize(fn, point);
-  for (size_t i = 0; i < out.results.size() && by == By::kRows; ++i)
-    require_real(base::cat("the result", leaf_paths(out.spec)[i]), out.results[i]);
-  if (!xs.empty() && !out.results.empty()) out.derivatives = blocks(linear, by, out.results, xs);
+  auto [out, linear] = linearize(fn, point, wanted);
+  std::vector<Tensor> ys = out.results;
+  if (wanted == Wanted::kFirst) ys.resize(leaf_count(out.spec.children[0]));
+  for (size_t i = 0; i < ys.size() && by == By::kRows; ++i)
+    require_real(base::cat("the result", leaf_paths(out.spec)[i]), ys[i]);
+  if (!xs.empty() && !ys.empty()) out.derivatives = blocks(linear, by, ys, xs);
   return std::move(out);
 }
 

@@ -2,6 +2,7 @@
 //
 //   Tensor j = jacrev(f)(x);                    // [f(x)'s sizes.., x's sizes..]
 //   auto [by_w, by_b] = jacfwd(layer)(cell);    // the fields of a Cell; by_w.b: d w / d b
+//   auto [j, aux] = jacrev(f, has_aux)(x);      // of an f that returns std::pair(result, aux)
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,25 @@
 
 namespace heddle {
 
+// jacrev(fn, has_aux) takes the Jacobian of the first of the pair that fn returns alone.
+struct HasAux {
+  // For Heddle's own code.
+  template <class Fn, class... Args>
+  static constexpr bool kHasAux = true;
+};
+inline constexpr HasAux has_aux{};
+
 namespace grad_internal {
+
+struct NoAux {
+  template <class Fn, class... Args>
+  static constexpr bool kHasAux = false;
+};
+// A gradient has an aux if its function has.
+struct AuxOfGradient {
+  template <class Gradient, class... Args>
+  static constexpr bool kHasAux = Gradient::template kHasAux<Args...>;
+};
 
 // A tree like T with a tree like Arg in the place of each Tensor.
 template <class T, class Arg>
@@ -88,13 +107,13 @@ struct JacobianTree<T, Arg> {
 
 enum class By : uint8_t { kRows, kColumns };  // in reverse mode, in forward mode
 
-// The derivatives: for each leaf of the result by each leaf in `of`.
-Derived jacobian(const FlatFunction& fn, const Point& point, By by);
+// The derivatives: for each wanted leaf of the result by each leaf in `of`.
+Derived jacobian(const FlatFunction& fn, const Point& point, By by, Wanted wanted);
 // The structure of a JacobianOf.
 TreeSpec jacobian_spec(const TreeSpec& result, const TreeSpec& by);
 
 // What jacrev(), jacfwd() and hessian() return.
-template <class Fn, By kBy, size_t... I>
+template <class Fn, By kBy, class Aux, size_t... I>
 class Jacobian {
  public:
   // what: the public function
@@ -118,22 +137,38 @@ class Jacobian {
     if constexpr (!maps_trees<Fn, Args...>(Argnums<I...>())) {
       return Tensor();
     } else {
+      using Result = ResultOf<Fn, Args...>;
+      constexpr bool kHasAux = Aux::template kHasAux<Fn, Args...>;
+      constexpr bool kIsPair = scan_internal::PairLike<Result>;
+      static_assert(!kHasAux || kIsPair,
+                    "with has_aux the function of a Jacobian returns std::pair(result, aux)");
       trace_internal::require_function("function", fn_);
       Point point = point_at(args...);
       by_arguments<I...>(point, what_);
       const auto run = flat<Fn, Args...>(fn_, point.specs);
-      const Derived out = jacobian(flat_function(what_, fn_, run, args...), point, kBy);
-      const auto argument = [&](std::span<const Tensor> leaves) {
-        return chosen<I...>(leaves, point.specs, std::type_identity<std::tuple<Args...>>());
-      };
-      using Arg = decltype(argument({}));
-      using Result = ResultOf<Fn, Args...>;
-      std::vector<Tensor> leaves;
-      const auto count = static_cast<size_t>(std::count(point.of.begin(), point.of.end(), true));
-      for (std::span<const Tensor> rest(out.derivatives); !rest.empty(); rest = rest.subspan(count))
-        for_each_leaf(argument(rest), [&](const Tensor& leaf) { leaves.push_back(leaf); });
-      return tree_from<JacobianOf<Result, Arg>>(spec_of<Arg>(out.spec, point.specs), leaves);
+      const Derived out = jacobian(flat_function(what_, fn_, run, args...), point, kBy,
+                                   kHasAux ? Wanted::kFirst : Wanted::kAll);
+      if constexpr (kHasAux && kIsPair)
+        return std::pair(
+            tree_of<std::tuple_element_t<0, Result>, Args...>(out, out.spec.children[0], point),
+            std::get<1>(tree_from<Result>(out.spec, out.results)));
+      else
+        return tree_of<Result, Args...>(out, out.spec, point);
     }
+  }
+
+  // The derivatives of a Result of this structure.
+  template <class Result, class... Args>
+  static auto tree_of(const Derived& out, const TreeSpec& result, const Point& point) {
+    const auto argument = [&](std::span<const Tensor> leaves) {
+      return chosen<I...>(leaves, point.specs, std::type_identity<std::tuple<Args...>>());
+    };
+    using Arg = decltype(argument({}));
+    std::vector<Tensor> leaves;
+    const auto count = static_cast<size_t>(std::count(point.of.begin(), point.of.end(), true));
+    for (std::span<const Tensor> rest(out.derivatives); !rest.empty(); rest = rest.subspan(count))
+      for_each_leaf(argument(rest), [&](const Tensor& leaf) { leaves.push_back(leaf); });
+    return tree_from<JacobianOf<Result, Arg>>(spec_of<Arg>(result, point.specs), leaves);
   }
 
   template <class Arg>
@@ -152,26 +187,31 @@ class Jacobian {
   SourceLocation at_;
 };
 
-template <By kBy, class Fn, size_t... I>
-auto jacobian_of(std::string_view what, Fn&& fn, Argnums<I...>, SourceLocation at) {
-  return Jacobian<std::decay_t<Fn>, kBy, I...>(what, std::forward<Fn>(fn), at);
+template <By kBy, class Fn, class Aux, size_t... I>
+auto jacobian_of(std::string_view what, Fn&& fn, Argnums<I...>, Aux, SourceLocation at) {
+  return Jacobian<std::decay_t<Fn>, kBy, Aux, I...>(what, std::forward<Fn>(fn), at);
+}
+template <class Fn, class Aux, size_t... I>
+auto jacrev_of(Fn&& fn, Argnums<I...> by, Aux aux, SourceLocation at) {
+  return jacobian_of<By::kRows>("jacrev", std::forward<Fn>(fn), by, aux, at);
+}
+template <class Fn, class Aux, size_t... I>
+auto jacfwd_of(Fn&& fn, Argnums<I...> by, Aux aux, SourceLocation at) {
+  return jacobian_of<By::kColumns>("jacfwd", std::forward<Fn>(fn), by, aux, at);
 }
 
-// A gradient whose function gives no aux, of which hessian() would take the Jacobian too.
+// What hessian() takes the Jacobian of.
 template <class Fn, size_t... I>
-struct GradientAlone : Gradient<Fn, false, I...> {
+struct GradientInside : Gradient<Fn, false, I...> {
   template <class... Args>
-  auto operator()(const Args&... args) const {
-    static_assert(!Loss<tree_internal::ResultOf<const Fn&, const Args&...>>::kHasAux,
-                  "a function whose Hessian is taken returns a Tensor, the loss, and no aux");
-    return Gradient<Fn, false, I...>::operator()(args...);
-  }
+  static constexpr bool kHasAux = Loss<ResultOf<Fn, Args...>>::kHasAux;
 };
 
 template <class Fn, size_t... I>
 auto hessian_of(Fn&& fn, Argnums<I...> by, SourceLocation at) {
-  using Alone = GradientAlone<std::decay_t<Fn>, I...>;
-  return jacobian_of<By::kColumns>("hessian", Alone{{"hessian", std::forward<Fn>(fn), at}}, by, at);
+  using Inside = GradientInside<std::decay_t<Fn>, I...>;
+  return jacobian_of<By::kColumns>("hessian", Inside{{"hessian", std::forward<Fn>(fn), at}}, by,
+                                   AuxOfGradient(), at);
 }
 
 }  // namespace grad_internal
@@ -179,7 +219,8 @@ auto hessian_of(Fn&& fn, Argnums<I...> by, SourceLocation at) {
 // A function that gives the Jacobian of `fn` by its first argument, row by row in reverse mode: for
 // functions to few numbers. Of a Tensor by a Tensor it is [result's sizes.., argument's sizes..],
 // of trees the tree that JacobianOf says. With argnums<1> it is by another argument, with
-// argnums<0, 2> by the tuple of several.
+// argnums<0, 2> by the tuple of several. With has_aux it is that of the first of the pair that fn
+// returns, and comes as std::pair(Jacobian, aux).
 //
 // fn      a function of trees, kept by value; it may capture tensors
 // errors  at a call: Error naming the leaf that has no real numbers, or the op without a derivative
@@ -188,16 +229,22 @@ auto hessian_of(Fn&& fn, Argnums<I...> by, SourceLocation at) {
 template <class Fn>
 requires(!trace_internal::TakesOperands<Fn>)  //
     auto jacrev(Fn&& fn, SourceLocation at = SourceLocation::here()) {
-  return grad_internal::jacobian_of<grad_internal::By::kRows>("jacrev", std::forward<Fn>(fn),
-                                                              argnums<0>, at);
+  return grad_internal::jacrev_of(std::forward<Fn>(fn), argnums<0>, grad_internal::NoAux(), at);
 }
 template <class Fn, size_t... I>
 auto jacrev(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocation::here()) {
-  return grad_internal::jacobian_of<grad_internal::By::kRows>("jacrev", std::forward<Fn>(fn), by,
-                                                              at);
+  return grad_internal::jacrev_of(std::forward<Fn>(fn), by, grad_internal::NoAux(), at);
+}
+template <class Fn>
+auto jacrev(Fn&& fn, HasAux aux, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::jacrev_of(std::forward<Fn>(fn), argnums<0>, aux, at);
+}
+template <class Fn, size_t... I>
+auto jacrev(Fn&& fn, Argnums<I...> by, HasAux aux, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::jacrev_of(std::forward<Fn>(fn), by, aux, at);
 }
 inline auto jacrev(trace_internal::ByName<Operand> fn, SourceLocation at = SourceLocation::here()) {
-  return grad_internal::jacobian_of<grad_internal::By::kRows>("jacrev", fn, argnums<0>, at);
+  return grad_internal::jacrev_of(fn, argnums<0>, grad_internal::NoAux(), at);
 }
 
 // The same column by column in forward mode: for functions of few numbers.
@@ -206,21 +253,28 @@ inline auto jacrev(trace_internal::ByName<Operand> fn, SourceLocation at = Sourc
 template <class Fn>
 requires(!trace_internal::TakesOperands<Fn>)  //
     auto jacfwd(Fn&& fn, SourceLocation at = SourceLocation::here()) {
-  return grad_internal::jacobian_of<grad_internal::By::kColumns>("jacfwd", std::forward<Fn>(fn),
-                                                                 argnums<0>, at);
+  return grad_internal::jacfwd_of(std::forward<Fn>(fn), argnums<0>, grad_internal::NoAux(), at);
 }
 template <class Fn, size_t... I>
 auto jacfwd(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocation::here()) {
-  return grad_internal::jacobian_of<grad_internal::By::kColumns>("jacfwd", std::forward<Fn>(fn), by,
-                                                                 at);
+  return grad_internal::jacfwd_of(std::forward<Fn>(fn), by, grad_internal::NoAux(), at);
+}
+template <class Fn>
+auto jacfwd(Fn&& fn, HasAux aux, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::jacfwd_of(std::forward<Fn>(fn), argnums<0>, aux, at);
+}
+template <class Fn, size_t... I>
+auto jacfwd(Fn&& fn, Argnums<I...> by, HasAux aux, SourceLocation at = SourceLocation::here()) {
+  return grad_internal::jacfwd_of(std::forward<Fn>(fn), by, aux, at);
 }
 inline auto jacfwd(trace_internal::ByName<Operand> fn, SourceLocation at = SourceLocation::here()) {
-  return grad_internal::jacobian_of<grad_internal::By::kColumns>("jacfwd", fn, argnums<0>, at);
+  return grad_internal::jacfwd_of(fn, argnums<0>, grad_internal::NoAux(), at);
 }
 
 // A function that gives the second derivatives of `fn`, a function of trees to a scalar of floats:
 // the Jacobian of its gradient by the same arguments, forward over reverse. By a Tensor they are
-// [its sizes.., its sizes..], by a tree its tree of trees.
+// [its sizes.., its sizes..], by a tree its tree of trees. Where fn returns std::pair(loss, aux) it
+// gives std::pair(Hessian, aux).
 template <class Fn>
 requires(!trace_internal::TakesOperands<Fn>)  //
     auto hessian(Fn&& fn, SourceLocation at = SourceLocation::here()) {

@@ -139,6 +139,45 @@ TEST(Jacobian, HasAllResultsInOneLoop) {
             loops(trace(jacrev(of_one), cell(), x3())));
 }
 
+// The aux has no derivative, and needs none: it may be integers, or of a loop without an end known.
+TEST(Jacobian, HasAux) {
+  const auto f = [](const Cell& c, Tensor x) {
+    const Tensor far = while_loop([](Tensor v) { return sum(v) < 100.0; },
+                                  [](Tensor v) { return v * 2.0 + 1.0; }, square(x));
+    return std::pair(std::pair(layer(c, x), c.b), std::pair(argmax(x), far));
+  };
+  const auto alone = [&](const Cell& c, Tensor x) { return f(c, x).first; };
+  const auto want = jacrev(alone, argnums<0, 1>)(cell(), x3());
+  const auto check = [&](const auto& all) {
+    const auto& [j, aux] = all;
+    expect_same(std::get<0>(j.first).w, std::get<0>(want.first).w);
+    expect_same(std::get<1>(j.first), std::get<1>(want.first));
+    expect_same(std::get<0>(j.second).b, eye(2, f64));
+    expect_same(aux.first, argmax(x3()));
+    expect_same(aux.second, f(cell(), x3()).second.second);
+  };
+  check(jacrev(f, argnums<0, 1>, has_aux)(cell(), x3()));
+  check(jacfwd(f, argnums<0, 1>, has_aux)(cell(), x3()));
+  check(trace(jacrev(f, argnums<0, 1>, has_aux), cell(), x3())(cell(), x3()));
+  check(trace(jacfwd(f, argnums<0, 1>, has_aux), cell(), x3())(cell(), x3()));
+  expect_same(jacrev(f, has_aux)(cell(), x3()).first.first.w, std::get<0>(want.first).w);
+  expect_same(jacfwd(f, has_aux)(cell(), x3()).first.first.w, std::get<0>(want.first).w);
+  // The Jacobian of a pair without has_aux is still that of both.
+  expect_same(jacrev([](Tensor x) { return std::pair(x, 2 * x); })(x3()).second, 2 * eye(3, f64));
+}
+
+// Nothing is made for the aux: the text of the program has no array of its derivative.
+TEST(Jacobian, AuxCostsNothing) {
+  const auto f = [](Tensor x) { return std::pair(sum(square(x)), sin(outer(x, ones({7}, f64)))); };
+  for (const bool is_reverse : {true, false}) {
+    const std::string text = is_reverse ? trace(jacrev(f, has_aux), x3()).hlo_text()
+                                        : trace(jacfwd(f, has_aux), x3()).hlo_text();
+    EXPECT_EQ(count_of(text, "cosine("), 0u) << text;
+    EXPECT_EQ(count_of(text, "f64[3,3,7]"), 0u) << text;
+    EXPECT_EQ(count_of(text, "f64[1,3,7]"), 0u) << text;
+  }
+}
+
 TEST(Jacobian, OfNoNumbersIsEmpty) {
   const auto f = [](const Cell& c) { return std::pair(c.w, c.b); };
   const auto check = [](const std::pair<Cell, Cell>& j) {
@@ -189,6 +228,21 @@ TEST(Hessian, BySeveralArgumentsIsATupleOfTuples) {
   EXPECT_EQ(std::get<0>(x).item<double>(), 12);
   EXPECT_EQ(std::get<1>(x).item<double>(), 20);
   EXPECT_EQ(hessian(f, argnums<0>)(scalar(3.0), 2, scalar(5.0)).item<double>(), 20);
+}
+
+TEST(Hessian, HasAuxWhereTheLossHas) {
+  const auto f = [](Tensor x, Tensor y) {
+    return std::pair(x * x * y, std::map<std::string, Tensor>{{"twice", 2 * x}});
+  };
+  const Tensor x = scalar(3.0), y = scalar(5.0);
+  for (bool traced : {false, true}) {
+    const auto [h, aux] = traced ? trace(hessian(f), x, y)(x, y) : hessian(f)(x, y);
+    EXPECT_EQ(h.item<double>(), 10);
+    EXPECT_EQ(aux.at("twice").item<double>(), 6);
+  }
+  const auto both = hessian(f, argnums<0, 1>)(x, y);
+  EXPECT_EQ(std::get<1>(std::get<0>(both.first)).item<double>(), 6);
+  EXPECT_EQ(both.second.at("twice").item<double>(), 6);
 }
 
 TEST(JacobianError, NamesTheLeafThatIsNotReal) {

@@ -16,6 +16,8 @@
 // leaves are the parameters themselves. Integers and pred have no tangents.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -58,15 +60,19 @@ StatusOr<hlo::Module> vjp(const hlo::Module& module, const std::vector<bool>& to
                           const std::vector<bool>& from);
 
 // parameters.. -> (results.., gradient of the first result, a scalar, by each parameter in `of`).
+// Other results need no derivative.
 StatusOr<hlo::Module> gradient(const hlo::Module& module, const std::vector<bool>& of);
 
 struct Linearized {
   hlo::Module forward;      // parameters.. -> (results.., residuals.. that are no parameters)
-  hlo::Module pushforward;  // (residuals.., tangents of those in `of`) -> tangents of the results
+  hlo::Module pushforward;  // (residuals.., tangents of those in `of`) -> tangents of the wanted
   std::vector<std::optional<size_t>> residuals;  // the parameter that each one is
 };
 
-StatusOr<Linearized> linearize(const hlo::Module& module, const std::vector<bool>& of);
+inline constexpr size_t kAllResults = SIZE_MAX;
+// wanted: how many of the first results have tangents; the others need no derivative
+StatusOr<Linearized> linearize(const hlo::Module& module, const std::vector<bool>& of,
+                               size_t wanted = kAllResults);
 
 // The transpose of a module that is linear in the chosen parameters: (the other parameters.., a
 // cotangent of each result) -> a cotangent of each chosen parameter.

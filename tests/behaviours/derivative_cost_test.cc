@@ -8,6 +8,7 @@
 
 #include "heddle/heddle.h"
 #include "heddle/testing.h"
+#include "heddle/tests/support/few_elements.h"
 #include "heddle/tests/support/llama.h"
 #include "heddle/transform/pass.h"
 #include "heddle/transform/trip_count.h"
@@ -237,144 +238,6 @@ TEST(CostOfDerivatives, ScalarsOfACarryKeepTheirOrderInWhatIsStacked) {
   EXPECT_LT(*gradient, 2 * *forward);
 }
 
-// Losses whose steps read or write few elements of a big array, at positions that change.
-using Loss = Tensor (*)(const Tensor&);
-
-Tensor positions_of(const Tensor& x) { return arange(x.dim(0), s32); }
-
-// The last carry of a scan over all positions, from 0.5 on.
-template <class Step>
-Tensor over_positions(const Tensor& x, const Step& step) {
-  const auto body = [&](Tensor c, Tensor i) { return std::pair(step(c, i), None{}); };
-  return scan(body, scalar(0.5), positions_of(x)).first;
-}
-
-Tensor reads_element(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) { return sin(c) * x[i]; });
-}
-Tensor reads_window(const Tensor& x) {
-  return over_positions(
-      x, [&](Tensor c, Tensor i) { return sin(c) * sum(dynamic_slice(x, {i}, {8})); });
-}
-Tensor takes_four(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) {
-    return sin(c) * sum(take(x, (stack({i, i + 1, i + 2, i + 3}) * 7) % x.dim(0), 0));
-  });
-}
-Tensor reads_in_lanes(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) {
-    return sum(vmap([&](Tensor k) { return sin(c) * x[(i + k) % x.dim(0)]; })(arange(3, s32)));
-  });
-}
-Tensor reads_first_element(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor) { return sin(c) * x[0] + x[1]; });
-}
-Tensor reads_in_branches(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) {
-    return cond(
-        i % 2 == 0, [&](Tensor c) { return sin(c) * x[i]; }, [&](Tensor c) { return c + x[i]; }, c);
-  });
-}
-Tensor reads_in_inner_loop(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) {
-    return fori_loop(
-        0, 3, [&](Tensor k, Tensor h) { return sin(h) * x[(i + k) % x.dim(0)]; }, c);
-  });
-}
-Tensor reads_in_while(const Tensor& x) {
-  using State = std::pair<Tensor, Tensor>;
-  const int64_t size = x.dim(0);
-  return while_loop([=](const State& s) { return s.second < size - 5; },
-                    [&](const State& s) { return State(sin(s.first) * x[s.second], s.second + 1); },
-                    State(scalar(0.5), scalar(0)), {.max_steps = size})
-      .first;
-}
-Tensor reads_in_map(const Tensor& x) {
-  return sum(map([&](Tensor i) { return sin(x[i]) * x[(i + 1) % x.dim(0)]; }, positions_of(x)));
-}
-Tensor reads_history(const Tensor& x) {
-  const auto step = [](Tensor h, Tensor i) {
-    return std::pair(h.at(i).set(sin(h[i - 1]) + 0.3 * h[i - 2]), None{});
-  };
-  return scan(step, x, positions_of(x)[Slice{2}]).first[-1];
-}
-Tensor writes_history(const Tensor& x) {
-  const auto step = [](std::pair<Tensor, Tensor> s, Tensor i) {
-    const Tensor next = sin(s.second) * 1.1;
-    return std::pair(std::pair(s.first.at(i).set(next), next), None{});
-  };
-  const auto start = std::pair(zeros_like(x), x[0]);
-  return sum(square(scan(step, start, positions_of(x)).first.first));
-}
-Tensor writes_places(const Tensor& x) {  // some of them twice, of which the last stays
-  const auto step = [&](Tensor h, Tensor i) {
-    const Tensor at = stack({i, (i * 7) % x.dim(0), (i + i % 2) % x.dim(0)});
-    return std::pair(h.at(at).set(sin(h[i]) * x[at] + arange(3.0, f64)), None{});
-  };
-  return sum(square(scan(step, x, positions_of(x)).first));
-}
-Tensor writes_rows(const Tensor& x) {
-  const auto step = [](Tensor h, Tensor i) {
-    const Tensor at = stack({i, (i * 3) % h.dim(0)});
-    const Tensor scale = reshape(stack({i, i + 1}).astype(f64) * 0.1, {2, 1});
-    return std::pair(h.at(at).set(sin(h[at]) * scale), None{});
-  };
-  const Tensor start = reshape(x, {-1, 4});
-  return sum(square(scan(step, start, arange(start.dim(0), s32)).first));
-}
-Tensor adds_to_places(const Tensor& x) {
-  const auto step = [&](Tensor h, Tensor i) {
-    return std::pair(h.at((i * 7) % x.dim(0)).add(sin(x[i])), None{});
-  };
-  return sum(square(scan(step, x, positions_of(x)).first));
-}
-
-// The same of x in another form, which the step makes.
-Tensor reads_reshape(const Tensor& x) {
-  return over_positions(x, [&](Tensor c, Tensor i) {
-    const Tensor rows = reshape(x, {-1, 2});
-    return sin(c) * rows[i / 2][1] + rows[i / 2][0] + expand_dims(x, 0)[0][i];
-  });
-}
-Tensor reads_ravel(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
-    return sin(c) * ravel(m)[i] + squeeze(expand_dims(m, 1))[i / 4][2];
-  });
-}
-Tensor reads_transpose(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
-    const Tensor turned = transpose(m);
-    return sin(c) * turned[{1, i / 4}] + turned[{i % 4, i / 8}];
-  });
-}
-// Each step makes the transpose, so the scan itself is not linear.
-Tensor takes_of_transpose(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
-    return sin(c) * sum(take(transpose(m), stack({i / 4, i / 8}), 1));
-  });
-}
-Tensor reads_reshape_in_branches(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
-    const auto read = [&](Tensor c) { return sin(c) * ravel(m)[i]; };
-    const auto add = [&](Tensor c) { return c + reshape(m, {2, -1})[1][i / 2]; };
-    return cond(i % 3 == 0, add, read, cond(i % 2 == 0, read, add, c));
-  });
-}
-Tensor reads_reshape_in_inner_loop(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
-    const Tensor flat = ravel(m);
-    return fori_loop(
-        0, 3, [&](Tensor k, Tensor h) { return sin(h) * flat[(i + k) % flat.dim(0)]; }, c);
-  });
-}
-
-Tensor reads_entry(const Tensor& x) {
-  return over_positions(x, [m = reshape(x, {4, -1})](Tensor c, Tensor i) {
-    const Tensor row = m[i % 4];
-    return sin(c) * row[i / 4] + transpose(m)[{i / 8, 1}] + dynamic_slice(m, {2, i}, {2, 4})[1][3];
-  });
-}
-
 struct Needs {
   double operations, bytes, accessed;  // in HLO; scratch and traffic on `cpu`, 0 without LLVM
 };
@@ -398,27 +261,7 @@ void expect_linear(const Fn& fn, Dimensions shape) {
 }
 
 TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
-  const std::pair<const char*, Loss> losses[] = {{"x[i]", reads_element},
-                                                 {"window", reads_window},
-                                                 {"take", takes_four},
-                                                 {"lanes", reads_in_lanes},
-                                                 {"x[0]", reads_first_element},
-                                                 {"branches", reads_in_branches},
-                                                 {"inner loop", reads_in_inner_loop},
-                                                 {"while", reads_in_while},
-                                                 {"map", reads_in_map},
-                                                 {"history read", reads_history},
-                                                 {"reshape", reads_reshape},
-                                                 {"ravel", reads_ravel},
-                                                 {"transpose", reads_transpose},
-                                                 {"x[i][j]", reads_entry},
-                                                 {"reshape in branches", reads_reshape_in_branches},
-                                                 {"reshape in a loop", reads_reshape_in_inner_loop},
-                                                 {"history written", writes_history},
-                                                 {"places written", writes_places},
-                                                 {"rows written", writes_rows},
-                                                 {"at.add", adds_to_places}};
-  for (const auto& [name, loss] : losses) {
+  for (const auto& [name, loss] : few_elements::kLosses) {
     SCOPED_TRACE(name);
     expect_linear(grad(loss), {1000});
     expect_linear(grad([=](Tensor x) { return sum(grad(loss)(x) * x); }), {1000});
@@ -429,17 +272,156 @@ TEST(CostOfDerivatives, AStepThatReadsAnElementTouchesAnElementOfItsCotangent) {
     const auto of_lanes = [=](Tensor x) { return sum(vmap(loss)(x)); };
     check_grads(of_lanes, std::tuple(stack({x, 2 * x})), {.order = 1});
   }
-  check_grads(takes_of_transpose, std::tuple(0.1 * sin(arange(20, f64))), {.order = 2});
-  const auto accessed = [](const auto& fn, int64_t size) { return needs_of(fn, {size}).accessed; };
-  const auto way_back = [&](int64_t size) {
-    return accessed(grad(takes_of_transpose), size) - accessed(takes_of_transpose, size);
+}
+
+// A step that reads few elements of x in another type; `narrow` says how.
+template <class Narrow>
+Tensor reads_converted(const Tensor& x, const Narrow& narrow) {
+  const auto step = [&, m = reshape(x, {-1, 4})](Tensor c, Tensor i) {
+    const Tensor two = take(narrow(m), stack({i / 4, i / 8}), 0);
+    return std::pair(sin(c) * narrow(x)[i].astype(f64) + sum(two.astype(f64)), None{});
   };
-  EXPECT_LE(way_back(2000), 2.2 * way_back(1000));
+  return scan(step, scalar(0.5), arange(x.dim(0), s32)).first;
+}
+
+TEST(CostOfDerivatives, AStepThatReadsConvertedElementsTouchesTheseAlone) {
+  const auto narrow = [](const Tensor& x) {
+    return reads_converted(x, [](Tensor x) { return x.astype(f32); });
+  };
+  const auto plain = [](const Tensor& x) { return reads_converted(x, [](Tensor x) { return x; }); };
+  expect_linear(grad(narrow), {1000});
+  expect_linear(vmap(grad(narrow)), {3, 1000});
+  const Tensor x = 0.1 * sin(arange(20, f64));
+  EXPECT_LT(max(abs(grad(narrow)(x) - grad(plain)(x))).item<double>(), 1e-5);
+}
+
+// What is made of a tensor that all steps use is differentiated once, not in each step.
+TEST(CostOfDerivatives, TangentsThatAreTheSameInAllStepsLeaveTheLoop) {
+  const auto loss = [](const Tensor& w, const Tensor& b, const Tensor& xs) {
+    const auto step = [&](Tensor h, Tensor x) {
+      const Tensor inside = matmul(softmax(sin(w), 1), tanh(w));
+      return std::pair(tanh(matmul(inside, h) + exp(b) * x), None{});
+    };
+    return sum(scan(step, zeros_like(b), xs).first);
+  };
+  const auto both = grad(loss, argnums<0, 1>);
+  const auto needs = [&](int64_t steps) {
+    return operations(trace(both, like({16, 16}), like({16}), like({steps, 16})));
+  };
+  // A step: two products of a matrix and a vector, one on the way back, and of vectors one product.
+  EXPECT_LT((needs(200) - needs(100)) / 100, 4 * 2 * 16 * 16);
+  const auto f64s = [](Tensor x) { return x.astype(f64); };
+  const Tensor w = f64s(reshape(sin(arange(9.0)), {3, 3})), b = f64s(cos(arange(3.0)));
+  check_grads(loss, std::tuple(w, b, f64s(reshape(cos(arange(12.0)), {4, 3}))), {.order = 2});
+}
+
+// The way back of a branch that reads few elements of sin(x) multiplies these by cosines, and adds
+// to these.
+TEST(CostOfDerivatives, CotangentsOfElementwiseValuesStayParts) {
+  for (const auto& [name, loss] : few_elements::kLossesOfValues) {
+    SCOPED_TRACE(name);
+    const std::string text = trace(grad(loss), placeholder({1000}, f64)).hlo_text();
+    EXPECT_EQ(text.find("= f64[1000]{0} multiply("), text.npos) << text;
+    EXPECT_EQ(text.find("= f64[1000]{0} add("), text.npos) << text;
+    const Tensor x = 0.1 * cos(arange(20, f64));
+    check_grads(loss, std::tuple(x), {.order = 2});
+    const auto of_lanes = [run = loss](Tensor x) { return sum(vmap(run)(x)); };
+    check_grads(of_lanes, std::tuple(stack({x, 2 * x})), {.order = 2});
+  }
+}
+
+TEST(CostOfDerivatives, CotangentsOfElementwiseValuesOfATakeStayPartsToo) {
+  const auto loss = [](const Tensor& x) {
+    const auto body = [&, m = reshape(x, {-1, 4})](const std::pair<Tensor, Tensor>& s) {
+      const Tensor rows = take(exp(-m) / (1.0 + m * m), stack({s.second, s.second / 2}), 0);
+      return std::pair(sin(s.first) * sum(rows) + x[s.second], s.second + 1);
+    };
+    return while_loop([](const auto& s) { return s.second < 4; }, body,
+                      std::pair(scalar(0.5), scalar(0)), {.max_steps = 5})
+        .first;
+  };
+  check_grads(loss, std::tuple(0.1 * cos(arange(40, f64))), {.order = 2});
+  const std::string text = trace(grad(loss), placeholder({1000}, f64)).hlo_text();
+  EXPECT_EQ(text.find("= f64[250,4]{1,0} add(%get-tuple"), text.npos) << text;
+  EXPECT_NE(text.find("= f64[2,4]{1,0} multiply("), text.npos) << text;
+}
+
+// What a branch or a while makes of a tensor that all steps use is not kept for each step.
+TEST(CostOfDerivatives, BranchesKeepNothingThatIsTheSameInAllSteps) {
+  const auto values = [](const Tensor& x) { return softmax(sin(x)) * exp(x); };
+  const auto bounded = [&](const Tensor& x) {
+    return while_loop([](Tensor h) { return sum(h) < 9.0; },
+                      [&](Tensor h) { return h * values(x) + 1.0; }, x, {.max_steps = 7});
+  };
+  const auto branches = [&](const Tensor& x) {
+    const auto step = [&](Tensor h, Tensor i) {
+      const auto inner = [&](Tensor h) {
+        return cond(
+            i > 2, [&](Tensor h) { return h + values(x); }, [](Tensor h) { return h; }, h);
+      };
+      return std::pair(cond(
+                           i > 1, inner, [](Tensor h) { return -h; }, h),
+                       None{});
+    };
+    return scan(step, x, arange(7)).first;
+  };
+  const auto stacked = [](const auto& fn) {
+    const std::string text =
+        trace(grad([=](Tensor x) { return sum(fn(x)); }), placeholder({500}, f64)).hlo_text();
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find("= f64[7,500]", at)) != text.npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(stacked(bounded), 1u);  // the carry
+  EXPECT_EQ(stacked(branches), 0u);
+  const Tensor x = 0.1 * cos(arange(200, f64));
+  check_grads(bounded, std::tuple(x), {.order = 2});
+  check_grads(branches, std::tuple(x), {.order = 2});
+}
+
+// They are made again in the branch alone, so that their NaN spoil no derivative of any order.
+TEST(CostOfDerivatives, BranchesThatAreNotTakenSpoilNothingOfWhatAllStepsUse) {
+  const auto loss = [](const Tensor& x) {
+    const auto step = [&](Tensor h, Tensor i) {
+      const auto taken = [&](Tensor h) { return h + x * x; };
+      const auto never = [&](Tensor h) { return h + sum(log(x) / x); };
+      return std::pair(cond(i < 9, taken, never, h), None{});
+    };
+    const Tensor last = scan(step, zeros_like(x), arange(4)).first;
+    return sum(while_loop([](Tensor h) { return sum(h) < -1.0; },
+                          [&](Tensor h) { return h + log(x); }, last, {.max_steps = 3}));
+  };
+  const Tensor x = zeros({200}, f64);
+  EXPECT_EQ(max(abs(grad(loss)(x))).item<double>(), 0);
+  EXPECT_EQ(max(abs(hessian(loss)(x) - 8.0 * eye(200, f64))).item<double>(), 0);
+}
+
+TEST(CostOfDerivatives, ALoopOfNoStepsHasZerosWhereItsTangentsWouldBeNaN) {
+  const auto loss = [](const Tensor& w, int64_t steps) {
+    const auto step = [&](Tensor h, None) { return std::pair(h + log(w), None{}); };
+    return sum(scan(step, ones_like(w), None{}, {.length = steps}).first);
+  };
+  const Tensor w = array({0.0, 2.0});
+  EXPECT_EQ(grad([&](Tensor w) { return loss(w, 0); })(w).to_vector<double>(),
+            (std::vector<double>{0, 0}));
+  EXPECT_EQ(grad([&](Tensor w) { return loss(w, 3); })(w)[1].item<double>(), 1.5);
+}
+
+// 1,000 steps that add 1 / 1,000 to the cotangent of bf16: in bf16 the sum stops at 0.25.
+TEST(CostOfDerivatives, CotangentsOfANarrowerCopyAreSummedInTheWideType) {
+  const auto loss = [](const Tensor& w) {
+    const auto step = [&](Tensor h, None) {
+      return std::pair(h + sum(w.astype(bf16)).astype(f32) * 0.001f, None{});
+    };
+    return scan(step, scalar(0.0f), None{}, {.length = 1000}).first;
+  };
+  EXPECT_NEAR(grad(loss)(ones({8}))[0].item<float>(), 1, 0.01);
 }
 
 // Which of several updates of an element stays: the last one.
 TEST(CostOfDerivatives, SeveralIndicesOfASetKeepABoolForEach) {
-  const std::string text = trace(grad(writes_places), placeholder({1000}, f64)).hlo_text();
+  const std::string text =
+      trace(grad(few_elements::writes_places), placeholder({1000}, f64)).hlo_text();
   EXPECT_NE(text.find("pred[1000,3]"), text.npos) << text;
   EXPECT_EQ(text.find("pred[1000,1000]"), text.npos) << text;
   EXPECT_EQ(text.find("s32[1000]{0} scatter"), text.npos) << text;

@@ -1,4 +1,4 @@
-// Functions that vmap cannot map, and axes that are none.
+// Functions that vmap cannot map, axes that are none, and an aux that is none.
 #include "heddle/heddle.h"
 
 using namespace heddle;
@@ -44,5 +44,14 @@ auto nothing(Tensor xs) {
   return vmap([](Tensor) {})(xs);
 #else
   return vmap([](Tensor x) { return x; })(xs);
+#endif
+}
+
+// case has_no_aux: with has_aux the function of a Jacobian returns std::pair(result, aux)
+auto aux(Tensor x) {
+#ifdef has_no_aux
+  return jacrev([](Tensor x) { return x; }, has_aux)(x);
+#else
+  return jacrev([](Tensor x) { return std::pair(x, x); }, has_aux)(x);
 #endif
 }

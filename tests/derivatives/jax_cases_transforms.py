@@ -46,6 +46,33 @@ case("hessian_of_matrix", jax.hessian(lambda a: weigh(a @ a)), some(2, 2))
 case("jacobian_of_matrix", jax.jacrev(lambda a: a @ a.T), some(2, 3))
 case("grad_of_hessian_trace", jax.grad(lambda x: jnp.trace(jax.hessian(g3)(x))), X)
 case("laplacian", lambda x: jnp.sum(jax.vmap(lambda e: e @ jax.jvp(jax.grad(g3), (x,), (e,))[1])(jnp.eye(3))), X)
+
+
+def layer(w, b, x):
+    return jnp.tanh(w @ x + b)
+
+
+def carried(c, x):
+    """The last state and all outputs of a scan, from a pair of a matrix and a vector."""
+    step = lambda s, v: ((s[0] * v, jnp.sin(s[1] @ s[0]) + v), (s[1] * v, {"n": jnp.sum(s[0] * s[0])}))
+    return lax.scan(step, c, x)
+
+
+M, B = some(2, 3), some(2, seed=1)
+SQUARE, STATE = some(3, 3), some(3, seed=1)
+for mode in (jax.jacrev, jax.jacfwd):
+    name = mode.__name__ + "_"
+    case(name + "by_tree", lambda w, b, x, mode=mode: mode(lambda c: layer(c[0], c[1], x))((w, b)), M, B, X)
+    case(name + "of_tree", mode(lambda x: (jnp.outer(x, x**2), {"s": jnp.sum(x**3)})), X)
+    case(name + "of_tree_by_tree", lambda w, b, mode=mode: mode(lambda c: [c[0] @ c[0].T, (jnp.sum(c[1] ** 2), c[1] * c[0][:, 0])])((w, b)), M, B)
+    case(name + "argnums", mode(layer, argnums=(2, 0)), M, B, X)
+    case(name + "aux", mode(lambda w, b, x: (layer(w, b, x), jnp.argmax(x)), argnums=1, has_aux=True), M, B, X)
+    case(name + "of_scan_by_tree", lambda a, b, x, mode=mode: mode(lambda c: carried(c, x))((a, b)), SQUARE, STATE, some(4, seed=2))
+    case(name + "by_tree_in_lanes", lambda w, b, x, mode=mode: jax.vmap(mode(lambda c: layer(c[0], c[1], x)), ((None, 0),))((w, b)), M, some(3, 2), X)
+case("hessian_by_tree", lambda w, b, x: jax.hessian(lambda c: weigh(layer(c[0], c[1], x) ** 2))((w, b)), M, B, X)
+case("hessian_argnums", jax.hessian(lambda w, b, x: weigh(layer(w, b, x)), argnums=(2, 1)), M, B, X)
+case("hessian_aux", jax.hessian(lambda x: (g3(x), f3(x)), has_aux=True), X)
+case("hessian_of_scan_by_tree", lambda a, b, x: jax.hessian(lambda c: weigh(carried(c, x)[0][1]))((a, b)), SQUARE, STATE, some(4, seed=2))
 case("vmap_grad", jax.vmap(jax.grad(g3)), some(4, 3))
 case("grad_vmap", jax.grad(lambda xs: weigh(jax.vmap(f3)(xs))), some(4, 3))
 case("vmap_hessian", jax.vmap(jax.hessian(g3)), some(4, 3))

@@ -162,5 +162,15 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(info.param).name) + "_in_" + std::get<1>(info.param).name;
     });
 
+// The singular vectors that full_matrices adds have no derivative.
+TEST(SurfaceOf, AuxNeedsNoDerivative) {
+  const Tensor a = some({3, 2});
+  const auto f = [](const Tensor& a) { return Pair(sum(square(a)), linalg::svd(a).u); };
+  expect_same(grad(f)(a).first, 2.0 * a);
+  expect_same(grad(f)(a).second, linalg::svd(a).u);
+  expect_same(hessian(f)(a).first, reshape(2.0 * eye(6, f64), {3, 2, 3, 2}));
+  expect_same(jacrev(f, has_aux)(a).first, 2.0 * a);
+}
+
 }  // namespace
 }  // namespace heddle

@@ -66,6 +66,76 @@ std::vector<Case> derivatives() {
   };
 }
 
+// Jacobians of trees
+// --------------------------------------------------------------------------------
+
+Tensor layer(Tensor w, Tensor b, Tensor x) { return tanh(matmul(w, x) + b); }
+
+// The last state and all outputs of a scan.
+auto carried(const Pair& start, const Tensor& xs) {
+  const auto step = [](const Pair& s, Tensor v) {
+    return std::pair(Pair(s.first * v, sin(matmul(s.second, s.first)) + v),
+                     Pair(s.second * v, sum(square(s.first))));
+  };
+  return scan(step, start, xs);
+}
+
+// The Jacobians in one mode: mode(fn, options..) is jacrev or jacfwd.
+template <class Mode>
+std::vector<Case> jacobians(const std::string& name, Mode mode) {
+  const auto by_pair = [=](auto fn, V v) { return flatten(mode(fn)(Pair(v[0], v[1]))); };
+  return {
+      {name + "by_tree",
+       [=](V v) { return by_pair([&](Pair c) { return layer(c.first, c.second, v[2]); }, v); }},
+      {name + "of_tree",
+       of_one(mode([](Tensor x) { return Pair(outer(x, square(x)), sum(x * x * x)); }))},
+      {name + "of_tree_by_tree",
+       [=](V v) {
+         const auto fn = [](Pair c) {
+           const auto& [w, b] = c;
+           return std::tuple(matmul(w, transpose(w)), Pair(sum(square(b)), b * w[{Slice{}, 0}]));
+         };
+         return by_pair(fn, v);
+       }},
+      {name + "argnums",
+       [=](V v) { return flatten(mode(layer, argnums<2, 0>)(v[0], v[1], v[2])); }},
+      {name + "aux",
+       [=](V v) {
+         const auto fn = [](Tensor w, Tensor b, Tensor x) {
+           return Pair(layer(w, b, x), argmax(x).astype(s64));
+         };
+         return flatten(mode(fn, argnums<1>, has_aux)(v[0], v[1], v[2]));
+       }},
+      {name + "of_scan_by_tree",
+       [=](V v) { return by_pair([&](Pair c) { return carried(c, v[2]); }, v); }},
+      {name + "by_tree_in_lanes",
+       [=](V v) {
+         const auto one = mode([&](Pair c) { return layer(c.first, c.second, v[2]); });
+         return flatten(vmap(one, {.in_axes = {{kNoAxis, 0}}})(Pair(v[0], v[1])));
+       }},
+  };
+}
+
+std::vector<Case> hessians() {
+  const auto by_pair = [](auto fn, V v) { return flatten(hessian(fn)(Pair(v[0], v[1]))); };
+  return {
+      {"hessian_by_tree",
+       [=](V v) {
+         return by_pair([&](Pair c) { return weigh(square(layer(c.first, c.second, v[2]))); }, v);
+       }},
+      {"hessian_argnums",
+       [](V v) {
+         const auto fn = [](Tensor w, Tensor b, Tensor x) { return weigh(layer(w, b, x)); };
+         return flatten(hessian(fn, argnums<2, 1>)(v[0], v[1], v[2]));
+       }},
+      {"hessian_aux", of_one(hessian([](Tensor x) { return Pair(g3(x), f3(x)); }))},
+      {"hessian_of_scan_by_tree",
+       [=](V v) {
+         return by_pair([&](Pair c) { return weigh(carried(c, v[2]).first.second); }, v);
+       }},
+  };
+}
+
 std::vector<Case> batches() {
   auto mapped = [](auto fn) { return [fn](Tensor xs) { return weigh(vmap(fn)(xs)); }; };
   auto product = [](Tensor a, Tensor b) { return a * sin(b); };
@@ -176,7 +246,10 @@ std::vector<Case> own_rules() {
 }  // namespace
 
 std::vector<Case> transform_cases() {
-  return joined({derivatives(), batches(), examples(), own_rules()});
+  const auto rows = [](auto fn, auto... options) { return jacrev(fn, options...); };
+  const auto columns = [](auto fn, auto... options) { return jacfwd(fn, options...); };
+  return joined({derivatives(), jacobians("jacrev_", rows), jacobians("jacfwd_", columns),
+                 hessians(), batches(), examples(), own_rules()});
 }
 
 }  // namespace heddle::derivatives

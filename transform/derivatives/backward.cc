@@ -96,19 +96,45 @@ bool passes_cotangents(const Computation& computation, const Instruction& instru
 // Adds the cotangent of what moves elements of its operand to that of the operand. Whether it does.
 bool moves_cotangent(Graph& graph, const Computation& computation, const Instruction& instruction,
                      const Values& operands, const Cotangents& from, std::vector<Cotangents>& to) {
-  const Opcode opcode = instruction.opcode;
-  const bool is_slice = opcode == Opcode::kSlice || opcode == Opcode::kDynamicSlice;
-  if (!is_slice && opcode != Opcode::kReshape && opcode != Opcode::kTranspose) return false;
   if (!hlo::has_tangent(instruction.shape)) return false;
-  const Leaf operand{instruction.operands[0], 0};
-  const hlo::Dims sizes = sizes_of(computation, operand);
-  Cotangent& sum = to[operand.id.value][0];
-  if (is_slice) return sum.add_sliced(from[0], starts_of(graph, instruction, operands), sizes);
-  if (opcode == Opcode::kReshape)
-    sum.add_reshaped(from[0], sizes);
-  else
-    sum.add_transposed(from[0], instruction.attrs.get<hlo::DimensionsAttrs>().dimensions);
-  return true;
+  const auto sizes = [&] { return sizes_of(computation, {instruction.operands[0], 0}); };
+  const auto dimensions = [&]() -> const hlo::Dims& {
+    return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  };
+  const auto sum = [&]() -> Cotangent& { return to[instruction.operands[0].value][0]; };
+  switch (instruction.opcode) {
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+      return sum().add_sliced(from[0], starts_of(graph, instruction, operands), sizes());
+    case Opcode::kReshape: sum().add_reshaped(from[0], sizes()); return true;
+    case Opcode::kTranspose: sum().add_transposed(from[0], dimensions()); return true;
+    case Opcode::kReverse: sum().add_reversed(from[0], dimensions()); return true;
+    default: return false;
+  }
+}
+
+// Adds a cotangent with parts of an elementwise op to those of its operands. Whether it does.
+bool passes_parts(Graph& graph, const Computation& computation, const Instruction& instruction,
+                  const Values& operands, const Cotangents& from, std::vector<Cotangents>& to) {
+  if (!has_trait(instruction.opcode, hlo::kElementwise) || !from[0].has_parts()) return false;
+  std::vector<const Shape*> shapes;
+  std::vector<Cotangent*> sums;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const InstructionId id = instruction.operands[i];
+    shapes.push_back(&computation.at(id).shape);
+    if (shapes.back()->dimensions() != instruction.shape.dimensions() ||
+        (operands[i].is_absent() && !hlo::has_tangent(*shapes.back())))
+      return false;
+    sums.push_back(&to[id.value][0]);
+  }
+  const hlo::Derivative derivative = hlo::derivative_of(instruction);
+  if (!derivative.transpose) return false;
+  const auto transpose = [&](const Value& ct, Cotangent::Read read) {
+    Values x;
+    for (const Value& each : operands) x.push_back(each ? read(each) : Value());
+    return derivative.transpose.rule()({graph, instruction, x, shapes, std::span(&ct, 1)});
+  };
+  return from[0].add_to(sums, transpose).ok();
 }
 
 // The leaves whose cotangents the transpose may add to, for each leaf of the operands: that leaf,
@@ -322,7 +348,9 @@ StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& comput
     graph.set_location(instruction.at);
     if (passes_cotangents(computation, instruction, cts[i], cts)) continue;
     const Values operands = leaves_of_operands(instruction, values);
-    if (moves_cotangent(graph, computation, instruction, operands, cts[i], cts)) continue;
+    if (moves_cotangent(graph, computation, instruction, operands, cts[i], cts) ||
+        passes_parts(graph, computation, instruction, operands, cts[i], cts))
+      continue;
     Values given, totals_before;
     append_sums(given, cts[i]);
     const auto with_totals = leaves_with_totals(computation, instruction);

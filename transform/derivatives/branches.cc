@@ -1,15 +1,22 @@
 // Tangents of conditional: a result has one if it has one in any branch. In mode kApart, the
 // branches pass their residuals to branches of the tangents, in slots that they share by type. A
-// branch leaves zeros in slots that it does not need.
+// branch leaves zeros in slots that it does not need. An array that is the same in all steps of the
+// scan around it is computed again, where it would be kept for each step.
 #include <algorithm>
 #include <memory>
 
+#include "heddle/hlo/op.h"
 #include "heddle/transform/derivatives/internal/devices.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
+namespace {
+
+constexpr int64_t kLeastBytes = 1024;  // of a residual that is made again
+
+}  // namespace
 
 class BranchesJvp {
  public:
@@ -44,6 +51,27 @@ class BranchesJvp {
     std::vector<std::pair<InstructionId, size_t>> kept;  // residuals, and their slots
   };
 
+  // The operands that are the same in all steps of the scan around the conditional.
+  [[nodiscard]] std::vector<bool> same_operands(const Branch& branch) const {
+    std::vector<bool> out(branch.operands.size());
+    if (forward_.same_in_ != &graph_) return out;
+    size_t size = 0;
+    for (const Dual& each : branch.operands) size = std::max(size, each.x.id().value + size_t{1});
+    const auto at = [&](InstructionId id) -> const Instruction& { return graph_.at(id); };
+    const std::vector<bool> same = same_values(forward_.source_.into(), size, at, forward_.same_);
+    for (size_t i = 0; i < out.size(); ++i) out[i] = same[branch.operands[i].x.id().value];
+    return out;
+  }
+  template <class Parameters>
+  static std::vector<InstructionId> chosen(const Parameters& parameters,
+                                           const std::vector<bool>& which) {
+    std::vector<InstructionId> out;
+    for (size_t i = 0; i < which.size(); ++i) {
+      if (which[i]) out.push_back(parameters[i]);
+    }
+    return out;
+  }
+
   // The tangents of a branch are known once all branches are written.
   Status write_branches() {
     std::vector<std::unique_ptr<Graph>> graphs;
@@ -58,7 +86,11 @@ class BranchesJvp {
         if (branch.operands[i].dx) parameters[i].dx = graph.parameter(parameters[i].x.shape());
         parameters[i].why = branch.operands[i].why;
       }
-      HEDDLE_ASSIGN_OR_RETURN(Duals results, forward_.run(graph, branch.old, parameters));
+      std::vector<InstructionId> ids;
+      for (const Dual& each : parameters) ids.push_back(each.x.id());
+      HEDDLE_ASSIGN_OR_RETURN(
+          Duals results,
+          forward_.run_inside(graph, branch.old, parameters, chosen(ids, same_operands(branch))));
       dy_.resize(results.size());
       why_.resize(results.size());
       for (size_t i = 0; i < results.size(); ++i) {
@@ -153,6 +185,51 @@ class BranchesJvp {
     return results(values, linear_branches(all));
   }
 
+  // By instruction, whether it is cheap to make again of operands that are the same in all steps of
+  // the scan around the conditional.
+  [[nodiscard]] std::vector<bool> made_again(const Branch& branch, const Computation& both) const {
+    const std::vector<InstructionId> same = chosen(both.parameters, same_operands(branch));
+    if (same.empty()) return std::vector<bool>(both.instructions.size());
+    const auto at = [&](InstructionId id) -> const Instruction& { return both.at(id); };
+    std::vector<bool> out =
+        same_values(forward_.source_.into(), both.instructions.size(), at, same);
+    for (size_t i = 0; i < out.size(); ++i) {
+      const Instruction& instruction = both.instructions[i];
+      if (!out[i] || instruction.opcode == Opcode::kParameter) continue;
+      const hlo::Work work = hlo::facts(instruction.opcode).work;
+      const bool is_cheap = instruction.opcode == Opcode::kReduce ||
+                            (work != hlo::Work::kStays && work != hlo::Work::kMost);
+      out[i] = is_cheap && std::ranges::all_of(instruction.operands, [&](InstructionId id) {
+                 return bool(out[id.value]);
+               });
+    }
+    return out;
+  }
+
+  // The residuals, with the operands in place of great arrays that the tangents make again.
+  [[nodiscard]] std::vector<InstructionId> residuals_of(const Branch& branch,
+                                                        const Computation& both,
+                                                        const Split& cut) const {
+    const std::vector<bool> again = made_again(branch, both);
+    std::vector<bool> kept(again.size()), needed(again.size());
+    for (InstructionId id : cut.residuals) {
+      const Instruction& instruction = both.at(id);
+      const bool is_made_again = again[id.value] && instruction.opcode != Opcode::kParameter &&
+                                 instruction.shape.byte_size() >= kLeastBytes;
+      (is_made_again ? needed : kept)[id.value] = true;
+    }
+    std::vector<InstructionId> out;
+    for (size_t i = kept.size(); i-- > 0;) {
+      const Instruction& instruction = both.instructions[i];
+      if (kept[i] || (needed[i] && instruction.opcode == Opcode::kParameter))
+        out.emplace_back(i);
+      else if (needed[i])
+        for (InstructionId id : instruction.operands) needed[id.value] = true;
+    }
+    std::ranges::reverse(out);
+    return out;
+  }
+
   void assign_slots(Branch& branch) {
     const Computation both = merged(forward_.source_.into(), branch.both);
     const std::vector<InstructionId> returned = returned_values(both);
@@ -162,7 +239,8 @@ class BranchesJvp {
     for (size_t i = branch.operands.size(); i < linear.size(); ++i) linear[i] = true;
     const PartsOfDevices devices(both);
     std::vector<bool> taken(slots_.size());
-    for (InstructionId id : split(both, linear, branch.linear_results).residuals) {
+    for (InstructionId id :
+         residuals_of(branch, both, split(both, linear, branch.linear_results))) {
       const auto parameter = std::ranges::find(both.parameters, id) - both.parameters.begin();
       if (static_cast<size_t>(parameter) < branch.operands.size()) {
         branch.read.emplace_back(id, static_cast<size_t>(parameter));

@@ -171,6 +171,24 @@ Value transposed_part(const Value& part, const hlo::Dims& order) {
   return in_zeros({transpose(update.part, order), in_order(update.starts, order)}, sizes);
 }
 
+// What a scatter's updates stand for in another array like its operand.
+Value gathered(Graph& graph, const Instruction& scatter, const Value& x) {
+  const auto& s = scatter.attrs.get<hlo::ScatterAttrs>();
+  const Shape& updates = graph.at(scatter.operands[2]).shape;
+  hlo::Dims sizes(static_cast<size_t>(x.rank()), 1);
+  const hlo::Dims windows = window_dimensions(x.rank(), s);
+  for (size_t i = 0; i < windows.size(); ++i)
+    sizes[static_cast<size_t>(windows[i])] = updates.dimension(s.update_window_dims[i]);
+  return hlo::gather(x, graph.wrap(scatter.operands[1]),
+                     {.offset_dims = s.update_window_dims,
+                      .collapsed_slice_dims = s.inserted_window_dims,
+                      .start_index_map = s.scatter_dims_to_operand_dims,
+                      .operand_batching_dims = s.input_batching_dims,
+                      .start_indices_batching_dims = s.scatter_indices_batching_dims,
+                      .index_vector_dim = s.index_vector_dim,
+                      .slice_sizes = std::move(sizes)});
+}
+
 // reshape(term, sizes) as an update, where it only adds or drops dimensions of size 1.
 Value with_ones(const Value& term, const hlo::Dims& sizes) {
   const hlo::Dims before = term.sizes();
@@ -237,6 +255,70 @@ void Cotangent::add_transposed(const Cotangent& of, const hlo::Dims& order) {
     add(is_reshaped ? transpose(reshape(part.term, part.sizes), back)
                     : transposed_part(part.term, back));
   }
+}
+
+void Cotangent::add_reversed(const Cotangent& of, const hlo::Dims& dimensions) {
+  if (of.sum_) add(hlo::reverse(of.sum_, dimensions));
+  for (const Part& part : of.parts_) {
+    const Value whole = with_sizes(part.term, part.sizes);
+    const bool is_update = is_part(whole.graph(), whole.graph().at(whole.id())) &&
+                           whole.graph().at(whole.id()).opcode != Opcode::kScatter;
+    if (!is_update || !are_plain(update_of(whole).starts)) {
+      add(hlo::reverse(whole, dimensions));
+      continue;
+    }
+    Update update = update_of(whole);
+    update.starts = inside(update.starts, update.part.sizes(), part.sizes);
+    for (int64_t d : dimensions) {
+      Value& start = update.starts[static_cast<size_t>(d)];
+      const int64_t size = part.sizes[static_cast<size_t>(d)] - update.part.size(d);
+      start = start.number(static_cast<double>(size)) - start;
+    }
+    update.part = hlo::reverse(update.part, dimensions);
+    add(in_zeros(update, part.sizes));
+  }
+}
+
+Status Cotangent::add_to(
+    std::span<Cotangent* const> operands,
+    base::FunctionRef<StatusOr<Values>(const Value& ct, Read read)> transpose) const {
+  // Adds what is made of `ct`; `whole` gives the array of which it is a part.
+  const auto add_made = [&](const Value& ct, Read read, const auto& whole) -> Status {
+    HEDDLE_ASSIGN_OR_RETURN(const Values made, transpose(ct, read));
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (made[i]) whole(*operands[i], made[i]);
+    }
+    return {};
+  };
+  const auto as_it_is = [](Cotangent& to, const Value& made) { to.add(made); };
+  const auto itself = [](const Value& known) { return known; };
+  if (sum_) HEDDLE_RETURN_IF_ERROR(add_made(sum_, itself, as_it_is));
+  for (const Part& part : parts_) {
+    Graph& graph = part.term.graph();
+    const Instruction term = graph.at(part.term.id());
+    const bool is_scatter = term.opcode == Opcode::kScatter;
+    const Update update =
+        is_scatter ? Update{graph.wrap(term.operands[2]), {}} : update_of(part.term);
+    if (update.part.shape().element_count() * kLeastRatio > part.term.shape().element_count()) {
+      HEDDLE_RETURN_IF_ERROR(add_made(with_sizes(part.term, part.sizes), itself, as_it_is));
+      continue;
+    }
+    const auto read = [&](const Value& known) {
+      const Value x = with_sizes(known, part.term.sizes());
+      return is_scatter ? gathered(graph, term, x)
+                        : dynamic_slice(x, update.starts, update.part.sizes());
+    };
+    const auto in_its_place = [&](Cotangent& to, const Value& made) {
+      const Value zeros = graph.zeros(Shape(made.dtype(), part.term.sizes()));
+      to.parts_.push_back({is_scatter
+                               ? hlo::scatter(Opcode::kAdd, zeros, graph.wrap(term.operands[1]),
+                                              made, term.attrs.get<hlo::ScatterAttrs>())
+                               : dynamic_update_slice(zeros, made, update.starts),
+                           part.sizes});
+    };
+    HEDDLE_RETURN_IF_ERROR(add_made(update.part, read, in_its_place));
+  }
+  return {};
 }
 
 bool Cotangent::add_sliced(const Cotangent& of, const Values& starts, const hlo::Dims& sizes) {

@@ -40,7 +40,7 @@ size_t leaf_count_of(const Computation& entry) {
 }
 
 // The values of the entry with tangents beside them: (x.., tangents of those in `of`) -> (y..,
-// tangents..), and which results have one.
+// tangents of the first `wanted`..), and which results have one.
 struct Both {
   ComputationId id;
   std::vector<Shape> parameters;
@@ -49,7 +49,7 @@ struct Both {
 };
 
 StatusOr<Both> with_tangents(Writer& writer, const Module& module, const std::vector<bool>& of,
-                             Mode mode) {
+                             Mode mode, size_t wanted = kAllResults) {
   const Computation& entry = module.entry_computation();
   Source source(writer, module);
   Graph graph(writer, entry.name);
@@ -65,7 +65,8 @@ StatusOr<Both> with_tangents(Writer& writer, const Module& module, const std::ve
   for (size_t i = 0; i < duals.size(); ++i) {
     if (of[i]) duals[i].dx = graph.parameter(both.parameters[i]);
   }
-  HEDDLE_ASSIGN_OR_RETURN(const Duals results, Forward(source, mode).run(graph, entry, duals));
+  HEDDLE_ASSIGN_OR_RETURN(Duals results, Forward(source, mode).run(graph, entry, duals));
+  for (size_t i = wanted; i < results.size(); ++i) results[i] = {results[i].x};
   HEDDLE_RETURN_IF_ERROR(reason_in(results));
   Values all;
   for (const Dual& each : results) {
@@ -100,11 +101,12 @@ StatusOr<Module> jvp(const Module& module, const std::vector<bool>& of) {
 
 namespace {
 
-// (x.., cotangents that are given..) -> (y.., cotangents of x..); `seed` makes those of results.
-StatusOr<Module> reversed(const Module& module, const std::vector<bool>& to,
+// (x.., cotangents that are given..) -> (y.., cotangents of x..); `seed` makes those of the first
+// `wanted` results.
+StatusOr<Module> reversed(const Module& module, const std::vector<bool>& to, size_t wanted,
                           base::FunctionRef<Value(Graph&, size_t, const Shape&)> seed) {
   Writer writer;
-  HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, to, Mode::kApart));
+  HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, to, Mode::kApart, wanted));
   const Computation computation = writer.module().at(both.id);
   Graph graph(writer, computation.name);
   Values parameters, ct(both.results.size());  // the values themselves have no cotangents
@@ -134,15 +136,13 @@ StatusOr<Module> vjp(const Module& module, const std::vector<bool>& to,
   const auto seed = [&](Graph& graph, size_t i, const Shape& shape) {
     return from[i] ? graph.parameter(shape) : Value();
   };
-  return dumped("vjp", module, reversed(module, to, seed));
+  return dumped("vjp", module, reversed(module, to, kAllResults, seed));
 }
 
 StatusOr<Module> gradient(const Module& module, const std::vector<bool>& of) {
   const TransformSpan span("gradient");
-  const auto seed = [&](Graph& graph, size_t i, const Shape& shape) {
-    return i == 0 ? graph.full(shape, 1) : Value();
-  };
-  return dumped("gradient", module, reversed(module, of, seed));
+  const auto seed = [](Graph& graph, size_t, const Shape& shape) { return graph.full(shape, 1); };
+  return dumped("gradient", module, reversed(module, of, 1, seed));
 }
 
 namespace {
@@ -159,10 +159,10 @@ ComputationId known_part(Writer& writer, const Computation& both, size_t paramet
   return std::move(graph).finish(made);
 }
 
-// (residuals.., dx..) -> dy.., zeros for a result without a tangent.
+// (residuals.., dx..) -> dy.. of the first `wanted` results, zeros for one without a tangent.
 ComputationId linear_part(Writer& writer, const Computation& computation, const Both& both,
                           const std::vector<InstructionId>& residuals,
-                          const std::vector<InstructionId>& results) {
+                          const std::vector<InstructionId>& results, size_t wanted) {
   Graph graph(writer, computation.name + ".tangent");
   PartCopy part(graph, computation);
   const PartsOfDevices devices(computation);
@@ -175,17 +175,17 @@ ComputationId linear_part(Writer& writer, const Computation& computation, const 
   const Values made = part.want(results);
   Values all;
   size_t next = 0;
-  for (size_t i = 0; i < both.results.size(); ++i)
+  for (size_t i = 0; i < std::min(wanted, both.results.size()); ++i)
     all.push_back(both.has_tangent[i] ? made[next++] : graph.zeros(both.results[i]));
   return std::move(graph).finish(all);
 }
 
 }  // namespace
 
-StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of) {
+StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of, size_t wanted) {
   const TransformSpan span("linearize");
   Writer writer;
-  HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kApart));
+  HEDDLE_ASSIGN_OR_RETURN(const Both both, with_tangents(writer, module, of, Mode::kApart, wanted));
   const Computation computation = merged(writer, both.id);
   const std::vector<InstructionId> returned = returned_values(computation);
   const auto tangents = returned.begin() + static_cast<std::ptrdiff_t>(both.results.size());
@@ -193,18 +193,18 @@ StatusOr<Linearized> linearize(const Module& module, const std::vector<bool>& of
   std::vector<bool> linear(computation.parameters.size());
   for (size_t i = both.parameters.size(); i < linear.size(); ++i) linear[i] = true;
   const std::vector<InstructionId> residuals = split(computation, linear, linear_results).residuals;
-  std::vector<InstructionId> wanted(returned.begin(), tangents);
+  std::vector<InstructionId> known(returned.begin(), tangents);
   Linearized out;
   for (InstructionId id : residuals) {
     const auto at = std::ranges::find(computation.parameters, id);
     const bool is_given = at != computation.parameters.end();
     out.residuals.push_back(is_given ? std::optional(at - computation.parameters.begin())
                                      : std::nullopt);
-    if (!is_given) wanted.push_back(id);
+    if (!is_given) known.push_back(id);
   }
-  const ComputationId forward = known_part(writer, computation, both.parameters.size(), wanted);
+  const ComputationId forward = known_part(writer, computation, both.parameters.size(), known);
   const ComputationId pushforward =
-      linear_part(writer, computation, both, residuals, linear_results);
+      linear_part(writer, computation, both, residuals, linear_results, wanted);
 
   HEDDLE_RETURN_IF_ERROR(writer.status());
   Module whole = std::move(writer).finish(forward);

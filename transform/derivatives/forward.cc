@@ -1,6 +1,7 @@
 #include "heddle/transform/derivatives/internal/forward.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/calls/debug_calls.h"
@@ -8,6 +9,7 @@
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/dependence.h"
 #include "heddle/transform/derivatives/internal/devices.h"
+#include "heddle/transform/effects.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/leaves.h"
 #include "heddle/transform/internal/scan_parts.h"
@@ -301,6 +303,16 @@ StatusOr<Duals> Forward::run(Graph& graph, const Computation& computation,
                        });
 }
 
+StatusOr<Duals> Forward::run_inside(Graph& graph, const Computation& computation,
+                                    const Duals& parameters, std::vector<InstructionId> same) {
+  const Graph* const before_in = std::exchange(same_in_, &graph);
+  std::vector<InstructionId> before = std::exchange(same_, std::move(same));
+  StatusOr<Duals> out = run(graph, computation, parameters);
+  same_in_ = before_in;
+  same_ = std::move(before);
+  return out;
+}
+
 namespace {
 
 bool has_regions(const Computation& computation) {
@@ -372,6 +384,23 @@ StatusOr<Values> Forward::run_linear(Graph& graph, const Computation& computatio
   HEDDLE_ASSIGN_OR_RETURN(const Duals made, run(graph, computation, parameters));
   Values out;
   for (const Dual& each : made) out.push_back(each.x);
+  return out;
+}
+
+std::vector<bool> same_values(const Writer& writer, size_t size,
+                              base::FunctionRef<const Instruction&(InstructionId)> at,
+                              std::span<const InstructionId> parameters) {
+  const Effects effects(writer.module());
+  std::vector<bool> out(size);
+  for (InstructionId id : parameters) {
+    if (id.value < size) out[id.value] = true;
+  }
+  for (size_t i = 0; i < size; ++i) {
+    const Instruction& instruction = at(InstructionId(i));
+    if (instruction.opcode == Opcode::kParameter || effects.of(instruction)) continue;
+    out[i] = std::ranges::all_of(instruction.operands,
+                                 [&](InstructionId id) { return bool(out[id.value]); });
+  }
   return out;
 }
 

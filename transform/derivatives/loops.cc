@@ -8,7 +8,7 @@
 //   dys, dh   = scan(xs, rs, dxs, invariants, dh0)       linear in dxs and dh0
 //
 // Tangents read xs itself again. Values that do not change from step to step are computed once,
-// before the loop. An output of the loop is not kept twice.
+// before the loop, and so are tangents that do not. An output of the loop is not kept twice.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -19,6 +19,7 @@
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/devices.h"
 #include "heddle/transform/derivatives/internal/forward.h"
+#include "heddle/transform/derivatives/internal/invariant_tangents.h"
 #include "heddle/transform/effects.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
@@ -95,7 +96,8 @@ class ScanJvp {
     while (true) {
       Graph body(forward_.source_.into(), body_.name);
       Duals parameters = body_parameters(body);
-      HEDDLE_ASSIGN_OR_RETURN(const Duals results, forward_.run(body, body_, parameters));
+      HEDDLE_ASSIGN_OR_RETURN(const Duals results,
+                              forward_.run_inside(body, body_, parameters, handed_on(parameters)));
       const std::span<const Dual> ys = std::span(results).first(parts_.outputs);
       const std::span<const Dual> after = std::span(results).subspan(parts_.outputs);
       if (widen(dh_, after)) continue;
@@ -113,6 +115,17 @@ class ScanJvp {
       both_ = std::move(body).finish(all);
       return {};
     }
+  }
+
+  // The parameters of carries that every step passes on.
+  [[nodiscard]] std::vector<InstructionId> handed_on(const Duals& parameters) const {
+    std::vector<InstructionId> out;
+    const std::vector<InstructionId> returned = returned_values(body_);
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      if (returned[parts_.outputs + i] == body_.parameters[parts_.inputs + i])
+        out.push_back(parameters[parts_.inputs + i].x.id());
+    }
+    return out;
   }
 
   Duals body_parameters(Graph& body) const {
@@ -192,7 +205,7 @@ class ScanJvp {
   }
 
   Duals apart() {
-    const Computation both = merged(forward_.source_.into(), both_);
+    Computation both = merged(forward_.source_.into(), both_);
     const std::vector<InstructionId> returned = returned_values(both);
     std::vector<InstructionId> linear_results;
     for (size_t i = parts_.outputs; i < first_carry_result(); ++i)
@@ -202,7 +215,11 @@ class ScanJvp {
     std::vector<bool> linear(both.parameters.size());
     for (size_t i = parts_.inputs; i < first_carry(); ++i) linear[i] = true;
     for (size_t i = first_carry() + parts_.carries; i < linear.size(); ++i) linear[i] = true;
-    const Split cut = split(both, linear, linear_results);
+    Split cut = split(both, linear, linear_results);
+    if (parts_.length > 0 && lift_tangents(both, returned, cut.is_linear, linear_results)) {
+      linear.resize(both.parameters.size(), true);
+      cut = split(both, linear, linear_results);
+    }
     devices_.emplace(both);
     sort_residuals(both, returned, cut);
     const Duals values = known_loop(both, returned);
@@ -210,29 +227,48 @@ class ScanJvp {
     return linear_loop(both, linear_results, values);
   }
 
+  // Makes tangents that are the same in every step carries that every step passes on. Whether there
+  // are any.
+  bool lift_tangents(Computation& both, const std::vector<InstructionId>& returned,
+                     const std::vector<bool>& is_linear,
+                     std::vector<InstructionId>& linear_results) {
+    const Effects effects(forward_.source_.into().module());
+    StepValues values{is_linear, invariants(both, returned)};
+    PartCopy before(graph_, both);
+    size_t next = first_carry() + parts_.carries, result = first_carry_result() + parts_.carries;
+    for (size_t i = 0; i < parts_.carries; ++i) {
+      before.give(both.parameters[first_carry() + i], carries_[i].x);
+      if (!dh_[i]) continue;
+      const InstructionId tangent = both.parameters[next++];
+      if (returned[result++] != tangent) continue;
+      values.is_same[tangent.value] = true;
+      before.give(tangent, or_zeros(graph_, carries_[i]));
+    }
+    const auto lifted = tangents_to_lift(both, effects, values, linear_results);
+    lifted_values_ = before.want(lifted);
+    for (InstructionId id : lifted) {
+      both.instructions[id.value] = {.opcode = Opcode::kParameter, .shape = both.at(id).shape};
+      both.parameters.push_back(id);
+      linear_results.push_back(id);
+    }
+    return !lifted.empty();
+  }
+
   // Which values of a step are the same in every step.
   [[nodiscard]] std::vector<bool> invariants(const Computation& both,
-                                             const std::vector<InstructionId>& returned,
-                                             const std::vector<bool>& is_linear) const {
-    std::vector<bool> out(both.instructions.size());
-    const Effects effects(forward_.source_.into().module());
+                                             const std::vector<InstructionId>& returned) const {
+    std::vector<InstructionId> same;
     for (size_t i = 0; i < parts_.carries; ++i) {
       const InstructionId parameter = both.parameters[first_carry() + i];
-      out[parameter.value] = returned[first_carry_result() + i] == parameter;
+      if (returned[first_carry_result() + i] == parameter) same.push_back(parameter);
     }
-    for (size_t i = 0; i < out.size(); ++i) {
-      const Instruction& instruction = both.instructions[i];
-      if (instruction.opcode == Opcode::kParameter || is_linear[i] || effects.of(instruction))
-        continue;
-      out[i] = std::ranges::all_of(instruction.operands,
-                                   [&](InstructionId id) { return bool(out[id.value]); });
-    }
-    return out;
+    const auto at = [&](InstructionId id) -> const Instruction& { return both.at(id); };
+    return same_values(forward_.source_.into(), both.instructions.size(), at, same);
   }
 
   void sort_residuals(const Computation& both, const std::vector<InstructionId>& returned,
                       const Split& cut) {
-    const std::vector<bool> invariant = invariants(both, returned, cut.is_linear);
+    const std::vector<bool> invariant = invariants(both, returned);
     for (InstructionId id : cut.residuals) {
       const auto parameter = std::ranges::find(both.parameters, id) - both.parameters.begin();
       if (static_cast<size_t>(parameter) < parts_.inputs)
@@ -378,7 +414,7 @@ class ScanJvp {
     Source written(writer);
     Duals operands = inputs_;
     operands.insert(operands.end(), carries_.begin(), carries_.end());
-    return Forward(written, Mode::kApart).run(graph_, written.at(id), operands);
+    return Forward(written, forward_).run(graph_, written.at(id), operands);
   }
 
   // The loop of the tangents.
@@ -410,6 +446,7 @@ class ScanJvp {
       step.give(hoisted_[i], devices_->read(body, hoisted_[i], through.back()));
     }
     append(carries, tangents(carries_, dh_));
+    append(carries, lifted_values_);
     for (size_t i = first_carry() + parts_.carries; i < both.parameters.size(); ++i)
       step.give(both.parameters[i], body.parameter(both.parameter_shape(i)));
     Values results = step.want(linear_results);
@@ -443,6 +480,7 @@ class ScanJvp {
   std::vector<std::pair<InstructionId, size_t>> read_;
   std::vector<InstructionId> hoisted_, stacked_;
   Values hoisted_values_, stacked_values_;
+  Values lifted_values_;                   // tangents that do not change
   std::optional<PartsOfDevices> devices_;  // of the step with tangents
 };
 

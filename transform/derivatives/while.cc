@@ -113,7 +113,9 @@ class WhileJvp {
     const Value tuple = assembled(step, loop_.shape, state);
     const Value goes_on = step.op(Opcode::kCall, {tuple}, hlo::CallAttrs{}, {condition});
     const Value next = step.op(Opcode::kConditional, {goes_on, tuple, tuple}, {}, {body, done});
-    const ComputationId step_id = std::move(step).finish(flattened(step, next));
+    Values results = flattened(step, next);
+    hand_on(state, results);
+    const ComputationId step_id = std::move(step).finish(results);
 
     Graph whole(writer, body_.name + ".scan");
     Values operands{counter_input(whole, /*dimension=*/0, most)};
@@ -128,7 +130,20 @@ class WhileJvp {
     }
     const ComputationId id = std::move(whole).finish(flattened(whole, scan));
     Source written(writer);
-    return Forward(written, Mode::kApart).run(graph_, written.at(id), state_);
+    return Forward(written, forward_).run(graph_, written.at(id), state_);
+  }
+
+  // Puts the state itself in the place of elements that the body passes on.
+  void hand_on(const Values& state, Values& next) const {
+    const Instruction& root = body_.root_instruction();
+    if (root.opcode != Opcode::kTuple || root.operands.size() != state.size()) return;
+    for (size_t i = 0; i < state.size(); ++i) {
+      const Instruction& element = body_.at(root.operands[i]);
+      if (element.opcode == Opcode::kGetTupleElement &&
+          element.operands[0] == body_.parameters[0] &&
+          element.attrs.get<hlo::TupleIndexAttrs>().index == static_cast<int64_t>(i))
+        next[i] = state[i];
+    }
   }
 
   Forward& forward_;

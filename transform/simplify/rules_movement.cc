@@ -1,9 +1,11 @@
 // Rules for ops that move elements and make tuples.
 #include <algorithm>
-
-#include "heddle/transform/internal/rules.h"
+#include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "heddle/transform/internal/ir.h"
+#include "heddle/transform/internal/rules.h"
 
 namespace heddle::transform {
 namespace {
@@ -155,6 +157,66 @@ InstructionId dynamic_slice_at_constant(Simplifier& to, const Instruction& now) 
   return to.emit(std::move(slice));
 }
 
+// The dimensions of an operand that its slices keep, in order.
+Dims kept_dimensions(size_t rank, const hlo::GatherAttrs& attrs) {
+  Dims out;
+  for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d) {
+    if (std::ranges::count(attrs.collapsed_slice_dims, d) +
+            std::ranges::count(attrs.operand_batching_dims, d) ==
+        0)
+      out.push_back(d);
+  }
+  return out;
+}
+
+// The same slices of what is transposed, where dimension d of the transpose is dimension order[d].
+hlo::GatherAttrs before_transpose(const Dims& order, const hlo::GatherAttrs& attrs) {
+  hlo::GatherAttrs out = attrs;
+  out.collapsed_slice_dims = compose(order, attrs.collapsed_slice_dims);
+  std::ranges::sort(out.collapsed_slice_dims);
+  out.start_index_map = compose(order, attrs.start_index_map);
+  std::vector<std::pair<int64_t, int64_t>> batching;
+  for (size_t i = 0; i < attrs.operand_batching_dims.size(); ++i)
+    batching.emplace_back(order[static_cast<size_t>(attrs.operand_batching_dims[i])],
+                          attrs.start_indices_batching_dims[i]);
+  std::ranges::sort(batching);
+  for (size_t i = 0; i < batching.size(); ++i)
+    std::tie(out.operand_batching_dims[i], out.start_indices_batching_dims[i]) = batching[i];
+  for (size_t d = 0; d < order.size(); ++d)
+    out.slice_sizes[static_cast<size_t>(order[d])] = attrs.slice_sizes[d];
+  return out;
+}
+
+// Where the operand has fewer elements than the slices, its transpose is less work.
+InstructionId gather_of_transpose(Simplifier& to, const Instruction& now) {
+  const Instruction* inner = to.inner(now, Opcode::kTranspose);
+  if (inner == nullptr || now.shape.element_count() > inner->shape.element_count())
+    return kDoesNotApply;
+  const auto& attrs = now.attrs.get<hlo::GatherAttrs>();
+  const Dims& order = dims(*inner);
+  const hlo::GatherAttrs before = before_transpose(order, attrs);
+  const Dims kept = compose(order, kept_dimensions(order.size(), attrs));
+  const Dims sorted = kept_dimensions(order.size(), before);
+  Dims back(now.shape.dimensions().size()), sizes(back.size());
+  std::iota(back.begin(), back.end(), 0);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const auto place = std::ranges::find(sorted, kept[i]) - sorted.begin();
+    back[static_cast<size_t>(attrs.offset_dims[i])] = attrs.offset_dims[static_cast<size_t>(place)];
+  }
+  for (size_t d = 0; d < back.size(); ++d)
+    sizes[static_cast<size_t>(back[d])] = now.shape.dimension(static_cast<int64_t>(d));
+
+  Instruction slices = now;
+  slices.operands[0] = inner->operands[0];
+  slices.attrs = before;
+  slices.shape = Shape(now.shape.dtype(), std::move(sizes));
+  Instruction transpose = now;
+  transpose.opcode = Opcode::kTranspose;
+  transpose.operands = {to.emit(std::move(slices))};
+  transpose.attrs = DimensionsAttrs{std::move(back)};
+  return to.emit(std::move(transpose));
+}
+
 InstructionId update_of_everything(Simplifier& to, const Instruction& now) {
   return to.if_same(now, now.operands[1]);  // a block of that size can only begin at 0
 }
@@ -180,6 +242,7 @@ constexpr Rule kMovementRules[] = {
     {"concatenate-of-one", Opcode::kConcatenate, concatenate_of_one},
     {"dynamic-slice-of-everything", Opcode::kDynamicSlice, to_same_type},
     {"dynamic-slice-at-constant", Opcode::kDynamicSlice, dynamic_slice_at_constant},
+    {"gather-of-transpose", Opcode::kGather, gather_of_transpose},
     {"dynamic-update-slice-of-everything", Opcode::kDynamicUpdateSlice, update_of_everything},
 };
 

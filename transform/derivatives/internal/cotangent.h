@@ -6,9 +6,17 @@
 //
 // So a step of a loop that reads a row of a table touches a row of the table's cotangent. A part of
 // a reshape's cotangent is written into a reshape of the sum, which moves no bytes, and a part of a
-// transpose's is transposed. A part of a slice's is a part of what is sliced.
+// transpose's is transposed; so with reverse. A part of a slice's is a part of what is sliced. What
+// an elementwise op does to its cotangent it does to the parts:
+//
+//   dynamic-update-slice(0, u, i) * w  =  dynamic-update-slice(0, u * dynamic-slice(w, i), i)
 #pragma once
 
+#include <span>
+#include <vector>
+
+#include "heddle/base/containers/function_ref.h"
+#include "heddle/base/status.h"
 #include "heddle/transform/derivatives/internal/parts.h"
 
 namespace heddle::transform {
@@ -17,12 +25,22 @@ class Cotangent {
  public:
   void add(const Value& term);
   void add(const Cotangent& of);
-  // Adds what is the cotangent of a reshape, or of transpose(x, order), of this one's value x.
+  // Adds what is the cotangent of a reshape, of transpose(x, order), or of reverse(x, dimensions),
+  // of this one's value x.
   void add_reshaped(const Cotangent& of, const hlo::Dims& sizes);
   void add_transposed(const Cotangent& of, const hlo::Dims& order);
+  void add_reversed(const Cotangent& of, const hlo::Dims& dimensions);
   // The same of a slice of x, which has these sizes, where all terms are parts that are written
   // themselves; false where some are not.
   bool add_sliced(const Cotangent& of, const Values& starts, const hlo::Dims& sizes);
+  // What stands in a known operand where a part does.
+  using Read = base::FunctionRef<Value(const Value&)>;
+  // Of an elementwise op with this cotangent: adds to those of its operands what `transpose` makes,
+  // one each or absent.
+  // errors: those of `transpose`, before anything is added
+  Status add_to(std::span<Cotangent* const> operands,
+                base::FunctionRef<StatusOr<Values>(const Value& ct, Read read)> transpose) const;
+  [[nodiscard]] bool has_parts() const { return !parts_.empty(); }
   [[nodiscard]] bool is_absent() const { return sum_.is_absent() && parts_.empty(); }
   // Writes the sum. Absent: zero.
   [[nodiscard]] Value value() const;

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/base/status.h"
 #include "heddle/transform/derivatives/internal/parts.h"
 
@@ -36,6 +37,9 @@ enum class Mode { kTogether, kApart };
 class Forward {
  public:
   Forward(Source& source, Mode mode) : source_(source), mode_(mode) {}
+  // At the same place, of another source.
+  Forward(Source& source, const Forward& like)
+      : source_(source), mode_(like.mode_), same_in_(like.same_in_), same_(like.same_) {}
 
   // Writes a computation of the source into the graph, in place of a call of it. Leaf by leaf.
   // errors: for loops and branches that cannot be written; ops without derivatives are in `why`
@@ -74,8 +78,17 @@ class Forward {
   StatusOr<Duals> by_rule(Graph& graph, const hlo::Instruction& instruction,
                           const std::vector<Shape>& shapes, const Duals& operands);
 
+  // run() of the inside of a loop or branch, of which these parameters are the same in all steps of
+  // the scan around it.
+  StatusOr<Duals> run_inside(Graph& graph, const hlo::Computation& computation,
+                             const Duals& parameters, std::vector<hlo::InstructionId> same);
+
   Source& source_;
   Mode mode_;
+  // Of the graph in hand, if it is the inside of a scan: the parameters that are the same in all
+  // steps.
+  const Graph* same_in_ = nullptr;
+  std::vector<hlo::InstructionId> same_;
 };
 
 // Rules of regions. Operands are leaves, those of all operands one after another.
@@ -111,6 +124,11 @@ StatusOr<Duals> jvp_of_map(Forward& forward, Graph& graph, const hlo::Instructio
 
 // Of a custom_linear_solve or a custom_root.
 StatusOr<Duals> jvp_of_implicit(const RuleOfCall& rule);
+
+// Which of the first `size` values of a computation follow from these parameters and constants.
+std::vector<bool> same_values(const Writer& writer, size_t size,
+                              base::FunctionRef<const hlo::Instruction&(hlo::InstructionId)> at,
+                              std::span<const hlo::InstructionId> parameters);
 
 std::vector<Shape> types_of(std::span<const Dual> duals);
 // The tangent, zeros if it is absent.
