@@ -179,7 +179,8 @@ auto chosen(std::span<const Tensor> leaves, const std::vector<TreeSpec>& specs,
   const auto from = [&](size_t argument) {
     size_t first = 0;
     for (size_t i = 0; i < argument; ++i) {
-      if (((i == I) || ...)) first += leaf_count(specs[i]);
+      const bool is_chosen = ((i == I) || ...);  // clang warns of it in an if, of one I
+      if (is_chosen) first += leaf_count(specs[i]);
     }
     return leaves.subspan(first);
   };

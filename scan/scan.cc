@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/container/inlined_vector.h"
 #include "heddle/base/metrics/counters.h"
 #include "heddle/hlo/literal/literal.h"
 #include "heddle/scan/internal/checkpoint.h"
@@ -42,12 +43,16 @@ Shape without_axis(const Shape& shape, int64_t axis) {
   return {shape.dtype(), std::move(dimensions)};
 }
 
+// No allocation for calls of usual size.
+template <class T>
+using Few = absl::InlinedVector<T, 8>;
+
 // Everything about one call that is known before its body.
 struct Setting {
   int64_t length = 0;
-  std::vector<int64_t> axes;  // of each x
-  std::vector<Shape> slices;  // types of the body's x; of a counter first, where it has one
-  bool has_counter = false;   // without xs, or to show how far it is
+  Few<int64_t> axes;         // of each x
+  Few<Shape> slices;         // types of the body's x; of a counter first, where it has one
+  bool has_counter = false;  // without xs, or to show how far it is
   std::string progress = {};
   bool is_reverse = false;
 };
@@ -98,12 +103,12 @@ class Resolver {
       fail("has neither xs nor length; set options.length");
   }
 
-  [[nodiscard]] std::vector<int64_t> resolve_axes() const {
+  [[nodiscard]] Few<int64_t> resolve_axes() const {
     if (!options_.axis.all && options_.axis.each.size() != xs_.leaves.size()) {
       fail("axis lists ", options_.axis.each.size(), " axes; xs has ", xs_.leaves.size(),
            " leaves, give one each");
     }
-    std::vector<int64_t> axes;
+    Few<int64_t> axes;
     axes.reserve(xs_.leaves.size());
     for (size_t i = 0; i < xs_.leaves.size(); ++i) {
       const Shape& shape = trace_internal::node_of(xs_.leaves[i], what_).shape;
@@ -117,7 +122,7 @@ class Resolver {
     return axes;
   }
 
-  [[nodiscard]] int64_t resolve_length(const std::vector<int64_t>& axes) const {
+  [[nodiscard]] int64_t resolve_length(std::span<const int64_t> axes) const {
     if (axes.empty()) return *options_.length;
     int64_t length = xs_.leaves[0].node()->shape.dimension(axes[0]);
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -165,9 +170,8 @@ std::vector<Tensor> scanned(const Setting& setting, const Argument& xs) {
 // The body as HLO wants it: (slices.., carries..) -> (ys.., carries..).
 BodyPtr scan_body(std::string_view what, const Callable& step, const Argument& init,
                   const Argument& xs, const Setting& setting) {
-  std::vector<Shape> parameters;
+  Few<Shape> parameters = setting.slices;
   parameters.reserve(setting.slices.size() + init.leaves.size());
-  parameters.insert(parameters.end(), setting.slices.begin(), setting.slices.end());
   for (const Tensor& leaf : init.leaves)
     parameters.push_back(trace_internal::node_of(leaf, what).shape);
   const Parts parts = parts_of(what);
