@@ -51,12 +51,6 @@ class Allocations {
 
 namespace abi = pjrt::abi;
 
-// The plugin that is known as xla-cpu, of whatever device it is, or the one that was fetched.
-const std::string& library() {
-  static const std::string& found = *new std::string(xla_cpu_library());
-  return found;
-}
-
 hlo::Module increment() {
   return hlo::parse_text(R"(HloModule increment
 ENTRY main {
@@ -107,7 +101,7 @@ struct Raw {
 const Raw& raw() {
   static const Raw& instance = [&]() -> Raw& {
     Raw& made = *new Raw;
-    void* const opened = dlopen(library().c_str(), RTLD_LAZY | RTLD_LOCAL);
+    void* const opened = dlopen(xla_cpu_library().c_str(), RTLD_LAZY | RTLD_LOCAL);
     made.table = reinterpret_cast<abi::GetTable>(dlsym(opened, abi::kGetTable))();
     abi::PluginInitializeArgs initialize;
     call(*made.table, initialize);
@@ -138,7 +132,7 @@ const Raw& raw() {
 }
 
 void raw_execute_and_wait(benchmark::State& state) {
-  if (library().empty()) return state.SkipWithError("no plugin");
+  if (xla_cpu_library().empty()) return state.SkipWithError("no plugin");
   const Raw& r = raw();
   abi::ExecuteOptions options{.head = {sizeof(options)}};
   const Allocations counted(state);
@@ -165,7 +159,7 @@ void raw_execute_and_wait(benchmark::State& state) {
 BENCHMARK(raw_execute_and_wait);
 
 void raw_upload(benchmark::State& state) {
-  if (library().empty()) return state.SkipWithError("no plugin");
+  if (xla_cpu_library().empty()) return state.SkipWithError("no plugin");
   const Literal values(Shape(f32, {state.range(0)}));
   const Allocations counted(state);
   const auto semantics = static_cast<abi::HostSemantics>(state.range(1));
@@ -182,12 +176,12 @@ BENCHMARK(raw_upload)
 
 runtime::Device& device() {
   static runtime::Backend& backend =
-      *pjrt::make_backend("xla-cpu", {.library = library()}).value().release();
+      *pjrt::make_backend("xla-cpu", {.library = xla_cpu_library()}).value().release();
   return *backend.devices()[0];
 }
 
 void execute_and_wait(benchmark::State& state) {
-  if (library().empty()) return state.SkipWithError("no plugin");
+  if (xla_cpu_library().empty()) return state.SkipWithError("no plugin");
   const auto program = device().backend().compile(increment(), {}, device()).value();
   const std::vector arguments = {runtime::to_device(device(), Literal::scalar(f32, 1.0)).value()};
   std::vector<runtime::BufferPtr> results(1);
@@ -202,7 +196,7 @@ BENCHMARK(execute_and_wait);
 
 // Results in a vector of their own, each time.
 void execute_anew_and_wait(benchmark::State& state) {
-  if (library().empty()) return state.SkipWithError("no plugin");
+  if (xla_cpu_library().empty()) return state.SkipWithError("no plugin");
   const auto program = device().backend().compile(increment(), {}, device()).value();
   const std::vector arguments = {runtime::to_device(device(), Literal::scalar(f32, 1.0)).value()};
   const Allocations counted(state);
@@ -214,7 +208,7 @@ void execute_anew_and_wait(benchmark::State& state) {
 BENCHMARK(execute_anew_and_wait);
 
 void upload(benchmark::State& state) {
-  if (library().empty()) return state.SkipWithError("no plugin");
+  if (xla_cpu_library().empty()) return state.SkipWithError("no plugin");
   const Literal values(Shape(f32, {state.range(0)}));
   const Allocations counted(state);
   for (auto _ : state) benchmark::DoNotOptimize(runtime::to_device(device(), values).value());
@@ -222,7 +216,7 @@ void upload(benchmark::State& state) {
 BENCHMARK(upload)->Arg(1)->Arg(1 << 22);
 
 void lend(benchmark::State& state) {
-  if (library().empty()) return state.SkipWithError("no plugin");
+  if (xla_cpu_library().empty()) return state.SkipWithError("no plugin");
   const Literal values(Shape(f32, {state.range(0)}));
   const Allocations counted(state);
   for (auto _ : state) {
@@ -234,7 +228,7 @@ BENCHMARK(lend)->Arg(1)->Arg(1 << 22);
 
 // x.at(0).set(1) on 4 MB: in place if x is donated.
 void update(benchmark::State& state) {
-  if (library().empty()) return state.SkipWithError("no plugin");
+  if (xla_cpu_library().empty()) return state.SkipWithError("no plugin");
   const hlo::Module module = hlo::parse_text(R"(HloModule update
 ENTRY main {
   x = f32[1048576] parameter(0)

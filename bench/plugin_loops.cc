@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "heddle/heddle.h"
 #include "heddle/pjrt/xla_cpu_library_test.h"
@@ -14,19 +13,14 @@
 namespace heddle {
 namespace {
 
-// The plugin that is known as xla-cpu, of whatever device it is, or the one that was fetched.
-const std::string& library() {
-  static const std::string& found = *new std::string(xla_cpu_library());
-  return found;
-}
 constexpr int64_t kSteps = 1024, kWidth = 256;
 
 // Null without a plugin.
 runtime::Device* device() {
   static const std::unique_ptr<runtime::Backend>& backend =
       *new std::unique_ptr<runtime::Backend>([]() -> std::unique_ptr<runtime::Backend> {
-        if (library().empty()) return nullptr;
-        return pjrt::make_backend("xla-cpu", {.library = library()}).value();
+        if (xla_cpu_library().empty()) return nullptr;
+        return pjrt::make_backend("xla-cpu", {.library = xla_cpu_library()}).value();
       }());
   return backend == nullptr ? nullptr : backend->devices()[0].get();
 }

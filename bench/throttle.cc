@@ -24,11 +24,6 @@ namespace heddle {
 namespace {
 
 constexpr int kThreads = 4, kWindow = 32, kUnthrottled = 1 << 20;
-// The plugin that is known as xla-cpu, of whatever device it is, or the one that was fetched.
-const std::string& library() {
-  static const std::string& found = *new std::string(xla_cpu_library());
-  return found;
-}
 
 struct Launched {
   runtime::Device& device;
@@ -124,9 +119,9 @@ BENCHMARK(mock)->ArgName("us_of_a_run")->Arg(0)->Arg(20)->Iterations(9)->UseReal
 #endif
 
 void xla_cpu(benchmark::State& state) {
-  if (library().empty()) return state.SkipWithError("no plugin");
+  if (xla_cpu_library().empty()) return state.SkipWithError("no plugin");
   static runtime::Backend& backend =
-      *pjrt::make_backend("xla-cpu", {.library = library()}).value().release();
+      *pjrt::make_backend("xla-cpu", {.library = xla_cpu_library()}).value().release();
   const int64_t elements = state.range(0);
   compare(state, made(backend, elements, "exponential"), elements > 1000 ? 4000 : 100000);
 }

@@ -21,7 +21,8 @@
 
 namespace heddle {
 
-// jacrev(fn, has_aux) takes the Jacobian of the first of the pair that fn returns alone.
+// With it, a function of which a Jacobian is taken returns std::pair(result, aux), and aux has no
+// derivative.
 struct HasAux {
   // For Heddle's own code.
   template <class Fn, class... Args>

@@ -394,13 +394,11 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
 
   StatusOr<std::function<Status()>> start_copy_to_host(runtime::Buffer& buffer,
                                                        void* data) override {
-    // Declared in this order, since the client must go last.
     struct Use {
-      const std::shared_ptr<const Client> client;
-      const Pin pin;
+      const Pin pin;  // goes last, since it holds the client
       Event event;
     };
-    const std::shared_ptr<Use> use(new Use{client_, Pin(static_cast<PjrtBuffer&>(buffer)), {}});
+    const std::shared_ptr<Use> use(new Use{Pin(static_cast<PjrtBuffer&>(buffer)), {}});
     abi::Buffer* const handle = use->pin.get();
     if (handle == nullptr) return runtime::deleted_error("download", buffer.shape());
     RowMajorLayout layout(buffer.shape().rank());

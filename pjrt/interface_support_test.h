@@ -1,8 +1,7 @@
 // What the tests of the interface itself share: they make its calls, of each of these plugins.
 //
 //   mock      the one of pjrt/mock, with all functions of the interface that are asked for here
-// xla_cpu   real XLA. Where it does otherwise than the official tests say, the test says what it
-// does.
+//   xla_cpu   real XLA. Where it does otherwise than the official tests say, the test says so.
 //   named     the library that HEDDLE_TEST_PLUGIN names: a plugin that somebody writes
 //
 // The tests of one that is not there are skipped.

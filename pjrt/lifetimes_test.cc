@@ -1,5 +1,10 @@
 // What is left of a plugin's backend when that is gone, and where its client goes, on the mock.
+#include <functional>
+#include <utility>
+
 #include "heddle/base/support_test.h"
+#include "heddle/pjrt/interface_support_test.h"
+#include "heddle/pjrt/internal/buffer.h"
 #include "heddle/pjrt/serialized.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/dlpack.h"
@@ -75,6 +80,40 @@ TEST_F(Lifetimes, AClientIsNotDestroyedOnAThreadOfThePlugin) {
   mock_plugin().open();
   until_clients_are_gone();
   EXPECT_EQ(mock_plugin().seen().clients, 0);
+}
+
+// A plugin's functions, but that destroying a buffer first does what the test says.
+class LifetimesOfHandles : public InterfaceCalls<MockTest> {
+ protected:
+  void SetUp() override {
+    table_ = *mock_plugin().table();
+    void*& row = table_.rows[size_t(abi::Slot::kBufferDestroy)];
+    static void* const plugins = row;
+    row = reinterpret_cast<void*>(+[](abi::BufferDestroyArgs* args) -> abi::Error* {
+      if (while_destroyed_) std::exchange(while_destroyed_, nullptr)();
+      return reinterpret_cast<abi::Error* (*)(abi::BufferDestroyArgs*)>(plugins)(args);
+    });
+    api_ = Api::from_table("mock", &table_).value();
+    client_ = Client::create(api_, {}).value();
+  }
+
+  static inline std::function<void()> while_destroyed_;
+  static inline abi::Table table_;  // lives as long as the process
+};
+
+TEST_F(LifetimesOfHandles, TheLastPinHoldsTheClientUntilTheBufferIsDestroyed) {
+  Handle* const handle = Handle::make(client_, uploaded(vector_of({1, 2})));
+  const std::weak_ptr<const Client> client = std::exchange(client_, nullptr);
+  ASSERT_TRUE(handle->pin());
+  handle->release();
+  bool is_alive = false;
+  while_destroyed_ = [&] {
+    handle->let_go(/*is_released=*/true);
+    is_alive = !client.expired();
+  };
+  handle->unpin();
+  EXPECT_TRUE(is_alive);
+  EXPECT_TRUE(client.expired());
 }
 
 }  // namespace

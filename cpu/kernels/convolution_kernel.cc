@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "heddle/cpu/kernels/convolution_phases.h"
@@ -130,12 +131,6 @@ class ConvolutionKernel final : public Kernel {
       T* to = y + y_begin_ + g * columns_ * y_.feature;
       const T* own = w + w_begin_ + g * columns_ * w_.outer;
       if (!by_taps_) gather_weights(own, weights.data());
-      if (has_holes_ && !are_finite(own, weights)) {
-        weights.resize(static_cast<size_t>(depth_ * columns_));
-        gather_weights(own, weights.data());
-        for (int64_t row = 0; row < rows_; ++row) sum_elements(from, weights.data(), row, to);
-        continue;
-      }
       if (has_rows_) pack(weights.data(), aligned);
       const auto part = [&](int64_t number) {
         T* mine = scratch.get() + static_cast<size_t>(number) * scratch_size;
@@ -178,23 +173,6 @@ class ConvolutionKernel final : public Kernel {
     for (size_t d = 0; d < taps_.size(); ++d) {
       if (window[d].window_reversal) return false;
       if (d > 0 && w_.spatial[d - 1] != w_.spatial[d] * taps_[d]) return false;
-    }
-    return true;
-  }
-
-  [[nodiscard]] bool are_finite(const T* w, const std::vector<T>& gathered) const {
-    const auto is_finite = [](T value) { return std::isfinite(value); };
-    if (!by_taps_) return std::ranges::all_of(gathered, is_finite);
-    for (int64_t f = 0; f < features_; ++f) {
-      for (int64_t c = 0; c < columns_; ++c) {
-        const T* from = w + f * w_.feature + c * w_.outer;
-        T zeros[8] = {};  // or NaN
-        int64_t t = 0;
-        for (; t + 8 <= row_size_; t += 8)
-          for (int64_t i = 0; i < 8; ++i) zeros[i] += from[(t + i) * w_.spatial.back()] * 0;
-        for (; t < row_size_; ++t) zeros[0] += from[t * w_.spatial.back()] * 0;
-        if (!std::ranges::all_of(zeros, [](T zero) { return zero == 0; })) return false;
-      }
     }
     return true;
   }
@@ -398,22 +376,6 @@ class ConvolutionKernel final : public Kernel {
     return offset;
   }
 
-  // A row whose holes must not count, since 0 * infinity is NaN.
-  void sum_elements(const T* x, const T* weights, int64_t row, T* y) const {
-    T* to = y + offset_in_y(row);
-    for (int64_t c = 0; c < columns_; ++c) to[c * y_.feature] = 0;
-    for (int64_t l = 0; l < window_lines_; ++l) {
-      const Line line = line_at(row, l);
-      for (int64_t t = 0; t < line_taps_; ++t, weights += features_ * columns_) {
-        if (line[t] < 0) continue;
-        const T* from = image(x, row) + line[t];
-        for (int64_t f = 0; f < features_; ++f)
-          for (int64_t c = 0; c < columns_; ++c)
-            to[c * y_.feature] += from[f * x_.feature] * weights[f * columns_ + c];
-      }
-    }
-  }
-
   // What the rows of a block are multiplied with: the weights, also packed.
   struct Weights {
     const T* values;
@@ -532,22 +494,28 @@ class ConvolutionKernel final : public Kernel {
   bool by_taps_ = false;
   int64_t row_size_ = 0;   // of what a block's rows are filled with
   int64_t row_step_ = -1;  // in y, from one row of a span to the next; -1: it varies
-  bool has_rows_ = false;  // rows of y are apart
-  int64_t plain_step_ = 0;  // in x, from one row to the next; 0: it varies
+  bool has_rows_ = false;  // a row of sums has all columns; else a row has one column
+  int64_t plain_step_ = 0;  // in x, from one row to the next; 0: rows are gathered
   int64_t span_ = 0;       // rows that are multiplied together, in blocks
 };
 
 // Over an array that is dilated: a kernel for each phase, no tap of which falls between elements.
+// There are zeros, and zero times infinity is NaN: weights that are not finite take the whole.
 template <class T>
 class PhasedConvolution final : public Kernel {
  public:
   PhasedConvolution(const Shape& x, const Shape& w, const Shape& y,
                     const hlo::ConvolutionAttrs& attrs, const Phases& phases)
-      : zeros_(phases.have_all_places ? 0 : y.element_count()) {
+      : whole_(x, w, y, attrs, Phase(attrs.window.dimensions.size())),
+        weights_(w.element_count()),
+        zeros_(phases.have_all_places ? 0 : y.element_count()) {
     for (const Phase& phase : phases.phases) kernels_.emplace_back(x, w, y, attrs, phase);
   }
 
   Status run(std::span<void* const> pointers) const override {
+    const auto is_finite = [](T value) { return std::isfinite(value); };
+    const std::span weights(static_cast<const T*>(pointers[1]), static_cast<size_t>(weights_));
+    if (!std::ranges::all_of(weights, is_finite)) return whole_.run(pointers);
     std::fill_n(static_cast<T*>(pointers[2]), zeros_, T{0});
     for (const ConvolutionKernel<T>& kernel : kernels_)
       HEDDLE_RETURN_IF_ERROR(kernel.run(pointers));
@@ -555,7 +523,9 @@ class PhasedConvolution final : public Kernel {
   }
 
  private:
+  ConvolutionKernel<T> whole_;
   std::deque<ConvolutionKernel<T>> kernels_;
+  int64_t weights_;
   int64_t zeros_;  // elements, before the phases
 };
 

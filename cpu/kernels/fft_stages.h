@@ -233,7 +233,7 @@ T* run_stages(const std::vector<FftStage<T>>& stages, T* from, T* to) {
   return from;
 }
 
-// Points times factors, and real and imaginary parts exchanged where `swapped`.
+// Points times factors. Real and imaginary parts are exchanged before it, after it, or not.
 template <class T>
 void scale_points(T* points, const std::vector<T>& factors, bool swap_before, bool swap_after) {
   for (size_t k = 0; 2 * k < factors.size(); ++k) {

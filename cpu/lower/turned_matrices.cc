@@ -1,4 +1,4 @@
-// Matrices that no turn of a loop changes, turned for its products by vectors.
+// Matrices that a loop does not change, transposed before it for its products by vectors.
 #include <algorithm>
 #include <map>
 

@@ -30,7 +30,7 @@ ComplexParts exponential(const ComplexParts& z) {
 
 // sqrt(re^2 + im^2) of f32. A power of two brings the larger part next to 1, so that no square that
 // counts overflows or is subnormal. At most 1.2 ulp.
-hlo::Value size_of(const ComplexParts& z) {
+hlo::Value magnitude(const ComplexParts& z) {
   const auto bits = [](const hlo::Value& x) { return bitcast_convert(abs(x), s32); };
   const auto float_of = [](const hlo::Value& bits) { return bitcast_convert(bits, f32); };
   const hlo::Value largest = maximum(bits(z.re), bits(z.im));
@@ -96,7 +96,7 @@ std::optional<ComplexParts> write_complex(const hlo::Instruction& op,
   const auto wide = [&](size_t i) { return converted(operands[i], f64); };
   switch (op.opcode) {
     case Opcode::kExp: return converted(exponential(wide(0)), f32);
-    case Opcode::kAbs: return ComplexParts{size_of(operands[0]), {}};
+    case Opcode::kAbs: return ComplexParts{magnitude(operands[0]), {}};
     case Opcode::kDivide: return converted(quotient(wide(0), wide(1)), f32);
     default: return std::nullopt;
   }

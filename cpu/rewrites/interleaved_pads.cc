@@ -21,18 +21,20 @@ bool is_zero(const hlo::Computation& computation, InstructionId id) {
   return value.attrs.get<hlo::ConstantAttrs>().literal == Literal(value.shape);
 }
 
-// The dimension along which every second element is a zero, the first one if `is_odd`. All others
-// are as they were.
+// The dimension along which every second element is a zero, the first one if `is_odd`. No other
+// dimension is padded.
 std::optional<int64_t> spread_dimension(const hlo::Computation& computation, InstructionId id,
                                         bool is_odd) {
   const Instruction& pad = computation.at(id);
   if (pad.opcode != Opcode::kPad || !is_zero(computation, pad.operands[1])) return std::nullopt;
+  const Shape& rows = computation.at(pad.operands[0]).shape;
   const auto& padding = pad.attrs.get<hlo::PadAttrs>().padding;
   std::optional<int64_t> found;
   for (size_t d = 0; d < padding.size(); ++d) {
     const PadDimension& p = padding[d];
     if (p == PadDimension{}) continue;
-    if (found || p.low != (is_odd ? 1 : 0) || p.interior != 1 || p.high < 0 || p.high > 1)
+    if (found || p.low != (is_odd ? 1 : 0) || p.interior != 1 || p.high < 0 || p.high > 1 ||
+        rows.dimension(static_cast<int64_t>(d)) == 0)
       return std::nullopt;
     found = static_cast<int64_t>(d);
   }

@@ -15,12 +15,12 @@ using base::cat;
 
 // x padded by one list and y by another, with z, and added.
 hlo::Module sum_of_pads(const std::string& x, const std::string& pad_x, const std::string& y,
-                        const std::string& pad_y, const std::string& z = "0") {
+                        const std::string& pad_y, const std::string& z = "0",
+                        const std::string& sum = "f32[6,3]") {
   return hlo::parse_text(cat("HloModule m\nENTRY main { x = ", x, " parameter(0)\n y = ", y,
-                             " parameter(1)\n z = f32[] constant(", z,
-                             ")\n p = f32[6,3] pad(x, z),", " padding=", pad_x,
-                             "\n q = f32[6,3] pad(y, z), padding=", pad_y,
-                             "\n ROOT r = f32[6,3] add(p, q) }\n"))
+                             " parameter(1)\n z = f32[] constant(", z, ")\n p = ", sum,
+                             " pad(x, z), padding=", pad_x, "\n q = ", sum,
+                             " pad(y, z), padding=", pad_y, "\n ROOT r = ", sum, " add(p, q) }\n"))
       .value();
 }
 
@@ -43,6 +43,9 @@ TEST(InterleavedPads, StayWhereTheyAreNoTurns) {
   EXPECT_FALSE(is_joined(sum_of_pads(x, "0_1_1x0_0_0", x, "1_0_1x0_0_0", "2")));
   EXPECT_FALSE(is_joined(sum_of_pads("f32[2,3]", "0_2_2x0_0_0", "f32[2,3]", "2_0_2x0_0_0")));
   EXPECT_FALSE(is_joined(sum_of_pads(x, "0_1_1x0_0_0", "f32[6,2]", "0_0_0x0_0_1")));
+  // Of no rows, all of the result is padding.
+  EXPECT_FALSE(is_joined(sum_of_pads("f32[0]", "0_1_1", "f32[0]", "1_0_1", "0", "f32[1]")));
+  EXPECT_FALSE(is_joined(sum_of_pads("f32[1]", "0_1_1", "f32[0]", "1_1_1", "0", "f32[2]")));
 }
 
 // Of an odd number, and of zeros with a sign.

@@ -25,24 +25,40 @@ bool Handle::pin() {
   return true;
 }
 
-void Handle::drop(uint64_t what) {
-  const Api& api = *client_->api();  // this may go once the counts are down
-  abi::Buffer* const buffer = buffer_;
-  after(what, counts_.fetch_sub(what, std::memory_order_acq_rel) - what, api, buffer);
+// The last user holds the client until the buffer is destroyed.
+void Handle::unpin() {
+  uint64_t counts = counts_.load(std::memory_order_relaxed);
+  while ((counts & kUsers) > kUser) {
+    if (counts_.compare_exchange_weak(counts, counts - (kHolder | kUser),
+                                      std::memory_order_acq_rel))
+      return;
+  }
+  release();
+  drop_holder();
+}
+
+void Handle::release() {
+  if ((counts_.fetch_sub(kUser, std::memory_order_acq_rel) & kUsers) == kUser) destroy_buffer();
 }
 
 // Where nobody else has it, the counts need no atomic write, which would cost more than the rest.
 void Handle::let_go(bool is_released) {
-  const uint64_t mine = is_released ? kHolder : kHolder | kUser;
-  if (counts_.load(std::memory_order_acquire) == mine)
-    return after(mine, 0, *client_->api(), buffer_);
-  drop(mine);
+  if (counts_.load(std::memory_order_acquire) == (is_released ? kHolder : kHolder | kUser)) {
+    if (!is_released) destroy_buffer();
+    return destroy();
+  }
+  is_released ? drop_holder() : unpin();
 }
 
-void Handle::after(uint64_t dropped, uint64_t left, const Api& api, abi::Buffer* buffer) {
-  if ((dropped & kUser) != 0 && (left & kUsers) == 0)
-    api.destroy(abi::BufferDestroyArgs{.buffer = buffer});
-  if ((dropped & kHolder) == 0 || left >= kHolder) return;
+void Handle::drop_holder() {
+  if (counts_.fetch_sub(kHolder, std::memory_order_acq_rel) < 2 * kHolder) destroy();
+}
+
+void Handle::destroy_buffer() {
+  client_->api()->destroy(abi::BufferDestroyArgs{.buffer = buffer_});
+}
+
+void Handle::destroy() {
   this->~Handle();
   base::free_pooled(this, sizeof(Handle));
 }

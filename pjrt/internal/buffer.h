@@ -25,9 +25,9 @@ class Handle {
   [[nodiscard]] abi::Buffer* buffer() const { return buffer_; }
   // False: its last user is gone.
   [[nodiscard]] bool pin();
-  void unpin() { drop(kHolder | kUser); }
+  void unpin();
   // The array is deleted, and holds it still.
-  void release() { drop(kUser); }
+  void release();
   // The array goes. Nobody pins it any more.
   void let_go(bool is_released);
 
@@ -36,8 +36,9 @@ class Handle {
 
   Handle(std::shared_ptr<const Client> client, abi::Buffer* buffer)
       : client_(std::move(client)), buffer_(buffer) {}
-  void drop(uint64_t what);
-  void after(uint64_t dropped, uint64_t left, const Api& api, abi::Buffer* buffer);
+  void drop_holder();
+  void destroy_buffer();
+  void destroy();
 
   const std::shared_ptr<const Client> client_;
   abi::Buffer* const buffer_;

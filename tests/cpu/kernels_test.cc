@@ -189,6 +189,18 @@ ENTRY e {
   v = f32[1,1,3] constant({{{-inf, 1, 2}}})
   ROOT b = f32[1,1,300] convolution(x, v), window={size=3 pad=2_0}, dim_labels=bf0_oi0->bf0
 })");
+  // As products of rows.
+  for (const char* rest : {"f32[4,30,24] convolution(x, w), window={size=3 pad=1_1}",
+                           "f32[4,60,24] convolution(x, w), window={size=3 pad=1_2 lhs_dilate=2}",
+                           "f32[4,10,24] convolution(x, w), window={size=3 stride=3}"}) {
+    expect_as_evaluated(cat(R"(HloModule m
+ENTRY e {
+  x = f32[4,30,16] parameter(0)
+  k = f32[3] constant({inf, 1, 2})
+  w = f32[3,16,24] broadcast(k), dimensions={0}
+  ROOT y = )",
+                            rest, ", dim_labels=b0f_0io->b0f }"));
+  }
 }
 
 TEST(CpuKernels, WindowsOverPaddedArrays) {
@@ -309,7 +321,7 @@ ENTRY e { x = c64[7] parameter(0)
 }
 
 // Of parts that are any floats, and of parts of about one size.
-TEST(CpuKernels, SizesOfComplexNumbersAreOffByTwoUlp) {
+TEST(CpuKernels, AbsOfComplexNumbersIsOffByTwoUlp) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 ENTRY e { i = s32[60000] iota(), iota_dimension=0  p = s32[] constant(-1640531527)

@@ -1,7 +1,7 @@
 // Tangents of conditional: a result has one if it has one in any branch. In mode kApart, the
 // branches pass their residuals to branches of the tangents, in slots that they share by type. A
 // branch leaves zeros in slots that it does not need. An array that is the same in all steps of the
-// scan around it is computed again, where it would be kept for each step.
+// scan around it is recomputed, where it would be kept for each step.
 #include <algorithm>
 #include <memory>
 
@@ -14,7 +14,7 @@
 namespace heddle::transform {
 namespace {
 
-constexpr int64_t kLeastBytes = 1024;  // of a residual that is made again
+constexpr int64_t kLeastBytes = 1024;  // of a residual that is recomputed
 
 }  // namespace
 
@@ -185,9 +185,10 @@ class BranchesJvp {
     return results(values, linear_branches(all));
   }
 
-  // By instruction, whether it is cheap to make again of operands that are the same in all steps of
-  // the scan around the conditional.
-  [[nodiscard]] std::vector<bool> made_again(const Branch& branch, const Computation& both) const {
+  // By instruction, whether it is cheap to recompute from operands that are the same in all steps
+  // of the scan around the conditional.
+  [[nodiscard]] std::vector<bool> recomputable(const Branch& branch,
+                                               const Computation& both) const {
     const std::vector<InstructionId> same = chosen(both.parameters, same_operands(branch));
     if (same.empty()) return std::vector<bool>(both.instructions.size());
     const auto at = [&](InstructionId id) -> const Instruction& { return both.at(id); };
@@ -206,17 +207,17 @@ class BranchesJvp {
     return out;
   }
 
-  // The residuals, with the operands in place of great arrays that the tangents make again.
+  // The residuals, with the operands in place of big arrays that the tangents recompute.
   [[nodiscard]] std::vector<InstructionId> residuals_of(const Branch& branch,
                                                         const Computation& both,
                                                         const Split& cut) const {
-    const std::vector<bool> again = made_again(branch, both);
-    std::vector<bool> kept(again.size()), needed(again.size());
+    const std::vector<bool> cheap = recomputable(branch, both);
+    std::vector<bool> kept(cheap.size()), needed(cheap.size());
     for (InstructionId id : cut.residuals) {
       const Instruction& instruction = both.at(id);
-      const bool is_made_again = again[id.value] && instruction.opcode != Opcode::kParameter &&
+      const bool is_recomputed = cheap[id.value] && instruction.opcode != Opcode::kParameter &&
                                  instruction.shape.byte_size() >= kLeastBytes;
-      (is_made_again ? needed : kept)[id.value] = true;
+      (is_recomputed ? needed : kept)[id.value] = true;
     }
     std::vector<InstructionId> out;
     for (size_t i = kept.size(); i-- > 0;) {

@@ -33,11 +33,11 @@ class Cotangent {
   // The same of a slice of x, which has these sizes, where all terms are parts that are written
   // themselves; false where some are not.
   bool add_sliced(const Cotangent& of, const Values& starts, const hlo::Dims& sizes);
-  // What stands in a known operand where a part does.
+  // Gives the elements of a known operand that stand where the part `ct` does.
   using Read = base::FunctionRef<Value(const Value&)>;
-  // Of an elementwise op with this cotangent: adds to those of its operands what `transpose` makes,
-  // one each or absent.
-  // errors: those of `transpose`, before anything is added
+  // This is the cotangent of an elementwise op. Adds what `transpose` makes of each part to the
+  // cotangents of the operands: one each, or absent.
+  // errors: those of `transpose`
   Status add_to(std::span<Cotangent* const> operands,
                 base::FunctionRef<StatusOr<Values>(const Value& ct, Read read)> transpose) const;
   [[nodiscard]] bool has_parts() const { return !parts_.empty(); }
