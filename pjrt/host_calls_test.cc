@@ -272,6 +272,10 @@ TEST_F(HostCallsOnCuda, TellWhatTheDriverAndThePluginAnswer) {
   broken.stream.error = 700;
   EXPECT_EQ(broken.make(handler()),
             "13 cuMemcpyDtoHAsync answers with error 700 of the CUDA driver");
+  CudaCall late(attribute);  // the copies of what is there are waited for all the same
+  late.frame.results.count = 2;
+  EXPECT_EQ(late.make(handler()), "13 the plugin passes 2 results for 1");
+  EXPECT_TRUE(late.stream.copies.empty());
   CudaCall old(attribute);
   old.api.head.struct_size = offsetof(abi::FfiApi, stream_get);
   EXPECT_EQ(old.make(handler()), "9 a host call on a CUDA device: the plugin tells no stream");

@@ -206,12 +206,11 @@ Status check_count(const abi::FfiBuffers& buffers, size_t count, std::string_vie
                           " for ", count);
 }
 
-// The arguments are copied: a function may keep what it is given.
-StatusOr<std::vector<Literal>> arguments_of(const abi::FfiFrame& frame,
-                                            const hlo::Computation& entry,
-                                            const CallMemory& memory) {
+// The arguments are copied: a function may keep what it is given. They are there after a wait.
+Status read_arguments(const abi::FfiFrame& frame, const hlo::Computation& entry,
+                      const CallMemory& memory, std::vector<Literal>& arguments) {
   HEDDLE_RETURN_IF_ERROR(check_count(frame.arguments, entry.parameter_count(), "arguments"));
-  std::vector<Literal> arguments;
+  arguments.reserve(entry.parameter_count());  // copies point into them
   for (size_t i = 0; i < entry.parameter_count(); ++i) {
     const Shape& shape = entry.parameter_shape(i);
     HEDDLE_ASSIGN_OR_RETURN(const void* from, memory_of(frame.arguments, i, shape));
@@ -219,8 +218,13 @@ StatusOr<std::vector<Literal>> arguments_of(const abi::FfiFrame& frame,
     HEDDLE_RETURN_IF_ERROR(
         memory.read(to.mutable_bytes(), from, static_cast<size_t>(to.byte_size())));
   }
-  HEDDLE_RETURN_IF_ERROR(memory.wait());
-  return arguments;
+  return {};
+}
+
+// After an error too, since copies that were asked for use arrays of ours.
+Status waited(Status status, const CallMemory& memory) {
+  const Status done = memory.wait();
+  return status.ok() ? done : status;
 }
 
 Status write_result(const Literal& value, const abi::FfiFrame& frame, const CallMemory& memory,
@@ -239,13 +243,12 @@ Status answer(const abi::FfiFrame& frame, const CallMemory& memory) {
   HEDDLE_ASSIGN_OR_RETURN(const std::string_view text, attribute_of(frame.attributes));
   HEDDLE_ASSIGN_OR_RETURN(const std::shared_ptr<const Site> site, sites().find(text));
   HEDDLE_RETURN_IF_ERROR(check_count(frame.results, site->results.size(), "results"));
-  HEDDLE_ASSIGN_OR_RETURN(
-      std::vector<Literal> arguments,
-      arguments_of(frame, site->evaluator.module().entry_computation(), memory));
+  const hlo::Computation& entry = site->evaluator.module().entry_computation();
+  std::vector<Literal> arguments;
+  HEDDLE_RETURN_IF_ERROR(waited(read_arguments(frame, entry, memory, arguments), memory));
   HEDDLE_ASSIGN_OR_RETURN(const Literal result, site->evaluator.run(std::move(arguments), {}));
   size_t next = 0;
-  HEDDLE_RETURN_IF_ERROR(write_result(result, frame, memory, next));
-  return memory.wait();
+  return waited(write_result(result, frame, memory, next), memory);
 }
 
 // What the handler says it speaks. Some plugins refuse any minor version but theirs and those
