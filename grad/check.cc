@@ -216,6 +216,8 @@ void check(const FlatFunction& fn, const Point& point, const CheckOptions& optio
   Accuracy accuracy = accuracy_of(point.leaves);
   if (options.step > 0) accuracy.step = options.step;
   if (options.tolerance > 0) accuracy.tolerance = options.tolerance;
+  if (options.order < 1)
+    trace_internal::refuse("order is ", options.order, "; it must be 1 or more");
   if (!options.forward && !options.reverse)
     trace_internal::refuse("forward and reverse are both off; set one of them");
   if (std::ranges::none_of(point.leaves, has_tangent))

@@ -290,6 +290,12 @@ StatusOr<Fragment> transpose_of(const Fragment& module, const std::vector<bool>&
       });
 }
 
+void require_structure(std::string_view name, const TreeSpec& have, const TreeSpec& want,
+                       std::string_view whose) {
+  const std::string found = unlike(have, want, std::string(name));
+  if (!found.empty()) trace_internal::refuse(found, ", as ", whose, " is");
+}
+
 void throw_tangent(const std::string& unlike) {
   trace_internal::refuse(unlike, ", as its argument is");
 }
@@ -368,7 +374,10 @@ struct Linear::State {
   Cache::Ptr made;         // null: only the way back is known
   Fragment pullback = {};  // null: made of `made` when it is asked for
   std::vector<Tensor> residuals;
+  std::vector<TreeSpec> arguments;
+  std::vector<bool> of;         // by leaf of the arguments
   std::vector<Shape> tangents;  // types of the leaves in `of`
+  TreeSpec result;
   std::vector<Shape> results;
 };
 
@@ -384,8 +393,6 @@ void require_types(std::string_view what, std::string_view name, const std::vect
     trace_internal::refuse(name, i < paths.size() ? paths[i] : "", " is ", have[i].shape(),
                            "; it must be ", want[i]);
   }
-  if (have.size() != want.size())
-    trace_internal::refuse(name, " has ", have.size(), " leaves; it must have ", want.size());
 }
 
 }  // namespace
@@ -396,8 +403,11 @@ std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point,
   state->what = fn.what;
   state->at = PublicCall::line_or({});
   state->made = std::move(made);
+  state->arguments = point.specs;
+  state->of = point.of;
+  state->result = wanted == Wanted::kFirst ? trace.spec.children[0] : trace.spec;
   state->results = trace.results;
-  if (wanted == Wanted::kFirst) state->results.resize(leaf_count(trace.spec.children[0]));
+  state->results.resize(leaf_count(state->result));
   for (size_t i = 0; i < point.leaves.size(); ++i) {
     if (point.of[i]) state->tangents.push_back(point.leaves[i].shape());
   }
@@ -427,6 +437,7 @@ Linear transposed(const FlatFunction& fn, const Point& point) {
   state->at = PublicCall::line_or({});
   state->pullback = *std::move(pullback);
   state->residuals = trace.captures;
+  state->result = trace.spec;
   state->results = trace.results;
   return Linear(std::move(state));
 }
@@ -461,15 +472,25 @@ Fragment pullback_of(const Linear::State& state) {
 
 }  // namespace
 
-std::vector<Tensor> Linear::push(const std::vector<Tensor>& tangents, const TreeSpec& spec) const {
+std::vector<Tensor> Linear::push(const std::vector<Tensor>& leaves, const TreeSpec& spec) const {
   const PublicCall call_of_it(state_->what, state_->at);
-  require_types(state_->what, "tangent", tangents, spec, state_->tangents);
+  for (size_t i = 0; i < spec.children.size(); ++i)
+    require_structure(base::cat("tangent ", i), spec.children[i], state_->arguments[i],
+                      "its argument");
+  std::vector<Tensor> tangents;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (state_->of[i]) tangents.push_back(leaves[i]);
+  }
+  TreeSpec flat{.kind = TreeSpec::Kind::kTuple, .keys = {}, .children = {}};
+  flat.children.resize(tangents.size());
+  require_types(state_->what, "tangent", tangents, flat, state_->tangents);
   return call(state_->what, pushforward_of(*state_), joined(state_->residuals, tangents));
 }
 
 std::vector<Tensor> Linear::pull(const std::vector<Tensor>& cotangents,
                                  const TreeSpec& spec) const {
   const PublicCall call_of_it(state_->what, state_->at);
+  require_structure("cotangent", spec, state_->result, "the result");
   require_types(state_->what, "cotangent", cotangents, spec, state_->results);
   return call(state_->what, pullback_of(*state_), joined(state_->residuals, cotangents));
 }

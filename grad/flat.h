@@ -48,8 +48,9 @@ class Linear {
   struct State;
   explicit Linear(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
-  // Tangents of the leaves in `of` -> of the results; cotangents of the results -> of those leaves.
-  // errors: Error naming the leaf that has another type
+  // Tangents of the leaves -> of the results; cotangents of the results -> of the leaves in `of`.
+  // The spec of tangents is a tuple of those of the arguments.
+  // errors: Error naming what is of another structure, or the leaf that has another type
   [[nodiscard]] std::vector<Tensor> push(const std::vector<Tensor>& tangents,
                                          const TreeSpec& spec) const;
   [[nodiscard]] std::vector<Tensor> pull(const std::vector<Tensor>& cotangents,
@@ -80,6 +81,9 @@ Linear transposed(const FlatFunction& fn, const Point& point);
 std::vector<std::string> paths_of(const Point& point);
 // errors: Error naming a leaf in `of` that has no tangents
 void require_floats(const Point& point);
+// errors: Error that `name` is unlike what it belongs to, which is `whose`, and how
+void require_structure(std::string_view name, const TreeSpec& have, const TreeSpec& want,
+                       std::string_view whose);
 // errors: Error that a tangent is unlike its argument, and how
 [[noreturn]] void throw_tangent(const std::string& unlike);
 // errors: Error if the tangent of argument `number` has another type than `leaf`

@@ -41,6 +41,10 @@ struct CheckGradsOptions {
 
 namespace grad_internal {
 
+// A number is a scalar of its C++ type's dtype.
+template <class T>
+using TreeOf = std::remove_cvref_t<decltype(scan_internal::as_tree(std::declval<const T&>()))>;
+
 template <class Fn, class... Args>
 using ResultOf = std::remove_cvref_t<std::invoke_result_t<const Fn&, Args...>>;
 
@@ -263,6 +267,12 @@ class Pullback {
   Pullback(grad_internal::Linear linear, grad_internal::Point point)
       : linear_(std::move(linear)), point_(std::move(point)) {}
 
+  template <class T>
+  requires(trace_internal::kIsNumber<T>&& std::is_same_v<Result, Tensor>)  //
+      auto
+      operator()(const T& cotangent) const {
+    return (*this)(scan_internal::as_tree(cotangent));
+  }
   auto operator()(const Result& cotangent) const {
     std::vector<Tensor> given = linear_.pull(flatten(cotangent), tree_spec(cotangent)), all;
     size_t next = 0;
@@ -285,24 +295,24 @@ class Pullback {
 template <class Result, class... Args>
 class Pushforward {
  public:
-  Pushforward(grad_internal::Linear linear, std::vector<bool> of, TreeSpec result)
-      : linear_(std::move(linear)), of_(std::move(of)), result_(std::move(result)) {}
+  Pushforward(grad_internal::Linear linear, TreeSpec result)
+      : linear_(std::move(linear)), result_(std::move(result)) {}
 
+  template <class... T>
+  requires((trace_internal::kIsNumber<T> || ...) &&
+           std::is_same_v<std::tuple<grad_internal::TreeOf<T>...>, std::tuple<Args...>>)  //
+      Result
+      operator()(const T&... tangents) const {
+    return (*this)(scan_internal::as_tree(tangents)...);
+  }
   Result operator()(const Args&... tangents) const {
-    std::vector<Tensor> given;
-    size_t next = 0;
-    TreeSpec spec{.kind = TreeSpec::Kind::kTuple, .keys = {}, .children = {}};
-    const auto take = [&](const Tensor& leaf) {
-      if (of_[next++]) given.push_back(leaf);
-    };
-    (for_each_leaf(tangents, take), ...);
-    spec.children.resize(given.size());
-    return grad_internal::tree_from<Result>(result_, linear_.push(given, spec));
+    const grad_internal::Point given = grad_internal::point_at(tangents...);
+    const TreeSpec spec{.kind = TreeSpec::Kind::kTuple, .keys = {}, .children = given.specs};
+    return grad_internal::tree_from<Result>(result_, linear_.push(given.leaves, spec));
   }
 
  private:
   grad_internal::Linear linear_;
-  std::vector<bool> of_;
   TreeSpec result_;
 };
 
@@ -366,8 +376,8 @@ void append_tangents(std::string_view what, size_t number, const Arg& arg, const
 }
 
 template <class Fn, class... Args, class... Tangents, size_t... I>
-auto jvp_at(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangents...>& tangents,
-            SourceLocation at, std::index_sequence<I...>) {
+auto jvp_of(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangents...>& tangents,
+            std::index_sequence<I...>) {
   static_assert(sizeof...(Args) == sizeof...(Tangents),
                 "jvp takes as many tangents as arguments; None{} for one that has none");
   static_assert(((std::is_same_v<Args, Tangents> || std::is_same_v<Tangents, None>)&&...),
@@ -375,7 +385,6 @@ auto jvp_at(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tang
   if constexpr (!maps_trees<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
-    const trace_internal::HigherOrderCall call("jvp", at);
     trace_internal::require_function("function", fn);
     using Result = ResultOf<Fn, Args...>;
     Point point = point_at(std::get<I>(args)...);
@@ -390,12 +399,19 @@ auto jvp_at(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tang
   }
 }
 
+// Numbers as scalars.
+template <class... T>
+std::tuple<TreeOf<T>...> as_trees(const std::tuple<T...>& all) {
+  return std::apply(
+      [](const T&... each) { return std::tuple<TreeOf<T>...>(scan_internal::as_tree(each)...); },
+      all);
+}
+
 template <class Fn, class... Args>
-auto vjp_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&... args) {
+auto vjp_of(std::string_view what, const Fn& fn, const Args&... args) {
   if constexpr (!maps_trees<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
-    const trace_internal::HigherOrderCall call(what, at);
     trace_internal::require_function("function", fn);
     using Result = ResultOf<Fn, Args...>;
     Point point = point_at(args...);
@@ -411,21 +427,31 @@ auto vjp_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&.
 }
 
 template <class Fn, class... Args>
-auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&... args) {
+auto vjp_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&... args) {
+  const trace_internal::HigherOrderCall call(what, at);
+  return vjp_of(what, fn, scan_internal::as_tree(args)...);
+}
+
+template <class Fn, class... Args>
+auto linearize_of(std::string_view what, const Fn& fn, const Args&... args) {
   if constexpr (!maps_trees<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
-    const trace_internal::HigherOrderCall call(what, at);
     trace_internal::require_function("function", fn);
     using Result = ResultOf<Fn, Args...>;
     Point point = point_at(args...);
     by_all(point, what);
     const auto run = flat<Fn, Args...>(fn, point.specs);
     auto [out, linear] = linearize(flat_function(what, fn, run, args...), point);
-    return std::pair(
-        tree_from<Result>(out.spec, out.results),
-        Pushforward<Result, Args...>(std::move(linear), std::move(point.of), std::move(out.spec)));
+    return std::pair(tree_from<Result>(out.spec, out.results),
+                     Pushforward<Result, Args...>(std::move(linear), std::move(out.spec)));
   }
+}
+
+template <class Fn, class... Args>
+auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const Args&... args) {
+  const trace_internal::HigherOrderCall call(what, at);
+  return linearize_of(what, fn, scan_internal::as_tree(args)...);
 }
 
 template <class Fn, class... Args>
@@ -447,14 +473,16 @@ auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
 }  // namespace grad_internal
 
 // fn(args..) and its tangent, the derivative along `tangents`: trees like args, None{} where an
-// argument has none. Forward mode: the cost of a few fn, no memory beyond it, while_loop too.
+// argument has none. A C++ number is a scalar, as for grad() and below. Forward mode: the cost of a few fn, no memory beyond it, while_loop too.
 //
 // returns  std::pair(value, tangent), both of fn's type; the tangent of integers is zero
 // errors   Error naming the tangent that is unlike its argument, or the op without a derivative
 template <class Fn, class... Args, class... Tangents>
 auto jvp(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangents...>& tangents,
          SourceLocation at = SourceLocation::here()) {
-  return grad_internal::jvp_at(fn, args, tangents, at, std::index_sequence_for<Args...>());
+  const trace_internal::HigherOrderCall call("jvp", at);
+  return grad_internal::jvp_of(fn, grad_internal::as_trees(args), grad_internal::as_trees(tangents),
+                               std::index_sequence_for<Args...>());
 }
 
 // fn(args..) and its pullback: cotangents of the result -> those of args. What the pullback reads
@@ -558,13 +586,13 @@ template <class Fn, class... Args>
 void check_grads(const Fn& fn, const std::tuple<Args...>& args,
                  const CheckGradsOptions& options = {},
                  SourceLocation at = SourceLocation::here()) {
-  if constexpr (grad_internal::maps_trees<Fn, Args...>()) {
+  using namespace grad_internal;
+  if constexpr (maps_trees<Fn, TreeOf<Args>...>()) {
     const trace_internal::HigherOrderCall call("check_grads", at);
     trace_internal::require_function("function", fn);
-    grad_internal::Point point =
-        std::apply([](const auto&... each) { return grad_internal::point_at(each...); }, args);
-    grad_internal::by_all(point, "check_grads");
-    const auto run = grad_internal::flat<Fn, Args...>(fn, point.specs);
+    Point point = std::apply([](const auto&... each) { return point_at(each...); }, as_trees(args));
+    by_all(point, "check_grads");
+    const auto run = flat<Fn, TreeOf<Args>...>(fn, point.specs);
     grad_internal::check(
         {"check_grads", "", run}, point,
         {options.order, options.reverse, options.forward, options.step, options.tolerance});

@@ -37,6 +37,18 @@ TEST(Grad, OfASquareIsTwice) {
 
 TEST(Grad, ByName) { EXPECT_NEAR(value(grad(sin)(scalar(1.0))), std::cos(1.0), 1e-15); }
 
+TEST(Derivatives, TakeNumbers) {
+  const auto cube = [](Tensor x) { return x * x * x; };
+  EXPECT_EQ(value(vjp(cube, 2.0).second(1.0)), 12);
+  EXPECT_EQ(value(linearize(cube, 2.0).second(1.0)), 12);
+  EXPECT_EQ(value(jvp(cube, std::tuple(2.0), std::tuple(1.0)).second), 12);
+  check_grads(cube, std::tuple(2.0));
+  const auto scaled = [](Tensor x, Tensor y) { return x * sum(y); };
+  EXPECT_EQ(value(linearize(scaled, 2.0, numbers({1, 2})).second(1.0, numbers({1, 1}))), 7);
+  EXPECT_THAT(error_of([&] { (void)vjp(cube, 2.0).second(1.0f); }),
+              StartsWith("vjp: cotangent is f32[]; it must be f64[]"));
+}
+
 TEST(Grad, HasTheTreeOfItsArgument) {
   auto f = [](const Cell& c, Tensor x) { return sum(matmul(x, c.w) + c.b); };
   const Cell g = grad(f)(Cell{some({3, 2}), some({2})}, some({4, 3}));
@@ -413,6 +425,57 @@ TEST(GradError, OfACheckOfNothing) {
                 check_grads(g, std::tuple(numbers({1, 2})));
               }),
               StartsWith("check_grads: the function gives no floats, so that there is nothing"));
+}
+
+TEST(GradError, OfACheckOfNoOrder) {
+  const auto f = [](Tensor x) { return x * x; };
+  EXPECT_THAT(error_of([&] { check_grads(f, std::tuple(scalar(1.0)), {.order = 0}); }),
+              StartsWith("check_grads: order is 0; it must be 1 or more"));
+}
+
+TEST(GradError, OfAnotherStructure) {
+  using List = std::vector<Tensor>;
+  using Map = std::map<std::string, Tensor>;
+  const Tensor x = numbers({1, 2});
+  const auto to_map = [](Tensor v) { return Map{{"a", v}, {"b", v * v}}; };
+  const auto pull = vjp(to_map, x).second;
+  EXPECT_THAT(error_of([&] {
+                (void)pull(Map{{"a", x}, {"c", x}});
+              }),
+              StartsWith("vjp: cotangent has key 'c'; it must be a map with the keys {a, b}, as "
+                         "the result is"));
+  const auto to_list = [](const List& v) { return List{v[0] * v[1], v[0]}; };
+  const auto pull_list = vjp(to_list, List{x, x}).second;
+  EXPECT_THAT(error_of([&] { (void)pull_list(List{x}); }),
+              StartsWith("vjp: cotangent is a vector of 1; it must be a vector of 2, as the "
+                         "result is"));
+  const auto push = linearize(to_list, List{x, x}).second;
+  EXPECT_THAT(error_of([&] {
+                (void)push(List{x, x, x});
+              }),
+              StartsWith("linearize: tangent 0 is a vector of 3; it must be a vector of 2, as its "
+                         "argument is"));
+}
+
+TEST(GradError, OfARuleThatGivesAnotherStructure) {
+  using List = std::vector<Tensor>;
+  using Map = std::map<std::string, Tensor>;
+  const Tensor x = numbers({1, 2});
+  const auto product = [](const List& v) { return v[0] * v[1]; };
+  const auto keep = [&](const List& v) { return std::pair(product(v), v); };
+  const auto one = [](const List& v, Tensor ct) { return List{v[1] * ct}; };
+  EXPECT_THAT(error_of([&] {
+                (void)custom_vjp(product, keep, one)(List{x, x});
+              }),
+              StartsWith("custom_vjp: the cotangent is a vector of 1; it must be a vector of 2, "
+                         "as the argument is"));
+  const auto named = [](Tensor v) { return Map{{"a", v}}; };
+  const auto rule = [](std::tuple<Tensor> v, std::tuple<Tensor> dv) {
+    return std::pair(Map{{"a", std::get<0>(v)}}, Map{{"b", std::get<0>(dv)}});
+  };
+  EXPECT_THAT(error_of([&] { (void)custom_jvp(named, rule)(x); }),
+              StartsWith("custom_jvp: the rule's tangent has key 'b'; it must be a map with the "
+                         "keys {a}, as what the function gives is"));
 }
 
 TEST(GradError, OfAWhile) {
