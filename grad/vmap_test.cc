@@ -246,6 +246,16 @@ TEST(Vmap, ComposesWithJvpAndHessian) {
 }
 
 // sqrt has no slope at the values of a lane that has ended.
+TEST(Vmap, ABoundedWhileOverNoExamples) {
+  const auto f = [](Tensor x) {
+    return while_loop([](Tensor c) { return sum(c) < 50.0; }, [](Tensor c) { return c * 2.0; }, x,
+                      {.max_steps = 8});
+  };
+  EXPECT_EQ(vmap(f)(zeros({0, 3}, f64)).shape(), Shape(f64, {0, 3}));
+  const auto total = [&](Tensor x) { return sum(vmap(f)(x)); };
+  EXPECT_EQ(grad(total)(zeros({0, 3}, f64)).shape(), Shape(f64, {0, 3}));
+}
+
 TEST(Vmap, LanesThatHaveEndedHaveNoPartInDerivatives) {
   const auto f = [](Tensor x) {
     return while_loop([](Tensor y) { return y > 1.0; }, [](Tensor y) { return sqrt(y - 1.0); }, x,

@@ -201,6 +201,7 @@ class WhileBatch {
     AllLanes out = state.leaves;
     if (!differs_ || bounds_.empty() || is_together_) return out;
     const int64_t lanes = state.on.sizes()[0];
+    if (lanes == 0) return out;
     const auto last = static_cast<double>(lanes - 1);
     const Value numbers = hlo::select(state.on, graph.iota({lanes}, 0), last);
     const Value first = hlo::reduce(numbers, Opcode::kMinimum, last, {0});
