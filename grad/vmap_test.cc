@@ -245,7 +245,6 @@ TEST(Vmap, ComposesWithJvpAndHessian) {
   expect_same(vmap(hessian(f))(x), one_by_one(hessian(f), 4, x));
 }
 
-// sqrt has no slope at the values of a lane that has ended.
 TEST(Vmap, ABoundedWhileOverNoExamples) {
   const auto f = [](Tensor x) {
     return while_loop([](Tensor c) { return sum(c) < 50.0; }, [](Tensor c) { return c * 2.0; }, x,
@@ -256,6 +255,7 @@ TEST(Vmap, ABoundedWhileOverNoExamples) {
   EXPECT_EQ(grad(total)(zeros({0, 3}, f64)).shape(), Shape(f64, {0, 3}));
 }
 
+// sqrt has no slope at the values of a lane that has ended.
 TEST(Vmap, LanesThatHaveEndedHaveNoPartInDerivatives) {
   const auto f = [](Tensor x) {
     return while_loop([](Tensor y) { return y > 1.0; }, [](Tensor y) { return sqrt(y - 1.0); }, x,
