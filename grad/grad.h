@@ -182,10 +182,7 @@ auto chosen(std::span<const Tensor> leaves, const std::vector<TreeSpec>& specs,
   using All = std::tuple<Args...>;
   const auto from = [&](size_t argument) {
     size_t first = 0;
-    for (size_t i = 0; i < argument; ++i) {
-      const bool is_chosen = ((i == I) || ...);  // clang warns of it in an if, of one I
-      if (is_chosen) first += leaf_count(specs[i]);
-    }
+    for (size_t i = 0; i < argument; ++i) first += size_t{((i == I) || ...)} * leaf_count(specs[i]);
     return leaves.subspan(first);
   };
   const auto tree = [&]<size_t A>(std::integral_constant<size_t, A>) {
@@ -472,8 +469,8 @@ auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
 
 }  // namespace grad_internal
 
-// fn(args..) and its tangent, the derivative along `tangents`: trees like args, None{} where an
-// argument has none. A C++ number is a scalar, as for grad() and below. Forward mode: the cost of a few fn, no memory beyond it, while_loop too.
+// fn(args..) and its tangent along `tangents`: trees like args, None{} where an argument has none.
+// C++ numbers are scalars, as for grad(). Forward mode: the cost of a few fn; while_loop too.
 //
 // returns  std::pair(value, tangent), both of fn's type; the tangent of integers is zero
 // errors   Error naming the tangent that is unlike its argument, or the op without a derivative

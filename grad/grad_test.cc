@@ -433,51 +433,6 @@ TEST(GradError, OfACheckOfNoOrder) {
               StartsWith("check_grads: order is 0; it must be 1 or more"));
 }
 
-TEST(GradError, OfAnotherStructure) {
-  using List = std::vector<Tensor>;
-  using Map = std::map<std::string, Tensor>;
-  const Tensor x = numbers({1, 2});
-  const auto to_map = [](Tensor v) { return Map{{"a", v}, {"b", v * v}}; };
-  const auto pull = vjp(to_map, x).second;
-  EXPECT_THAT(error_of([&] {
-                (void)pull(Map{{"a", x}, {"c", x}});
-              }),
-              StartsWith("vjp: cotangent has key 'c'; it must be a map with the keys {a, b}, as "
-                         "the result is"));
-  const auto to_list = [](const List& v) { return List{v[0] * v[1], v[0]}; };
-  const auto pull_list = vjp(to_list, List{x, x}).second;
-  EXPECT_THAT(error_of([&] { (void)pull_list(List{x}); }),
-              StartsWith("vjp: cotangent is a vector of 1; it must be a vector of 2, as the "
-                         "result is"));
-  const auto push = linearize(to_list, List{x, x}).second;
-  EXPECT_THAT(error_of([&] {
-                (void)push(List{x, x, x});
-              }),
-              StartsWith("linearize: tangent 0 is a vector of 3; it must be a vector of 2, as its "
-                         "argument is"));
-}
-
-TEST(GradError, OfARuleThatGivesAnotherStructure) {
-  using List = std::vector<Tensor>;
-  using Map = std::map<std::string, Tensor>;
-  const Tensor x = numbers({1, 2});
-  const auto product = [](const List& v) { return v[0] * v[1]; };
-  const auto keep = [&](const List& v) { return std::pair(product(v), v); };
-  const auto one = [](const List& v, Tensor ct) { return List{v[1] * ct}; };
-  EXPECT_THAT(error_of([&] {
-                (void)custom_vjp(product, keep, one)(List{x, x});
-              }),
-              StartsWith("custom_vjp: the cotangent is a vector of 1; it must be a vector of 2, "
-                         "as the argument is"));
-  const auto named = [](Tensor v) { return Map{{"a", v}}; };
-  const auto rule = [](std::tuple<Tensor> v, std::tuple<Tensor> dv) {
-    return std::pair(Map{{"a", std::get<0>(v)}}, Map{{"b", std::get<0>(dv)}});
-  };
-  EXPECT_THAT(error_of([&] { (void)custom_jvp(named, rule)(x); }),
-              StartsWith("custom_jvp: the rule's tangent has key 'b'; it must be a map with the "
-                         "keys {a}, as what the function gives is"));
-}
-
 TEST(GradError, OfAWhile) {
   auto f = [](Tensor x) {
     return while_loop([](Tensor y) { return y < 100.0; }, [](Tensor y) { return y * y; }, x);
