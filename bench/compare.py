@@ -5,7 +5,8 @@
   V/bin/python bench/compare.py ../shared/peers/programs/* [--json lines.json]
 
 With XLA_FLAGS=--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000 JAX has XLA's loop flag.
-Without JAX it says so and ends. --platform cuda: on a GPU, beside `heddle bench .. --backends pjrt:xla-cuda13`. It compares results with the sums in meta.json.
+With --platform cuda JAX runs on a GPU, for comparison with `heddle bench .. --backends pjrt:xla-cuda13`.
+Without JAX it says so and ends. It compares results with the sums in meta.json.
 """
 import argparse
 import json

@@ -606,7 +606,7 @@ def lstm_gradient(xs, w, u):
     return jax.grad(loss)((w, u))
 
 
-# ----- what was tried last: adaptive steps, warps, tracking, lattices
+# ----- adaptive steps, warps, tracking, lattices
 
 
 @loop(20, floats(128, 128, 3), floats(2, 128, 128, low=0.0, high=126.0))

@@ -44,7 +44,7 @@ constexpr std::string_view kExcessPrecision = "xla_allow_excess_precision";
 constexpr int kShardyMinor = 80;
 
 bool is_gpu(const Client& client) {
-  return client.is_xla() && (client.platform() == "cuda" || client.platform() == "rocm");
+  return client.is_xla() && (client.platform() == kCuda || client.platform() == "rocm");
 }
 
 // What every program of the plugin is compiled with, before its own options.
@@ -119,9 +119,10 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
                              const Device& device) const override {
     base::Hasher hasher;
     hash_value(hasher, hlo::hash_of(module));
-    hash_value(hasher, options_for(options, device));
-    hash_value(hasher,
-               static_cast<int>(matmul_precision(merged(options_, options.backend_options))));
+    const ProgramOptions all =
+        program_options(device_of(device).id, merged(options_, options.backend_options));
+    hash_value(hasher, all.serialized);
+    hash_value(hasher, static_cast<int>(all.precision));
     hash_value(hasher, static_cast<int>(record_->rng));
     for (const std::string& target : record_->expansions.value_or(std::vector<std::string>{"all"}))
       hash_value(hasher, target);
@@ -193,8 +194,13 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
  private:
   enum class ZeroCopy : uint8_t { kUnknown, kYes, kNo };
 
-  std::string options_for(const runtime::CompileOptions& options, const Device& device) const {
-    return compile_options(device_of(device).id, merged(options_, options.backend_options));
+  // The options of a program of one device.
+  struct ProgramOptions {
+    std::string serialized;
+    hlo::Precision precision;
+  };
+  static ProgramOptions program_options(int device, const std::vector<BackendOption>& all) {
+    return {compile_options(device, all), matmul_precision(all)};
   }
 
   // Defaults, and what the program says.
@@ -238,8 +244,7 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
         HEDDLE_ASSIGN_OR_RETURN(hlo::Module plain, transform::lower(*traced));
         lowered = std::make_shared<const hlo::Module>(std::move(plain));
       }
-      return compile_for(client, *record, build, *lowered,
-                         {compile_options(id, all), matmul_precision(all)}, donated);
+      return compile_for(client, *record, build, *lowered, program_options(id, all), donated);
     };
   }
 
@@ -297,11 +302,6 @@ class PluginBackend final : public PjrtBackend, public runtime::SpmdBackend {
     if (is_gpu(client)) drop_trip_counts(prepared);
   }
 
-  // The options of a program of one device.
-  struct ProgramOptions {
-    std::string serialized;
-    hlo::Precision precision;
-  };
   static StatusOr<std::shared_ptr<const Loaded>> compile_for(
       const std::shared_ptr<const Client>& client, const DevicePlugin& record,
       const std::string& build, const hlo::Module& module, const ProgramOptions& options,

@@ -83,7 +83,7 @@ TEST_F(Lifetimes, AClientIsNotDestroyedOnAThreadOfThePlugin) {
 }
 
 // A plugin's functions, but that destroying a buffer first does what the test says.
-class LifetimesOfHandles : public InterfaceCalls<MockTest> {
+class LifetimesOfSharedBuffers : public InterfaceCalls<MockTest> {
  protected:
   void SetUp() override {
     table_ = *mock_plugin().table();
@@ -101,8 +101,8 @@ class LifetimesOfHandles : public InterfaceCalls<MockTest> {
   static inline abi::Table table_;  // lives as long as the process
 };
 
-TEST_F(LifetimesOfHandles, TheLastPinHoldsTheClientUntilTheBufferIsDestroyed) {
-  Handle* const handle = Handle::make(client_, uploaded(vector_of({1, 2})));
+TEST_F(LifetimesOfSharedBuffers, TheLastPinHoldsTheClientUntilTheBufferIsDestroyed) {
+  SharedBuffer* const handle = SharedBuffer::make(client_, uploaded(vector_of({1, 2})));
   const std::weak_ptr<const Client> client = std::exchange(client_, nullptr);
   ASSERT_TRUE(handle->pin());
   handle->release();

@@ -52,7 +52,7 @@ class Throttle : public std::enable_shared_from_this<Throttle> {
     ~Ticket() {
       if (throttle_ != nullptr) throttle_->give_back(*this);
     }
-    // For one that is kept when the call is over: the device may go before it.
+    // For a ticket that outlives its call: the device may go first.
     void outlive_device() {
       if (throttle_ != nullptr) owner_ = throttle_->shared_from_this();
     }

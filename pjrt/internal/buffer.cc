@@ -12,11 +12,11 @@ std::shared_ptr<PjrtBuffer> PjrtBuffer::make(std::shared_ptr<const Client> clien
                                        handle);
 }
 
-Handle* Handle::make(std::shared_ptr<const Client> client, abi::Buffer* buffer) {
-  return new (base::allocate_pooled(sizeof(Handle))) Handle(std::move(client), buffer);
+SharedBuffer* SharedBuffer::make(std::shared_ptr<const Client> client, abi::Buffer* buffer) {
+  return new (base::allocate_pooled(sizeof(SharedBuffer))) SharedBuffer(std::move(client), buffer);
 }
 
-bool Handle::pin() {
+bool SharedBuffer::pin() {
   uint64_t counts = counts_.load(std::memory_order_relaxed);
   do {
     if ((counts & kUsers) == 0) return false;
@@ -26,7 +26,7 @@ bool Handle::pin() {
 }
 
 // The last user holds the client until the buffer is destroyed.
-void Handle::unpin() {
+void SharedBuffer::unpin() {
   uint64_t counts = counts_.load(std::memory_order_relaxed);
   while ((counts & kUsers) > kUser) {
     if (counts_.compare_exchange_weak(counts, counts - (kHolder | kUser),
@@ -37,12 +37,12 @@ void Handle::unpin() {
   drop_holder();
 }
 
-void Handle::release() {
+void SharedBuffer::release() {
   if ((counts_.fetch_sub(kUser, std::memory_order_acq_rel) & kUsers) == kUser) destroy_buffer();
 }
 
 // Where nobody else has it, the counts need no atomic write, which would cost more than the rest.
-void Handle::let_go(bool is_released) {
+void SharedBuffer::let_go(bool is_released) {
   if (counts_.load(std::memory_order_acquire) == (is_released ? kHolder : kHolder | kUser)) {
     if (!is_released) destroy_buffer();
     return destroy();
@@ -50,27 +50,29 @@ void Handle::let_go(bool is_released) {
   is_released ? drop_holder() : unpin();
 }
 
-void Handle::drop_holder() {
+void SharedBuffer::drop_holder() {
   if (counts_.fetch_sub(kHolder, std::memory_order_acq_rel) < 2 * kHolder) destroy();
 }
 
-void Handle::destroy_buffer() {
+void SharedBuffer::destroy_buffer() {
   client_->api()->destroy(abi::BufferDestroyArgs{.buffer = buffer_});
 }
 
-void Handle::destroy() {
-  this->~Handle();
-  base::free_pooled(this, sizeof(Handle));
+void SharedBuffer::destroy() {
+  this->~SharedBuffer();
+  base::free_pooled(this, sizeof(SharedBuffer));
 }
 
 PjrtBuffer::PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& device, Shape shape,
                        int64_t held_bytes, abi::Buffer* handle)
     : Buffer(device, std::move(shape), held_bytes),
-      handle_(Handle::make(std::move(client), handle)) {}
+      handle_(SharedBuffer::make(std::move(client), handle)) {}
 
 PjrtBuffer::~PjrtBuffer() { handle_->let_go(deleted_.load(std::memory_order_relaxed)); }
 
-Handle* PjrtBuffer::pin() const { return !is_deleted() && handle_->pin() ? handle_ : nullptr; }
+SharedBuffer* PjrtBuffer::pin() const {
+  return !is_deleted() && handle_->pin() ? handle_ : nullptr;
+}
 
 void PjrtBuffer::release() {
   if (deleted_.exchange(true, std::memory_order_acq_rel)) return;

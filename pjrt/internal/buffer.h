@@ -14,27 +14,28 @@
 
 namespace heddle::pjrt {
 
-// A plugin's buffer: destroyed with its last user, an array that is not deleted or a pin. This
-// object, which holds the client, goes with its last holder, an array or a pin.
-class Handle {
+// Owns a plugin's buffer. Its users are an array that is not deleted, and pins: the last of them
+// destroys it. The holders of this object are an array, deleted or not, and pins: it goes with the
+// last of them, and holds the client until then.
+class SharedBuffer {
  public:
-  // Of an array, which is its first user and holder.
-  static Handle* make(std::shared_ptr<const Client> client, abi::Buffer* buffer);
+  // For an array, which is the first user and holder.
+  static SharedBuffer* make(std::shared_ptr<const Client> client, abi::Buffer* buffer);
 
   [[nodiscard]] const Client& client() const { return *client_; }
   [[nodiscard]] abi::Buffer* buffer() const { return buffer_; }
   // False: its last user is gone.
   [[nodiscard]] bool pin();
   void unpin();
-  // The array is deleted, and holds it still.
+  // The array is deleted: it uses the buffer no longer, and still holds this object.
   void release();
-  // The array goes. Nobody pins it any more.
+  // The array goes. Nobody can pin from now on.
   void let_go(bool is_released);
 
  private:
   static constexpr uint64_t kUser = 1, kUsers = 0xFFFFFFFF, kHolder = uint64_t{1} << 32;
 
-  Handle(std::shared_ptr<const Client> client, abi::Buffer* buffer)
+  SharedBuffer(std::shared_ptr<const Client> client, abi::Buffer* buffer)
       : client_(std::move(client)), buffer_(buffer) {}
   void drop_holder();
   void destroy_buffer();
@@ -68,7 +69,7 @@ class PjrtBuffer final : public runtime::Buffer {
   void hold_until_ready(runtime::Throttle::Ticket ticket) override;
 
   // Pinned for a call, which unpins it; null where it is deleted.
-  [[nodiscard]] Handle* pin() const;
+  [[nodiscard]] SharedBuffer* pin() const;
 
  private:
   // Its ready event, asked for once. Pinned by the caller.
@@ -79,7 +80,7 @@ class PjrtBuffer final : public runtime::Buffer {
 
   [[nodiscard]] const std::shared_ptr<const Api>& api() const { return handle_->client().api(); }
 
-  Handle* const handle_;
+  SharedBuffer* const handle_;
   std::atomic<bool> deleted_{false};
   mutable std::atomic<bool> done_{false};  // error_ is final
   mutable std::mutex mutex_;
@@ -102,7 +103,7 @@ class Pin {
   }
 
  private:
-  Handle* handle_;
+  SharedBuffer* handle_;
 };
 
 }  // namespace heddle::pjrt

@@ -1,4 +1,4 @@
-// The memory of the arrays that a host call is given: the host's own, or a CUDA device's.
+// The memory of the arrays of a host call: the host's own, or a CUDA device's.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class CallMemory {
  public:
   // Of a call that a plugin makes on host memory.
   static CallMemory on_host() { return CallMemory(nullptr); }
-  // Of a call in the order of a CUDA stream, which the frame's plugin tells.
+  // Of a call on a CUDA device: copies keep the order of the call's stream.
   // errors   FailedPrecondition where there is no driver, or the plugin has no stream for the call
   [[nodiscard]] static StatusOr<CallMemory> on_cuda(const abi::FfiFrame& frame);
 

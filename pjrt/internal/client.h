@@ -3,12 +3,15 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/pjrt/internal/api.h"
 #include "heddle/pjrt/plugin.h"
 
 namespace heddle::pjrt {
+
+inline constexpr std::string_view kCuda = "cuda";  // a platform
 
 // Held by everything that was made with it: plugins crash where their client goes first. The last
 // one may let it go anywhere: see pjrt/internal/reaper.h.
@@ -30,7 +33,7 @@ class Client {
 
   [[nodiscard]] const std::shared_ptr<const Api>& api() const { return api_; }
   [[nodiscard]] abi::Client* handle() const { return handle_; }
-  // "cpu", "cuda", "tpu".
+  // "cpu", kCuda, "tpu".
   [[nodiscard]] const std::string& platform() const { return platform_; }
   // The plugin's words for what it is of.
   [[nodiscard]] std::string platform_version() const;

@@ -27,7 +27,6 @@ namespace heddle::pjrt {
 namespace {
 
 constexpr char kAttribute[] = "heddle_call";
-constexpr std::string_view kCuda = "cuda";  // a platform
 
 // Built into the evaluator, and XLA knows them by itself.
 constexpr std::string_view kXlas[] = {

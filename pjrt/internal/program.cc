@@ -1,6 +1,7 @@
 #include "heddle/pjrt/internal/program.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/pjrt/internal/expand/expand.h"
@@ -215,8 +216,8 @@ template <class Attrs>
 void set_precision(hlo::Precision precision, hlo::Instruction& instruction) {
   Attrs attrs = instruction.attrs.get<Attrs>();
   if (!attrs.operand_precision.empty()) return;
-  if constexpr (requires { attrs.algorithm; }) {
-    if (attrs.algorithm != decltype(attrs.algorithm)()) return;
+  if constexpr (std::is_same_v<Attrs, hlo::DotAttrs>) {
+    if (attrs.algorithm != hlo::DotAlgorithm::kUnset) return;
   }
   attrs.operand_precision.assign(instruction.operands.size(), precision);
   instruction.attrs = std::move(attrs);

@@ -29,11 +29,12 @@ using MayAlias = std::function<bool(int parameter, size_t result)>;
                                             const transform::CallFilter& expanded = nullptr,
                                             const MayAlias& may_alias = nullptr);
 
-// Gives dots and convolutions of f32 and c64 that name no precision and no algorithm this one.
+// Sets the precision of dots and convolutions of f32 and c64 that name neither a precision nor an
+// algorithm.
 void set_matmul_precision(hlo::Precision precision, hlo::Module& module);
 
-// Takes from loops what they say of their trips. XLA counts trips itself, and warns on standard
-// error where it finds a count, for each loop of a program.
+// Clears the backend_config of loops, which has their trip count. XLA counts trips itself, and
+// warns on standard error of each loop that comes with a count.
 void drop_trip_counts(hlo::Module& module);
 
 // Returns the error of a compile in the words of the program: a function that the plugin has not is
@@ -44,7 +45,7 @@ void drop_trip_counts(hlo::Module& module);
 inline constexpr std::string_view kPortableOption = "compile_portable_executable";
 inline constexpr std::string_view kDebugOption = "debug_options";
 inline constexpr std::string_view kExtraOption = "xla_backend_extra_options";
-// Heddle's own: how exactly the products of f32 and c64 are computed whose program says nothing.
+// Heddle's own: the precision of products of f32 and c64 that name none.
 inline constexpr std::string_view kPrecisionOption = "matmul_precision";
 
 // Who reads the options.

@@ -114,8 +114,9 @@ bool moves_cotangent(Graph& graph, const Computation& computation, const Instruc
 }
 
 // Adds a cotangent with parts of an elementwise op to those of its operands. Whether it does.
-bool passes_parts(Graph& graph, const Computation& computation, const Instruction& instruction,
-                  const Values& operands, const Cotangents& from, std::vector<Cotangents>& to) {
+StatusOr<bool> passes_parts(Graph& graph, const Computation& computation,
+                            const Instruction& instruction, const Values& operands,
+                            const Cotangents& from, std::vector<Cotangents>& to) {
   if (!has_trait(instruction.opcode, hlo::kElementwise) || !from[0].has_parts()) return false;
   std::vector<const Shape*> shapes;
   std::vector<Cotangent*> sums;
@@ -134,7 +135,8 @@ bool passes_parts(Graph& graph, const Computation& computation, const Instructio
     for (const Value& each : operands) x.push_back(each ? read(each) : Value());
     return derivative.transpose.rule()({graph, instruction, x, shapes, std::span(&ct, 1)});
   };
-  return from[0].add_to(sums, transpose).ok();
+  HEDDLE_RETURN_IF_ERROR(from[0].add_to(sums, transpose));
+  return true;
 }
 
 // The leaves whose cotangents the transpose may add to, for each leaf of the operands: that leaf,
@@ -348,9 +350,10 @@ StatusOr<Backward::Result> Backward::run(Graph& graph, const Computation& comput
     graph.set_location(instruction.at);
     if (passes_cotangents(computation, instruction, cts[i], cts)) continue;
     const Values operands = leaves_of_operands(instruction, values);
-    if (moves_cotangent(graph, computation, instruction, operands, cts[i], cts) ||
-        passes_parts(graph, computation, instruction, operands, cts[i], cts))
-      continue;
+    if (moves_cotangent(graph, computation, instruction, operands, cts[i], cts)) continue;
+    HEDDLE_ASSIGN_OR_RETURN(const bool is_passed,
+                            passes_parts(graph, computation, instruction, operands, cts[i], cts));
+    if (is_passed) continue;
     Values given, totals_before;
     append_sums(given, cts[i]);
     const auto with_totals = leaves_with_totals(computation, instruction);
