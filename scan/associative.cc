@@ -124,7 +124,7 @@ std::vector<Tensor> run_associative(const Callable& fn, const Argument& elements
                              " is ", shapes[0], "; all must have one size along axis ",
                              options.axis);
     }
-    Leaves leaves = elements.leaves;
+    Leaves leaves(elements.leaves.begin(), elements.leaves.end());
     auto turn = [&](Leaves& list) {
       for (Tensor& leaf : list) leaf = flip(leaf, {axis});
     };

@@ -83,7 +83,7 @@ requires(!trace_internal::TakesOperands<Fn>) E
     };
     std::vector<Tensor> leaves = scan_internal::run_associative(
         scan_internal::callable_of(fn, combine),
-        {flatten(elements), scan_internal::structure_of(elements), spec}, options);
+        {scan_internal::leaves_of(elements), scan_internal::structure_of(elements), spec}, options);
     std::span<const Tensor> rest(leaves);
     return unflatten<E>(spec(), rest);
   } else {

@@ -2,9 +2,11 @@
 // what names and finds it.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -37,10 +39,20 @@ Callable callable_of(const Fn& fn, Run& run) {
   return {identity_of(fn), type_tag<Run>(), run, name_of(fn)};
 }
 
+// The leaves of an argument, as flatten gives them; of a lone tensor without an allocation. They are
+// copies, since the user's function may assign to what it captured.
+template <Tree T>
+auto leaves_of(const T& tree) {
+  if constexpr (std::is_same_v<T, Tensor>)
+    return std::array<Tensor, 1>{tree};
+  else
+    return flatten(tree);
+}
+
 // One argument tree of a loop: its leaves, what its type does not say, and, only for errors, its
 // structure.
 struct Argument {
-  std::vector<Tensor> leaves;
+  std::span<const Tensor> leaves;
   std::string structure;
   base::FunctionRef<TreeSpec()> spec;
 };

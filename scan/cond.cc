@@ -108,7 +108,7 @@ class Branches {
 
   // The only branch: a call of its body.
   std::vector<Tensor> emit_only() {
-    std::vector<Tensor> values = operands_.leaves;
+    std::vector<Tensor> values(operands_.leaves.begin(), operands_.leaves.end());
     values.insert(values.end(), bodies_[0]->captures.begin(), bodies_[0]->captures.end());
     return trace_internal::emit_many({.opcode = Opcode::kCall,
                                       .operands = std::move(values),
@@ -164,7 +164,7 @@ class Branches {
     const auto parameter = [&](const Tensor& like) {
       return recorder.parameter(like.shape(), like.node()->number ? nullptr : &like);
     };
-    const auto parameters = [&](const std::vector<Tensor>& leaves) {
+    const auto parameters = [&](std::span<const Tensor> leaves) {
       std::vector<Tensor> all;
       for (const Tensor& leaf : leaves) all.push_back(parameter(leaf));
       return all;

@@ -100,7 +100,7 @@ auto cond_on(Operand predicate, OnTrue& on_true, OnFalse& on_false, const Operan
     TreeSpec result;
     std::vector<Tensor> leaves =
         run_cond(predicate, callable_of(on_true, first), callable_of(on_false, second),
-                 {flatten(all), structure_of(all), spec}, &result);
+                 {leaves_of(all), structure_of(all), spec}, &result);
     std::span<const Tensor> rest(leaves);
     return unflatten<Result>(result, rest);
   }
@@ -133,7 +133,7 @@ auto switch_on(Operand index, const std::tuple<Fns...>& branches, const Operands
           return std::apply(
               [&](auto&... run) {
                 std::vector<Callable> callables{callable_of(fn, run)...};
-                return run_switch(index, callables, {flatten(all), structure_of(all), spec},
+                return run_switch(index, callables, {leaves_of(all), structure_of(all), spec},
                                   &result);
               },
               flat);
@@ -162,7 +162,7 @@ auto switch_on(Operand index, const std::vector<Fn>& branches, const Operands&..
     for (size_t i = 0; i < flat.size(); ++i) callables.push_back(callable_of(branches[i], flat[i]));
     TreeSpec result;
     std::vector<Tensor> leaves =
-        run_switch(index, callables, {flatten(all), structure_of(all), spec}, &result);
+        run_switch(index, callables, {leaves_of(all), structure_of(all), spec}, &result);
     std::span<const Tensor> rest(leaves);
     return unflatten<Result>(result, rest);
   }

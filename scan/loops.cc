@@ -22,7 +22,8 @@ constexpr char kBody = 0;
 // The state of an HLO while: the carry, then what condition and body capture, each value once.
 class State {
  public:
-  explicit State(const std::vector<Tensor>& carry) : values_(carry), carries_(carry.size()) {}
+  explicit State(std::span<const Tensor> carry)
+      : values_(carry.begin(), carry.end()), carries_(carry.size()) {}
 
   // Positions in the state of a body's arguments: the carry, and the captures, which this adds.
   std::vector<size_t> arguments(const std::vector<Tensor>& captures) {
@@ -193,7 +194,7 @@ std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high,
       {.opcode = Opcode::kIota, .attrs = hlo::IotaAttrs{}, .declared = Shape(dtype, {length})});
   if (low != 0) indices = add(indices, low);
   auto spec = [] { return TreeSpec{}; };
-  return run_scan("fori_loop", body, init, {{indices}, "", spec},
+  return run_scan("fori_loop", body, init, {{&indices, 1}, "", spec},
                   {.unroll = options.unroll, .checkpoint = options.checkpoint})
       .carry;
 }

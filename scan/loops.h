@@ -37,7 +37,7 @@ std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, co
 template <Tree C, class Run>
 C with_leaves(const C& init, Run&& run) {
   auto init_spec = [&] { return tree_spec(init); };
-  std::vector<Tensor> leaves = run(Argument{flatten(init), structure_of(init), init_spec});
+  std::vector<Tensor> leaves = run(Argument{leaves_of(init), structure_of(init), init_spec});
   std::span<const Tensor> rest(leaves);
   return unflatten<C>(init_spec(), rest);
 }

@@ -296,14 +296,14 @@ class AtOnce {
  private:
   // The shardings of the arguments, for ReadyKey.
   [[nodiscard]] std::vector<std::shared_ptr<const hlo::Sharding>> shardings() const {
-    const auto all = {&init_.leaves, &xs_.leaves, &body_->captures};
+    const std::span<const Tensor> all[] = {init_.leaves, xs_.leaves, body_->captures};
     const auto has_sharding = [](const Tensor& leaf) { return leaf.node()->sharding != nullptr; };
     std::vector<std::shared_ptr<const hlo::Sharding>> out;
     if (std::ranges::none_of(
-            all, [&](const auto* leaves) { return std::ranges::any_of(*leaves, has_sharding); }))
+            all, [&](const auto& leaves) { return std::ranges::any_of(leaves, has_sharding); }))
       return out;
-    for (const std::vector<Tensor>* leaves : all) {
-      for (const Tensor& leaf : *leaves) out.push_back(leaf.node()->sharding);
+    for (const std::span<const Tensor> leaves : all) {
+      for (const Tensor& leaf : leaves) out.push_back(leaf.node()->sharding);
     }
     return out;
   }
@@ -312,13 +312,14 @@ class AtOnce {
   // be two the next time.
   [[nodiscard]] trace_internal::Traced traced() const {
     trace_internal::Recorder recorder(what_);
-    auto parameters = [&](const std::vector<Tensor>& leaves) {
+    auto parameters = [&](std::span<const Tensor> leaves) {
       std::vector<Tensor> out;
       for (const Tensor& leaf : leaves) out.push_back(recorder.parameter(leaf.shape(), &leaf));
       return out;
     };
-    const Argument init{parameters(init_.leaves), init_.structure, init_.spec};
-    const Argument xs{parameters(xs_.leaves), xs_.structure, xs_.spec};
+    const std::vector<Tensor> of_init = parameters(init_.leaves), of_xs = parameters(xs_.leaves);
+    const Argument init{of_init, init_.structure, init_.spec};
+    const Argument xs{of_xs, xs_.structure, xs_.spec};
     ScanResult result = emit_scan(setting_, init, xs, *body_, options_);
     std::vector<Tensor> all = std::move(result.ys);
     all.insert(all.end(), result.carry.begin(), result.carry.end());

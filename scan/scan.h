@@ -141,8 +141,8 @@ auto scan_valid(std::string_view what, const User& user, Fn& fn, const C& init, 
     return out;
   };
   ScanResult result =
-      run_scan(what, callable_of(user, run), {flatten(init), structure_of(init), init_spec},
-               {flatten(xs), structure_of(xs), xs_spec}, options);
+      run_scan(what, callable_of(user, run), {leaves_of(init), structure_of(init), init_spec},
+               {leaves_of(xs), structure_of(xs), xs_spec}, options);
   std::span<const Tensor> carry(result.carry);
   std::span<const Tensor> ys(result.ys);
   C last = tree_internal::unflatten_like(init, carry);

@@ -146,7 +146,7 @@ BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check
   return body;
 }
 
-std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what) {
+std::vector<Shape> shapes_of(std::span<const Tensor> tensors, std::string_view what) {
   std::vector<Shape> shapes;
   shapes.reserve(tensors.size());
   for (const Tensor& tensor : tensors)
@@ -214,7 +214,7 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
 void check_step(std::string_view what, std::string_view name, const Argument& in,
                 const TreeSpec& out, std::span<const Tensor> leaves) {
   trace_internal::require_values(what, name, leaves, [&] { return out; });
-  check_carry(what, name, in, out, shapes_of({leaves.begin(), leaves.end()}, what));
+  check_carry(what, name, in, out, shapes_of(leaves, what));
 }
 
 namespace {

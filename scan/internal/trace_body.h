@@ -26,7 +26,7 @@ struct BodyRequest {
 BodyPtr body_for(BodyRequest request, base::FunctionRef<void(const Body&)> check);
 
 // Types of tensors; Error if one has no value.
-std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors, std::string_view what);
+std::vector<Shape> shapes_of(std::span<const Tensor> tensors, std::string_view what);
 
 // Throws unless a step returned the carry's structure and types. `name` is "carry" or the like.
 void check_carry(std::string_view what, std::string_view name, const Argument& in,
