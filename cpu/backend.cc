@@ -18,6 +18,7 @@
 #include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/rewrites/complex.h"
+#include "heddle/cpu/rewrites/fixed_scatters.h"
 #include "heddle/cpu/rewrites/flat_gathers.h"
 #include "heddle/cpu/rewrites/holes.h"
 #include "heddle/cpu/rewrites/interleaved_pads.h"
@@ -98,6 +99,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));
+  HEDDLE_ASSIGN_OR_RETURN(out.flat, update_fixed_scatters(out.flat));
   if (has_complex(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(module, split_complex(out.flat));
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));

@@ -36,6 +36,7 @@ bool is_light(const Computation& body, const Instruction& instruction) {
     case Opcode::kPad:
     case Opcode::kConcatenate:
     case Opcode::kDynamicSlice:
+    case Opcode::kDynamicUpdateSlice:
     case Opcode::kGather:
     case Opcode::kReduce:
     case Opcode::kReduceWindow:

@@ -19,7 +19,6 @@ constexpr int64_t kFewOf = 8;           // one in so many instructions is few
 constexpr int64_t kMaxUnrolled = 8;     // bodies of a loop that are written one after the other
 constexpr size_t kMostStacked = 8;      // arrays that one loop writes side by side
 constexpr int64_t kSmallVectors = 4;    // of an array that registers may hold
-constexpr int64_t kLeastFramed = 4096;  // bytes of a padded array that is not filled as a whole
 constexpr int64_t kMaxRowBytes = 256;   // of a matrix whose rows stand in registers
 constexpr int64_t kMostRows = 8;
 
@@ -318,39 +317,52 @@ void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {
   }
 }
 
+// Calls body(place) for the places around a part of an array: before and behind it along each
+// dimension, within what earlier ones leave.
+void RegionLowering::for_each_around(const Shape& all, std::span<const int64_t> start,
+                                     std::span<const int64_t> sizes, Scalar widest,
+                                     const std::function<void(Place)>& body) {
+  std::vector<int64_t> from(sizes.size());
+  std::vector<int64_t> counts(all.dimensions().begin(), all.dimensions().end());
+  const auto visit = [&] {
+    for_each_place(counts, widest, [&](Place place) { body(moved(std::move(place), from)); });
+  };
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t size = counts[d];
+    counts[d] = start[d];
+    visit();
+    from[d] = start[d] + sizes[d], counts[d] = size - from[d];
+    visit();
+    from[d] = start[d], counts[d] = sizes[d];
+  }
+}
+
+Place RegionLowering::moved(Place place, std::span<const int64_t> by) {
+  for (size_t d = 0; d < by.size(); ++d)
+    place.coordinates[d].base = b().add(place.coordinates[d].base, by[d]);
+  return place;
+}
+
 // Writes the padding value around the operand's elements, of which there are `sizes` by dimension,
 // side by side; over all of the array where they are few.
 void RegionLowering::fill_around(InstructionId id, BufferId to, std::span<const int64_t> sizes) {
   const Instruction& pad = at(id);
-  const auto& padding = pad.attrs.get<hlo::PadAttrs>().padding;
-  const Shape& all = pad.shape;
   const Scalar widest = widest_scalar(id);
-  const auto fill = [&](std::span<const int64_t> from, std::span<const int64_t> counts) {
-    for_each_place(counts, widest, [&](Place place) {
-      for (size_t d = 0; d < from.size(); ++d)
-        place.coordinates[d].base = b().add(place.coordinates[d].base, from[d]);
-      place.is_flat = from.empty();
-      Memo memo;
-      store_at(to, all, place, operand_element(pad.operands[1], {}, memo));
-    });
+  const auto fill = [&](const Place& place) {
+    Memo memo;
+    store_at(to, pad.shape, place, operand_element(pad.operands[1], {}, memo));
   };
-  int64_t kept = 1;
-  for (int64_t size : sizes) kept *= size;
-  if (kept < all.element_count() / 2 || all.byte_size() < kLeastFramed) {
-    const int64_t count[] = {all.element_count()};
-    return fill({}, count);
+  if (!is_mostly(product_of(sizes), pad.shape)) {
+    const int64_t count[] = {pad.shape.element_count()};
+    return for_each_place(count, widest, [&](Place place) {
+      place.is_flat = true;
+      fill(place);
+    });
   }
-  // Before and behind along each dimension, within what earlier ones leave.
-  std::vector<int64_t> from(sizes.size());
-  std::vector<int64_t> counts(all.dimensions().begin(), all.dimensions().end());
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    const int64_t low = std::max<int64_t>(padding[d].low, 0), size = counts[d];
-    counts[d] = low;
-    fill(from, counts);
-    from[d] = low + sizes[d], counts[d] = size - from[d];
-    fill(from, counts);
-    from[d] = low, counts[d] = sizes[d];
-  }
+  std::vector<int64_t> start;
+  for (const hlo::PadDimension& d : pad.attrs.get<hlo::PadAttrs>().padding)
+    start.push_back(std::max<int64_t>(d.low, 0));
+  for_each_around(pad.shape, start, sizes, widest, fill);
 }
 
 // All of the padding first, then what of the operand falls inside.
@@ -375,8 +387,7 @@ void RegionLowering::emit_pad(InstructionId id, BufferId to) {
   }
   fill_around(id, to, has_interior ? std::vector<int64_t>(sizes.size()) : sizes);
   const auto write = [&](Place place) {
-    for (size_t d = 0; d < first.size(); ++d)
-      place.coordinates[d].base = b().add(place.coordinates[d].base, first[d]);
+    place = moved(std::move(place), first);
     Memo memo;
     const NodeId value = operand_element(instruction.operands[0], place, memo);
     for (size_t d = 0; d < first.size(); ++d) {
@@ -393,14 +404,41 @@ void RegionLowering::emit_pad(InstructionId id, BufferId to) {
   }
 }
 
+// The part, and what lies around it of the old array, go to another place than that.
+void RegionLowering::emit_framed_update(InstructionId id, std::span<const int64_t> start) {
+  const Instruction& update = at(id);
+  const BufferId to = place_for(region_.leaf(id), id);
+  const Value& old = values_[region_.leaf(update.operands[0]).value];
+  const Shape& part = at(update.operands[1]).shape;
+  const Scalar widest = widest_scalar(id);
+  if (!old.is_buffer() || old.buffer != to) {
+    for_each_around(update.shape, start, part.dimensions(), widest, [&](const Place& place) {
+      Memo memo;
+      store_at(to, update.shape, place, operand_element(update.operands[0], place, memo));
+    });
+  }
+  for_each_place(part.dimensions(), widest, [&](const Place& place) {
+    Memo memo;
+    const NodeId value = operand_element(update.operands[1], place, memo);
+    store_at(to, update.shape, moved(place, start), value);
+  });
+  bind(region_.leaf(id), Value::of(to));
+}
+
 // In place, where the old array is this program's and nobody reads it later.
 Status RegionLowering::emit_update(InstructionId id) {
   const Instruction& update = at(id);
   const LeafId leaf = region_.leaf(id);
   const LeafId target = region_.leaf(update.operands[0]);
-  const BufferId old = in_memory(target);
   const Shape& part = at(update.operands[1]).shape;
   const LeafId part_leaf = region_.leaf(update.operands[1]);
+  const auto frame = framed_start(computation(), update);
+  const bool is_computed = frame && !values_[target.value].is_buffer();
+  if (is_computed) {
+    emit_framed_update(id, *frame);
+    return {};
+  }
+  const BufferId old = in_memory(target);
   const bool in_place = program_.state(old).is_writable && program_.state(old).pending == 1;
   BufferId to = old;
   Value part_value = values_[part_leaf.value];
@@ -410,6 +448,10 @@ Status RegionLowering::emit_update(InstructionId id) {
     const Value& value = values_[read.value];
     reads_target |=
         region_.is_lazy(part_leaf) && read != target && value.is_buffer() && value.buffer == old;
+  }
+  if (frame && (reads_target || !in_place)) {
+    emit_framed_update(id, *frame);
+    return {};
   }
   if (reads_target) {
     const BufferId copy = program_.allocate(part);

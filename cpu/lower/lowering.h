@@ -183,6 +183,11 @@ class RegionLowering {
   void emit_pad(hlo::InstructionId id, BufferId to);
   void fill_around(hlo::InstructionId id, BufferId to, std::span<const int64_t> sizes);
   void emit_running(hlo::InstructionId id, BufferId to);
+  Place moved(Place place, std::span<const int64_t> by);
+  void for_each_around(const Shape& all, std::span<const int64_t> start,
+                       std::span<const int64_t> sizes, Scalar widest,
+                       const std::function<void(Place)>& body);
+  void emit_framed_update(hlo::InstructionId id, std::span<const int64_t> start);
   Status emit_update(hlo::InstructionId id);
   void emit_cholesky(hlo::InstructionId id, BufferId to);  // factors.cc
   void emit_triangular_solve(hlo::InstructionId id, BufferId to);

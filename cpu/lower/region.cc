@@ -54,8 +54,9 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
     case Opcode::kDot: return is_loop_step(module, computation, user);
     case Opcode::kReduceWindow:  // other windows read an element several times
       return running_fold(module, computation.at(user.operands[0]).shape, user).has_value();
-    case Opcode::kGather:
-    case Opcode::kDynamicUpdateSlice: return operand > 0;
+    case Opcode::kGather: return operand > 0;
+    case Opcode::kDynamicUpdateSlice:
+      return operand > 0 || framed_start(computation, user).has_value();
     case Opcode::kScatter:
       return operand > static_cast<int>(user.operands.size()) / 2 - 1 &&
              is_loop_step(module, computation, user);
@@ -165,6 +166,45 @@ bool is_splat(const Literal& literal) {
   const auto size = static_cast<size_t>(literal.byte_size());
   const auto step = static_cast<size_t>(storage_bytes(literal.shape().dtype()));
   return size > 0 && std::memcmp(literal.bytes(), literal.bytes() + step, size - step) == 0;
+}
+
+namespace {
+
+// Of an update at a constant place; of padding that takes nothing away and goes around.
+std::optional<std::vector<int64_t>> fixed_start(const hlo::Computation& computation,
+                                                const Instruction& instruction) {
+  std::vector<int64_t> start;
+  if (instruction.opcode == Opcode::kPad) {
+    for (const hlo::PadDimension& d : instruction.attrs.get<hlo::PadAttrs>().padding) {
+      if (d.low < 0 || d.high < 0 || d.interior != 0) return std::nullopt;
+      start.push_back(d.low);
+    }
+    return start;
+  }
+  if (instruction.opcode != Opcode::kDynamicUpdateSlice) return std::nullopt;
+  const Shape& part = computation.at(instruction.operands[1]).shape;
+  for (int64_t d = 0; d < part.rank(); ++d) {
+    const int64_t most = instruction.shape.dimension(d) - part.dimension(d);
+    const Instruction& from = computation.at(instruction.operands[static_cast<size_t>(d) + 2]);
+    if (most > 0 && from.opcode != Opcode::kConstant) return std::nullopt;
+    start.push_back(most == 0
+                        ? 0
+                        : std::clamp<int64_t>(
+                              from.attrs.get<hlo::ConstantAttrs>().literal.to_int64(0), 0, most));
+  }
+  return start;
+}
+
+}  // namespace
+
+std::optional<std::vector<int64_t>> framed_start(const hlo::Computation& computation,
+                                                 const Instruction& instruction) {
+  auto start = fixed_start(computation, instruction);
+  if (!start) return std::nullopt;
+  const size_t part = instruction.opcode == Opcode::kPad ? 0 : 1;
+  const int64_t kept = computation.at(instruction.operands[part]).shape.element_count();
+  if (!is_mostly(kept, instruction.shape)) return std::nullopt;
+  return start;
 }
 
 size_t updated_operands(const Instruction& instruction) {

@@ -113,6 +113,19 @@ bool is_splat(const Literal& literal);
 // first operands of an update.
 size_t updated_operands(const hlo::Instruction& instruction);
 
+// So many elements are most of the array, and it is big: what lies around them is worth loops of its
+// own.
+inline bool is_mostly(int64_t elements, const Shape& array) {
+  constexpr int64_t kLeastFramed = 4096;  // bytes
+  return elements >= array.element_count() / 2 && array.byte_size() >= kLeastFramed;
+}
+
+// Where the part of an update, or what a pad pads, begins in the result, by dimension: where this
+// is known, and the part is most of a big array. What lies around it is then written by itself.
+// Nothing: elsewhere.
+std::optional<std::vector<int64_t>> framed_start(const hlo::Computation& computation,
+                                                 const hlo::Instruction& instruction);
+
 // The real or imaginary part of a complex array, which lies in memory.
 bool is_part(const hlo::Computation& computation, const hlo::Instruction& instruction);
 

@@ -1,5 +1,7 @@
 // What steps read.
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
@@ -26,24 +28,44 @@ bool Region::reaches(LeafId lazy, LeafId leaf) const {
   return false;
 }
 
-// Through elementwise ops alone, and nowhere else.
+// Through elementwise ops alone, and nowhere else; of a part in a frame, where it comes to lie.
 bool Region::reads_in_place(InstructionId step, LeafId leaf) const {
-  if (!is_scalar_op(*computation_, computation_->at(step))) return false;
-  std::vector<InstructionId> queue = {step};
-  std::vector<bool> seen(static_cast<size_t>(computation_->size()));
+  const Instruction& writer = computation_->at(step);
+  const auto frame = framed_start(*computation_, writer);
+  if (!frame && !is_scalar_op(*computation_, writer)) return false;
+  const auto lies_in_frame = [&](const Instruction& slice) {
+    return slice.opcode == Opcode::kSlice &&
+           std::ranges::equal(slice.attrs.get<hlo::SliceAttrs>().slice, *frame,
+                              [](const hlo::SliceDimension& d, int64_t start) {
+                                return d.start == start && d.stride == 1;
+                              });
+  };
+  struct Read {
+    InstructionId id;
+    bool is_part;  // it has the sizes of the part
+  };
+  std::vector<Read> queue;
+  std::set<std::pair<InstructionId, bool>> seen;
+  const auto add = [&](InstructionId id, bool is_part) {
+    if (seen.emplace(id, is_part).second) queue.push_back({id, is_part});
+  };
+  const InstructionId part = !frame                          ? InstructionId()
+                             : writer.opcode == Opcode::kPad ? writer.operands[0]
+                                                             : writer.operands[1];
+  for (InstructionId operand : writer.operands) add(operand, operand == part);
   while (!queue.empty()) {
-    const InstructionId next = queue.back();
+    const auto [id, is_part] = queue.back();
     queue.pop_back();
-    for (InstructionId operand : computation_->at(next).operands) {
-      const LeafId read = this->leaf(operand);
-      if (!is_lazy(read) || seen[operand.value]) continue;
-      seen[operand.value] = true;
-      const InstructionId producer = leaves_[read.value].producer;
-      if (is_scalar_op(*computation_, computation_->at(producer))) {
-        queue.push_back(producer);
-      } else if (reaches(read, leaf)) {
-        return false;
-      }
+    const LeafId read = this->leaf(id);
+    const Instruction& instruction = computation_->at(id);
+    if (!is_lazy(read)) {
+      if (is_part && read == leaf) return false;
+    } else if (is_scalar_op(*computation_, instruction)) {
+      for (InstructionId operand : instruction.operands) add(operand, is_part);
+    } else if (is_part && lies_in_frame(instruction)) {
+      add(instruction.operands[0], false);
+    } else if (reaches(read, leaf)) {
+      return false;
     }
   }
   return true;
