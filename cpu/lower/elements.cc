@@ -199,6 +199,22 @@ NodeId RegionLowering::gather_element(const Instruction& gather, const Place& pl
   return operand_element(gather.operands[0], source, memo);
 }
 
+// Of the part that the box lies in.
+NodeId RegionLowering::joined_element(const Instruction& joined, Place place, Memo& memo) {
+  const int64_t along = joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
+  const auto d = static_cast<size_t>(along);
+  int64_t start = 0;
+  for (InstructionId part : joined.operands) {
+    const int64_t size = at(part).shape.dimension(along);
+    if (box_[d] < start + size) {
+      place.coordinates[d].base = b().add(place.coordinates[d].base, -start);
+      return operand_element(part, place, memo);
+    }
+    start += size;
+  }
+  return {};  // no box lies behind all parts
+}
+
 NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place& place,
                                     Memo& memo) {
   const PlanBuilder::For made_for(b(), program_.origin(instruction));
@@ -279,6 +295,7 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
       return part(std::move(to));
     }
     case Opcode::kGather: return gather_element(instruction, place, memo);
+    case Opcode::kConcatenate: return joined_element(instruction, place, memo);
     case Opcode::kReal:
     case Opcode::kImag:
       if (is_part(computation(), instruction)) return part_element(instruction, place);

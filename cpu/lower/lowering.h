@@ -148,6 +148,7 @@ class RegionLowering {
   NodeId operand_element(hlo::InstructionId operand, const Place& place, Memo& memo) {
     return element(region_.leaf(operand), place, memo);
   }
+  NodeId joined_element(const hlo::Instruction& joined, Place place, Memo& memo);
   NodeId gather_element(const hlo::Instruction& gather, const Place& place, Memo& memo);
   // The number of the first lane's element in row-major order, and how far apart lanes are.
   std::pair<NodeId, int64_t> element_offset(const Shape& shape, const Place& place);
@@ -180,17 +181,20 @@ class RegionLowering {
   void emit_concatenate(hlo::InstructionId id, BufferId to);
   void emit_stack(hlo::InstructionId id, size_t dim, BufferId to);
   void store_in_turn(BufferId to, NodeId at, std::span<const NodeId> vectors);
-  void emit_pad(hlo::InstructionId id, BufferId to);
-  void fill_around(hlo::InstructionId id, BufferId to, std::span<const int64_t> sizes);
+  void for_each_box(hlo::InstructionId id, const std::function<void(Place)>& body);
   void emit_running(hlo::InstructionId id, BufferId to);
+  Status emit_update(hlo::InstructionId id);
+  void emit_cholesky(hlo::InstructionId id, BufferId to);  // factors.cc
+  void emit_triangular_solve(hlo::InstructionId id, BufferId to);
+
+  // ---- frames.cc
   Place moved(Place place, std::span<const int64_t> by);
   void for_each_around(const Shape& all, std::span<const int64_t> start,
                        std::span<const int64_t> sizes, Scalar widest,
                        const std::function<void(Place)>& body);
+  void emit_pad(hlo::InstructionId id, BufferId to);
+  void fill_around(hlo::InstructionId id, BufferId to, std::span<const int64_t> sizes);
   void emit_framed_update(hlo::InstructionId id, std::span<const int64_t> start);
-  Status emit_update(hlo::InstructionId id);
-  void emit_cholesky(hlo::InstructionId id, BufferId to);  // factors.cc
-  void emit_triangular_solve(hlo::InstructionId id, BufferId to);
 
   // ---- scatter.cc
   struct Scattering;
@@ -313,6 +317,7 @@ class RegionLowering {
   // Rows that all columns of a place read: buffer, where they begin, and their width.
   std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> rows_;
   bool keeps_rows_ = false;
+  std::vector<int64_t> box_;  // where it begins, in the array of a step that reads joined ones
 };
 
 inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes

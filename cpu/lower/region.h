@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -40,6 +41,13 @@ class Region {
   [[nodiscard]] const std::vector<LeafId>& parameters() const { return parameters_; }
 
   [[nodiscard]] bool is_lazy(LeafId leaf) const { return is_lazy_[leaf.value]; }
+  // Where boxes begin, by dimension: the step reads joined arrays, in each box one part of each.
+  // Nothing: it reads none.
+  using Cuts = std::vector<std::set<int64_t>>;
+  [[nodiscard]] const Cuts* cuts(hlo::InstructionId step) const {
+    const auto found = cuts_.find(step);
+    return found == cuts_.end() ? nullptr : &found->second;
+  }
   // The steps in the order to run them.
   [[nodiscard]] const std::vector<hlo::InstructionId>& steps() const { return order_; }
   // The leaves, none of them lazy, that a step reads itself or through lazy ones; each once.
@@ -71,6 +79,7 @@ class Region {
   void find_products();
   void choose_lazy();
   [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;
+  bool cuts(hlo::InstructionId step, hlo::InstructionId joined);
   [[nodiscard]] bool is_part_of_target(hlo::InstructionId part, hlo::InstructionId step) const;
   [[nodiscard]] bool is_part_of_overwritten(hlo::InstructionId part, hlo::InstructionId step) const;
   void collect(hlo::InstructionId id, hlo::InstructionId step, std::vector<bool>& seen);
@@ -90,6 +99,7 @@ class Region {
   std::vector<bool> costs_;             // by instruction: computed where it is used, it would cost
   std::set<std::vector<int64_t>> multiplied_;  // sizes
   std::vector<bool> is_lazy_;           // by leaf
+  std::map<hlo::InstructionId, Cuts> cuts_;  // by step
   std::vector<std::vector<LeafId>> reads_;
   std::vector<std::vector<hlo::InstructionId>> readers_;  // by leaf: the steps that read it
   std::vector<int> read_count_;
@@ -99,6 +109,9 @@ class Region {
 
 // Rows of a matrix whose factors are written out.
 inline constexpr int64_t kMaxFactorRows = 12;
+
+// An array of sizes that are known, and of elements that a plan holds.
+bool is_held(const Shape& shape);
 
 // tuple, get-tuple-element and what else hands leaves on.
 bool is_alias(const hlo::Instruction& instruction);

@@ -164,5 +164,91 @@ TEST(CpuFrames, AreAsEvaluated) {
   }
 }
 
+// f32[r,c] rolled by `by` along `dim`, as JAX writes it.
+std::string rolled(const std::string& name, const std::string& x, int dim, int by, int r, int c) {
+  const int n = dim == 0 ? r : c;
+  const auto part = [&](const char* suffix, int from, int to) {
+    const int rows = dim == 0 ? to - from : r, columns = dim == 1 ? to - from : c;
+    const auto range = [&](int d, int all) {
+      return d == dim ? cat("[", from, ":", to, "]") : cat("[0:", all, "]");
+    };
+    return cat(" ", name, suffix, " = f32[", rows, ",", columns, "] slice(", x, "), slice={",
+               range(0, r), ",", range(1, c), "}\n");
+  };
+  return cat(part("a", n - by, n), part("b", 0, n - by), " ", name, " = f32[", r, ",", c,
+             "] concatenate(", name, "a, ", name, "b), dimensions={", dim, "}\n");
+}
+std::string sum_of_rolls(int r, int c, const std::string& more = "") {
+  const std::string type = cat("f32[", r, ",", c, "]");
+  std::string text =
+      cat("HloModule m\nENTRY main { x = ", type, " parameter(0)\n y = ", type, " parameter(1)\n");
+  text += rolled("up", "x", 0, 1, r, c) + rolled("down", "x", 0, r - 1, r, c) +
+          rolled("left", "y", 1, 3, r, c) + rolled("right", "x", 1, c - 1, r, c);
+  for (const auto& [name, of] : {std::pair("s", "up, down"), std::pair("t", "left, right"),
+                                 std::pair("u", "s, t"), std::pair("v", "u, y")})
+    text += cat(" ", name, " = ", type, " ", name[0] == 't' ? "subtract" : "add", "(", of, ")\n");
+  return cat(text, more.empty() ? cat(" ROOT r = ", type, " multiply(v, x)") : more, " }\n");
+}
+
+// Joined arrays need no place of their own: the result is written box by box.
+TEST(CpuBoxes, JoinedArraysAreReadPartByPart) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const auto buffers = [](const std::string& text) {
+    return lower(hlo::parse_text(text).value(), 64, false).value().plan.buffers.size();
+  };
+  EXPECT_EQ(buffers(sum_of_rolls(40, 50)), 3u);  // x, y and the result
+  for (const auto& [r, c] : {std::pair(40, 50), std::pair(2, 700), std::pair(700, 5),
+                             std::pair(33, 16), std::pair(5, 4)})
+    expect_as_evaluated(sum_of_rolls(r, c));
+}
+
+TEST(CpuBoxes, JoinedArraysThatOthersReadTooHaveAPlace) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* more : {
+           " w = f32[40,50] multiply(v, x)\n ROOT r = (f32[40,50], f32[40,50]) tuple(w, up)",
+           " d = f32[40,40] dot(up, v), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+           " ROOT r = (f32[40,50], f32[40,40]) tuple(v, d)",
+           " h = f32[50,40] transpose(v), dimensions={1,0}\n ROOT r = f32[50,40] negate(h)",
+           " z = f32[] constant(0)\n i = s32[] constant(2)\n"
+           " l = f32[36,50] slice(v), slice={[3:39],[0:50]}\n"
+           " ROOT r = f32[40,50] dynamic-update-slice(x, l, i, i)",
+           " e = f32[41,50] concatenate(v, upa), dimensions={0}\n ROOT r = f32[41,50] negate(e)",
+       })
+    expect_as_evaluated(sum_of_rolls(40, 50, more));
+}
+
+// Several parts, of none or one element too, of several types; and what a part is computed from.
+TEST(CpuBoxes, AreAsEvaluated) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f64", "s32", "bf16", "u8", "c64"}) {
+    const auto of = [&](int n) { return cat(type, "[", n, ",60]"); };
+    expect_as_evaluated(cat("HloModule m\nENTRY main { a = ", of(0), " parameter(0)\n b = ", of(1),
+                            " parameter(1)\n c = ", of(50), " parameter(2)\n x = ", of(70),
+                            " parameter(3)\n cc = ", of(50), " multiply(c, c)\n d = ", of(19),
+                            " slice(x), slice={[0:19],[0:60]}\n j = ", of(70),
+                            " concatenate(a, b, cc, a, d, a), dimensions={0}\n j2 = ", of(70),
+                            " concatenate(cc, b, d), dimensions={0}\n s = ", of(70),
+                            " add(j, x)\n ROOT r = ", of(70), " multiply(s, j2) }\n"));
+  }
+}
+
+// In a loop: the old array is not overwritten where it is still read.
+TEST(CpuBoxes, RollsInLoops) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const std::string rolls = rolled("up2", "x", 0, 1, 64, 48) + rolled("left2", "x", 1, 1, 64, 48) +
+                            rolled("of_y", "y", 1, 47, 64, 48);
+  const auto lines = [&](const char* p, const char* q) {
+    return cat(rolls,
+               " e = f32[64,48] add(up2, left2)\n f = f32[64,48] subtract(e, of_y)\n p = ", p,
+               "\n q = ", q, "\n");
+  };
+  for (const auto& text : {
+           lines("f32[64,48] subtract(e, y)", "f32[64,48] copy(x)"),
+           lines("f32[64,48] subtract(f, x)", "f32[64,48] add(y, y)"),
+           lines("f32[64,48] copy(f)", "f32[64,48] subtract(y, f)"),
+       })
+    expect_as_evaluated(loop(text, 9), {.share = 1e-6});
+}
+
 }  // namespace
 }  // namespace heddle::cpu
