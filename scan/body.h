@@ -39,8 +39,8 @@ Callable callable_of(const Fn& fn, Run& run) {
   return {identity_of(fn), type_tag<Run>(), run, name_of(fn)};
 }
 
-// The leaves of an argument, as flatten gives them; of a lone tensor without an allocation. They are
-// copies, since the user's function may assign to what it captured.
+// The leaves of an argument, as flatten gives them; of a lone tensor without an allocation. They
+// are copies, since the user's function may assign to what it captured.
 template <Tree T>
 auto leaves_of(const T& tree) {
   if constexpr (std::is_same_v<T, Tensor>)

@@ -126,8 +126,8 @@ bool is_splat(const Literal& literal);
 // first operands of an update.
 size_t updated_operands(const hlo::Instruction& instruction);
 
-// So many elements are most of the array, and it is big: what lies around them is worth loops of its
-// own.
+// So many elements are most of the array, and it is big: what lies around them is worth loops of
+// its own.
 inline bool is_mostly(int64_t elements, const Shape& array) {
   constexpr int64_t kLeastFramed = 4096;  // bytes
   return elements >= array.element_count() / 2 && array.byte_size() >= kLeastFramed;

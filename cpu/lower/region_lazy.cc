@@ -22,7 +22,7 @@ constexpr int64_t kFewRepeats = 32, kManyElements = 8;
 constexpr int64_t kManyReads = 4;
 constexpr int64_t kManyIndices = 32;    // elements
 constexpr int64_t kMostBoxes = 9;       // that joined arrays cut a step's array into
-constexpr int64_t kShortRow = 16;       // elements: several rows of such arrays share a vector
+constexpr int64_t kLeastRow = 16;       // elements: several rows of such arrays share a vector
 constexpr int64_t kLeastCut = 2048;     // bytes of an array that is worth them
 constexpr int64_t kSmallTarget = 1024;  // bytes of an array whose copy costs next to nothing
 
@@ -256,7 +256,7 @@ void Region::choose_lazy() {
 bool Region::cuts(InstructionId step, InstructionId joined) {
   if (!step.valid() || !is_scalar_op(*computation_, computation_->at(step))) return false;
   const Instruction& concatenate = computation_->at(joined);
-  if (concatenate.shape.dimensions().back() < kShortRow) return false;
+  if (concatenate.shape.dimensions().back() < kLeastRow) return false;
   const int64_t along = concatenate.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
   Cuts all = cuts_.contains(step) ? cuts_[step] : Cuts(concatenate.shape.dimensions().size(), {0});
   int64_t end = 0;
