@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "heddle/cpu/plan/quotients.h"
+
 namespace heddle::cpu {
 
 PlanBuilder::PlanBuilder(Plan& plan) : plan_(plan) {
@@ -221,15 +223,10 @@ NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
   }
 }
 
-// By a product where that rounds as the quotient does; not valid: it does not, or takes as long.
-//
-// Of f32 the product is one of f64 by the rounded inverse, and off by 2^-52 of itself at most. A
-// quotient of f32 is 2^-49 away from the middle of two neighbours, or such a middle itself: that
-// may be where it is subnormal and the divisor an even number. Then the product has to be exact,
-// as it is where the inverse is off by no more than 2^-54.
+// By products where they round as the quotient does; not valid: they do not, or take as long.
 NodeId PlanBuilder::divided_by(NodeId x, double divisor) {
-  constexpr int32_t kFewestLanes = 8;    // fewer are divided as quickly
-  constexpr int64_t kSlowDivision = 64;  // bytes of a vector, whose division takes 16 cycles
+  constexpr int64_t kSlowDivision = 64;  // bytes of a vector, whose division takes 10 cycles
+  constexpr int64_t kQuickDivision = 16;
   if (divisor == 0 || !std::isfinite(divisor)) return {};
   const Type wide = type(x);
   const double inverse = 1 / divisor;
@@ -239,11 +236,30 @@ NodeId PlanBuilder::divided_by(NodeId x, double divisor) {
   int exponent = 0;
   if (std::abs(std::frexp(divisor, &exponent)) == 0.5 && is_normal)
     return binary(Op::kMul, x, number(wide, inverse));
-  if (!is_single || wide.lanes < kFewestLanes || plan_.vector_bytes < kSlowDivision) return {};
+  if (bytes_of(wide.scalar) * wide.lanes <= kQuickDivision || plan_.vector_bytes < kSlowDivision)
+    return {};
+  const auto by_parts = [&](const auto& parts) {
+    return pure(Op::kDivBy, wide, std::bit_cast<int64_t>(divisor),
+                {x, number(wide, parts->high), number(wide, parts->low)});
+  };
+  if (is_single) {
+    const auto parts = inverse_in_parts(static_cast<float>(divisor));
+    return parts ? by_parts(parts) : divided_in_double(x, divisor);
+  }
+  const auto parts = inverse_in_parts(divisor);
+  return parts ? by_parts(parts) : NodeId();
+}
+
+// The product of f64 by the rounded inverse is off by 2^-52 of itself at most. A quotient of f32 is
+// 2^-49 away from the middle of two neighbours, or such a middle itself: that may be where it is
+// subnormal and the divisor an even number. Then the product has to be exact, as it is where the
+// inverse is off by no more than 2^-54.
+NodeId PlanBuilder::divided_in_double(NodeId x, double divisor) {
+  const double inverse = 1 / divisor;
   if (std::fmod(divisor, 2) == 0 && std::abs(std::fma(divisor, inverse, -1.0)) > 0x1p-54) return {};
   const Exact exact(*this);
   const NodeId product = binary(Op::kMul, cast(Op::kFloatCast, Scalar::kF64, x),
-                                number({Scalar::kF64, wide.lanes}, inverse));
+                                number({Scalar::kF64, type(x).lanes}, inverse));
   return cast(Op::kFloatCast, Scalar::kF32, product);
 }
 

@@ -242,6 +242,7 @@ class PlanBuilder {
   // Not valid: nothing to fold.
   NodeId fold(Op op, NodeId x, NodeId y);
   NodeId divided_by(NodeId x, double divisor);
+  NodeId divided_in_double(NodeId x, double divisor);
   NodeId fold_masks(Op op, NodeId x, NodeId y);
   NodeId fold_bounded(Op op, NodeId x, NodeId y);
   [[nodiscard]] std::optional<bool> decided(Predicate predicate, NodeId x, NodeId y) const;

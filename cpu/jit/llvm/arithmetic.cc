@@ -1,9 +1,11 @@
 #include "heddle/cpu/jit/llvm/internal/arithmetic.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace heddle::cpu {
 
@@ -225,6 +227,38 @@ llvm::Value* ArithmeticEmitter::saturated(const Node& node, llvm::Value* x) {
                          llvm::ConstantInt::get(to, most), out);
 }
 
+// Products, but where one of them is not normal and the dividend is not zero: there it divides.
+llvm::Value* ArithmeticEmitter::divided_by(const Node& node) {
+  const auto args = plan_.args_of(node);
+  llvm::Value* x = value(args[0]);
+  llvm::Value* low = b_.CreateFMul(x, value(args[2]));
+  llvm::Value* quotient = b_.CreateIntrinsic(in::fma, {x->getType()}, {x, value(args[1]), low});
+  const bool is_single = node.type.scalar == Scalar::kF32;
+  llvm::Type* bits = type({is_single ? Scalar::kI32 : Scalar::kI64, node.type.lanes});
+  const auto are_zero = [&](llvm::Value* number, uint64_t mask) {
+    llvm::Value* masked =
+        b_.CreateAnd(b_.CreateBitCast(number, bits), llvm::ConstantInt::get(bits, mask));
+    return b_.CreateICmpEQ(masked, llvm::Constant::getNullValue(bits));
+  };
+  llvm::Value* is_small =
+      b_.CreateAnd(are_zero(low, is_single ? 0x7f80'0000 : 0x7ff0'0000'0000'0000),
+                   b_.CreateNot(are_zero(x, is_single ? INT32_MAX : INT64_MAX)));
+  llvm::BasicBlock* quick = b_.GetInsertBlock();
+  llvm::BasicBlock* slow = llvm::BasicBlock::Create(context_, "", quick->getParent());
+  llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", quick->getParent());
+  b_.CreateCondBr(b_.CreateOrReduce(is_small), slow, next,
+                  llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  b_.SetInsertPoint(slow);
+  llvm::Value* divided =
+      b_.CreateFDiv(x, llvm::ConstantFP::get(x->getType(), std::bit_cast<double>(node.imm)));
+  b_.CreateBr(next);
+  b_.SetInsertPoint(next);
+  llvm::PHINode* out = b_.CreatePHI(x->getType(), 2);
+  out->addIncoming(quotient, quick);
+  out->addIncoming(divided, slow);
+  return out;
+}
+
 llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
   const auto args = plan_.args_of(node);
   const auto x = [&](size_t i) { return value(args[i]); };
@@ -252,6 +286,7 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
              : is_fp                ? b_.CreateFMul(x(0), x(1))
                                     : b_.CreateMul(x(0), x(1));
     case Op::kDiv: return b_.CreateFDiv(x(0), x(1));
+    case Op::kDivBy: return divided_by(node);
     case Op::kSDiv: return b_.CreateSDiv(x(0), x(1));
     case Op::kUDiv: return b_.CreateUDiv(x(0), x(1));
     case Op::kSRem: return b_.CreateSRem(x(0), x(1));

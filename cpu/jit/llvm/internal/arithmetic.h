@@ -42,6 +42,7 @@ class ArithmeticEmitter {
   llvm::Value* constant(const Node& node);
   llvm::Value* compare(const Node& node);
   llvm::Value* math(const Node& node);
+  llvm::Value* divided_by(const Node& node);
   llvm::Value* saturated(const Node& node, llvm::Value* x);
   llvm::Value* reduce_lanes(Op fold, Type type, llvm::Value* x);
   llvm::Value* extract(const Node& node);
