@@ -151,17 +151,28 @@ NodeId formula(MathFunction function, NumberNode<T> x, NumberNode<T> y) {
     case MathFunction::k_cbrt: return cbrt(x).node;
     case MathFunction::k_pow: return power(x, y).node;
     case MathFunction::k_atan2: return atan2(x, y).node;
+    case MathFunction::k_fmod: return fmod_of_near(x, y).node;
     default: return {};
   }
 }
 
-bool needs_fma(MathFunction function) {
+bool is_trigonometric(MathFunction function) {
   return function == MathFunction::k_sin || function == MathFunction::k_cos ||
-         function == MathFunction::k_tan || function == MathFunction::k_pow;
+         function == MathFunction::k_tan;
 }
 
-bool is_trigonometric(MathFunction function) {
-  return needs_fma(function) && function != MathFunction::k_pow;
+bool needs_fma(MathFunction function) {
+  return is_trigonometric(function) || function == MathFunction::k_pow ||
+         function == MathFunction::k_fmod;
+}
+
+// Lanes beyond the range of the formula that gave `value`; not valid: it has none.
+template <class T>
+NodeId far_lanes(PlanBuilder& b, MathFunction function, NumberNode<T> x, NodeId value) {
+  if (function == MathFunction::k_fmod) return b.compare(Predicate::kNe, value, value);
+  if (!is_trigonometric(function)) return {};
+  return b.compare(Predicate::kGt, b.unary(Op::kAbs, x.node),
+                   x.constant(kTrigonometricBound<T>).node);
 }
 
 template <class T>
@@ -174,14 +185,14 @@ NodeId write(PlanBuilder& b, MathFunction function, std::initializer_list<NodeId
     const PlanBuilder::Exact exact(b);
     value = formula<T>(function, x, y);
   }
-  if (!is_trigonometric(function)) return value;
-  // A lane beyond the formula's range takes the library's way, and all others with it.
-  const NodeId far =
-      b.compare(Predicate::kGt, b.unary(Op::kAbs, x.node), x.constant(kTrigonometricBound<T>).node);
+  // A far lane takes the library's way, and all others with it.
+  const NodeId far = far_lanes(b, function, x, value);
+  if (!far.valid()) return value;
   const Type results[] = {b.type(x.node)};
   b.begin_switch(b.select(b.reduce_lanes(Op::kOr, far), b.index(0), b.index(1)), results);
   b.begin_branch();
-  const NodeId by_library[] = {b.math(function, {x.node})};
+  const NodeId by_library[] = {operands.size() == 2 ? b.math(function, {x.node, y.node})
+                                                    : b.math(function, {x.node})};
   b.end_branch(by_library);
   b.begin_branch();
   const NodeId by_formula[] = {value};
@@ -198,8 +209,7 @@ NodeId write_math(PlanBuilder& builder, MathFunction function,
     case MathFunction::k_acos:
     case MathFunction::k_asinh:
     case MathFunction::k_acosh:
-    case MathFunction::k_atanh:
-    case MathFunction::k_fmod: return builder.math(function, operands);
+    case MathFunction::k_atanh: return builder.math(function, operands);
     default: break;
   }
   if (needs_fma(function) && !builder.has_fma()) return builder.math(function, operands);
@@ -211,6 +221,23 @@ NodeId write_math(PlanBuilder& builder, MathFunction function,
 NodeId write_small_tanh(PlanBuilder& builder, NodeId x) {
   const PlanBuilder::Exact exact(builder);
   return tanh_of_small(NumberNode<float>(&builder, x)).node;
+}
+
+namespace {
+
+template <class T>
+NodeId rsqrt_of(PlanBuilder& builder, NumberNode<T> x) {
+  const PlanBuilder::Exact exact(builder);
+  if (!builder.has_rsqrt_estimate()) return rsqrt(x).node;
+  const NodeId estimate = builder.unary(Op::kRsqrtEstimate, x.node);
+  return rsqrt_from(x, NumberNode<T>(&builder, estimate)).node;
+}
+
+}  // namespace
+
+NodeId write_rsqrt(PlanBuilder& builder, NodeId x) {
+  return builder.type(x).scalar == Scalar::kF64 ? rsqrt_of(builder, NumberNode<double>(&builder, x))
+                                                : rsqrt_of(builder, NumberNode<float>(&builder, x));
 }
 
 NodeId write_logistic(PlanBuilder& builder, NodeId x) {

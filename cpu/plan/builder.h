@@ -150,6 +150,8 @@ class PlanBuilder {
   };
   // The machine rounds x * y + z once.
   [[nodiscard]] bool has_fma() const { return kIsArm64 || plan_.vector_bytes >= 32; }
+  // The machine estimates 1 / sqrt(x).
+  [[nodiscard]] bool has_rsqrt_estimate() const { return !kIsArm64 && plan_.vector_bytes >= 64; }
   // The machine converts floats of 16 bits.
   [[nodiscard]] bool has_half() const { return kIsArm64 || plan_.vector_bytes >= 32; }
 

@@ -1,6 +1,7 @@
 // Quotients by constants have the bits of the division, subnormal ones and specials too.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -9,6 +10,7 @@
 
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {
@@ -81,6 +83,60 @@ TEST(Quotients, ByConstantsAreRoundedAsDivisions) {
     expect_divisions(divisor);
   for (double divisor : {0.99, 98.0, 3.0, -10.0, 0.7, 6.0, 1e-200, 1e300, 3e-310})
     expect_divisions(divisor);
+}
+
+// Any exponents, one far from the other too; multiples of the divisor and their neighbours.
+template <class T>
+void expect_remainders() {
+  std::mt19937_64 random(7);
+  const std::vector<T> ys = dividends(T(3), 1);
+  std::vector<T> xs = dividends(T(3), 2);
+  std::shuffle(xs.begin(), xs.end(), random);
+  for (size_t i = 0; i < kCount; ++i) {
+    if (i % 4 != 0) xs[i] = ys[i] * static_cast<T>(random() >> (40 + random() % 24));
+    if (i % 4 == 1) xs[i] = std::nextafter(xs[i], T(0));
+    if (i % 4 == 2) xs[i] *= T(1.7);
+  }
+  const std::string type = base::cat(sizeof(T) == 4 ? "f32" : "f64", "[", kCount, "]");
+  const hlo::Module module =
+      hlo::parse_text(base::cat("HloModule m\nENTRY e { x = ", type, " parameter(0)\n  y = ", type,
+                                " parameter(1)\n  ROOT r = ", type, " remainder(x, y) }"))
+          .value();
+  const Shape shape(sizeof(T) == 4 ? f32 : f64, {static_cast<int64_t>(kCount)});
+  const Literal got = OnCpu(module).run(
+      {Literal::from<T>(shape, std::span(xs)), Literal::from<T>(shape, std::span(ys))});
+  int wrong = 0;
+  for (size_t i = 0; i < kCount; ++i) {
+    const T r = got.values<T>()[i], want = std::fmod(xs[i], ys[i]);
+    const bool is_right = std::isnan(want)
+                              ? std::isnan(r)
+                              : std::bit_cast<Bits<T>>(r) == std::bit_cast<Bits<T>>(want);
+    if (!is_right && ++wrong < 5) ADD_FAILURE() << xs[i] << " by " << ys[i] << " leaves " << r;
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Remainders, AreExact) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_remainders<float>();
+  expect_remainders<double>();
+}
+
+TEST(Rsqrt, IsEstimatedInAnyNumberOfLanes) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f32", "f64"}) {
+    for (int64_t n : {1, 2, 3, 5, 6, 12, 16, 24, 31, 40}) {
+      const hlo::Module module =
+          hlo::parse_text(base::cat("HloModule m\nENTRY e { i = ", type, "[", n,
+                                    "] iota(), iota_dimension=0\n  ROOT r = ", type, "[", n,
+                                    "] rsqrt(i) }"))
+              .value();
+      EXPECT_EQ(
+          difference(OnCpu(module).run({}), interpreter::evaluate(module, {}).value(), {.ulp = 1}),
+          "")
+          << type << " " << n;
+    }
+  }
 }
 
 }  // namespace

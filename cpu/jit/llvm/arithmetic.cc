@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace heddle::cpu {
@@ -259,6 +260,44 @@ llvm::Value* ArithmeticEmitter::divided_by(const Node& node) {
   return out;
 }
 
+// By one or more of the machine's vectors, whose other lanes nobody reads.
+llvm::Value* ArithmeticEmitter::rsqrt_estimate(llvm::Value* x) {
+  constexpr unsigned kLeast = 16, kMost = 64;  // bytes of a vector
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (vector == nullptr) {
+    auto* four = llvm::FixedVectorType::get(x->getType(), 4);
+    llvm::Value* lane = b_.CreateInsertElement(llvm::PoisonValue::get(four), x, uint64_t{0});
+    return b_.CreateExtractElement(rsqrt_estimate(lane), uint64_t{0});
+  }
+  const unsigned bytes = vector->getScalarSizeInBits() / 8, lanes = vector->getNumElements();
+  const unsigned width = std::clamp(std::bit_ceil(lanes * bytes), kLeast, kMost) / bytes;
+  constexpr ID kIds[2][3] = {
+      {in::x86_avx512_rsqrt14_ps_128, in::x86_avx512_rsqrt14_ps_256, in::x86_avx512_rsqrt14_ps_512},
+      {in::x86_avx512_rsqrt14_pd_128, in::x86_avx512_rsqrt14_pd_256,
+       in::x86_avx512_rsqrt14_pd_512}};
+  const ID id = kIds[bytes / 4 - 1][std::countr_zero(width * bytes / kLeast)];
+  llvm::Value* out = llvm::PoisonValue::get(vector);
+  for (unsigned first = 0; first < lanes; first += width) {
+    llvm::SmallVector<int, 16> taken(width, -1), put;
+    for (unsigned i = 0; i < std::min(width, lanes - first); ++i)
+      taken[i] = static_cast<int>(first + i);
+    llvm::Value* part = b_.CreateShuffleVector(x, taken);
+    llvm::Value* mask =
+        llvm::ConstantInt::getAllOnesValue(width > 8 ? b_.getInt16Ty() : b_.getInt8Ty());
+    part = b_.CreateIntrinsic(id, {}, {part, part, mask});
+    if (lanes == width) return part;
+    // Lanes of a vector of `lanes`, then those of `out` and of the part.
+    llvm::SmallVector<int, 16> spread(lanes, -1);
+    for (unsigned i = 0; i < lanes; ++i) {
+      const bool is_here = i >= first && i < first + width;
+      if (is_here) spread[i] = static_cast<int>(i - first);
+      put.push_back(static_cast<int>(is_here ? lanes + i : i));
+    }
+    out = b_.CreateShuffleVector(out, b_.CreateShuffleVector(part, spread), put);
+  }
+  return out;
+}
+
 llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
   const auto args = plan_.args_of(node);
   const auto x = [&](size_t i) { return value(args[i]); };
@@ -307,6 +346,7 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
     case Op::kNeg: return b_.CreateFNeg(x(0));
     case Op::kAbs: return unary(in::fabs);
     case Op::kSqrt: return unary(in::sqrt);
+    case Op::kRsqrtEstimate: return rsqrt_estimate(x(0));
     case Op::kFloor: return unary(in::floor);
     case Op::kCeil: return unary(in::ceil);
     case Op::kRoundEven: return unary(in::roundeven);

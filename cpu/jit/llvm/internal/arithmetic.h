@@ -43,6 +43,7 @@ class ArithmeticEmitter {
   llvm::Value* compare(const Node& node);
   llvm::Value* math(const Node& node);
   llvm::Value* divided_by(const Node& node);
+  llvm::Value* rsqrt_estimate(llvm::Value* x);
   llvm::Value* saturated(const Node& node, llvm::Value* x);
   llvm::Value* reduce_lanes(Op fold, Type type, llvm::Value* x);
   llvm::Value* extract(const Node& node);
