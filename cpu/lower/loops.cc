@@ -252,6 +252,8 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
     store_at(to, instruction.shape, place, lazy_element(instruction, place, memo));
   };
   if (flat) return for_each_flat_place(instruction.shape, widest_scalar(id), write);
+  if (const auto along = tiled_dimension(id))
+    return for_each_tile(instruction.shape.dimensions(), *along, widest_scalar(id), write);
   for_each_place(instruction.shape.dimensions(), widest_scalar(id), write);
 }
 

@@ -230,6 +230,12 @@ class RegionLowering {
                     std::span<const BufferId> to,
                     const std::function<std::vector<NodeId>(Place)>& values_at);
 
+  // ---- tiles.cc
+  std::optional<size_t> tiled_dimension(hlo::InstructionId id);
+  void for_each_tile(std::span<const int64_t> sizes, size_t along, Scalar widest,
+                     const std::function<void(Place)>& body);
+  NodeId tile_row(BufferId buffer, const Shape& shape, const Place& place);
+
   // ---- windows.cc
   Coordinate under_tap(const hlo::WindowDimension& w, int64_t base, int64_t places,
                        const Coordinate& place, NodeId tap, int32_t lanes, NodeId& fits);
@@ -308,6 +314,13 @@ class RegionLowering {
   // Rows that all columns of a place read: buffer, where they begin, and their width.
   std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> rows_;
   bool keeps_rows_ = false;
+  // The square that the code stands in: its rows, and arrays in it with columns in rows, by buffer,
+  // first element and step between rows.
+  struct Tile {
+    std::vector<NodeId> rows;
+    std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> turned;
+  };
+  std::optional<Tile> tile_;
 };
 
 inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes
