@@ -180,7 +180,6 @@ NodeId PlanBuilder::fold_bounded(Op op, NodeId x, NodeId y) {
   }
 }
 
-// x + 0, x * 1, and arithmetic on constants.
 // A sum is -0 where both terms are, or where a product that joins it rounds to -0.
 bool PlanBuilder::is_never_minus_zero(NodeId id) const {
   const Node& node = plan_.at(id);
@@ -188,12 +187,18 @@ bool PlanBuilder::is_never_minus_zero(NodeId id) const {
   const auto args = plan_.args_of(node);
   if (node.op == Op::kReduceLanes && node.imm == static_cast<int64_t>(Op::kAdd))
     return is_never_minus_zero(args[0]);
-  if (node.op != Op::kAdd) return false;
-  const auto is_product = [&](NodeId term) { return plan_.at(term).op == Op::kMul; };
+  const auto is_square = [&](const Node& product) {
+    return product.op == Op::kMul && plan_.args_of(product)[0] == plan_.args_of(product)[1];
+  };
+  if (node.op != Op::kAdd) return is_square(node);
+  const auto is_product = [&](NodeId term) {
+    return plan_.at(term).op == Op::kMul && !is_square(plan_.at(term));
+  };
   if (node.imm == 0 && (is_product(args[0]) || is_product(args[1]))) return false;
   return is_never_minus_zero(args[0]) || is_never_minus_zero(args[1]);
 }
 
+// x + 0, x * 1, and arithmetic on constants.
 NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
   if (type(x).scalar == Scalar::kPred) return fold_masks(op, x, y);
   if (is_float(type(x).scalar)) {
@@ -202,7 +207,8 @@ NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
     const double infinity = std::numeric_limits<double>::infinity();
     if (op == Op::kMin && float_of(y) == infinity) return x;
     if (op == Op::kMax && float_of(y) == -infinity) return x;
-    if (op == Op::kAdd && float_of(y) == 0 && is_never_minus_zero(x)) return x;
+    if (op == Op::kAdd && float_of(y) == 0 && (std::signbit(float_of(y)) || is_never_minus_zero(x)))
+      return x;
     if (!is_constant(x)) return {};
     return folded_float(type(x), value_of(op, type(x).scalar, float_of(x), float_of(y)));
   }
