@@ -103,6 +103,20 @@ class NumberNode {
   }
 };
 
+// yes() where any lane of the mask is true, else no().
+template <class Yes, class No>
+NodeId branch_on(PlanBuilder& b, NodeId mask, Type type, const Yes& yes, const No& no) {
+  const Type results[] = {type};
+  b.begin_switch(b.select(b.reduce_lanes(Op::kOr, mask), b.index(0), b.index(1)), results);
+  b.begin_branch();
+  const NodeId first[] = {yes()};
+  b.end_branch(first);
+  b.begin_branch();
+  const NodeId second[] = {no()};
+  b.end_branch(second);
+  return b.end_switch()[0];
+}
+
 // The bits do not depend on whether the exponent is a constant: lanes whose exponent is one of the
 // powers by roots take those, on a way of their own.
 template <class T>
@@ -114,22 +128,17 @@ NumberNode<T> power(NumberNode<T> x, NumberNode<T> y) {
   }
   const auto quarters = abs(y * y.constant(4));
   const auto is_simple = (floor(quarters) == quarters) & (quarters <= y.constant(12));
-  const Type results[] = {b.type(x.node)};
   const NumberNode<T> general = pow(x, y);
-  b.begin_switch(b.select(b.reduce_lanes(Op::kOr, is_simple.node), b.index(0), b.index(1)),
-                 results);
-  b.begin_branch();
-  NumberNode<T> value = general;
-  for (const T exponent : kRootPowers<T>) {
-    if (const auto simple = pow_by_roots(x, exponent))
-      value = select(y == y.constant(exponent), *simple, value);
-  }
-  const NodeId by_roots[] = {value.node};
-  b.end_branch(by_roots);
-  b.begin_branch();
-  const NodeId by_formula[] = {general.node};
-  b.end_branch(by_formula);
-  return {&b, b.end_switch()[0]};
+  const auto with_roots = [&] {
+    NumberNode<T> value = general;
+    for (const T exponent : kRootPowers<T>) {
+      if (const auto simple = pow_by_roots(x, exponent))
+        value = select(y == y.constant(exponent), *simple, value);
+    }
+    return value.node;
+  };
+  return {&b,
+          branch_on(b, is_simple.node, b.type(x.node), with_roots, [&] { return general.node; })};
 }
 
 // The formula's value; not valid where there is none. y is x again where there is one operand.
@@ -180,24 +189,25 @@ NodeId write(PlanBuilder& b, MathFunction function, std::initializer_list<NodeId
   const NodeId first = *operands.begin(), last = *(operands.end() - 1);
   const int32_t lanes = std::max(b.type(first).lanes, b.type(last).lanes);
   const NumberNode<T> x(&b, b.splat(first, lanes)), y(&b, b.splat(last, lanes));
-  NodeId value;
-  {
-    const PlanBuilder::Exact exact(b);
-    value = formula<T>(function, x, y);
-  }
-  // A far lane takes the library's way, and all others with it.
-  const NodeId far = far_lanes(b, function, x, value);
-  if (!far.valid()) return value;
-  const Type results[] = {b.type(x.node)};
-  b.begin_switch(b.select(b.reduce_lanes(Op::kOr, far), b.index(0), b.index(1)), results);
-  b.begin_branch();
-  const NodeId by_library[] = {operands.size() == 2 ? b.math(function, {x.node, y.node})
-                                                    : b.math(function, {x.node})};
-  b.end_branch(by_library);
-  b.begin_branch();
-  const NodeId by_formula[] = {value};
-  b.end_branch(by_formula);
-  return b.end_switch()[0];
+  const Type type = b.type(x.node);
+  const auto by_formula = [&] {
+    NodeId value;
+    {
+      const PlanBuilder::Exact exact(b);
+      value = formula<T>(function, x, y);
+    }
+    // A far lane takes the library's way, and all others with it.
+    const NodeId far = far_lanes(b, function, x, value);
+    if (!far.valid()) return value;
+    const auto by_library = [&] {
+      return operands.size() == 2 ? b.math(function, {x.node, y.node}) : b.math(function, {x.node});
+    };
+    return branch_on(b, far, type, by_library, [&] { return value; });
+  };
+  if (function != MathFunction::k_fmod || lanes > 1) return by_formula();
+  // A loop that keeps a number in a range mostly finds it there, and waits for nothing then.
+  return branch_on(
+      b, (abs(x) < abs(y)).node, type, [&] { return x.node; }, by_formula);
 }
 
 }  // namespace

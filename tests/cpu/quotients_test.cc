@@ -97,14 +97,28 @@ void expect_remainders() {
     if (i % 4 == 1) xs[i] = std::nextafter(xs[i], T(0));
     if (i % 4 == 2) xs[i] *= T(1.7);
   }
-  const std::string type = base::cat(sizeof(T) == 4 ? "f32" : "f64", "[", kCount, "]");
-  const hlo::Module module =
-      hlo::parse_text(base::cat("HloModule m\nENTRY e { x = ", type, " parameter(0)\n  y = ", type,
-                                " parameter(1)\n  ROOT r = ", type, " remainder(x, y) }"))
-          .value();
+  const std::string type = sizeof(T) == 4 ? "f32" : "f64";
+  const auto program = [&](const std::string& sizes) {
+    const std::string all = type + sizes;
+    return OnCpu(
+        hlo::parse_text(base::cat("HloModule m\nENTRY e { x = ", all, " parameter(0)\n  y = ", all,
+                                  " parameter(1)\n  ROOT r = ", all, " remainder(x, y) }"))
+            .value());
+  };
   const Shape shape(sizeof(T) == 4 ? f32 : f64, {static_cast<int64_t>(kCount)});
-  const Literal got = OnCpu(module).run(
-      {Literal::from<T>(shape, std::span(xs)), Literal::from<T>(shape, std::span(ys))});
+  const Literal got =
+      program(base::cat("[", kCount, "]"))
+          .run({Literal::from<T>(shape, std::span(xs)), Literal::from<T>(shape, std::span(ys))});
+  const OnCpu of_one = program("[]");
+  for (size_t i = 0; i < kCount; i += 97) {
+    const Shape one(shape.dtype(), {});
+    const Literal r = of_one.run(
+        {Literal::from<T>(one, std::span(&xs[i], 1)), Literal::from<T>(one, std::span(&ys[i], 1))});
+    const T a = r.values<T>()[0], b = got.values<T>()[i];
+    EXPECT_TRUE((std::isnan(a) && std::isnan(b)) ||
+                std::bit_cast<Bits<T>>(a) == std::bit_cast<Bits<T>>(b))
+        << xs[i] << " by " << ys[i];
+  }
   int wrong = 0;
   for (size_t i = 0; i < kCount; ++i) {
     const T r = got.values<T>()[i], want = std::fmod(xs[i], ys[i]);
