@@ -82,6 +82,9 @@ class NumberNode {
   friend NumberNode select(Mask mask, NumberNode x, NumberNode y) {
     return {x.b, x.b->select(mask.node, x.node, y.node)};
   }
+  friend NumberNode choose(Mask mask, NumberNode x, NumberNode y) {
+    return {x.b, x.b->choose(mask.node, x.node, y.node)};
+  }
   friend Mask operator<(NumberNode x, NumberNode y) { return x.compare(Predicate::kLt, y); }
   friend Mask operator>(NumberNode x, NumberNode y) { return x.compare(Predicate::kGt, y); }
   friend Mask operator>=(NumberNode x, NumberNode y) { return x.compare(Predicate::kGe, y); }

@@ -395,6 +395,14 @@ NodeId PlanBuilder::select(NodeId mask, NodeId x, NodeId y) {
               {splat(mask, lanes), splat(x, lanes), splat(y, lanes)});
 }
 
+NodeId PlanBuilder::choose(NodeId mask, NodeId x, NodeId y) {
+  const Type wide = type(mask);
+  const bool is_whole = wide.lanes * bytes_of(type(x).scalar) >= plan_.vector_bytes;
+  if (!is_whole || is_constant(mask)) return select(mask, x, y);
+  return pure(Op::kSelect, {type(x).scalar, wide.lanes}, 1,
+              {mask, splat(x, wide.lanes), splat(y, wide.lanes)});
+}
+
 NodeId PlanBuilder::cast(Op op, Scalar to, NodeId x) {
   if (type(x).scalar == to) return x;
   return pure(op, {to, type(x).lanes}, 0, {x});

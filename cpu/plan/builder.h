@@ -60,6 +60,8 @@ class PlanBuilder {
   NodeId fma(NodeId x, NodeId y, NodeId z);
   NodeId compare(Predicate predicate, NodeId x, NodeId y);
   NodeId select(NodeId mask, NodeId x, NodeId y);
+  // The same of an x that takes long: whole vectors do not compute it where no lane takes it.
+  NodeId choose(NodeId mask, NodeId x, NodeId y);
   NodeId cast(Op op, Scalar to, NodeId x);
   NodeId math(MathFunction function, std::initializer_list<NodeId> operands);
   NodeId splat(NodeId x, int32_t lanes);

@@ -355,7 +355,12 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
     case Op::kClz: return b_.CreateIntrinsic(in::ctlz, {to}, {x(0), b_.getFalse()});
     case Op::kPopcnt: return unary(in::ctpop);
     case Op::kCompare: return compare(node);
-    case Op::kSelect: return b_.CreateSelect(x(0), x(1), x(2));
+    case Op::kSelect: {
+      llvm::Value* out = b_.CreateSelect(x(0), x(1), x(2));
+      auto* select = llvm::dyn_cast<llvm::SelectInst>(out);
+      if (node.imm == 1 && select != nullptr && node.type.lanes > 1) skipping_.push_back(select);
+      return out;
+    }
     case Op::kFloatCast: return b_.CreateFPCast(x(0), to);
     case Op::kFromHalf: return b_.CreateFPExt(b_.CreateBitCast(x(0), half(node.type)), to);
     case Op::kToHalf: return b_.CreateBitCast(b_.CreateFPTrunc(x(0), half(node.type)), to);

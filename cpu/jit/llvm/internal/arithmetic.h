@@ -35,6 +35,7 @@ class ArithmeticEmitter {
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
   std::vector<llvm::Value*> values_;  // by node
+  std::vector<llvm::SelectInst*> skipping_;  // whose first operand is skipped where no lane has it
 
  private:
   llvm::Type* half(Type type);
