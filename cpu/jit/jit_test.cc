@@ -75,6 +75,22 @@ TEST_F(JitTest, ARemainderByAPowerOfTwoIsAMask) {
   EXPECT_THAT(ir, Not(HasSubstr("urem")));
 }
 
+TEST_F(JitTest, WhatNoLaneTakesIsSkipped) {
+  plan_.vector_bytes = 16;
+  const NodeId x = b_.load(in_, {Scalar::kF32, 4}, b_.index(0));
+  NodeId power = x;
+  for (int i = 0; i < 12; ++i) power = b_.unary(Op::kSqrt, power);
+  const NodeId mask = b_.compare(Predicate::kGt, x, b_.number({Scalar::kF32, 4}, 4));
+  b_.store(out_, b_.index(0), b_.choose(mask, power, x));
+  const std::string ir = compile_plan({.plan = &plan_, .wants_text = true}).value().ir;
+  EXPECT_LT(ir.find("br i1"), ir.find("llvm.sqrt"));
+  EXPECT_EQ(run({.plan = &plan_}).reason, Exit::Reason::kNone);
+  EXPECT_THAT(std::vector(result_, result_ + 4), ElementsAre(1, 2, 3, 4));
+  argument_[0] = INFINITY;
+  EXPECT_EQ(run({.plan = &plan_}).reason, Exit::Reason::kNone);
+  EXPECT_THAT(std::vector(result_, result_ + 4), ElementsAre(INFINITY, 2, 3, 4));
+}
+
 TEST_F(JitTest, ALongLoopEndsWhereItIsAskedTo) {
   const PlanBuilder::For made_for(b_, 1);
   const NodeId start[] = {b_.number(kOne, 1)};

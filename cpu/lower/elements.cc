@@ -77,6 +77,7 @@ NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place&
   if (const auto column = column_at(shape, place))
     return b().strided(load_rows(buffer, {scalar, place.lanes}, *column), column->width,
                        column->number);
+  if (const NodeId row = tile_row(buffer, shape, place); row.valid()) return row;
   if (b().type(at).lanes == 1) return b().load_strided(buffer, {scalar, place.lanes}, at, step);
   return b().gather(buffer, scalar, lane_value({at, step}, place.lanes));
 }

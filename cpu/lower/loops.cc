@@ -251,6 +251,8 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
                           return {lazy_element(instruction, place, memo)};
                         });
   }
+  if (const auto along = tiled_dimension(id))
+    return for_each_tile(instruction.shape.dimensions(), *along, widest_scalar(id), write);
   for_each_place(instruction.shape.dimensions(), widest_scalar(id), write);
 }
 

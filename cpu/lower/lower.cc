@@ -200,6 +200,8 @@ StatusOr<std::unique_ptr<Kernel>> make_kernel(const KernelRecipe& recipe) {
     if (is_fast_fourier(operand(0), attrs))
       return make_fft_kernel(operand(0), instruction.shape, attrs, std::move(rule));
   }
+  if (instruction.opcode == Opcode::kCustomCall && !instruction.operands.empty())
+    return make_eigen_kernel(instruction, operand(0), std::move(rule));
   return rule;
 }
 

@@ -239,6 +239,12 @@ class RegionLowering {
                     std::span<const BufferId> to,
                     const std::function<std::vector<NodeId>(Place)>& values_at);
 
+  // ---- tiles.cc
+  std::optional<size_t> tiled_dimension(hlo::InstructionId id);
+  void for_each_tile(std::span<const int64_t> sizes, size_t along, Scalar widest,
+                     const std::function<void(Place)>& body);
+  NodeId tile_row(BufferId buffer, const Shape& shape, const Place& place);
+
   // ---- windows.cc
   Coordinate under_tap(const hlo::WindowDimension& w, int64_t base, int64_t places,
                        const Coordinate& place, NodeId tap, int32_t lanes, NodeId& fits);
@@ -318,6 +324,13 @@ class RegionLowering {
   std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> rows_;
   bool keeps_rows_ = false;
   std::vector<int64_t> box_;  // where it begins, in the array of a step that reads joined ones
+  // The square that the code stands in: its rows, and arrays in it with columns in rows, by buffer,
+  // first element and step between rows.
+  struct Tile {
+    std::vector<NodeId> rows;
+    std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> turned;
+  };
+  std::optional<Tile> tile_;
 };
 
 inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes

@@ -82,6 +82,9 @@ class NumberNode {
   friend NumberNode select(Mask mask, NumberNode x, NumberNode y) {
     return {x.b, x.b->select(mask.node, x.node, y.node)};
   }
+  friend NumberNode choose(Mask mask, NumberNode x, NumberNode y) {
+    return {x.b, x.b->choose(mask.node, x.node, y.node)};
+  }
   friend Mask operator<(NumberNode x, NumberNode y) { return x.compare(Predicate::kLt, y); }
   friend Mask operator>(NumberNode x, NumberNode y) { return x.compare(Predicate::kGt, y); }
   friend Mask operator>=(NumberNode x, NumberNode y) { return x.compare(Predicate::kGe, y); }
@@ -103,6 +106,20 @@ class NumberNode {
   }
 };
 
+// yes() where any lane of the mask is true, else no().
+template <class Yes, class No>
+NodeId branch_on(PlanBuilder& b, NodeId mask, Type type, const Yes& yes, const No& no) {
+  const Type results[] = {type};
+  b.begin_switch(b.select(b.reduce_lanes(Op::kOr, mask), b.index(0), b.index(1)), results);
+  b.begin_branch();
+  const NodeId first[] = {yes()};
+  b.end_branch(first);
+  b.begin_branch();
+  const NodeId second[] = {no()};
+  b.end_branch(second);
+  return b.end_switch()[0];
+}
+
 // The bits do not depend on whether the exponent is a constant: lanes whose exponent is one of the
 // powers by roots take those, on a way of their own.
 template <class T>
@@ -114,22 +131,17 @@ NumberNode<T> power(NumberNode<T> x, NumberNode<T> y) {
   }
   const auto quarters = abs(y * y.constant(4));
   const auto is_simple = (floor(quarters) == quarters) & (quarters <= y.constant(12));
-  const Type results[] = {b.type(x.node)};
   const NumberNode<T> general = pow(x, y);
-  b.begin_switch(b.select(b.reduce_lanes(Op::kOr, is_simple.node), b.index(0), b.index(1)),
-                 results);
-  b.begin_branch();
-  NumberNode<T> value = general;
-  for (const T exponent : kRootPowers<T>) {
-    if (const auto simple = pow_by_roots(x, exponent))
-      value = select(y == y.constant(exponent), *simple, value);
-  }
-  const NodeId by_roots[] = {value.node};
-  b.end_branch(by_roots);
-  b.begin_branch();
-  const NodeId by_formula[] = {general.node};
-  b.end_branch(by_formula);
-  return {&b, b.end_switch()[0]};
+  const auto with_roots = [&] {
+    NumberNode<T> value = general;
+    for (const T exponent : kRootPowers<T>) {
+      if (const auto simple = pow_by_roots(x, exponent))
+        value = select(y == y.constant(exponent), *simple, value);
+    }
+    return value.node;
+  };
+  return {&b,
+          branch_on(b, is_simple.node, b.type(x.node), with_roots, [&] { return general.node; })};
 }
 
 // The formula's value; not valid where there is none. y is x again where there is one operand.
@@ -151,17 +163,28 @@ NodeId formula(MathFunction function, NumberNode<T> x, NumberNode<T> y) {
     case MathFunction::k_cbrt: return cbrt(x).node;
     case MathFunction::k_pow: return power(x, y).node;
     case MathFunction::k_atan2: return atan2(x, y).node;
+    case MathFunction::k_fmod: return fmod_of_near(x, y).node;
     default: return {};
   }
 }
 
-bool needs_fma(MathFunction function) {
+bool is_trigonometric(MathFunction function) {
   return function == MathFunction::k_sin || function == MathFunction::k_cos ||
-         function == MathFunction::k_tan || function == MathFunction::k_pow;
+         function == MathFunction::k_tan;
 }
 
-bool is_trigonometric(MathFunction function) {
-  return needs_fma(function) && function != MathFunction::k_pow;
+bool needs_fma(MathFunction function) {
+  return is_trigonometric(function) || function == MathFunction::k_pow ||
+         function == MathFunction::k_fmod;
+}
+
+// Lanes beyond the range of the formula that gave `value`; not valid: it has none.
+template <class T>
+NodeId far_lanes(PlanBuilder& b, MathFunction function, NumberNode<T> x, NodeId value) {
+  if (function == MathFunction::k_fmod) return b.compare(Predicate::kNe, value, value);
+  if (!is_trigonometric(function)) return {};
+  return b.compare(Predicate::kGt, b.unary(Op::kAbs, x.node),
+                   x.constant(kTrigonometricBound<T>).node);
 }
 
 template <class T>
@@ -169,24 +192,25 @@ NodeId write(PlanBuilder& b, MathFunction function, std::initializer_list<NodeId
   const NodeId first = *operands.begin(), last = *(operands.end() - 1);
   const int32_t lanes = std::max(b.type(first).lanes, b.type(last).lanes);
   const NumberNode<T> x(&b, b.splat(first, lanes)), y(&b, b.splat(last, lanes));
-  NodeId value;
-  {
-    const PlanBuilder::Exact exact(b);
-    value = formula<T>(function, x, y);
-  }
-  if (!is_trigonometric(function)) return value;
-  // A lane beyond the formula's range takes the library's way, and all others with it.
-  const NodeId far =
-      b.compare(Predicate::kGt, b.unary(Op::kAbs, x.node), x.constant(kTrigonometricBound<T>).node);
-  const Type results[] = {b.type(x.node)};
-  b.begin_switch(b.select(b.reduce_lanes(Op::kOr, far), b.index(0), b.index(1)), results);
-  b.begin_branch();
-  const NodeId by_library[] = {b.math(function, {x.node})};
-  b.end_branch(by_library);
-  b.begin_branch();
-  const NodeId by_formula[] = {value};
-  b.end_branch(by_formula);
-  return b.end_switch()[0];
+  const Type type = b.type(x.node);
+  const auto by_formula = [&] {
+    NodeId value;
+    {
+      const PlanBuilder::Exact exact(b);
+      value = formula<T>(function, x, y);
+    }
+    // A far lane takes the library's way, and all others with it.
+    const NodeId far = far_lanes(b, function, x, value);
+    if (!far.valid()) return value;
+    const auto by_library = [&] {
+      return operands.size() == 2 ? b.math(function, {x.node, y.node}) : b.math(function, {x.node});
+    };
+    return branch_on(b, far, type, by_library, [&] { return value; });
+  };
+  if (function != MathFunction::k_fmod || lanes > 1) return by_formula();
+  // A loop that keeps a number in a range mostly finds it there, and waits for nothing then.
+  return branch_on(
+      b, (abs(x) < abs(y)).node, type, [&] { return x.node; }, by_formula);
 }
 
 }  // namespace
@@ -198,8 +222,7 @@ NodeId write_math(PlanBuilder& builder, MathFunction function,
     case MathFunction::k_acos:
     case MathFunction::k_asinh:
     case MathFunction::k_acosh:
-    case MathFunction::k_atanh:
-    case MathFunction::k_fmod: return builder.math(function, operands);
+    case MathFunction::k_atanh: return builder.math(function, operands);
     default: break;
   }
   if (needs_fma(function) && !builder.has_fma()) return builder.math(function, operands);
@@ -211,6 +234,23 @@ NodeId write_math(PlanBuilder& builder, MathFunction function,
 NodeId write_small_tanh(PlanBuilder& builder, NodeId x) {
   const PlanBuilder::Exact exact(builder);
   return tanh_of_small(NumberNode<float>(&builder, x)).node;
+}
+
+namespace {
+
+template <class T>
+NodeId rsqrt_of(PlanBuilder& builder, NumberNode<T> x) {
+  const PlanBuilder::Exact exact(builder);
+  if (!builder.has_rsqrt_estimate()) return rsqrt(x).node;
+  const NodeId estimate = builder.unary(Op::kRsqrtEstimate, x.node);
+  return rsqrt_from(x, NumberNode<T>(&builder, estimate)).node;
+}
+
+}  // namespace
+
+NodeId write_rsqrt(PlanBuilder& builder, NodeId x) {
+  return builder.type(x).scalar == Scalar::kF64 ? rsqrt_of(builder, NumberNode<double>(&builder, x))
+                                                : rsqrt_of(builder, NumberNode<float>(&builder, x));
 }
 
 NodeId write_logistic(PlanBuilder& builder, NodeId x) {

@@ -15,6 +15,8 @@ NodeId write_math(PlanBuilder& builder, MathFunction function,
 // tanh of an f32 that is rounded to an f16 or bf16.
 NodeId write_small_tanh(PlanBuilder& builder, NodeId x);
 
+NodeId write_rsqrt(PlanBuilder& builder, NodeId x);
+
 // 1 / (1 + exp(-x)).
 NodeId write_logistic(PlanBuilder& builder, NodeId x);
 

@@ -96,6 +96,35 @@ Packs::Packs(const Region& region, int64_t lanes) {
       add(part, static_cast<size_t>(std::max<int64_t>(most, 1)));
     }
   }
+  drop_lone(region);
+}
+
+// Drops packs of one operation a lane between scalars of the body: they would be put together and
+// taken apart for longer than they are computed, and others wait for them.
+void Packs::drop_lone(const Region& region) {
+  const hlo::Computation& computation = region.computation();
+  std::vector<bool> is_lone(members_.size());
+  const auto is_scalar = [&](InstructionId id) {
+    return pack_of(id) < 0 && computation.at(id).opcode != Opcode::kParameter;
+  };
+  for (size_t pack = 0; pack < members_.size(); ++pack) {
+    const Instruction& first = computation.at(members_[pack][0]);
+    is_lone[pack] = hlo::facts(first.opcode).work == hlo::Work::kLittle;
+  }
+  for (size_t i = 0; i < pack_of_.size(); ++i) {
+    const InstructionId id(i);
+    const Instruction& user = computation.at(id);
+    for (InstructionId operand : user.operands) {
+      const int taken = pack_of(operand), own = pack_of(id);
+      if (own >= 0 && !is_scalar(region.leaves()[region.leaf(operand).value].producer))
+        is_lone[static_cast<size_t>(own)] = false;
+      if (taken >= 0 && (own >= 0 || !is_scalar_op(computation, user)))
+        is_lone[static_cast<size_t>(taken)] = false;
+    }
+  }
+  for (size_t pack = 0; pack < members_.size(); ++pack) {
+    for (InstructionId id : members_[pack]) pack_of_[id.value] = is_lone[pack] ? -1 : pack_of(id);
+  }
 }
 
 // As the lanes of the first operand that is in packs: its vectors are taken as they are.

@@ -29,6 +29,7 @@ class Packs {
   void sort(const hlo::Computation& computation, std::vector<hlo::InstructionId>& part) const;
   // Packs of at most so many members.
   void add(std::span<const hlo::InstructionId> part, size_t most);
+  void drop_lone(const Region& region);
 
   std::vector<int> pack_of_;  // by instruction
   std::vector<std::vector<hlo::InstructionId>> members_;

@@ -217,7 +217,7 @@ NodeId ScalarOpWriter::run() {
       return b_.compare(Predicate::kLt, b_.unary(Op::kAbs, x_[0]),
                         number(std::numeric_limits<double>::infinity()));
     case Opcode::kSqrt: return b_.unary(Op::kSqrt, x_[0]);
-    case Opcode::kRsqrt: return b_.binary(Op::kDiv, number(1), b_.unary(Op::kSqrt, x_[0]));
+    case Opcode::kRsqrt: return write_rsqrt(b_, x_[0]);
     case Opcode::kFloor: return b_.unary(Op::kFloor, x_[0]);
     case Opcode::kCeil: return b_.unary(Op::kCeil, x_[0]);
     case Opcode::kRoundEven: return b_.unary(Op::kRoundEven, x_[0]);

@@ -56,6 +56,12 @@ concept Number = requires(const F a, const typename F::Int i, const typename F::
   { i == i } -> std::same_as<typename F::Mask>;
 };
 
+// select() of an x that takes long. A builder of code may leave it out where no lane takes it.
+template <Number F>
+F choose(typename F::Mask mask, F x, F y) {
+  return select(mask, x, y);
+}
+
 // How a scalar type keeps its bits, and the numbers near which functions overflow or saturate.
 template <class Scalar>
 struct Format;

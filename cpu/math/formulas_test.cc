@@ -217,6 +217,13 @@ std::vector<Unary<T>> unary_functions() {
           "rsqrt", bound(1.5, 1.5), 0, 8, [](W x) { return 1 / std::sqrt(x); },
           [](auto x) { return rsqrt(x); }),
       unary<T>(
+          "rsqrt_from", bound(1.1, 1.4), 0, 8, [](W x) { return 1 / std::sqrt(x); },
+          [](auto x) {
+            const auto off = copysign(x.constant(T(0x1p-14)), float_from_bits(bits(x) << 20));
+            return rsqrt_from(x, rsqrt(x) * (x.constant(1) + off));
+          },
+          std::numeric_limits<T>::max(), Fma::kNeeded),
+      unary<T>(
           "cbrt", bound(0.51, 0.51), -8, 8, [](W x) { return std::cbrt(x); },
           [](auto x) { return cbrt(x); }),
       unary<T>(

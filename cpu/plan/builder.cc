@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "heddle/cpu/plan/quotients.h"
+
 namespace heddle::cpu {
 
 PlanBuilder::PlanBuilder(Plan& plan) : plan_(plan) {
@@ -178,7 +180,6 @@ NodeId PlanBuilder::fold_bounded(Op op, NodeId x, NodeId y) {
   }
 }
 
-// x + 0, x * 1, and arithmetic on constants.
 // A sum is -0 where both terms are, or where a product that joins it rounds to -0.
 bool PlanBuilder::is_never_minus_zero(NodeId id) const {
   const Node& node = plan_.at(id);
@@ -186,12 +187,18 @@ bool PlanBuilder::is_never_minus_zero(NodeId id) const {
   const auto args = plan_.args_of(node);
   if (node.op == Op::kReduceLanes && node.imm == static_cast<int64_t>(Op::kAdd))
     return is_never_minus_zero(args[0]);
-  if (node.op != Op::kAdd) return false;
-  const auto is_product = [&](NodeId term) { return plan_.at(term).op == Op::kMul; };
+  const auto is_square = [&](const Node& product) {
+    return product.op == Op::kMul && plan_.args_of(product)[0] == plan_.args_of(product)[1];
+  };
+  if (node.op != Op::kAdd) return is_square(node);
+  const auto is_product = [&](NodeId term) {
+    return plan_.at(term).op == Op::kMul && !is_square(plan_.at(term));
+  };
   if (node.imm == 0 && (is_product(args[0]) || is_product(args[1]))) return false;
   return is_never_minus_zero(args[0]) || is_never_minus_zero(args[1]);
 }
 
+// x + 0, x * 1, and arithmetic on constants.
 NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
   if (type(x).scalar == Scalar::kPred) return fold_masks(op, x, y);
   if (is_float(type(x).scalar)) {
@@ -200,7 +207,8 @@ NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
     const double infinity = std::numeric_limits<double>::infinity();
     if (op == Op::kMin && float_of(y) == infinity) return x;
     if (op == Op::kMax && float_of(y) == -infinity) return x;
-    if (op == Op::kAdd && float_of(y) == 0 && is_never_minus_zero(x)) return x;
+    if (op == Op::kAdd && float_of(y) == 0 && (std::signbit(float_of(y)) || is_never_minus_zero(x)))
+      return x;
     if (!is_constant(x)) return {};
     return folded_float(type(x), value_of(op, type(x).scalar, float_of(x), float_of(y)));
   }
@@ -221,15 +229,10 @@ NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
   }
 }
 
-// By a product where that rounds as the quotient does; not valid: it does not, or takes as long.
-//
-// Of f32 the product is one of f64 by the rounded inverse, and off by 2^-52 of itself at most. A
-// quotient of f32 is 2^-49 away from the middle of two neighbours, or such a middle itself: that
-// may be where it is subnormal and the divisor an even number. Then the product has to be exact,
-// as it is where the inverse is off by no more than 2^-54.
+// By products where they round as the quotient does; not valid: they do not, or take as long.
 NodeId PlanBuilder::divided_by(NodeId x, double divisor) {
-  constexpr int32_t kFewestLanes = 8;    // fewer are divided as quickly
-  constexpr int64_t kSlowDivision = 64;  // bytes of a vector, whose division takes 16 cycles
+  constexpr int64_t kSlowDivision = 64;  // bytes of a vector, whose division takes 10 cycles
+  constexpr int64_t kQuickDivision = 16;
   if (divisor == 0 || !std::isfinite(divisor)) return {};
   const Type wide = type(x);
   const double inverse = 1 / divisor;
@@ -239,11 +242,30 @@ NodeId PlanBuilder::divided_by(NodeId x, double divisor) {
   int exponent = 0;
   if (std::abs(std::frexp(divisor, &exponent)) == 0.5 && is_normal)
     return binary(Op::kMul, x, number(wide, inverse));
-  if (!is_single || wide.lanes < kFewestLanes || plan_.vector_bytes < kSlowDivision) return {};
+  if (bytes_of(wide.scalar) * wide.lanes <= kQuickDivision || plan_.vector_bytes < kSlowDivision)
+    return {};
+  const auto by_parts = [&](const auto& parts) {
+    return pure(Op::kDivBy, wide, std::bit_cast<int64_t>(divisor),
+                {x, number(wide, parts->high), number(wide, parts->low)});
+  };
+  if (is_single) {
+    const auto parts = inverse_in_parts(static_cast<float>(divisor));
+    return parts ? by_parts(parts) : divided_in_double(x, divisor);
+  }
+  const auto parts = inverse_in_parts(divisor);
+  return parts ? by_parts(parts) : NodeId();
+}
+
+// The product of f64 by the rounded inverse is off by 2^-52 of itself at most. A quotient of f32 is
+// 2^-49 away from the middle of two neighbours, or such a middle itself: that may be where it is
+// subnormal and the divisor an even number. Then the product has to be exact, as it is where the
+// inverse is off by no more than 2^-54.
+NodeId PlanBuilder::divided_in_double(NodeId x, double divisor) {
+  const double inverse = 1 / divisor;
   if (std::fmod(divisor, 2) == 0 && std::abs(std::fma(divisor, inverse, -1.0)) > 0x1p-54) return {};
   const Exact exact(*this);
   const NodeId product = binary(Op::kMul, cast(Op::kFloatCast, Scalar::kF64, x),
-                                number({Scalar::kF64, wide.lanes}, inverse));
+                                number({Scalar::kF64, type(x).lanes}, inverse));
   return cast(Op::kFloatCast, Scalar::kF32, product);
 }
 
@@ -371,6 +393,14 @@ NodeId PlanBuilder::select(NodeId mask, NodeId x, NodeId y) {
   if (is_constant(mask)) return splat((bits_of(mask) & 1) != 0 ? x : y, lanes);
   return pure(Op::kSelect, {type(x).scalar, lanes}, 0,
               {splat(mask, lanes), splat(x, lanes), splat(y, lanes)});
+}
+
+NodeId PlanBuilder::choose(NodeId mask, NodeId x, NodeId y) {
+  const Type wide = type(mask);
+  const bool is_whole = wide.lanes * bytes_of(type(x).scalar) >= plan_.vector_bytes;
+  if (!is_whole || is_constant(mask)) return select(mask, x, y);
+  return pure(Op::kSelect, {type(x).scalar, wide.lanes}, 1,
+              {mask, splat(x, wide.lanes), splat(y, wide.lanes)});
 }
 
 NodeId PlanBuilder::cast(Op op, Scalar to, NodeId x) {

@@ -60,6 +60,8 @@ class PlanBuilder {
   NodeId fma(NodeId x, NodeId y, NodeId z);
   NodeId compare(Predicate predicate, NodeId x, NodeId y);
   NodeId select(NodeId mask, NodeId x, NodeId y);
+  // The same of an x that takes long: whole vectors do not compute it where no lane takes it.
+  NodeId choose(NodeId mask, NodeId x, NodeId y);
   NodeId cast(Op op, Scalar to, NodeId x);
   NodeId math(MathFunction function, std::initializer_list<NodeId> operands);
   NodeId splat(NodeId x, int32_t lanes);
@@ -150,6 +152,8 @@ class PlanBuilder {
   };
   // The machine rounds x * y + z once.
   [[nodiscard]] bool has_fma() const { return kIsArm64 || plan_.vector_bytes >= 32; }
+  // The machine estimates 1 / sqrt(x).
+  [[nodiscard]] bool has_rsqrt_estimate() const { return !kIsArm64 && plan_.vector_bytes >= 64; }
   // The machine converts floats of 16 bits.
   [[nodiscard]] bool has_half() const { return kIsArm64 || plan_.vector_bytes >= 32; }
 
@@ -242,6 +246,7 @@ class PlanBuilder {
   // Not valid: nothing to fold.
   NodeId fold(Op op, NodeId x, NodeId y);
   NodeId divided_by(NodeId x, double divisor);
+  NodeId divided_in_double(NodeId x, double divisor);
   NodeId fold_masks(Op op, NodeId x, NodeId y);
   NodeId fold_bounded(Op op, NodeId x, NodeId y);
   [[nodiscard]] std::optional<bool> decided(Predicate predicate, NodeId x, NodeId y) const;

@@ -19,6 +19,7 @@ double flops_of(Op op, const Node& node) {
     case Op::kSub:
     case Op::kMul:
     case Op::kDiv:
+    case Op::kDivBy:
     case Op::kMin:
     case Op::kMax:
     case Op::kSqrt:

@@ -1,6 +1,7 @@
 // Quotients by constants have the bits of the division, subnormal ones and specials too.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -9,6 +10,7 @@
 
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {
@@ -16,21 +18,26 @@ namespace {
 
 constexpr size_t kCount = 1 << 16;
 
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+
 // Of all exponents; many lie where the quotient is in the middle of two subnormal numbers, or near.
-std::vector<float> dividends(float divisor, uint64_t seed) {
+template <class T>
+std::vector<T> dividends(T divisor, uint64_t seed) {
+  using Limits = std::numeric_limits<T>;
   std::mt19937_64 random(seed);
-  std::vector<float> all;
-  const float inf = std::numeric_limits<float>::infinity();
-  for (float x : {0.0F, inf, std::numeric_limits<float>::quiet_NaN(),
-                  std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min(),
-                  std::numeric_limits<float>::min(), 1.0F, divisor}) {
+  std::vector<T> all;
+  const T inf = Limits::infinity();
+  for (T x : {T(0), inf, Limits::quiet_NaN(), Limits::max(), Limits::denorm_min(), Limits::min(),
+              T(1), divisor}) {
     all.push_back(x);
     all.push_back(-x);
   }
   while (all.size() < kCount) {
-    all.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
-    const double middle = std::ldexp(static_cast<double>(random() >> (40 + random() % 23)), -150);
-    const auto near = static_cast<float>(middle * divisor);
+    all.push_back(std::bit_cast<T>(static_cast<Bits<T>>(random())));
+    const T middle = std::ldexp(static_cast<T>(random() >> (64 - Limits::digits + random() % 23)),
+                                Limits::min_exponent - Limits::digits - 1);
+    const T near = middle * divisor;
     all.push_back(near);
     all.push_back(-std::nextafter(near, inf));
     all.push_back(std::nextafter(near, -inf));
@@ -39,52 +46,110 @@ std::vector<float> dividends(float divisor, uint64_t seed) {
   return all;
 }
 
+template <class T>
+void expect_divisions(T divisor) {
+  SCOPED_TRACE(divisor);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", static_cast<double>(divisor));
+  const std::string type = base::cat(sizeof(T) == 4 ? "f32" : "f64", "[", kCount, "]");
+  const hlo::Module module =
+      hlo::parse_text(
+          base::cat("HloModule m\nENTRY e { x = ", type, " parameter(0)\n  d = ", type.substr(0, 3),
+                    "[] constant(", text, ")\n  ds = ", type,
+                    " broadcast(d), dimensions={}\n  ROOT q = ", type, " divide(x, ds) }"))
+          .value();
+  const std::vector<T> xs = dividends(divisor, 7);
+  const Shape shape(sizeof(T) == 4 ? f32 : f64, {static_cast<int64_t>(kCount)});
+  const Literal got = OnCpu(module).run({Literal::from<T>(shape, std::span(xs))});
+  int wrong = 0;
+  for (size_t i = 0; i < kCount; ++i) {
+    const T q = got.values<T>()[i], want = xs[i] / divisor;
+    const bool is_right = std::isnan(want)
+                              ? std::isnan(q)
+                              : std::bit_cast<Bits<T>>(q) == std::bit_cast<Bits<T>>(want);
+    if (!is_right && ++wrong < 5) ADD_FAILURE() << xs[i] << " gives " << q << ", not " << want;
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(Quotients, ByConstantsAreRoundedAsDivisions) {
   HEDDLE_NEEDS_CODE_GENERATOR();
-  for (float divisor : {0.99F,
-                        98.0F,
-                        150.0F,
-                        3.0F,
-                        -10.0F,
-                        0.01F,
-                        6.0F,
-                        255.0F,
-                        1.1F,
-                        2197.0F,
-                        1000.0F,
-                        9.8F,
-                        0.25F,
-                        -1024.0F,
-                        0x1p-126F,
-                        0x1p127F,
-                        0x1p-149F,
-                        1.5e38F,
-                        3e-39F,
-                        16777214.0F,
-                        1.9999999F,
-                        0.0F,
-                        std::numeric_limits<float>::infinity()}) {
-    SCOPED_TRACE(divisor);
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(divisor));
-    const hlo::Module module =
-        hlo::parse_text(base::cat("HloModule m\nENTRY e { x = f32[", kCount, "] parameter(0)\n",
-                                  "  d = f32[] constant(", text, ")\n  ds = f32[", kCount,
-                                  "] broadcast(d), dimensions={}\n  ROOT q = f32[", kCount,
-                                  "] divide(x, ds) }"))
-            .value();
-    const std::vector<float> xs = dividends(divisor, 7);
-    const Shape shape(f32, {static_cast<int64_t>(kCount)});
-    const Literal got = OnCpu(module).run({Literal::from<float>(shape, std::span(xs))});
-    int wrong = 0;
-    for (size_t i = 0; i < kCount; ++i) {
-      const float q = got.values<float>()[i], want = xs[i] / divisor;
-      const bool is_right = std::isnan(want)
-                                ? std::isnan(q)
-                                : std::bit_cast<uint32_t>(q) == std::bit_cast<uint32_t>(want);
-      if (!is_right && ++wrong < 5) ADD_FAILURE() << xs[i] << " gives " << q << ", not " << want;
+  for (float divisor :
+       {0.99F,    98.0F,       150.0F,     3.0F,      -10.0F,
+        0.01F,    0.7F,        0.999F,     6.0F,      255.0F,
+        1.1F,     2197.0F,     1000.0F,    9.8F,      0.25F,
+        -1024.0F, 0x1p-126F,   0x1p127F,   0x1p-149F, 1.5e38F,
+        3e-39F,   16777214.0F, 1.9999999F, 0.0F,      std::numeric_limits<float>::infinity()})
+    expect_divisions(divisor);
+  for (double divisor : {0.99, 98.0, 3.0, -10.0, 0.7, 6.0, 1e-200, 1e300, 3e-310})
+    expect_divisions(divisor);
+}
+
+// Any exponents, one far from the other too; multiples of the divisor and their neighbours.
+template <class T>
+void expect_remainders() {
+  std::mt19937_64 random(7);
+  const std::vector<T> ys = dividends(T(3), 1);
+  std::vector<T> xs = dividends(T(3), 2);
+  std::shuffle(xs.begin(), xs.end(), random);
+  for (size_t i = 0; i < kCount; ++i) {
+    if (i % 4 != 0) xs[i] = ys[i] * static_cast<T>(random() >> (40 + random() % 24));
+    if (i % 4 == 1) xs[i] = std::nextafter(xs[i], T(0));
+    if (i % 4 == 2) xs[i] *= T(1.7);
+  }
+  const std::string type = sizeof(T) == 4 ? "f32" : "f64";
+  const auto program = [&](const std::string& sizes) {
+    const std::string all = type + sizes;
+    return OnCpu(
+        hlo::parse_text(base::cat("HloModule m\nENTRY e { x = ", all, " parameter(0)\n  y = ", all,
+                                  " parameter(1)\n  ROOT r = ", all, " remainder(x, y) }"))
+            .value());
+  };
+  const Shape shape(sizeof(T) == 4 ? f32 : f64, {static_cast<int64_t>(kCount)});
+  const Literal got =
+      program(base::cat("[", kCount, "]"))
+          .run({Literal::from<T>(shape, std::span(xs)), Literal::from<T>(shape, std::span(ys))});
+  const OnCpu of_one = program("[]");
+  for (size_t i = 0; i < kCount; i += 97) {
+    const Shape one(shape.dtype(), {});
+    const Literal r = of_one.run(
+        {Literal::from<T>(one, std::span(&xs[i], 1)), Literal::from<T>(one, std::span(&ys[i], 1))});
+    const T a = r.values<T>()[0], b = got.values<T>()[i];
+    EXPECT_TRUE((std::isnan(a) && std::isnan(b)) ||
+                std::bit_cast<Bits<T>>(a) == std::bit_cast<Bits<T>>(b))
+        << xs[i] << " by " << ys[i];
+  }
+  int wrong = 0;
+  for (size_t i = 0; i < kCount; ++i) {
+    const T r = got.values<T>()[i], want = std::fmod(xs[i], ys[i]);
+    const bool is_right = std::isnan(want)
+                              ? std::isnan(r)
+                              : std::bit_cast<Bits<T>>(r) == std::bit_cast<Bits<T>>(want);
+    if (!is_right && ++wrong < 5) ADD_FAILURE() << xs[i] << " by " << ys[i] << " leaves " << r;
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Remainders, AreExact) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_remainders<float>();
+  expect_remainders<double>();
+}
+
+TEST(Rsqrt, IsEstimatedInAnyNumberOfLanes) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f32", "f64"}) {
+    for (int64_t n : {1, 2, 3, 5, 6, 12, 16, 24, 31, 40}) {
+      const hlo::Module module =
+          hlo::parse_text(base::cat("HloModule m\nENTRY e { i = ", type, "[", n,
+                                    "] iota(), iota_dimension=0\n  ROOT r = ", type, "[", n,
+                                    "] rsqrt(i) }"))
+              .value();
+      EXPECT_EQ(
+          difference(OnCpu(module).run({}), interpreter::evaluate(module, {}).value(), {.ulp = 1}),
+          "")
+          << type << " " << n;
     }
-    EXPECT_EQ(wrong, 0);
   }
 }
 

@@ -1,9 +1,12 @@
 #include "heddle/cpu/jit/llvm/internal/arithmetic.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace heddle::cpu {
 
@@ -225,6 +228,76 @@ llvm::Value* ArithmeticEmitter::saturated(const Node& node, llvm::Value* x) {
                          llvm::ConstantInt::get(to, most), out);
 }
 
+// Products, but where one of them is not normal and the dividend is not zero: there it divides.
+llvm::Value* ArithmeticEmitter::divided_by(const Node& node) {
+  const auto args = plan_.args_of(node);
+  llvm::Value* x = value(args[0]);
+  llvm::Value* low = b_.CreateFMul(x, value(args[2]));
+  llvm::Value* quotient = b_.CreateIntrinsic(in::fma, {x->getType()}, {x, value(args[1]), low});
+  const bool is_single = node.type.scalar == Scalar::kF32;
+  llvm::Type* bits = type({is_single ? Scalar::kI32 : Scalar::kI64, node.type.lanes});
+  const auto are_zero = [&](llvm::Value* number, uint64_t mask) {
+    llvm::Value* masked =
+        b_.CreateAnd(b_.CreateBitCast(number, bits), llvm::ConstantInt::get(bits, mask));
+    return b_.CreateICmpEQ(masked, llvm::Constant::getNullValue(bits));
+  };
+  llvm::Value* is_small =
+      b_.CreateAnd(are_zero(low, is_single ? 0x7f80'0000 : 0x7ff0'0000'0000'0000),
+                   b_.CreateNot(are_zero(x, is_single ? INT32_MAX : INT64_MAX)));
+  llvm::BasicBlock* quick = b_.GetInsertBlock();
+  llvm::BasicBlock* slow = llvm::BasicBlock::Create(context_, "", quick->getParent());
+  llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", quick->getParent());
+  b_.CreateCondBr(b_.CreateOrReduce(is_small), slow, next,
+                  llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  b_.SetInsertPoint(slow);
+  llvm::Value* divided =
+      b_.CreateFDiv(x, llvm::ConstantFP::get(x->getType(), std::bit_cast<double>(node.imm)));
+  b_.CreateBr(next);
+  b_.SetInsertPoint(next);
+  llvm::PHINode* out = b_.CreatePHI(x->getType(), 2);
+  out->addIncoming(quotient, quick);
+  out->addIncoming(divided, slow);
+  return out;
+}
+
+// By one or more of the machine's vectors, whose other lanes nobody reads.
+llvm::Value* ArithmeticEmitter::rsqrt_estimate(llvm::Value* x) {
+  constexpr unsigned kLeast = 16, kMost = 64;  // bytes of a vector
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (vector == nullptr) {
+    auto* four = llvm::FixedVectorType::get(x->getType(), 4);
+    llvm::Value* lane = b_.CreateInsertElement(llvm::PoisonValue::get(four), x, uint64_t{0});
+    return b_.CreateExtractElement(rsqrt_estimate(lane), uint64_t{0});
+  }
+  const unsigned bytes = vector->getScalarSizeInBits() / 8, lanes = vector->getNumElements();
+  const unsigned width = std::clamp(std::bit_ceil(lanes * bytes), kLeast, kMost) / bytes;
+  constexpr ID kIds[2][3] = {
+      {in::x86_avx512_rsqrt14_ps_128, in::x86_avx512_rsqrt14_ps_256, in::x86_avx512_rsqrt14_ps_512},
+      {in::x86_avx512_rsqrt14_pd_128, in::x86_avx512_rsqrt14_pd_256,
+       in::x86_avx512_rsqrt14_pd_512}};
+  const ID id = kIds[bytes / 4 - 1][std::countr_zero(width * bytes / kLeast)];
+  llvm::Value* out = llvm::PoisonValue::get(vector);
+  for (unsigned first = 0; first < lanes; first += width) {
+    llvm::SmallVector<int, 16> taken(width, -1), put;
+    for (unsigned i = 0; i < std::min(width, lanes - first); ++i)
+      taken[i] = static_cast<int>(first + i);
+    llvm::Value* part = b_.CreateShuffleVector(x, taken);
+    llvm::Value* mask =
+        llvm::ConstantInt::getAllOnesValue(width > 8 ? b_.getInt16Ty() : b_.getInt8Ty());
+    part = b_.CreateIntrinsic(id, {}, {part, part, mask});
+    if (lanes == width) return part;
+    // Lanes of a vector of `lanes`, then those of `out` and of the part.
+    llvm::SmallVector<int, 16> spread(lanes, -1);
+    for (unsigned i = 0; i < lanes; ++i) {
+      const bool is_here = i >= first && i < first + width;
+      if (is_here) spread[i] = static_cast<int>(i - first);
+      put.push_back(static_cast<int>(is_here ? lanes + i : i));
+    }
+    out = b_.CreateShuffleVector(out, b_.CreateShuffleVector(part, spread), put);
+  }
+  return out;
+}
+
 llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
   const auto args = plan_.args_of(node);
   const auto x = [&](size_t i) { return value(args[i]); };
@@ -252,6 +325,7 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
              : is_fp                ? b_.CreateFMul(x(0), x(1))
                                     : b_.CreateMul(x(0), x(1));
     case Op::kDiv: return b_.CreateFDiv(x(0), x(1));
+    case Op::kDivBy: return divided_by(node);
     case Op::kSDiv: return b_.CreateSDiv(x(0), x(1));
     case Op::kUDiv: return b_.CreateUDiv(x(0), x(1));
     case Op::kSRem: return b_.CreateSRem(x(0), x(1));
@@ -272,6 +346,7 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
     case Op::kNeg: return b_.CreateFNeg(x(0));
     case Op::kAbs: return unary(in::fabs);
     case Op::kSqrt: return unary(in::sqrt);
+    case Op::kRsqrtEstimate: return rsqrt_estimate(x(0));
     case Op::kFloor: return unary(in::floor);
     case Op::kCeil: return unary(in::ceil);
     case Op::kRoundEven: return unary(in::roundeven);
@@ -280,7 +355,12 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
     case Op::kClz: return b_.CreateIntrinsic(in::ctlz, {to}, {x(0), b_.getFalse()});
     case Op::kPopcnt: return unary(in::ctpop);
     case Op::kCompare: return compare(node);
-    case Op::kSelect: return b_.CreateSelect(x(0), x(1), x(2));
+    case Op::kSelect: {
+      llvm::Value* out = b_.CreateSelect(x(0), x(1), x(2));
+      auto* select = llvm::dyn_cast<llvm::SelectInst>(out);
+      if (node.imm == 1 && select != nullptr && node.type.lanes > 1) skipping_.push_back(select);
+      return out;
+    }
     case Op::kFloatCast: return b_.CreateFPCast(x(0), to);
     case Op::kFromHalf: return b_.CreateFPExt(b_.CreateBitCast(x(0), half(node.type)), to);
     case Op::kToHalf: return b_.CreateBitCast(b_.CreateFPTrunc(x(0), half(node.type)), to);

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "heddle/cpu/jit/llvm/internal/branches.h"
 #include "heddle/cpu/jit/llvm/internal/lines.h"
 #include "heddle/cpu/jit/llvm/internal/memory.h"
 #include "heddle/cpu/plan/pieces.h"
@@ -40,6 +41,7 @@ class Emitter : MemoryEmitter {
     begin_exits();
     emit(plan_.entry);
     end_exits();
+    skip_unneeded_operands(skipping_);
     drop_unused_bases();
     lines_.end();
   }

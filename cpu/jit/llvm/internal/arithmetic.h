@@ -35,6 +35,7 @@ class ArithmeticEmitter {
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
   std::vector<llvm::Value*> values_;  // by node
+  std::vector<llvm::SelectInst*> skipping_;  // whose first operand is skipped where no lane has it
 
  private:
   llvm::Type* half(Type type);
@@ -42,6 +43,8 @@ class ArithmeticEmitter {
   llvm::Value* constant(const Node& node);
   llvm::Value* compare(const Node& node);
   llvm::Value* math(const Node& node);
+  llvm::Value* divided_by(const Node& node);
+  llvm::Value* rsqrt_estimate(llvm::Value* x);
   llvm::Value* saturated(const Node& node, llvm::Value* x);
   llvm::Value* reduce_lanes(Op fold, Type type, llvm::Value* x);
   llvm::Value* extract(const Node& node);

@@ -1,0 +1,167 @@
+// Steps that read a transposed array go by squares: what lies along a row of the array comes into
+// vectors along its columns by shuffles. Each line of memory is read once then.
+//
+//   y[i, j] = x[j, i]   16 rows of y, 16 columns: 16 vectors of x, turned in registers
+#include <algorithm>
+
+#include "heddle/cpu/lower/loops.h"
+#include "heddle/cpu/lower/lowering.h"
+
+namespace heddle::cpu {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+namespace {
+
+constexpr size_t kMostRead = 12;  // instructions that a turn computes for each row of a square
+
+// Which dimension of the operand is which of the step's result, given those of the instruction; -1:
+// none. Nothing: its places are others.
+std::optional<std::vector<int64_t>> dimensions_of(const hlo::Computation& computation,
+                                                  const Instruction& instruction,
+                                                  const Shape& operand,
+                                                  std::span<const int64_t> own) {
+  std::vector<int64_t> dims(static_cast<size_t>(operand.rank()), -1);
+  switch (instruction.opcode) {
+    case Opcode::kTranspose: {
+      const auto& from = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+      for (size_t d = 0; d < from.size(); ++d) dims[static_cast<size_t>(from[d])] = own[d];
+      return dims;
+    }
+    case Opcode::kBroadcast: {
+      const auto& to = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+      for (size_t d = 0; d < to.size(); ++d) dims[d] = own[static_cast<size_t>(to[d])];
+      return dims;
+    }
+    default:
+      if (!is_scalar_op(computation, instruction)) return std::nullopt;
+      return std::vector<int64_t>(own.begin(), own.end());
+  }
+}
+
+int64_t place_of(std::span<const int64_t> dims, int64_t d) {
+  return std::ranges::find(dims, d) - dims.begin();
+}
+
+// Rows in the order of columns. Each stage takes rows that are half of all apart together.
+std::vector<NodeId> turned(PlanBuilder& b, std::vector<NodeId> rows) {
+  const auto n = static_cast<uint32_t>(rows.size());
+  for (uint32_t stage = 1; stage < n; stage *= 2) {
+    std::vector<NodeId> next;
+    for (uint32_t i = 0; i < n; ++i) {
+      std::vector<LaneSource> lanes;
+      for (uint32_t k = 0; k < n; ++k) lanes.push_back({k % 2, (i % 2 * n + k) / 2});
+      const NodeId pair[] = {rows[i / 2], rows[i / 2 + n / 2]};
+      next.push_back(b.shuffle(pair, std::move(lanes)));
+    }
+    rows = std::move(next);
+  }
+  return rows;
+}
+
+}  // namespace
+
+// The dimension of the step's result along which an array that it reads lies in memory, where that
+// is not the one of the lanes.
+std::optional<size_t> RegionLowering::tiled_dimension(InstructionId id) {
+  const std::vector<int64_t>& sizes = at(id).shape.dimensions();
+  const int64_t lane = lane_dimension(sizes);
+  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
+  if (lane < 0 || sizes[static_cast<size_t>(lane)] < lanes || does_much(id)) return std::nullopt;
+  std::vector<std::pair<InstructionId, std::vector<int64_t>>> queue(1, {id, {}});
+  for (size_t d = 0; d < sizes.size(); ++d) queue[0].second.push_back(static_cast<int64_t>(d));
+  std::optional<size_t> found;
+  for (size_t next = 0; next < queue.size(); ++next) {
+    if (queue.size() > kMostRead) return std::nullopt;
+    const auto [read, own] = queue[next];
+    for (InstructionId operand : at(read).operands) {
+      const Shape& from = at(operand).shape;
+      if (!from.is_array() || from.is_scalar()) continue;
+      const auto dims = dimensions_of(computation(), at(read), from, own);
+      if (!dims) continue;
+      if (region_.is_lazy(region_.leaf(operand))) {
+        queue.emplace_back(operand, *dims);
+        continue;
+      }
+      const int64_t along = lane_dimension(from.dimensions());
+      if (along < 0 || scalar_type(from) == Scalar::kPred) continue;
+      const int64_t d = (*dims)[static_cast<size_t>(along)];
+      if (d >= 0 && d != lane && sizes[static_cast<size_t>(d)] >= lanes &&
+          place_of(*dims, lane) < from.rank())
+        found = static_cast<size_t>(d);
+    }
+  }
+  return found;
+}
+
+// As for_each_place(), in squares along the last dimension and `along`.
+void RegionLowering::for_each_tile(std::span<const int64_t> sizes, size_t along, Scalar widest,
+                                   const std::function<void(Place)>& body) {
+  const auto lane = static_cast<size_t>(lane_dimension(sizes));
+  const int64_t lanes = lanes_for(program_.program.plan, widest);
+  std::vector<int64_t> outer;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (d != lane && d != along) outer.push_back(sizes[d]);
+  }
+  std::vector<NodeId> at_outer;
+  const auto write = [&](NodeId row, NodeId column, int64_t count) {
+    Place place{.coordinates = {}, .lanes = static_cast<int32_t>(count)};
+    size_t next = 0;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      place.coordinates.push_back(d == lane    ? Coordinate{column, 1}
+                                  : d == along ? Coordinate{row}
+                                               : Coordinate{at_outer[next++]});
+    }
+    body(place);
+  };
+  const int64_t whole = sizes[lane] / lanes * lanes, left = sizes[lane] - whole;
+  const auto rest_of_row = [&](NodeId row) {
+    if (left > 0) write(row, b().index(whole), left);
+  };
+  const int64_t in_squares = sizes[along] / lanes * lanes;
+  for_each_nest(b(), outer, at_outer, [&] {
+    auto strip = b().begin_for_each(b().index(0), b().index(in_squares), lanes);
+    auto square = b().begin_for_each(b().index(0), b().index(whole), lanes);
+    tile_.emplace();
+    for (int64_t i = 0; i < lanes; ++i) tile_->rows.push_back(b().add(strip.parameters[0], i));
+    for (const NodeId row : std::vector(tile_->rows)) write(row, square.parameters[0], lanes);
+    tile_.reset();
+    b().end_for({});
+    for (int64_t i = 0; i < lanes; ++i) rest_of_row(b().add(strip.parameters[0], i));
+    b().end_for({});
+    for (int64_t row = in_squares; row < sizes[along]; ++row) {
+      auto vectors = b().begin_for_each(b().index(0), b().index(whole), lanes);
+      write(b().index(row), vectors.parameters[0], lanes);
+      b().end_for({});
+      rest_of_row(b().index(row));
+    }
+  });
+}
+
+// The lanes at a place whose row is one of the square's, from vectors that lie across its rows; not
+// valid: the place is no such one.
+NodeId RegionLowering::tile_row(BufferId buffer, const Shape& shape, const Place& place) {
+  if (!tile_ || place.is_flat || scalar_type(shape) == Scalar::kPred) return {};
+  const auto along = static_cast<size_t>(lane_dimension(shape.dimensions()));
+  const auto row = std::ranges::find(tile_->rows, place.coordinates[along].base);
+  if (row == tile_->rows.end() || place.coordinates[along].step != 0 ||
+      std::ranges::any_of(place.coordinates, [&](const Coordinate& c) {
+        return b().type(c.base).lanes > 1 || c.step < 0 || c.step > 1;
+      }))
+    return {};
+  Place first = place;
+  first.coordinates[along].base = tile_->rows[0];
+  const auto [offset, step] = element_offset(shape, first);
+  std::vector<NodeId>& columns = tile_->turned[{buffer, offset, step}];
+  if (columns.empty()) {
+    for (int64_t i = 0; i < place.lanes; ++i)
+      columns.push_back(
+          b().load(buffer, {scalar_type(shape), place.lanes}, b().add(offset, i * step)));
+    columns = turned(b(), std::move(columns));
+  }
+  return columns[static_cast<size_t>(row - tile_->rows.begin())];
+}
+
+}  // namespace heddle::cpu
