@@ -21,9 +21,9 @@ constexpr int64_t kFewRepeats = 32, kManyElements = 8;
 // Elements that stand apart are brought together once if they are read so many times.
 constexpr int64_t kManyReads = 4;
 constexpr int64_t kManyIndices = 32;    // elements
-constexpr int64_t kMostBoxes = 9;       // that joined arrays cut a step's array into
+constexpr int64_t kMostBoxes = 27;      // that joined arrays cut a step's array into
 constexpr int64_t kLeastRow = 16;       // elements: several rows of such arrays share a vector
-constexpr int64_t kLeastCut = 2048;     // bytes of an array that is worth them
+constexpr int64_t kLeastCut = 256;      // bytes of an array that is worth them
 constexpr int64_t kSmallTarget = 1024;  // bytes of an array whose copy costs next to nothing
 
 // The operand is computed where the step reads it, and need not lie in memory.

@@ -10,6 +10,7 @@
 
 #include "heddle/cpu/plan/accesses.h"
 #include "heddle/cpu/plan/cost.h"
+#include "heddle/cpu/plan/passes/interleave.h"
 #include "heddle/cpu/plan/work.h"
 
 namespace heddle::cpu {
@@ -22,6 +23,9 @@ constexpr int64_t kWantedRun = 2048;       // with fewer, memory gets slower
 constexpr int64_t kMostParts = 16;
 constexpr int64_t kCached = int64_t{4} << 20;  // bytes of arrays that may be read line by line
 constexpr int64_t kWorkPerLine = 16;           // operations on a line: its load hides behind them
+constexpr int64_t kAtOnce = 16;  // operations that a processor does while one waits for another
+constexpr int64_t kMostTogether = 8;           // turns, whose chains run beside each other
+constexpr int64_t kMostOfTogether = 400;       // operations: more would be slow to compile
 constexpr int64_t kStepShare = 4;              // what a step needs once: at most one in so many
 
 // The bytes of registers that values of all steps may take.
@@ -140,8 +144,12 @@ class Exchange {
   NodeId exchanged(const Nest& nest) {
     const bool is_while = plan_.at(nest.steps).op == Op::kWhile;
     const std::vector<Cell> cells = is_while ? cells_of(nest) : std::vector<Cell>();
-    if (!cells.empty() && fits(nest, cells)) return with_cells(nest, cells);
-    return in_parts(nest);
+    if (cells.empty() || !fits(nest, cells)) return in_parts(nest);
+    const int64_t together = turns_together(nest, cells);
+    if (together == 1) return with_cells(nest, cells);
+    join_turns(plan_, nest.turns, together);
+    const Nest joined = *nest_of(nest.steps);
+    return with_cells(joined, cells_of(joined));
   }
 
   // Memory that a turn touches in all steps.
@@ -151,6 +159,23 @@ class Exchange {
     Type type;
     bool is_written = false;
   };
+
+  // A turn waits for itself from step to step. So several take their steps side by side, as many as
+  // registers hold.
+  [[nodiscard]] int64_t turns_together(const Nest& nest, const std::vector<Cell>& cells) const {
+    const Block& body = body_of(plan_, nest.turns);
+    if (!is_straight(plan_, body)) return 1;
+    int64_t held = 0;
+    for (const Cell& cell : cells) held += cell.type.lanes * bytes_of(cell.type.scalar);
+    const int64_t turns = nest.range.to / nest.range.step, operations = std::ssize(body.nodes);
+    const int64_t wanted = kAtOnce * longest_chain(plan_, body) / std::max<int64_t>(operations, 1);
+    int64_t together = 1;
+    while (together < std::min(wanted, kMostTogether) && turns % (2 * together) == 0 &&
+           2 * together * held <= register_bytes(plan_) / 2 &&
+           2 * together * operations <= kMostOfTogether)
+      together *= 2;
+    return together;
+  }
 
   [[nodiscard]] static bool overlap(const Cell& a, const Cell& b) {
     return a.buffer == b.buffer && a.index.offset < b.index.offset + b.type.lanes &&

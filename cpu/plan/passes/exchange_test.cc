@@ -69,12 +69,26 @@ TEST_F(Exchange, StateIsARegisterInAllSteps) {
   const Node& each = outermost();
   ASSERT_EQ(each.op, Op::kForEach);
   const Block& turn = plan_.at(plan_.blocks_of(each)[0]);
-  EXPECT_EQ(accesses(plan_.blocks_of(each)[0], h_), 2) << "a load before the steps, a store after";
+  EXPECT_EQ(each.imm, 64) << "four turns take their steps side by side";
+  EXPECT_EQ(accesses(plan_.blocks_of(each)[0], h_), 8) << "a load before the steps, a store after";
   for (NodeId id : turn.nodes) {
     if (plan_.at(id).op != Op::kWhile) continue;
     EXPECT_EQ(accesses(plan_.blocks_of(plan_.at(id))[1], h_), 0);
-    EXPECT_EQ(plan_.at(id).arg_count, 2u) << "the step and the state";
+    EXPECT_EQ(plan_.at(id).arg_count, 5u) << "the step and the states";
   }
+}
+
+TEST_F(Exchange, TurnsOfMuchWorkStandAlone) {
+  steps(256, [&](NodeId row, NodeId i) { sum(row, i, 150); });
+  const Node& each = outermost();
+  ASSERT_EQ(each.op, Op::kForEach);
+  EXPECT_EQ(each.imm, 16);
+  EXPECT_EQ(accesses(plan_.blocks_of(each)[0], h_), 2);
+}
+
+TEST_F(Exchange, AnOddNumberOfTurnsStandsAlone) {
+  steps(240, [&](NodeId row, NodeId i) { sum(row, i, 40); });
+  EXPECT_EQ(outermost().imm, 16);
 }
 
 TEST_F(Exchange, LittleWorkALineIsDoneInPartsOfRows) {

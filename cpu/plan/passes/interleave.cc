@@ -8,87 +8,87 @@ namespace {
 
 constexpr size_t kLong = 100;     // operations: a processor looks some 300 ahead
 constexpr size_t kTooManyNodes = 400;  // two of them would be slow to compile
-constexpr size_t kWide = 8;       // operations beside each other, which wait for none of a turn
+constexpr int64_t kWide = 8;  // operations beside each other, which wait for none of a turn
 
-class Interleaving {
- public:
-  explicit Interleaving(Plan& plan) : plan_(plan) {}
+bool is_eligible(const Plan& plan, const Node& loop) {
+  const Node &from = plan.at(plan.args_of(loop)[0]), &to = plan.at(plan.args_of(loop)[1]);
+  const Block& body = plan.at(plan.blocks_of(loop)[0]);
+  if (from.op != Op::kConstant || to.op != Op::kConstant) return false;
+  if ((to.imm - from.imm) % (2 * loop.imm) != 0) return false;
+  if (body.nodes.size() < kLong || body.nodes.size() > kTooManyNodes) return false;
+  return longest_chain(plan, body) * kWide >= std::ssize(body.nodes) && is_straight(plan, body);
+}
 
-  void run() {
-    const size_t count = plan_.nodes.size();
-    for (size_t i = 0; i < count; ++i) {
-      if (plan_.nodes[i].op == Op::kForEach && is_eligible(plan_.nodes[i])) double_turns(NodeId(i));
-    }
-  }
-
- private:
-  [[nodiscard]] bool is_eligible(const Node& loop) const {
-    const Node &from = plan_.at(plan_.args_of(loop)[0]), &to = plan_.at(plan_.args_of(loop)[1]);
-    const Block& body = plan_.at(plan_.blocks_of(loop)[0]);
-    if (from.op != Op::kConstant || to.op != Op::kConstant) return false;
-    if ((to.imm - from.imm) % (2 * loop.imm) != 0) return false;
-    if (body.nodes.size() < kLong || body.nodes.size() > kTooManyNodes) return false;
-    if (longest_chain(body) * kWide < body.nodes.size()) return false;
-    return std::ranges::none_of(body.nodes, [&](NodeId id) {
-      const Node& node = plan_.at(id);
-      return node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kMath;
-    });
-  }
-
-  // Of operations that each need the one before.
-  [[nodiscard]] size_t longest_chain(const Block& body) const {
-    std::map<NodeId, size_t> length;
-    size_t longest = 0;
-    for (NodeId id : body.nodes) {
-      size_t before = 0;
-      for (NodeId arg : plan_.args_of(plan_.at(id))) {
-        const auto found = length.find(arg);
-        if (found != length.end()) before = std::max(before, found->second);
-      }
-      longest = std::max(longest, length[id] = before + 1);
-    }
-    return longest;
-  }
-
-  NodeId add(const Node& node) {
-    plan_.nodes.push_back(node);
-    return NodeId(plan_.nodes.size() - 1);
-  }
-
-  void double_turns(NodeId id) {
-    const BlockId body = plan_.blocks_of(plan_.at(id))[0];
-    const int64_t step = plan_.at(id).imm;
-    plan_.nodes[id.value].imm = 2 * step;
-    const std::vector<NodeId> nodes = std::move(plan_.blocks[body.value].nodes);
-    const NodeId index = plan_.at(body).parameters[0];
-    const Type type = plan_.at(index).type;
-    const NodeId by = add({.op = Op::kConstant, .type = type, .imm = step});
-    const auto first_arg = static_cast<uint32_t>(plan_.args.size());
-    plan_.args.insert(plan_.args.end(), {index, by});
-    const NodeId next = add({.op = Op::kAdd, .type = type, .first_arg = first_arg, .arg_count = 2});
-    std::map<NodeId, NodeId> of_next = {{index, next}};
-    std::vector<NodeId> both = {by, next};
-    for (NodeId old : nodes) {
-      Node copy = plan_.at(old);
-      const auto first = static_cast<uint32_t>(plan_.args.size());
-      for (uint32_t i = 0; i < copy.arg_count; ++i) {
-        const NodeId arg = plan_.args[copy.first_arg + i];
-        const auto found = of_next.find(arg);
-        plan_.args.push_back(found == of_next.end() ? arg : found->second);
-      }
-      copy.first_arg = first;
-      both.push_back(old);
-      both.push_back(add(copy));
-      of_next.emplace(old, both.back());
-    }
-    plan_.blocks[body.value].nodes = std::move(both);
-  }
-
-  Plan& plan_;
-};
+NodeId add(Plan& plan, const Node& node) {
+  plan.nodes.push_back(node);
+  return NodeId(plan.nodes.size() - 1);
+}
 
 }  // namespace
 
-void interleave_turns(Plan& plan) { Interleaving(plan).run(); }
+int64_t longest_chain(const Plan& plan, const Block& block) {
+  std::map<NodeId, int64_t> length;
+  int64_t longest = 0;
+  for (NodeId id : block.nodes) {
+    int64_t before = 0;
+    for (NodeId arg : plan.args_of(plan.at(id))) {
+      const auto found = length.find(arg);
+      if (found != length.end()) before = std::max(before, found->second);
+    }
+    longest = std::max(longest, length[id] = before + 1);
+  }
+  return longest;
+}
+
+bool is_straight(const Plan& plan, const Block& block) {
+  return std::ranges::none_of(block.nodes, [&](NodeId id) {
+    const Node& node = plan.at(id);
+    return node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kMath;
+  });
+}
+
+void join_turns(Plan& plan, NodeId for_each, int64_t count) {
+  const BlockId body = plan.blocks_of(plan.at(for_each))[0];
+  const int64_t step = plan.at(for_each).imm;
+  plan.nodes[for_each.value].imm = count * step;
+  const std::vector<NodeId> nodes = std::move(plan.blocks[body.value].nodes);
+  const NodeId index = plan.at(body).parameters[0];
+  const Type type = plan.at(index).type;
+  std::vector<NodeId> all;
+  std::vector<std::map<NodeId, NodeId>> of_turn(static_cast<size_t>(count - 1));
+  for (int64_t k = 1; k < count; ++k) {
+    const NodeId by = add(plan, {.op = Op::kConstant, .type = type, .imm = k * step});
+    const auto first_arg = static_cast<uint32_t>(plan.args.size());
+    plan.args.insert(plan.args.end(), {index, by});
+    const NodeId next =
+        add(plan, {.op = Op::kAdd, .type = type, .first_arg = first_arg, .arg_count = 2});
+    of_turn[static_cast<size_t>(k - 1)].emplace(index, next);
+    all.insert(all.end(), {by, next});
+  }
+  for (NodeId old : nodes) {
+    all.push_back(old);
+    for (std::map<NodeId, NodeId>& now : of_turn) {
+      Node copy = plan.at(old);
+      const auto first = static_cast<uint32_t>(plan.args.size());
+      for (uint32_t i = 0; i < copy.arg_count; ++i) {
+        const NodeId arg = plan.args[copy.first_arg + i];
+        const auto found = now.find(arg);
+        plan.args.push_back(found == now.end() ? arg : found->second);
+      }
+      copy.first_arg = first;
+      all.push_back(add(plan, copy));
+      now.emplace(old, all.back());
+    }
+  }
+  plan.blocks[body.value].nodes = std::move(all);
+}
+
+void interleave_turns(Plan& plan) {
+  const size_t count = plan.nodes.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (plan.nodes[i].op == Op::kForEach && is_eligible(plan, plan.nodes[i]))
+      join_turns(plan, NodeId(i), 2);
+  }
+}
 
 }  // namespace heddle::cpu

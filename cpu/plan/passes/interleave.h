@@ -1,9 +1,20 @@
-// Two turns at a time, where one is a long chain of operations.
+// Several turns at a time, where one is a chain of operations.
 #pragma once
+
+#include <cstdint>
 
 #include "heddle/cpu/plan/plan.h"
 
 namespace heddle::cpu {
+
+// Of a block: the operations of which each needs the one before.
+[[nodiscard]] int64_t longest_chain(const Plan& plan, const Block& block);
+
+// It calls nothing, and has no blocks inside.
+[[nodiscard]] bool is_straight(const Plan& plan, const Block& block);
+
+// A for_each does so many turns in one, operation by operation. Their number is a multiple of that.
+void join_turns(Plan& plan, NodeId for_each, int64_t count);
 
 // A for_each with a long body and an even number of turns does two turns in one, operation by
 // operation: the processor does not see far enough ahead to begin the next turn by itself.
