@@ -1,5 +1,6 @@
 #include "heddle/hlo/calls/backend_config.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -66,7 +67,7 @@ class DictionaryReader {
         quoted = c != '"';
       } else if (c == '"') {
         quoted = true;
-      } else if (depth == 0 && ends.find(c) != std::string_view::npos) {
+      } else if (depth == 0 && std::ranges::count(ends, c) > 0) {
         const std::string_view taken = text_.substr(0, i);
         text_.remove_prefix(i + 1);
         return taken;
