@@ -17,7 +17,8 @@ namespace heddle {
 class CheckpointPolicy {
  public:
   CheckpointPolicy();  // nothing_saveable()
-  explicit CheckpointPolicy(std::string_view text) : text_(text) {}
+  // What text() of another one gave. errors: Error if it is no policy
+  explicit CheckpointPolicy(std::string_view text, SourceLocation at = SourceLocation::here());
   // The form of transform/derivatives.h; "": it keeps all.
   [[nodiscard]] const std::string& text() const { return text_; }
 

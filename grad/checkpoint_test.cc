@@ -75,6 +75,15 @@ TEST(Checkpoint, PoliciesSayWhatIsKept) {
   EXPECT_EQ(ops(save_only_these_names({"hidden", "out"})).dots, 5U);
 }
 
+TEST(Checkpoint, APolicyOfAnotherNameIsAnError) {
+  EXPECT_THAT(error_of([] { return CheckpointPolicy("dots_saveable"); }),
+              StartsWith("CheckpointPolicy: the text is \"dots_saveable\"; it must be the text() "
+                         "of a policy; take one of checkpoint_policies, such as "
+                         "checkpoint_policies::dots_saveable() [checkpoint_test.cc:"));
+  const CheckpointPolicy names = checkpoint_policies::save_only_these_names({"a"});
+  EXPECT_EQ(CheckpointPolicy(names.text()).text(), names.text());
+}
+
 TEST(Checkpoint, PoliciesHoldInStepsAndLanes) {
   const Tensor w = some({4, 4});
   const auto step = checkpoint(

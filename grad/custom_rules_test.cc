@@ -65,6 +65,20 @@ TEST(CustomJvp, ARuleWithAWhileInAScanHasReverseMode) {
   EXPECT_THAT(values(grad(own)(x)), Pointwise(DoubleNear(1e-14), values(grad(f)(x))));
 }
 
+TEST(CustomJvp, ARuleThatIsNotLinearIsRefused) {
+  const auto square = custom_jvp([](Tensor x) { return x * x; },
+                                 [](std::tuple<Tensor> x, std::tuple<Tensor> dx) {
+                                   const auto& [v] = x;
+                                   const auto& [dv] = dx;
+                                   return std::pair(v * v, dv * dv);
+                                 });
+  EXPECT_THAT(error_of([&] { return grad(square)(scalar(2.0)); }),
+              HasSubstr("multiply: has no reverse derivative: both of its operands depend on the "
+                        "argument, so that the function is not linear; take vjp() at a point, or "
+                        "multiply tangents by values alone in the rule of a custom_jvp "
+                        "[custom_rules_test.cc:"));
+}
+
 TEST(CustomJvp, ARuleWithLoopsThatIsNotLinearIsRefused) {
   using One = std::tuple<Tensor>;
   const auto rule = [](const One& x, const One& dx) {
