@@ -352,24 +352,13 @@ template <class Arg, class Tangent>
 void append_tangents(std::string_view what, size_t number, const Arg& arg, const Tangent& tangent,
                      std::vector<bool>& of, std::vector<Tensor>& out) {
   const bool is_none = std::is_same_v<Tangent, None> && !std::is_same_v<Arg, None>;
-  const std::vector<Tensor> leaves = flatten(tangent);
-  const TreeSpec spec = tree_spec(arg);
-  if (!is_none) {
-    const std::string unlike_text = unlike(tree_spec(tangent), spec, base::cat("tangent ", number));
-    if (!unlike_text.empty()) throw_tangent(unlike_text);
-    trace_internal::require_values(what, base::cat("tangent ", number), leaves,
-                                   [&] { return spec; });
+  const std::vector<Tensor> of_arg = flatten(arg), leaves = flatten(tangent);
+  if (!is_none)
+    require_tangent(what, number, leaves, tree_spec(tangent), tree_spec(arg), types_of(of_arg));
+  for (size_t i = 0; i < of_arg.size(); ++i) {
+    of.push_back(!is_none && has_tangent(of_arg[i]));
+    if (of.back()) out.push_back(leaves[i]);
   }
-  size_t next = 0;
-  for_each_leaf(arg, [&](const Tensor& leaf) {
-    const bool has_one = !is_none && has_tangent(leaf);
-    of.push_back(has_one);
-    if (has_one) {
-      require_tangent(leaf, leaves[next], number);
-      out.push_back(leaves[next]);
-    }
-    ++next;
-  });
 }
 
 template <class Fn, class... Args, class... Tangents, size_t... I>

@@ -414,6 +414,18 @@ TEST(GradError, OfAJacobianSaysWhatIsNotReal) {
               StartsWith("hessian: arg0 is s32[1], which has no derivative"));
 }
 
+TEST(GradError, OfATangentOfAnotherTypeNamesItsPlace) {
+  using Two = std::pair<Tensor, Tensor>;
+  const auto f = [](Tensor x, const Two& y) { return x + y.first * y.second; };
+  const Tensor x = numbers({1, 2});
+  const std::string text = ": tangent 1[1] is f64[]; it must be f64[2], as its argument is [";
+  EXPECT_THAT(
+      error_of([&] { (void)jvp(f, std::tuple(x, Two(x, x)), std::tuple(x, Two(x, scalar(1.0)))); }),
+      StartsWith("jvp" + text));
+  EXPECT_THAT(error_of([&] { (void)linearize(f, x, Two(x, x)).second(x, Two(x, scalar(1.0))); }),
+              StartsWith("linearize" + text));
+}
+
 TEST(GradError, OfACheckOfNothing) {
   const auto f = [](Tensor x) { return x * 2; };
   EXPECT_THAT(error_of([&] {
