@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -99,8 +100,8 @@ struct CheckOptions {
   int64_t order = 2;
   bool reverse = true;
   bool forward = true;
-  double step = 0;       // 0: by dtype
-  double tolerance = 0;  // 0: by dtype
+  std::optional<double> step = {};
+  std::optional<double> tolerance = {};
 };
 void check(const FlatFunction& fn, const Point& point, const CheckOptions& options);
 

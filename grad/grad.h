@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -35,8 +36,8 @@ struct CheckGradsOptions {
   base::Int order = 2;        // of derivatives of derivatives
   base::Flag reverse = true;  // reverse mode too
   base::Flag forward = true;  // false: reverse mode alone, beside the differences, for a custom_vjp
-  double step = 0;            // of the differences; 0: by dtype
-  double tolerance = 0;       // relative; 0: by dtype
+  std::optional<double> step = {};       // of the differences; above 0. None: by dtype
+  std::optional<double> tolerance = {};  // relative; the same
 };
 
 namespace grad_internal {

@@ -445,6 +445,23 @@ TEST(GradError, OfACheckOfNoOrder) {
               StartsWith("check_grads: order is 0; it must be 1 or more"));
 }
 
+TEST(GradError, OfACheckWithAStepOrAToleranceThatIsNone) {
+  const auto check = [](const CheckGradsOptions& options) {
+    return error_of(
+        [&] { check_grads([](Tensor x) { return x * x; }, std::tuple(scalar(1.0)), options); });
+  };
+  EXPECT_THAT(
+      check({.step = 0}),
+      StartsWith("check_grads: step is 0; it must be a number above 0, leave it out for one "
+                 "by dtype [grad_test.cc:"));
+  EXPECT_THAT(check({.step = -1e-5}), StartsWith("check_grads: step is -1e-05; it must be"));
+  EXPECT_THAT(check({.step = INFINITY}), StartsWith("check_grads: step is inf; it must be"));
+  EXPECT_THAT(check({.tolerance = 0}), StartsWith("check_grads: tolerance is 0; it must be"));
+  EXPECT_THAT(check({.tolerance = NAN}), StartsWith("check_grads: tolerance is nan; it must be"));
+  check_grads([](Tensor x) { return x * x; }, std::tuple(scalar(1.0)),
+              {.step = 1e-4, .tolerance = 1e-5});
+}
+
 TEST(GradError, OfAWhile) {
   auto f = [](Tensor x) {
     return while_loop([](Tensor y) { return y < 100.0; }, [](Tensor y) { return y * y; }, x);
