@@ -8,6 +8,7 @@
 #include "heddle/grad/internal/made.h"
 #include "heddle/grad/internal/traced.h"
 #include "heddle/hlo/calls/custom_derivative.h"
+#include "heddle/runtime/transfer.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/scan/own_rule.h"
 #include "heddle/trace/error.h"
@@ -298,14 +299,43 @@ void require_structure(std::string_view name, const TreeSpec& have, const TreeSp
 
 namespace {
 
-// Checks that tensors have the types of those of `whose`, which they stand for.
+bool is_differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+
+// Whether a tensor is sure to have another number than 0: a constant of a trace, or what is in
+// memory that the host can read. Others are not asked.
+bool is_seen_not_zero(const Tensor& x) {
+  const trace_internal::Node& node = *x.node();
+  const auto differs = [](const Literal& value) { return value != Literal(value.shape()); };
+  if (node.buffer) {
+    const StatusOr<Literal> value = runtime::view_on_host(*node.buffer);
+    return value.ok() && differs(*value);
+  }
+  if (!node.scope || !node.scope->recorder) return false;
+  const hlo::Instruction* made = &node.scope->recorder->instruction(node.instruction);
+  while (made->opcode == hlo::Opcode::kBroadcast)
+    made = &node.scope->recorder->instruction(made->operands[0]);
+  return made->opcode == hlo::Opcode::kConstant &&
+         differs(made->attrs.get<hlo::ConstantAttrs>().literal);
+}
+
+// Checks that tensors have the types of those of `whose`, which they stand for, and that they are
+// zeros where these are integers: no derivative would read them.
 void require_types(std::string_view what, std::string_view name, std::span<const Tensor> have,
                    const TreeSpec& spec, std::span<const Shape> want, std::string_view whose) {
   trace_internal::require_values(what, name, have, [&] { return spec; });
   for (size_t i = 0; i < have.size(); ++i) {
-    if (!same_type(have[i].shape(), want[i]))
-      trace_internal::refuse(name, leaf_paths(spec)[i], " is ", have[i].shape(), "; it must be ",
-                             want[i], ", as ", whose, " is");
+    const Shape& type = have[i].shape();
+    const bool is_alike = same_type(type, want[i]);
+    if (is_differentiable(want[i].dtype())) {
+      if (!is_alike)
+        trace_internal::refuse(name, leaf_paths(spec)[i], " is ", type, "; it must be ", want[i],
+                               ", as ", whose, " is");
+    } else if (!is_alike || is_seen_not_zero(have[i])) {
+      trace_internal::refuse(name, leaf_paths(spec)[i], " is ", type,
+                             is_alike ? " and not 0; " : "; ", whose, " is ", want[i],
+                             ", which has no derivative; give zeros of that type",
+                             what == "jvp" ? " or None{}" : "", ", or cast ", whose, " to floats");
+    }
   }
 }
 
@@ -318,7 +348,7 @@ void require_tangent(std::string_view what, size_t number, std::span<const Tenso
   require_types(what, name, tangent, spec, types, "its argument");
 }
 
-bool has_tangent(const Tensor& x) { return is_floating(x.dtype()) || is_complex(x.dtype()); }
+bool has_tangent(const Tensor& x) { return is_differentiable(x.dtype()); }
 
 std::vector<std::string> paths_of(const Point& point) {
   std::vector<std::string> out;

@@ -426,6 +426,58 @@ TEST(GradError, OfATangentOfAnotherTypeNamesItsPlace) {
               StartsWith("linearize" + text));
 }
 
+TEST(GradError, OfATangentOfIntegersThatIsNotZero) {
+  const Cell at{numbers({1, 2}), array<int>({3, 4})};
+  const auto f = [](const Cell& c) { return c.w * c.b.astype(f64); };
+  const auto along = [&](const Tensor& db) { return std::tuple(Cell{numbers({1, 0}), db}); };
+  const auto told = [&](const Tensor& db) {
+    return error_of([&] { (void)jvp(f, std::tuple(at), along(db)); });
+  };
+  EXPECT_THAT(told(numbers({1, 1})),
+              StartsWith("jvp: tangent 0.b is f64[2]; its argument is s32[2], which has no "
+                         "derivative; give zeros of that type or None{}, or cast its argument to "
+                         "floats [grad_test.cc:"));
+  EXPECT_THAT(
+      told(array<int>({0, 1})),
+      StartsWith("jvp: tangent 0.b is s32[2] and not 0; its argument is s32[2], which has"));
+  const auto push = linearize(f, at).second;
+  EXPECT_THAT(
+      error_of([&] {
+        (void)push(std::get<0>(along(array<int>({0, 1}))));
+      }),
+      StartsWith("linearize: tangent 0.b is s32[2] and not 0; its argument is s32[2], which "
+                 "has no derivative; give zeros of that type, or cast its argument"));
+  const auto zero = along(zeros({2}, s32));
+  EXPECT_THAT(values(jvp(f, std::tuple(at), zero).second), ElementsAre(3, 0));
+  EXPECT_THAT(values(push(std::get<0>(zero))), ElementsAre(3, 0));
+}
+
+TEST(GradError, OfANumberAsATangentOfIntegers) {
+  const auto f = [](Tensor n) { return n.astype(f64) * 2; };
+  const auto first_of = [&](const Tensor& n) {
+    return jvp(f, std::tuple(n), std::tuple(1)).second;
+  };
+  const std::string text = "jvp: tangent 0 is s32[] and not 0; its argument is s32[], which has no";
+  EXPECT_THAT(error_of([&] { (void)first_of(scalar(3)); }), StartsWith(text));
+  EXPECT_THAT(error_of([&] { (void)trace(first_of, scalar(3)); }), StartsWith(text));
+  EXPECT_EQ(value(jvp(f, std::tuple(3), std::tuple(0)).second), 0);
+  EXPECT_EQ(value(jvp(f, std::tuple(3), std::tuple(None{})).second), 0);
+}
+
+TEST(GradError, OfACotangentOfIntegersThatIsNotZero) {
+  const auto f = [](Tensor x) { return std::pair(x * x, argmax(x)); };
+  const auto pull = vjp(f, numbers({1, 3})).second;
+  const auto of = [&](const Tensor& n) { return pull(std::pair(numbers({1, 1}), n)); };
+  EXPECT_THAT(error_of([&] {
+                (void)of(argmax(numbers({1, 3})));
+              }),
+              StartsWith("vjp: cotangent[1] is s32[] and not 0; the result is s32[], which has no "
+                         "derivative; give zeros of that type, or cast the result to floats"));
+  EXPECT_THAT(error_of([&] { (void)of(scalar(1.0)); }),
+              StartsWith("vjp: cotangent[1] is f64[]; the result is s32[], which has no"));
+  EXPECT_THAT(values(of(scalar(0))), ElementsAre(2, 6));
+}
+
 TEST(GradError, OfACheckOfNothing) {
   const auto f = [](Tensor x) { return x * 2; };
   EXPECT_THAT(error_of([&] {
