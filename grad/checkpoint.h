@@ -60,10 +60,22 @@ class Checkpoint {
 
   template <class... Args>
   auto operator()(const Args&... args) const {
+    const trace_internal::HigherOrderCall call("checkpoint", at_);
+    return of_trees(scan_internal::as_tree(args)...);
+  }
+
+  // For Heddle's own code.
+  [[nodiscard]] scan_internal::Identity identity() const {
+    const std::string& policy = policy_.text();
+    return scan_internal::identity_of_transform(fn_, base::cat(policy.size(), ":", policy));
+  }
+
+ private:
+  template <class... Args>
+  auto of_trees(const Args&... args) const {
     if constexpr (!maps_trees<Fn, Args...>()) {
       return Tensor();
     } else {
-      const trace_internal::HigherOrderCall call("checkpoint", at_);
       trace_internal::require_function("function", fn_);
       using Result = ResultOf<Fn, Args...>;
       if (policy_.text().empty())
@@ -77,13 +89,6 @@ class Checkpoint {
     }
   }
 
-  // For Heddle's own code.
-  [[nodiscard]] scan_internal::Identity identity() const {
-    const std::string& policy = policy_.text();
-    return scan_internal::identity_of_transform(fn_, base::cat(policy.size(), ":", policy));
-  }
-
- private:
   Fn fn_;
   CheckpointPolicy policy_;
   SourceLocation at_;

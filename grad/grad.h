@@ -442,11 +442,10 @@ auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const 
 }
 
 template <class Fn, class... Args>
-auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
+auto transpose_of(const Fn& fn, const Args&... like) {
   if constexpr (!maps_trees<Fn, Args...>()) {
     return Tensor();
   } else {
-    const trace_internal::HigherOrderCall call("linear_transpose", at);
     trace_internal::require_function("function", fn);
     Point point = point_at(like...);
     by_all(point, "linear_transpose");
@@ -455,6 +454,12 @@ auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
     Linear linear = transposed(flat_function("linear_transpose", fn, run, like...), point);
     return Pullback<ResultOf<Fn, Args...>, Args...>(std::move(linear), std::move(point));
   }
+}
+
+template <class Fn, class... Args>
+auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
+  const trace_internal::HigherOrderCall call("linear_transpose", at);
+  return transpose_of(fn, scan_internal::as_tree(like)...);
 }
 
 }  // namespace grad_internal

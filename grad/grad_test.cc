@@ -5,6 +5,7 @@
 
 #include "heddle/base/metrics/counters.h"
 #include "heddle/base/support_test.h"
+#include "heddle/grad/checkpoint.h"
 #include "heddle/grad/custom.h"
 #include "heddle/grad/implicit.h"
 #include "heddle/grad/jacobian.h"
@@ -47,6 +48,35 @@ TEST(Derivatives, TakeNumbers) {
   EXPECT_EQ(value(linearize(scaled, 2.0, numbers({1, 2})).second(1.0, numbers({1, 1}))), 7);
   EXPECT_THAT(error_of([&] { (void)vjp(cube, 2.0).second(1.0f); }),
               StartsWith("vjp: cotangent is f32[]; it must be f64[]"));
+}
+
+TEST(Derivatives, OfYourOwnTakeNumbers) {
+  const auto square = [](Tensor x) { return x * x; };
+  EXPECT_EQ(value(checkpoint(square)(3.0)), 9);
+  using One = std::tuple<Tensor>;
+  const auto by_jvp = custom_jvp(square, [](const One& x, const One& dx) {
+    return std::pair(std::get<0>(x) * 5, std::get<0>(dx) * 7);
+  });
+  EXPECT_EQ(value(by_jvp(3.0)), 9);
+  EXPECT_EQ(value(grad(by_jvp)(3.0)), 7);
+  const auto by_vjp = custom_vjp(
+      square, [](Tensor x) { return std::pair(x * x, x); },
+      [](Tensor x, Tensor ct) { return x * ct * 4; });
+  EXPECT_EQ(value(by_vjp(3.0)), 9);
+  EXPECT_EQ(value(grad(by_vjp)(3.0)), 12);
+  const auto [a, b] =
+      linear_transpose([](Tensor x, Tensor y) { return 2 * x + 3 * y; }, 1.0, 1.0)(1.0);
+  EXPECT_EQ(value(a), 2);
+  EXPECT_EQ(value(b), 3);
+  EXPECT_THAT(error_of([&] { (void)linear_transpose(square, 3); }),
+              StartsWith("linear_transpose: arg0 is s32[], which has no derivative"));
+  const auto twice = [](Tensor x) { return 2 * x; };
+  const auto halve = [](const auto&, Tensor y) { return y / 2; };
+  EXPECT_EQ(value(custom_linear_solve(twice, 3.0, halve)), 1.5);
+  EXPECT_EQ(value(custom_linear_solve(twice, 3.0, halve, halve)), 1.5);
+  const auto minus_two = [](Tensor x) { return x - 2; };
+  const auto solve = [](const auto& f, Tensor x) { return x - f(x); };
+  EXPECT_EQ(value(custom_root(minus_two, 1.0, solve, [](const auto&, Tensor y) { return y; })), 2);
 }
 
 TEST(Grad, HasTheTreeOfItsArgument) {

@@ -86,42 +86,9 @@ B linear_solve_at(const Matvec& matvec, const B& b, const Solve& solve,
   }
 }
 
-}  // namespace grad_internal
-
-// x with matvec(x) = b.
-//
-// matvec  linear: a tree like b -> a tree like b; what it captures, the matrix, has derivatives
-// solve   (matvec, b) -> x, a tree like b; need not be differentiable
-// errors  at a call: Error naming the leaf that matvec or solve gives with another type, or what in
-//         matvec is not linear; in reverse mode without .symmetric: give transpose_solve
-template <class Matvec, class B, class Solve>
-B custom_linear_solve(const Matvec& matvec, const B& b, const Solve& solve,
-                      const LinearSolveOptions& options = {},
-                      SourceLocation at = SourceLocation::here()) {
-  return grad_internal::linear_solve_at(matvec, b, solve, static_cast<const None*>(nullptr),
-                                        bool(options.symmetric), at);
-}
-// The same with transpose_solve: (the transpose of matvec, b) -> x, for reverse mode.
-template <class Matvec, class B, class Solve, class TransposeSolve>
-requires(!std::is_convertible_v<TransposeSolve, LinearSolveOptions>) B
-    custom_linear_solve(const Matvec& matvec, const B& b, const Solve& solve,
-                        const TransposeSolve& transpose_solve,
-                        SourceLocation at = SourceLocation::here()) {
-  return grad_internal::linear_solve_at(matvec, b, solve, &transpose_solve, false, at);
-}
-
-// x with f(x) = 0, near `guess`.
-//
-// f              a tree like guess -> a tree like it; what it captures has derivatives, guess none
-// solve          (f, guess) -> x; need not be differentiable
-// tangent_solve  (g, y) -> x with g(x) = y, where g, linear, is the derivative of f at the root;
-//                made of functions with derivatives, or of custom_linear_solve. For a scalar:
-//                [](auto g, Tensor y) { return y / g(scalar(1.0)); }
-// errors         at a call: Error naming the leaf that a function gives with another type
 template <class F, class X, class Solve, class TangentSolve>
-X custom_root(const F& f, const X& guess, const Solve& solve, const TangentSolve& tangent_solve,
-              SourceLocation at = SourceLocation::here()) {
-  using namespace grad_internal;  // NOLINT: the leaves' functions
+X root_at(const F& f, const X& guess, const Solve& solve, const TangentSolve& tangent_solve,
+          SourceLocation at) {
   constexpr std::string_view kWhat = "custom_root";
   static_assert(std::is_invocable_r_v<X, const F&, const X&>,
                 "the f of custom_root takes a tree like guess, and returns one");
@@ -144,6 +111,45 @@ X custom_root(const F& f, const X& guess, const Solve& solve, const TangentSolve
   return tree_from<X>(
       point.specs[0],
       root({kWhat, scan_internal::name_of(f), residual}, solved, tangent, point).results);
+}
+
+}  // namespace grad_internal
+
+// x with matvec(x) = b.
+//
+// matvec  linear: a tree like b -> a tree like b; what it captures, the matrix, has derivatives
+// solve   (matvec, b) -> x, a tree like b; need not be differentiable
+// errors  at a call: Error naming the leaf that matvec or solve gives with another type, or what in
+//         matvec is not linear; in reverse mode without .symmetric: give transpose_solve
+template <class Matvec, class B, class Solve>
+auto custom_linear_solve(const Matvec& matvec, const B& b, const Solve& solve,
+                         const LinearSolveOptions& options = {},
+                         SourceLocation at = SourceLocation::here()) {
+  return grad_internal::linear_solve_at(matvec, scan_internal::as_tree(b), solve,
+                                        static_cast<const None*>(nullptr), bool(options.symmetric),
+                                        at);
+}
+// The same with transpose_solve: (the transpose of matvec, b) -> x, for reverse mode.
+template <class Matvec, class B, class Solve, class TransposeSolve>
+requires(!std::is_convertible_v<TransposeSolve, LinearSolveOptions>) auto custom_linear_solve(
+    const Matvec& matvec, const B& b, const Solve& solve, const TransposeSolve& transpose_solve,
+    SourceLocation at = SourceLocation::here()) {
+  return grad_internal::linear_solve_at(matvec, scan_internal::as_tree(b), solve, &transpose_solve,
+                                        false, at);
+}
+
+// x with f(x) = 0, near `guess`.
+//
+// f              a tree like guess -> a tree like it; what it captures has derivatives, guess none
+// solve          (f, guess) -> x; need not be differentiable
+// tangent_solve  (g, y) -> x with g(x) = y, where g, linear, is the derivative of f at the root;
+//                made of functions with derivatives, or of custom_linear_solve. For a scalar:
+//                [](auto g, Tensor y) { return y / g(scalar(1.0)); }
+// errors         at a call: Error naming the leaf that a function gives with another type
+template <class F, class X, class Solve, class TangentSolve>
+auto custom_root(const F& f, const X& guess, const Solve& solve, const TangentSolve& tangent_solve,
+                 SourceLocation at = SourceLocation::here()) {
+  return grad_internal::root_at(f, scan_internal::as_tree(guess), solve, tangent_solve, at);
 }
 
 }  // namespace heddle
