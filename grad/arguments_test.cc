@@ -21,6 +21,7 @@ double value(const Tensor& x) { return x.item<double>(); }
 TEST(Derivatives, OfYourOwnTakeNumbers) {
   const auto square = [](Tensor x) { return x * x; };
   EXPECT_EQ(value(checkpoint(square)(3.0)), 9);
+  EXPECT_EQ(value(checkpoint_name(stop_gradient(3.0), "three")), 3);
   using One = std::tuple<Tensor>;
   const auto by_jvp = custom_jvp(square, [](const One& x, const One& dx) {
     return std::pair(std::get<0>(x) * 5, std::get<0>(dx) * 7);
@@ -42,6 +43,8 @@ TEST(Derivatives, OfYourOwnTakeNumbers) {
   const auto halve = [](const auto&, Tensor y) { return y / 2; };
   EXPECT_EQ(value(custom_linear_solve(twice, 3.0, halve)), 1.5);
   EXPECT_EQ(value(custom_linear_solve(twice, 3.0, halve, halve)), 1.5);
+  EXPECT_THAT(error_of([&] { (void)custom_linear_solve(twice, 3, halve); }),
+              StartsWith("custom_linear_solve: b is s32[]; it must be floats, cast it"));
   const auto minus_two = [](Tensor x) { return x - 2; };
   const auto solve = [](const auto& f, Tensor x) { return x - f(x); };
   EXPECT_EQ(value(custom_root(minus_two, 1.0, solve, [](const auto&, Tensor y) { return y; })), 2);

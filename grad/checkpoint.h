@@ -110,10 +110,11 @@ auto checkpoint(Fn fn, const CheckpointOptions& options = {},
 
 // The same tree, whose leaves have a name for the policies of checkpoint().
 template <class T>
-T checkpoint_name(const T& tree, std::string_view name,
-                  SourceLocation at = SourceLocation::here()) {
+auto checkpoint_name(const T& tree, std::string_view name,
+                     SourceLocation at = SourceLocation::here()) {
   const trace_internal::PublicCall call("checkpoint_name", at);
-  return tree_map([&](const Tensor& leaf) { return grad_internal::named(leaf, name); }, tree);
+  return tree_map([&](const Tensor& leaf) { return grad_internal::named(leaf, name); },
+                  scan_internal::as_tree(tree));
 }
 
 }  // namespace heddle

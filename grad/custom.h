@@ -140,7 +140,8 @@ class CustomVjp {
     static_assert(kIsPair,
                   "the forward function of custom_vjp returns std::pair(what fn returns, what "
                   "backward needs)");
-    if constexpr (kIsPair) {
+    tree_internal::explain<Both>();
+    if constexpr (kIsPair && is_tree<Both>()) {
       using Residuals = std::remove_const_t<std::tuple_element_t<1, Both>>;
       constexpr bool kIsBackward =
           std::is_invocable_r_v<Cotangents, const Backward&, Residuals, Result>;

@@ -83,6 +83,7 @@ constexpr bool maps_trees() {
       static_assert(
           is_tree_or_explained<std::remove_cvref_t<Result>>,
           "a function that is differentiated, or that vmap takes, returns a tree of Tensors");
+      explain<std::remove_cvref_t<Result>>();
       return is_tree<std::remove_cvref_t<Result>>();
     }
   }
@@ -365,11 +366,10 @@ void append_tangents(std::string_view what, size_t number, const Arg& arg, const
 template <class Fn, class... Args, class... Tangents, size_t... I>
 auto jvp_of(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangents...>& tangents,
             std::index_sequence<I...>) {
-  static_assert(sizeof...(Args) == sizeof...(Tangents),
-                "jvp takes as many tangents as arguments; None{} for one that has none");
-  static_assert(((std::is_same_v<Args, Tangents> || std::is_same_v<Tangents, None>)&&...),
-                "a tangent is a tree like its argument, or None{}");
-  if constexpr (!maps_trees<Fn, Args...>()) {
+  constexpr bool kAreAlike =
+      ((std::is_same_v<Args, Tangents> || std::is_same_v<Tangents, None>)&&...);
+  static_assert(kAreAlike, "a tangent is a tree like its argument, or None{}");
+  if constexpr (!kAreAlike || !maps_trees<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
     trace_internal::require_function("function", fn);
@@ -472,9 +472,17 @@ auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
 template <class Fn, class... Args, class... Tangents>
 auto jvp(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangents...>& tangents,
          SourceLocation at = SourceLocation::here()) {
-  const trace_internal::HigherOrderCall call("jvp", at);
-  return grad_internal::jvp_of(fn, grad_internal::as_trees(args), grad_internal::as_trees(tangents),
-                               std::index_sequence_for<Args...>());
+  static_assert(sizeof...(Args) == sizeof...(Tangents),
+                "jvp takes as many tangents as arguments, None{} for one that has none; one "
+                "argument that is a pair or a tuple is std::make_tuple(pair)");
+  if constexpr (sizeof...(Args) == sizeof...(Tangents)) {
+    const trace_internal::HigherOrderCall call("jvp", at);
+    return grad_internal::jvp_of(fn, grad_internal::as_trees(args),
+                                 grad_internal::as_trees(tangents),
+                                 std::index_sequence_for<Args...>());
+  } else {
+    return std::pair<Tensor, Tensor>();
+  }
 }
 
 // fn(args..) and its pullback: cotangents of the result -> those of args. What the pullback reads
@@ -529,7 +537,6 @@ auto linearize(const Fn& fn, const A& a, const B& b, const C& c, const D& d,
                SourceLocation at = SourceLocation::here()) {
   return grad_internal::linearize_at("linearize", fn, at, a, b, c, d);
 }
-// With more arguments nothing could stand behind them: errors do not know the line.
 template <class Fn, class... Args>
 requires(sizeof...(Args) > 4) auto linearize(const Fn& fn, const Args&... args) {
   return grad_internal::linearize_at("linearize", fn, {}, args...);
@@ -556,7 +563,6 @@ auto linear_transpose(const Fn& fn, const A& like_a, const B& like_b, const C& l
                       SourceLocation at = SourceLocation::here()) {
   return grad_internal::transpose_at(fn, at, like_a, like_b, like_c);
 }
-// With more arguments nothing could stand behind them: errors do not know the line.
 template <class Fn, class... Args>
 requires(sizeof...(Args) > 3) auto linear_transpose(const Fn& fn, const Args&... like) {
   return grad_internal::transpose_at(fn, {}, like...);
@@ -564,9 +570,10 @@ requires(sizeof...(Args) > 3) auto linear_transpose(const Fn& fn, const Args&...
 
 // The same tree, with derivative zero.
 template <class T>
-T stop_gradient(const T& tree, SourceLocation at = SourceLocation::here()) {
+auto stop_gradient(const T& tree, SourceLocation at = SourceLocation::here()) {
   const trace_internal::PublicCall call("stop_gradient", at);
-  return tree_map([](const Tensor& leaf) { return grad_internal::stopped(leaf); }, tree);
+  return tree_map([](const Tensor& leaf) { return grad_internal::stopped(leaf); },
+                  scan_internal::as_tree(tree));
 }
 
 // Throws unless the derivatives of fn at args agree with central differences along directions
@@ -585,9 +592,8 @@ void check_grads(const Fn& fn, const std::tuple<Args...>& args,
     Point point = std::apply([](const auto&... each) { return point_at(each...); }, as_trees(args));
     by_all(point, "check_grads");
     const auto run = flat<Fn, TreeOf<Args>...>(fn, point.specs);
-    grad_internal::check(
-        {"check_grads", "", run}, point,
-        {options.order, options.reverse, options.forward, options.step, options.tolerance});
+    check({"check_grads", "", run}, point,
+          {options.order, options.reverse, options.forward, options.step, options.tolerance});
   }
 }
 
