@@ -273,8 +273,8 @@ void require_scalar(const Trace& trace) {
   const Shape& loss = trace.results.empty() ? none : trace.results[0];
   if (loss.is_scalar() && is_floating(loss.dtype())) return;
   if (loss.is_scalar())
-    trace_internal::refuse("the function gives ", loss,
-                           "; it must give a scalar of floats, cast it");
+    trace_internal::refuse("the function gives ", loss, "; it must give a scalar of floats, ",
+                           is_complex(loss.dtype()) ? "take real() or abs() of it" : "cast it");
   trace_internal::refuse("the function gives ", loss,
                          "; it must give a scalar of floats, take its sum() or mean(), or use vjp");
 }

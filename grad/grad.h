@@ -467,7 +467,7 @@ auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
 // fn(args..) and its tangent along `tangents`: trees like args, None{} where an argument has none.
 // C++ numbers are scalars, as for grad(). Forward mode: the cost of a few fn; while_loop too.
 //
-// returns  std::pair(value, tangent), both of fn's type; the tangent of integers is zero
+// returns  std::pair(value, tangent), both of fn's type; tangents of integers are 0, given ones too
 // errors   Error naming the tangent that is unlike its argument, or the op without a derivative
 template <class Fn, class... Args, class... Tangents>
 auto jvp(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangents...>& tangents,
