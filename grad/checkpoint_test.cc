@@ -218,6 +218,34 @@ TEST(ParallelBackward, OfComplexCarries) {
   check_grads(loss(true), std::tuple(z, w));
 }
 
+// The cotangent of a matrix that all steps use is one product after them, and not a matrix for each.
+TEST(ParallelBackward, SumsProductsOfAllStepsAtOnce) {
+  const auto loss = [](bool parallel, int64_t axis) {
+    return [parallel, axis](Tensor w, Tensor u, Tensor xs) {
+      const auto one = [&](Tensor h, Tensor x) {
+        h = tanh(matmul(u, h) + matmul(w, x));
+        return std::pair(h, square(h));
+      };
+      const auto [h, ys] =
+          scan(one, zeros({8}, f64), xs, {.axis = axis, .parallel_backward = parallel});
+      return sum(h) + sum(ys);
+    };
+  };
+  const Tensor w = some({8, 160}), u = some({8, 8}, 1), xs = some({11, 160}, 2);
+  const auto of_all = argnums<0, 1, 2>;
+  for (const int64_t axis : {0, 1}) {
+    const Tensor each = axis == 0 ? xs : swapaxes(xs, 0, 1);
+    const auto gradient = grad(loss(true, axis), of_all);
+    EXPECT_THAT(trace(gradient, w, u, each).hlo_text(), Not(HasSubstr("f64[11,8,160]")));
+    const auto got = gradient(w, u, each), want = grad(loss(false, axis), of_all)(w, u, each);
+    expect_same(std::get<0>(got), std::get<0>(want));
+    expect_same(std::get<1>(got), std::get<1>(want));
+    expect_same(std::get<2>(got), std::get<2>(want));
+  }
+  expect_same(hessian(loss(true, 0), argnums<1>)(w, u, xs),
+              hessian(loss(false, 0), argnums<1>)(w, u, xs));
+}
+
 TEST(ParallelBackward, HasNoLoopBackAndSaysWhereItDoesNotFit) {
   const auto loss = [](Tensor a, Tensor x) {
     const auto one = [&](Tensor h, Tensor x) { return std::pair(a * h + x, None{}); };
