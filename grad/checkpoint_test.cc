@@ -246,6 +246,32 @@ TEST(ParallelBackward, SumsProductsOfAllStepsAtOnce) {
               hessian(loss(false, 0), argnums<1>)(w, u, xs));
 }
 
+// The cotangent of a table whose elements steps read is written in place.
+TEST(ParallelBackward, WritesPartsOfABigSumInTurn) {
+  const auto loss = [](bool parallel) {
+    return [parallel](Tensor table, Tensor start, Tensor places) {
+      const auto one = [&](std::pair<Tensor, Tensor> h, Tensor at) {
+        const auto inner = [&](Tensor i, Tensor sum) { return sum + table[at + i] * sum; };
+        const Tensor next = sin(h.first + table[at] * fori_loop(0, 3, inner, h.second));
+        return std::pair(std::pair(next, h.second * cos(next)), next * sum(table) * 1e-3);
+      };
+      const auto [h, ys] =
+          scan(one, std::pair(start, start), places, {.parallel_backward = parallel});
+      return h.second + sum(ys * ys);
+    };
+  };
+  const Tensor table = some({1100}), places = array<int>({5, 1000, 5, 6, 0});
+  const auto of_both = argnums<0, 1>;
+  const auto gradient = grad(loss(true), of_both);
+  const std::string text = trace(gradient, table, scalar(0.4), places).hlo_text();
+  EXPECT_THAT(text, Not(HasSubstr("f64[5,1100]")));
+  const auto got = gradient(table, scalar(0.4), places);
+  const auto want = grad(loss(false), of_both)(table, scalar(0.4), places);
+  expect_same(std::get<0>(got), std::get<0>(want));
+  expect_same(std::get<1>(got), std::get<1>(want));
+  check_grads(loss(true), std::tuple(table, 0.4, places));
+}
+
 TEST(ParallelBackward, HasNoLoopBackAndSaysWhereItDoesNotFit) {
   const auto loss = [](Tensor a, Tensor x) {
     const auto one = [&](Tensor h, Tensor x) { return std::pair(a * h + x, None{}); };
