@@ -323,6 +323,7 @@ bool is_seen_not_zero(const Tensor& x) {
 void require_types(std::string_view what, std::string_view name, std::span<const Tensor> have,
                    const TreeSpec& spec, std::span<const Shape> want, std::string_view whose) {
   trace_internal::require_values(what, name, have, [&] { return spec; });
+  const bool may_be_none = what == "jvp" && spec.kind == TreeSpec::Kind::kLeaf;
   for (size_t i = 0; i < have.size(); ++i) {
     const Shape& type = have[i].shape();
     const bool is_alike = same_type(type, want[i]);
@@ -334,7 +335,7 @@ void require_types(std::string_view what, std::string_view name, std::span<const
       trace_internal::refuse(name, leaf_paths(spec)[i], " is ", type,
                              is_alike ? " and not 0; " : "; ", whose, " is ", want[i],
                              ", which has no derivative; give zeros of that type",
-                             what == "jvp" ? " or None{}" : "", ", or cast ", whose, " to floats");
+                             may_be_none ? " or None{}" : "", ", or cast ", whose, " to floats");
     }
   }
 }
