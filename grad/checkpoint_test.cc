@@ -218,7 +218,7 @@ TEST(ParallelBackward, OfComplexCarries) {
   check_grads(loss(true), std::tuple(z, w));
 }
 
-// The cotangent of a matrix that all steps use is one product after them, and not a matrix for each.
+// The cotangent of a matrix that all steps use is one product after them, not a matrix for each.
 TEST(ParallelBackward, SumsProductsOfAllStepsAtOnce) {
   const auto loss = [](bool parallel, int64_t axis) {
     return [parallel, axis](Tensor w, Tensor u, Tensor xs) {

@@ -4,9 +4,11 @@
 //   s' = s M + b,   M the transposed Jacobian of the step
 //
 // So prefixes of products of such maps give them for every step: log2(length) rounds in place of a
-// loop. A big sum that steps write parts of, as of a table whose rows they read, would be whole for
-// each step; a loop that does nothing else writes it. source: S. Wang et al., BPPSA: Scaling back-propagation by parallel scan algorithm (MLSys
+// loop. source: S. Wang et al., BPPSA: Scaling back-propagation by parallel scan algorithm (MLSys
 // 2020)
+//
+// A big sum that steps write parts of, as that of a table whose rows they read, would be whole for
+// each step. A loop that does nothing else writes it.
 #pragma once
 
 #include <vector>
