@@ -11,9 +11,7 @@ namespace heddle::hlo {
 
 // Of transposes: the instruction is not linear in its absent operands.
 inline Status not_linear(std::string_view why) { return base::invalid_argument(why); }
-inline constexpr std::string_view kBothDepend =
-    "both of its operands depend on the argument, so that the function is not linear; take vjp() "
-    "at a point, or multiply tangents by values alone in the rule of a custom_jvp";
+inline constexpr std::string_view kBothDepend = "both of its operands depend on the argument";
 
 // elementwise.cc
 StatusOr<Values> jvp_of_zero(const JvpArgs& d);  // steps: sign, floor, ..
