@@ -210,12 +210,19 @@ class Checker {
   double seed_ = 0;
 };
 
+void read_option(std::string_view name, const std::optional<double>& option, double& out) {
+  if (option && !(*option > 0 && std::isfinite(*option)))
+    trace_internal::refuse(name, " is ", *option,
+                           "; it must be a number above 0, leave it out for one by dtype");
+  out = option.value_or(out);
+}
+
 }  // namespace
 
 void check(const FlatFunction& fn, const Point& point, const CheckOptions& options) {
   Accuracy accuracy = accuracy_of(point.leaves);
-  if (options.step > 0) accuracy.step = options.step;
-  if (options.tolerance > 0) accuracy.tolerance = options.tolerance;
+  read_option("step", options.step, accuracy.step);
+  read_option("tolerance", options.tolerance, accuracy.tolerance);
   if (options.order < 1)
     trace_internal::refuse("order is ", options.order, "; it must be 1 or more");
   if (!options.forward && !options.reverse)

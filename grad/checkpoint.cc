@@ -21,6 +21,17 @@ CheckpointPolicy by_names(std::string_view kind, const std::vector<std::string>&
 
 }  // namespace
 
+CheckpointPolicy::CheckpointPolicy(std::string_view text, SourceLocation at) : text_(text) {
+  using namespace transform;
+  if (text.empty() || text == kSaveNothing || text == kSaveDots || text == kSaveDotsWithoutBatch ||
+      text.starts_with(kSaveNames) || text.starts_with(kSaveNamesBut))
+    return;
+  const trace_internal::PublicCall call("CheckpointPolicy", at);
+  trace_internal::refuse("the text is \"", text,
+                         "\"; it must be the text() of a policy; take one of "
+                         "checkpoint_policies, such as checkpoint_policies::dots_saveable()");
+}
+
 CheckpointPolicy::CheckpointPolicy() : CheckpointPolicy(transform::kSaveNothing) {}
 
 namespace checkpoint_policies {

@@ -17,7 +17,8 @@ namespace heddle {
 class CheckpointPolicy {
  public:
   CheckpointPolicy();  // nothing_saveable()
-  explicit CheckpointPolicy(std::string_view text) : text_(text) {}
+  // What text() of another one gave. errors: Error if it is no policy
+  explicit CheckpointPolicy(std::string_view text, SourceLocation at = SourceLocation::here());
   // The form of transform/derivatives.h; "": it keeps all.
   [[nodiscard]] const std::string& text() const { return text_; }
 
@@ -59,10 +60,22 @@ class Checkpoint {
 
   template <class... Args>
   auto operator()(const Args&... args) const {
+    const trace_internal::HigherOrderCall call("checkpoint", at_);
+    return of_trees(scan_internal::as_tree(args)...);
+  }
+
+  // For Heddle's own code.
+  [[nodiscard]] scan_internal::Identity identity() const {
+    const std::string& policy = policy_.text();
+    return scan_internal::identity_of_transform(fn_, base::cat(policy.size(), ":", policy));
+  }
+
+ private:
+  template <class... Args>
+  auto of_trees(const Args&... args) const {
     if constexpr (!maps_trees<Fn, Args...>()) {
       return Tensor();
     } else {
-      const trace_internal::HigherOrderCall call("checkpoint", at_);
       trace_internal::require_function("function", fn_);
       using Result = ResultOf<Fn, Args...>;
       if (policy_.text().empty())
@@ -76,13 +89,6 @@ class Checkpoint {
     }
   }
 
-  // For Heddle's own code.
-  [[nodiscard]] scan_internal::Identity identity() const {
-    const std::string& policy = policy_.text();
-    return scan_internal::identity_of_transform(fn_, base::cat(policy.size(), ":", policy));
-  }
-
- private:
   Fn fn_;
   CheckpointPolicy policy_;
   SourceLocation at_;
@@ -104,10 +110,11 @@ auto checkpoint(Fn fn, const CheckpointOptions& options = {},
 
 // The same tree, whose leaves have a name for the policies of checkpoint().
 template <class T>
-T checkpoint_name(const T& tree, std::string_view name,
-                  SourceLocation at = SourceLocation::here()) {
+auto checkpoint_name(const T& tree, std::string_view name,
+                     SourceLocation at = SourceLocation::here()) {
   const trace_internal::PublicCall call("checkpoint_name", at);
-  return tree_map([&](const Tensor& leaf) { return grad_internal::named(leaf, name); }, tree);
+  return tree_map([&](const Tensor& leaf) { return grad_internal::named(leaf, name); },
+                  scan_internal::as_tree(tree));
 }
 
 }  // namespace heddle

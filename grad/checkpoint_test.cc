@@ -75,6 +75,15 @@ TEST(Checkpoint, PoliciesSayWhatIsKept) {
   EXPECT_EQ(ops(save_only_these_names({"hidden", "out"})).dots, 5U);
 }
 
+TEST(Checkpoint, APolicyOfAnotherNameIsAnError) {
+  EXPECT_THAT(error_of([] { return CheckpointPolicy("dots_saveable"); }),
+              StartsWith("CheckpointPolicy: the text is \"dots_saveable\"; it must be the text() "
+                         "of a policy; take one of checkpoint_policies, such as "
+                         "checkpoint_policies::dots_saveable() [checkpoint_test.cc:"));
+  const CheckpointPolicy names = checkpoint_policies::save_only_these_names({"a"});
+  EXPECT_EQ(CheckpointPolicy(names.text()).text(), names.text());
+}
+
 TEST(Checkpoint, PoliciesHoldInStepsAndLanes) {
   const Tensor w = some({4, 4});
   const auto step = checkpoint(
@@ -207,6 +216,60 @@ TEST(ParallelBackward, OfComplexCarries) {
   near(std::get<0>(got), std::get<0>(want));
   near(std::get<1>(got), std::get<1>(want));
   check_grads(loss(true), std::tuple(z, w));
+}
+
+// The cotangent of a matrix that all steps use is one product after them, not a matrix for each.
+TEST(ParallelBackward, SumsProductsOfAllStepsAtOnce) {
+  const auto loss = [](bool parallel, int64_t axis) {
+    return [parallel, axis](Tensor w, Tensor u, Tensor xs) {
+      const auto one = [&](Tensor h, Tensor x) {
+        h = tanh(matmul(u, h) + matmul(w, x));
+        return std::pair(h, square(h));
+      };
+      const auto [h, ys] =
+          scan(one, zeros({8}, f64), xs, {.axis = axis, .parallel_backward = parallel});
+      return sum(h) + sum(ys);
+    };
+  };
+  const Tensor w = some({8, 160}), u = some({8, 8}, 1), xs = some({11, 160}, 2);
+  const auto of_all = argnums<0, 1, 2>;
+  for (const int64_t axis : {0, 1}) {
+    const Tensor each = axis == 0 ? xs : swapaxes(xs, 0, 1);
+    const auto gradient = grad(loss(true, axis), of_all);
+    EXPECT_THAT(trace(gradient, w, u, each).hlo_text(), Not(HasSubstr("f64[11,8,160]")));
+    const auto got = gradient(w, u, each), want = grad(loss(false, axis), of_all)(w, u, each);
+    expect_same(std::get<0>(got), std::get<0>(want));
+    expect_same(std::get<1>(got), std::get<1>(want));
+    expect_same(std::get<2>(got), std::get<2>(want));
+  }
+  expect_same(hessian(loss(true, 0), argnums<1>)(w, u, xs),
+              hessian(loss(false, 0), argnums<1>)(w, u, xs));
+}
+
+// The cotangent of a table whose elements steps read is written in place.
+TEST(ParallelBackward, WritesPartsOfABigSumInTurn) {
+  const auto loss = [](bool parallel) {
+    return [parallel](Tensor table, Tensor start, Tensor places) {
+      const auto one = [&](std::pair<Tensor, Tensor> h, Tensor at) {
+        const auto inner = [&](Tensor i, Tensor sum) { return sum + table[at + i] * sum; };
+        const Tensor next = sin(h.first + table[at] * fori_loop(0, 3, inner, h.second));
+        return std::pair(std::pair(next, h.second * cos(next)), next * sum(table) * 1e-3);
+      };
+      const auto [h, ys] =
+          scan(one, std::pair(start, start), places, {.parallel_backward = parallel});
+      return h.second + sum(ys * ys);
+    };
+  };
+  const Tensor table = some({1100}), places = array<int>({5, 1000, 5, 6, 0});
+  const auto of_both = argnums<0, 1>;
+  const auto gradient = grad(loss(true), of_both);
+  const std::string text = trace(gradient, table, scalar(0.4), places).hlo_text();
+  EXPECT_THAT(text, Not(HasSubstr("f64[5,1100]")));
+  const auto got = gradient(table, scalar(0.4), places);
+  const auto want = grad(loss(false), of_both)(table, scalar(0.4), places);
+  expect_same(std::get<0>(got), std::get<0>(want));
+  expect_same(std::get<1>(got), std::get<1>(want));
+  check_grads(loss(true), std::tuple(table, 0.4, places));
 }
 
 TEST(ParallelBackward, HasNoLoopBackAndSaysWhereItDoesNotFit) {

@@ -42,6 +42,13 @@ class CustomJvp {
 
   template <class... Args>
   auto operator()(const Args&... args) const {
+    const trace_internal::HigherOrderCall call("custom_jvp", at_);
+    return of_trees(scan_internal::as_tree(args)...);
+  }
+
+ private:
+  template <class... Args>
+  auto of_trees(const Args&... args) const {
     using Tuple = std::tuple<Args...>;
     if constexpr (!maps_trees<Fn, Args...>()) {
       return Tensor();
@@ -60,7 +67,6 @@ class CustomJvp {
       if constexpr (!kGivesBoth) {
         return Tensor();
       } else {
-        const trace_internal::HigherOrderCall call("custom_jvp", at_);
         trace_internal::require_function("function", fn_);
         trace_internal::require_function("rule", rule_);
         Point point = point_at(args...);
@@ -83,7 +89,6 @@ class CustomJvp {
     }
   }
 
- private:
   Fn fn_;
   Rule rule_;
   SourceLocation at_;
@@ -108,6 +113,13 @@ class CustomVjp {
 
   template <class... Args>
   auto operator()(const Args&... args) const {
+    const trace_internal::HigherOrderCall call("custom_vjp", at_);
+    return of_trees(scan_internal::as_tree(args)...);
+  }
+
+ private:
+  template <class... Args>
+  auto of_trees(const Args&... args) const {
     if constexpr (!maps_trees<Fn, Args...>()) {
       return Tensor();
     } else if constexpr (!std::is_invocable_v<const Forward&, Args...>) {
@@ -119,7 +131,6 @@ class CustomVjp {
     }
   }
 
- private:
   template <class... Args>
   auto run(const Args&... args) const {
     using Result = ResultOf<Fn, Args...>;
@@ -129,7 +140,8 @@ class CustomVjp {
     static_assert(kIsPair,
                   "the forward function of custom_vjp returns std::pair(what fn returns, what "
                   "backward needs)");
-    if constexpr (kIsPair) {
+    tree_internal::explain<Both>();
+    if constexpr (kIsPair && is_tree<Both>()) {
       using Residuals = std::remove_const_t<std::tuple_element_t<1, Both>>;
       constexpr bool kIsBackward =
           std::is_invocable_r_v<Cotangents, const Backward&, Residuals, Result>;
@@ -141,7 +153,6 @@ class CustomVjp {
                     "of the result), and returns the cotangent of the argument: of several "
                     "arguments the std::tuple");
       if constexpr (kIsBackward) {
-        const trace_internal::HigherOrderCall call("custom_vjp", at_);
         trace_internal::require_function("function", fn_);
         trace_internal::require_function("forward", forward_);
         trace_internal::require_function("backward", backward_);

@@ -65,6 +65,26 @@ TEST(CustomJvp, ARuleWithAWhileInAScanHasReverseMode) {
   EXPECT_THAT(values(grad(own)(x)), Pointwise(DoubleNear(1e-14), values(grad(f)(x))));
 }
 
+TEST(CustomJvp, ARuleThatIsNotLinearIsRefused) {
+  using One = std::tuple<Tensor>;
+  const auto told = [](const auto& of_tangent) {
+    const auto rule = [&](const One& x, const One& dx) {
+      return std::pair(std::get<0>(x), of_tangent(std::get<0>(dx)));
+    };
+    return error_of([&] { return grad(custom_jvp([](Tensor x) { return x; }, rule))(2.0); });
+  };
+  const std::string repair =
+      "; take vjp() at a point, or make the rule of a custom_jvp linear in the tangents "
+      "[custom_rules_test.cc:";
+  EXPECT_THAT(
+      told([](Tensor dx) { return dx * dx; }),
+      StartsWith("grad: multiply: has no reverse derivative: both of its operands depend on "
+                 "the argument" +
+                 repair));
+  EXPECT_THAT(told([](Tensor dx) { return sin(dx); }),
+              StartsWith("grad: sine: has no reverse derivative: it is not linear" + repair));
+}
+
 TEST(CustomJvp, ARuleWithLoopsThatIsNotLinearIsRefused) {
   using One = std::tuple<Tensor>;
   const auto rule = [](const One& x, const One& dx) {

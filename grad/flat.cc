@@ -8,6 +8,7 @@
 #include "heddle/grad/internal/made.h"
 #include "heddle/grad/internal/traced.h"
 #include "heddle/hlo/calls/custom_derivative.h"
+#include "heddle/runtime/transfer.h"
 #include "heddle/scan/combine_cache.h"
 #include "heddle/scan/own_rule.h"
 #include "heddle/trace/error.h"
@@ -272,8 +273,8 @@ void require_scalar(const Trace& trace) {
   const Shape& loss = trace.results.empty() ? none : trace.results[0];
   if (loss.is_scalar() && is_floating(loss.dtype())) return;
   if (loss.is_scalar())
-    trace_internal::refuse("the function gives ", loss,
-                           "; it must give a scalar of floats, cast it");
+    trace_internal::refuse("the function gives ", loss, "; it must give a scalar of floats, ",
+                           is_complex(loss.dtype()) ? "take real() or abs() of it" : "cast it");
   trace_internal::refuse("the function gives ", loss,
                          "; it must give a scalar of floats, take its sum() or mean(), or use vjp");
 }
@@ -296,17 +297,59 @@ void require_structure(std::string_view name, const TreeSpec& have, const TreeSp
   if (!found.empty()) trace_internal::refuse(found, ", as ", whose, " is");
 }
 
-void throw_tangent(const std::string& unlike) {
-  trace_internal::refuse(unlike, ", as its argument is");
+namespace {
+
+bool is_differentiable(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+
+// Whether a tensor is sure to have another number than 0: a constant of a trace, or what is in
+// memory that the host can read. Others are not asked.
+bool is_seen_not_zero(const Tensor& x) {
+  const trace_internal::Node& node = *x.node();
+  const auto differs = [](const Literal& value) { return value != Literal(value.shape()); };
+  if (node.buffer) {
+    const StatusOr<Literal> value = runtime::view_on_host(*node.buffer);
+    return value.ok() && differs(*value);
+  }
+  if (!node.scope || !node.scope->recorder) return false;
+  const hlo::Instruction* made = &node.scope->recorder->instruction(node.instruction);
+  while (made->opcode == hlo::Opcode::kBroadcast)
+    made = &node.scope->recorder->instruction(made->operands[0]);
+  return made->opcode == hlo::Opcode::kConstant &&
+         differs(made->attrs.get<hlo::ConstantAttrs>().literal);
 }
 
-void require_tangent(const Tensor& leaf, const Tensor& tangent, size_t number) {
-  if (same_type(leaf.shape(), tangent.shape())) return;
-  trace_internal::refuse("tangent ", number, " is ", tangent.shape(), "; its argument is ",
-                         leaf.shape(), ", they must be of one type");
+// Checks that tensors have the types of those of `whose`, which they stand for, and that they are
+// zeros where these are integers: no derivative would read them.
+void require_types(std::string_view what, std::string_view name, std::span<const Tensor> have,
+                   const TreeSpec& spec, std::span<const Shape> want, std::string_view whose) {
+  trace_internal::require_values(what, name, have, [&] { return spec; });
+  const bool may_be_none = what == "jvp" && spec.kind == TreeSpec::Kind::kLeaf;
+  for (size_t i = 0; i < have.size(); ++i) {
+    const Shape& type = have[i].shape();
+    const bool is_alike = same_type(type, want[i]);
+    if (is_differentiable(want[i].dtype())) {
+      if (!is_alike)
+        trace_internal::refuse(name, leaf_paths(spec)[i], " is ", type, "; it must be ", want[i],
+                               ", as ", whose, " is");
+    } else if (!is_alike || is_seen_not_zero(have[i])) {
+      trace_internal::refuse(name, leaf_paths(spec)[i], " is ", type,
+                             is_alike ? " and not 0; " : "; ", whose, " is ", want[i],
+                             ", which has no derivative; give zeros of that type",
+                             may_be_none ? " or None{}" : "", ", or cast ", whose, " to floats");
+    }
+  }
 }
 
-bool has_tangent(const Tensor& x) { return is_floating(x.dtype()) || is_complex(x.dtype()); }
+}  // namespace
+
+void require_tangent(std::string_view what, size_t number, std::span<const Tensor> tangent,
+                     const TreeSpec& spec, const TreeSpec& argument, std::span<const Shape> types) {
+  const std::string name = base::cat("tangent ", number);
+  require_structure(name, spec, argument, "its argument");
+  require_types(what, name, tangent, spec, types, "its argument");
+}
+
+bool has_tangent(const Tensor& x) { return is_differentiable(x.dtype()); }
 
 std::vector<std::string> paths_of(const Point& point) {
   std::vector<std::string> out;
@@ -375,27 +418,11 @@ struct Linear::State {
   Fragment pullback = {};  // null: made of `made` when it is asked for
   std::vector<Tensor> residuals;
   std::vector<TreeSpec> arguments;
-  std::vector<bool> of;         // by leaf of the arguments
-  std::vector<Shape> tangents;  // types of the leaves in `of`
+  std::vector<bool> of;       // by leaf of the arguments
+  std::vector<Shape> leaves;  // their types
   TreeSpec result;
   std::vector<Shape> results;
 };
-
-namespace {
-
-// Checks that tensors have the types of the others that they stand for.
-void require_types(std::string_view what, std::string_view name, const std::vector<Tensor>& have,
-                   const TreeSpec& spec, const std::vector<Shape>& want) {
-  trace_internal::require_values(what, name, have, [&] { return spec; });
-  const std::vector<std::string> paths = leaf_paths(spec);
-  for (size_t i = 0; i < std::min(have.size(), want.size()); ++i) {
-    if (same_type(have[i].shape(), want[i])) continue;
-    trace_internal::refuse(name, i < paths.size() ? paths[i] : "", " is ", have[i].shape(),
-                           "; it must be ", want[i]);
-  }
-}
-
-}  // namespace
 
 std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point, Wanted wanted) {
   auto [trace, made] = trace_and_make(Kind::kLinearize, fn, point, wanted);
@@ -408,9 +435,7 @@ std::pair<Derived, Linear> linearize(const FlatFunction& fn, const Point& point,
   state->result = wanted == Wanted::kFirst ? trace.spec.children[0] : trace.spec;
   state->results = trace.results;
   state->results.resize(leaf_count(state->result));
-  for (size_t i = 0; i < point.leaves.size(); ++i) {
-    if (point.of[i]) state->tangents.push_back(point.leaves[i].shape());
-  }
+  state->leaves = types_of(point.leaves);
   std::vector<Tensor> operands = with_captures(point.leaves, trace);
   settle_numbers(operands, fn.what);
   const Made& parts = **state->made;
@@ -474,16 +499,16 @@ Fragment pullback_of(const Linear::State& state) {
 
 std::vector<Tensor> Linear::push(const std::vector<Tensor>& leaves, const TreeSpec& spec) const {
   const PublicCall call_of_it(state_->what, state_->at);
-  for (size_t i = 0; i < spec.children.size(); ++i)
-    require_structure(base::cat("tangent ", i), spec.children[i], state_->arguments[i],
-                      "its argument");
+  for (size_t i = 0, next = 0; i < spec.children.size(); ++i) {
+    const size_t count = leaf_count(spec.children[i]);
+    require_tangent(state_->what, i, std::span(leaves).subspan(next, count), spec.children[i],
+                    state_->arguments[i], std::span(state_->leaves).subspan(next));
+    next += count;
+  }
   std::vector<Tensor> tangents;
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (state_->of[i]) tangents.push_back(leaves[i]);
   }
-  TreeSpec flat{.kind = TreeSpec::Kind::kTuple, .keys = {}, .children = {}};
-  flat.children.resize(tangents.size());
-  require_types(state_->what, "tangent", tangents, flat, state_->tangents);
   return call(state_->what, pushforward_of(*state_), joined(state_->residuals, tangents));
 }
 
@@ -491,7 +516,7 @@ std::vector<Tensor> Linear::pull(const std::vector<Tensor>& cotangents,
                                  const TreeSpec& spec) const {
   const PublicCall call_of_it(state_->what, state_->at);
   require_structure("cotangent", spec, state_->result, "the result");
-  require_types(state_->what, "cotangent", cotangents, spec, state_->results);
+  require_types(state_->what, "cotangent", cotangents, spec, state_->results, "the result");
   return call(state_->what, pullback_of(*state_), joined(state_->residuals, cotangents));
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,10 +85,13 @@ void require_floats(const Point& point);
 // errors: Error that `name` is unlike what it belongs to, which is `whose`, and how
 void require_structure(std::string_view name, const TreeSpec& have, const TreeSpec& want,
                        std::string_view whose);
-// errors: Error that a tangent is unlike its argument, and how
-[[noreturn]] void throw_tangent(const std::string& unlike);
-// errors: Error if the tangent of argument `number` has another type than `leaf`
-void require_tangent(const Tensor& leaf, const Tensor& tangent, size_t number);
+// The tangent of argument `number`, a tree of the structure `spec`. types: of that argument's
+// leaves, and maybe more behind.
+// errors: Error if it is unlike the argument, and how
+void require_tangent(std::string_view what, size_t number, std::span<const Tensor> tangent,
+                     const TreeSpec& spec, const TreeSpec& argument, std::span<const Shape> types);
+// Types of tensors.
+std::vector<Shape> types_of(std::span<const Tensor> leaves);
 // Whether a tensor has floats or complex numbers.
 bool has_tangent(const Tensor& x);
 
@@ -96,8 +100,8 @@ struct CheckOptions {
   int64_t order = 2;
   bool reverse = true;
   bool forward = true;
-  double step = 0;       // 0: by dtype
-  double tolerance = 0;  // 0: by dtype
+  std::optional<double> step = {};
+  std::optional<double> tolerance = {};
 };
 void check(const FlatFunction& fn, const Point& point, const CheckOptions& options);
 

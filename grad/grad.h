@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -35,8 +36,8 @@ struct CheckGradsOptions {
   base::Int order = 2;        // of derivatives of derivatives
   base::Flag reverse = true;  // reverse mode too
   base::Flag forward = true;  // false: reverse mode alone, beside the differences, for a custom_vjp
-  double step = 0;            // of the differences; 0: by dtype
-  double tolerance = 0;       // relative; 0: by dtype
+  std::optional<double> step = {};       // of the differences; above 0. None: by dtype
+  std::optional<double> tolerance = {};  // relative; the same
 };
 
 namespace grad_internal {
@@ -82,6 +83,7 @@ constexpr bool maps_trees() {
       static_assert(
           is_tree_or_explained<std::remove_cvref_t<Result>>,
           "a function that is differentiated, or that vmap takes, returns a tree of Tensors");
+      explain<std::remove_cvref_t<Result>>();
       return is_tree<std::remove_cvref_t<Result>>();
     }
   }
@@ -352,34 +354,22 @@ template <class Arg, class Tangent>
 void append_tangents(std::string_view what, size_t number, const Arg& arg, const Tangent& tangent,
                      std::vector<bool>& of, std::vector<Tensor>& out) {
   const bool is_none = std::is_same_v<Tangent, None> && !std::is_same_v<Arg, None>;
-  const std::vector<Tensor> leaves = flatten(tangent);
-  const TreeSpec spec = tree_spec(arg);
-  if (!is_none) {
-    const std::string unlike_text = unlike(tree_spec(tangent), spec, base::cat("tangent ", number));
-    if (!unlike_text.empty()) throw_tangent(unlike_text);
-    trace_internal::require_values(what, base::cat("tangent ", number), leaves,
-                                   [&] { return spec; });
+  const std::vector<Tensor> of_arg = flatten(arg), leaves = flatten(tangent);
+  if (!is_none)
+    require_tangent(what, number, leaves, tree_spec(tangent), tree_spec(arg), types_of(of_arg));
+  for (size_t i = 0; i < of_arg.size(); ++i) {
+    of.push_back(!is_none && has_tangent(of_arg[i]));
+    if (of.back()) out.push_back(leaves[i]);
   }
-  size_t next = 0;
-  for_each_leaf(arg, [&](const Tensor& leaf) {
-    const bool has_one = !is_none && has_tangent(leaf);
-    of.push_back(has_one);
-    if (has_one) {
-      require_tangent(leaf, leaves[next], number);
-      out.push_back(leaves[next]);
-    }
-    ++next;
-  });
 }
 
 template <class Fn, class... Args, class... Tangents, size_t... I>
 auto jvp_of(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangents...>& tangents,
             std::index_sequence<I...>) {
-  static_assert(sizeof...(Args) == sizeof...(Tangents),
-                "jvp takes as many tangents as arguments; None{} for one that has none");
-  static_assert(((std::is_same_v<Args, Tangents> || std::is_same_v<Tangents, None>)&&...),
-                "a tangent is a tree like its argument, or None{}");
-  if constexpr (!maps_trees<Fn, Args...>()) {
+  constexpr bool kAreAlike =
+      ((std::is_same_v<Args, Tangents> || std::is_same_v<Tangents, None>)&&...);
+  static_assert(kAreAlike, "a tangent is a tree like its argument, or None{}");
+  if constexpr (!kAreAlike || !maps_trees<Fn, Args...>()) {
     return std::pair<Tensor, Tensor>();
   } else {
     trace_internal::require_function("function", fn);
@@ -452,11 +442,10 @@ auto linearize_at(std::string_view what, const Fn& fn, SourceLocation at, const 
 }
 
 template <class Fn, class... Args>
-auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
+auto transpose_of(const Fn& fn, const Args&... like) {
   if constexpr (!maps_trees<Fn, Args...>()) {
     return Tensor();
   } else {
-    const trace_internal::HigherOrderCall call("linear_transpose", at);
     trace_internal::require_function("function", fn);
     Point point = point_at(like...);
     by_all(point, "linear_transpose");
@@ -467,19 +456,33 @@ auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
   }
 }
 
+template <class Fn, class... Args>
+auto transpose_at(const Fn& fn, SourceLocation at, const Args&... like) {
+  const trace_internal::HigherOrderCall call("linear_transpose", at);
+  return transpose_of(fn, scan_internal::as_tree(like)...);
+}
+
 }  // namespace grad_internal
 
 // fn(args..) and its tangent along `tangents`: trees like args, None{} where an argument has none.
 // C++ numbers are scalars, as for grad(). Forward mode: the cost of a few fn; while_loop too.
 //
-// returns  std::pair(value, tangent), both of fn's type; the tangent of integers is zero
+// returns  std::pair(value, tangent), both of fn's type; tangents of integers are 0, given ones too
 // errors   Error naming the tangent that is unlike its argument, or the op without a derivative
 template <class Fn, class... Args, class... Tangents>
 auto jvp(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangents...>& tangents,
          SourceLocation at = SourceLocation::here()) {
-  const trace_internal::HigherOrderCall call("jvp", at);
-  return grad_internal::jvp_of(fn, grad_internal::as_trees(args), grad_internal::as_trees(tangents),
-                               std::index_sequence_for<Args...>());
+  static_assert(sizeof...(Args) == sizeof...(Tangents),
+                "jvp takes as many tangents as arguments, None{} for one that has none; one "
+                "argument that is a pair or a tuple is std::make_tuple(pair)");
+  if constexpr (sizeof...(Args) == sizeof...(Tangents)) {
+    const trace_internal::HigherOrderCall call("jvp", at);
+    return grad_internal::jvp_of(fn, grad_internal::as_trees(args),
+                                 grad_internal::as_trees(tangents),
+                                 std::index_sequence_for<Args...>());
+  } else {
+    return std::pair<Tensor, Tensor>();
+  }
 }
 
 // fn(args..) and its pullback: cotangents of the result -> those of args. What the pullback reads
@@ -534,7 +537,6 @@ auto linearize(const Fn& fn, const A& a, const B& b, const C& c, const D& d,
                SourceLocation at = SourceLocation::here()) {
   return grad_internal::linearize_at("linearize", fn, at, a, b, c, d);
 }
-// With more arguments nothing could stand behind them: errors do not know the line.
 template <class Fn, class... Args>
 requires(sizeof...(Args) > 4) auto linearize(const Fn& fn, const Args&... args) {
   return grad_internal::linearize_at("linearize", fn, {}, args...);
@@ -561,7 +563,6 @@ auto linear_transpose(const Fn& fn, const A& like_a, const B& like_b, const C& l
                       SourceLocation at = SourceLocation::here()) {
   return grad_internal::transpose_at(fn, at, like_a, like_b, like_c);
 }
-// With more arguments nothing could stand behind them: errors do not know the line.
 template <class Fn, class... Args>
 requires(sizeof...(Args) > 3) auto linear_transpose(const Fn& fn, const Args&... like) {
   return grad_internal::transpose_at(fn, {}, like...);
@@ -569,9 +570,10 @@ requires(sizeof...(Args) > 3) auto linear_transpose(const Fn& fn, const Args&...
 
 // The same tree, with derivative zero.
 template <class T>
-T stop_gradient(const T& tree, SourceLocation at = SourceLocation::here()) {
+auto stop_gradient(const T& tree, SourceLocation at = SourceLocation::here()) {
   const trace_internal::PublicCall call("stop_gradient", at);
-  return tree_map([](const Tensor& leaf) { return grad_internal::stopped(leaf); }, tree);
+  return tree_map([](const Tensor& leaf) { return grad_internal::stopped(leaf); },
+                  scan_internal::as_tree(tree));
 }
 
 // Throws unless the derivatives of fn at args agree with central differences along directions
@@ -590,9 +592,8 @@ void check_grads(const Fn& fn, const std::tuple<Args...>& args,
     Point point = std::apply([](const auto&... each) { return point_at(each...); }, as_trees(args));
     by_all(point, "check_grads");
     const auto run = flat<Fn, TreeOf<Args>...>(fn, point.specs);
-    grad_internal::check(
-        {"check_grads", "", run}, point,
-        {options.order, options.reverse, options.forward, options.step, options.tolerance});
+    check({"check_grads", "", run}, point,
+          {options.order, options.reverse, options.forward, options.step, options.tolerance});
   }
 }
 

@@ -390,6 +390,10 @@ TEST(GradError, OfNoScalar) {
       error_of([] { return grad([](Tensor x) { return x; })(some({3})); }),
       HasSubstr("grad: the function gives f64[3]; it must give a scalar of floats, take its "
                 "sum() or mean(), or use vjp"));
+  const auto square = [](Tensor x) { return x * x; };
+  EXPECT_THAT(error_of([&] { return grad(square)(complex(scalar(1.0), scalar(2.0))); }),
+              StartsWith("grad: the function gives c128[]; it must give a scalar of floats, take "
+                         "real() or abs() of it ["));
 }
 
 TEST(GradError, OfIntegers) {

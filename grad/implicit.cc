@@ -23,6 +23,11 @@ Trace traced_like(const FlatFunction& fn, std::string_view name, const FlatBody&
 
 Derived linear_solve(const FlatFunction& matvec, const FlatBody& solve,
                      const FlatSolve* transpose_solve, bool symmetric, const Point& b) {
+  for (size_t i = 0; i < b.leaves.size(); ++i) {
+    if (!has_tangent(b.leaves[i]))
+      trace_internal::refuse("b", leaf_paths(b.specs[0])[i], " is ", b.leaves[i].shape(),
+                             "; it must be floats, cast it");
+  }
   const std::vector<Shape> types = types_of(b.leaves);
   const auto like_b = [&](std::string_view name, const FlatBody& run) {
     return traced_like(matvec, name, run, types, b.leaves, b.specs[0]);

@@ -123,6 +123,9 @@ class Recorder {
   // pasted instructions, which are never compared.
   std::optional<Recording> recording_of(const Traced& traced);
 
+  [[nodiscard]] const hlo::Instruction& instruction(hlo::InstructionId id) const {
+    return replay_.is_on() ? replay_.at(id) : building_->builder.at(id);
+  }
   // For errors: the C++ number that alone gives an instruction its dtype, where one does.
   [[nodiscard]] std::optional<Number> number_behind(hlo::InstructionId id) const;
 
@@ -143,9 +146,6 @@ class Recorder {
   Building& building() {
     if (!building_) building_ = std::make_unique<Building>();
     return *building_;
-  }
-  [[nodiscard]] const hlo::Instruction& instruction(hlo::InstructionId id) const {
-    return replay_.is_on() ? replay_.at(id) : building_->builder.at(id);
   }
   // errors: those of the shape rule, in the words of `function`, which the user called
   hlo::InstructionId append(const Step& step, std::string_view function = {});

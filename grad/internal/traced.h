@@ -43,8 +43,6 @@ std::vector<Tensor> call_each(std::string_view what, const Fragment& module,
 Derived custom_call(const FlatFunction& fn, std::string_view target, const Point& point,
                     std::initializer_list<const Trace*> functions);
 
-std::vector<Shape> types_of(std::span<const Tensor> leaves);
-
 // errors: Error if leaves, which `what` names, have other types than wanted
 void require_alike(std::string_view what, std::span<const Shape> have,
                    const std::vector<Shape>& want, const std::vector<std::string>& paths);

@@ -178,6 +178,13 @@ Status without_transpose(const Instruction& instruction, std::string_view why) {
 Status not_linear_at(const Instruction& instruction, std::string_view why) {
   return at_line(base::invalid_argument(no_reverse(instruction, why)), instruction);
 }
+// The same where its rule says so.
+Status not_linear_by_rule(const Instruction& instruction, std::string_view why) {
+  return not_linear_at(instruction,
+                       base::cat(why,
+                                 "; take vjp() at a point, or make the rule of a custom_jvp "
+                                 "linear in the tangents"));
+}
 
 // The first operand with integers or booleans that are absent. A user's function that is not linear
 // may have such; modules of jvp have none.
@@ -292,7 +299,7 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
   const hlo::Derivative derivative = hlo::derivative_of(instruction);
   if (!derivative.transpose) {
     const bool has_tangent = bool(derivative.jvp);  // so it is not linear
-    return has_tangent ? not_linear_at(instruction, derivative.transpose.reason())
+    return has_tangent ? not_linear_by_rule(instruction, derivative.transpose.reason())
                        : without_transpose(instruction, derivative.transpose.reason());
   }
   std::vector<const Shape*> shapes;
@@ -302,7 +309,7 @@ StatusOr<Values> Backward::transposed(Graph& graph, const Computation& computati
   auto out = derivative.transpose.rule()({graph, of, operands, shapes, ct});
   if (out.ok()) return out;
   const std::string why = base::message_of(out.status());
-  return out.status().code() == StatusCode::kInvalidArgument ? not_linear_at(instruction, why)
+  return out.status().code() == StatusCode::kInvalidArgument ? not_linear_by_rule(instruction, why)
                                                              : without_transpose(instruction, why);
 }
 

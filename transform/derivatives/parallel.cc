@@ -1,7 +1,9 @@
 #include "heddle/transform/derivatives/internal/parallel.h"
 
 #include "heddle/transform/batching/internal/batcher.h"
+#include "heddle/transform/derivatives/internal/split_sums.h"
 #include "heddle/transform/internal/ir.h"
+#include "heddle/transform/internal/scan_parts.h"
 
 namespace heddle::transform {
 
@@ -86,9 +88,12 @@ class AllAtOnce {
       last = as_carries(slice(after, 0, steps_.length - 1, 1));
     }
     HEDDLE_ASSIGN_OR_RETURN(Values out, of_all_steps(before));
+    const Values written = written_in_turn(before);
     for (size_t i = 0; i < steps_.carries.size(); ++i) {
       Value& result = out[steps_.outputs + i];
-      if (steps_.is_sum[i])
+      if (written[i])
+        result = written[i];
+      else if (steps_.is_sum[i])
         result = reduce_sum(result, {0}) + steps_.carries[i];
       else
         result = reshape(last[i], steps_.carries[i].sizes());
@@ -147,6 +152,54 @@ class AllAtOnce {
     const auto known = all.begin() + static_cast<std::ptrdiff_t>(steps_.outputs);
     all.erase(known, known + static_cast<std::ptrdiff_t>(steps_.known.size()));
     return all;
+  }
+
+  // Whether steps write parts of a big sum, or hand it to loops and branches of their own.
+  [[nodiscard]] bool is_written(size_t carry, const Instruction& result) const {
+    return steps_.is_sum[carry] && result.opcode != Opcode::kAdd &&
+           steps_.carries[carry].shape().element_count() >= kLeastElements;
+  }
+
+  // Such sums after all steps, of which the states before each are known; the others are absent.
+  Values written_in_turn(const Values& before) {
+    const Computation from = step();
+    const std::vector<InstructionId> returned = returned_values(from);
+    Graph body(source_.into(), from.name + ".sums");
+    PartCopy copy(body, from);
+    const auto give = [&](size_t number) {
+      const Value given = body.parameter(from.parameter_shape(number));
+      copy.give(from.parameters[number], given);
+      return given;
+    };
+    const size_t known = steps_.inputs.size(), first = known + steps_.known.size();
+    Values operands = steps_.inputs, carries = steps_.known, results;
+    for (size_t i = 0; i < known; ++i) give(i);
+    for (size_t i : states_) {
+      operands.push_back(before[i]);
+      give(first + i);
+    }
+    for (size_t i = known; i < first; ++i) results.push_back(give(i));
+    std::vector<size_t> sums;
+    std::vector<InstructionId> wanted;
+    for (size_t i = 0; i < steps_.carries.size(); ++i) {
+      const InstructionId result = returned[steps_.outputs + steps_.known.size() + i];
+      if (!is_written(i, from.at(result))) continue;
+      give(first + i);
+      sums.push_back(i);
+      wanted.push_back(result);
+      carries.push_back(steps_.carries[i]);
+    }
+    Values out(steps_.carries.size());
+    if (sums.empty()) return out;
+    append(results, copy.want(wanted));
+    append(operands, carries);
+    const hlo::ScanAttrs attrs{.dimensions = {0},
+                               .num_carries = static_cast<int64_t>(carries.size()),
+                               .is_reverse = steps_.is_reverse};
+    const ComputationId id = std::move(body).finish(results);
+    const Values all = flattened(graph_, graph_.op(Opcode::kScan, operands, attrs, {id}));
+    for (size_t i = 0; i < sums.size(); ++i) out[sums[i]] = all[steps_.known.size() + i];
+    return out;
   }
 
   // A step is linear only over the reals, as conj is, so a complex number counts as two numbers.

@@ -10,9 +10,6 @@ namespace heddle::transform {
 
 namespace {
 
-// Sums with fewer elements stay in the loop: their cache lines are near.
-constexpr int64_t kLeastElements = 1024;
-
 class Splitter {
  public:
   Splitter(Writer& writer, const StepOfSums& step, const std::vector<bool>& may_split)

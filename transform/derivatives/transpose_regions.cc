@@ -220,62 +220,87 @@ class ScanTranspose {
     return transpose(x, order);
   }
 
-  // All steps at once, if the scan asks for it.
-  StatusOr<Values> at_once() {
-    Values inputs = scanned();
-    for (Value& each : inputs) each = with_moved(each, parts_.dimension, 0);
-    std::vector<bool> is_cotangent(inputs.size());
+  // Another step, and its arguments.
+  struct Steps {
+    SplitSums split;
+    Values inputs, known, carries;  // carries that are still in the steps
+    std::vector<bool> is_sum;
+  };
+
+  // All steps at once: outputs and carries after them.
+  StatusOr<Values> at_once(const Steps& steps) {
+    std::vector<bool> is_cotangent(steps.inputs.size());
     const auto known = static_cast<size_t>(
         std::ranges::count_if(inputs_, [](const Value& each) { return bool(each); }));
-    for (size_t i = known; i < inputs.size(); ++i) is_cotangent[i] = true;
-    const StepsAtOnce steps{.step = step_,
-                            .inputs = inputs,
+    for (size_t i = known; i < is_cotangent.size(); ++i) is_cotangent[i] = true;
+    auto all = all_at_once(backward_.source_, graph_,
+                           {.step = steps.split.id,
+                            .inputs = steps.inputs,
                             .is_cotangent = is_cotangent,
-                            .outputs = output_count(),
-                            .known = known_carries(),
-                            .carries = carries_before(),
-                            .is_sum = sums(),
+                            .outputs = output_count() + steps.split.more,
+                            .known = steps.known,
+                            .carries = steps.carries,
+                            .is_sum = steps.is_sum,
                             .length = parts_.length,
-                            .is_reverse = !parts_.reverse};
-    auto all = all_at_once(backward_.source_, graph_, steps);
-    if (!all.ok()) return at_line(all.status(), scan_);
-    const auto middle = all->begin() + static_cast<std::ptrdiff_t>(steps.outputs);
-    for (Value& each : std::span(all->begin(), middle))
-      each = with_moved(each, 0, parts_.dimension);
-    return of_operands({all->begin(), middle}, {middle, all->end()});
+                            .is_reverse = !parts_.reverse});
+    return all.ok() ? std::move(all) : at_line(all.status(), scan_);
   }
 
-  StatusOr<Values> loop() {
-    if (!hlo::frontend_attribute(scan_, kParallelBackward).empty() && parts_.length > 0)
-      return at_once();
-    const Values inputs = scanned(), known = known_carries(), before = carries_before();
-    const SplitSums split =
-        split_sums(backward_.source_.into(),
-                   {step_, inputs.size(), output_count(), known.size(), parts_.dimension}, sums());
-    Values operands = inputs;
-    operands.insert(operands.end(), known.begin(), known.end());
-    for (size_t i = 0; i < before.size(); ++i) {
-      if (split.stays[i]) operands.push_back(before[i]);
-    }
+  // The same in a loop.
+  Values in_turn(const Steps& steps) {
+    Values operands = steps.inputs;
+    append(operands, steps.known);
+    append(operands, steps.carries);
     auto attrs = scan_.attrs.get<hlo::ScanAttrs>();
-    attrs.num_carries = static_cast<int64_t>(operands.size() - inputs.size());
+    attrs.num_carries = static_cast<int64_t>(operands.size() - steps.inputs.size());
     attrs.is_reverse = !attrs.is_reverse;
-    const Value made = graph_.op(Opcode::kScan, operands, attrs, {split.id});
+    const Value made = graph_.op(Opcode::kScan, operands, attrs, {steps.split.id});
     if (!scan_.extras->frontend_attributes.empty())
       graph_.with_frontend_attributes(made, scan_.extras->frontend_attributes);
-    const Values all = flattened(graph_, made);
+    Values all = flattened(graph_, made);
+    const auto known = all.begin() + static_cast<std::ptrdiff_t>(output_count() + steps.split.more);
+    all.erase(known, known + static_cast<std::ptrdiff_t>(steps.known.size()));
+    return all;
+  }
+
+  // The way back, all steps at once if the scan asks for it. Products that sums have from every
+  // step are added after it.
+  StatusOr<Values> loop() {
+    const bool is_at_once =
+        !hlo::frontend_attribute(scan_, kParallelBackward).empty() && parts_.length > 0;
+    const int64_t dimension = is_at_once ? 0 : parts_.dimension;
+    Steps steps{.inputs = scanned(), .known = known_carries()};
+    for (Value& each : steps.inputs) each = with_moved(each, parts_.dimension, dimension);
+    const Values before = carries_before();
+    const std::vector<bool> is_sum = sums();
+    steps.split = split_sums(
+        backward_.source_.into(),
+        {step_, steps.inputs.size(), output_count(), steps.known.size(), dimension}, is_sum);
+    const SplitSums& split = steps.split;
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (!split.stays[i]) continue;
+      steps.carries.push_back(before[i]);
+      steps.is_sum.push_back(is_sum[i]);
+    }
+    Values all;
+    if (is_at_once) {
+      HEDDLE_ASSIGN_OR_RETURN(all, at_once(steps));
+    } else {
+      all = in_turn(steps);
+    }
     const auto value_of = [&](const SplitSums::Operand& each) {
-      return each.is_input ? inputs[each.number] : all[output_count() + each.number];
+      return each.is_input ? steps.inputs[each.number] : all[output_count() + each.number];
     };
     Values carries;
-    size_t next = output_count() + split.more + known.size();
+    size_t next = output_count() + split.more;
     for (size_t i = 0; i < before.size(); ++i) {
       Value sum = split.stays[i] ? all[next++] : before[i];
       for (const SplitSums::Product& each : split.products[i])
-        sum = sum +
-              sum_of_products(graph_, each, value_of(each.a), value_of(each.b), parts_.dimension);
+        sum = sum + sum_of_products(graph_, each, value_of(each.a), value_of(each.b), dimension);
       carries.push_back(sum);
     }
+    for (Value& each : std::span(all).first(output_count()))
+      each = with_moved(each, dimension, parts_.dimension);
     return of_operands(all, carries);
   }
 

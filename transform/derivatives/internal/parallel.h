@@ -6,6 +6,9 @@
 // So prefixes of products of such maps give them for every step: log2(length) rounds in place of a
 // loop. source: S. Wang et al., BPPSA: Scaling back-propagation by parallel scan algorithm (MLSys
 // 2020)
+//
+// A big sum that steps write parts of, as that of a table whose rows they read, would be whole for
+// each step. A loop that does nothing else writes it.
 #pragma once
 
 #include <vector>

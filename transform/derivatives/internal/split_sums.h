@@ -13,6 +13,9 @@
 
 namespace heddle::transform {
 
+// Sums with fewer elements stay in the steps: their cache lines are near.
+inline constexpr int64_t kLeastElements = 1024;
+
 // A step: (inputs.., known carries.., sums..) -> (outputs.., known carries.., sums..).
 struct StepOfSums {
   hlo::ComputationId id;
