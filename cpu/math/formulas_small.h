@@ -10,15 +10,15 @@ namespace heddle::cpu {
 template <Number F>
 F tanh_of_small(F x) {
   const F most = x.constant(4.6F);
-  F a = abs(x);
-  a = select(a > most, most, a);
+  F a = select(x > most, most, x);
+  a = select(a < -most, -most, a);
   const F u = a * a;
   const F above =
       fma(fma(u, x.constant(0.0016852187F), x.constant(0.1172711F)), u, x.constant(0.9999989F));
   const F below = fma(
       fma(fma(u, x.constant(6.788750e-05F), x.constant(0.018563672F)), u, x.constant(0.4505951F)),
       u, x.constant(1));
-  return copysign(a * above / below, x);
+  return a * above / below;
 }
 
 }  // namespace heddle::cpu

@@ -73,6 +73,30 @@ TEST(SmallFloats, ConvertAsTheEvaluatorDoes) {
   }
 }
 
+// Each of a chain: processors that compute on f16 themselves have the same bits.
+TEST(SmallFloats, SumsAndProductsAreRoundedEach) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const std::string small : {"bf16", "f16"}) {
+    const std::string all = small + "[65536]";
+    const hlo::Module module =
+        hlo::parse_text(
+            "HloModule m\nENTRY e {\n i = u16[65536] iota(), iota_dimension=0\n x = " + all +
+            " bitcast-convert(i)\n f = u16[] parameter(0)\n fs = u16[65536]"
+            " broadcast(f), dimensions={}\n j = u16[65536] multiply(i, fs)\n y = " +
+            all + " bitcast-convert(j)\n p = " + all + " multiply(x, y)\n s = " + all +
+            " add(p, x)\n d = " + all + " subtract(s, y)\n c = " + small +
+            "[] constant(1.5)\n cs = " + all + " broadcast(c), dimensions={}\n ROOT r = " + all +
+            " multiply(d, cs) }")
+            .value();
+    for (const char* factor : {"1", "3", "257", "40503"}) {
+      const Literal argument = hlo::parse_literal(factor, Shape(u16, {})).value();
+      const Literal want = interpreter::evaluate(module, {argument}).value();
+      for (const int64_t bytes : {int64_t{16}, host_vector_bytes()})
+        EXPECT_EQ(difference(run(module, bytes, argument), want), "") << small << " " << bytes;
+    }
+  }
+}
+
 TEST(SmallFloats, TanhIsOffByAnUlp) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* small : {"bf16", "f16"})

@@ -228,6 +228,30 @@ llvm::Value* ArithmeticEmitter::saturated(const Node& node, llvm::Value* x) {
                          llvm::ConstantInt::get(to, most), out);
 }
 
+// An f32 that is an f16 made wider, as that f16. Null: it is none.
+llvm::Value* ArithmeticEmitter::half_of(NodeId id) {
+  const Node& node = plan_.at(id);
+  const auto args = plan_.args_of(node);
+  if (node.op == Op::kFromHalf) return b_.CreateBitCast(value(args[0]), half(node.type));
+  if (node.op != Op::kSplat) return nullptr;
+  llvm::Value* one = half_of(args[0]);
+  return one == nullptr ? nullptr
+                        : b_.CreateVectorSplat(static_cast<unsigned>(node.type.lanes), one);
+}
+
+// What is rounded to f16, where the machine computes it of f16 alone: the sum, difference or product
+// of two such in f32 rounds to the same. Null: it is computed in f32.
+llvm::Value* ArithmeticEmitter::half_arithmetic(const Node& node) {
+  const bool is_sum = node.op == Op::kAdd || node.op == Op::kSub;
+  if (!has_half_arithmetic_ || (!is_sum && node.op != Op::kMul)) return nullptr;
+  const auto args = plan_.args_of(node);
+  llvm::Value* x = half_of(args[0]);
+  llvm::Value* y = x == nullptr ? nullptr : half_of(args[1]);
+  if (y == nullptr) return nullptr;
+  if (node.op == Op::kMul) return b_.CreateFMul(x, y);
+  return node.op == Op::kAdd ? b_.CreateFAdd(x, y) : b_.CreateFSub(x, y);
+}
+
 // Products, but where one of them is not normal and the dividend is not zero: there it divides.
 llvm::Value* ArithmeticEmitter::divided_by(const Node& node) {
   const auto args = plan_.args_of(node);
@@ -363,7 +387,9 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
     }
     case Op::kFloatCast: return b_.CreateFPCast(x(0), to);
     case Op::kFromHalf: return b_.CreateFPExt(b_.CreateBitCast(x(0), half(node.type)), to);
-    case Op::kToHalf: return b_.CreateBitCast(b_.CreateFPTrunc(x(0), half(node.type)), to);
+    case Op::kToHalf:
+      if (llvm::Value* half = half_arithmetic(plan_.at(args[0]))) return b_.CreateBitCast(half, to);
+      return b_.CreateBitCast(b_.CreateFPTrunc(x(0), half(node.type)), to);
     case Op::kTruncate: return b_.CreateTrunc(x(0), to);
     case Op::kSExtend: return b_.CreateSExt(x(0), to);
     case Op::kZExtend: return b_.CreateZExt(x(0), to);

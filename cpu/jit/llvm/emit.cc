@@ -29,7 +29,10 @@ class Emitter : MemoryEmitter {
       : MemoryEmitter(*request.plan, module),
         request_(request),
         target_features_(target_features),
-        lines_(module) {}
+        lines_(module) {
+    has_half_arithmetic_ = target_features.find("+avx512fp16") != std::string::npos &&
+                           target_features.find("-avx512f") == std::string::npos;
+  }
 
   void run() {
     llvm::Type* pointer = b_.getPtrTy();

@@ -34,11 +34,14 @@ class ArithmeticEmitter {
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
+  bool has_half_arithmetic_ = false;
   std::vector<llvm::Value*> values_;  // by node
   std::vector<llvm::SelectInst*> skipping_;  // whose first operand is skipped where no lane has it
 
  private:
   llvm::Type* half(Type type);
+  llvm::Value* half_of(NodeId id);
+  llvm::Value* half_arithmetic(const Node& node);
   llvm::Value* contract_sum(const Node& node, llvm::Value* sum);
   llvm::Value* constant(const Node& node);
   llvm::Value* compare(const Node& node);
