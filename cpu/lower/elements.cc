@@ -200,20 +200,76 @@ NodeId RegionLowering::gather_element(const Instruction& gather, const Place& pl
   return operand_element(gather.operands[0], source, memo);
 }
 
-// Of the part that the box lies in.
+// Of the part that the box lies in; of joined rows, of the part that has the row.
 NodeId RegionLowering::joined_element(const Instruction& joined, Place place, Memo& memo) {
   const int64_t along = joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
-  const auto d = static_cast<size_t>(along);
+  Coordinate& at_part = place.coordinates[static_cast<size_t>(along)];
+  const NodeId row = at_part.base;
   int64_t start = 0;
+  if (joins_rows(joined)) {
+    if (const InstructionId whole = sliced_by_all(joined); whole.valid()) {
+      at_part.base = row_of_whole(joined, along, row);
+      return operand_element(whole, place, memo);
+    }
+    NodeId value;
+    for (InstructionId part : joined.operands) {
+      const int64_t size = at(part).shape.dimension(along);
+      if (size == 0) continue;
+      const NodeId in_part = b().add(row, -start);
+      at_part.base =
+          b().binary(Op::kSMax, b().index(0), b().binary(Op::kSMin, in_part, b().index(size - 1)));
+      const NodeId next = b().splat(operand_element(part, place, memo), place.lanes);
+      value = value.valid()
+                  ? b().select(b().compare(Predicate::kLt, row, b().index(start)), value, next)
+                  : next;
+      start += size;
+    }
+    return value;
+  }
   for (InstructionId part : joined.operands) {
     const int64_t size = at(part).shape.dimension(along);
-    if (box_[d] < start + size) {
-      place.coordinates[d].base = b().add(place.coordinates[d].base, -start);
+    if (box_[static_cast<size_t>(along)] < start + size) {
+      at_part.base = b().add(row, -start);
       return operand_element(part, place, memo);
     }
     start += size;
   }
   return {};  // no box lies behind all parts
+}
+
+// The array that all parts are slices of, along the dimension in which they are joined: those have
+// no place. Not valid: there is none.
+InstructionId RegionLowering::sliced_by_all(const Instruction& joined) {
+  const auto along = static_cast<size_t>(joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0]);
+  InstructionId whole;
+  for (InstructionId part : joined.operands) {
+    const Instruction& slice = at(part);
+    if (slice.opcode != Opcode::kSlice || !region_.is_lazy(region_.leaf(part)) ||
+        (whole.valid() && whole != slice.operands[0]))
+      return {};
+    whole = slice.operands[0];
+    const auto& dims = slice.attrs.get<hlo::SliceAttrs>().slice;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (dims[d].stride != 1 || (d != along && dims[d].start != 0)) return {};
+    }
+  }
+  return whole;
+}
+
+// The row of that array which is this one of the joined slices.
+NodeId RegionLowering::row_of_whole(const Instruction& joined, int64_t along, NodeId row) {
+  NodeId found;
+  int64_t start = 0;
+  for (InstructionId part : joined.operands) {
+    const Instruction& slice = at(part);
+    const auto& dims = slice.attrs.get<hlo::SliceAttrs>().slice;
+    const NodeId next = b().add(row, dims[static_cast<size_t>(along)].start - start);
+    found = found.valid()
+                ? b().select(b().compare(Predicate::kLt, row, b().index(start)), found, next)
+                : next;
+    start += slice.shape.dimension(along);
+  }
+  return found;
 }
 
 NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place& place,

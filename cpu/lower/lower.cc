@@ -141,15 +141,16 @@ Status ProgramLowering::run() {
   }
   lowering.want_results(places);
   HEDDLE_RETURN_IF_ERROR(lowering.run());
+  std::vector<BufferId> from(places.size());
   for (size_t i = 0; i < places.size(); ++i) {
     const Value value = lowering.result(i);
     if (value.is_node()) {
       builder.store(places[i], builder.index(0), value.node);
     } else {
-      builder.copy(places[i], value.buffer,
-                   region.leaves()[region.results()[i].value].shape->byte_size());
+      from[i] = value.buffer;
     }
   }
+  lowering.put_in_places(region.results(), places, std::move(from));
   if (!to_double.empty()) return {};  // the caller begins anew
   // What no memory could hold is refused where it is made.
   double all = 0;

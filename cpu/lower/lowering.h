@@ -136,6 +136,9 @@ class RegionLowering {
 
   // The value of a result: a node for a scalar, else a buffer.
   Value result(size_t number);
+  // Copies each value that has a buffer, `from`, to its place. They may change places.
+  void put_in_places(std::span<const LeafId> leaves, std::span<const BufferId> places,
+                     std::vector<BufferId> from);
   // After the last use of a result: what is a parameter too may be written again.
   void release_results();
 
@@ -149,6 +152,8 @@ class RegionLowering {
     return element(region_.leaf(operand), place, memo);
   }
   NodeId joined_element(const hlo::Instruction& joined, Place place, Memo& memo);
+  hlo::InstructionId sliced_by_all(const hlo::Instruction& joined);
+  NodeId row_of_whole(const hlo::Instruction& joined, int64_t along, NodeId row);
   NodeId gather_element(const hlo::Instruction& gather, const Place& place, Memo& memo);
   // The number of the first lane's element in row-major order, and how far apart lanes are.
   std::pair<NodeId, int64_t> element_offset(const Shape& shape, const Place& place);
@@ -264,9 +269,6 @@ class RegionLowering {
   std::vector<NodeId> load_pieces(const Shape& shape, int32_t lanes, BufferId from);
   void store_pieces(BufferId to, std::span<const NodeId> pieces);
   Status emit_conditional(hlo::InstructionId id);
-  // Copies each value that has a buffer, `from`, to its place. They may change places.
-  void put_in_places(std::span<const LeafId> leaves, std::span<const BufferId> places,
-                     std::vector<BufferId> from);
 
   // ---- groups.cc: elementwise steps in one loop.
   struct Group {

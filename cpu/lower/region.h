@@ -119,6 +119,9 @@ bool is_alias(const hlo::Instruction& instruction);
 // A reshape that only adds and removes dimensions of size 1.
 bool is_degenerate_reshape(const Shape& from, const Shape& to);
 
+// Arrays joined along a dimension that lanes do not lie along: a row is one of theirs.
+bool joins_rows(const hlo::Instruction& instruction);
+
 // All elements of the literal are alike.
 bool is_splat(const Literal& literal);
 

@@ -21,6 +21,7 @@ constexpr int64_t kFewRepeats = 32, kManyElements = 8;
 // Elements that stand apart are brought together once if they are read so many times.
 constexpr int64_t kManyReads = 4;
 constexpr int64_t kManyIndices = 32;    // elements
+constexpr size_t kMostRowParts = 2;     // joined arrays of which a row is
 constexpr int64_t kMostBoxes = 27;      // that joined arrays cut a step's array into
 constexpr int64_t kLeastRow = 16;       // elements: several rows of such arrays share a vector
 constexpr int64_t kLeastCut = 256;      // bytes of an array that is worth them
@@ -252,7 +253,14 @@ void Region::choose_lazy() {
   }
 }
 
-// A step that reads joined arrays is written box by box. In each box it reads one of them.
+bool joins_rows(const Instruction& instruction) {
+  return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions[0] + 1 <
+             instruction.shape.rank() &&
+         instruction.operands.size() <= kMostRowParts;
+}
+
+// A step that reads joined arrays is written box by box. In each box it reads one of them; of
+// joined rows it finds for each row which one.
 bool Region::cuts(InstructionId step, InstructionId joined) {
   if (!step.valid() || !is_scalar_op(*computation_, computation_->at(step))) return false;
   const Instruction& concatenate = computation_->at(joined);
@@ -262,7 +270,7 @@ bool Region::cuts(InstructionId step, InstructionId joined) {
   int64_t end = 0;
   for (InstructionId part : concatenate.operands) {
     const int64_t size = computation_->at(part).shape.dimension(along);
-    if (size > 0) all[static_cast<size_t>(along)].insert(end);
+    if (size > 0 && !joins_rows(concatenate)) all[static_cast<size_t>(along)].insert(end);
     end += size;
   }
   int64_t boxes = 1;

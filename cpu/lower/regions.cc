@@ -123,7 +123,11 @@ void RegionLowering::put_in_places(std::span<const LeafId> leaves, std::span<con
                                    std::vector<BufferId> from) {
   // A value that lies in another one's place is saved before that is written.
   for (size_t i = 0; i < from.size(); ++i) {
-    if (!from[i].valid() || from[i] == places[i] || !std::ranges::count(places, from[i])) continue;
+    if (!from[i].valid() || from[i] == places[i]) continue;
+    const auto owner = std::ranges::find(places, from[i]);
+    if (owner == places.end()) continue;
+    const BufferId next = from[static_cast<size_t>(owner - places.begin())];
+    if (!next.valid() || next == *owner) continue;
     const BufferId saved = program_.allocate(shape(leaves[i]));
     program_.touch(from[i]);
     b().copy(saved, from[i], shape(leaves[i]).byte_size());

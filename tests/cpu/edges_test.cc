@@ -182,6 +182,23 @@ TEST_F(CpuEdges, AnUpdateBesideItsOldValue) {
       "  ROOT r = (f32[70], f32[70], f32[70]) tuple(x, z, y) }\n");
 }
 
+// The second result is made in the first one's place, which its reader wants.
+TEST_F(CpuEdges, ResultsChangePlaces) {
+  expect_as_evaluated(
+      "HloModule m\nf { a = f32[] parameter(0)\n ROOT b = f32[] parameter(1) }\n"
+      "ENTRY main { x = f32[2] parameter(0)\n i = s64[1] parameter(1)\n j = s32[1] parameter(2)\n"
+      " v = f32[1] parameter(3)\n g = f32[1,1] gather(x, i), offset_dims={1}, "
+      "collapsed_slice_dims={}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}\n"
+      " c = f32[1,1] scatter(g, j, v), update_window_dims={0}, inserted_window_dims={0}, "
+      "scatter_dims_to_operand_dims={0}, index_vector_dim=0, to_apply=f\n"
+      " r = f32[1] reshape(g)\n ROOT t = (f32[1], f32[1,1]) tuple(r, c) }\n");
+  expect_as_evaluated(
+      "HloModule m\nENTRY main { x = f32[70] parameter(0)\n i = s32[] parameter(1)\n"
+      " u = f32[1] constant({7})\n d = f32[70] add(x, x)\n r = f32[7,10] reshape(d)\n"
+      " y = f32[70] dynamic-update-slice(d, u, i)\n"
+      " ROOT t = (f32[7,10], f32[70], f32[7,10], f32[70]) tuple(r, y, r, y) }\n");
+}
+
 // What an update overwrites is read first by others, which update what is read by who reads the
 // update.
 TEST_F(CpuEdges, UpdatesWaitForReadersThatWaitForThem) {
