@@ -40,8 +40,9 @@ class ArithmeticEmitter {
 
  private:
   llvm::Type* half(Type type);
-  llvm::Value* half_of(NodeId id);
-  llvm::Value* half_arithmetic(const Node& node);
+  bool is_made_here(llvm::Value* x);
+  llvm::Value* half_of(llvm::Value* x);
+  llvm::Value* half_arithmetic(llvm::Value* x);
   llvm::Value* contract_sum(const Node& node, llvm::Value* sum);
   llvm::Value* constant(const Node& node);
   llvm::Value* compare(const Node& node);
