@@ -251,16 +251,23 @@ llvm::Value* ArithmeticEmitter::half_of(llvm::Value* x) {
              : b_.CreateVectorSplat(llvm::cast<llvm::VectorType>(narrow)->getElementCount(), half);
 }
 
+bool ArithmeticEmitter::has_half_arithmetic() const {
+  const auto has = [&](const char* text) {
+    return target_features_.find(text) != std::string::npos;
+  };
+  return has("+avx512fp16") && !has("-avx512f");
+}
+
 bool ArithmeticEmitter::is_made_here(llvm::Value* x) {
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(x);
   return instruction != nullptr && instruction->getFunction() == b_.GetInsertBlock()->getParent();
 }
 
-// What is rounded to f16, where the machine computes it of f16 alone: the sum, difference or product
-// of two such in f32 rounds to the same. Null: it is computed in f32.
+// What is rounded to f16, where the machine computes it of f16 alone: the sum, difference or
+// product of two such in f32 rounds to the same. Null: it is computed in f32.
 llvm::Value* ArithmeticEmitter::half_arithmetic(llvm::Value* x) {
   auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(x);
-  if (!has_half_arithmetic_ || binary == nullptr || !is_made_here(x)) return nullptr;
+  if (!has_half_arithmetic() || binary == nullptr || !is_made_here(x)) return nullptr;
   const auto opcode = binary->getOpcode();
   if (opcode != llvm::Instruction::FAdd && opcode != llvm::Instruction::FSub &&
       opcode != llvm::Instruction::FMul)
