@@ -1,7 +1,7 @@
 // Eigenvalues and eigenvectors of small symmetric matrices as LAPACK's syevd finds them: a
-// tridiagonal matrix by reflectors (sytd2), then implicit QL or QR steps (steqr). The operations and
-// their order are LAPACK's, so signs are too; the calls, checks and workspace around them, which
-// take longer than the matrix, are not.
+// tridiagonal matrix by reflectors (sytd2), then implicit QL or QR steps (steqr). The operations
+// and their order are LAPACK's, so signs are too; the calls, checks and workspace around them,
+// which take longer than the matrix, are not.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,7 +15,7 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kMostRows = 4;
+constexpr int64_t kMostEigenRows = 4;
 constexpr int64_t kTogether = 64;  // matrices that one thread takes
 
 // sqrt(x^2 + y^2), as lapy2.
@@ -326,7 +326,7 @@ template <class T, bool lower>
 FindAll<T> find_all_of(int64_t rows) {
   constexpr FindAll<T> kOf[] = {find_all<T, 1, lower>, find_all<T, 2, lower>, find_all<T, 3, lower>,
                                 find_all<T, 4, lower>};
-  static_assert(std::size(kOf) == kMostRows);
+  static_assert(std::size(kOf) == kMostEigenRows);
   return kOf[rows - 1];
 }
 
@@ -371,7 +371,7 @@ std::unique_ptr<Kernel> make_eigen_kernel(const hlo::Instruction& call, const Sh
     return rule;
   const std::string& config = call.extras.get().backend_config;
   const int64_t rows = a.dimension(a.rank() - 1);
-  if (rows < 1 || rows > kMostRows || hlo::lapack_option(config, "mode") != "86") return rule;
+  if (rows < 1 || rows > kMostEigenRows || hlo::lapack_option(config, "mode") != "86") return rule;
   const bool lower = hlo::lapack_option(config, "uplo") == "76";
   const int64_t batch = a.element_count() / (rows * rows);
   if (a.dtype() == f32)

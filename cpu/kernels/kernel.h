@@ -65,8 +65,8 @@ std::unique_ptr<Kernel> make_fft_kernel(const Shape& x, const Shape& y, const hl
                                         std::unique_ptr<Kernel> rule);
 
 // Of a call of LAPACK's syevd on small real matrices, in LAPACK's roundings: buffers a, vectors,
-// values, info. `rule` takes a batch with numbers that are too large, too small or not finite; and it
-// is returned for other calls.
+// values, info. `rule` takes a batch with numbers that are too large, too small or not finite; and
+// it is returned for other calls.
 std::unique_ptr<Kernel> make_eigen_kernel(const hlo::Instruction& call, const Shape& a,
                                           std::unique_ptr<Kernel> rule);
 

@@ -51,11 +51,10 @@ RegionLowering::Group RegionLowering::group_at(size_t first) {
 void RegionLowering::emit_group(std::span<const InstructionId> members) {
   const PlanBuilder::For made_for(b(), program_.origin(at(members.back())));
   std::vector<int> inner_reads(region_.leaves().size());
-  Scalar widest = Scalar::kI8;
+  int64_t lanes = program_.program.plan.vector_bytes;
   for (InstructionId id : members) {
     for (LeafId leaf : region_.reads(id)) ++inner_reads[leaf.value];
-    if (const Scalar scalar = widest_scalar(id); bytes_of(scalar) > bytes_of(widest))
-      widest = scalar;
+    lanes = std::min(lanes, lanes_along(id, at(id).shape.element_count()));
   }
   std::vector<BufferId> to(members.size());
   for (size_t i = 0; i < members.size(); ++i) {
@@ -63,7 +62,7 @@ void RegionLowering::emit_group(std::span<const InstructionId> members) {
     if (region_.read_count(leaf) == inner_reads[leaf.value]) continue;  // nobody else reads it
     to[i] = place_in_group(leaf, members);
   }
-  for_each_flat_place(at(members[0]).shape, widest, [&](const Place& place) {
+  for_each_flat_place(at(members[0]).shape, lanes, [&](const Place& place) {
     Memo memo;
     std::vector<NodeId> values;
     for (InstructionId id : members) {

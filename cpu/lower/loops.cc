@@ -6,6 +6,7 @@
 
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/op.h"
 
 namespace heddle::cpu {
 
@@ -97,10 +98,15 @@ void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::ve
 
 void RegionLowering::for_each_place(std::span<const int64_t> sizes, Scalar widest,
                                     const std::function<void(Place)>& body) {
+  for_each_place(sizes, int64_t{lanes_for(program_.program.plan, widest)}, body);
+}
+
+void RegionLowering::for_each_place(std::span<const int64_t> sizes, int64_t most_lanes,
+                                    const std::function<void(Place)>& body) {
   if (std::ranges::count(sizes, 0)) return;
   const int64_t lane = lane_dimension(sizes);
   const int64_t length = lane < 0 ? 1 : sizes[static_cast<size_t>(lane)];
-  const int64_t lanes = std::min<int64_t>(lanes_for(program_.program.plan, widest), length);
+  const int64_t lanes = std::min(most_lanes, length);
   std::vector<NodeId> at;
   const auto along_lanes = [&](NodeId from, int64_t count) {
     Place place{.coordinates = {}, .lanes = static_cast<int32_t>(count)};
@@ -146,10 +152,10 @@ int32_t lanes_in_registers(const Region& region, const Shape& shape, int32_t mos
   return region.has_product_of(shape) ? static_cast<int32_t>(columns) : most;
 }
 
-void RegionLowering::for_each_flat_place(const Shape& shape, Scalar widest,
+void RegionLowering::for_each_flat_place(const Shape& shape, int64_t most_lanes,
                                          const std::function<void(Place)>& body) {
   const int64_t count = shape.element_count();
-  const int32_t most = lanes_for(program_.program.plan, widest);
+  const auto most = static_cast<int32_t>(most_lanes);
   const int32_t lanes = lanes_in_registers(region_, shape, most);
   const auto flat = [&](Place place) {
     place.is_flat = true;
@@ -157,7 +163,7 @@ void RegionLowering::for_each_flat_place(const Shape& shape, Scalar widest,
   };
   if (lanes == most) {
     const int64_t sizes[] = {count};
-    return for_each_place(sizes, widest, flat);
+    return for_each_place(sizes, most_lanes, flat);
   }
   for (int64_t i = 0; i < count; i += lanes)
     flat({.coordinates = {{b().index(i), 1}}, .lanes = lanes});
@@ -203,6 +209,44 @@ Scalar RegionLowering::widest_scalar(InstructionId id) {
   return of_64_bits * kFewOf <= all ? std::min(widest, Scalar::kI32) : widest;
 }
 
+std::optional<Scalar> RegionLowering::narrow_integer(InstructionId id) {
+  Scalar widest = Scalar::kI8;
+  const auto is_narrow = [&](const Shape& shape) {
+    if (!shape.is_array() || is_floating(shape.dtype())) return false;
+    const auto scalar = scalar_of(shape.dtype());
+    if (!scalar || bytes_of(*scalar) > 2) return false;
+    if (bytes_of(*scalar) > bytes_of(widest)) widest = *scalar;
+    return true;
+  };
+  std::vector<InstructionId> queue = {id};
+  for (size_t next = 0; next < queue.size(); ++next) {
+    const Instruction& step = at(queue[next]);
+    const bool is_simple =
+        is_scalar_op(computation(), step) && hlo::facts(step.opcode).work <= hlo::Work::kLittle;
+    if (!is_narrow(step.shape) ||
+        !(is_simple || (next == 0 && step.opcode == Opcode::kReduce) ||
+          step.opcode == Opcode::kReshape || step.opcode == Opcode::kBroadcast))
+      return std::nullopt;
+    for (InstructionId operand : step.operands) {
+      if (at(operand).shape.is_scalar()) continue;
+      if (!is_narrow(at(operand).shape)) return std::nullopt;
+      if (region_.is_lazy(region_.leaf(operand)) && !std::ranges::count(queue, operand))
+        queue.push_back(operand);
+    }
+  }
+  return widest;
+}
+
+int64_t RegionLowering::lanes_along(InstructionId id, int64_t count) {
+  constexpr int64_t kFewestVectors = 8;  // fewer may stand in registers, in vectors of other steps
+  const Plan& plan = program_.program.plan;
+  if (const auto narrow = narrow_integer(id)) {
+    const int64_t lanes = plan.vector_bytes / bytes_of(*narrow);
+    if (count >= kFewestVectors * lanes) return lanes;
+  }
+  return lanes_for(plan, widest_scalar(id));
+}
+
 bool RegionLowering::is_flat(InstructionId id) {
   std::vector<InstructionId> queue = {id};
   std::vector<bool> seen(static_cast<size_t>(computation().size()));
@@ -241,7 +285,10 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
     store_at(to, instruction.shape, place, lazy_element(instruction, place, memo));
   };
   if (region_.cuts(id) != nullptr) return for_each_box(id, write);
-  if (is_flat(id)) return for_each_flat_place(instruction.shape, widest_scalar(id), write);
+  if (is_flat(id)) {
+    const int64_t lanes = lanes_along(id, instruction.shape.element_count());
+    return for_each_flat_place(instruction.shape, lanes, write);
+  }
   if (const auto rows = narrow_result(id)) {
     const BufferId places[] = {to};
     return write_narrow(instruction.shape.dimensions(), *rows,

@@ -173,12 +173,18 @@ class RegionLowering {
   // Calls body(place) for all elements of an array, in vectors along one dimension.
   void for_each_place(std::span<const int64_t> sizes, Scalar widest,
                       const std::function<void(Place)>& body);
+  void for_each_place(std::span<const int64_t> sizes, int64_t most_lanes,
+                      const std::function<void(Place)>& body);
   // In vectors of all elements one after the other.
-  void for_each_flat_place(const Shape& shape, Scalar widest,
+  void for_each_flat_place(const Shape& shape, int64_t most_lanes,
                            const std::function<void(Place)>& body);
   void store_at(BufferId to, const Shape& shape, const Place& place, NodeId value);
   // The widest element that the step computes with, if a few of 64 bits do not count.
   Scalar widest_scalar(hlo::InstructionId id);
+  // Lanes for `count` elements of the step that follow each other.
+  int64_t lanes_along(hlo::InstructionId id, int64_t count);
+  // The widest element, where the step computes with integers of up to 16 bits alone.
+  std::optional<Scalar> narrow_integer(hlo::InstructionId id);
   // The step may take its arrays as lists of elements.
   bool is_flat(hlo::InstructionId id);
   void emit_array(hlo::InstructionId id, BufferId to);

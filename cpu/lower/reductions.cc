@@ -90,8 +90,7 @@ RegionLowering::SlabFold RegionLowering::fold_slab(InstructionId id, Op fold,
   if (!slab.outer.empty()) outer_sizes[0] = count;
   const int64_t length = slab.outer.empty() ? count : from.dimension(slab.lane);
   const Scalar scalar = scalar_type(reduce.shape);
-  const int64_t lanes =
-      std::min<int64_t>(lanes_for(program_.program.plan, widest_scalar(id)), length);
+  const int64_t lanes = std::min(lanes_along(id, length), length);
   const int64_t vectors = length / lanes;
   const int64_t several = std::min(kAccumulators, vectors);
   std::vector<NodeId> at_outer;

@@ -184,7 +184,7 @@ std::vector<Unary<T>> unary_functions() {
           "logistic", bound(1.7, 1), -40, 40, [](W x) { return 1 / (1 + std::exp(-x)); },
           [](auto x) { return logistic(x); }),
       unary<T>(
-          "tanh", bound(1.95, 1.2), -4, 4, [](W x) { return std::tanh(x); },
+          "tanh", bound(1.95, 1.1), -4, 4, [](W x) { return std::tanh(x); },
           [](auto x) { return tanh(x); }),
       unary<T>(
           "sinh", bound(1.25, 1.3), -10, 10, [](W x) { return std::sinh(x); },

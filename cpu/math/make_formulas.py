@@ -201,10 +201,10 @@ def polynomials(is_float):
                lambda z: z, 0, atanh_high, 7)
     yield ("log_tail", "(2 atanh(s) - 2s - 2s^3/3) / s^5 in s^2", atanh_rest(5),
            lambda z: z * z, 0, atanh_high, pick(3, 8))
-    if is_float:
-        yield ("half_coth", "(r coth(r/2) - 2) / r^2 in r^2 for |r| <= 0.586 ln(2)",
-               half_coth_rest, lambda u: u / 2, 0, (mpf("0.586") * mp.log(2)) ** 2, 2)
-    else:
+    coth_high = mpf("0.586") if is_float else mpf("0.5005")
+    yield ("half_coth", f"(r coth(r/2) - 2) / r^2 in r^2 for |r| <= {mp.nstr(coth_high, 4)} ln(2)",
+           half_coth_rest, lambda u: u / 2, 0, (coth_high * mp.log(2)) ** 2, pick(2, 5))
+    if not is_float:
         yield ("tanh", "(tanh(x) - x) / x^3 in x^2 for |x| <= 1", tanh_rest,
                lambda u: u, 0, 1, 16)
     yield ("sinh", "(sinh(x) - x) / x^3 in x^2 for |x| <= 1", factorial_tail(3, 2, False),

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/MDBuilder.h"
@@ -228,28 +229,52 @@ llvm::Value* ArithmeticEmitter::saturated(const Node& node, llvm::Value* x) {
                          llvm::ConstantInt::get(to, most), out);
 }
 
-// An f32 that is an f16 made wider, as that f16. Null: it is none.
-llvm::Value* ArithmeticEmitter::half_of(NodeId id) {
-  const Node& node = plan_.at(id);
-  const auto args = plan_.args_of(node);
-  if (node.op == Op::kFromHalf) return b_.CreateBitCast(value(args[0]), half(node.type));
-  if (node.op != Op::kSplat) return nullptr;
-  llvm::Value* one = half_of(args[0]);
-  return one == nullptr ? nullptr
-                        : b_.CreateVectorSplat(static_cast<unsigned>(node.type.lanes), one);
+// An f32 that is an f16 made wider, as that f16. Null: this function makes it of something else.
+llvm::Value* ArithmeticEmitter::half_of(llvm::Value* x) {
+  llvm::Type* narrow = x->getType()->getWithNewType(b_.getHalfTy());
+  if (auto* constant = llvm::dyn_cast<llvm::Constant>(x)) {
+    if (constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+    auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+    if (number == nullptr) return nullptr;
+    llvm::APFloat half = number->getValueAPF();
+    bool is_other = false;
+    half.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &is_other);
+    return is_other ? nullptr : llvm::ConstantFP::get(narrow, half);
+  }
+  if (!is_made_here(x)) return nullptr;
+  if (auto* wide = llvm::dyn_cast<llvm::FPExtInst>(x))
+    return wide->getSrcTy() == narrow ? wide->getOperand(0) : nullptr;
+  llvm::Value* one = x->getType()->isVectorTy() ? llvm::getSplatValue(x) : nullptr;
+  llvm::Value* half = one == nullptr ? nullptr : half_of(one);
+  return half == nullptr
+             ? nullptr
+             : b_.CreateVectorSplat(llvm::cast<llvm::VectorType>(narrow)->getElementCount(), half);
 }
 
-// What is rounded to f16, where the machine computes it of f16 alone: the sum, difference or product
-// of two such in f32 rounds to the same. Null: it is computed in f32.
-llvm::Value* ArithmeticEmitter::half_arithmetic(const Node& node) {
-  const bool is_sum = node.op == Op::kAdd || node.op == Op::kSub;
-  if (!has_half_arithmetic_ || (!is_sum && node.op != Op::kMul)) return nullptr;
-  const auto args = plan_.args_of(node);
-  llvm::Value* x = half_of(args[0]);
-  llvm::Value* y = x == nullptr ? nullptr : half_of(args[1]);
-  if (y == nullptr) return nullptr;
-  if (node.op == Op::kMul) return b_.CreateFMul(x, y);
-  return node.op == Op::kAdd ? b_.CreateFAdd(x, y) : b_.CreateFSub(x, y);
+bool ArithmeticEmitter::has_half_arithmetic() const {
+  const auto has = [&](const char* text) {
+    return target_features_.find(text) != std::string::npos;
+  };
+  return has("+avx512fp16") && !has("-avx512f");
+}
+
+bool ArithmeticEmitter::is_made_here(llvm::Value* x) {
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(x);
+  return instruction != nullptr && instruction->getFunction() == b_.GetInsertBlock()->getParent();
+}
+
+// What is rounded to f16, where the machine computes it of f16 alone: the sum, difference or
+// product of two such in f32 rounds to the same. Null: it is computed in f32.
+llvm::Value* ArithmeticEmitter::half_arithmetic(llvm::Value* x) {
+  auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(x);
+  if (!has_half_arithmetic() || binary == nullptr || !is_made_here(x)) return nullptr;
+  const auto opcode = binary->getOpcode();
+  if (opcode != llvm::Instruction::FAdd && opcode != llvm::Instruction::FSub &&
+      opcode != llvm::Instruction::FMul)
+    return nullptr;
+  llvm::Value* first = half_of(binary->getOperand(0));
+  llvm::Value* second = first == nullptr ? nullptr : half_of(binary->getOperand(1));
+  return second == nullptr ? nullptr : b_.CreateBinOp(opcode, first, second);
 }
 
 // Products, but where one of them is not normal and the dividend is not zero: there it divides.
@@ -388,7 +413,7 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
     case Op::kFloatCast: return b_.CreateFPCast(x(0), to);
     case Op::kFromHalf: return b_.CreateFPExt(b_.CreateBitCast(x(0), half(node.type)), to);
     case Op::kToHalf:
-      if (llvm::Value* half = half_arithmetic(plan_.at(args[0]))) return b_.CreateBitCast(half, to);
+      if (llvm::Value* half = half_arithmetic(x(0))) return b_.CreateBitCast(half, to);
       return b_.CreateBitCast(b_.CreateFPTrunc(x(0), half(node.type)), to);
     case Op::kTruncate: return b_.CreateTrunc(x(0), to);
     case Op::kSExtend: return b_.CreateSExt(x(0), to);

@@ -26,13 +26,7 @@ constexpr int64_t kSlotAlignment = 64;  // bytes: of the widest vectors
 class Emitter : MemoryEmitter {
  public:
   Emitter(const JitRequest& request, const std::string& target_features, llvm::Module& module)
-      : MemoryEmitter(*request.plan, module),
-        request_(request),
-        target_features_(target_features),
-        lines_(module) {
-    has_half_arithmetic_ = target_features.find("+avx512fp16") != std::string::npos &&
-                           target_features.find("-avx512f") == std::string::npos;
-  }
+      : MemoryEmitter(*request.plan, target_features, module), request_(request), lines_(module) {}
 
   void run() {
     llvm::Type* pointer = b_.getPtrTy();
@@ -581,7 +575,6 @@ class Emitter : MemoryEmitter {
   }
 
   const JitRequest& request_;
-  const std::string& target_features_;
   Lines lines_;
   std::array<llvm::Value*, 6> tables_{};  // what an Entry is given
   llvm::BasicBlock* entry_ = nullptr;

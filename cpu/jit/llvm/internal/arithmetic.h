@@ -12,8 +12,9 @@ namespace heddle::cpu {
 
 class ArithmeticEmitter {
  protected:
-  ArithmeticEmitter(const Plan& plan, llvm::Module& module)
+  ArithmeticEmitter(const Plan& plan, const std::string& target_features, llvm::Module& module)
       : plan_(plan),
+        target_features_(target_features),
         module_(module),
         context_(module.getContext()),
         b_(context_),
@@ -31,17 +32,19 @@ class ArithmeticEmitter {
   llvm::Value* arithmetic(const Node& node);
 
   const Plan& plan_;
+  const std::string& target_features_;
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
-  bool has_half_arithmetic_ = false;
   std::vector<llvm::Value*> values_;  // by node
   std::vector<llvm::SelectInst*> skipping_;  // whose first operand is skipped where no lane has it
 
  private:
   llvm::Type* half(Type type);
-  llvm::Value* half_of(NodeId id);
-  llvm::Value* half_arithmetic(const Node& node);
+  bool has_half_arithmetic() const;
+  bool is_made_here(llvm::Value* x);
+  llvm::Value* half_of(llvm::Value* x);
+  llvm::Value* half_arithmetic(llvm::Value* x);
   llvm::Value* contract_sum(const Node& node, llvm::Value* sum);
   llvm::Value* constant(const Node& node);
   llvm::Value* compare(const Node& node);

@@ -9,8 +9,8 @@ namespace heddle::cpu {
 
 class MemoryEmitter : protected ArithmeticEmitter {
  protected:
-  MemoryEmitter(const Plan& plan, llvm::Module& module)
-      : ArithmeticEmitter(plan, module), buffers_(plan.buffers.size()) {}
+  MemoryEmitter(const Plan& plan, const std::string& target_features, llvm::Module& module)
+      : ArithmeticEmitter(plan, target_features, module), buffers_(plan.buffers.size()) {}
 
   // A node without blocks. returns: its value; null where it has none
   llvm::Value* emit_node(const Node& node);

@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/cpu/lower/lower.h"
+#include "heddle/hlo/text.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+// The lanes of the widest load.
+int32_t lanes_of(const std::string& lines, int64_t vector_bytes) {
+  const auto program =
+      lower(hlo::parse_text(cat("HloModule m\nf { a = u8[] parameter(0)\n b = u8[] parameter(1)\n"
+                                " ROOT c = u8[] maximum(a, b) }\nENTRY e {\n",
+                                lines, "}\n"))
+                .value(),
+            vector_bytes, false)
+          .value();
+  int32_t most = 0;
+  for (const Node& node : program.plan.nodes) {
+    if (node.op == Op::kLoad) most = std::max(most, node.type.lanes);
+  }
+  return most;
+}
+
+TEST(NarrowIntegers, FillVectors) {
+  for (const int64_t bytes : {16, 32, 64}) {
+    EXPECT_EQ(lanes_of(" x = u8[4096] parameter(0)\n ROOT y = u8[4096] add(x, x)\n", bytes), bytes);
+    EXPECT_EQ(lanes_of(" x = s16[64,64] parameter(0)\n ROOT y = s16[64,64] add(x, x)\n", bytes),
+              bytes / 2);
+    EXPECT_EQ(lanes_of(" x = u8[9,2000] parameter(0)\n z = u8[] constant(0)\n"
+                       " ROOT y = u8[9] reduce(x, z), dimensions={1}, to_apply=f\n",
+                       bytes),
+              bytes);
+  }
+}
+
+TEST(NarrowIntegers, DoNotBesideWiderOnes) {
+  EXPECT_EQ(lanes_of(" x = u8[4096] parameter(0)\n ROOT y = f32[4096] convert(x)\n", 64), 16);
+  EXPECT_EQ(lanes_of(" x = bf16[4096] parameter(0)\n ROOT y = bf16[4096] add(x, x)\n", 64), 16);
+  EXPECT_EQ(lanes_of(" x = u8[4096] parameter(0)\n ROOT y = u8[4096] divide(x, x)\n", 64), 16)
+      << "a division takes each lane by itself";
+  EXPECT_EQ(lanes_of(" x = u8[64] parameter(0)\n ROOT y = u8[64] add(x, x)\n", 64), 16)
+      << "registers may hold so few";
+}
+
+}  // namespace
+}  // namespace heddle::cpu
