@@ -24,7 +24,7 @@ constexpr int64_t kMostParts = 16;
 constexpr int64_t kCached = int64_t{4} << 20;  // bytes of arrays that may be read line by line
 constexpr int64_t kWorkPerLine = 16;           // operations on a line: its load hides behind them
 constexpr int64_t kAtOnce = 16;  // operations that a processor does while one waits for another
-constexpr int64_t kMostTurns = 8;           // turns, whose chains run beside each other
+constexpr int64_t kMostSideBySide = 8;         // turns, whose chains run beside each other
 constexpr int64_t kMostOfTogether = 400;       // operations: more would be slow to compile
 constexpr int64_t kStepShare = 4;              // what a step needs once: at most one in so many
 
@@ -170,7 +170,7 @@ class Exchange {
     const int64_t turns = nest.range.to / nest.range.step, operations = std::ssize(body.nodes);
     const int64_t wanted = kAtOnce * longest_chain(plan_, body) / std::max<int64_t>(operations, 1);
     int64_t together = 1;
-    while (together < std::min(wanted, kMostTurns) && turns % (2 * together) == 0 &&
+    while (together < std::min(wanted, kMostSideBySide) && turns % (2 * together) == 0 &&
            2 * together * held <= register_bytes(plan_) / 2 &&
            2 * together * operations <= kMostOfTogether)
       together *= 2;
