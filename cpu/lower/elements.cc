@@ -203,38 +203,45 @@ NodeId RegionLowering::gather_element(const Instruction& gather, const Place& pl
 // Of the part that the box lies in; of joined rows, of the part that has the row.
 NodeId RegionLowering::joined_element(const Instruction& joined, Place place, Memo& memo) {
   const int64_t along = joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
+  if (joins_rows(joined)) return joined_row_element(joined, std::move(place), memo);
   Coordinate& at_part = place.coordinates[static_cast<size_t>(along)];
-  const NodeId row = at_part.base;
   int64_t start = 0;
-  if (joins_rows(joined)) {
-    if (const InstructionId whole = sliced_by_all(joined); whole.valid()) {
-      at_part.base = row_of_whole(joined, along, row);
-      return operand_element(whole, place, memo);
-    }
-    NodeId value;
-    for (InstructionId part : joined.operands) {
-      const int64_t size = at(part).shape.dimension(along);
-      if (size == 0) continue;
-      const NodeId in_part = b().add(row, -start);
-      at_part.base =
-          b().binary(Op::kSMax, b().index(0), b().binary(Op::kSMin, in_part, b().index(size - 1)));
-      const NodeId next = b().splat(operand_element(part, place, memo), place.lanes);
-      value = value.valid()
-                  ? b().select(b().compare(Predicate::kLt, row, b().index(start)), value, next)
-                  : next;
-      start += size;
-    }
-    return value;
-  }
   for (InstructionId part : joined.operands) {
     const int64_t size = at(part).shape.dimension(along);
     if (box_[static_cast<size_t>(along)] < start + size) {
-      at_part.base = b().add(row, -start);
+      at_part.base = b().add(at_part.base, -start);
       return operand_element(part, place, memo);
     }
     start += size;
   }
   return {};  // no box lies behind all parts
+}
+
+// Lanes may lie along the rows, in a box of one column.
+NodeId RegionLowering::joined_row_element(const Instruction& joined, Place place, Memo& memo) {
+  const int64_t along = joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
+  Coordinate& at_part = place.coordinates[static_cast<size_t>(along)];
+  const NodeId row = lane_value(at_part, place.lanes);
+  at_part.step = 0;
+  if (const InstructionId whole = sliced_by_all(joined); whole.valid()) {
+    at_part.base = row_of_whole(joined, along, row);
+    return operand_element(whole, place, memo);
+  }
+  const auto number = [&](int64_t n) { return b().splat(b().index(n), b().type(row).lanes); };
+  NodeId value;
+  int64_t start = 0;
+  for (InstructionId part : joined.operands) {
+    const int64_t size = at(part).shape.dimension(along);
+    if (size == 0) continue;
+    const NodeId in_part = b().add(row, number(-start));
+    at_part.base =
+        b().binary(Op::kSMax, number(0), b().binary(Op::kSMin, in_part, number(size - 1)));
+    const NodeId next = b().splat(operand_element(part, place, memo), place.lanes);
+    value = value.valid() ? b().select(b().compare(Predicate::kLt, row, number(start)), value, next)
+                          : next;
+    start += size;
+  }
+  return value;
 }
 
 // The array that all parts are slices of, along the dimension in which they are joined: those have
@@ -258,15 +265,15 @@ InstructionId RegionLowering::sliced_by_all(const Instruction& joined) {
 
 // The row of that array which is this one of the joined slices.
 NodeId RegionLowering::row_of_whole(const Instruction& joined, int64_t along, NodeId row) {
+  const auto number = [&](int64_t n) { return b().splat(b().index(n), b().type(row).lanes); };
   NodeId found;
   int64_t start = 0;
   for (InstructionId part : joined.operands) {
     const Instruction& slice = at(part);
     const auto& dims = slice.attrs.get<hlo::SliceAttrs>().slice;
-    const NodeId next = b().add(row, dims[static_cast<size_t>(along)].start - start);
-    found = found.valid()
-                ? b().select(b().compare(Predicate::kLt, row, b().index(start)), found, next)
-                : next;
+    const NodeId next = b().add(row, number(dims[static_cast<size_t>(along)].start - start));
+    found = found.valid() ? b().select(b().compare(Predicate::kLt, row, number(start)), found, next)
+                          : next;
     start += slice.shape.dimension(along);
   }
   return found;

@@ -152,6 +152,7 @@ class RegionLowering {
     return element(region_.leaf(operand), place, memo);
   }
   NodeId joined_element(const hlo::Instruction& joined, Place place, Memo& memo);
+  NodeId joined_row_element(const hlo::Instruction& joined, Place place, Memo& memo);
   hlo::InstructionId sliced_by_all(const hlo::Instruction& joined);
   NodeId row_of_whole(const hlo::Instruction& joined, int64_t along, NodeId row);
   NodeId gather_element(const hlo::Instruction& gather, const Place& place, Memo& memo);

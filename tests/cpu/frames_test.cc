@@ -232,6 +232,22 @@ TEST(CpuBoxes, AreAsEvaluated) {
   }
 }
 
+// Of two parts along rows, each row is one of theirs; also where a box has one column.
+TEST(CpuBoxes, RowsOfTwoArrays) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f32", "f64", "s32", "bf16", "u8"}) {
+    const auto of = [&](int n) { return cat(type, "[", n, ",60]"); };
+    expect_as_evaluated(cat("HloModule m\nENTRY main { a = ", of(50),
+                            " parameter(0)\n b = ", of(20), " parameter(1)\n x = ", of(70),
+                            " parameter(2)\n aa = ", of(50), " multiply(a, a)\n j = ", of(70),
+                            " concatenate(aa, b), dimensions={0}\n l = ", type,
+                            "[70,1] slice(x), slice={[0:70],[59:60]}\n r = ", type,
+                            "[70,59] slice(x), slice={[0:70],[0:59]}\n k = ", of(70),
+                            " concatenate(l, r), dimensions={1}\n s = ", of(70),
+                            " add(j, k)\n ROOT t = ", of(70), " multiply(s, x) }\n"));
+  }
+}
+
 // In a loop: the old array is not overwritten where it is still read.
 TEST(CpuBoxes, RollsInLoops) {
   HEDDLE_NEEDS_CODE_GENERATOR();

@@ -296,7 +296,8 @@ llvm::Value* ArithmeticEmitter::divided_by(const Node& node) {
   llvm::BasicBlock* quick = b_.GetInsertBlock();
   llvm::BasicBlock* slow = llvm::BasicBlock::Create(context_, "", quick->getParent());
   llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", quick->getParent());
-  b_.CreateCondBr(b_.CreateOrReduce(is_small), slow, next,
+  const bool is_vector = is_small->getType()->isVectorTy();
+  b_.CreateCondBr(is_vector ? b_.CreateOrReduce(is_small) : is_small, slow, next,
                   llvm::MDBuilder(context_).createUnlikelyBranchWeights());
   b_.SetInsertPoint(slow);
   llvm::Value* divided =
