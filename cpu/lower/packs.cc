@@ -5,6 +5,7 @@
 
 #include "heddle/base/hash.h"
 #include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/hlo/op.h"
 
 namespace heddle::cpu {
 namespace {
