@@ -217,31 +217,49 @@ NodeId RegionLowering::joined_element(const Instruction& joined, Place place, Me
   return {};  // no box lies behind all parts
 }
 
-// Lanes may lie along the rows, in a box of one column.
-NodeId RegionLowering::joined_row_element(const Instruction& joined, Place place, Memo& memo) {
+// What `of(part, start)` is for the part that has the row. Rows may differ by lane.
+NodeId RegionLowering::by_row(const Instruction& joined, NodeId row,
+                              const std::function<NodeId(InstructionId, int64_t)>& of) {
   const int64_t along = joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
-  Coordinate& at_part = place.coordinates[static_cast<size_t>(along)];
-  const NodeId row = lane_value(at_part, place.lanes);
-  at_part.step = 0;
-  if (const InstructionId whole = sliced_by_all(joined); whole.valid()) {
-    at_part.base = row_of_whole(joined, along, row);
-    return operand_element(whole, place, memo);
-  }
-  const auto number = [&](int64_t n) { return b().splat(b().index(n), b().type(row).lanes); };
-  NodeId value;
+  NodeId found;
   int64_t start = 0;
   for (InstructionId part : joined.operands) {
     const int64_t size = at(part).shape.dimension(along);
     if (size == 0) continue;
-    const NodeId in_part = b().add(row, number(-start));
-    at_part.base =
-        b().binary(Op::kSMax, number(0), b().binary(Op::kSMin, in_part, number(size - 1)));
-    const NodeId next = b().splat(operand_element(part, place, memo), place.lanes);
-    value = value.valid() ? b().select(b().compare(Predicate::kLt, row, number(start)), value, next)
-                          : next;
+    const NodeId next = of(part, start);
+    found = found.valid()
+                ? b().select(b().compare(Predicate::kLt, row, index_like(row, start)), found, next)
+                : next;
     start += size;
   }
-  return value;
+  return found;
+}
+
+NodeId RegionLowering::index_like(NodeId row, int64_t number) {
+  return b().splat(b().index(number), b().type(row).lanes);
+}
+
+// Lanes lie along the rows in a box of one column.
+NodeId RegionLowering::joined_row_element(const Instruction& joined, Place place, Memo& memo) {
+  const int64_t along = joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
+  const auto d = static_cast<size_t>(along);
+  Coordinate& at_part = place.coordinates[d];
+  const NodeId row = lane_value(at_part, place.lanes);
+  at_part.step = 0;
+  if (const InstructionId whole = sliced_by_all(joined); whole.valid()) {
+    at_part.base = by_row(joined, row, [&](InstructionId part, int64_t start) {
+      const int64_t from = at(part).attrs.get<hlo::SliceAttrs>().slice[d].start;
+      return b().add(row, index_like(row, from - start));
+    });
+    return operand_element(whole, place, memo);
+  }
+  return by_row(joined, row, [&](InstructionId part, int64_t start) {
+    const int64_t last = at(part).shape.dimension(along) - 1;
+    const NodeId in_part = b().add(row, index_like(row, -start));
+    at_part.base = b().binary(Op::kSMax, index_like(row, 0),
+                              b().binary(Op::kSMin, in_part, index_like(row, last)));
+    return b().splat(operand_element(part, place, memo), place.lanes);
+  });
 }
 
 // The array that all parts are slices of, along the dimension in which they are joined: those have
@@ -261,22 +279,6 @@ InstructionId RegionLowering::sliced_by_all(const Instruction& joined) {
     }
   }
   return whole;
-}
-
-// The row of that array which is this one of the joined slices.
-NodeId RegionLowering::row_of_whole(const Instruction& joined, int64_t along, NodeId row) {
-  const auto number = [&](int64_t n) { return b().splat(b().index(n), b().type(row).lanes); };
-  NodeId found;
-  int64_t start = 0;
-  for (InstructionId part : joined.operands) {
-    const Instruction& slice = at(part);
-    const auto& dims = slice.attrs.get<hlo::SliceAttrs>().slice;
-    const NodeId next = b().add(row, number(dims[static_cast<size_t>(along)].start - start));
-    found = found.valid() ? b().select(b().compare(Predicate::kLt, row, number(start)), found, next)
-                          : next;
-    start += slice.shape.dimension(along);
-  }
-  return found;
 }
 
 NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place& place,

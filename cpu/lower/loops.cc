@@ -303,6 +303,7 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
   for_each_place(instruction.shape.dimensions(), widest_scalar(id), write);
 }
 
+// Calls body(place) for the array of a step that reads joined arrays, box by box.
 void RegionLowering::for_each_box(InstructionId id, const std::function<void(Place)>& body) {
   const Shape& shape = at(id).shape;
   const Region::Cuts& cuts = *region_.cuts(id);
@@ -396,8 +397,7 @@ Status RegionLowering::emit_update(InstructionId id) {
   const Shape& part = at(update.operands[1]).shape;
   const LeafId part_leaf = region_.leaf(update.operands[1]);
   const auto frame = framed_start(computation(), update);
-  const bool is_computed = frame && !values_[target.value].is_buffer();
-  if (is_computed) {
+  if (frame && !values_[target.value].is_buffer()) {
     emit_framed_update(id, *frame);
     return {};
   }

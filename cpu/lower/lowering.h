@@ -154,7 +154,9 @@ class RegionLowering {
   NodeId joined_element(const hlo::Instruction& joined, Place place, Memo& memo);
   NodeId joined_row_element(const hlo::Instruction& joined, Place place, Memo& memo);
   hlo::InstructionId sliced_by_all(const hlo::Instruction& joined);
-  NodeId row_of_whole(const hlo::Instruction& joined, int64_t along, NodeId row);
+  NodeId by_row(const hlo::Instruction& joined, NodeId row,
+                const std::function<NodeId(hlo::InstructionId, int64_t)>& of);
+  NodeId index_like(NodeId row, int64_t number);
   NodeId gather_element(const hlo::Instruction& gather, const Place& place, Memo& memo);
   // The number of the first lane's element in row-major order, and how far apart lanes are.
   std::pair<NodeId, int64_t> element_offset(const Shape& shape, const Place& place);

@@ -119,7 +119,8 @@ bool is_alias(const hlo::Instruction& instruction);
 // A reshape that only adds and removes dimensions of size 1.
 bool is_degenerate_reshape(const Shape& from, const Shape& to);
 
-// Arrays joined along a dimension that lanes do not lie along: a row is one of theirs.
+// Whether a concatenate joins two arrays along a dimension before the last: each of its rows is a
+// row of one of them.
 bool joins_rows(const hlo::Instruction& instruction);
 
 // All elements of the literal are alike.
@@ -129,16 +130,14 @@ bool is_splat(const Literal& literal);
 // first operands of an update.
 size_t updated_operands(const hlo::Instruction& instruction);
 
-// So many elements are most of the array, and it is big: what lies around them is worth loops of
-// its own.
+// Whether so many elements are most of a big array: what lies around them is worth loops of its own.
 inline bool is_mostly(int64_t elements, const Shape& array) {
   constexpr int64_t kLeastFramed = 4096;  // bytes
   return elements >= array.element_count() / 2 && array.byte_size() >= kLeastFramed;
 }
 
-// Where the part of an update, or what a pad pads, begins in the result, by dimension: where this
-// is known, and the part is most of a big array. What lies around it is then written by itself.
-// Nothing: elsewhere.
+// Where the part of an update or of a pad begins in the result, by dimension. Nothing: the place is
+// not known, or the part is not most of a big array.
 std::optional<std::vector<int64_t>> framed_start(const hlo::Computation& computation,
                                                  const hlo::Instruction& instruction);
 

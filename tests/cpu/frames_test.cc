@@ -263,7 +263,7 @@ TEST(CpuBoxes, RollsInLoops) {
            lines("f32[64,48] subtract(f, x)", "f32[64,48] add(y, y)"),
            lines("f32[64,48] copy(f)", "f32[64,48] subtract(y, f)"),
        })
-    expect_as_evaluated(loop(text, 9), {.share = 1e-6});
+    expect_as_evaluated(loop(text, 9));
 }
 
 }  // namespace
