@@ -24,7 +24,7 @@ constexpr int64_t kMostParts = 16;
 constexpr int64_t kCached = int64_t{4} << 20;  // bytes of arrays that may be read line by line
 constexpr int64_t kWorkPerLine = 16;           // operations on a line: its load hides behind them
 constexpr int64_t kAtOnce = 16;  // operations that a processor does while one waits for another
-constexpr int64_t kMostSideBySide = 8;          // turns, whose chains run beside each other
+constexpr int64_t kMostSideBySide = 8;         // turns, whose chains run beside each other
 constexpr int64_t kMostOfTogether = 400;       // operations: more would be slow to compile
 constexpr int64_t kStepShare = 4;              // what a step needs once: at most one in so many
 
