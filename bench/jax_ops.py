@@ -7,7 +7,7 @@
 
 With HEDDLE_CPU_VECTOR_BYTES=32 and XLA_FLAGS=--xla_cpu_max_isa=AVX2, as on a processor with AVX2.
 """
-from jax_loops import floats, jax, jnp, lax, write_all
+from jax_programs import floats, jax, jnp, lax, write_all
 
 jax.config.update("jax_enable_x64", True)
 PROGRAMS = {}

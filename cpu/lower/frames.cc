@@ -1,4 +1,4 @@
-// A part that is most of an array, and what lies around it: of pads, and of updates at a known place.
+// A part that is most of an array, and what lies around it: pads, and updates at a known place.
 #include <algorithm>
 
 #include "heddle/cpu/lower/loops.h"

@@ -130,7 +130,7 @@ bool is_splat(const Literal& literal);
 // first operands of an update.
 size_t updated_operands(const hlo::Instruction& instruction);
 
-// Whether so many elements are most of a big array: what lies around them is worth loops of its own.
+// Whether so many elements are most of a big array: what lies around them is worth its own loops.
 inline bool is_mostly(int64_t elements, const Shape& array) {
   constexpr int64_t kLeastFramed = 4096;  // bytes
   return elements >= array.element_count() / 2 && array.byte_size() >= kLeastFramed;
