@@ -203,6 +203,9 @@ def spd(a):
 
 add("chol256", lambda a: jnp.linalg.cholesky(spd(a)), S)
 add("chol_batch", lambda a: jnp.linalg.cholesky(spd(a)), floats(256, 16, 16))
+add("lu512", lambda a: jax.scipy.linalg.lu_factor(a), floats(512, 512))
+add("solve256", lambda a, b: jnp.linalg.solve(a, b), floats(256, 256), floats(256, 256))
+add("solve_batch", lambda a, b: jnp.linalg.solve(a, b), floats(256, 24, 24), floats(256, 24, 1))
 add("solve64", lambda a, b: jnp.linalg.solve(spd(a), b), floats(64, 64), floats(64, 8))
 add("inv_batch", lambda a: jnp.linalg.inv(spd(a)), floats(256, 8, 8))
 add("eigh32", lambda a: jnp.linalg.eigh(a + a.T)[0], floats(32, 32))

@@ -70,4 +70,11 @@ std::unique_ptr<Kernel> make_fft_kernel(const Shape& x, const Shape& y, const hl
 std::unique_ptr<Kernel> make_eigen_kernel(const hlo::Instruction& call, const Shape& a,
                                           std::unique_ptr<Kernel> rule);
 
+// Of a Cholesky factor, a triangular system, or a call of LAPACK's getrf, potrf or trsm, of f32 or
+// f64: buffers are the operands and the leaves of the result. `rule` takes matrices that have no
+// factor; and it is returned for other instructions.
+std::unique_ptr<Kernel> make_factor_kernel(const hlo::Instruction& instruction,
+                                           std::span<const Shape* const> operands,
+                                           std::unique_ptr<Kernel> rule);
+
 }  // namespace heddle::cpu

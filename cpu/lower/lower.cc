@@ -201,9 +201,12 @@ StatusOr<std::unique_ptr<Kernel>> make_kernel(const KernelRecipe& recipe) {
     if (is_fast_fourier(operand(0), attrs))
       return make_fft_kernel(operand(0), instruction.shape, attrs, std::move(rule));
   }
-  if (instruction.opcode == Opcode::kCustomCall && !instruction.operands.empty())
-    return make_eigen_kernel(instruction, operand(0), std::move(rule));
-  return rule;
+  std::vector<const Shape*> operands;
+  for (size_t i = 0; i < instruction.operands.size(); ++i) operands.push_back(&operand(i));
+  if (operands.empty()) return rule;
+  if (instruction.opcode == Opcode::kCustomCall)
+    rule = make_eigen_kernel(instruction, operand(0), std::move(rule));
+  return make_factor_kernel(instruction, operands, std::move(rule));
 }
 
 }  // namespace heddle::cpu

@@ -2,7 +2,6 @@
 
 #include <Eigen/Core>
 #include <cmath>
-#include <concepts>
 #include <limits>
 #include <type_traits>
 
@@ -344,26 +343,6 @@ class TriangularSystem {
   const bool lower_ = form_.lower != flip_;
 };
 
-#if defined(__x86_64__)
-// As solve(), where the machine rounds a product and its sum once: a call of the C library for each
-// takes longer than all the rest. Nothing else here is a product with a sum, which could be fused
-// too.
-template <std::floating_point T>
-[[gnu::target("fma"), gnu::flatten]] void solve_by_fma(TriangularSystem<T>& system) {
-  system.solve();
-}
-#endif
-
-template <class T>
-void solve_in_order(TriangularSystem<T> system) {
-#if defined(__x86_64__)
-  if constexpr (std::floating_point<T>) {
-    if (__builtin_cpu_supports("fma")) return solve_by_fma(system);
-  }
-#endif
-  system.solve();
-}
-
 // Up to so many unknowns are solved for in the order of the kernels under LAPACK, where that gives
 // its bits; more by Eigen.
 template <class T>
@@ -401,7 +380,7 @@ void solve_triangular(const Triangular& form, const Matrix<T>& a, Matrix<T>& b) 
   if (a.rows() > kOrderedUnknowns<T> && (form.unit_diagonal || !has_tiny_diagonal(a))) {
     solve_by_eigen(form, a, b);
   } else {
-    solve_in_order(TriangularSystem<T>(form, a, b));
+    TriangularSystem<T>(form, a, b).solve();
   }
 }
 
