@@ -31,7 +31,7 @@ struct RowMajor {
   }
 };
 
-// RowMajor of whole blocks, and no multiple of a page apart, which would fill the same lines of caches.
+// Rows of whole blocks, and no multiple of a page apart, which would fill the same lines of caches.
 int64_t padded(int64_t columns) {
   const int64_t blocks = (columns + kFactorBlock - 1) / kFactorBlock;
   return (blocks + (blocks > 8 && blocks % 8 == 0 ? 1 : 0)) * kFactorBlock;
