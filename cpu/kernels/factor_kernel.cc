@@ -38,9 +38,7 @@ int64_t padded(int64_t columns) {
 }
 
 // About one half of n, of whole blocks.
-int64_t half_of(int64_t n) {
-  return (n / 2 + kFactorBlock - 1) / kFactorBlock * kFactorBlock;
-}
+int64_t half_of(int64_t n) { return (n / 2 + kFactorBlock - 1) / kFactorBlock * kFactorBlock; }
 
 // The coefficients of a system: element (i, k) is data[i * row + k * column].
 template <class T>
