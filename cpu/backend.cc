@@ -25,6 +25,7 @@
 #include "heddle/cpu/rewrites/outer_products.h"
 #include "heddle/cpu/rewrites/random_bits.h"
 #include "heddle/cpu/rewrites/ranked_sorts.h"
+#include "heddle/cpu/rewrites/short_integers.h"
 #include "heddle/cpu/rewrites/small_sorts.h"
 #include "heddle/cpu/rewrites/split_columns.h"
 #include "heddle/cpu/rewrites/unroll.h"
@@ -100,6 +101,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, update_fixed_scatters(out.flat));
+  HEDDLE_ASSIGN_OR_RETURN(out.flat, shorten_integers(out.flat));
   if (has_complex(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(module, split_complex(out.flat));
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));

@@ -1,0 +1,86 @@
+#include "heddle/cpu/rewrites/short_integers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+// The comparisons of 32 bits in a program without parameters, whose value stays the same.
+int64_t short_comparisons(const std::string& lines) {
+  const hlo::Module module =
+      hlo::parse_text(cat("HloModule m\nENTRY e {\n", lines, "\n}\n")).value();
+  const hlo::Module shortened = shorten_integers(module).value();
+  EXPECT_EQ(interpreter::evaluate(shortened, {}).value(),
+            interpreter::evaluate(module, {}).value());
+  const hlo::Computation& entry = shortened.entry_computation();
+  return std::ranges::count_if(entry.instructions, [&](const hlo::Instruction& each) {
+    return each.opcode == hlo::Opcode::kCompare && entry.at(each.operands[0]).shape.dtype() == s32;
+  });
+}
+
+std::string positions(int64_t scale) {
+  return cat("  i = s64[40] iota(), iota_dimension=0\n  n = s64[] constant(", scale,
+             ")\n  m = s64[40] broadcast(n), dimensions={}\n  j = s64[40] multiply(i, m)\n");
+}
+std::string compared(const std::string& a, const std::string& b) {
+  return cat("  ROOT r = pred[40] compare(", a, ", ", b, "), direction=GT");
+}
+
+TEST(ShortIntegers, AreOfPositionsAndConstants) {
+  EXPECT_EQ(short_comparisons(positions(3) + compared("j", "m")), 1);
+  EXPECT_EQ(short_comparisons(positions(-3) + compared("m", "j")), 1);
+  EXPECT_EQ(short_comparisons(positions(3) + "  d = s64[40] subtract(i, j)\n" + compared("d", "m")),
+            1);
+  EXPECT_EQ(short_comparisons("  i = s64[8] iota(), iota_dimension=0\n  r = s64[8,8] broadcast(i), "
+                              "dimensions={0}\n  c = s64[8,8] broadcast(i), dimensions={1}\n"
+                              "  ROOT p = pred[8,8] compare(r, c), direction=GE"),
+            1);
+}
+
+TEST(ShortIntegers, AreOfNarrowerTypes) {
+  EXPECT_EQ(short_comparisons(positions(1) +
+                              "  h = s16[40] iota(), iota_dimension=0\n  w = s64[40] "
+                              "convert(h)\n" +
+                              compared("w", "i")),
+            1);
+}
+
+TEST(ShortIntegers, AreNoneWhereOneMayNotFit) {
+  EXPECT_EQ(short_comparisons(positions(int64_t{1} << 26) + compared("j", "i")), 0);
+  EXPECT_EQ(short_comparisons(positions(int64_t{1} << 31) + compared("i", "m")), 0);
+  EXPECT_EQ(short_comparisons(positions(1) +
+                              "  h = s32[40] iota(), iota_dimension=0\n  w = s64[40] "
+                              "convert(h)\n  v = s64[40] add(w, i)\n" +
+                              compared("v", "i")),
+            0);
+  EXPECT_EQ(short_comparisons(positions(1) +
+                              "  h = u32[40] iota(), iota_dimension=0\n  w = s64[40] "
+                              "convert(h)\n" +
+                              compared("w", "i")),
+            0);
+  EXPECT_EQ(short_comparisons("  a = s64[] constant(1)\n  ROOT r = pred[] compare(a, a), "
+                              "direction=EQ"),
+            0)
+      << "a scalar gains nothing";
+}
+
+TEST(ShortIntegers, OfLongChainsAreLeft) {
+  std::string lines = positions(1), last = "i";
+  for (int k = 0; k < 3000; ++k) {
+    lines += cat("  a", k, " = s64[40] add(", last, ", m)\n");
+    last = cat("a", k);
+  }
+  EXPECT_EQ(short_comparisons(lines + compared(last, "m")), 0);
+}
+
+}  // namespace
+}  // namespace heddle::cpu
