@@ -18,6 +18,7 @@
 #include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/rewrites/complex.h"
+#include "heddle/cpu/rewrites/first_places.h"
 #include "heddle/cpu/rewrites/fixed_scatters.h"
 #include "heddle/cpu/rewrites/flat_gathers.h"
 #include "heddle/cpu/rewrites/holes.h"
@@ -101,6 +102,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, update_fixed_scatters(out.flat));
+  HEDDLE_ASSIGN_OR_RETURN(out.flat, find_first_places(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, shorten_integers(out.flat));
   if (has_complex(out.flat)) {
     HEDDLE_ASSIGN_OR_RETURN(module, split_complex(out.flat));
