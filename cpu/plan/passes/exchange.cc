@@ -33,6 +33,12 @@ int64_t register_bytes(const Plan& plan) {
   return plan.vector_bytes * (plan.vector_bytes == 64 ? 24 : 10);
 }
 
+// Of them, what the values of turns that take their steps side by side may take: the rest is for
+// what a step computes.
+int64_t together_bytes(const Plan& plan) {
+  return plan.vector_bytes * (plan.vector_bytes == 64 ? 12 : 8);
+}
+
 class Exchange {
  public:
   Exchange(Plan& plan, std::span<const std::pair<int64_t, int64_t>> taken)
@@ -171,7 +177,7 @@ class Exchange {
     const int64_t wanted = kAtOnce * longest_chain(plan_, body) / std::max<int64_t>(operations, 1);
     int64_t together = 1;
     while (together < std::min(wanted, kMostSideBySide) && turns % (2 * together) == 0 &&
-           2 * together * held <= register_bytes(plan_) / 2 &&
+           2 * together * held <= together_bytes(plan_) &&
            2 * together * operations <= kMostOfTogether)
       together *= 2;
     return together;
