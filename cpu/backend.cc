@@ -53,22 +53,29 @@ std::atomic<int64_t> evaluated_count{0};
 std::atomic<int64_t> foreign_count{0};
 
 // LAPACK's factors and solutions of small matrices, which loops do better than calls.
-bool is_expanded(std::string_view target) {
-  return target.ends_with("trsm_ffi") || target.ends_with("potrf_ffi") ||
-         target.ends_with("getrf_ffi");
+bool is_factor(std::string_view target) { return target.ends_with("getrf_ffi"); }
+bool is_solution(std::string_view target) {
+  return target.ends_with("trsm_ffi") || target.ends_with("potrf_ffi");
 }
+bool is_factor_or_solution(std::string_view target) {
+  return is_factor(target) || is_solution(target);
+}
+constexpr int64_t kMaxUnrolledRows = 8;  // of an LU factor that stands in registers
 
-bool has_large_matrix(const hlo::Module& module) {
+// The most rows or columns of a matrix that a custom call takes first, of targets that are wanted.
+int64_t most_rows(const hlo::Module& module, const transform::CallFilter& wants) {
+  int64_t most = 0;
   for (const hlo::Computation& computation : module.computations) {
     for (const hlo::Instruction& i : computation.instructions) {
-      if (i.opcode != hlo::Opcode::kCustomCall || i.operands.empty()) continue;
+      if (i.opcode != hlo::Opcode::kCustomCall || i.operands.empty() ||
+          !wants(i.attrs.get<hlo::CustomCallAttrs>().custom_call_target))
+        continue;
       const Shape& shape = computation.at(i.operands[0]).shape;
-      for (int64_t d = std::max<int64_t>(shape.rank() - 2, 0); d < shape.rank(); ++d) {
-        if (shape.dimension(d) > kMaxFactorRows) return true;
-      }
+      for (int64_t d = std::max<int64_t>(shape.rank() - 2, 0); d < shape.rank(); ++d)
+        most = std::max(most, shape.dimension(d));
     }
   }
-  return false;
+  return most;
 }
 
 // A module on its way: flat, and as a plan.
@@ -86,10 +93,13 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   if (hlo::has_debug_calls(module)) {
     HEDDLE_ASSIGN_OR_RETURN(module, transform::with_debug_calls_in_order(module));
   }
-  const bool expands = transform::has_lapack(module, is_expanded) && !has_large_matrix(module);
+  const bool expands = transform::has_lapack(module, is_factor_or_solution) &&
+                       most_rows(module, is_factor_or_solution) <= kMaxFactorRows;
   if (expands) {
-    HEDDLE_ASSIGN_OR_RETURN(module,
-                            transform::expand_lapack(module, is_expanded, /*unrolls=*/true));
+    const bool factors = most_rows(module, is_factor) <= kMaxUnrolledRows;
+    HEDDLE_ASSIGN_OR_RETURN(
+        module, transform::expand_lapack(module, factors ? is_factor_or_solution : is_solution,
+                                         /*unrolls=*/true));
   }
   const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
