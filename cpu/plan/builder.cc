@@ -245,8 +245,9 @@ NodeId PlanBuilder::divided_by(NodeId x, double divisor) {
   if (bytes_of(wide.scalar) * wide.lanes <= kQuickDivision || plan_.vector_bytes < kSlowDivision)
     return {};
   const auto by_parts = [&](const auto& parts) {
-    return pure(Op::kDivBy, wide, std::bit_cast<int64_t>(divisor),
-                {x, number(wide, parts->high), number(wide, parts->low)});
+    return pure(
+        Op::kDivBy, wide, std::bit_cast<int64_t>(divisor),
+        {x, number(wide, parts->high), number(wide, parts->low), number(wide, parts->least)});
   };
   if (is_single) {
     const auto parts = inverse_in_parts(static_cast<float>(divisor));

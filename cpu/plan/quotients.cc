@@ -59,6 +59,8 @@ std::optional<InverseParts<T>> inverse_in_parts(T divisor) {
   for (T* part : {&inverse.high, &inverse.low})
     *part = std::copysign(std::ldexp(*part, 1 - exponent), divisor);
   if (!std::isnormal(inverse.high) || !std::isnormal(inverse.low)) return {};
+  (void)std::frexp(inverse.low, &exponent);
+  inverse.least = std::ldexp(std::numeric_limits<T>::min(), 1 - exponent);
   return inverse;
 }
 

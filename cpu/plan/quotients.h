@@ -10,7 +10,8 @@ namespace heddle::cpu {
 template <class T>
 struct InverseParts {
   T high = 0;
-  T low = 0;  // of the sign of `high`, so that zeros keep theirs
+  T low = 0;    // of the sign of `high`, so that zeros keep theirs
+  T least = 0;  // |x| from which on x * low is a normal number, a power of two
 };
 
 // None: the inverse or its part is no normal number, or some quotient would round otherwise.

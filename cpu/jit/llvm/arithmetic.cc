@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Intrinsics.h"
@@ -277,27 +278,32 @@ llvm::Value* ArithmeticEmitter::half_arithmetic(llvm::Value* x) {
   return second == nullptr ? nullptr : b_.CreateBinOp(opcode, first, second);
 }
 
+// Whether 0 < |x| < least: one comparison of the bits without their sign, less one, which makes
+// zero the largest; shifted, since AVX2 compares signed integers alone.
+llvm::Value* ArithmeticEmitter::is_small(llvm::Value* x, llvm::Value* least, Type of) {
+  const bool is_single = of.scalar == Scalar::kF32;
+  llvm::Type* bits = type({is_single ? Scalar::kI32 : Scalar::kI64, of.lanes});
+  llvm::Value* shift = llvm::ConstantInt::get(
+      bits, is_single ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max());
+  const auto rank = [&](llvm::Value* number) {
+    llvm::Value* given = b_.CreateBitCast(number, bits);
+    return b_.CreateAdd(b_.CreateAdd(given, given), shift);
+  };
+  return b_.CreateICmpSLT(rank(x), rank(least));
+}
+
 // Products, but where one of them is not normal and the dividend is not zero: there it divides.
 llvm::Value* ArithmeticEmitter::divided_by(const Node& node) {
   const auto args = plan_.args_of(node);
   llvm::Value* x = value(args[0]);
   llvm::Value* low = b_.CreateFMul(x, value(args[2]));
   llvm::Value* quotient = b_.CreateIntrinsic(in::fma, {x->getType()}, {x, value(args[1]), low});
-  const bool is_single = node.type.scalar == Scalar::kF32;
-  llvm::Type* bits = type({is_single ? Scalar::kI32 : Scalar::kI64, node.type.lanes});
-  const auto are_zero = [&](llvm::Value* number, uint64_t mask) {
-    llvm::Value* masked =
-        b_.CreateAnd(b_.CreateBitCast(number, bits), llvm::ConstantInt::get(bits, mask));
-    return b_.CreateICmpEQ(masked, llvm::Constant::getNullValue(bits));
-  };
-  llvm::Value* is_small =
-      b_.CreateAnd(are_zero(low, is_single ? 0x7f80'0000 : 0x7ff0'0000'0000'0000),
-                   b_.CreateNot(are_zero(x, is_single ? INT32_MAX : INT64_MAX)));
+  llvm::Value* small = is_small(x, value(args[3]), node.type);
   llvm::BasicBlock* quick = b_.GetInsertBlock();
   llvm::BasicBlock* slow = llvm::BasicBlock::Create(context_, "", quick->getParent());
   llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", quick->getParent());
-  const bool is_vector = is_small->getType()->isVectorTy();
-  b_.CreateCondBr(is_vector ? b_.CreateOrReduce(is_small) : is_small, slow, next,
+  const bool is_vector = small->getType()->isVectorTy();
+  b_.CreateCondBr(is_vector ? b_.CreateOrReduce(small) : small, slow, next,
                   llvm::MDBuilder(context_).createUnlikelyBranchWeights());
   b_.SetInsertPoint(slow);
   llvm::Value* divided =
