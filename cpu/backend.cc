@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <mutex>
 
 #include "heddle/base/containers/span.h"
 #include "heddle/base/metrics/counters.h"
@@ -181,6 +183,17 @@ StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
   return make_native(std::move(parts), module);
 }
 
+// Once, on standard error: everything runs, but much slower than people expect of this backend.
+void tell_of_missing_generator() {
+  static std::once_flag once;
+  const Status status = find_code_generator();
+  if (status.ok()) return;
+  std::call_once(once, [&] {
+    std::fprintf(stderr, "heddle: programs run on the evaluator, which is slow: %s\n",
+                 base::message_of(status).c_str());
+  });
+}
+
 class CpuBackend final : public runtime::HostBackend {
  public:
   explicit CpuBackend(const CpuOptions& options)
@@ -220,6 +233,7 @@ class CpuBackend final : public runtime::HostBackend {
         program.status().code() != StatusCode::kNotFound)
       return program.status();
     ++evaluated_count;
+    tell_of_missing_generator();
     if (!options_.dump_folder.empty()) {
       HEDDLE_RETURN_IF_ERROR(transform::dump(options_.dump_folder, module.name,
                                              {{"before.hlo", transform::text_of_dump(module)},

@@ -185,6 +185,12 @@ std::vector<T> copy_of(const In* from, int64_t rows, int64_t columns) {
   return out;
 }
 
+// Element `at` of a buffer.
+template <class Element>
+Element* element(std::span<void* const> pointers, size_t which, int64_t at) {
+  return static_cast<Element*>(pointers[which]) + at;
+}
+
 // A kernel for each matrix of a batch. `rule` takes the batch where one of them is not usual.
 template <class T>
 class BatchKernel : public Kernel {
@@ -220,11 +226,6 @@ class BatchKernel : public Kernel {
   // No result of one matrix lies on an operand of another one, or on one that the rule reads again.
   [[nodiscard]] virtual bool may_take_turns(std::span<void* const> pointers) const = 0;
 
-  template <class Element>
-  static Element* element(std::span<void* const> pointers, size_t which, int64_t at) {
-    return static_cast<Element*>(pointers[which]) + at;
-  }
-
  private:
   int64_t batch_;
   int64_t together_;  // matrices that one thread takes
@@ -246,10 +247,9 @@ class LuKernel final : public BatchKernel<T> {
   bool find(std::span<void* const> pointers, int64_t at,
             const BlockedFactors<T>& factors) const override {
     const int64_t size = rows_ * columns_, pivoted = std::min(rows_, columns_);
-    std::vector<T> copy =
-        copy_of<T>(this->template element<const T>(pointers, 0, at * size), rows_, columns_);
+    std::vector<T> copy = copy_of<T>(element<const T>(pointers, 0, at * size), rows_, columns_);
     const RowMajor<T> a = {copy.data(), padded(columns_)};
-    auto* const first_pivot = this->template element<int32_t>(pointers, 2, at * pivoted);
+    auto* const first_pivot = element<int32_t>(pointers, 2, at * pivoted);
     const std::span<int32_t> pivots(first_pivot, static_cast<size_t>(pivoted));
     const int info = factors.lu(a, rows_, pivots);
     if (columns_ > rows_) {
@@ -259,9 +259,9 @@ class LuKernel final : public BatchKernel<T> {
                     columns_ - rows_);
     }
     for (int32_t& pivot : pivots) ++pivot;
-    T* const to = this->template element<T>(pointers, 1, at * size);
+    T* const to = element<T>(pointers, 1, at * size);
     for (int64_t i = 0; i < rows_; ++i) std::copy_n(a.at(i), columns_, to + i * columns_);
-    *this->template element<int32_t>(pointers, 3, at) = info;
+    *element<int32_t>(pointers, 3, at) = info;
     return true;
   }
 
@@ -285,7 +285,7 @@ class CholeskyKernel final : public BatchKernel<T> {
   }
   bool find(std::span<void* const> pointers, int64_t at,
             const BlockedFactors<T>& factors) const override {
-    const In* const from = this->template element<const In>(pointers, 0, at * n_ * n_);
+    const In* const from = element<const In>(pointers, 0, at * n_ * n_);
     const RowMajor<T> a = {nullptr, padded(n_)};
     std::vector<T> copy(static_cast<size_t>(n_ * a.stride));
     for (int64_t i = 0; i < n_; ++i) {
@@ -293,7 +293,7 @@ class CholeskyKernel final : public BatchKernel<T> {
         copy[static_cast<size_t>(i * a.stride + j)] = from[lower_ ? i * n_ + j : j * n_ + i];
     }
     if (factors.cholesky({copy.data(), a.stride}, n_) != 0) return false;
-    In* const to = this->template element<In>(pointers, 1, at * n_ * n_);
+    In* const to = element<In>(pointers, 1, at * n_ * n_);
     for (int64_t i = 0; i < n_; ++i) {
       for (int64_t j = 0; j < n_; ++j) {
         const bool is_factor = lower_ ? j <= i : i <= j;
@@ -303,7 +303,7 @@ class CholeskyKernel final : public BatchKernel<T> {
                                     : In(0);
       }
     }
-    if (is_call_) *this->template element<int32_t>(pointers, 2, at) = 0;
+    if (is_call_) *element<int32_t>(pointers, 2, at) = 0;
     return true;
   }
 
@@ -339,7 +339,7 @@ class SolveKernel final : public BatchKernel<T> {
   bool find(std::span<void* const> pointers, int64_t at,
             const BlockedFactors<T>& factors) const override {
     const int64_t n = form_.left ? rows_ : columns_, sides = form_.left ? columns_ : rows_;
-    const In* const given = this->template element<const In>(pointers, 0, at * n * n);
+    const In* const given = element<const In>(pointers, 0, at * n * n);
     std::vector<T> converted;
     const T* data = nullptr;
     if constexpr (std::is_same_v<T, In>) {
@@ -352,8 +352,8 @@ class SolveKernel final : public BatchKernel<T> {
     const bool flips = form_.transposed == form_.left;
     const Coefficients<T> a = {data, flips ? 1 : n, flips ? n : 1};
     const Triangle triangle = {.lower = form_.lower != flips, .unit_diagonal = form_.unit_diagonal};
-    const In* const b = this->template element<const In>(pointers, 1, at * rows_ * columns_);
-    In* const to = this->template element<In>(pointers, 2, at * rows_ * columns_);
+    const In* const b = element<const In>(pointers, 1, at * rows_ * columns_);
+    In* const to = element<In>(pointers, 2, at * rows_ * columns_);
     // Row i of x, or its column i where it is on the left.
     const int64_t step = form_.left ? columns_ : 1, side = form_.left ? 1 : columns_;
     std::vector<T> x(static_cast<size_t>(n * sides));
