@@ -175,6 +175,29 @@ class BlockedFactors {
   bool shares_products_;
 };
 
+// Elements (i, j) of rows x columns of a matrix, wherever they lie.
+template <class T>
+struct Places {
+  T* data;
+  int64_t row, column;
+};
+
+// to := from, converted.
+template <class From, class To>
+void copy_elements(Places<From> from, Places<To> to, int64_t rows, int64_t columns) {
+  if (from.column == 1 && to.column == 1) {
+    for (int64_t i = 0; i < rows; ++i)
+      std::copy_n(from.data + i * from.row, columns, to.data + i * to.row);
+    return;
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      to.data[i * to.row + j * to.column] =
+          static_cast<To>(from.data[i * from.row + j * from.column]);
+    }
+  }
+}
+
 // A copy of `columns` columns with padded rows; what is beyond them is zeros.
 template <class T, class In>
 std::vector<T> copy_of(const In* from, int64_t rows, int64_t columns) {
@@ -286,22 +309,22 @@ class CholeskyKernel final : public BatchKernel<T> {
   bool find(std::span<void* const> pointers, int64_t at,
             const BlockedFactors<T>& factors) const override {
     const In* const from = element<const In>(pointers, 0, at * n_ * n_);
-    const RowMajor<T> a = {nullptr, padded(n_)};
-    std::vector<T> copy(static_cast<size_t>(n_ * a.stride));
+    const int64_t stride = padded(n_);
+    std::vector<T> copy(static_cast<size_t>(n_ * stride));
+    T* const l = copy.data();
+    // Row i of the lower triangle is column i of the upper one.
+    const int64_t row = lower_ ? n_ : 1, column = lower_ ? 1 : n_;
     for (int64_t i = 0; i < n_; ++i) {
-      for (int64_t j = 0; j <= i; ++j)
-        copy[static_cast<size_t>(i * a.stride + j)] = from[lower_ ? i * n_ + j : j * n_ + i];
+      copy_elements(Places<const In>{from + i * row, 0, column}, Places<T>{l + i * stride, 0, 1}, 1,
+                    i + 1);
     }
-    if (factors.cholesky({copy.data(), a.stride}, n_) != 0) return false;
+    if (factors.cholesky({l, stride}, n_) != 0) return false;
     In* const to = element<In>(pointers, 1, at * n_ * n_);
+    if (!is_call_) std::fill_n(to, n_ * n_, In(0));
+    if (is_call_ && to != from) std::copy_n(from, n_ * n_, to);
     for (int64_t i = 0; i < n_; ++i) {
-      for (int64_t j = 0; j < n_; ++j) {
-        const bool is_factor = lower_ ? j <= i : i <= j;
-        const auto place = static_cast<size_t>(lower_ ? i * a.stride + j : j * a.stride + i);
-        to[i * n_ + j] = is_factor  ? static_cast<In>(copy[place])
-                         : is_call_ ? from[i * n_ + j]
-                                    : In(0);
-      }
+      copy_elements(Places<const T>{l + i * stride, 0, 1}, Places<In>{to + i * row, 0, column}, 1,
+                    i + 1);
     }
     if (is_call_) *element<int32_t>(pointers, 2, at) = 0;
     return true;
@@ -354,25 +377,19 @@ class SolveKernel final : public BatchKernel<T> {
     const Triangle triangle = {.lower = form_.lower != flips, .unit_diagonal = form_.unit_diagonal};
     const In* const b = element<const In>(pointers, 1, at * rows_ * columns_);
     In* const to = element<In>(pointers, 2, at * rows_ * columns_);
-    // Row i of x, or its column i where it is on the left.
+    // The unknowns of one right side lie along a column of x, or along a row.
     const int64_t step = form_.left ? columns_ : 1, side = form_.left ? 1 : columns_;
-    std::vector<T> x(static_cast<size_t>(n * sides));
+    std::vector<T> solved(static_cast<size_t>(n * sides));
     const bool by_rows = sides >= kFewestRightSides;
-    const int64_t x_step = by_rows ? sides : 1, x_side = by_rows ? 1 : n;
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t j = 0; j < sides; ++j)
-        x[static_cast<size_t>(i * x_step + j * x_side)] = b[i * step + j * side];
-    }
+    const Places<T> x = {solved.data(), by_rows ? sides : 1, by_rows ? 1 : n};
+    copy_elements(Places<const In>{b, step, side}, x, n, sides);
     if (by_rows) {
-      factors.solve(triangle, a, {x.data(), sides}, n, sides);
+      factors.solve(triangle, a, {x.data, sides}, n, sides);
     } else {
       for (int64_t j = 0; j < sides; ++j)
-        factor_loops<T>().solve_vector(block_of(triangle, a, x.data() + j * n, 1, n));
+        factor_loops<T>().solve_vector(block_of(triangle, a, x.data + j * n, 1, n));
     }
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t j = 0; j < sides; ++j)
-        to[i * step + j * side] = static_cast<In>(x[static_cast<size_t>(i * x_step + j * x_side)]);
-    }
+    copy_elements(Places<const T>{x.data, x.row, x.column}, Places<In>{to, step, side}, n, sides);
     return true;
   }
 
