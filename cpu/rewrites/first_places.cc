@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "heddle/hlo/attributes.h"
@@ -62,15 +63,18 @@ class Case {
   Case(const Computation& combiner, Order elements, Order positions)
       : combiner_(combiner), elements_(elements), positions_(positions) {}
 
-  // The position that it gives, as a parameter; nothing where it does more than compare and select.
-  std::optional<size_t> position() {
+  // The parameters that it gives, an element and a position; nothing where it does more than compare
+  // and select.
+  std::optional<std::pair<size_t, size_t>> kept() {
     std::vector<Symbol> symbols(combiner_.instructions.size());
     for (size_t i = 0; i < symbols.size(); ++i)
       symbols[i] = symbol(combiner_.instructions[i], symbols);
     const Instruction& root = combiner_.root_instruction();
     if (root.opcode != Opcode::kTuple || root.operands.size() != 2) return std::nullopt;
-    const Symbol& found = symbols[root.operands[1].value];
-    return found.kind == Symbol::kParameter ? std::optional(found.parameter) : std::nullopt;
+    const Symbol& element = symbols[root.operands[0].value];
+    const Symbol& position = symbols[root.operands[1].value];
+    if (element.kind != Symbol::kParameter || position.kind != Symbol::kParameter) return {};
+    return std::pair(element.parameter, position.parameter);
   }
 
  private:
@@ -117,23 +121,23 @@ class Case {
   Order elements_, positions_;
 };
 
-// Whether the combiner keeps the position of the greater, or lesser, element, of equal ones the
-// lower position, and of numbers and NaN that of NaN. The first of two NaN may be either: elements
+// Whether the combiner keeps the greater, or lesser, element and its position, of equal ones the
+// lower position, and of a number and a NaN the NaN. The first of two NaN may be either: elements
 // are combined in order.
 bool keeps_extreme(const Computation& combiner, bool greatest, bool has_nan) {
   const std::array orders = {Order::kLess,     Order::kEqual,     Order::kGreater,
                              Order::kFirstNan, Order::kSecondNan, Order::kBothNan};
   for (const Order elements : std::span(orders).first(has_nan ? 6 : 3)) {
     for (const Order positions : {Order::kLess, Order::kGreater}) {
-      const std::optional<size_t> found = Case(combiner, elements, positions).position();
-      const size_t lower = positions == Order::kLess ? 1 : 3;
-      size_t wanted = lower;
-      if (elements == Order::kGreater) wanted = greatest ? 1 : 3;
-      if (elements == Order::kLess) wanted = greatest ? 3 : 1;
-      if (elements == Order::kFirstNan) wanted = 1;
-      if (elements == Order::kSecondNan) wanted = 3;
-      if (elements == Order::kBothNan && found == 1) continue;
-      if (found != wanted) return false;
+      const auto kept = Case(combiner, elements, positions).kept();
+      if (!kept || kept->first % 2 != 0) return false;
+      const bool are_alike = elements == Order::kEqual || elements == Order::kBothNan;
+      const bool first = elements == Order::kFirstNan ||
+                         elements == (greatest ? Order::kGreater : Order::kLess) ||
+                         (are_alike && positions == Order::kLess);
+      const bool is_right =
+          kept->second == (first ? 1 : 3) && (are_alike || kept->first == kept->second - 1);
+      if (!is_right && !(elements == Order::kBothNan && kept->second == 1)) return false;
     }
   }
   return true;

@@ -120,6 +120,7 @@ TEST(FirstPlaces, AreNotThoseOfOtherCombiners) {
       is_written(module_of(with("compare(a, a), direction=NE", "compare(a, a), direction=LT"))));
   EXPECT_FALSE(is_written(module_of(with("select(first, i, j)", "select(first, j, i)"))));
   EXPECT_FALSE(is_written(module_of(with("select(first, i, j)", "add(i, j)"))));
+  EXPECT_FALSE(is_written(module_of(with("select(keeps, a, b)", "select(keeps, b, a)"))));
 }
 
 }  // namespace
