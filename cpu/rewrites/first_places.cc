@@ -63,8 +63,8 @@ class Case {
   Case(const Computation& combiner, Order elements, Order positions)
       : combiner_(combiner), elements_(elements), positions_(positions) {}
 
-  // The parameters that it gives, an element and a position; nothing where it does more than compare
-  // and select.
+  // The parameters that it gives, an element and a position; nothing where it does more than
+  // compare and select.
   std::optional<std::pair<size_t, size_t>> kept() {
     std::vector<Symbol> symbols(combiner_.instructions.size());
     for (size_t i = 0; i < symbols.size(); ++i)
