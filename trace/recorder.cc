@@ -507,9 +507,10 @@ std::vector<Tensor> at_once(std::string_view what, base::FunctionRef<std::vector
   std::optional<Recording> recording;
   {
     const bool is_subscript = what == kSubscript;
+    const bool has_starts = is_subscript || what.starts_with("at.");
     Recorder recorder(
         is_subscript ? "index" : what, expected_of(last), false,
-        is_subscript ? Recorder::Numbers::kWithStarts : Recorder::Numbers::kMayBecomeOperands);
+        has_starts ? Recorder::Numbers::kWithStarts : Recorder::Numbers::kMayBecomeOperands);
     const std::vector<Tensor> results = fn();
     if (recorder.ends_as_expected(results, what)) {
       runtime::Device& device = append_buffers(recorder.captures(), buffers, what);

@@ -349,6 +349,11 @@ TEST(BucketMixes, WhatKeepsRowsIsNone) {
   runs([&](const Tensor& x) { return x * reshape(arange(x.dim(0)).astype(f32), {-1, 1}); });
   runs([&](const Tensor& x) { return concat({x, x}, 1); });
   runs([&](const Tensor& x) { return sort(x, 1); });
+  runs([&](const Tensor& x) { return softmax(x, 1); });
+  runs([&](const Tensor& x) {
+    return log_softmax(x, 1) + logsumexp(x, {.axes = {1}, .keep_dims = true});
+  });
+  runs([&](const Tensor& x) { return stop_gradient(x) + bitcast_convert(x, u32).astype(f32); });
   runs([&](const Tensor& x) { return map([](const Tensor& row) { return row / sum(row); }, x); });
   runs([&](const Tensor& x) { return vmap([&](const Tensor& row) { return dot(row, row); })(x); });
   // Row i of a scan that begins with the first has seen none behind it.

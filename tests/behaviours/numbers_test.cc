@@ -53,6 +53,28 @@ TEST(Numbers, ThatIndexAreOperands) {
   EXPECT_THROW(x[10], Error);
 }
 
+TEST(Numbers, ThatIndexWithStepsAreOperands) {
+  const Tensor x = reshape(arange(60.0f), {10, 6});
+  expect_one_program([&](int i) { EXPECT_EQ(first_of(x[Slice{i, i + 5, 2}]), 6.0f * i); });
+  expect_one_program([&](int i) { EXPECT_EQ(first_of(x[Slice{i + 4, i, -2}]), 6.0f * (i + 4)); });
+}
+
+TEST(Numbers, ThatSayWhereToWriteAreOperands) {
+  const Tensor x = reshape(arange(60.0f), {10, 6});
+  const auto expect_sum = [&](const Tensor& now, double more) {
+    EXPECT_EQ(sum(now - x).item<float>(), more);
+  };
+  expect_one_program([&](int i) { expect_sum(x.at({i}).add(1.0), 6); });
+  expect_one_program([&](int i) { expect_sum(x.at({i, 3}).subtract(2.0), -2); });
+  expect_one_program([&](int i) { expect_sum(x.at({i, 3}).max(0.0), 0); });
+  expect_one_program([&](int i) { expect_sum(x.at({i, 0}).multiply(2.0), 6 * i); });
+  expect_one_program([&](int i) { expect_sum(x.at({Slice{i, i + 3}}).add(1.0), 18); });
+  expect_one_program([&](int i) {
+    expect_sum(x.at({Slice{i, i + 3}, 2}).set(0.0), -(3 * (6 * i + 2) + 18));
+  });
+  expect_one_program([&](int i) { expect_sum(x.at({Slice{i, i + 4, 2}}).add(1.0), 12); });
+}
+
 TEST(Numbers, ASliceOfAnotherSizeIsAnotherProgram) {
   const Tensor x = arange(10.0f);
   for (int i = 0; i < 5; ++i) {
@@ -94,8 +116,8 @@ TEST(Numbers, OfLoopsBodiesAreOperands) {
   });
   expect_one_program([&](int i) {
     const double rate = i;
-    const Tensor y = cond(sum(xs) > 1.0, [rate](Tensor a) { return a * rate; },
-                          [](Tensor a) { return a; }, xs);
+    const Tensor y = cond(
+        sum(xs) > 1.0, [rate](Tensor a) { return a * rate; }, [](Tensor a) { return a; }, xs);
     EXPECT_EQ(y[2].item<float>(), 2.0f * i);
   });
 }

@@ -44,7 +44,7 @@ StatusOr<Shape> infer_bitcast_convert(const InferArgs& in) {
 
 const OpDef kBitcastConvertDef = {Opcode::kBitcastConvert,
                                   kUnaryOperands,
-                                  {Work::kLittle, Rows::kMixed, kPlain},
+                                  {Work::kLittle, Rows::kKeptIfAlike, kPlain},
                                   infer_bitcast_convert};
 
 }  // namespace heddle::hlo

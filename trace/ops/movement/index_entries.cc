@@ -230,12 +230,17 @@ int64_t Indexing::checked(int64_t position, int64_t axis, const Shape& shape) {
 
 namespace {
 
-// x from `start` on. In a program that runs at once the start is a number like others: the next one
-// needs no other program.
-Tensor part_of(const Tensor& x, int64_t start, int64_t count, int64_t axis) {
+bool takes_starts() {
   const Recorder* recorder = Recorder::current();
-  if (recorder == nullptr || !recorder->takes_starts())
-    return slice_in_dim(x, start, start + count, 1, axis);
+  return recorder != nullptr && recorder->takes_starts();
+}
+
+// Elements start, start + step, .. of x. In a program that runs at once the start is a number like
+// others: the next one needs no other program.
+Tensor part_of(const Tensor& x, int64_t start, int64_t count, int64_t axis, int64_t step = 1) {
+  const int64_t span = count == 0 ? 0 : (count - 1) * step + 1;
+  if (!takes_starts()) return slice_in_dim(x, start, start + span, step, axis);
+  if (step > 1) return slice_in_dim(part_of(x, start, span, axis), 0, span, step, axis);
   const DType dtype = x.dim(axis) > INT32_MAX ? s64 : s32;
   std::vector<Tensor> operands{x};
   for (int64_t i = 0; i < x.rank(); ++i)
@@ -264,10 +269,10 @@ int64_t Indexing::apply(const Slice& slice, int64_t axis, Tensor& out) const {
     const int64_t stride = range.count < 2 ? 1 : -slice.step;  // of one element: any
     int64_t lowest = range.start - (range.count - 1) * stride;
     Tensor part = range.count == 0 ? slice_in_dim(out, 0, 0, 1, axis)
-                                   : slice_in_dim(out, lowest, range.start + 1, stride, axis);
+                                   : part_of(out, lowest, range.count, axis, stride);
     out = flip(part, {axis});
-  } else if (slice.step == 1 && range.count < size) {
-    out = part_of(out, range.start, range.count, axis);
+  } else if (range.count < size && (slice.step == 1 || (takes_starts() && range.count > 0))) {
+    out = part_of(out, range.start, range.count, axis, range.count < 2 ? 1 : int64_t{slice.step});
   } else if (range.start != 0 || range.stop != size || slice.step != 1) {
     out = slice_in_dim(out, range.start, std::max(range.start, range.stop), slice.step, axis);
   }
