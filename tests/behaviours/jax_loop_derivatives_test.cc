@@ -446,5 +446,29 @@ TEST(Jax, N166_ACheckpointedLoopThatSwapsItsCarriesLinearizes) {
   EXPECT_NEAR(value(grad(loop)(x)), slope, 1e-14);
 }
 
+// The sum over the steps is of the type of what they share. In bf16 it loses small parts after some
+// hundreds of steps, as JAX's does; a tensor of f32 that the step casts keeps them.
+TEST(NarrowSums, AreOfTheTypeOfWhatAllStepsShare) {
+  constexpr int64_t kSteps = 4000, kSize = 8;
+  const auto loss = [](DType dtype) {
+    return [dtype](const Tensor& w) {
+      const Tensor angles = reshape(arange(double(kSteps * kSize), f64), {kSteps, kSize}) * 0.37;
+      const auto step = [&](const Tensor& h, const Tensor& x) {
+        const Tensor next = tanh(matmul(h, w.astype(dtype)) * 0.05 + x);
+        return std::pair(next, sum(next));
+      };
+      const Tensor ys = scan(step, zeros({kSize}, dtype), (sin(angles) + 1.0).astype(dtype)).second;
+      return sum(ys.astype(f32)) / double(kSteps);
+    };
+  };
+  const Tensor w = sin(reshape(arange(64.0, f64), {kSize, kSize})).astype(bf16);
+  const Tensor want = grad(loss(f64))(w.astype(f64));
+  const auto error = [&](const Tensor& got) {
+    return (max(abs(got.astype(f64) - want)) / max(abs(want))).item<double>();
+  };
+  EXPECT_GT(error(grad(loss(bf16))(w)), 0.1);
+  EXPECT_LT(error(grad(loss(bf16))(w.astype(f32))), 0.01);
+}
+
 }  // namespace
 }  // namespace heddle

@@ -12,6 +12,14 @@
 namespace heddle::random_test {
 namespace {
 
+bool has_half_arithmetic() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512fp16");
+#else
+  return false;
+#endif
+}
+
 // Greatest distances in ulps where XLA compiles another program than ours: JAX draws each gamma
 // number in a loop of its own on a CPU, and the sums of maxwell stand in another fusion.
 double allowed_ulps(const Row& row) {
@@ -24,8 +32,20 @@ double allowed_ulps(const Row& row) {
       {"double_sided_maxwell f32", 1},
       {"double_sided_maxwell f16", 1},
   };
-  auto found = kAllowed.find(base::cat(row.function, " ", to_string(row.dtype)));
-  return found == kAllowed.end() ? 0 : found->second;
+  // XLA rounds each operation of f16 where the processor has AVX512-FP16, as the one did that drew
+  // the table; elsewhere it computes some of them in f32.
+  static const std::map<std::string, double> kAllowedInF32 = {
+      {"uniform_range f16", 2},
+      {"truncated_normal f16", 1},
+      {"laplace f16", 0.25},
+      {"wald f16", 1},
+  };
+  const std::string name = base::cat(row.function, " ", to_string(row.dtype));
+  const auto in = [&](const std::map<std::string, double>& allowed) {
+    const auto found = allowed.find(name);
+    return found == allowed.end() ? 0 : found->second;
+  };
+  return std::max(in(kAllowed), has_half_arithmetic() ? 0 : in(kAllowedInF32));
 }
 
 TEST(RandomOnXla, FloatsHaveTheBitsOfJaxsOnIt) {
