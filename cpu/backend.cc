@@ -62,7 +62,6 @@ bool is_solution(std::string_view target) {
 bool is_factor_or_solution(std::string_view target) {
   return is_factor(target) || is_solution(target);
 }
-constexpr int64_t kMaxUnrolledRows = 8;  // of an LU factor that stands in registers
 
 // The most rows or columns of a matrix that a custom call takes first, of targets that are wanted.
 int64_t most_rows(const hlo::Module& module, const transform::CallFilter& wants) {
@@ -98,7 +97,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   const bool expands = transform::has_lapack(module, is_factor_or_solution) &&
                        most_rows(module, is_factor_or_solution) <= kMaxFactorRows;
   if (expands) {
-    const bool factors = most_rows(module, is_factor) <= kMaxUnrolledRows;
+    const bool factors = most_rows(module, is_factor) <= transform::kMostUnrolledRows;
     HEDDLE_ASSIGN_OR_RETURN(
         module, transform::expand_lapack(module, factors ? is_factor_or_solution : is_solution,
                                          /*unrolls=*/true));

@@ -5,6 +5,9 @@
 // of the columns in turn.
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -40,15 +43,31 @@ int64_t padded(int64_t columns) {
 // About one half of n, of whole blocks.
 int64_t half_of(int64_t n) { return (n / 2 + kFactorBlock - 1) / kFactorBlock * kFactorBlock; }
 
-// The coefficients of a system: element (i, k) is data[i * row + k * column].
+// Elements (i, j) of a matrix, wherever they lie: data[i * row + j * column].
 template <class T>
-struct Coefficients {
-  const T* data;
+struct Places {
+  T* data;
   int64_t row, column;
-  [[nodiscard]] Coefficients from(int64_t i, int64_t k) const {
-    return {data + i * row + k * column, row, column};
+  [[nodiscard]] Places from(int64_t i, int64_t j) const {
+    return {data + i * row + j * column, row, column};
   }
 };
+
+// to := from, converted, of rows x columns.
+template <class From, class To>
+void copy_elements(Places<From> from, Places<To> to, int64_t rows, int64_t columns) {
+  if (from.column == 1 && to.column == 1) {
+    for (int64_t i = 0; i < rows; ++i)
+      std::copy_n(from.data + i * from.row, columns, to.data + i * to.row);
+    return;
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      to.data[i * to.row + j * to.column] =
+          static_cast<To>(from.data[i * from.row + j * from.column]);
+    }
+  }
+}
 
 struct Triangle {
   bool lower;
@@ -56,7 +75,7 @@ struct Triangle {
 };
 
 template <class T>
-TriangularBlock<T> block_of(Triangle form, Coefficients<T> a, T* x, int64_t x_row, int64_t n) {
+TriangularBlock<T> block_of(Triangle form, Places<const T> a, T* x, int64_t x_row, int64_t n) {
   if (form.lower) return {a.data, a.row, a.column, x, x_row, n, form.unit_diagonal};
   const int64_t last = n - 1;
   return {a.from(last, last).data, -a.row, -a.column, x + last * x_row, -x_row, n,
@@ -70,7 +89,7 @@ class BlockedFactors {
   explicit BlockedFactors(bool shares_products) : shares_products_(shares_products) {}
 
   // x := y with a y = x, of `columns` right sides.
-  void solve(Triangle form, Coefficients<T> a, RowMajor<T> x, int64_t n, int64_t columns) const {
+  void solve(Triangle form, Places<const T> a, RowMajor<T> x, int64_t n, int64_t columns) const {
     if (n == 0) return;
     if (n <= kFactorBlock)
       return factor_loops<T>().solve_rows(block_of(form, a, x.data, x.stride, n), columns);
@@ -106,7 +125,7 @@ class BlockedFactors {
     const int info = lu(a, rows, left);
     const RowMajor<T> upper = a.from(0, first), corner = a.from(first, first);
     swap_rows(upper, left, second);
-    const Coefficients<T> l = {a.data, a.stride, 1};
+    const Places<const T> l = {a.data, a.stride, 1};
     solve({.lower = true, .unit_diagonal = true}, l, upper, first, second);
     subtract_product(l.from(first, 0), upper, corner, rows - first, second, first);
     const int info_of_rest = lu(corner, rows - first, right);
@@ -123,13 +142,10 @@ class BlockedFactors {
     if (info != 0) return info;
     // The rows below are the solutions of L x^T = a^T.
     const RowMajor<T> below = a.from(first, 0), above = a.from(0, first);
-    for (int64_t i = 0; i < second; ++i) {
-      for (int64_t k = 0; k < first; ++k) *above.at(k, i) = *below.at(i, k);
-    }
+    const Places<T> rows = {below.data, below.stride, 1}, columns = {above.data, 1, above.stride};
+    copy_elements(rows, columns, second, first);
     solve({.lower = true, .unit_diagonal = false}, {a.data, a.stride, 1}, above, first, second);
-    for (int64_t i = 0; i < second; ++i) {
-      for (int64_t k = 0; k < first; ++k) *below.at(i, k) = *above.at(k, i);
-    }
+    copy_elements(columns, rows, second, first);
     constexpr int64_t kStripe = 4 * kFactorBlock;  // of rows, which need no column beyond them
     for (int64_t row = 0; row < second; row += kStripe) {
       const int64_t end = std::min(row + kStripe, second);
@@ -142,7 +158,7 @@ class BlockedFactors {
 
  private:
   // c -= a b, for m x k elements of a and n columns of b.
-  void subtract_product(Coefficients<T> a, RowMajor<T> b, RowMajor<T> c, int64_t m, int64_t n,
+  void subtract_product(Places<const T> a, RowMajor<T> b, RowMajor<T> c, int64_t m, int64_t n,
                         int64_t k) const {
     if (m == 0 || n == 0 || k == 0) return;
     std::vector<T> negative(static_cast<size_t>(m * k));
@@ -175,36 +191,13 @@ class BlockedFactors {
   bool shares_products_;
 };
 
-// Elements (i, j) of rows x columns of a matrix, wherever they lie.
-template <class T>
-struct Places {
-  T* data;
-  int64_t row, column;
-};
-
-// to := from, converted.
-template <class From, class To>
-void copy_elements(Places<From> from, Places<To> to, int64_t rows, int64_t columns) {
-  if (from.column == 1 && to.column == 1) {
-    for (int64_t i = 0; i < rows; ++i)
-      std::copy_n(from.data + i * from.row, columns, to.data + i * to.row);
-    return;
-  }
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      to.data[i * to.row + j * to.column] =
-          static_cast<To>(from.data[i * from.row + j * from.column]);
-    }
-  }
-}
-
 // A copy of `columns` columns with padded rows; what is beyond them is zeros.
 template <class T, class In>
 std::vector<T> copy_of(const In* from, int64_t rows, int64_t columns) {
   const int64_t stride = padded(columns);
   std::vector<T> out(static_cast<size_t>(rows * stride));
-  for (int64_t i = 0; i < rows; ++i)
-    std::copy_n(from + i * columns, columns, out.begin() + i * stride);
+  copy_elements(Places<const In>{from, columns, 1}, Places<T>{out.data(), stride, 1}, rows,
+                columns);
   return out;
 }
 
@@ -282,8 +275,8 @@ class LuKernel final : public BatchKernel<T> {
                     columns_ - rows_);
     }
     for (int32_t& pivot : pivots) ++pivot;
-    T* const to = element<T>(pointers, 1, at * size);
-    for (int64_t i = 0; i < rows_; ++i) std::copy_n(a.at(i), columns_, to + i * columns_);
+    copy_elements(Places<T>{a.data, a.stride, 1},
+                  Places<T>{element<T>(pointers, 1, at * size), columns_, 1}, rows_, columns_);
     *element<int32_t>(pointers, 3, at) = info;
     return true;
   }
@@ -373,7 +366,7 @@ class SolveKernel final : public BatchKernel<T> {
     }
     // x a = b is a^T x^T = b^T.
     const bool flips = form_.transposed == form_.left;
-    const Coefficients<T> a = {data, flips ? 1 : n, flips ? n : 1};
+    const Places<const T> a = {data, flips ? 1 : n, flips ? n : 1};
     const Triangle triangle = {.lower = form_.lower != flips, .unit_diagonal = form_.unit_diagonal};
     const In* const b = element<const In>(pointers, 1, at * rows_ * columns_);
     In* const to = element<In>(pointers, 2, at * rows_ * columns_);

@@ -128,11 +128,8 @@ void solve_vector(const TriangularBlock<T>& s) {
   const bool by_columns = s.a_row == s.x_row;  // coefficients of one unknown are contiguous
   for (int64_t k = 0; k < s.n; ++k) {
     T& x = s.x[k * s.x_row];
-    if (!by_columns && k > 0 && s.a_column == s.x_row) {
+    if (!by_columns && k > 0)
       x -= dot(low_end(s.a + k * s.a_row, s.a_column, k), low_end(s.x, s.x_row, k), k);
-    } else if (!by_columns) {
-      for (int64_t i = 0; i < k; ++i) x -= s.a[k * s.a_row + i * s.a_column] * s.x[i * s.x_row];
-    }
     if (!s.unit_diagonal) x /= s.a[k * (s.a_row + s.a_column)];
     const int64_t left = s.n - k - 1;
     if (by_columns && left > 0) {

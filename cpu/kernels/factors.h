@@ -25,8 +25,8 @@ struct TriangularBlock {
 
 template <class T>
 struct FactorLoops {
-  // The first min(n, kFactorBlock) columns of n rows: L, with its diagonal of ones not stored, and
-  // U. Row k was swapped with row pivots[k] >= k, in order, in these columns alone.
+  // L and U of `columns` <= min(rows, kFactorBlock) columns. The ones on L's diagonal are not
+  // stored. Row k was swapped with row pivots[k] >= k, in order, in these columns alone.
   // returns: 0, or 1 + the position of the first pivot of 0
   int (*lu)(T* a, int64_t stride, int64_t rows, int64_t columns, int32_t* pivots);
   // L of n <= kFactorBlock rows from the lower triangle; what is above it is overwritten.
@@ -34,7 +34,8 @@ struct FactorLoops {
   int (*cholesky)(T* a, int64_t stride, int64_t n);
   // For `columns` right sides, each row of them contiguous.
   void (*solve_rows)(const TriangularBlock<T>& system, int64_t columns);
-  // For one right side, which is contiguous in either direction.
+  // For one right side. It is contiguous, upwards or downwards, and so are the rows of a, or its
+  // columns.
   void (*solve_vector)(const TriangularBlock<T>& system);
 };
 

@@ -102,7 +102,9 @@ void expect_solved(const FactorTable& table, int64_t n) {
       for (const int64_t columns : {int64_t{0}, int64_t{1}, int64_t{9}}) {  // 0: a vector
         const int64_t row = transposed ? 1 : kFactorBlock, column = transposed ? kFactorBlock : 1;
         const int64_t width = std::max<int64_t>(columns, 1), last = n - 1;
-        std::vector<T> x(static_cast<size_t>(n * width), T(1));
+        std::vector<T> x(static_cast<size_t>(n * width));
+        for (size_t i = 0; i < x.size(); ++i) x[i] = T(i % 7) - 3;
+        const std::vector<T> given = x;
         const TriangularBlock<T> up = {a.data(), row, column, x.data(), width, n, false};
         const TriangularBlock<T> down = {a.data() + last * (row + column),
                                          -row,
@@ -114,11 +116,14 @@ void expect_solved(const FactorTable& table, int64_t n) {
         const FactorLoops<T>& loops = loops_of<T>(table);
         if (columns == 0) loops.solve_vector(forward ? up : down);
         if (columns > 0) loops.solve_rows(forward ? up : down, columns);
-        for (int64_t i = 0; i < n; ++i) {
+        for (int64_t place = 0; place < n * width; ++place) {
+          const int64_t i = place / width, j = place % width;
           double sum = 0;
-          for (int64_t k = forward ? 0 : i; k < (forward ? i + 1 : n); ++k)
-            sum += double(transposed ? at(k, i) : at(i, k)) * x[static_cast<size_t>(k * width)];
-          EXPECT_NEAR(sum, 1, kNear<T>) << n << " " << forward << transposed << columns;
+          for (int64_t k = forward ? 0 : i; k < (forward ? i + 1 : n); ++k) {
+            sum += double(transposed ? at(k, i) : at(i, k)) * x[static_cast<size_t>(k * width + j)];
+          }
+          EXPECT_NEAR(sum, given[static_cast<size_t>(place)], 3 * kNear<T>)
+              << n << " " << forward << transposed << columns;
         }
       }
     }

@@ -21,11 +21,11 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 constexpr int64_t kFewestSearched = 16;  // fewer are written out
-// Pairs of columns fill vectors as well, and are made in one reading: which is slower where there
-// are many.
+// A fold of pairs over columns fills vectors too, and reads the array once. It is slower for so
+// many elements.
 constexpr int64_t kManyElements = 1 << 14;
 
-// How two elements, or two positions, of a combiner are to each other.
+// How two elements of a combiner, or two positions, compare.
 enum class Order : uint8_t { kLess, kEqual, kGreater, kFirstNan, kSecondNan, kBothNan };
 
 // A value inside a combiner: one of its four parameters, or a truth.

@@ -6,10 +6,11 @@
 
 namespace heddle::cpu {
 
-// Writes a reduction of one dimension by argmax or argmin, of elements and their positions, as a
-// reduction to the extreme and one to the first position that has it: both fill vectors, where the
-// pair takes one element after the other. A NaN is extreme, the first one is found. The extreme
-// itself is not wanted, but for its place. JAX's argmax and Heddle's are such.
+// Writes argmax and argmin, reductions of elements and their positions, as a reduction to the
+// extreme and one to the first position that has it. Both fill vectors, where the pair takes one
+// element after the other. It does so for the last dimension, and for others of large arrays. NaN
+// is extreme, and the first one is found. A reduction whose extreme is read too stays as it is.
+// JAX's argmax and Heddle's are such reductions.
 [[nodiscard]] StatusOr<hlo::Module> find_first_places(const hlo::Module& module);
 
 }  // namespace heddle::cpu

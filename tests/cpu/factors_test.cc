@@ -1,7 +1,12 @@
 // Factors and triangular systems that are kernels, beside the evaluator's.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <random>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"

@@ -29,7 +29,8 @@ namespace heddle::transform {
 // among the passes of transform/passes.h.
 //
 // With `wanted`, it writes only calls whose targets `wanted` accepts. With `unrolls`, getrf of up
-// to 8 rows and columns has no loop: for a backend that holds the rows in registers.
+// to kMostUnrolledRows rows and columns has no loop: for a backend that holds rows in registers.
+inline constexpr int64_t kMostUnrolledRows = 8;
 using CallFilter = std::function<bool(std::string_view target)>;
 [[nodiscard]] StatusOr<hlo::Module> expand_lapack(const hlo::Module& module,
                                                   const CallFilter& wanted, bool unrolls = false);

@@ -198,9 +198,6 @@ std::string filled(std::string_view text, const Shape& matrices) {
   return out;
 }
 
-// Up to so many rows and columns the steps are written out. Then the places of elements are known.
-constexpr int64_t kSmall = 8;
-
 // The rows from k on whose element in column k may come to the diagonal, of which one is left: it
 // has the greatest size, all along the row. Of equal ones the first is taken.
 struct Pivot {
@@ -296,7 +293,8 @@ hlo::Module small_lu_module(const Shape& matrices) {
 
 StatusOr<hlo::Module> lu_module(const Problem& problem) {
   const Shape& matrices = problem.operands[0];
-  if (problem.unrolls && std::max(matrices.dimension(1), matrices.dimension(2)) <= kSmall)
+  if (problem.unrolls &&
+      std::max(matrices.dimension(1), matrices.dimension(2)) <= kMostUnrolledRows)
     return small_lu_module(matrices);
   const std::string_view size = is_complex(matrices.dtype()) ? kComplexSize : kRealSize;
   return hlo::parse_text(filled(
