@@ -11,7 +11,8 @@ others in its 32-bit mode.
 
 With a PJRT plugin JAX draws on it, each sample as one program: what our programs are compared with on the same
 compiler. It writes the functions of floats alone, for one seed and their last shape, and skips what a bare plugin has
-no LAPACK for.
+no LAPACK for. What f16 rounds to there depends on the processor: reference_xla.txt is of one with AVX512-FP16, and
+the rows that one without it draws otherwise are in reference_xla_without_fp16.txt.
 """
 import os
 import sys
