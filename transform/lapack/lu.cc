@@ -7,6 +7,7 @@
 
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
+#include "heddle/transform/lapack/expand.h"
 #include "heddle/transform/lapack/internal/arrays.h"
 #include "heddle/transform/lapack/internal/problem.h"
 
