@@ -90,8 +90,8 @@ std::vector<Expr> qr_of(const Expr& a, bool full) {
 Tensor cholesky(Operand operand, const CholeskyOptions& options) {
   const PublicCall call("linalg::cholesky", operand.at());
   const Expr a = square_of("a", operand);
-  return as_program("linalg::cholesky", [&]() -> std::vector<Expr> {
-    const Expr given = options.symmetrize_input ? hermitian_part(a) : a;
+  const auto of = [&](std::span<const Expr> in) -> std::vector<Expr> {
+    const Expr given = options.symmetrize_input ? hermitian_part(in[0]) : in[0];
     const Expr factor = emit({.opcode = hlo::Opcode::kCholesky,
                               .operands = {given.tensor()},
                               .attrs = hlo::CholeskyAttrs{.lower = true},
@@ -102,7 +102,9 @@ Tensor cholesky(Operand operand, const CholeskyOptions& options) {
     const Expr chosen = expand_dims(is_positive.operand(), {-2, -1});
     const Expr lower = tril(where(chosen, factor, factor.like(NAN)).operand());
     return {options.upper ? adjoint(lower) : lower};
-  })[0];
+  };
+  const KnownOptions known(options.symmetrize_input, options.upper);
+  return as_program("linalg::cholesky", known, {a}, of)[0];
 }
 
 Tensor triangular_solve(Operand left, Operand right, const TriangularOptions& options) {
@@ -117,19 +119,23 @@ Tensor triangular_solve(Operand left, Operand right, const TriangularOptions& op
                            options.left_side ? " rows" : " columns", ", as a, ", a.tensor().shape(),
                            ", has");
   }
-  return as_program("linalg::triangular_solve", [&]() -> std::vector<Expr> {
+  const auto of = [&](std::span<const Expr> in) -> std::vector<Expr> {
     const int64_t axis = options.left_side ? -1 : -2;
-    const Expr matrix = is_vector ? as_matrix(b, options.left_side) : b;
-    auto [x, y] = broadcast_batches(a, matrix);
+    const Expr matrix = is_vector ? as_matrix(in[1], options.left_side) : in[1];
+    auto [x, y] = broadcast_batches(in[0], matrix);
     const Expr found = solved(x, y, options);
     return {is_vector ? Expr(squeeze(found.operand(), {axis})) : found};
-  })[0];
+  };
+  const KnownOptions known(options.left_side, options.lower, options.transpose_a,
+                           options.conjugate_a, options.unit_diagonal);
+  return as_program("linalg::triangular_solve", known, {a, b}, of)[0];
 }
 
 Lu lu(Operand operand) {
   const PublicCall call("linalg::lu", operand.at());
   const Expr a = matrices_of("a", operand);
-  std::vector<Tensor> out = as_program("linalg::lu", [&] { return lu_of(a); });
+  std::vector<Tensor> out = as_program("linalg::lu", KnownOptions(), {a},
+                                       [](std::span<const Expr> in) { return lu_of(in[0]); });
   return {out[0], out[1], out[2]};
 }
 
@@ -148,9 +154,10 @@ Tensor lu_pivots_to_permutation(Operand operand, base::Int size) {
 Qr qr(Operand operand, base::Flag full_matrices) {
   const PublicCall call("linalg::qr", operand.at());
   const Expr a = matrices_of("a", operand);
-  std::vector<Tensor> out = as_program("linalg::qr", [&] {
-    return with_derivative("qr", a, [&](const Expr& x) { return qr_of(x, full_matrices); });
-  });
+  const auto of = [&](std::span<const Expr> in) {
+    return with_derivative("qr", in[0], [&](const Expr& x) { return qr_of(x, full_matrices); });
+  };
+  std::vector<Tensor> out = as_program("linalg::qr", KnownOptions(full_matrices), {a}, of);
   return {out[0], out[1]};
 }
 

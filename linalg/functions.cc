@@ -126,16 +126,18 @@ Expr expm_of(const Expr& a) {
 Tensor matrix_power(Operand operand, base::Int exponent) {
   const trace_internal::PublicCall call("linalg::matrix_power", operand.at());
   const Expr a = square_of("a", operand);
-  return as_program("linalg::matrix_power", [&]() -> std::vector<Expr> {
-    if (exponent >= 0) return {power_of(a, static_cast<uint64_t>(exponent))};
-    return {power_of(Expr(inv(a.operand())), -static_cast<uint64_t>(exponent))};
-  })[0];
+  const auto of = [&](std::span<const Expr> in) -> std::vector<Expr> {
+    if (exponent >= 0) return {power_of(in[0], static_cast<uint64_t>(exponent))};
+    return {power_of(Expr(inv(in[0].operand())), -static_cast<uint64_t>(exponent))};
+  };
+  return as_program("linalg::matrix_power", KnownOptions(exponent), {a}, of)[0];
 }
 
 Tensor expm(Operand operand) {
   const trace_internal::PublicCall call("linalg::expm", operand.at());
   const Expr a = square_of("a", operand);
-  return as_program("linalg::expm", [&]() -> std::vector<Expr> { return {expm_of(a)}; })[0];
+  const auto of = [](std::span<const Expr> in) -> std::vector<Expr> { return {expm_of(in[0])}; };
+  return as_program("linalg::expm", KnownOptions(), {a}, of)[0];
 }
 
 }  // namespace heddle::linalg

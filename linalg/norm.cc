@@ -110,8 +110,15 @@ Tensor norm(Operand operand, const NormOptions& options) {
   const Shape& shape = x.tensor().shape();
   const Reduction over{.axes = trace_internal::axes_of(shape, options.axes.of_rank(shape.rank())),
                        .keep_dims = options.keep_dims};
-  return as_program("linalg::norm",
-                    [&]() -> std::vector<Expr> { return {norm_of(x, options, over)}; })[0];
+  const auto of = [&](std::span<const Expr> in) -> std::vector<Expr> {
+    return {norm_of(in[0], options, over)};
+  };
+  const auto* name = options.order ? std::get_if<MatrixNorm>(&options.order->value()) : nullptr;
+  const auto* number = options.order ? std::get_if<double>(&options.order->value()) : nullptr;
+  const KnownOptions known(over.axes.list(), options.keep_dims, options.order.has_value(),
+                           name ? std::optional(*name) : std::nullopt,
+                           FixedNumber{number ? *number : 0});
+  return as_program("linalg::norm", known, {x}, of)[0];
 }
 
 }  // namespace heddle::linalg

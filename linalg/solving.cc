@@ -15,6 +15,8 @@ namespace {
 
 using namespace linalg_internal;  // NOLINT: the vocabulary of this folder
 
+using Values = std::span<const Expr>;
+
 // b of an equation with a[.., m, n]: a column if it has rank 1. errors: if it does not have m rows
 struct RightSide {
   Expr b;
@@ -97,10 +99,11 @@ Tensor solve(Operand left, Operand right) {
   const trace_internal::PublicCall call("linalg::solve", left.at());
   const Expr a = square_of("a", left);
   const RightSide side = right_side(a, right);
-  return as_program("linalg::solve", [&]() -> std::vector<Expr> {
-    const Expr x = solution(a, as_columns(side));
+  const auto of = [&](Values in) -> std::vector<Expr> {
+    const Expr x = solution(in[0], as_columns({in[1], side.is_vector}));
     return {side.is_vector ? swept(x) : x};
-  })[0];
+  };
+  return as_program("linalg::solve", KnownOptions(), {a, side.b}, of)[0];
 }
 
 Tensor lu_solve(const Lu& factors, Operand right) {
@@ -120,57 +123,65 @@ Tensor cho_solve(Operand factor, Operand right, base::Flag lower) {
   const trace_internal::PublicCall call("linalg::cho_solve", factor.at());
   const Expr a = square_of("factor", factor);
   const RightSide side = right_side(a, right);
-  return as_program("linalg::cho_solve", [&]() -> std::vector<Expr> {
+  const auto of = [&](Values in) -> std::vector<Expr> {
     // L L^H x = b, or U^H U x = b: the conjugate transpose comes first or last.
     TriangularOptions first{.left_side = true, .lower = lower}, second = first;
     TriangularOptions& turned = lower ? second : first;
     turned.transpose_a = turned.conjugate_a = true;
-    const Tensor y = triangular_solve(a.operand(), as_columns(side).operand(), first);
-    const Expr x = triangular_solve(a.operand(), y, second);
+    const Expr columns = as_columns({in[1], side.is_vector});
+    const Tensor y = triangular_solve(in[0].operand(), columns.operand(), first);
+    const Expr x = triangular_solve(in[0].operand(), y, second);
     return {side.is_vector ? swept(x) : x};
-  })[0];
+  };
+  return as_program("linalg::cho_solve", KnownOptions(lower), {a, side.b}, of)[0];
 }
 
 Tensor solve_triangular(Operand left, Operand right, const SolveTriangular& how) {
   const trace_internal::PublicCall call("linalg::solve_triangular", left.at());
   const Expr a = square_of("a", left);
   const RightSide side = right_side(a, right);
-  return as_program("linalg::solve_triangular", [&]() -> std::vector<Expr> {
-    const Expr x = triangular_solve(a.operand(), as_columns(side).operand(),
+  const auto of = [&](Values in) -> std::vector<Expr> {
+    const Expr x = triangular_solve(in[0].operand(), as_columns({in[1], side.is_vector}).operand(),
                                     {.left_side = true,
                                      .lower = how.lower,
                                      .transpose_a = how.transpose_a,
                                      .conjugate_a = how.conjugate_a,
                                      .unit_diagonal = how.unit_diagonal});
     return {side.is_vector ? swept(x) : x};
-  })[0];
+  };
+  const KnownOptions options(how.lower, how.transpose_a, how.conjugate_a, how.unit_diagonal);
+  return as_program("linalg::solve_triangular", options, {a, side.b}, of)[0];
 }
 
 Tensor inv(Operand operand) {
   const trace_internal::PublicCall call("linalg::inv", operand.at());
   const Expr a = square_of("a", operand);
-  return as_program("linalg::inv", [&]() -> std::vector<Expr> {
-    return {solution(a, identity(a, batch_of(a), rows(a), rows(a)))};
-  })[0];
+  const auto of = [](Values in) -> std::vector<Expr> {
+    const Expr& x = in[0];
+    return {solution(x, identity(x, batch_of(x), rows(x), rows(x)))};
+  };
+  return as_program("linalg::inv", KnownOptions(), {a}, of)[0];
 }
 
 Tensor det(Operand operand) {
   const trace_internal::PublicCall call("linalg::det", operand.at());
   const Expr a = square_of("a", operand);
-  return as_program("linalg::det", [&]() -> std::vector<Expr> {
-    return {with_derivative("det", a, [](const Expr& x) -> std::vector<Expr> {
+  const auto of = [](Values in) -> std::vector<Expr> {
+    return {with_derivative("det", in[0], [](const Expr& x) -> std::vector<Expr> {
       const Lu factors = lu(x.operand());
       const Expr diagonal = heddle::diagonal(factors.lu), sign = parity(x, factors.pivots);
       return {Expr(prod(diagonal.operand(), {.axes = {-1}})) * sign, Expr(factors.lu),
               Expr(factors.pivots) + 1, sign};
     })[0]};
-  })[0];
+  };
+  return as_program("linalg::det", KnownOptions(), {a}, of)[0];
 }
 
 Slogdet slogdet(Operand operand) {
   const trace_internal::PublicCall call("linalg::slogdet", operand.at());
   const Expr a = square_of("a", operand);
-  std::vector<Tensor> out = as_program("linalg::slogdet", [&] { return slogdet_of(a); });
+  std::vector<Tensor> out = as_program("linalg::slogdet", KnownOptions(), {a},
+                                       [](Values in) { return slogdet_of(in[0]); });
   return {out[0], out[1]};
 }
 
@@ -178,33 +189,40 @@ Lstsq lstsq(Operand left, Operand right, std::optional<double> rcond) {
   const trace_internal::PublicCall call("linalg::lstsq", left.at());
   const Expr a = matrices_of("a", left);
   const RightSide side = right_side(a, right);
-  std::vector<Tensor> out = as_program("linalg::lstsq", [&] {
-    auto [x, y] = broadcast_batches(a, as_columns(side));
-    std::vector<Expr> found = lstsq_of(x, y, rcond.value_or(default_tolerance(a)));
+  const double least = rcond.value_or(default_tolerance(a));
+  const auto of = [&](Values in) {
+    auto [x, y] = broadcast_batches(in[0], as_columns({in[1], side.is_vector}));
+    std::vector<Expr> found = lstsq_of(x, y, least);
     if (side.is_vector) found[0] = swept(found[0]);
     return found;
-  });
+  };
+  const KnownOptions options(FixedNumber{least});
+  std::vector<Tensor> out = as_program("linalg::lstsq", options, {a, side.b}, of);
   return {out[0], out[1], out[2], out[3]};
 }
 
 Tensor pinv(Operand operand, std::optional<double> rtol) {
   const trace_internal::PublicCall call("linalg::pinv", operand.at());
   const Expr a = matrices_of("a", operand);
-  return as_program("linalg::pinv", [&]() -> std::vector<Expr> {
-    return with_derivative("pinv", a, [&](const Expr& x) -> std::vector<Expr> {
-      return {pinv_of(x, rtol.value_or(10 * default_tolerance(a)))};
+  const double least = rtol.value_or(10 * default_tolerance(a));
+  const auto of = [&](Values in) -> std::vector<Expr> {
+    return with_derivative("pinv", in[0], [&](const Expr& x) -> std::vector<Expr> {
+      return {pinv_of(x, least)};
     });
-  })[0];
+  };
+  return as_program("linalg::pinv", KnownOptions(FixedNumber{least}), {a}, of)[0];
 }
 
 Tensor matrix_rank(Operand operand, std::optional<double> rtol) {
   const trace_internal::PublicCall call("linalg::matrix_rank", operand.at());
   const Expr a = matrices_of("a", operand);
-  return as_program("linalg::matrix_rank", [&]() -> std::vector<Expr> {
-    const Expr s = svdvals(a.operand());
-    const Expr is_large = s > greatest(s) * rtol.value_or(default_tolerance(a));
+  const double least = rtol.value_or(default_tolerance(a));
+  const auto of = [&](Values in) -> std::vector<Expr> {
+    const Expr s = svdvals(in[0].operand());
+    const Expr is_large = s > greatest(s) * least;
     return {Expr(sum(is_large.astype(s32).operand(), {.axes = {-1}}))};
-  })[0];
+  };
+  return as_program("linalg::matrix_rank", KnownOptions(FixedNumber{least}), {a}, of)[0];
 }
 
 }  // namespace heddle::linalg

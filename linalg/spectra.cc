@@ -85,15 +85,20 @@ std::vector<Expr> svd_of(const Expr& a, char mode) {
 Eigh eigh(Operand operand, const EighOptions& options) {
   const trace_internal::PublicCall call("linalg::eigh", operand.at());
   const Expr a = square_of("a", operand);
-  std::vector<Tensor> out = as_program("linalg::eigh", [&] { return eigh_of(a, options, true); });
+  const auto of = [&](std::span<const Expr> in) { return eigh_of(in[0], options, true); };
+  const KnownOptions known(options.lower, options.symmetrize_input);
+  std::vector<Tensor> out = as_program("linalg::eigh", known, {a}, of);
   return {out[0], out[1]};
 }
 
 Tensor eigvalsh(Operand operand, const EighOptions& options) {
   const trace_internal::PublicCall call("linalg::eigvalsh", operand.at());
   const Expr a = square_of("a", operand);
-  return as_program("linalg::eigvalsh",
-                    [&]() -> std::vector<Expr> { return {eigh_of(a, options, false)[0]}; })[0];
+  const auto of = [&](std::span<const Expr> in) -> std::vector<Expr> {
+    return {eigh_of(in[0], options, false)[0]};
+  };
+  const KnownOptions known(options.lower, options.symmetrize_input);
+  return as_program("linalg::eigvalsh", known, {a}, of)[0];
 }
 
 Eigh eigh_tridiagonal(Operand diagonal, Operand beside) {
@@ -116,7 +121,8 @@ Eigh eigh_tridiagonal(Operand diagonal, Operand beside) {
 Eig eig(Operand operand) {
   const trace_internal::PublicCall call("linalg::eig", operand.at());
   const Expr a = square_of("a", operand);
-  std::vector<Tensor> out = as_program("linalg::eig", [&] { return eig_of(a, true); });
+  const auto of = [](std::span<const Expr> in) { return eig_of(in[0], true); };
+  std::vector<Tensor> out = as_program("linalg::eig", KnownOptions(), {a}, of);
   return {out[0], out[1]};
 }
 
@@ -130,16 +136,18 @@ Tensor eigvals(Operand operand) {
 Svd svd(Operand operand, base::Flag full_matrices) {
   const trace_internal::PublicCall call("linalg::svd", operand.at());
   const Expr a = matrices_of("a", operand);
-  std::vector<Tensor> out =
-      as_program("linalg::svd", [&] { return svd_of(a, full_matrices ? 'A' : 'S'); });
+  const auto of = [&](std::span<const Expr> in) { return svd_of(in[0], full_matrices ? 'A' : 'S'); };
+  std::vector<Tensor> out = as_program("linalg::svd", KnownOptions(full_matrices), {a}, of);
   return {out[0], out[1], out[2]};
 }
 
 Tensor svdvals(Operand operand) {
   const trace_internal::PublicCall call("linalg::svdvals", operand.at());
   const Expr a = matrices_of("a", operand);
-  return as_program("linalg::svdvals",
-                    [&]() -> std::vector<Expr> { return {svd_of(a, 'N')[1]}; })[0];
+  const auto of = [](std::span<const Expr> in) -> std::vector<Expr> {
+    return {svd_of(in[0], 'N')[1]};
+  };
+  return as_program("linalg::svdvals", KnownOptions(), {a}, of)[0];
 }
 
 }  // namespace heddle::linalg

@@ -14,19 +14,20 @@ namespace heddle::nn {
 namespace {
 
 using trace_internal::axis_of;
+using trace_internal::FormulaId;
 using trace_internal::known_program;
-using trace_internal::KnownOptions;
 
 // An activation: a formula of one operand of floats.
-template <class Fn>
-Tensor activation(std::string_view op, const Operand& x, Fn&& fn) {
+Tensor activation(std::string_view op, const Operand& x, const KnownOptions& options,
+                  base::FunctionRef<Expr(const Expr&)> fn) {
   const PublicCall call(op, x.at());
-  if constexpr (std::is_empty_v<std::remove_cvref_t<Fn>>) {  // the name is the whole identity
-    const auto of = [&](std::span<const Tensor> xs) { return fn(floating("x", xs[0])).tensor(); };
-    if (Tensor made = known_program(op, KnownOptions(), {x}, of); made.is_valid()) return made;
-  }
+  const auto of = [&](std::span<const Tensor> xs) { return fn(floating("x", xs[0])).tensor(); };
+  if (Tensor made = known_program(op, options, {x}, of); made.is_valid()) return made;
   Expr value = floating("x", x);
   return formula(op, [&] { return fn(value); });
+}
+Tensor activation(std::string_view op, const Operand& x, base::FunctionRef<Expr(const Expr&)> fn) {
+  return activation(op, x, KnownOptions(FormulaId(fn.identity())), fn);
 }
 
 // It uses `where`, since maximum would share the slope at the bounds: for relu6 the slope is 0 at
@@ -62,25 +63,28 @@ Tensor relu(Operand x) {
   const Tensor t = as_tensor(x);
   if (t.dtype() == pred)
     trace_internal::refuse("x is ", t.shape(), "; it must be of numbers, cast it with astype(f32)");
-  return formula("nn::relu", [&] { return where(Expr(t) <= 0, 0, Expr(t)); });
+  return formula("nn::relu", KnownOptions(), {Expr(t)},
+                 [](Values in) { return where(in[0] <= 0, 0, in[0]); });
 }
 
 Tensor relu6(Operand x) {
   const PublicCall call("nn::relu6", x.at());
-  return formula("nn::relu6", [&] { return relu6_of(as_tensor(x)); });
+  return formula("nn::relu6", KnownOptions(), {Expr(as_tensor(x))},
+                 [](Values in) { return relu6_of(in[0]); });
 }
 
 Tensor leaky_relu(Operand x, double slope) {
-  return activation("nn::leaky_relu", x,
+  return activation("nn::leaky_relu", x, KnownOptions(FixedNumber{slope}),
                     [&](const Expr& v) { return where(v >= 0, v, slope * v); });
 }
 
 Tensor elu(Operand x, double alpha) {
-  return activation("nn::elu", x, [&](const Expr& v) { return elu_of(v, alpha); });
+  return activation("nn::elu", x, KnownOptions(FixedNumber{alpha}),
+                    [&](const Expr& v) { return elu_of(v, alpha); });
 }
 
 Tensor celu(Operand x, double alpha) {
-  return activation("nn::celu", x, [&](const Expr& v) {
+  return activation("nn::celu", x, KnownOptions(FixedNumber{alpha}), [&](const Expr& v) {
     return maximum(v, 0) + alpha * expm1(minimum(v, 0) / alpha);
   });
 }
@@ -89,7 +93,7 @@ Tensor selu(Operand x) {
   const PublicCall call("nn::selu", x.at());
   constexpr double kAlpha = 1.6732632423543772848;
   constexpr double kScale = 1.0507009873554804934;
-  return activation("nn::selu", x, [&](const Expr& v) { return kScale * elu_of(v, kAlpha); });
+  return activation("nn::selu", x, [](const Expr& v) { return kScale * elu_of(v, kAlpha); });
 }
 
 Tensor sigmoid(Operand x) {
@@ -109,7 +113,7 @@ Tensor sparse_plus(Operand x) {
 }
 
 Tensor squareplus(Operand x, double b) {
-  return activation("nn::squareplus", x,
+  return activation("nn::squareplus", x, KnownOptions(FixedNumber{b}),
                     [&](const Expr& v) { return (v + sqrt(square(v) + b)) / 2; });
 }
 
@@ -159,7 +163,7 @@ Tensor log1mexp(Operand x) {
 }
 
 Tensor logmeanexp(Operand x, const Reduction& over) {
-  return activation("nn::logmeanexp", x, [&](const Expr& v) {
+  return activation("nn::logmeanexp", x, KnownOptions(FormulaId::kHasState), [&](const Expr& v) {
     const Tensor total = logsumexp(v.operand(), over);
     const int64_t places = total.size();
     const double count = static_cast<double>(v.tensor().size()) / static_cast<double>(places);

@@ -50,9 +50,9 @@ Tensor softmax_cross_entropy(Operand logits, Operand labels) {
   Expr x = floating("logits", logits);
   Expr p = floating("labels", labels);
   require_classes(x);
-  return formula(kOp, [&] {
-    Expr log_p(log_softmax(x.operand()));
-    return -sum(weighted(p, log_p), {.axes = {-1}});
+  return formula(kOp, KnownOptions(), {x, p}, [](Values in) {
+    Expr log_p(log_softmax(in[0].operand()));
+    return -sum(weighted(in[1], log_p), {.axes = {-1}});
   });
 }
 
@@ -62,7 +62,8 @@ Tensor softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels)
   Expr x = floating("logits", logits);
   require_classes(x);
   Expr label = checked_labels(labels, x);
-  return formula(kOp, [&] {
+  return formula(kOp, KnownOptions(), {x, label}, [](Values in) {
+    const Expr &x = in[0], &label = in[1];
     // 8 bits may not hold every class.
     Expr index = bit_width(label.dtype()) < 32 ? label.astype(s32) : label;
     Expr column = expand_dims(index.operand(), -1);
@@ -80,8 +81,10 @@ Tensor sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
   constexpr std::string_view kOp = "nn::sigmoid_binary_cross_entropy";
   Expr x = floating("logits", logits);
   Expr p = target_of("labels", labels, x);
-  return formula(
-      kOp, [&] { return -weighted(p, log_sigmoid_of(x)) - weighted(1.0 - p, log_sigmoid_of(-x)); });
+  return formula(kOp, KnownOptions(), {x, p}, [](Values in) {
+    const Expr &x = in[0], &p = in[1];
+    return -weighted(p, log_sigmoid_of(x)) - weighted(1.0 - p, log_sigmoid_of(-x));
+  });
 }
 
 Tensor huber_loss(Operand predictions, Operand targets, double delta) {
@@ -89,8 +92,8 @@ Tensor huber_loss(Operand predictions, Operand targets, double delta) {
   Expr x = floating("predictions", predictions);
   Expr y = target_of("targets", targets, x);
   if (!(delta > 0)) trace_internal::refuse("delta is ", delta, "; it must be more than 0");
-  return formula("nn::huber_loss", [&] {
-    Expr size = abs(x - y);
+  return formula("nn::huber_loss", KnownOptions(FixedNumber{delta}), {x, y}, [&](Values in) {
+    Expr size = abs(in[0] - in[1]);
     Expr quadratic = minimum(size, delta);
     return 0.5 * square(quadratic) + delta * (size - quadratic);
   });
@@ -100,7 +103,8 @@ Tensor l2_loss(Operand predictions, Operand targets) {
   const PublicCall call("nn::l2_loss", predictions.at());
   Expr x = floating("predictions", predictions);
   Expr y = target_of("targets", targets, x);
-  return formula("nn::l2_loss", [&] { return 0.5 * square(x - y); });
+  return formula("nn::l2_loss", KnownOptions(), {x, y},
+                 [](Values in) { return 0.5 * square(in[0] - in[1]); });
 }
 
 }  // namespace heddle::nn

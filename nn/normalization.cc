@@ -29,16 +29,21 @@ Tensor normalized(std::string_view op, const Operand& operand, const Norm& norm,
   trace_internal::axes_of(x.tensor().shape(), norm.axes);
   if (norm.scale.is_valid()) check_factor("scale", norm.scale, x);
   if (norm.bias.is_valid()) check_factor("bias", norm.bias, x);
-  return formula(op, [&] {
-    Expr wide = wide_of(x);
+  const bool has_scale = norm.scale.is_valid(), has_bias = norm.bias.is_valid();
+  const auto of = [&](Values in) {
+    Expr wide = wide_of(in[0]);
     Expr y = centre ? standardized(wide, norm.axes, norm.epsilon)
                     : wide * rsqrt(mean(square(wide), {.axes = norm.axes, .keep_dims = true}) +
                                    norm.epsilon);
-    auto factor = [&](const Tensor& t) { return Expr(t).astype(wide.dtype()); };
-    if (norm.scale.is_valid()) y = y * factor(norm.scale);
-    if (norm.bias.is_valid()) y = y + factor(norm.bias);
+    if (has_scale) y = y * in[1].astype(wide.dtype());
+    if (has_bias) y = y + in.back().astype(wide.dtype());
     return y.astype(x.dtype());
-  });
+  };
+  const KnownOptions options(norm.axes, FixedNumber{norm.epsilon}, has_scale, has_bias);
+  if (has_scale && has_bias) return formula(op, options, {x, norm.scale, norm.bias}, of);
+  if (has_scale || has_bias)
+    return formula(op, options, {x, has_scale ? norm.scale : norm.bias}, of);
+  return formula(op, options, {x}, of);
 }
 
 }  // namespace
@@ -47,8 +52,9 @@ Tensor standardize(Operand x, const Standardization& over) {
   const PublicCall call("nn::standardize", x.at());
   Expr value = floating("x", x);
   trace_internal::axes_of(value.tensor().shape(), over.axes);
-  return formula("nn::standardize", [&] {
-    return standardized(wide_of(value), over.axes, over.epsilon).astype(value.dtype());
+  const KnownOptions options(over.axes, FixedNumber{over.epsilon});
+  return formula("nn::standardize", options, {value}, [&](Values in) {
+    return standardized(wide_of(in[0]), over.axes, over.epsilon).astype(value.dtype());
   });
 }
 

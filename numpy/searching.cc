@@ -11,6 +11,7 @@
 #include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
+#include "heddle/trace/run/known_program.h"
 #include "heddle/trace/recorder.h"
 
 namespace heddle {
@@ -46,7 +47,8 @@ Tensor searchsorted(Operand sorted_operand, Operand value_operand, SearchSide si
     trace_internal::refuse("values are ", values.shape(), " and sorted is ", sorted.shape(),
                            "; cast one with astype(", sorted.dtype(), ")");
   int64_t size = sorted.size();
-  return trace_internal::one_program("searchsorted", [&] {
+  const auto formula = [&](std::span<const Operand> in) {
+    const Tensor &places = in[0].tensor(), &values = in[1].tensor();
     Expr wanted(values);
     Expr zero(zeros(values.shape().dimensions(), s32));
     if (size == 0) return zero.tensor();
@@ -55,14 +57,16 @@ Tensor searchsorted(Operand sorted_operand, Operand value_operand, SearchSide si
     auto halve = [&](const Tensor&, const Interval& s) {
       Expr low(s.low), high(s.high);
       Expr middle = low + ((high - low) >> 1);
-      Expr found(take(sorted, middle.operand()));
+      Expr found(take(places, middle.operand()));
       Expr left = side == SearchSide::kLeft ? ~before(found, wanted) : before(wanted, found);
       return Interval{where(left, low, middle).tensor(), where(left, middle, high).tensor()};
     };
     int steps = std::bit_width(static_cast<uint64_t>(size));
     Interval start{zero.tensor(), zero.like(size).tensor()};
     return fori_loop(0, steps, halve, start).high;
-  });
+  };
+  return trace_internal::one_program("searchsorted", trace_internal::KnownOptions(side),
+                                     {{sorted}, {values}}, formula);
 }
 
 namespace {

@@ -78,11 +78,21 @@ Tensor choice(Operand key, Operand x, const base::Ints& shape, const Choice& how
   }
   Drawing drawing{key, how, shape, elements, Shape(s32, shape).element_count()};
   check(drawing);
-  return trace_internal::one_program(kOp, [&] {
+  std::vector<KnownOperand> operands{key};
+  if (x.is_tensor()) operands.emplace_back(x);
+  const Operand p(how.p);
+  if (how.p.is_valid()) operands.emplace_back(p);
+  const auto formula = [&](Operands in) {
+    Choice from = how;
+    if (how.p.is_valid()) from.p = in.back().tensor();
+    const Drawing of{in[0], from, shape, elements, drawing.draws};
     Tensor positions =
-        how.replace ? positions_with_replacement(drawing) : positions_without_replacement(drawing);
-    return x.is_tensor() ? take(x, positions, axis) : positions;
-  });
+        how.replace ? positions_with_replacement(of) : positions_without_replacement(of);
+    return std::vector<Tensor>{x.is_tensor() ? take(in[1], positions, axis) : positions};
+  };
+  const KnownOptions options =
+      known(how.options, shape, axis, elements, how.replace, x.is_tensor(), how.p.is_valid());
+  return trace_internal::in_program(kOp, options, operands, formula)[0];
 }
 
 }  // namespace heddle::random

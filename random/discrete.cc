@@ -1,6 +1,7 @@
 #include "heddle/random/discrete.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "heddle/numpy/sorting.h"
@@ -130,21 +131,27 @@ Tensor randint(Operand key, const base::Ints& shape, Operand low, Operand high, 
     trace_internal::refuse("dtype is ", to_string(dtype),
                            "; it must be an integer of 8 bits or more");
   random_internal::require_order("low", low, "high", high);
-  return one_program(kOp, [&] {
-    // Narrow integers are drawn in s32, which makes the bias of the remainder small.
-    DType drawn = bit_width(dtype) < 32 ? s32 : dtype;
+  // Narrow integers are drawn in s32, which makes the bias of the remainder small.
+  const DType drawn = bit_width(dtype) < 32 ? s32 : dtype;
+  const auto formula = [&](Operands in) {
     Range range = range_of(dtype);
     auto bound = [&](const Operand& x, uint64_t greatest) {
       Bound b = bound_of(x, drawn);
       if (drawn != dtype) b.value = minimum(maximum(b.value, range.least), greatest);
       return b;
     };
-    Bound from = bound(low, range.greatest);
-    Bound to = bound(high, range.greatest + 1);
+    Bound from = bound(in[1], range.greatest);
+    Bound to = bound(in[2], range.greatest + 1);
     const Tensor bounds[] = {from.value.tensor(), to.value.tensor()};
     Dimensions sizes = sample_shape(shape, bounds);
-    return randint_of({words_of(key), sizes, drawn, options}, from, to).astype(dtype).tensor();
-  });
+    return randint_of({words_of(in[0]), sizes, drawn, options}, from, to).astype(dtype).tensor();
+  };
+  // Of many numbers, remainders by a constant take less time than a recording.
+  constexpr int64_t kFew = 4096;
+  if (Shape(dtype, shape).element_count() > kFew)
+    return one_program(kOp, [&] { return formula(std::array{key, low, high}); });
+  return one_program(kOp, known(options, shape, dtype), {key, {low, drawn}, {high, drawn}},
+                     formula);
 }
 
 Tensor bernoulli(Operand key, Parameter p, const base::Ints& shape, const Options& options) {
@@ -161,9 +168,10 @@ Tensor rademacher(Operand key, const base::Ints& shape, DType dtype, const Optio
     trace_internal::refuse("dtype is ", to_string(dtype),
                            "; it must be a signed integer or f16, bf16, f32 or f64");
   random_internal::check_sample_shape(shape);
-  return one_program("random::rademacher", [&] {
-    return rademacher_of({words_of(key), shape, dtype, options}).tensor();
-  });
+  return one_program("random::rademacher", known(options, shape, dtype), {key},
+                     [&](Operands in) {
+                       return rademacher_of({words_of(in[0]), shape, dtype, options}).tensor();
+                     });
 }
 
 Tensor categorical(Operand key, Operand logits, base::Int axis, const base::Ints& shape,
@@ -187,18 +195,18 @@ Tensor categorical(Operand key, Operand logits, base::Int axis, const base::Ints
     if (draws > x.dim(along))
       trace_internal::refuse(draws, " draws without replacement from ", x.dim(along),
                              " positions; there must be at least as many positions");
-    return one_program(kOp, [&] {
-      Expr noise = gumbel_of({words_of(key), x.shape().dimensions(), x.dtype(), options});
-      Expr perturbed = noise + Expr(x);
+    return one_program(kOp, known(options, sizes, along, replace), {key, {x}}, [&](Operands in) {
+      Expr noise = gumbel_of({words_of(in[0]), x.shape().dimensions(), x.dtype(), options});
+      Expr perturbed = noise + Expr(in[1].tensor());
       Tensor greatest = top_k(perturbed.operand(), draws, along).indices;
       return reshape(moveaxis(greatest, along, 0), sizes);
     });
   }
-  return one_program(kOp, [&] {
+  return one_program(kOp, known(options, sizes, along, replace), {key, {x}}, [&](Operands in) {
     Dimensions drawn = sizes;
     drawn.insert(drawn.begin() + extra + along, x.dim(along));
-    Expr noise = gumbel_of({words_of(key), drawn, x.dtype(), options});
-    Expr perturbed = noise + Expr(x);
+    Expr noise = gumbel_of({words_of(in[0]), drawn, x.dtype(), options});
+    Expr perturbed = noise + Expr(in[1].tensor());
     return argmax(perturbed.operand(), extra + along);
   });
 }
@@ -212,22 +220,27 @@ Tensor geometric(Operand key, Parameter p, const base::Ints& shape, DType dtype,
   random_internal::require_floats("p", p);
   DType drawn = p.is_tensor() ? p.tensor().dtype() : f32;
   return sample(kOp, key, {{"p", p, Domain::kPositiveProbability}}, shape, drawn, options,
-                [dtype](const Request& r, std::span<const Expr> v) {
+                [](const Request& r, std::span<const Expr> v) {
                   Expr u = uniform_of(r);
                   Expr log_u = log(where(u == 0.0, 1.0, u));
-                  return (floor(log_u / log1p(-v[0])) + 1.0).astype(dtype);
-                });
+                  return (floor(log_u / log1p(-v[0])) + 1.0).astype(r.result);
+                },
+                dtype);
 }
 
 Tensor permutation(Operand key, Operand x, base::Int axis, base::Flag independent,
                    const Options& options) {
   const PublicCall call("random::permutation", key.at());
   constexpr std::string_view kOp = "random::permutation";
-  return one_program(kOp, [&] {
-    Tensor elements = elements_of(x);
+  const auto formula = [&](const Operand& of, const Operand& with) {
+    Tensor elements = elements_of(of);
     int64_t along = trace_internal::axis_of(elements.shape(), axis);
-    return permuted(words_of(key), elements, along, independent, options);
-  });
+    return permuted(words_of(with), elements, along, independent, options);
+  };
+  const KnownOptions how = known(options, axis, independent, static_cast<int64_t>(number_value(x).value_or(0)));
+  if (x.is_tensor())
+    return one_program(kOp, how, {key, x}, [&](Operands in) { return formula(in[1], in[0]); });
+  return one_program(kOp, how, {key}, [&](Operands in) { return formula(x, in[0]); });
 }
 
 }  // namespace heddle::random

@@ -31,28 +31,37 @@ Expr integer_bits(std::string_view what, const Operand& x, bool wide) {
   return constant_like(wide ? bits : bits & UINT32_MAX, dtype);
 }
 
+// The 64 bits of a C++ integer.
+Operand as_unsigned(const Operand& x) {
+  const int64_t* i = std::get_if<int64_t>(&x.number());
+  return i ? Operand(static_cast<uint64_t>(*i), x.at()) : x;
+}
+
 }  // namespace
 
 Tensor key(Operand seed) {
-  return one_program("random::key", seed.at(), [&] {
-    Expr bits = integer_bits("seed", seed, true);
+  const auto formula = [](Operands in) {
+    Expr bits = integer_bits("seed", in[0], true);
     return key_of({(bits >> 32).astype(u32), bits.astype(u32)});
-  });
+  };
+  return one_program("random::key", KnownOptions(), {{as_unsigned(seed), u64}}, formula);
 }
 
 Tensor split(Operand key, base::Int count, const Options& options) {
   const PublicCall call("random::split", key.at());
   random_internal::check_sample_shape({count});
-  return one_program("random::split",
-                     [&] { return key_of(split_many(words_of(key), count, options)); });
+  return one_program(
+      "random::split", known(options, count), {key},
+      [&](Operands in) { return key_of(split_many(words_of(in[0]), count, options)); });
 }
 
 Tensor fold_in(Operand key, Operand data) {
-  return one_program("random::fold_in", key.at(), [&] {
-    Words words = words_of(key);
-    Expr low = integer_bits("data", data, false);
+  const auto formula = [](Operands in) {
+    Words words = words_of(in[0]);
+    Expr low = integer_bits("data", in[1], false);
     return key_of(threefry2x32(words, {low ^ low, low}));
-  });
+  };
+  return one_program("random::fold_in", KnownOptions(), {key, {as_unsigned(data), u64}}, formula);
 }
 
 Tensor bits(Operand key, const base::Ints& shape, DType dtype, const Options& options) {
@@ -61,20 +70,23 @@ Tensor bits(Operand key, const base::Ints& shape, DType dtype, const Options& op
   if (!is_unsigned(dtype) || bit_width(dtype) < 8) {
     trace_internal::refuse("dtype is ", to_string(dtype), "; it must be u8, u16, u32 or u64");
   }
-  return one_program("random::bits", [&] {
-    return random_bits(words_of(key), bit_width(dtype), shape, options).tensor();
+  return one_program("random::bits", known(options, shape, dtype), {key}, [&](Operands in) {
+    return random_bits(words_of(in[0]), bit_width(dtype), shape, options).tensor();
   });
 }
 
 namespace random_internal {
 
 void split_to(Operand key, Tensor* out, int64_t count, const Options& options) {
-  std::vector<Tensor> keys = trace_internal::in_program("random::split", [&] {
+  const auto formula = [&](Operands in) {
     std::vector<Tensor> rows;
-    for (const Words& words : split_each(words_of(key), count, options))
+    for (const Words& words : split_each(words_of(in[0]), count, options))
       rows.push_back(key_of(words));
     return rows;
-  });
+  };
+  const KnownOperand operands[] = {key};
+  std::vector<Tensor> keys = trace_internal::in_program(
+      "random::split", known(options, count, /*each apart*/ true), operands, formula);
   for (size_t i = 0; i < keys.size(); ++i) out[i] = std::move(keys[i]);
 }
 

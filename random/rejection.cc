@@ -81,10 +81,10 @@ Expr poisson_by_rejection(const Request& r, const Expr& lam) {
   });
 }
 
-Expr poisson_of(const Request& r, const Expr& lam, DType dtype) {
+Expr poisson_of(const Request& r, const Expr& lam) {
   Expr small = is_nan(lam) | (lam < 10.0);
-  Expr by_product = poisson_by_product(r, where(small, lam, 0.0)).astype(dtype);
-  Expr by_rejection = poisson_by_rejection(r, where(small, 1e5, lam)).astype(dtype);
+  Expr by_product = poisson_by_product(r, where(small, lam, 0.0)).astype(r.result);
+  Expr by_rejection = poisson_by_rejection(r, where(small, 1e5, lam)).astype(r.result);
   return where(lam == 0.0, 0, where(small, by_product, by_rejection));
 }
 
@@ -166,7 +166,7 @@ Tensor poisson(Operand key, Parameter lam, const base::Ints& shape, DType dtype,
   if (!is_integer(dtype))
     trace_internal::refuse("dtype is ", to_string(dtype), "; it must be of integers");
   return sample("random::poisson", key, {{"lam", lam, Domain::kNotNegative}}, shape, f32, options,
-                [dtype](const Request& r, Parameters p) { return poisson_of(r, p[0], dtype); });
+                [](const Request& r, Parameters p) { return poisson_of(r, p[0]); }, dtype);
 }
 
 Tensor binomial(Operand key, Parameter n, Parameter p, const base::Ints& shape, DType dtype,

@@ -13,6 +13,7 @@
 #include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/public_call.h"
+#include "heddle/trace/run/known_program.h"
 
 namespace heddle {
 namespace scan_internal {
@@ -220,14 +221,16 @@ Tensor cumulative(std::string_view name, const Operand& operand, int64_t axis, b
   int64_t along = trace_internal::axis_of(x.shape(), axis);
   if (x.shape().dimension(along) < 2) return x;
   const bool turn = reverse && (exact || is_integer(x.dtype()));
-  return trace_internal::one_program(name, [&] {
-    Tensor rows = moveaxis(x, along, 0);
+  const auto formula = [&](std::span<const Operand> in) {
+    Tensor rows = moveaxis(in[0], along, 0);
     if (turn) rows = flip(rows, {0});
     const bool backwards = reverse && !turn;
     Tensor out = in_tiles<Combine>(rows, backwards ? identity : 0, backwards);
     if (turn) out = flip(out, {0});
     return moveaxis(out, 0, along);
-  });
+  };
+  return trace_internal::one_program(name, trace_internal::KnownOptions(along, reverse), {{x}},
+                                     formula);
 }
 
 // pred as numbers, of which 1 is true.

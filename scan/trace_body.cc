@@ -32,10 +32,24 @@ struct Made {
 
 using Recordings = trace_internal::Recordings<Made>;
 
+// Those of a function of Heddle's have no line: programs of other lines have the same body.
+absl::InlinedVector<Tensor, 4> parameters_of(const BodyRequest& request, Recorder& recorder) {
+  absl::InlinedVector<Tensor, 4> all;
+  const auto add = [&] {
+    for (const Shape& shape : request.parameters) all.push_back(recorder.parameter(shape));
+  };
+  if (!trace_internal::PublicCall::is_own()) {
+    add();
+  } else {
+    const auto shared = trace_internal::PublicCall::shared_code();
+    add();
+  }
+  return all;
+}
+
 // Runs the user's function on placeholders. errors: Error if its result has no value
 std::vector<Tensor> results_of(const BodyRequest& request, Recorder& recorder, Body& body) {
-  absl::InlinedVector<Tensor, 4> all;
-  for (const Shape& shape : request.parameters) all.push_back(recorder.parameter(shape));
+  const absl::InlinedVector<Tensor, 4> all = parameters_of(request, recorder);
   const std::span<const Tensor> parameters(all.data(), all.size());
   const std::string_view loop = request.what.substr(0, request.what.find(' '));
   const size_t first = parameters.size() - request.init.size();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -39,13 +40,26 @@ class FunctionRef<R(Args...)> {
           else
             return (*static_cast<Callable*>(object))(std::forward<Args>(args)...);
         }),
-        is_null_(is_null_function(f)) {}
+        is_null_(is_null_function(f)),
+        identity_(identity_of(f)) {}
 
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
   // Whether the callable has nothing to call.
   [[nodiscard]] bool is_null() const { return is_null_; }
+  // A number of what is called, the same in each call of this process, where it is a function or an
+  // object without state, such as a lambda that captures nothing. 0: it has state.
+  [[nodiscard]] uint64_t identity() const { return identity_; }
 
  private:
+  template <class F>
+  uint64_t identity_of(F& f) const {
+    if constexpr (std::is_function_v<F>)
+      return reinterpret_cast<uint64_t>(&f);
+    else if constexpr (std::is_pointer_v<F>)
+      return reinterpret_cast<uint64_t>(f);
+    else
+      return std::is_empty_v<F> ? reinterpret_cast<uint64_t>(call_) : 0;
+  }
   template <class F>
   static void* address(F& f) {
     if constexpr (std::is_function_v<F>)
@@ -57,6 +71,7 @@ class FunctionRef<R(Args...)> {
   void* object_;
   R (*call_)(void*, Args...);
   bool is_null_;
+  uint64_t identity_;
 };
 
 }  // namespace heddle::base

@@ -2,6 +2,8 @@
 // LAPACK's routines as custom calls.
 #pragma once
 
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,10 +11,13 @@
 
 #include "heddle/base/containers/function_ref.h"
 #include "heddle/trace/expr.h"
+#include "heddle/trace/run/known_program.h"
 
 namespace heddle::linalg_internal {
 
 using trace_internal::Expr;
+using trace_internal::FixedNumber;
+using trace_internal::KnownOptions;
 
 // The operand, which must have f32, f64, c64 or c128 and rank `rank` or more. errors: Error naming
 // the operand
@@ -64,5 +69,9 @@ std::vector<Expr> with_derivative(std::string_view name, const Expr& a,
 
 // Runs `fn` as one program of the user's, and gives its results as tensors.
 std::vector<Tensor> as_program(std::string_view op, base::FunctionRef<std::vector<Expr>()> fn);
+// The same of operands, by the program that is known for their types and the options.
+using Formulas = base::FunctionRef<std::vector<Expr>(std::span<const Expr>)>;
+std::vector<Tensor> as_program(std::string_view op, const KnownOptions& options,
+                               std::initializer_list<Expr> operands, Formulas fn);
 
 }  // namespace heddle::linalg_internal

@@ -154,9 +154,9 @@ Tensor interp(Operand operand, Operand places, Operand values, const Interp& bey
   require_points(x, xp, fp);
   if (beyond.period && !(*beyond.period > 0))
     trace_internal::refuse("period is ", *beyond.period, "; it must be above 0");
-  return one_program("interp", [&] {
-    Expr wanted(x);
-    Points points{xp, fp};
+  const auto formula = [&](Operands in) {
+    Expr wanted(in[0].tensor());
+    Points points{in[1].tensor(), in[2].tensor()};
     if (beyond.period) {
       wanted = Expr(mod(wanted.operand(), wanted.like(*beyond.period).operand()));
       return interpolated(wanted, repeated(points, *beyond.period)).tensor();
@@ -167,7 +167,12 @@ Tensor interp(Operand operand, Operand places, Operand values, const Interp& bey
     Expr between = interpolated(wanted, points);
     Expr out = where(wanted < element(points.x, 0), left, between);
     return where(wanted > element(points.x, n - 1), right, out).tensor();
-  });
+  };
+  const auto number = [](std::optional<double> given) { return FixedNumber{given.value_or(0)}; };
+  const KnownOptions options(beyond.period.has_value(), number(beyond.period),
+                             beyond.left.has_value(), number(beyond.left),
+                             beyond.right.has_value(), number(beyond.right));
+  return one_program("interp", options, {{x}, {xp}, {fp}}, formula);
 }
 
 }  // namespace heddle

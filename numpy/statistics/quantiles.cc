@@ -64,15 +64,17 @@ template <class Of>
 Tensor quantiles(const Operand& operand, const Request& how, Of of) {
   const Expr given = floating("x", operand);
   const int64_t along = how.axis ? axis_of(given.tensor().shape(), *how.axis) : 0;
-  return one_program(how.op, [&] {
-    const Expr x = how.axis ? given : Expr(ravel(given.operand()));
+  const auto formula = [&](Operands in) {
+    const Expr x = how.axis ? in[0].tensor() : ravel(in[0]);
     if (x.tensor().dim(along) == 0)
       trace_internal::refuse("x is ", given.tensor().shape(), "; it must have elements");
     const auto value_of = of(Expr(sort(x.operand(), along)), along);
     std::vector<Tensor> values;
     for (double q : how.parts) values.push_back(value_of(q).tensor());
     return how.is_list ? stack(values, 0) : values[0];
-  });
+  };
+  const KnownOptions options(how.axis, how.between, how.is_list, how.parts);
+  return one_program(how.op, options, {given.operand()}, formula);
 }
 
 Tensor quantile_of(const Operand& operand, const Request& how) {

@@ -156,20 +156,26 @@ Tensor sample(std::string_view op, const Operand& key, const Dimensions& shape, 
   const trace_internal::PublicCall call(op, key.at());
   check_sample_shape(shape);
   trace_internal::require_ieee_float("dtype", dtype);
-  return trace_internal::one_program(op, [&] {
-    return fn({words_of(key), shape, dtype, options}).tensor();
-  });
+  const auto formula = [&](std::span<const Operand> x) {
+    return fn({words_of(x[0]), shape, dtype, options}).tensor();
+  };
+  return trace_internal::one_program(op, known(options, trace_internal::FormulaId(fn.identity()), shape, dtype), {key},
+                                     formula);
 }
 
 Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Given> parameters,
-              const Dimensions& shape, DType dtype, const Options& options, WithParameters fn) {
+              const Dimensions& shape, DType dtype, const Options& options, WithParameters fn,
+              DType result) {
   const trace_internal::PublicCall call(op, key.at());
   trace_internal::require_ieee_float("dtype", dtype);
   for (const auto& [name, x, domain] : parameters) require_in(domain, name, x);
-  return trace_internal::one_program(op, [&] {
+  std::vector<KnownOperand> operands{key};
+  for (const auto& [name, x, domain] : parameters) operands.emplace_back(x, dtype);
+  const auto formula = [&](std::span<const Operand> x) {
     std::vector<Tensor> given;
-    for (const auto& [name, x, domain] : parameters) {
-      given.push_back(x.is_tensor() ? as_tensor(x) : constant_like(x, dtype));
+    for (const auto& [name, unused, domain] : parameters) {
+      const Operand& parameter = x[given.size() + 1];
+      given.push_back(parameter.is_tensor() ? parameter.tensor() : constant_like(parameter, dtype));
       if (given.back().dtype() == dtype) continue;
       trace_internal::refuse(name, " is ", given.back().shape(), "; the sample is ",
                              to_string(dtype), ", cast the parameter with astype(",
@@ -177,9 +183,11 @@ Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Giv
     }
     Dimensions sizes = sample_shape(shape, given);
     std::vector<Expr> broadcast;
-    for (const Tensor& x : given) broadcast.emplace_back(broadcast_to(x, sizes));
-    return fn({words_of(key), sizes, dtype, options}, broadcast).tensor();
-  });
+    for (const Tensor& each : given) broadcast.emplace_back(broadcast_to(each, sizes));
+    return std::vector<Tensor>{fn({words_of(x[0]), sizes, dtype, options, result}, broadcast).tensor()};
+  };
+  return trace_internal::in_program(op, known(options, trace_internal::FormulaId(fn.identity()), shape, dtype, result), operands,
+                                    formula)[0];
 }
 
 }  // namespace heddle::random::random_internal

@@ -19,6 +19,7 @@ struct Request {
   Dimensions shape;
   DType dtype;
   Options options;
+  DType result = DType::kInvalid;  // for counts that are drawn in floats
 
   [[nodiscard]] Request of(Words other) const { return {std::move(other), shape, dtype, options}; }
   [[nodiscard]] Request of(Words other, Dimensions sizes) const {
@@ -64,7 +65,8 @@ struct Given {
 // domain, or the parameters do not broadcast to the shape
 using WithParameters = base::FunctionRef<Expr(const Request&, std::span<const Expr>)>;
 Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Given> parameters,
-              const Dimensions& shape, DType dtype, const Options& options, WithParameters fn);
+              const Dimensions& shape, DType dtype, const Options& options, WithParameters fn,
+              DType result = DType::kInvalid);
 
 // errors: throws Error if x is a tensor without IEEE floats
 void require_floats(std::string_view name, const Operand& x);

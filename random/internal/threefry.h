@@ -1,6 +1,7 @@
 // The generator under all distributions: threefry2x32 on the words of keys.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -8,10 +9,13 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/public_call.h"
+#include "heddle/trace/run/known_program.h"
 
 namespace heddle::random::random_internal {
 
 using trace_internal::Expr;
+using trace_internal::KnownOperand;
+using trace_internal::KnownOptions;
 
 // The two words of a key, u32[]; or of many keys, u32 of any one shape.
 struct Words {
@@ -25,6 +29,14 @@ Words threefry2x32(const Words& key, const Words& counters);
 Words words_of(const Operand& key);
 // The key of words: u32[..,2].
 Tensor key_of(const Words& words);
+
+using Operands = std::span<const Operand>;
+
+// The options and `parts` that a program of a sample depends on.
+template <class... Parts>
+KnownOptions known(const Options& options, const Parts&... parts) {
+  return KnownOptions(bool{options.partitionable}, options.mode, parts...);
+}
 
 // `count` keys of one key: words of shape [count].
 Words split_many(const Words& key, int64_t count, const Options& options);

@@ -4,10 +4,14 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/public_call.h"
+#include "heddle/trace/run/known_program.h"
 
 namespace heddle::special_internal {
 namespace {
 
+using trace_internal::FormulaId;
+using trace_internal::KnownOperand;
+using trace_internal::KnownOptions;
 using Parameters = std::initializer_list<Parameter>;
 
 // The tensors' dtype; f32 if all parameters are numbers.
@@ -42,17 +46,18 @@ void require_broadcast(Parameters parameters) {
   }
 }
 
-}  // namespace
-
-std::vector<Tensor> evaluate_all(std::string_view op, Parameters parameters, Formulas fn) {
+std::vector<Tensor> evaluate(std::string_view op, Parameters parameters, Formulas fn,
+                             FormulaId identity) {
   const trace_internal::PublicCall call(op, parameters.begin()->x.at());
   DType dtype = common_dtype(parameters);
   require_broadcast(parameters);
   DType inside = bit_width(dtype) < 32 ? f32 : dtype;
-  return trace_internal::in_program(op, [&] {
+  std::vector<KnownOperand> operands;
+  for (const Parameter& each : parameters) operands.emplace_back(each.x, dtype);
+  const auto formula = [&](std::span<const Operand> given) {
     std::vector<Tensor> tensors;
     Dimensions common;
-    for (const auto& [name, x] : parameters) {
+    for (const Operand& x : given) {
       tensors.push_back(x.is_tensor() ? x.tensor() : constant_like(x, dtype));
       common = broadcast_shapes(Shape(dtype, common), tensors.back().shape());
     }
@@ -61,12 +66,19 @@ std::vector<Tensor> evaluate_all(std::string_view op, Parameters parameters, For
     std::vector<Tensor> results;
     for (const Expr& result : fn(arguments)) results.push_back(result.astype(dtype).tensor());
     return results;
-  });
+  };
+  return trace_internal::in_program(op, KnownOptions(identity), operands, formula);
 }
 
-Tensor evaluate(std::string_view op, Parameters parameters, Formula fn) {
+}  // namespace
+
+std::vector<Tensor> evaluate_all(std::string_view op, Parameters parameters, Formulas fn) {
+  return evaluate(op, parameters, fn, FormulaId(fn.identity()));
+}
+
+Tensor evaluate(std::string_view op, Parameters parameters, Formula fn, uint64_t identity) {
   auto alone = [&](std::span<const Expr> v) { return std::vector<Expr>{fn(v)}; };
-  return evaluate_all(op, parameters, alone)[0];
+  return evaluate(op, parameters, alone, FormulaId(identity))[0];
 }
 
 Expr elementwise(std::string_view op, std::span<const Expr> v, Formula fn) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <initializer_list>
 #include <numbers>
 #include <span>
@@ -30,14 +31,22 @@ using Formula = base::FunctionRef<Expr(std::span<const Expr>)>;
 // Runs `fn` on the parameters in one dtype and shape: numbers take the dtype of the tensors, shapes
 // broadcast. f16 and bf16 are computed in f32 and rounded once. errors: Error if they are not
 // floats of one dtype or do not broadcast
-Tensor evaluate(std::string_view op, std::initializer_list<Parameter> parameters, Formula fn);
+// `identity`: of what fn computes; 0 where it has state.
+Tensor evaluate(std::string_view op, std::initializer_list<Parameter> parameters, Formula fn,
+                uint64_t identity);
+inline Tensor evaluate(std::string_view op, std::initializer_list<Parameter> parameters,
+                       Formula fn) {
+  return evaluate(op, parameters, fn, fn.identity());
+}
 // Of a function of one or two.
 inline Tensor evaluate(std::string_view op, const Parameter& x, Expr (*fn)(const Expr&)) {
-  return evaluate(op, {x}, [&](std::span<const Expr> v) { return fn(v[0]); });
+  const auto of = [&](std::span<const Expr> v) { return fn(v[0]); };
+  return evaluate(op, {x}, of, reinterpret_cast<uint64_t>(fn));
 }
 inline Tensor evaluate(std::string_view op, const Parameter& x, const Parameter& y,
                        Expr (*fn)(const Expr&, const Expr&)) {
-  return evaluate(op, {x, y}, [&](std::span<const Expr> v) { return fn(v[0], v[1]); });
+  const auto of = [&](std::span<const Expr> v) { return fn(v[0], v[1]); };
+  return evaluate(op, {x, y}, of, reinterpret_cast<uint64_t>(fn));
 }
 
 // fn(v), for a formula with loops that have no reverse mode: see elementwise() of scan/own_rule.h.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "heddle/base/containers/sole_owner.h"
@@ -50,13 +51,18 @@ bool Element::set(const Operand& operand, DType dtype) {
     const auto narrow = static_cast<float>(*value);
     return dtype == f32 && (std::isfinite(narrow) || !std::isfinite(*value)) && put(narrow);
   }
+  if (const uint64_t* bits = std::get_if<uint64_t>(&operand.number()); bits && dtype == u64)
+    return put(*bits);
   const int64_t* value = std::get_if<int64_t>(&operand.number());
   if (value == nullptr) return false;
   constexpr int64_t kExactF32 = int64_t{1} << 24, kExactF64 = int64_t{1} << 53;
   const auto is_within = [&](int64_t most) { return *value >= -most && *value <= most; };
   if (dtype == f32) return is_within(kExactF32) && put(static_cast<float>(*value));
   if (dtype == f64) return is_within(kExactF64) && put(static_cast<double>(*value));
-  if (dtype == s32) return is_within(INT32_MAX) && put(static_cast<int32_t>(*value));
+  const auto put_as = [&]<class T>(T narrow) { return std::in_range<T>(*value) && put(narrow); };
+  if (dtype == s32) return put_as(static_cast<int32_t>(*value));
+  if (dtype == u32) return put_as(static_cast<uint32_t>(*value));
+  if (dtype == u64) return put_as(static_cast<uint64_t>(*value));
   return dtype == s64 && put(*value);
 }
 

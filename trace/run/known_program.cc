@@ -160,16 +160,17 @@ class Arguments {
   Element element_;
 };
 
+using Results = base::FunctionRef<std::vector<Tensor>(std::span<const Tensor>)>;
+
 // Null where the formula makes a mistake, which the usual way reports, or reads what is no operand.
-runtime::ModulePtr traced(const Key& key, Formula formula) {
+runtime::ModulePtr traced(const Key& key, Results formula) {
   try {
     Recorder recorder(key.name);
     std::vector<Tensor> operands;
     auto number = key.numbers.begin();
     for (const Shape* array : key.arrays)
       operands.push_back(recorder.parameter(array ? *array : Shape::scalar(*number++)));
-    const Tensor result = formula(operands);
-    Traced traced = recorder.finish({&result, 1}, key.name);
+    Traced traced = recorder.finish(formula(operands), key.name);
     if (!traced.captures.empty()) return nullptr;
     return std::make_shared<const hlo::Module>(std::move(traced.module));
   } catch (const Error&) {
@@ -178,7 +179,7 @@ runtime::ModulePtr traced(const Key& key, Formula formula) {
 }
 
 // Null where the call has to go the usual way. errors: throws Error of the compilation
-std::shared_ptr<runtime::Executable> program_of(const Key& key, Formula formula,
+std::shared_ptr<runtime::Executable> program_of(const Key& key, Results formula,
                                                 runtime::Device& device) {
   auto* all = base::of_this_thread<KnownPrograms>();
   if (all == nullptr) return nullptr;
@@ -199,6 +200,14 @@ std::shared_ptr<runtime::Executable> program_of(const Key& key, Formula formula,
   return executable;
 }
 
+// A number beside many elements is better a constant, which folds: its recording takes less time
+// than the run.
+bool is_better_recorded(const Key& key) {
+  constexpr int64_t kMany = 4096;
+  const auto is_large = [](const Shape* x) { return x != nullptr && x->element_count() > kMany; };
+  return !key.numbers.empty() && std::ranges::any_of(key.arrays, is_large);
+}
+
 // Only a device that computes at once in host memory reuses memory without a second program. A few
 // bytes are copied sooner.
 bool is_worth_reusing(const runtime::Buffer& buffer) {
@@ -207,11 +216,10 @@ bool is_worth_reusing(const runtime::Buffer& buffer) {
 }
 
 // errors: throws Error of the run
-BufferPtr run(runtime::Executable& executable, std::span<const BufferPtr> arguments,
-              const runtime::ExecuteOptions& options) {
-  BufferPtr result;
+void run(runtime::Executable& executable, std::span<const BufferPtr> arguments,
+         std::span<BufferPtr> results, const runtime::ExecuteOptions& options = {}) {
   const auto start = [&] {
-    throw_at_once(executable.execute_into(arguments, std::span(&result, 1), options));
+    throw_at_once(executable.execute_into(arguments, results, options));
   };
   if (!base::may_be_observed()) [[likely]] {
     start();
@@ -219,7 +227,6 @@ BufferPtr run(runtime::Executable& executable, std::span<const BufferPtr> argume
     const base::Span span(base::Activity::kCall, executable.name(), PublicCall::line_or({}));
     start();
   }
-  return result;
 }
 
 }  // namespace
@@ -239,7 +246,8 @@ Tensor known_program(std::string_view name, const KnownOptions& options,
   Arguments arguments;
   if (!words || !arguments.read(operands, key)) return {};
   const PublicCall call(name, operands.empty() ? SourceLocation() : operands[0].operand->at());
-  const auto executable = program_of(key, formula, arguments.device());
+  const auto all = [&](std::span<const Tensor> xs) { return std::vector<Tensor>{formula(xs)}; };
+  const auto executable = program_of(key, all, arguments.device());
   if (executable == nullptr || !arguments.put_numbers(operands)) return {};
   runtime::ExecuteOptions how;
   const void* memory = nullptr;  // that the result may have
@@ -249,7 +257,8 @@ Tensor known_program(std::string_view name, const KnownOptions& options,
     how.donate.push_back(static_cast<int>(*spare));
     memory = runtime::address_of(*arguments.buffers()[*spare]);
   }
-  BufferPtr result = run(*executable, arguments.buffers(), how);
+  BufferPtr result;
+  run(*executable, arguments.buffers(), std::span(&result, 1), how);
   if (memory != nullptr && runtime::address_of(*result) == memory) count_in_place();
   return tensor_of(std::move(result));
 }
@@ -257,6 +266,34 @@ Tensor known_program(std::string_view name, const KnownOptions& options,
 Tensor known_program(std::string_view name, const KnownOptions& options,
                      std::initializer_list<KnownOperand> operands, Formula formula) {
   return known_program(name, options, std::span(operands.begin(), operands.size()), formula);
+}
+
+std::vector<Tensor> in_program(std::string_view name, const KnownOptions& options,
+                               std::span<const KnownOperand> operands, Formulas formula) {
+  const PublicCall call(name, operands.empty() ? SourceLocation() : operands[0].operand->at());
+  const auto of = [&](const auto& value_of) {
+    std::vector<Operand> values;
+    for (size_t i = 0; i < operands.size(); ++i) values.push_back(value_of(i));
+    return formula(values);
+  };
+  const auto of_given = [&] { return of([&](size_t i) { return *operands[i].operand; }); };
+  if (Recorder::current() != nullptr) return of_given();
+  const auto words = options.words();
+  Key key{.name = name, .options = words.value_or(std::span<const int64_t>())};
+  Arguments arguments;
+  const bool is_known = words && arguments.read(operands, key) && !is_better_recorded(key);
+  if (!is_known) return in_program(name, of_given);
+  const auto of_tensors = [&](std::span<const Tensor> xs) {
+    return of([&](size_t i) { return Operand(xs[i], operands[i].operand->at()); });
+  };
+  const auto executable = program_of(key, of_tensors, arguments.device());
+  if (executable == nullptr || !arguments.put_numbers(operands)) return in_program(name, of_given);
+  std::vector<BufferPtr> buffers(executable->result_shapes().size());
+  run(*executable, arguments.buffers(), buffers);
+  std::vector<Tensor> results;
+  results.reserve(buffers.size());
+  for (BufferPtr& buffer : buffers) results.push_back(tensor_of(std::move(buffer)));
+  return results;
 }
 
 }  // namespace heddle::trace_internal

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -13,10 +14,21 @@
 #include <vector>
 
 #include "heddle/base/containers/function_ref.h"
+#include "heddle/base/containers/ints.h"
+#include "heddle/base/flag.h"
+#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle::trace_internal {
+
+// FunctionRef::identity() of a part of the formula.
+enum class FormulaId : uint64_t { kHasState = 0, kOfName = 1 };
+
+// A number that the program has in it, an epsilon or an order: another one is another program.
+struct FixedNumber {
+  double value;
+};
 
 // What a program depends on beside the types of the operands. All that the formula reads has to be
 // in it.
@@ -43,11 +55,24 @@ class KnownOptions {
     static_assert(!std::is_floating_point_v<T>, "a number that is computed with is an operand");
     put(static_cast<int64_t>(value));
   }
+  // Nobody knows what a formula with state reads: its program is not found.
+  void add(FormulaId formula) {
+    put(static_cast<int64_t>(formula));
+    if (formula == FormulaId::kHasState) size_ = words_.size() + 1;
+  }
+  void add(FixedNumber number) { put(std::bit_cast<int64_t>(number.value)); }
+  void add(const std::vector<double>& numbers) {  // fixed as well
+    put(static_cast<int64_t>(numbers.size()));
+    for (const double number : numbers) add(FixedNumber{number});
+  }
   template <class T>
   void add(const std::optional<T>& value) {
     put(value.has_value() ? 1 : 0);
     if (value) add(*value);
   }
+  void add(const base::Int& value) { put(value); }
+  void add(const base::Flag& value) { put(value ? 1 : 0); }
+  void add(const base::Ints& values) { add(values.list()); }
   void add(const std::vector<int64_t>& values) {
     put(static_cast<int64_t>(values.size()));
     for (const int64_t value : values) put(value);
@@ -85,5 +110,22 @@ Tensor known_program(std::string_view name, const KnownOptions& options,
 Tensor known_program(std::string_view name, const KnownOptions& options,
                      std::span<const KnownOperand> operands, Formula formula,
                      std::optional<size_t> spare = {});
+
+// What a function computes of its operands, as the caller gave them or as tensors in their place.
+using Formulas = base::FunctionRef<std::vector<Tensor>(std::span<const Operand>)>;
+
+// in_program(), by a known program where the operands allow it, so that nothing is recorded. A
+// number is a tensor of its KnownOperand's dtype there.
+//
+// errors   throws Error of the formula, and as in_program()
+std::vector<Tensor> in_program(std::string_view name, const KnownOptions& options,
+                               std::span<const KnownOperand> operands, Formulas formula);
+// The same of one result.
+template <class Fn>
+Tensor one_program(std::string_view name, const KnownOptions& options,
+                   std::initializer_list<KnownOperand> operands, Fn&& fn) {
+  const auto formula = [&](std::span<const Operand> xs) { return std::vector<Tensor>{fn(xs)}; };
+  return in_program(name, options, std::span(operands.begin(), operands.size()), formula)[0];
+}
 
 }  // namespace heddle::trace_internal

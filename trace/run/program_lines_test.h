@@ -17,7 +17,8 @@ inline std::vector<std::string> lines_outside(const std::string& file, const Pro
     for (const hlo::Instruction& instruction : computation.instructions) {
       const std::string from = instruction.at.known() ? instruction.at.file : "";
       if (!from.empty() && !from.ends_with(file))
-        out.push_back(base::cat(instruction.name, " ", to_string(instruction.at)));
+        out.push_back(base::cat(to_string(instruction.opcode), " of ", computation.name, " at ",
+                              to_string(instruction.at)));
     }
   }
   return out;

@@ -270,13 +270,15 @@ Tensor logsumexp(Operand x, const Reduction& given) {
   const PublicCall call("logsumexp", x.at());
   require_floats(x);
   const Reduction over = checked(x, given);
-  return one_program("logsumexp", [&] {
-    Tensor t = as_tensor(x);
+  const auto formula = [&](std::span<const Operand> in) {
+    Tensor t = as_tensor(in[0]);
     Tensor top = stopped(safe_maximum(t, over));
     Tensor total = log(sum(exp(subtract(t, top)), {.axes = over.axes, .keep_dims = true}));
     Tensor out = add(total, top);
     return over.keep_dims ? out : squeeze(out, reduced_axes(t.shape(), over));
-  });
+  };
+  const KnownOptions options(over.axes.list(), over.keep_dims);
+  return one_program("logsumexp", options, {x}, formula);
 }
 
 Tensor softmax(Operand x, base::Int axis) {
