@@ -27,8 +27,8 @@ class Matcher {
 
   // The comparison that decides comes first in keys_, then those of `rest`.
   bool match_order(InstructionId id) {
+    if (less_of(id) != nullptr) return match_less(id);
     const Instruction& node = at(id);
-    if (node.opcode == Opcode::kCompare) return match_less(id);
     if (node.opcode == Opcode::kOr) {
       return match_or(node.operands[0], node.operands[1]) ||
              match_or(node.operands[1], node.operands[0]);
@@ -47,7 +47,7 @@ class Matcher {
   // L(k), E(k) and rest.
   bool match_tie(InstructionId less, InstructionId equal, InstructionId rest) {
     const size_t before = keys_.size();
-    if (match_less(less) && is_tie(at(less), at(equal)) && keys_.size() < kMaxKeys &&
+    if (match_less(less) && is_tie(*less_of(less), equal) && keys_.size() < kMaxKeys &&
         match_order(rest))
       return true;
     keys_.resize(before);
@@ -55,13 +55,12 @@ class Matcher {
   }
 
   bool match_less(InstructionId id) {
-    const Instruction& compare = at(id);
-    if (compare.opcode != Opcode::kCompare) return false;
-    const auto& attrs = compare.attrs.get<CompareAttrs>();
+    const Instruction* compare = less_of(id);
+    if (compare == nullptr) return false;
+    const auto& attrs = compare->attrs.get<CompareAttrs>();
     const bool less = attrs.direction == ComparisonDirection::kLt;
-    if (!less && attrs.direction != ComparisonDirection::kGt) return false;
-    const InstructionId a = compare.operands[0];
-    const InstructionId b = compare.operands[1];
+    const InstructionId a = compare->operands[0];
+    const InstructionId b = compare->operands[1];
     const bool total = attrs.type == ComparisonType::kTotalOrder;
     nodes_ = 0;
     if (mirrors(a, b) && is_liftable(comparator_, a)) {
@@ -76,12 +75,76 @@ class Matcher {
     return false;
   }
 
-  static bool is_tie(const Instruction& less, const Instruction& equal) {
-    return equal.opcode == Opcode::kCompare &&
-           equal.attrs.get<CompareAttrs>().direction == ComparisonDirection::kEq &&
-           equal.attrs.get<CompareAttrs>().type == less.attrs.get<CompareAttrs>().type &&
-           (equal.operands == less.operands ||
-            (equal.operands[0] == less.operands[1] && equal.operands[1] == less.operands[0]));
+  // The comparison of L(k) or L'(k); null for all else.
+  const Instruction* less_of(InstructionId id) const {
+    const Instruction& node = at(id);
+    if (is_compare(node, ComparisonDirection::kLt) || is_compare(node, ComparisonDirection::kGt))
+      return &node;
+    return either(node, [&](InstructionId less, const Instruction& both) -> const Instruction* {
+      const Instruction& compare = at(less);
+      const bool rises = is_compare(compare, ComparisonDirection::kLt);
+      if ((!rises && !is_compare(compare, ComparisonDirection::kGt)) || is_total(compare))
+        return nullptr;
+      const InstructionId great = compare.operands[rises ? 1 : 0];
+      const InstructionId small = compare.operands[rises ? 0 : 1];
+      const InstructionId x = both.operands[0], y = both.operands[1];
+      const bool fits =
+          (is_nan(x, great) && is_number(y, small)) || (is_nan(y, great) && is_number(x, small));
+      return fits ? &compare : nullptr;
+    });
+  }
+
+  // Whether it is E(k) or E'(k) of the same operands.
+  bool is_tie(const Instruction& less, InstructionId id) const {
+    const Instruction& node = at(id);
+    const auto is_plain = [&](const Instruction& equal) {
+      return is_compare(equal, ComparisonDirection::kEq) && is_total(equal) == is_total(less) &&
+             (equal.operands == less.operands ||
+              (equal.operands[0] == less.operands[1] && equal.operands[1] == less.operands[0]));
+    };
+    if (is_plain(node)) return true;
+    const auto* found =
+        either(node, [&](InstructionId equal, const Instruction& both) -> const Instruction* {
+          const InstructionId a = less.operands[0], b = less.operands[1];
+          const InstructionId x = both.operands[0], y = both.operands[1];
+          const bool fits = is_plain(at(equal)) && !is_total(less) &&
+                            ((is_nan(x, a) && is_nan(y, b)) || (is_nan(x, b) && is_nan(y, a)));
+          return fits ? &node : nullptr;
+        });
+    return found != nullptr;
+  }
+
+  // What `match` gives of or(first, and(..)), in any order of the operands; else null.
+  template <class Match>
+  const Instruction* either(const Instruction& node, const Match& match) const {
+    if (node.opcode != Opcode::kOr) return nullptr;
+    for (const size_t i : {0, 1}) {
+      const Instruction& both = at(node.operands[1 - i]);
+      if (both.opcode != Opcode::kAnd) continue;
+      if (const Instruction* found = match(node.operands[i], both)) return found;
+    }
+    return nullptr;
+  }
+
+  static bool is_compare(const Instruction& node, ComparisonDirection direction) {
+    return node.opcode == Opcode::kCompare &&
+           node.attrs.get<CompareAttrs>().direction == direction;
+  }
+  static bool is_total(const Instruction& compare) {
+    return compare.attrs.get<CompareAttrs>().type == ComparisonType::kTotalOrder;
+  }
+  bool is_itself(InstructionId id, InstructionId x, ComparisonDirection direction) const {
+    const Instruction& node = at(id);
+    return is_compare(node, direction) && !is_total(node) && node.operands[0] == x &&
+           node.operands[1] == x;
+  }
+  bool is_nan(InstructionId id, InstructionId x) const {
+    return is_itself(id, x, ComparisonDirection::kNe);
+  }
+  bool is_number(InstructionId id, InstructionId x) const {
+    const Instruction& node = at(id);
+    return is_itself(id, x, ComparisonDirection::kEq) ||
+           (node.opcode == Opcode::kNot && is_nan(node.operands[0], x));
   }
 
   // `left` reads only even parameters, and `right` is the same expression of the odd ones.

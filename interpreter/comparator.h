@@ -4,8 +4,10 @@
 // the left and of the right row.
 // With L(k) = compare(f(left), f(right)), LT or GT, and E(k) = the same with EQ:
 //   order(k, rest) = L(k)  |  or(L(k), and(E(k), rest))  |  select(E(k), rest, L(k))
+// Of floats, L and E may say what encode() makes of NaN. With N(x) = compare(x, x), NE:
+//   L'(k) = or(L(k), and(N(greater), not(N(less))))    E'(k) = or(E(k), and(N(left), N(right)))
 // JAX's comparators are of this form: f maps -0 to +0 and every NaN to one, and the comparison is
-// TOTALORDER.
+// TOTALORDER. Those of numpy's sort, argsort, lexsort and top_k have L' and E'.
 #pragma once
 
 #include <optional>

@@ -38,6 +38,7 @@ constexpr size_t kFew = 6;
 struct Key {
   std::string_view name;
   std::span<const int64_t> options;
+  uint32_t fixed = 0;  // KnownOptions::fixed()
   absl::InlinedVector<const Shape*, kFew> arrays;  // null: a number
   absl::InlinedVector<DType, kFew> numbers;
   uint64_t device = 0;  // serial number
@@ -51,7 +52,8 @@ struct Key {
     uint64_t letters = 0;  // the first of the name
     std::memcpy(&letters, name.data(), std::min(name.size(), sizeof letters));
     mix(letters);
-    for (const int64_t option : options) mix(static_cast<uint64_t>(option));
+    for (size_t i = 0; i < options.size(); ++i)
+      if ((fixed >> i & 1) == 0) mix(static_cast<uint64_t>(options[i]));
     for (const Shape* array : arrays) {
       if (array == nullptr) continue;
       mix(static_cast<uint64_t>(array->dtype()));
@@ -86,6 +88,16 @@ struct KnownProgram {
     };
     return name == key.name && device == key.device && std::ranges::equal(options, key.options) &&
            std::ranges::equal(arrays, key.arrays, same) && std::ranges::equal(numbers, key.numbers);
+  }
+  // Whether it has other FixedNumbers, and all else is the key's.
+  [[nodiscard]] bool is_of_other_numbers(const Key& key) const {
+    if (key.fixed == 0 || options.size() != key.options.size()) return false;
+    Key own = key;
+    std::vector<int64_t> words(key.options.begin(), key.options.end());
+    for (size_t i = 0; i < words.size(); ++i)
+      if ((key.fixed >> i & 1) != 0) words[i] = options[i];
+    own.options = words;
+    return !std::ranges::equal(options, key.options) && is_of(own);
   }
 };
 
@@ -188,6 +200,8 @@ std::shared_ptr<runtime::Executable> program_of(const Key& key, Results formula,
   std::shared_ptr<runtime::Executable> executable;
   if (known != nullptr) executable = known->program.get();
   if (executable != nullptr) return executable;
+  if (known == nullptr && (pair.newer.is_of_other_numbers(key) || pair.older.is_of_other_numbers(key)))
+    return nullptr;
   const runtime::ModulePtr module = traced(key, formula);
   if (module == nullptr) return nullptr;
   runtime::ProgramHandle handle;
@@ -242,7 +256,9 @@ Tensor known_program(std::string_view name, const KnownOptions& options,
   if (Recorder::current() != nullptr) return {};
   const bool may_reuse = spare && own_node(*operands[*spare].operand) != nullptr;
   const auto words = options.words();
-  Key key{.name = name, .options = words.value_or(std::span<const int64_t>())};
+  Key key{.name = name,
+          .options = words.value_or(std::span<const int64_t>()),
+          .fixed = options.fixed()};
   Arguments arguments;
   if (!words || !arguments.read(operands, key)) return {};
   const PublicCall call(name, operands.empty() ? SourceLocation() : operands[0].operand->at());
@@ -279,7 +295,9 @@ std::vector<Tensor> in_program(std::string_view name, const KnownOptions& option
   const auto of_given = [&] { return of([&](size_t i) { return *operands[i].operand; }); };
   if (Recorder::current() != nullptr) return of_given();
   const auto words = options.words();
-  Key key{.name = name, .options = words.value_or(std::span<const int64_t>())};
+  Key key{.name = name,
+          .options = words.value_or(std::span<const int64_t>()),
+          .fixed = options.fixed()};
   Arguments arguments;
   const bool is_known = words && arguments.read(operands, key) && !is_better_recorded(key);
   if (!is_known) return in_program(name, of_given);

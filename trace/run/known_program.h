@@ -25,7 +25,8 @@ namespace heddle::trace_internal {
 // FunctionRef::identity() of a part of the formula.
 enum class FormulaId : uint64_t { kHasState = 0, kOfName = 1 };
 
-// A number that the program has in it, an epsilon or an order: another one is another program.
+// A number that the program has in it, an epsilon or an order. The first one that a thread sees is
+// part of a known program; calls with others go the usual way, where a number may be an operand.
 struct FixedNumber {
   double value;
 };
@@ -43,6 +44,8 @@ class KnownOptions {
     if (size_ > words_.size()) return std::nullopt;
     return std::span(words_.data(), size_);
   }
+  // Bit i: word i is a FixedNumber.
+  [[nodiscard]] uint32_t fixed() const { return fixed_; }
 
  private:
   void put(int64_t word) {
@@ -60,7 +63,10 @@ class KnownOptions {
     put(static_cast<int64_t>(formula));
     if (formula == FormulaId::kHasState) size_ = words_.size() + 1;
   }
-  void add(FixedNumber number) { put(std::bit_cast<int64_t>(number.value)); }
+  void add(FixedNumber number) {
+    if (size_ < words_.size()) fixed_ |= uint32_t{1} << size_;
+    put(std::bit_cast<int64_t>(number.value));
+  }
   void add(const std::vector<double>& numbers) {  // fixed as well
     put(static_cast<int64_t>(numbers.size()));
     for (const double number : numbers) add(FixedNumber{number});
@@ -81,6 +87,7 @@ class KnownOptions {
 
   std::array<int64_t, 20> words_;  // the first size_ are set
   size_t size_ = 0;
+  uint32_t fixed_ = 0;
 };
 
 // An operand, and the dtype that it takes where it is a C++ number.

@@ -230,6 +230,65 @@ TEST(Sort, ComparisonOfDifferentExpressionsIsNoKey) {
   EXPECT_EQ(key_count(sort_text("f32", 2, "ROOT c = pred[] compare(a, a), direction=LT")), 0);
 }
 
+// As numpy's functions write it: NaN behind every number, or, where it descends, before it.
+std::string with_nan_at_its_end(std::string_view direction, std::string_view great,
+                                std::string_view small) {
+  return base::cat("first = pred[] compare(a, b), direction=", direction, "\n  great = pred[] compare(",
+                   great, ", ", great, "), direction=NE  small = pred[] compare(", small, ", ", small,
+                   "), direction=NE\n  number = pred[] not(small)  nan = pred[] and(great, number)\n"
+                   "  ROOT c = pred[] or(first, nan)");
+}
+
+TEST(Sort, ComparatorsThatNameNanAreKeys) {
+  const std::vector<float> given{3, kNaN, -0.0f, kInf, 0.0f, -kInf, kNaN, -1};
+  for (const bool rises : {true, false}) {
+    const std::string body =
+        rises ? with_nan_at_its_end("LT", "b", "a") : with_nan_at_its_end("GT", "a", "b");
+    const std::string text = sort_text("f32", 8, body);
+    EXPECT_EQ(key_count(text), 1) << text;
+    std::vector<float> expected = given;
+    std::ranges::stable_sort(expected, [&](float a, float b) {
+      return rises ? a < b || (std::isnan(b) && !std::isnan(a))
+                   : a > b || (std::isnan(a) && !std::isnan(b));
+    });
+    std::string stable = text;
+    stable.insert(stable.find(", to_apply"), ", is_stable=true");
+    const Literal sorted = run(stable, {Literal::from<float>(Shape(f32, {8}), given)});
+    for (size_t i = 0; i < given.size(); ++i) {
+      EXPECT_EQ(std::isnan(sorted.values<float>()[i]), std::isnan(expected[i])) << i;
+      if (std::isnan(expected[i])) continue;
+      EXPECT_EQ(sorted.values<float>()[i], expected[i]) << i;
+      EXPECT_EQ(std::signbit(sorted.values<float>()[i]), std::signbit(expected[i])) << i;
+    }
+  }
+  // Of the other operand: NaN would stand among the numbers.
+  EXPECT_EQ(key_count(sort_text("f32", 2, with_nan_at_its_end("LT", "a", "b"))), 0);
+  EXPECT_EQ(key_count(sort_text("f32", 2, with_nan_at_its_end("GT", "b", "a"))), 0);
+}
+
+TEST(Sort, TiesThatNameNanGoToTheNextKey) {
+  const std::string text = R"(
+    HloModule m
+    less {
+      a = f32[] parameter(0)  b = f32[] parameter(1)  c = s32[] parameter(2)  d = s32[] parameter(3)
+      lt = pred[] compare(a, b), direction=LT
+      na = pred[] compare(a, a), direction=NE  nb = pred[] compare(b, b), direction=NE
+      is = pred[] compare(a, a), direction=EQ  late = pred[] and(is, nb)
+      ahead = pred[] or(late, lt)
+      eq = pred[] compare(b, a), direction=EQ  nans = pred[] and(nb, na)  level = pred[] or(eq, nans)
+      next = pred[] compare(c, d), direction=GT  behind = pred[] and(next, level)
+      ROOT r = pred[] or(ahead, behind)
+    }
+    ENTRY main {
+      x = f32[6] parameter(0)
+      i = s32[6] parameter(1)
+      ROOT y = (f32[6], s32[6]) sort(x, i), dimensions={0}, to_apply=less
+    })";
+  EXPECT_EQ(key_count(text), 2);
+  const Literal y = run(text, {floats({kNaN, 1, -0.0f, kNaN, 0, 1}), ints({0, 1, 2, 3, 4, 5})});
+  EXPECT_THAT(numbers(y.element(1)), ElementsAre(4, 2, 5, 1, 3, 0));
+}
+
 TEST(Sort, EachRowAlongTheDimensionByItself) {
   const Literal x =
       Literal::from<int32_t>(Shape(s32, {2, 3, 2}), {5, 6, 1, 2, 3, 4, 9, 1, 8, 2, 7, 3});

@@ -21,6 +21,7 @@ namespace {
 
 using hlo::Opcode;
 using trace_internal::emit;
+using trace_internal::FixedNumber;
 using trace_internal::known_program;
 using trace_internal::KnownOperand;
 using trace_internal::KnownOptions;
@@ -66,9 +67,10 @@ Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
   const std::string_view op = lower ? "tril" : "triu";
   const PublicCall call(op, at);
   Tensor x = as_tensor(operand);
-  return one_program(op, [&] {
-    const Tensor kept = triangle(x, k, lower), zero = zeros_like(x);  // in this order
-    return where(kept, x, zero);
+  return one_program(op, KnownOptions(k), {{x}}, [&](std::span<const Operand> in) {
+    const Tensor& given = in[0].tensor();
+    const Tensor kept = triangle(given, k, lower), zero = zeros_like(given);  // in this order
+    return where(kept, given, zero);
   });
 }
 
@@ -210,7 +212,8 @@ Tensor linspace(double start, double stop, base::Int count, DType dtype, SourceL
   const bool exact = is_integer(dtype) || dtype == pred;
   // 16 bits hold neither the positions nor, from 65520 of them on, their number.
   const DType wide = is_complex(dtype) ? dtype : bit_width(dtype) == 64 ? f64 : f32;
-  return one_program("linspace", [&] {
+  const KnownOptions options(FixedNumber{start}, FixedNumber{stop}, count, dtype);
+  return one_program("linspace", options, {}, [&](std::span<const Operand>) {
     if (count == 1) {
       const Tensor one = full({1}, start, wide);
       return exact ? floor(one).astype(dtype) : one.astype(dtype);
@@ -234,7 +237,7 @@ Tensor eye(base::Int rows, std::optional<base::Int> columns, base::Int k, DType 
                              " at most");
   }
   Dimensions shape{rows, columns.value_or(rows)};
-  return one_program("eye", [&] {
+  return one_program("eye", KnownOptions(shape, k, dtype), {}, [&](std::span<const Operand>) {
     Tensor diagonal = add(iota(s32, shape, 0), int64_t{k});
     return equal(diagonal, iota(s32, shape, 1)).astype(dtype);
   });

@@ -144,17 +144,22 @@ Tensor sort(Operand operand, base::Int axis, base::Flag descending) {
   Tensor x = as_tensor(operand);
   int64_t along = axis_of(x.shape(), axis);
   auto before = [&](std::span<const Tensor> t) { return comes_before(t[0], t[1], descending); };
-  return one_program("sort", [&] { return sort_by({x}, before, along, true)[0]; });
+  const auto of = [&](std::span<const Operand> in) {
+    return sort_by({in[0].tensor()}, before, along, true)[0];
+  };
+  return one_program("sort", KnownOptions(along, descending), {{x}}, of);
 }
 
 Tensor argsort(Operand operand, base::Int axis, base::Flag descending) {
   const PublicCall call("argsort", operand.at());
   Tensor x = as_tensor(operand);
   int64_t along = axis_of(x.shape(), axis);
-  return one_program("argsort", [&] {
-    auto before = [&](std::span<const Tensor> t) { return comes_before(t[0], t[1], descending); };
-    return sort_by({x, iota(s32, x.shape().dimensions(), along)}, before, along, true)[1];
-  });
+  auto before = [&](std::span<const Tensor> t) { return comes_before(t[0], t[1], descending); };
+  const auto of = [&](std::span<const Operand> in) {
+    const Tensor positions = iota(s32, x.shape().dimensions(), along);
+    return sort_by({in[0].tensor(), positions}, before, along, true)[1];
+  };
+  return one_program("argsort", KnownOptions(along, descending), {{x}}, of);
 }
 
 }  // namespace heddle

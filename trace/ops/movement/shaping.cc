@@ -327,9 +327,11 @@ Tensor flip(Operand operand, const AxisList& axes) {
   Tensor x = as_tensor(operand);
   std::vector<int64_t> all = axes_of(x.shape(), axes.of_rank(x.rank()));
   if (all.empty() && x.rank() > 0) return x;
-  return emit({.opcode = Opcode::kReverse,
-               .operands = {x},
-               .attrs = hlo::DimensionsAttrs{.dimensions = std::move(all)}});
+  return one_program("flip", KnownOptions(all), {{x}}, [&](std::span<const Operand> in) {
+    return emit({.opcode = Opcode::kReverse,
+                 .operands = {in[0].tensor()},
+                 .attrs = hlo::DimensionsAttrs{.dimensions = all}});
+  });
 }
 
 Tensor roll(Operand operand, const base::Ints& shifts, const base::Ints& axes) {

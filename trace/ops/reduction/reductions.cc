@@ -215,12 +215,14 @@ Tensor spread_of(std::string_view op, const Operand& x, const Reduction& given, 
   const Reduction over = checked(x, given);
   const auto left = static_cast<double>(reduced_count(x, over) - ddof);
   const double count = left > 0 ? left : NAN;  // as jax.numpy; the quotient would be negative
-  return one_program(op, [&] {
-    const Tensor given_x = as_tensor(x), wide = wide_for_sums(given_x);
+  const auto of = [&](std::span<const Operand> in) {
+    const Tensor given_x = as_tensor(in[0]), wide = wide_for_sums(given_x);
     Tensor out = variance_of(wide, over, count);
     if (root) out = sqrt(out);
     return wide.dtype() == given_x.dtype() ? out : out.astype(given_x.dtype());
-  });
+  };
+  const KnownOptions options(reduced_axes(as_tensor(x).shape(), over), over.keep_dims, ddof, root);
+  return one_program(op, options, {x}, of);
 }
 
 }  // namespace
