@@ -75,6 +75,21 @@ Tensor by_keys(std::span<const Tensor> t, size_t keys) {
   return out.tensor();
 }
 
+// A sort of so many elements takes longer than to look for the first ones.
+bool is_much_more(int64_t size, int64_t count) { return size > 128 && size >= 4 * count; }
+
+// The values and the positions of the k greatest elements along an axis, by the op for it. It puts
+// 0 behind -0, and a NaN by its sign.
+std::vector<Tensor> first_of_many(const Tensor& x, int64_t k, int64_t axis) {
+  Expr key(moveaxis(x, axis, -1));
+  if (is_floating(key.dtype())) key = where(is_nan(key), NAN, where(key == 0, 0, key));
+  const std::vector<Tensor> first = trace_internal::emit_many({.opcode = hlo::Opcode::kTopK,
+                                                               .operands = {key.tensor()},
+                                                               .attrs = hlo::TopKAttrs{.k = k}});
+  const Tensor positions = moveaxis(first[1], -1, axis);
+  return {take_along_axis(x, positions, axis, IndexMode::kClip), positions};
+}
+
 void require_position(const Tensor& x, int64_t k, int64_t axis) {
   const int64_t size = x.dim(axis_of(x.shape(), axis));
   if (k >= -size && k < size) return;
@@ -114,18 +129,25 @@ TopK top_k(Operand operand, base::Int k, base::Int axis) {
   if (k < 0 || k > x.dim(along))
     trace_internal::refuse("k is ", k, "; axis ", axis, " of ", x.shape(), " has size ",
                            x.dim(along), ", k must be in 0 .. that");
+  const Operand x_operand(x, operand.at());
   auto before = [](std::span<const Tensor> t) {
     const Expr a(t[0]), b(t[1]);
     const Expr greater_one = a > b;
     if (!is_floating(a.dtype())) return greater_one.tensor();
     return (greater_one | (is_nan(a) & ~is_nan(b))).tensor();
   };
-  std::vector<Tensor> out = trace_internal::in_program("top_k", [&] {
-    Tensor position = iota(s32, x.shape().dimensions(), along);
-    std::vector<Tensor> sorted = sort_by({x, position}, before, along, true);
+  const auto formula = [&](Operands in) {
+    const Tensor& given = in[0].tensor();
+    if (!is_complex(given.dtype()) && is_much_more(given.dim(along), k))
+      return first_of_many(given, k, along);
+    Tensor position = iota(s32, given.shape().dimensions(), along);
+    std::vector<Tensor> sorted = sort_by({given, position}, before, along, true);
     for (Tensor& t : sorted) t = slice_in_dim(t, 0, k, 1, along);
     return sorted;
-  });
+  };
+  const trace_internal::KnownOperand operands[] = {x_operand};
+  std::vector<Tensor> out =
+      trace_internal::in_program("top_k", KnownOptions(k, along), operands, formula);
   return {out[0], out[1]};
 }
 

@@ -57,6 +57,25 @@ TEST(TopK, GreatestFirstAndTheFirstOfEquals) {
   EXPECT_THROW(top_k(arange(3), 4), Error);
 }
 
+// Long rows, of which few are asked for, go another way than short ones.
+TEST(TopK, FewOfManyAreThoseOfAStableSortInEveryDtype) {
+  std::vector<float> numbers;
+  for (int i = 0; i < 300; ++i) numbers.push_back(static_cast<float>(i * 37 % 50 - 25));
+  for (const int i : {7, 100, 280}) numbers[static_cast<size_t>(i)] = NAN;
+  numbers[3] = -0.0f;
+  const Tensor given = array(numbers);
+  for (const DType dtype : {f32, f64, f16, bf16, s8, s32, s64, u8, u32, u64, pred}) {
+    const Tensor plain = is_floating(dtype) ? given : nan_to_num(given);
+    const Tensor x = stack({plain.astype(dtype), flip(plain).astype(dtype)}, 1);  // along 0
+    const Tensor order = slice_in_dim(argsort(x, 0, /*descending=*/true), 0, 9);
+    const TopK out = top_k(x, 9, 0);
+    EXPECT_EQ(out.indices.to_vector<int>(), order.to_vector<int>()) << to_string(dtype);
+    const Tensor same = bitcast_convert(out.values.astype(f32), u32) ==
+                        bitcast_convert(take_along_axis(x, order, 0).astype(f32), u32);
+    EXPECT_TRUE(all(same).item<bool>()) << to_string(dtype);
+  }
+}
+
 TEST(TopK, FewOfManyAreThoseOfAStableSort) {
   std::vector<int> x;
   for (int i = 0; i < 400; ++i) x.push_back(i * 37 % 50);  // each number several times

@@ -38,6 +38,81 @@ TEST(Numbers, OfAnOpAreOperands) {
   });
 }
 
+TEST(Numbers, OfFunctionsOfManyOperationsAreOperands) {
+  const Tensor key = random::key(7), x = array<float>({0.25f, 0.5f});
+  expect_one_program([&](int i) {
+    const Tensor drawn = random::randint(key, {64}, i, i + 3);
+    EXPECT_EQ(min(drawn).item<int>(), i);
+    EXPECT_EQ(max(drawn).item<int>(), i + 2);
+  });
+  expect_one_program([&](int i) {
+    EXPECT_EQ(random::key(i - 2).to_vector<uint32_t>()[1], static_cast<uint32_t>(i - 2));
+  });
+  expect_one_program([&](int i) { (void)random::gamma(random::fold_in(key, i), i + 0.5, {3}); });
+  expect_one_program([&](int i) {
+    const double a = i + 1;  // betainc(a, 1, x) = x^a
+    EXPECT_NEAR(special::betainc(a, 1.0, x)[1].item<float>(), std::pow(0.5, a), 1e-6);
+  });
+  expect_one_program([&](int i) { EXPECT_EQ(clip(x, double(i), 9.0)[0].item<float>(), i ? i : 0.25f); });
+}
+
+// Such numbers are a part of the first program; the second and the third one do as others do.
+TEST(Numbers, ThatAProgramHasInItAreOperandsLater) {
+  const Tensor x = array<float>({-2, 2});
+  const auto each = [&](int i) {
+    EXPECT_EQ(linspace(double(i), 9.0, 5)[0].item<float>(), float(i));
+    EXPECT_EQ(nn::leaky_relu(x, i + 0.5)[0].item<float>(), -2 * (i + 0.5f));
+    EXPECT_EQ(nn::huber_loss(x, 0.0, i + 3.0)[1].item<float>(), 2.0f);
+  };
+  for (const int i : {0, 1, 0, 2}) each(i);
+  const Counters before = counters();
+  for (const int i : {3, 0, 4, 1}) each(i);
+  EXPECT_EQ((counters() - before).compiles, 0);
+}
+
+// A call that finds its program records nothing: not even the bodies of its loops, which would be
+// found in the cache of bodies.
+TEST(Numbers, OfKnownProgramsRecordNoBody) {
+  const Tensor key = random::key(7);
+  const auto each = [&](int i) {
+    (void)random::poisson(random::split<2>(key)[0], i + 2.5, {3});
+    (void)special::digamma(ones({2}) * (i + 0.5));
+    (void)median(array<float>({1, 2, 3, float(i)}));
+  };
+  each(0);
+  const Counters before = counters();
+  for (int i = 1; i < 5; ++i) each(i);
+  const Counters did = counters() - before;
+  EXPECT_EQ(did.combine_hits, 0);
+  EXPECT_EQ(did.compiles, 0);
+}
+
+TEST(Numbers, OptionsOfAFunctionAreOtherPrograms) {
+  const Tensor x = array<float>({{3, 1, 2}, {-1, 5, 4}}), key = random::key(3);
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ(sort(x, 1).to_vector<float>(), (std::vector<float>{1, 2, 3, -1, 4, 5}));
+    EXPECT_EQ(sort(x, 1, true).to_vector<float>(), (std::vector<float>{3, 2, 1, 5, 4, -1}));
+    EXPECT_EQ(sort(x, 0).to_vector<float>(), (std::vector<float>{-1, 1, 2, 3, 5, 4}));
+    EXPECT_EQ(cumsum(x, 1)[0][2].item<float>(), 6);
+    EXPECT_EQ(cumsum(x, 1, true)[0][2].item<float>(), 2);
+    EXPECT_NEAR(var(x).item<float>() * 6, var(x, {.axes = kAllAxes}, 1).item<float>() * 5, 1e-4);
+    EXPECT_EQ(random::normal(key, {2}).shape(), Shape(f32, {2}));
+    EXPECT_EQ(random::normal(key, {2}, c64).shape(), Shape(c64, {2}));
+    EXPECT_EQ(random::geometric(key, 0.5, {2}, s32).dtype(), s32);
+    EXPECT_EQ(random::geometric(key, 0.5, {2}, u8).dtype(), u8);
+    EXPECT_EQ(random::permutation(key, 3).size(), 3);
+    EXPECT_EQ(random::permutation(key, 4).size(), 4);
+    EXPECT_NEAR(quantile(x, 0.25).item<float>(), 1.25f, 1e-6);
+    EXPECT_NEAR(quantile(x, 0.5).item<float>(), 2.5f, 1e-6);
+    EXPECT_NEAR(linalg::norm(x, 1.0).item<float>(), 6.0f, 1e-6);
+    EXPECT_NEAR(linalg::norm(x).item<float>(), std::sqrt(56.0f), 1e-5);
+    EXPECT_EQ(interp(5.0f, x[0], x[0], {.left = 7.0, .right = 8.0}).item<float>(), 8.0f);
+    EXPECT_EQ(interp(5.0f, x[0], x[0], {.left = 7.0, .right = 9.0}).item<float>(), 9.0f);
+    EXPECT_EQ(tril(x, 0)[0][1].item<float>(), 0.0f);
+    EXPECT_EQ(tril(x, 1)[0][1].item<float>(), 1.0f);
+  }
+}
+
 TEST(Numbers, ThatIndexAreOperands) {
   const Tensor x = reshape(arange(60.0f), {10, 6});
   expect_one_program([&](int i) { EXPECT_EQ((x[{i, i}].item<float>()), 7.0f * i); });
