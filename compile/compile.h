@@ -65,6 +65,9 @@ class Named {
 
 }  // namespace compile_internal
 
+// What hlo_text() shows of a compiled function.
+enum class ProgramStage : uint8_t { kTraced, kLowered };
+
 // What compile() returns. Copies share the graphs. Several threads may call it at once. One that
 // was moved from is empty, and every use of it is an Error that says so.
 template <class Fn>
@@ -169,6 +172,24 @@ class [[nodiscard]] CompiledFunction {
   // The program of the graph that was called last. errors: Error before the first call
   [[nodiscard]] Program program(SourceLocation at = SourceLocation::here()) const {
     return shared("program", at).graphs.latest("program", at)->program;
+  }
+  // Of the graph that was called last. `stage`: as traced, or with its scans lowered to whiles, as
+  // PJRT plugins get it. errors: Error before the first call
+  [[nodiscard]] std::string hlo_text(ProgramStage stage = ProgramStage::kTraced,
+                                     SourceLocation at = SourceLocation::here()) const {
+    const Program traced = program(at);
+    return stage == ProgramStage::kTraced ? traced.hlo_text(at) : traced.lowered(at).hlo_text(at);
+  }
+  // Of the executable that ran last: operations and bytes of a run, as far as the backend knows,
+  // and the memory that it needs. errors: Error before the first call outside of a trace
+  [[nodiscard]] ProgramCost cost(SourceLocation at = SourceLocation::here()) const {
+    return shared("cost", at).graphs.latest_compiled("cost", at).cost(at);
+  }
+  // 32 hexadecimal digits of what the graph that was called last computes: its canonical form and
+  // the options that change its code. Graphs that share an executable on a device have the same
+  // key, in each process. errors: Error before the first call
+  [[nodiscard]] std::string cache_key(SourceLocation at = SourceLocation::here()) const {
+    return shared("cache_key", at).graphs.cache_key(at);
   }
 
   // As for a Function: loops know a compiled function by its id and trace it once.

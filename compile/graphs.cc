@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "heddle/base/hash.h"
 #include "heddle/base/settings.h"
 #include "heddle/base/text/utf8.h"
 #include "heddle/compile/compile.h"
@@ -13,11 +14,13 @@
 #include "heddle/compile/internal/padded.h"
 #include "heddle/compile/internal/turn.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/runtime/cache/identity.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/recorder.h"
 #include "heddle/trace/rows.h"
+#include "heddle/transform/canonical.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/expand_checks.h"
 
@@ -75,6 +78,25 @@ GraphPtr Graphs::latest(std::string_view op, SourceLocation at) const {
   throw Error(base::failed_precondition(op, ": ", label(),
                                         " has no graph yet; call it first, or use lower(args..)"),
               at);
+}
+
+CompiledProgram Graphs::latest_compiled(std::string_view op, SourceLocation at) const {
+  const GraphPtr graph = latest(op, at);
+  const std::lock_guard lock(graph->mutex);
+  if (!graph->compiled.empty()) return graph->compiled.back();
+  throw Error(
+      base::failed_precondition(op, ": ", label(), " was only called in traces, which compile it",
+                                " as a part of theirs; use lower(args..).cost()"),
+      at);
+}
+
+std::string Graphs::cache_key(SourceLocation at) const {
+  const hlo::Module form = transform::canonicalize(latest("cache_key", at)->program.module());
+  const std::string identity = runtime::module_identity(form);
+  base::Hasher hasher;
+  hasher.add_bytes(identity.data(), identity.size());
+  hasher.add_word(options_.check_nans ? 1 : 0);
+  return to_string(hasher.digest());
 }
 
 std::shared_ptr<const RowLeaves> Graphs::row_leaves(const Call& call) const {

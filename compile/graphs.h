@@ -121,6 +121,10 @@ class Graphs {
   [[nodiscard]] std::string explain(const Call& call) const;
   // errors: Error if there is none yet, at a call of `op`
   [[nodiscard]] GraphPtr latest(std::string_view op, SourceLocation at) const;
+  // Of the latest graph, for the device that it was compiled for last. errors: also where it was
+  // only recorded in traces
+  [[nodiscard]] CompiledProgram latest_compiled(std::string_view op, SourceLocation at) const;
+  [[nodiscard]] std::string cache_key(SourceLocation at) const;
 
  private:
   // The same call with its rows, if it has a bucket. Inside of a trace it has none: sizes are

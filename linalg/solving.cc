@@ -113,10 +113,13 @@ Tensor lu_solve(const Lu& factors, Operand right) {
                            " has no value; give what lu(a) returns");
   const Expr a = square_of("factors.lu", factors.lu);
   const RightSide side = right_side(a, right);
-  return as_program("linalg::lu_solve", [&]() -> std::vector<Expr> {
-    const Expr x = solved(factors, a, as_columns(side));
+  const auto of = [&](Values in) -> std::vector<Expr> {
+    const Lu given{.lu = in[0].tensor(), .pivots = {}, .permutation = in[1].tensor()};
+    const Expr x = solved(given, in[0], as_columns({in[2], side.is_vector}));
     return {side.is_vector ? swept(x) : x};
-  })[0];
+  };
+  const Expr permutation(factors.permutation);
+  return as_program("linalg::lu_solve", KnownOptions(), {a, permutation, side.b}, of)[0];
 }
 
 Tensor cho_solve(Operand factor, Operand right, base::Flag lower) {
