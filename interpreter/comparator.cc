@@ -127,8 +127,7 @@ class Matcher {
   }
 
   static bool is_compare(const Instruction& node, ComparisonDirection direction) {
-    return node.opcode == Opcode::kCompare &&
-           node.attrs.get<CompareAttrs>().direction == direction;
+    return node.opcode == Opcode::kCompare && node.attrs.get<CompareAttrs>().direction == direction;
   }
   static bool is_total(const Instruction& compare) {
     return compare.attrs.get<CompareAttrs>().type == ComparisonType::kTotalOrder;

@@ -209,9 +209,8 @@ Tensor pinv(Operand operand, std::optional<double> rtol) {
   const Expr a = matrices_of("a", operand);
   const double least = rtol.value_or(10 * default_tolerance(a));
   const auto of = [&](Values in) -> std::vector<Expr> {
-    return with_derivative("pinv", in[0], [&](const Expr& x) -> std::vector<Expr> {
-      return {pinv_of(x, least)};
-    });
+    return with_derivative("pinv", in[0],
+                           [&](const Expr& x) -> std::vector<Expr> { return {pinv_of(x, least)}; });
   };
   return as_program("linalg::pinv", KnownOptions(FixedNumber{least}), {a}, of)[0];
 }

@@ -136,7 +136,9 @@ Tensor eigvals(Operand operand) {
 Svd svd(Operand operand, base::Flag full_matrices) {
   const trace_internal::PublicCall call("linalg::svd", operand.at());
   const Expr a = matrices_of("a", operand);
-  const auto of = [&](std::span<const Expr> in) { return svd_of(in[0], full_matrices ? 'A' : 'S'); };
+  const auto of = [&](std::span<const Expr> in) {
+    return svd_of(in[0], full_matrices ? 'A' : 'S');
+  };
   std::vector<Tensor> out = as_program("linalg::svd", KnownOptions(full_matrices), {a}, of);
   return {out[0], out[1], out[2]};
 }

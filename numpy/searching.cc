@@ -11,8 +11,8 @@
 #include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
-#include "heddle/trace/run/known_program.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/run/known_program.h"
 
 namespace heddle {
 namespace {

@@ -83,9 +83,8 @@ bool is_much_more(int64_t size, int64_t count) { return size > 128 && size >= 4 
 std::vector<Tensor> first_of_many(const Tensor& x, int64_t k, int64_t axis) {
   Expr key(moveaxis(x, axis, -1));
   if (is_floating(key.dtype())) key = where(is_nan(key), NAN, where(key == 0, 0, key));
-  const std::vector<Tensor> first = trace_internal::emit_many({.opcode = hlo::Opcode::kTopK,
-                                                               .operands = {key.tensor()},
-                                                               .attrs = hlo::TopKAttrs{.k = k}});
+  const std::vector<Tensor> first = trace_internal::emit_many(
+      {.opcode = hlo::Opcode::kTopK, .operands = {key.tensor()}, .attrs = hlo::TopKAttrs{.k = k}});
   const Tensor positions = moveaxis(first[1], -1, axis);
   return {take_along_axis(x, positions, axis, IndexMode::kClip), positions};
 }

@@ -168,10 +168,9 @@ Tensor rademacher(Operand key, const base::Ints& shape, DType dtype, const Optio
     trace_internal::refuse("dtype is ", to_string(dtype),
                            "; it must be a signed integer or f16, bf16, f32 or f64");
   random_internal::check_sample_shape(shape);
-  return one_program("random::rademacher", known(options, shape, dtype), {key},
-                     [&](Operands in) {
-                       return rademacher_of({words_of(in[0]), shape, dtype, options}).tensor();
-                     });
+  return one_program("random::rademacher", known(options, shape, dtype), {key}, [&](Operands in) {
+    return rademacher_of({words_of(in[0]), shape, dtype, options}).tensor();
+  });
 }
 
 Tensor categorical(Operand key, Operand logits, base::Int axis, const base::Ints& shape,
@@ -219,13 +218,14 @@ Tensor geometric(Operand key, Parameter p, const base::Ints& shape, DType dtype,
     trace_internal::refuse("dtype is ", to_string(dtype), "; it must be of integers");
   random_internal::require_floats("p", p);
   DType drawn = p.is_tensor() ? p.tensor().dtype() : f32;
-  return sample(kOp, key, {{"p", p, Domain::kPositiveProbability}}, shape, drawn, options,
-                [](const Request& r, std::span<const Expr> v) {
-                  Expr u = uniform_of(r);
-                  Expr log_u = log(where(u == 0.0, 1.0, u));
-                  return (floor(log_u / log1p(-v[0])) + 1.0).astype(r.result);
-                },
-                dtype);
+  return sample(
+      kOp, key, {{"p", p, Domain::kPositiveProbability}}, shape, drawn, options,
+      [](const Request& r, std::span<const Expr> v) {
+        Expr u = uniform_of(r);
+        Expr log_u = log(where(u == 0.0, 1.0, u));
+        return (floor(log_u / log1p(-v[0])) + 1.0).astype(r.result);
+      },
+      dtype);
 }
 
 Tensor permutation(Operand key, Operand x, base::Int axis, base::Flag independent,
@@ -237,7 +237,8 @@ Tensor permutation(Operand key, Operand x, base::Int axis, base::Flag independen
     int64_t along = trace_internal::axis_of(elements.shape(), axis);
     return permuted(words_of(with), elements, along, independent, options);
   };
-  const KnownOptions how = known(options, axis, independent, static_cast<int64_t>(number_value(x).value_or(0)));
+  const KnownOptions how =
+      known(options, axis, independent, static_cast<int64_t>(number_value(x).value_or(0)));
   if (x.is_tensor())
     return one_program(kOp, how, {key, x}, [&](Operands in) { return formula(in[1], in[0]); });
   return one_program(kOp, how, {key}, [&](Operands in) { return formula(x, in[0]); });

@@ -50,9 +50,9 @@ Tensor key(Operand seed) {
 Tensor split(Operand key, base::Int count, const Options& options) {
   const PublicCall call("random::split", key.at());
   random_internal::check_sample_shape({count});
-  return one_program(
-      "random::split", known(options, count), {key},
-      [&](Operands in) { return key_of(split_many(words_of(in[0]), count, options)); });
+  return one_program("random::split", known(options, count), {key}, [&](Operands in) {
+    return key_of(split_many(words_of(in[0]), count, options));
+  });
 }
 
 Tensor fold_in(Operand key, Operand data) {

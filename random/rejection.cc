@@ -165,8 +165,9 @@ Tensor poisson(Operand key, Parameter lam, const base::Ints& shape, DType dtype,
   const PublicCall call("random::poisson", key.at());
   if (!is_integer(dtype))
     trace_internal::refuse("dtype is ", to_string(dtype), "; it must be of integers");
-  return sample("random::poisson", key, {{"lam", lam, Domain::kNotNegative}}, shape, f32, options,
-                [](const Request& r, Parameters p) { return poisson_of(r, p[0]); }, dtype);
+  return sample(
+      "random::poisson", key, {{"lam", lam, Domain::kNotNegative}}, shape, f32, options,
+      [](const Request& r, Parameters p) { return poisson_of(r, p[0]); }, dtype);
 }
 
 Tensor binomial(Operand key, Parameter n, Parameter p, const base::Ints& shape, DType dtype,

@@ -7,6 +7,7 @@
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
+#include "heddle/trace/identity.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/run/known_program.h"
@@ -15,12 +16,12 @@ namespace heddle::numpy_internal {
 
 using trace_internal::Expr;
 
-// Where fn captures nothing, the name says what it does.
+// A function that captures nothing computes what its type says.
 template <class Fn>
 trace_internal::KnownOptions options_of() {
-  constexpr bool has_state = !std::is_empty_v<Fn>;
   using trace_internal::FormulaId;
-  return trace_internal::KnownOptions(has_state ? FormulaId::kHasState : FormulaId::kOfName);
+  const auto type = reinterpret_cast<uint64_t>(trace_internal::type_tag<Fn>());
+  return trace_internal::KnownOptions(std::is_empty_v<Fn> ? FormulaId(type) : FormulaId::kHasState);
 }
 
 // fn(x), for x of floats. errors: Error if x has another dtype
@@ -43,8 +44,7 @@ Tensor of_two(std::string_view op, const Operand& x, const Operand& y, const Fn&
     return fn(Expr(pair.a), Expr(pair.b)).tensor();
   };
   using trace_internal::dtype_beside;
-  return trace_internal::one_program(op, options, {{x, dtype_beside(y)}, {y, dtype_beside(x)}},
-                                     of);
+  return trace_internal::one_program(op, options, {{x, dtype_beside(y)}, {y, dtype_beside(x)}}, of);
 }
 
 // The same of floats.

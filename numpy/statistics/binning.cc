@@ -170,8 +170,8 @@ Tensor interp(Operand operand, Operand places, Operand values, const Interp& bey
   };
   const auto number = [](std::optional<double> given) { return FixedNumber{given.value_or(0)}; };
   const KnownOptions options(beyond.period.has_value(), number(beyond.period),
-                             beyond.left.has_value(), number(beyond.left),
-                             beyond.right.has_value(), number(beyond.right));
+                             beyond.left.has_value(), number(beyond.left), beyond.right.has_value(),
+                             number(beyond.right));
   return one_program("interp", options, {{x}, {xp}, {fp}}, formula);
 }
 

@@ -159,8 +159,8 @@ Tensor sample(std::string_view op, const Operand& key, const Dimensions& shape, 
   const auto formula = [&](std::span<const Operand> x) {
     return fn({words_of(x[0]), shape, dtype, options}).tensor();
   };
-  return trace_internal::one_program(op, known(options, trace_internal::FormulaId(fn.identity()), shape, dtype), {key},
-                                     formula);
+  return trace_internal::one_program(
+      op, known(options, trace_internal::FormulaId(fn.identity()), shape, dtype), {key}, formula);
 }
 
 Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Given> parameters,
@@ -184,10 +184,12 @@ Tensor sample(std::string_view op, const Operand& key, std::initializer_list<Giv
     Dimensions sizes = sample_shape(shape, given);
     std::vector<Expr> broadcast;
     for (const Tensor& each : given) broadcast.emplace_back(broadcast_to(each, sizes));
-    return std::vector<Tensor>{fn({words_of(x[0]), sizes, dtype, options, result}, broadcast).tensor()};
+    return std::vector<Tensor>{
+        fn({words_of(x[0]), sizes, dtype, options, result}, broadcast).tensor()};
   };
-  return trace_internal::in_program(op, known(options, trace_internal::FormulaId(fn.identity()), shape, dtype, result), operands,
-                                    formula)[0];
+  return trace_internal::in_program(
+      op, known(options, trace_internal::FormulaId(fn.identity()), shape, dtype, result), operands,
+      formula)[0];
 }
 
 }  // namespace heddle::random::random_internal

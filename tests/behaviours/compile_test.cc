@@ -42,14 +42,16 @@ State start(int64_t size = 3) { return {zeros({size}), scalar(0)}; }
 
 TEST(CompiledFunction, ShowsItsTextItsCostAndItsKey) {
   const auto sums = [](const Tensor& xs) {
-    return scan([](Tensor c, Tensor x) { return std::pair(c + x, None{}); }, scalar(0.0f), xs).first;
+    return scan([](Tensor c, Tensor x) { return std::pair(c + x, None{}); }, scalar(0.0f), xs)
+        .first;
   };
   const auto f = compile(sums, {.name = "sums"}), g = compile(sums);
   EXPECT_THAT(error_of([&] { (void)f.cost(); }), HasSubstr("cost: sums has no graph yet"));
   EXPECT_THAT(error_of([&] { (void)f.cache_key(); }), HasSubstr("cache_key: sums has no graph"));
   const Tensor x = ones({1000});
   EXPECT_EQ(f(x).item<float>(), 1000);
-  EXPECT_THAT(f.hlo_text(), testing::AllOf(HasSubstr(" scan("), testing::Not(HasSubstr(" while("))));
+  EXPECT_THAT(f.hlo_text(),
+              testing::AllOf(HasSubstr(" scan("), testing::Not(HasSubstr(" while("))));
   EXPECT_THAT(f.hlo_text(ProgramStage::kLowered),
               testing::AllOf(HasSubstr(" while("), testing::Not(HasSubstr(" scan("))));
   EXPECT_EQ(f.cost().argument_bytes, 4000);

@@ -53,7 +53,8 @@ TEST(Numbers, OfFunctionsOfManyOperationsAreOperands) {
     const double a = i + 1;  // betainc(a, 1, x) = x^a
     EXPECT_NEAR(special::betainc(a, 1.0, x)[1].item<float>(), std::pow(0.5, a), 1e-6);
   });
-  expect_one_program([&](int i) { EXPECT_EQ(clip(x, double(i), 9.0)[0].item<float>(), i ? i : 0.25f); });
+  expect_one_program(
+      [&](int i) { EXPECT_EQ(clip(x, double(i), 9.0)[0].item<float>(), i ? i : 0.25f); });
 }
 
 // Such numbers are a part of the first program; the second and the third one do as others do.

@@ -38,7 +38,7 @@ constexpr size_t kFew = 6;
 struct Key {
   std::string_view name;
   std::span<const int64_t> options;
-  uint32_t fixed = 0;  // KnownOptions::fixed()
+  uint32_t fixed = 0;                              // KnownOptions::fixed()
   absl::InlinedVector<const Shape*, kFew> arrays;  // null: a number
   absl::InlinedVector<DType, kFew> numbers;
   uint64_t device = 0;  // serial number
@@ -49,8 +49,9 @@ struct Key {
       word = (word ^ part) * 0x9e3779b97f4a7c15ull;
       word ^= word >> 32;
     };
-    uint64_t letters = 0;  // the first of the name
-    std::memcpy(&letters, name.data(), std::min(name.size(), sizeof letters));
+    uint64_t letters = 0;  // the last of the name
+    const size_t some = std::min(name.size(), sizeof letters);
+    std::memcpy(&letters, name.data() + name.size() - some, some);
     mix(letters);
     for (size_t i = 0; i < options.size(); ++i)
       if ((fixed >> i & 1) == 0) mix(static_cast<uint64_t>(options[i]));
@@ -112,7 +113,7 @@ struct KnownPair {
   // The older one goes.
   void add(KnownProgram program) { older = std::exchange(newer, std::move(program)); }
 };
-using KnownPrograms = std::array<KnownPair, 128>;
+using KnownPrograms = std::array<KnownPair, 256>;
 
 // An array as an operand of a program; null for all else.
 const Node* plain_array(const Operand& operand) {
@@ -200,7 +201,8 @@ std::shared_ptr<runtime::Executable> program_of(const Key& key, Results formula,
   std::shared_ptr<runtime::Executable> executable;
   if (known != nullptr) executable = known->program.get();
   if (executable != nullptr) return executable;
-  if (known == nullptr && (pair.newer.is_of_other_numbers(key) || pair.older.is_of_other_numbers(key)))
+  if (known == nullptr &&
+      (pair.newer.is_of_other_numbers(key) || pair.older.is_of_other_numbers(key)))
     return nullptr;
   const runtime::ModulePtr module = traced(key, formula);
   if (module == nullptr) return nullptr;
@@ -232,9 +234,7 @@ bool is_worth_reusing(const runtime::Buffer& buffer) {
 // errors: throws Error of the run
 void run(runtime::Executable& executable, std::span<const BufferPtr> arguments,
          std::span<BufferPtr> results, const runtime::ExecuteOptions& options = {}) {
-  const auto start = [&] {
-    throw_at_once(executable.execute_into(arguments, results, options));
-  };
+  const auto start = [&] { throw_at_once(executable.execute_into(arguments, results, options)); };
   if (!base::may_be_observed()) [[likely]] {
     start();
   } else {

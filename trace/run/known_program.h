@@ -23,7 +23,7 @@
 namespace heddle::trace_internal {
 
 // FunctionRef::identity() of a part of the formula.
-enum class FormulaId : uint64_t { kHasState = 0, kOfName = 1 };
+enum class FormulaId : uint64_t { kHasState = 0 };
 
 // A number that the program has in it, an epsilon or an order. The first one that a thread sees is
 // part of a known program; calls with others go the usual way, where a number may be an operand.

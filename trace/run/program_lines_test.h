@@ -18,7 +18,7 @@ inline std::vector<std::string> lines_outside(const std::string& file, const Pro
       const std::string from = instruction.at.known() ? instruction.at.file : "";
       if (!from.empty() && !from.ends_with(file))
         out.push_back(base::cat(to_string(instruction.opcode), " of ", computation.name, " at ",
-                              to_string(instruction.at)));
+                                to_string(instruction.at)));
     }
   }
   return out;

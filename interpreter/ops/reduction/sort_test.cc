@@ -233,10 +233,11 @@ TEST(Sort, ComparisonOfDifferentExpressionsIsNoKey) {
 // As numpy's functions write it: NaN behind every number, or, where it descends, before it.
 std::string with_nan_at_its_end(std::string_view direction, std::string_view great,
                                 std::string_view small) {
-  return base::cat("first = pred[] compare(a, b), direction=", direction, "\n  great = pred[] compare(",
-                   great, ", ", great, "), direction=NE  small = pred[] compare(", small, ", ", small,
-                   "), direction=NE\n  number = pred[] not(small)  nan = pred[] and(great, number)\n"
-                   "  ROOT c = pred[] or(first, nan)");
+  return base::cat(
+      "first = pred[] compare(a, b), direction=", direction, "\n  great = pred[] compare(", great,
+      ", ", great, "), direction=NE  small = pred[] compare(", small, ", ", small,
+      "), direction=NE\n  number = pred[] not(small)  nan = pred[] and(great, number)\n"
+      "  ROOT c = pred[] or(first, nan)");
 }
 
 TEST(Sort, ComparatorsThatNameNanAreKeys) {

@@ -330,10 +330,9 @@ Tensor where(Operand condition, Operand x, Operand y) {
 Tensor clip(Operand x, Operand low, Operand high) {
   const PublicCall call("clip", x.at());
   const DType dtype = dtype_beside(x);
-  return one_program("clip", KnownOptions(), {x, {low, dtype}, {high, dtype}},
-                     [](std::span<const Operand> in) {
-                       return minimum(maximum(in[0], in[1]), in[2]);
-                     });
+  return one_program(
+      "clip", KnownOptions(), {x, {low, dtype}, {high, dtype}},
+      [](std::span<const Operand> in) { return minimum(maximum(in[0], in[1]), in[2]); });
 }
 
 Tensor clamp(Operand low, Operand x, Operand high) {
