@@ -2,6 +2,7 @@
 // by their numbers in the list of docs/behaviours.md: what of A, D, E and F needs no vmap, and
 // while_loop with max_steps. Those of I are in jax_loop_derivatives_test.cc.
 #include <cmath>
+#include <functional>
 #include <random>
 #include <regex>
 
@@ -172,6 +173,21 @@ TEST(Jax, N107_SwitchGradWithRandomForwarding) {
       for (size_t k = 0; k < at.size(); ++k) EXPECT_NEAR(value(have[k]), value(want[k]), 1e-14);
       if (round % 8 == i) check_grads(f, std::tuple(at), {.order = 1});
     }
+  }
+}
+
+// A C++ number has the tensor's dtype, as JAX's weakly typed ones have.
+TEST(Jax, N108_SwitchGradWhereABranchIsANumber) {
+  const Tensor at = scalar(0.6);
+  const std::vector<std::function<Tensor(Tensor)>> branches{
+      [](Tensor x) { return x * x; }, [](Tensor x) { return full_like(x, 3.0); },
+      [](Tensor x) { return where(x > 0.0, 2.0 * x, 1.0); }};
+  const double slopes[] = {1.2, 0, 2};
+  for (int i = 0; i < 3; ++i) {
+    const auto f = [&, i](Tensor x) { return switch_case(scalar(i), branches, x); };
+    EXPECT_EQ(f(at).dtype(), f64);
+    EXPECT_DOUBLE_EQ(value(grad(f)(at)), slopes[i]) << i;
+    EXPECT_DOUBLE_EQ(value(grad(compile(f))(at)), slopes[i]) << i;
   }
 }
 

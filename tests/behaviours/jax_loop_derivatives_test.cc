@@ -335,6 +335,24 @@ TEST(Jax, N160_XsAreReadAgainAndNotCopied) {
                     "(f64[5]{0}, f64[]) scan(");
 }
 
+// Numbers of the host are uploaded once, when they become a tensor: what the way back reads is that
+// tensor, and no literal of the program.
+TEST(Jax, N161_XsOfTheHostAreOneArrayOfTheDevice) {
+  const std::vector<double> host(1000, 0.5);
+  const Tensor xs = array(host), c = scalar(1.0);
+  const auto f = [&](Tensor c) {
+    return scan([](Tensor c, Tensor x) { return std::pair(sin(c * x), None{}); }, c, xs).first;
+  };
+  const Program p = trace([&](Tensor c) { return vjp(f, c).second(c); }, c);
+  ASSERT_EQ(p.captures().size(), 1u);
+  EXPECT_EQ(p.captures()[0].id(), xs.id());
+  EXPECT_EQ(count_of(p.hlo_text(), "f64\\[1000\\][^ ]* constant"), 0u) << p.hlo_text();
+  const Counters before = counters();
+  const auto [y, pull] = vjp(f, c);
+  (void)pull(c);
+  EXPECT_EQ((counters() - before).uploads, 0);
+}
+
 TEST(Jax, N162_RandomMixesOfForwardedValues) {
   using List = std::vector<Tensor>;
   std::mt19937 engine(2);
