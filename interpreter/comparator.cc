@@ -47,8 +47,7 @@ class Matcher {
   // L(k), E(k) and rest.
   bool match_tie(InstructionId less, InstructionId equal, InstructionId rest) {
     const size_t before = keys_.size();
-    if (match_less(less) && is_tie(*less_of(less), equal) && keys_.size() < kMaxKeys &&
-        match_order(rest))
+    if (match_less(less) && is_tie(less, equal) && keys_.size() < kMaxKeys && match_order(rest))
       return true;
     keys_.resize(before);
     return false;
@@ -94,15 +93,18 @@ class Matcher {
     });
   }
 
-  // Whether it is E(k) or E'(k) of the same operands.
-  bool is_tie(const Instruction& less, InstructionId id) const {
+  // Whether it is E(k) of L(k), or E'(k) of either, of the same operands. L'(k) and E(k) have NaN
+  // that no later key puts in order, and encode() has not.
+  bool is_tie(InstructionId order, InstructionId id) const {
+    const Instruction& less = *less_of(order);
+    const bool names_nan = &less != &at(order);
     const Instruction& node = at(id);
     const auto is_plain = [&](const Instruction& equal) {
       return is_compare(equal, ComparisonDirection::kEq) && is_total(equal) == is_total(less) &&
              (equal.operands == less.operands ||
               (equal.operands[0] == less.operands[1] && equal.operands[1] == less.operands[0]));
     };
-    if (is_plain(node)) return true;
+    if (!names_nan && is_plain(node)) return true;
     const auto* found =
         either(node, [&](InstructionId equal, const Instruction& both) -> const Instruction* {
           const InstructionId a = less.operands[0], b = less.operands[1];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heddle/numpy/float_limits.h"
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
@@ -78,6 +79,12 @@ Tensor by_keys(std::span<const Tensor> t, size_t keys) {
 // A sort of so many elements takes longer than to look for the first ones.
 bool is_much_more(int64_t size, int64_t count) { return size > 128 && size >= 4 * count; }
 
+// Whether the op for it has the order that a sort has. Some floats of 8 bits have their NaN in the
+// place of -0.
+bool has_order_of_bits(DType dtype) {
+  return !is_complex(dtype) && (!is_floating(dtype) || has_float_limits(dtype));
+}
+
 // The values and the positions of the k greatest elements along an axis, by the op for it. It puts
 // 0 behind -0, and a NaN by its sign.
 std::vector<Tensor> first_of_many(const Tensor& x, int64_t k, int64_t axis) {
@@ -137,7 +144,7 @@ TopK top_k(Operand operand, base::Int k, base::Int axis) {
   };
   const auto formula = [&](Operands in) {
     const Tensor& given = in[0].tensor();
-    if (!is_complex(given.dtype()) && is_much_more(given.dim(along), k))
+    if (has_order_of_bits(given.dtype()) && is_much_more(given.dim(along), k))
       return first_of_many(given, k, along);
     Tensor position = iota(s32, given.shape().dimensions(), along);
     std::vector<Tensor> sorted = sort_by({given, position}, before, along, true);

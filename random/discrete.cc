@@ -105,11 +105,11 @@ Expr shuffled(const Words& words, const Expr& x, int64_t axis, const Options& op
   return out;
 }
 
-// 0 .. n - 1 for a C++ integer n, else the tensor itself.
-Tensor elements_of(const Operand& x) {
-  if (x.is_tensor()) return x.tensor();
+// The count that a C++ integer is; 0 for a tensor.
+int64_t count_of(const Operand& x) {
+  if (x.is_tensor()) return 0;
   const int64_t* n = std::get_if<int64_t>(&x.number());
-  if (n && *n >= 0) return arange(*n);
+  if (n && *n >= 0) return *n;
   trace_internal::refuse("x is the C++ number ", number_text(x),
                          "; it must be a count of 0 or more, or a tensor");
 }
@@ -232,16 +232,16 @@ Tensor permutation(Operand key, Operand x, base::Int axis, base::Flag independen
                    const Options& options) {
   const PublicCall call("random::permutation", key.at());
   constexpr std::string_view kOp = "random::permutation";
-  const auto formula = [&](const Operand& of, const Operand& with) {
-    Tensor elements = elements_of(of);
+  const int64_t count = count_of(x);
+  const auto formula = [&](const Operand& with, const Tensor& elements) {
     int64_t along = trace_internal::axis_of(elements.shape(), axis);
     return permuted(words_of(with), elements, along, independent, options);
   };
-  const KnownOptions how =
-      known(options, axis, independent, static_cast<int64_t>(number_value(x).value_or(0)));
+  const KnownOptions how = known(options, axis, independent, count);
   if (x.is_tensor())
-    return one_program(kOp, how, {key, x}, [&](Operands in) { return formula(in[1], in[0]); });
-  return one_program(kOp, how, {key}, [&](Operands in) { return formula(x, in[0]); });
+    return one_program(kOp, how, {key, x},
+                       [&](Operands in) { return formula(in[0], in[1].tensor()); });
+  return one_program(kOp, how, {key}, [&](Operands in) { return formula(in[0], arange(count)); });
 }
 
 }  // namespace heddle::random

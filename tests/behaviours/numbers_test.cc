@@ -103,6 +103,8 @@ TEST(Numbers, OptionsOfAFunctionAreOtherPrograms) {
     EXPECT_EQ(random::geometric(key, 0.5, {2}, u8).dtype(), u8);
     EXPECT_EQ(random::permutation(key, 3).size(), 3);
     EXPECT_EQ(random::permutation(key, 4).size(), 4);
+    EXPECT_THROW((void)random::permutation(key, 3.7), Error);  // and no permutation of 3
+    EXPECT_THROW((void)random::permutation(key, true), Error);
     EXPECT_NEAR(quantile(x, 0.25).item<float>(), 1.25f, 1e-6);
     EXPECT_NEAR(quantile(x, 0.5).item<float>(), 2.5f, 1e-6);
     EXPECT_NEAR(linalg::norm(x, 1.0).item<float>(), 6.0f, 1e-6);

@@ -288,6 +288,13 @@ TEST(Sort, TiesThatNameNanGoToTheNextKey) {
   EXPECT_EQ(key_count(text), 2);
   const Literal y = run(text, {floats({kNaN, 1, -0.0f, kNaN, 0, 1}), ints({0, 1, 2, 3, 4, 5})});
   EXPECT_THAT(numbers(y.element(1)), ElementsAre(4, 2, 5, 1, 3, 0));
+  // Where no tie is said of two NaN, the next key does not move them.
+  std::string stays = text;
+  stays.replace(stays.find("and(next, level)"), 16, "and(next, eq)");
+  stays.insert(stays.find(", to_apply"), ", is_stable=true");
+  EXPECT_EQ(key_count(stays), 0);
+  const Literal z = run(stays, {floats({kNaN, 1, -0.0f, kNaN, 0, 1}), ints({0, 1, 2, 3, 4, 5})});
+  EXPECT_THAT(numbers(z.element(1)), ElementsAre(4, 2, 5, 1, 0, 3));
 }
 
 TEST(Sort, EachRowAlongTheDimensionByItself) {
