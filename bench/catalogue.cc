@@ -1,5 +1,6 @@
 // Functions of the catalogue on a few elements, called outside of a trace, beside the call of the
-// program that each is. What a call takes beyond its program is what Heddle adds.
+// program that each is. What a call takes beyond its program is what Heddle adds. Those of `large`
+// are programs on 2^20 normal numbers, as rows of 1,024 or as one.
 #include <benchmark/benchmark.h>
 
 #include <functional>
@@ -80,6 +81,22 @@ void compiled(benchmark::State& state, const Entry& function) {
   for (auto _ : state) benchmark::DoNotOptimize(program(x, key));
 }
 
+const Entry kLarge[] = {
+    {"sort", [](const Tensor& x, const Tensor&) { return sort(ravel(x)); }},
+    {"argsort", [](const Tensor& x, const Tensor&) { return argsort(ravel(x)); }},
+    {"sort_rows", [](const Tensor& x, const Tensor&) { return sort(x); }},
+    {"sort_columns", [](const Tensor& x, const Tensor&) { return sort(x, 0); }},
+    {"median_of_rows", [](const Tensor& x, const Tensor&) { return median(x, 1); }},
+    {"top_8_of_rows", [](const Tensor& x, const Tensor&) { return top_k(x, 8).values; }},
+};
+
+void large(benchmark::State& state, const Entry& function) {
+  const Tensor key = random::key(1), x = random::normal(key, {1024, 1024});
+  const auto program = trace(function.call, x, key).compile();
+  program(x, key).wait();
+  for (auto _ : state) program(x, key).wait();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -87,6 +104,9 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark(("at_once/" + function.name).c_str(), at_once, function);
     benchmark::RegisterBenchmark(("compiled/" + function.name).c_str(), compiled, function);
   }
+  for (const Entry& function : kLarge)
+    benchmark::RegisterBenchmark(("large/" + function.name).c_str(), large, function)
+        ->Unit(benchmark::kMillisecond);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }
