@@ -177,7 +177,7 @@ class [[nodiscard]] CompiledFunction {
   // PJRT plugins get it. errors: Error before the first call
   [[nodiscard]] std::string hlo_text(ProgramStage stage = ProgramStage::kTraced,
                                      SourceLocation at = SourceLocation::here()) const {
-    const Program traced = program(at);
+    const Program traced = shared("hlo_text", at).graphs.latest("hlo_text", at)->program;
     return stage == ProgramStage::kTraced ? traced.hlo_text(at) : traced.lowered(at).hlo_text(at);
   }
   // Of the executable that ran last: operations and bytes of a run, as far as the backend knows,

@@ -40,10 +40,10 @@ Tensor normalized(std::string_view op, const Operand& operand, const Norm& norm,
     return y.astype(x.dtype());
   };
   const KnownOptions options(norm.axes, FixedNumber{norm.epsilon}, has_scale, has_bias);
-  if (has_scale && has_bias) return formula(op, options, {x, norm.scale, norm.bias}, of);
-  if (has_scale || has_bias)
-    return formula(op, options, {x, has_scale ? norm.scale : norm.bias}, of);
-  return formula(op, options, {x}, of);
+  std::vector<Expr> operands{x};
+  if (has_scale) operands.emplace_back(norm.scale);
+  if (has_bias) operands.emplace_back(norm.bias);
+  return formula(op, options, operands, of);
 }
 
 }  // namespace

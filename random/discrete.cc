@@ -146,9 +146,8 @@ Tensor randint(Operand key, const base::Ints& shape, Operand low, Operand high, 
     Dimensions sizes = sample_shape(shape, bounds);
     return randint_of({words_of(in[0]), sizes, drawn, options}, from, to).astype(dtype).tensor();
   };
-  // Of many numbers, remainders by a constant take less time than a recording.
-  constexpr int64_t kFew = 4096;
-  if (Shape(dtype, shape).element_count() > kFew)
+  // A remainder by a constant takes less time than one by an operand.
+  if (Shape(dtype, shape).element_count() > trace_internal::kMostBesideNumbers)
     return one_program(kOp, [&] { return formula(std::array{key, low, high}); });
   return one_program(kOp, known(options, shape, dtype), {key, {low, drawn}, {high, drawn}},
                      formula);

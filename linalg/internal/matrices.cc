@@ -164,18 +164,4 @@ std::vector<Tensor> as_program(std::string_view op, base::FunctionRef<std::vecto
   });
 }
 
-std::vector<Tensor> as_program(std::string_view op, const KnownOptions& options,
-                               std::initializer_list<Expr> given, Formulas fn) {
-  std::vector<Operand> operands;
-  for (const Expr& each : given) operands.push_back(each.operand());
-  const std::vector<trace_internal::KnownOperand> known(operands.begin(), operands.end());
-  return trace_internal::in_program(op, options, known, [&](std::span<const Operand> in) {
-    std::vector<Expr> values;
-    for (const Operand& each : in) values.emplace_back(each.tensor());
-    std::vector<Tensor> out;
-    for (const Expr& each : fn(values)) out.push_back(each.tensor());
-    return out;
-  });
-}
-
 }  // namespace heddle::linalg_internal

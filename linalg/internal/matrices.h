@@ -70,8 +70,10 @@ std::vector<Expr> with_derivative(std::string_view name, const Expr& a,
 // Runs `fn` as one program of the user's, and gives its results as tensors.
 std::vector<Tensor> as_program(std::string_view op, base::FunctionRef<std::vector<Expr>()> fn);
 // The same of operands, by the program that is known for their types and the options.
-using Formulas = base::FunctionRef<std::vector<Expr>(std::span<const Expr>)>;
-std::vector<Tensor> as_program(std::string_view op, const KnownOptions& options,
-                               std::initializer_list<Expr> operands, Formulas fn);
+inline std::vector<Tensor> as_program(
+    std::string_view op, const KnownOptions& options, const std::vector<Expr>& operands,
+    base::FunctionRef<std::vector<Expr>(std::span<const Expr>)> fn) {
+  return trace_internal::in_program(op, options, operands, fn);
+}
 
 }  // namespace heddle::linalg_internal

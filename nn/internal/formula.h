@@ -1,7 +1,6 @@
 // Neural-net functions are formulas of one program, in wide enough floats.
 #pragma once
 
-#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -26,18 +25,11 @@ Tensor formula(std::string_view op, Fn&& fn) {
 }
 
 // The same of operands, by the program that is known for their types and the options.
-using Operands = std::span<const Operand>;
 template <class Fn>
 Tensor formula(std::string_view op, const trace_internal::KnownOptions& options,
-               std::initializer_list<Expr> given, Fn&& fn) {
-  std::vector<Operand> operands;
-  for (const Expr& each : given) operands.push_back(each.operand());
-  const std::vector<trace_internal::KnownOperand> known(operands.begin(), operands.end());
-  return trace_internal::in_program(op, options, known, [&](Operands in) {
-    std::vector<Expr> values;
-    for (const Operand& each : in) values.emplace_back(each.tensor());
-    return std::vector<Tensor>{fn(std::span<const Expr>(values)).tensor()};
-  })[0];
+               const std::vector<Expr>& operands, Fn&& fn) {
+  const auto one = [&](std::span<const Expr> in) { return std::vector<Expr>{fn(in)}; };
+  return trace_internal::in_program(op, options, operands, one)[0];
 }
 
 }  // namespace heddle::nn_internal

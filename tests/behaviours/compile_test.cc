@@ -47,6 +47,7 @@ TEST(CompiledFunction, ShowsItsTextItsCostAndItsKey) {
   };
   const auto f = compile(sums, {.name = "sums"}), g = compile(sums);
   EXPECT_THAT(error_of([&] { (void)f.cost(); }), HasSubstr("cost: sums has no graph yet"));
+  EXPECT_THAT(error_of([&] { (void)f.hlo_text(); }), HasSubstr("hlo_text: sums has no graph yet"));
   EXPECT_THAT(error_of([&] { (void)f.cache_key(); }), HasSubstr("cache_key: sums has no graph"));
   const Tensor x = ones({1000});
   EXPECT_EQ(f(x).item<float>(), 1000);

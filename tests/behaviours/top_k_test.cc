@@ -10,7 +10,7 @@ namespace {
 
 Tensor rows() { return sin(reshape(arange(600.0).astype(f64), {3, 200}) * 7.3); }
 
-// A third of the greatest seven of a row, and the sum of their positions.
+// A third of the squares of the seven greatest, summed. Positions have no derivative.
 Tensor measure(const Tensor& row) {
   const TopK top = top_k(row, 7);
   return sum(square(top.values)) / 3.0 + 0.0 * sum(top.indices.astype(f64));

@@ -12,6 +12,7 @@
 #include "heddle/runtime/host/direct.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/runtime/transfer.h"
+#include "heddle/trace/expr.h"
 #include "heddle/trace/internal/eager.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/public_call.h"
@@ -83,22 +84,20 @@ struct KnownProgram {
   uint64_t device = 0;
   runtime::ProgramHandle program;
 
-  [[nodiscard]] bool is_of(const Key& key) const {
+  // `but`: bits of options that may differ.
+  [[nodiscard]] bool is_of(const Key& key, uint32_t but = 0) const {
+    if (options.size() != key.options.size()) return false;
+    for (size_t i = 0; i < options.size(); ++i)
+      if (options[i] != key.options[i] && (but >> i & 1) == 0) return false;
     const auto same = [](const Shape& have, const Shape* want) {
       return want == nullptr ? !have.is_valid() : same_type(have, *want);
     };
-    return name == key.name && device == key.device && std::ranges::equal(options, key.options) &&
+    return name == key.name && device == key.device &&
            std::ranges::equal(arrays, key.arrays, same) && std::ranges::equal(numbers, key.numbers);
   }
   // Whether it has other FixedNumbers, and all else is the key's.
   [[nodiscard]] bool is_of_other_numbers(const Key& key) const {
-    if (key.fixed == 0 || options.size() != key.options.size()) return false;
-    Key own = key;
-    std::vector<int64_t> words(key.options.begin(), key.options.end());
-    for (size_t i = 0; i < words.size(); ++i)
-      if ((key.fixed >> i & 1) != 0) words[i] = options[i];
-    own.options = words;
-    return !std::ranges::equal(options, key.options) && is_of(own);
+    return key.fixed != 0 && !is_of(key) && is_of(key, key.fixed);
   }
 };
 
@@ -216,11 +215,10 @@ std::shared_ptr<runtime::Executable> program_of(const Key& key, Results formula,
   return executable;
 }
 
-// A number beside many elements is better a constant, which folds: its recording takes less time
-// than the run.
 bool is_better_recorded(const Key& key) {
-  constexpr int64_t kMany = 4096;
-  const auto is_large = [](const Shape* x) { return x != nullptr && x->element_count() > kMany; };
+  const auto is_large = [](const Shape* x) {
+    return x != nullptr && x->element_count() > kMostBesideNumbers;
+  };
   return !key.numbers.empty() && std::ranges::any_of(key.arrays, is_large);
 }
 
@@ -312,6 +310,21 @@ std::vector<Tensor> in_program(std::string_view name, const KnownOptions& option
   results.reserve(buffers.size());
   for (BufferPtr& buffer : buffers) results.push_back(tensor_of(std::move(buffer)));
   return results;
+}
+
+std::vector<Tensor> in_program(
+    std::string_view name, const KnownOptions& options, const std::vector<Expr>& operands,
+    base::FunctionRef<std::vector<Expr>(std::span<const Expr>)> formula) {
+  std::vector<Operand> given;
+  for (const Expr& each : operands) given.push_back(each.operand());
+  const std::vector<KnownOperand> known(given.begin(), given.end());
+  return in_program(name, options, known, [&](std::span<const Operand> in) {
+    std::vector<Expr> values;
+    for (const Operand& each : in) values.emplace_back(each.tensor());
+    std::vector<Tensor> out;
+    for (const Expr& each : formula(values)) out.push_back(each.tensor());
+    return out;
+  });
 }
 
 }  // namespace heddle::trace_internal

@@ -31,6 +31,10 @@ struct FixedNumber {
   double value;
 };
 
+// Beside arrays of more elements a number is a constant, which folds: a recording takes less time
+// than the run.
+inline constexpr int64_t kMostBesideNumbers = 4096;
+
 // What a program depends on beside the types of the operands. All that the formula reads has to be
 // in it.
 class KnownOptions {
@@ -127,6 +131,11 @@ using Formulas = base::FunctionRef<std::vector<Tensor>(std::span<const Operand>)
 // errors   throws Error of the formula, and as in_program()
 std::vector<Tensor> in_program(std::string_view name, const KnownOptions& options,
                                std::span<const KnownOperand> operands, Formulas formula);
+// The same of a formula of Exprs (trace/expr.h), which are no numbers.
+class Expr;
+std::vector<Tensor> in_program(std::string_view name, const KnownOptions& options,
+                               const std::vector<Expr>& operands,
+                               base::FunctionRef<std::vector<Expr>(std::span<const Expr>)> formula);
 // The same of one result.
 template <class Fn>
 Tensor one_program(std::string_view name, const KnownOptions& options,
