@@ -2,6 +2,7 @@
 // program includes.
 #pragma once
 
+#include "heddle/base/config.h"
 #include "heddle/base/metrics/counters.h"
 #include "heddle/base/metrics/profile.h"
 #include "heddle/compile/compile.h"

@@ -3,13 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "heddle/base/config.h"
 #include "heddle/base/text/near_name.h"
 #include "heddle/base/text/strings.h"
 
@@ -36,7 +40,8 @@ std::optional<int64_t> read_number(std::string_view text) {
 }
 
 constexpr std::string_view kTrace = row(Setting::kTrace).name,
-                           kPlugins = row(Setting::kPlugins).name;
+                           kPlugins = row(Setting::kPlugins).name,
+                           kVectorBytes = row(Setting::kCpuVectorBytes).name;
 
 // NAME:PATH,NAME:PATH
 bool are_plugins(std::string_view text) {
@@ -55,6 +60,8 @@ std::string_view wanted(const Row& row, std::string_view value) {
     return "it must be the path of a file; ./- is one of that name";
   if (row.name == kPlugins && !are_plugins(value))
     return "it must be NAME:PATH, with commas between several";
+  if (row.name == kVectorBytes && value != "64" && value != "32" && value != "16")
+    return "it must be 64, 32 or 16";
   switch (row.type) {
     case Type::kFlag: return read_flag(value) ? "" : "it must be 1 or 0, on or off";
     case Type::kNumber: return read_number(value) ? "" : "it must be a number, 0 or more";
@@ -96,17 +103,49 @@ void tell_once() {
   });
 }
 
-// The value in force, and whether it is from the environment.
+// What the program has set, and which settings were read.
+struct Program {
+  std::mutex mutex;
+  std::array<std::optional<std::string>, std::size(kRows)> set;
+  std::array<bool, std::size(kRows)> is_read;
+};
+Program& program() {
+  static Program* const kProgram = new Program();  // never destroyed: threads may outlive main
+  return *kProgram;
+}
+
+size_t index_of(const Row& row) { return static_cast<size_t>(&row - kRows); }
+
+// The value in force, and where it is from.
 struct Value {
   std::string text;
-  bool is_set;
+  const char* from;
 };
+// With the program's mutex locked.
 Value value_of(const Row& row) {
+  if (const std::optional<std::string>& set = program().set[index_of(row)])
+    return {*set, "program"};
   std::string set = base::environment_variable(row.name.data());
   // Plugins are read as far as possible. A plugin that a program asks for has errors of its own.
   const bool is_used = row.name == kPlugins || wanted(row, set).empty();
-  if (!set.empty() && is_used) return {std::move(set), true};
-  return {std::string(row.fallback), false};
+  if (!set.empty() && is_used) return {std::move(set), "environment"};
+  return {std::string(row.fallback), "default"};
+}
+
+std::string written(bool value) { return value ? "1" : "0"; }
+std::string written(int64_t value) { return std::to_string(value); }
+std::string written(const std::string& value) { return value; }
+
+// "cache_bytes is "-1"; it must be a number, 0 or more"
+Status check_setting(const Row& row, const std::string& value) {
+  const std::string_view must = value.empty() ? "" : wanted(row, value);
+  if (!must.empty())
+    return base::invalid_argument("configure: ", row.field, " is ", quoted(value), "; ", must);
+  const std::string now = value_of(row).text;
+  if (!program().is_read[index_of(row)] || now == value) return {};
+  return base::failed_precondition("configure: ", row.field, " is ", quoted(value),
+                                   ", and Heddle has read ", row.name, " as ", quoted(now),
+                                   " before; call configure before everything else of Heddle");
 }
 
 constexpr bool is_known_as_written() {
@@ -120,6 +159,8 @@ static_assert(is_known_as_written());
 
 std::string text(Setting which) {
   tell_once();
+  const std::lock_guard lock(program().mutex);
+  program().is_read[static_cast<size_t>(which)] = true;
   return value_of(row(which)).text;
 }
 
@@ -133,13 +174,28 @@ using namespace settings_internal;
 
 std::vector<SettingValue> settings() {
   std::vector<SettingValue> all;
+  const std::lock_guard lock(program().mutex);
   for (const Row& row : kRows) {
-    if (row.is_for_tests) continue;
+    if (row.field.empty()) continue;
     Value value = value_of(row);
-    all.push_back({std::string(row.name), std::move(value.text),
-                   value.is_set ? "environment" : "default", std::string(row.meaning)});
+    all.push_back(
+        {std::string(row.name), std::move(value.text), value.from, std::string(row.meaning)});
   }
   return all;
+}
+
+Status configure(const Config& config) {
+  std::vector<std::pair<const Row*, std::string>> values;
+#define HEDDLE_SETTING(id, field, type, name, fallback, meaning) \
+  if (config.field) values.emplace_back(&row(Setting::id), written(*config.field));
+#define HEDDLE_TEST_SETTING(id, type, name, fallback, meaning)
+#include "heddle/base/settings.def"
+#undef HEDDLE_SETTING
+#undef HEDDLE_TEST_SETTING
+  const std::lock_guard lock(program().mutex);
+  for (const auto& [row, value] : values) HEDDLE_RETURN_IF_ERROR(check_setting(*row, value));
+  for (auto& [row, value] : values) program().set[index_of(*row)] = std::move(value);
+  return {};
 }
 
 std::vector<std::string> setting_problems() {

@@ -1,5 +1,5 @@
-// The environment variables that Heddle reads. base/settings.def is the list of them; nothing else
-// of Heddle calls getenv().
+// The settings that Heddle reads: environment variables, or what the program has set in their place
+// (base/config.h). base/settings.def is the list of them; nothing else of Heddle calls getenv().
 //
 //   if (setting<Setting::kPerf>()) ..                        // bool
 //   const std::string folder = setting<Setting::kDump>();
@@ -18,8 +18,8 @@
 namespace heddle {
 
 enum class Setting : uint8_t {
-#define HEDDLE_SETTING(id, type, name, fallback, meaning) id,
-#define HEDDLE_TEST_SETTING HEDDLE_SETTING
+#define HEDDLE_SETTING(id, field, type, name, fallback, meaning) id,
+#define HEDDLE_TEST_SETTING(id, type, name, fallback, meaning) id,
 #include "heddle/base/settings.def"
 #undef HEDDLE_SETTING
 #undef HEDDLE_TEST_SETTING
@@ -38,17 +38,17 @@ constexpr Type type_of() {
 
 struct Row {
   Type type;
-  bool is_for_tests;
+  std::string_view field;  // of Config; "": it is for tests
   std::string_view name;
   std::string_view fallback;
   std::string_view meaning;
 };
 
 inline constexpr Row kRows[] = {
-#define HEDDLE_SETTING(id, type, name, fallback, meaning) \
-  {type_of<type>(), false, name, fallback, meaning},
+#define HEDDLE_SETTING(id, field, type, name, fallback, meaning) \
+  {type_of<type>(), #field, name, fallback, meaning},
 #define HEDDLE_TEST_SETTING(id, type, name, fallback, meaning) \
-  {type_of<type>(), true, name, fallback, meaning},
+  {type_of<type>(), "", name, fallback, meaning},
 #include "heddle/base/settings.def"
 #undef HEDDLE_SETTING
 #undef HEDDLE_TEST_SETTING
@@ -77,7 +77,7 @@ template <Setting which>
 struct SettingValue {
   std::string name;
   std::string value;    // in force; "" if there is none
-  std::string from;     // "environment", "default"
+  std::string from;     // "program", "environment", "default"
   std::string meaning;
 };
 // All but those of tests, in the order of the list.

@@ -2,9 +2,11 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <optional>
 
+#include "heddle/base/config.h"
 #include "heddle/base/support_test.h"
 #include "heddle/base/text/strings.h"
 
@@ -102,6 +104,69 @@ TEST(Settings, SayWhereTheyComeFrom) {
   EXPECT_THAT(lines, IsSupersetOf({"HEDDLE_CACHE_BYTES=12 environment", "HEDDLE_PERF=0 default"}));
 }
 
+TEST(Settings, ValuesBesideTheListAreTold) {
+  const Variable bytes("HEDDLE_CPU_VECTOR_BYTES", "13");
+  EXPECT_EQ(setting<Setting::kCpuVectorBytes>(), 64);
+  EXPECT_THAT(
+      setting_problems(),
+      ElementsAre("HEDDLE_CPU_VECTOR_BYTES is \"13\"; it must be 64, 32 or 16; it counts as "
+                  "64"));
+}
+
+// Says what was wrong on stderr, and ends the process.
+template <class T>
+void expect_in_child(const T& have, const T& want, int line) {
+  if (have == want) return;
+  std::cerr << "line " << line << ": " << have << ", and not " << want << '\n';
+  std::_Exit(1);
+}
+
+// Processes of their own, since a program configures itself once.
+TEST(SettingsDeathTest, AProgramSetsThemInPlaceOfTheEnvironment) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const Variable dump("HEDDLE_DUMP", "/environment"), perf("HEDDLE_PERF", "1");
+  const auto program = [] {
+    const Config config{.cache_bytes = 12, .dump = "/program"};
+    expect_in_child(configure(config).ok(), true, __LINE__);
+    expect_in_child(setting<Setting::kDump>(), std::string("/program"), __LINE__);
+    expect_in_child(setting<Setting::kCacheBytes>(), int64_t{12}, __LINE__);
+    expect_in_child(setting<Setting::kPerf>(), true, __LINE__);
+    expect_in_child(setting<Setting::kCacheDir>(), std::string(), __LINE__);
+    for (const SettingValue& s : settings())
+      expect_in_child(s.from == "program",
+                      s.name == "HEDDLE_DUMP" || s.name == "HEDDLE_CACHE_BYTES", __LINE__);
+    // The same again, and more that nothing has read, in a second call.
+    expect_in_child(configure({.cache = false, .cache_bytes = 12}).ok(), true, __LINE__);
+    expect_in_child(setting<Setting::kCache>(), false, __LINE__);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(program(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(SettingsDeathTest, AProgramIsToldWhatItCannotSet) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto program = [] {
+    (void)setting<Setting::kDump>();
+    expect_in_child(
+        configure({.dump = "/late", .perf = true}).message(),
+        std::string_view("configure: dump is \"/late\", and Heddle has read HEDDLE_DUMP "
+                         "as \"\" before; call configure before everything else of "
+                         "Heddle"),
+        __LINE__);
+    expect_in_child(configure({.cache_bytes = -1, .perf = true}).message(),
+                    std::string_view("configure: cache_bytes is \"-1\"; it must be a number, 0 or "
+                                     "more"),
+                    __LINE__);
+    expect_in_child(configure({.plugins = "xla"}).message(),
+                    std::string_view("configure: plugins is \"xla\"; it must be NAME:PATH, with "
+                                     "commas between several"),
+                    __LINE__);
+    expect_in_child(setting<Setting::kPerf>(), false, __LINE__);  // nothing was set
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(program(), ::testing::ExitedWithCode(0), "");
+}
+
 // A process of its own, since it is told once.
 TEST(SettingsDeathTest, ProblemsAreToldOnceOnStderr) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -120,7 +185,7 @@ std::string table() {
   for (const settings_internal::Row& row : settings_internal::kRows) {
     constexpr const char* kTypes[] = {"0 or 1", "number", "text"};
     base::append(page, "| `", row.name, "` | ", kTypes[static_cast<size_t>(row.type)], " | ",
-                 row.fallback, " | ", row.is_for_tests ? "tests: " : "", row.meaning, " |\n");
+                 row.fallback, " | ", row.field.empty() ? "tests: " : "", row.meaning, " |\n");
   }
   return page;
 }

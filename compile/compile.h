@@ -10,8 +10,8 @@
 // called with arguments of the same types. fn reads everything else, a global or a variable that it
 // captures by reference, only while it is traced. {.check = true} traces again at each call, and
 // gives an error that says what has changed. HEDDLE_LOG_COMPILED=1 writes each explain_miss() to
-// stderr. Reading a value inside of fn (item, to_vector, if) is an error on its line, never a
-// silent break.
+// stderr. Reading a value inside of fn (item, to_vector, if) is an error on its line, or, with
+// {.full_graph = false}, makes such calls eager, which is told: never a silent break.
 //
 // It is a function like any other for trace, grad, scan and other compiled functions: they record
 // it as a call.
@@ -130,10 +130,14 @@ class [[nodiscard]] CompiledFunction {
     return with_call(
         at, "call",
         [&](Graphs& graphs, const Call& call) {
-          const compile_internal::GraphPtr graph = graphs.find(call);
-          const std::vector<Tensor> results = graphs.run(*graph, call.leaves, at);
+          const compile_internal::GraphPtr graph = graphs.find_if_full(call);
+          TreeSpec eager;
+          const std::vector<Tensor> results = graph == nullptr
+                                                  ? graphs.run_eagerly(call, eager)
+                                                  : graphs.run(*graph, call.leaves, at);
           std::span<const Tensor> rest(results);
-          return unflatten<Out<Args...>>(graph->program.result_spec(at), rest);
+          const TreeSpec& spec = graph == nullptr ? eager : graph->program.result_spec(at);
+          return unflatten<Out<Args...>>(spec, rest);
         },
         args...);
   }
@@ -258,8 +262,9 @@ class [[nodiscard]] CompiledFunction {
 // call traces it.
 //
 // options  .name in HLO, errors and explanations; .donate, arguments by number or path; .device,
-//          "pjrt:cuda:1"; .max_graphs; .bucket for sizes that vary (compile/bucket.h)
-// errors   Error if fn is a null pointer or an empty std::function
+//          "pjrt:cuda:1"; .max_graphs; .bucket for sizes that vary (compile/bucket.h); the others
+//          are in compile/graphs.h
+// errors   Error if fn is a null pointer or an empty std::function, or options do not go together
 template <class Fn>
 requires(!std::is_convertible_v<Fn, Tensor> && !trace_internal::TakesOperands<Fn>)  //
     CompiledFunction<std::decay_t<Fn>> compile(Fn&& fn, FunctionOptions options = {},

@@ -36,7 +36,7 @@ std::string named_or_none(const std::string& surroundings) {
 Difference difference(const Graph& graph, const Call& call) {
   constexpr int64_t kOtherStructure = int64_t{1} << 32;
   const std::vector<TreeSpec> have = call.structure();
-  const std::vector<TreeSpec>& want = graph.structure;
+  const std::vector<TreeSpec>& want = graph.types.structure;
   if (have.size() != want.size()) {
     return {2 * kOtherStructure,
             base::cat("it has ", have.size(), have.size() == 1 ? " argument" : " arguments"),
@@ -60,21 +60,21 @@ Difference difference(const Graph& graph, const Call& call) {
     if (!leaf.is_valid()) continue;
     const ShardingPtr& sharding = leaf.node()->sharding;
     const bool fits_type = has_type(call, i, leaves[i].shape);
-    if (fits_type && is_same(sharding, graph.shardings[i])) continue;
+    if (fits_type && is_same(sharding, graph.types.shardings[i])) continue;
     if (found.size++ > 0) continue;
     found.what = base::cat(leaves[i].path, fits_type ? " has " : " is ",
                            fits_type ? sharding_text(sharding) : type_text(call, i));
-    found.was = fits_type ? base::cat("it has ", sharding_text(graph.shardings[i]))
+    found.was = fits_type ? base::cat("it has ", sharding_text(graph.types.shardings[i]))
                           : base::cat("it is ", to_string(leaves[i].shape));
   }
-  const bool is_padded = call.rows.leaves != nullptr, was_padded = graph.rows.leaves != nullptr;
+  const bool is_padded = call.rows.leaves != nullptr, was_padded = graph.types.has_rows;
   if (found.size == 0 && is_padded != was_padded)
     return {1,
             is_padded ? "its rows are padded" : "it is called inside of a trace, without padding",
             was_padded ? "they are padded" : "they are not"};
-  if (found.size == 0 && graph.surroundings != surroundings())
+  if (found.size == 0 && graph.types.surroundings != surroundings())
     return {1, base::cat("it is called inside of ", named_or_none(surroundings())),
-            base::cat("it was inside of ", named_or_none(graph.surroundings))};
+            base::cat("it was inside of ", named_or_none(graph.types.surroundings))};
   if (found.size == 0)
     found = {1, "its arguments have other C++ types of equal structure", "they have others"};
   else if (found.size > 1)

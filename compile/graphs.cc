@@ -51,6 +51,15 @@ Graphs::Graphs(FunctionOptions options, SourceLocation made_at)
                                        "; it must be at least 1"),
                 made_at);
   }
+  if (!options_.full_graph && (!options_.donate.empty() || options_.device || options_.check ||
+                               options_.check_nans || buckets_.are_used())) {
+    throw Error(base::invalid_argument(
+                    "compile: ", label(),
+                    " has full_graph = false, and donate, device, check, "
+                    "check_nans or a bucket, which need the full graph; leave out the one or the "
+                    "other"),
+                made_at);
+  }
 }
 
 std::string Graphs::label() const {
@@ -62,6 +71,7 @@ FunctionStats Graphs::stats() const {
   const std::lock_guard lock(mutex_);
   FunctionStats stats = stats_;
   stats.calls = calls_;
+  stats.eager_calls = eager_calls_;
   stats.rows = rows_;
   stats.padded_rows = padded_rows_;
   return stats;
@@ -128,12 +138,12 @@ Call Graphs::with_rows(const Call& call) const {
 
 GraphPtr Graphs::find_known(const Call& call, bool* is_latest) const {
   const std::lock_guard lock(mutex_);
-  if (latest_ != nullptr && latest_->is_for_good && fits(*latest_, call)) {
+  if (latest_ != nullptr && latest_->is_for_good && fits(latest_->types, call)) {
     if (is_latest != nullptr) *is_latest = true;
     return latest_;
   }
-  const auto found =
-      std::ranges::find_if(graphs_, [&](const GraphPtr& graph) { return fits(*graph, call); });
+  const auto found = std::ranges::find_if(
+      graphs_, [&](const GraphPtr& graph) { return fits(graph->types, call); });
   return found == graphs_.end() ? nullptr : *found;
 }
 
@@ -146,7 +156,7 @@ std::string Graphs::explain(const Call& asked) const {
 // "arg0.h is f32[4]; in graph 1, the nearest, it is f32[3]"
 std::string Graphs::why(const Call& call) const {
   const std::lock_guard lock(mutex_);
-  if (latest_ != nullptr && !latest_->is_for_good && fits(*latest_, call)) {
+  if (latest_ != nullptr && !latest_->is_for_good && fits(latest_->types, call)) {
     return base::cat("graph ", latest_->number,
                      ", the last one, is not used again: ", latest_->captures_traced);
   }
@@ -176,6 +186,32 @@ GraphPtr Graphs::find(const Call& asked) {
     return find(with_rows(asked), checks);
   }
   return find(asked, checks);
+}
+
+GraphPtr Graphs::find_if_full(const Call& call) {
+  if (options_.full_graph || trace_internal::Recorder::current() != nullptr) return find(call);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto is_it = [&](const CallTypes& types) { return fits(types, call); };
+    if (std::ranges::any_of(eager_, is_it)) return nullptr;
+  }
+  try {
+    return find(call);
+  } catch (const TracedReadError& error) {
+    {
+      const std::lock_guard lock(mutex_);
+      eager_.push_back(types_of(call));
+    }
+    tell_miss(base::cat(label(), ": no graph for the call at ", call.at,
+                        ", which runs each operation at once: ", error.what()));
+    return nullptr;
+  }
+}
+
+std::vector<Tensor> Graphs::run_eagerly(const Call& call, TreeSpec& out) {
+  calls_.fetch_add(1, std::memory_order_relaxed);
+  eager_calls_.fetch_add(1, std::memory_order_relaxed);
+  return call.run(call.leaves, out);
 }
 
 GraphPtr Graphs::find(const Call& call, bool checks) {
@@ -218,9 +254,9 @@ GraphPtr Graphs::trace(const Call& call) {
   const Clock::time_point start = Clock::now();
   auto graph = [&] {
     if (call.rows.leaves == nullptr)
-      return std::make_shared<Graph>(trace_once(call, options_.name));
+      return std::make_shared<Graph>(trace_once(call, options_.name), types_of(call));
     PaddedProgram traced = trace_padded(call, buckets_, options_.name, label());
-    auto made = std::make_shared<Graph>(std::move(traced.program));
+    auto made = std::make_shared<Graph>(std::move(traced.program), types_of(call));
     made->cut = std::move(traced.cut);
     return made;
   }();
@@ -230,12 +266,8 @@ GraphPtr Graphs::trace(const Call& call) {
       options_.donate,
       {signature.arguments, graph->program.argument_specs(), "compile: donates ", label(),
        signature.captures.empty() ? "" : ", and what it captures cannot be donated: pass it"});
-  graph->types = call.types;
-  graph->structure = call.structure();
   graph->rows = call.rows;
-  graph->surroundings = surroundings();
   graph->traced_at = call.at;
-  for (const Tensor& leaf : call.leaves) graph->shardings.push_back(leaf.node()->sharding);
   graph->captures_traced = trace_internal::RowScope::current() == nullptr
                                ? traced_capture(graph->program)
                                : "it was traced for the rows of the bucket around it";
@@ -243,7 +275,7 @@ GraphPtr Graphs::trace(const Call& call) {
   {
     // A call inside of fn, or another thread, may have made graphs of it.
     const std::lock_guard lock(mutex_);
-    const auto is_it = [&](const GraphPtr& known) { return fits(*known, call); };
+    const auto is_it = [&](const GraphPtr& known) { return fits(known->types, call); };
     if (const auto known = std::ranges::find_if(graphs_, is_it); known != graphs_.end())
       return latest_ = *known;
     if (graph->is_for_good) require_room(reason);
@@ -400,9 +432,10 @@ std::string to_string(const FunctionStats& stats) {
     return std::string(text);
   };
   return base::cat(
-      count(stats.calls, "call"), ", ", count(stats.graphs, "graph"), " traced in ",
-      milliseconds(stats.trace_seconds), ", ", count(stats.compiles, "compile"), " in ",
-      milliseconds(stats.compile_seconds),
+      count(stats.calls, "call"),
+      stats.eager_calls == 0 ? "" : base::cat(", ", stats.eager_calls, " of them eager"), ", ",
+      count(stats.graphs, "graph"), " traced in ", milliseconds(stats.trace_seconds), ", ",
+      count(stats.compiles, "compile"), " in ", milliseconds(stats.compile_seconds),
       stats.rows + stats.padded_rows == 0
           ? ""
           : base::cat(", ", count(stats.rows, "row"), " and ", stats.padded_rows, " of padding"));

@@ -36,6 +36,12 @@ struct FunctionOptions {
   // which step of which loop, which line. Inside of a trace it checks this function's operations,
   // and not those that derivatives add. It is slow; off, it costs nothing.
   bool check_nans = false;
+  // True: a function that reads a value while it is traced, as by item() or a C++ `if`, is an
+  // Error. False: a call outside of traces then runs the function itself, each operation at once,
+  // and so does each later call with arguments of those types; explain_miss() and
+  // stats().eager_calls tell. Such a function cannot be given donate, device, check, check_nans or
+  // a bucket.
+  bool full_graph = true;
   base::Int max_graphs = 32;  // a call that would make one more is an Error
   // Pads arguments whose sizes along axis 0 vary freely to a few sizes. Off unless it names
   // arguments.
@@ -45,6 +51,7 @@ struct FunctionOptions {
 // What a compiled function has done since it was made. Seconds are wall time.
 struct FunctionStats {
   int64_t calls = 0;     // outside of traces, and recorded in a trace
+  int64_t eager_calls = 0;  // those of them that ran the function itself, without a full graph
   int64_t graphs = 0;    // sets of argument types and structures that it was traced for
   int64_t compiles = 0;  // of a graph for a device; an equal program may have been there already
   double trace_seconds = 0;
@@ -76,18 +83,25 @@ struct Call {
   RowsOfCall rows = {};
 };
 
+// What chooses the graph of a call.
+struct CallTypes {
+  const void* types = nullptr;
+  std::vector<TreeSpec> structure = {};  // of the arguments
+  std::vector<Shape> shapes = {};        // of the leaves, as the graph has them: perhaps padded
+  std::vector<std::shared_ptr<const hlo::Sharding>> shardings = {};
+  bool has_rows = false;
+  std::string surroundings = {};  // shard_map and named vmaps around the call
+};
+
 // The trace for one set of arguments.
 struct Graph {
-  explicit Graph(Program traced) : program(std::move(traced)) {}
+  Graph(Program traced, CallTypes of) : program(std::move(traced)), types(std::move(of)) {}
 
   int64_t number = 0;  // from 1
   Program program;     // with a bucket its last argument is the number of rows
-  const void* types = nullptr;
-  std::vector<TreeSpec> structure = {};  // of the arguments
-  RowsOfCall rows = {};                  // of the call that traced it
-  std::vector<bool> cut = {};            // results that have rows
-  std::string surroundings = {};         // shard_map and named vmaps around its trace
-  std::vector<std::shared_ptr<const hlo::Sharding>> shardings = {};  // of the leaves
+  CallTypes types;
+  RowsOfCall rows = {};        // of the call that traced it
+  std::vector<bool> cut = {};  // results that have rows
   SourceLocation traced_at = {};
   bool is_for_good = true;           // else it captures values of the trace around it
   std::string captures_traced = {};  // then those values, in words
@@ -108,6 +122,10 @@ class Graphs {
   // The graph for these arguments, traced now if there is none. errors: Error of the trace, or that
   // max_graphs is reached; an Error if `fn` calls itself with arguments of the same types
   GraphPtr find(const Call& call);
+  // The same; null if the function reads values, and may: run_eagerly() is then the call.
+  GraphPtr find_if_full(const Call& call);
+  // The leaves of what the function returns, and their structure. errors: those of the function
+  std::vector<Tensor> run_eagerly(const Call& call, TreeSpec& out);
   // Runs it, or records it in the running trace. errors: those of CompiledProgram::run
   std::vector<Tensor> run(Graph& graph, std::span<const Tensor> leaves, SourceLocation at);
 
@@ -153,7 +171,7 @@ class Graphs {
   FunctionOptions options_;
   SourceLocation made_at_;
   Buckets buckets_;
-  std::atomic<int64_t> calls_ = 0, rows_ = 0, padded_rows_ = 0;
+  std::atomic<int64_t> calls_ = 0, eager_calls_ = 0, rows_ = 0, padded_rows_ = 0;
   mutable std::mutex mutex_;  // guards what follows
   // By the types and the structure of the arguments.
   struct RowPlan {
@@ -163,6 +181,7 @@ class Graphs {
   };
   mutable std::vector<RowPlan> row_plans_;
   std::vector<GraphPtr> graphs_;
+  std::vector<CallTypes> eager_;  // calls that read values
   GraphPtr latest_;
   FunctionStats stats_;
   std::string last_miss_;

@@ -34,17 +34,28 @@ bool has_type(const Call& call, size_t leaf, const Shape& type) {
                             std::span(type.dimensions()).subspan(1));
 }
 
-bool fits(const Graph& graph, const Call& call) {
-  const std::vector<SignatureLeaf>& leaves = graph.program.signature().arguments;
-  if (graph.surroundings != surroundings()) return false;
-  if (graph.types != call.types || graph.shardings.size() != call.leaves.size()) return false;
-  if ((graph.rows.leaves == nullptr) != (call.rows.leaves == nullptr)) return false;
+CallTypes types_of(const Call& call) {
+  CallTypes of{.types = call.types,
+               .structure = call.structure(),
+               .has_rows = call.rows.leaves != nullptr,
+               .surroundings = surroundings()};
   for (size_t i = 0; i < call.leaves.size(); ++i) {
     const Tensor& leaf = call.leaves[i];
-    if (!leaf.is_valid() || !has_type(call, i, leaves[i].shape)) return false;
-    if (!is_same(leaf.node()->sharding, graph.shardings[i])) return false;
+    of.shapes.push_back(leaf.is_valid() ? padded(call, i) : Shape());
+    of.shardings.push_back(leaf.is_valid() ? leaf.node()->sharding : nullptr);
   }
-  return call.has_structure(graph.structure);
+  return of;
+}
+
+bool fits(const CallTypes& types, const Call& call) {
+  if (types.types != call.types || types.shapes.size() != call.leaves.size()) return false;
+  if (types.has_rows != (call.rows.leaves != nullptr)) return false;
+  for (size_t i = 0; i < call.leaves.size(); ++i) {
+    const Tensor& leaf = call.leaves[i];
+    if (!leaf.is_valid() || !has_type(call, i, types.shapes[i])) return false;
+    if (!is_same(leaf.node()->sharding, types.shardings[i])) return false;
+  }
+  return call.has_structure(types.structure) && types.surroundings == surroundings();
 }
 
 }  // namespace heddle::compile_internal

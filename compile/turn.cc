@@ -18,29 +18,13 @@ namespace {
 // stays.
 constexpr std::chrono::seconds kLongest{10};
 
-// A function that a thread is tracing for a call. The call lives as long.
+// A function that a thread is tracing for a call.
 struct Running {
   uint64_t serial;
   const Graphs* graphs;
-  const Call* call;
-  std::vector<TreeSpec> structure;
-  std::string surroundings;
+  CallTypes types;
   std::thread::id thread;
   Turn::Of of;
-
-  [[nodiscard]] bool is_same(const Graphs* other, const Call& asked,
-                             const std::string& around) const {
-    if (graphs != other || call->types != asked.types || surroundings != around) return false;
-    if (call->leaves.size() != asked.leaves.size()) return false;
-    if ((call->rows.leaves == nullptr) != (asked.rows.leaves == nullptr)) return false;
-    for (size_t i = 0; i < asked.leaves.size(); ++i) {
-      const Tensor &mine = call->leaves[i], &leaf = asked.leaves[i];
-      if (!mine.is_valid() || !leaf.is_valid() || !has_type(asked, i, padded(*call, i)) ||
-          !compile_internal::is_same(mine.node()->sharding, leaf.node()->sharding))
-        return false;
-    }
-    return asked.has_structure(structure);
-  }
 };
 
 // What all threads trace, and which of them wait for which. No code of the user's runs under its
@@ -70,12 +54,12 @@ Board& board() {
 
 Turn::Turn(const Graphs* graphs, const Call& call, Of of) {
   const std::thread::id me = std::this_thread::get_id();
-  const std::string around = surroundings();
+  CallTypes types = types_of(call);
   Board& all = board();
   std::unique_lock lock(all.mutex);
   const Running* other = nullptr;
   for (const Running& each : all.running) {
-    if (!each.is_same(graphs, call, around)) continue;
+    if (each.graphs != graphs || !fits(each.types, call)) continue;
     if (each.thread == me) {
       throw Error(base::failed_precondition(
                       graphs->label(),
@@ -95,7 +79,7 @@ Turn::Turn(const Graphs* graphs, const Call& call, Of of) {
     if (has) return;
   }
   serial_ = ++all.last_serial;
-  all.running.push_back({serial_, graphs, &call, call.structure(), around, me, of});
+  all.running.push_back({serial_, graphs, std::move(types), me, of});
 }
 
 Turn::~Turn() {

@@ -27,6 +27,12 @@ class Error : public std::exception {
   std::string text_;
 };
 
+// The error of a read, by item() or a C++ `if`, of a value that a trace does not know yet.
+class TracedReadError : public Error {
+ public:
+  using Error::Error;
+};
+
 // Throws Error for a status that is not OK.
 inline void throw_if_error(const Status& status, SourceLocation at = {}) {
   if (!status.ok()) throw Error(status, at);

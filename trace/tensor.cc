@@ -197,10 +197,10 @@ runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, std::str
   const Node& node = *tensor.node();
   if (node.scope && node.scope->finished) throw Error(escaped_error(node, op, which));
   if (node.scope) {
-    throw Error(failed_precondition(op, ": ", which, " is a traced ", to_string(node.shape),
-                                    ", which has no value yet; return it from the traced function "
-                                    "and read the result, or branch on it with cond(..) or "
-                                    "where(..)"));
+    throw TracedReadError(failed_precondition(
+        op, ": ", which, " is a traced ", to_string(node.shape),
+        ", which has no value yet; return it from the traced function and read the result, or "
+        "branch on it with cond(..) or where(..)"));
   }
   if (!node.buffer && is_read(op)) throw Error(read_error(placeholder_of(node), op));
   if (!node.buffer) {

@@ -20,7 +20,8 @@ Shape padded(const Call& call, size_t leaf);
 // Whether the leaf has that type in the run.
 bool has_type(const Call& call, size_t leaf, const Shape& type);
 
-// Whether the graph was traced for such a call.
-bool fits(const Graph& graph, const Call& call);
+CallTypes types_of(const Call& call);
+// Whether the call has these types.
+bool fits(const CallTypes& types, const Call& call);
 
 }  // namespace heddle::compile_internal

@@ -67,6 +67,64 @@ TEST(CompiledFunction, ShowsItsTextItsCostAndItsKey) {
   EXPECT_THAT(error_of([&] { (void)inner.cost(); }), HasSubstr("inner was only called in traces"));
 }
 
+TEST(Compile, WithoutAFullGraphCallsThatReadValuesAreEagerAndTold) {
+  int runs = 0;
+  const auto halve_or_negate = [&](const Tensor& x, Static<bool> reads) {
+    ++runs;
+    if (reads && sum(x).item<float>() > 0) return x * 0.5;
+    return -x;
+  };
+  const Tensor up = ones({3}), down = full({3}, -1.0f);
+  const auto f = compile(halve_or_negate, {.name = "f", .full_graph = false});
+  EXPECT_EQ(f(up, Static{true}).to_vector<float>()[0], 0.5f);
+  EXPECT_EQ(runs, 2);  // the trace, as far as it came, and the call
+  EXPECT_THAT(f.explain_miss(),
+              MatchesRegex("f: no graph for the call at .*compile_test.cc:[0-9]+, which runs each "
+                           "operation at once: item: operand is a traced f32\\[\\], .*"));
+  EXPECT_EQ(f(down, Static{true}).to_vector<float>()[0], 1);
+  EXPECT_EQ(runs, 3);
+  EXPECT_EQ(f.stats().eager_calls, 2);
+  EXPECT_EQ(f.stats().graphs, 0);
+  EXPECT_THAT(to_string(f.stats()), HasSubstr("2 calls, 2 of them eager, 0 graphs"));
+  EXPECT_THAT(error_of([&] { (void)f.lower(up, Static{true}); }), HasSubstr("is a traced f32[]"));
+  // Other arguments, which choose another path, have a graph.
+  EXPECT_EQ(f(up, Static{false}).to_vector<float>()[0], -1);
+  EXPECT_EQ(f(down, Static{false}).to_vector<float>()[0], 1);
+  EXPECT_EQ(runs, 5);  // one for lower
+  EXPECT_EQ(f.stats().eager_calls, 2);
+  EXPECT_EQ(f.stats().graphs, 1);
+  // A trace around it, and a loop in it, read no values either.
+  EXPECT_THAT(error_of([&] { (void)trace([&](Tensor x) { return f(x, Static{true}); }, up); }),
+              HasSubstr("is a traced f32[]"));
+  const auto outer = compile([&](Tensor x) { return f(x, Static{true}); }, {.full_graph = false});
+  EXPECT_EQ(outer(up).to_vector<float>()[0], 0.5f);
+  const auto loops = compile(
+      [](Tensor x) {
+        return fori_loop(
+            0, 2, [](Tensor, Tensor y) { return y.item<float>() > 0 ? y : -y; }, x);
+      },
+      {.full_graph = false});
+  EXPECT_THAT(error_of([&] { (void)loops(scalar(1.0f)); }), HasSubstr("is a traced f32[]"));
+  // The default.
+  const auto full = compile(halve_or_negate);
+  EXPECT_THAT(error_of([&] { (void)full(up, Static{true}); }), HasSubstr("is a traced f32[]"));
+}
+
+TEST(Compile, OptionsThatNeedTheFullGraphAreAnErrorWithoutIt) {
+  const auto double_it = [](Tensor x) { return x * 2.0; };
+  for (const FunctionOptions& options :
+       {FunctionOptions{.donate = {0}}, FunctionOptions{.device = "interpreter:0"},
+        FunctionOptions{.check = true}, FunctionOptions{.check_nans = true},
+        FunctionOptions{.bucket = {.arguments = {0}}}}) {
+    (void)compile(double_it, options);
+    FunctionOptions with = options;
+    with.full_graph = false;
+    EXPECT_THAT(error_of([&] { (void)compile(double_it, with); }),
+                HasSubstr("has full_graph = false, and donate, device, check, check_nans or a "
+                          "bucket, which need the full graph"));
+  }
+}
+
 TEST(Compile, TracesAndCompilesOnceForASetOfTypes) {
   const auto step = compile(update);
   State s = start();
