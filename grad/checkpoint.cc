@@ -60,7 +60,7 @@ using trace_internal::PublicCall;
 
 Derived checkpointed(const FlatFunction& fn, const Point& point, std::string_view policy) {
   const Trace trace = traced(fn, types_of(point.leaves), point.leaves,
-                             trace_internal::Recorder::Numbers::kMayBecomeOperands);
+                             trace_internal::Recorder::Numbers::kWithStarts);
   return {call(fn.what, trace.module, with_captures(point.leaves, trace),
                {{std::string(transform::kCheckpointAttribute), std::string(policy)}}),
           trace.spec,

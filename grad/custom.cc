@@ -8,7 +8,7 @@
 namespace heddle::grad_internal {
 namespace {
 
-constexpr auto kNumbers = trace_internal::Recorder::Numbers::kMayBecomeOperands;
+constexpr auto kNumbers = trace_internal::Recorder::Numbers::kWithStarts;
 
 }  // namespace
 

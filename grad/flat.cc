@@ -386,7 +386,7 @@ std::pair<Trace, Cache::Ptr> trace_and_make(Kind kind, const FlatFunction& fn, c
     if (kind == Kind::kGradient) require_scalar(trace);
     return find_or_make(key_of(trace.module));
   };
-  Cache::Ptr made = made_with(Numbers::kMayBecomeOperands);
+  Cache::Ptr made = made_with(Numbers::kWithStarts);
   // A number may have to be known, such as the bound of a loop that reverse mode goes back through.
   if (!made->ok()) made = made_with(Numbers::kConstants);
   if (!made->ok()) {

@@ -73,7 +73,7 @@ class Vmapped {
     require_arguments();
     const std::vector<Shape> one = shapes_of_one();
     const trace_internal::LaneScope scope(options_.axis_name, size_);
-    const Trace trace = traced(fn_, one, {}, trace_internal::Recorder::Numbers::kMayBecomeOperands);
+    const Trace trace = traced(fn_, one, {}, trace_internal::Recorder::Numbers::kWithStarts);
     std::vector<bool> batched;
     for (const Leaf& leaf : leaves_) batched.push_back(leaf.axis != kNoAxis);
     batched.resize(batched.size() + trace.captures.size());

@@ -107,9 +107,8 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   const auto last = recordings ? recordings->all_at(place) : nullptr;
   // A named Function promises that it need not be traced again, so numbers are part of it.
   const bool are_constants = request.callable.identity.known();
-  Recorder recorder(
-      request.what, trace_internal::expected_of(last), false,
-      are_constants ? Recorder::Numbers::kConstants : Recorder::Numbers::kMayBecomeOperands);
+  Recorder recorder(request.what, trace_internal::expected_of(last), false,
+                    are_constants ? Recorder::Numbers::kConstants : Recorder::Numbers::kWithStarts);
   const std::vector<Tensor> results = results_of(request, recorder, *body);
   const bool is_expected = recorder.ends_as_expected(results, request.what, root);
   if (is_expected) {

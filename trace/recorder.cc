@@ -100,7 +100,8 @@ Recorder::Recorder(std::string_view what, const Expected& expected, bool is_name
     : scope_(base::make_pooled<Scope>()),
       replay_(expected),
       outer_(current_recorder),
-      numbers_policy_(outer_ ? std::min(numbers, outer_->numbers_policy_) : numbers) {
+      numbers_policy_(outer_ && outer_->numbers_policy_ == Numbers::kConstants ? Numbers::kConstants
+                                                                                 : numbers) {
   if (running_traces == kMostNested) {
     refuse("is called in ", kMostNested,
            " traces inside each other, which is the most; a function that calls itself without an "

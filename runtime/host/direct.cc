@@ -1,6 +1,8 @@
 #include "heddle/runtime/host/direct.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <optional>
@@ -159,11 +161,35 @@ bool run_direct_into(DirectOp op, DirectOperand x, DirectOperand y, Buffer& into
 
 const void* address_of(Buffer& buffer) { return Pinned({&buffer}).bytes(); }
 
-BufferPtr join(std::span<Buffer* const> parts, int64_t blocks, const Shape& shape) {
+namespace {
+
+// Whether the bytes of such an array are written here: more of them are left to programs, which
+// share them among threads.
+bool can_write(Device& device, const Shape& shape) {
   constexpr int64_t kMostBytes = int64_t{16} << 20;
+  return device.direct_kernels() != nullptr && bit_width(shape.dtype()) % 8 == 0 &&
+         shape.byte_size() <= kMostBytes;
+}
+
+}  // namespace
+
+BufferPtr fill(Device& device, const Shape& shape, const void* element) {
+  if (!can_write(device, shape)) return nullptr;
+  BufferPtr made = result(device, shape, [&](void* out) {
+    auto* to = static_cast<std::byte*>(out);
+    const auto all = static_cast<size_t>(shape.byte_size());
+    auto done = std::min(all, static_cast<size_t>(bit_width(shape.dtype()) / 8));
+    std::memcpy(to, element, done);
+    for (; done < all; done += std::min(done, all - done))
+      std::memcpy(to + done, to, std::min(done, all - done));
+  });
+  if (made != nullptr) heddle::count(&Counters::executions);
+  return made;
+}
+
+BufferPtr join(std::span<Buffer* const> parts, int64_t blocks, const Shape& shape) {
   Device& device = parts[0]->device();
-  if (device.direct_kernels() == nullptr || bit_width(shape.dtype()) % 8 != 0) return nullptr;
-  if (shape.byte_size() == 0 || shape.byte_size() > kMostBytes) return nullptr;
+  if (!can_write(device, shape) || shape.byte_size() == 0) return nullptr;
   for (Buffer* part : parts) {
     const Shape& of_part = part->shape();
     if (&part->device() != &device || of_part.is_dynamic() || of_part.has_layout()) return nullptr;

@@ -82,6 +82,10 @@ struct DirectOperand {
 // returns  null where this cannot be done directly, such as for more than 16 MiB
 [[nodiscard]] BufferPtr join(std::span<Buffer* const> parts, int64_t blocks, const Shape& shape);
 
+// An array of this shape whose elements are all `element`, as bytes. Counted in `executions`.
+// returns  null where this cannot be done directly, such as for more than 16 MiB
+[[nodiscard]] BufferPtr fill(Device& device, const Shape& shape, const void* element);
+
 // x[position], for a position from 0 to the size of axis 0, counted likewise.
 // returns  null where this cannot be done directly
 [[nodiscard]] BufferPtr copy_row(Buffer& x, int64_t position);

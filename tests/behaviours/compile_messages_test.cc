@@ -1,4 +1,6 @@
 // What a compiled function says: of a call that is another's, of what has changed, of names.
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 
@@ -194,6 +196,41 @@ TEST(CompileMessages, StaticsOfLongDoublesAreToldApart) {
   EXPECT_EQ(f.stats().graphs, 2);
   const Static<long double> back = tree_map([](const Tensor& x) { return x; }, Static{next});
   EXPECT_EQ(back.value, next);
+}
+
+// ----- variables, which are read once: processes of their own
+
+TEST(CompileMessagesDeathTest, LogCompiledWritesEachMissOnStderr) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  setenv("HEDDLE_LOG_COMPILED", "1", 1);
+  const auto program = [] {
+    const auto f = compile([](const Tensor& x) { return x * 2.0; }, {.name = "f"});
+    for (const int64_t size : {3, 4, 3}) (void)f(ones({size}));
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(program(), ::testing::ExitedWithCode(0),
+              "^heddle: f: graph 1 for the call at [^\n]*: it is the first call\n"
+              "heddle: f: graph 2 for the call at [^\n]*: arg0 is f32\\[4\\]; in graph 1 it is "
+              "f32\\[3\\]\n$");
+  unsetenv("HEDDLE_LOG_COMPILED");
+}
+
+TEST(CompileMessagesDeathTest, CheckCompiledComparesEachCallWithItsTrace) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  setenv("HEDDLE_CHECK_COMPILED", "1", 1);
+  const auto program = [] {
+    double rate = 2;
+    const auto f = compile([&](const Tensor& x) { return x * rate; }, {.name = "f"});
+    (void)f(ones({3}));
+    (void)f(ones({3}));
+    rate = 3;
+    std::fputs(error_of([&] { (void)f(ones({3})); }).c_str(), stderr);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(program(), ::testing::ExitedWithCode(0),
+              "^f: it is another function than when graph 1 was traced at [^\n]*: a number or an "
+              "attribute of constant f32\\[\\] is another[^\n]*$");
+  unsetenv("HEDDLE_CHECK_COMPILED");
 }
 
 }  // namespace

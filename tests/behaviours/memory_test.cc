@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "heddle/heddle.h"
+#include "heddle/runtime/cache/program_cache.h"
 #include "heddle/runtime/dlpack.h"
+#include "heddle/runtime/registry.h"
 
 namespace heddle {
 namespace {
@@ -57,6 +59,25 @@ TEST(ArrayMemory, OfALoopOfAMillionStepsStaysAsItIs) {
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(4, 2.0f));
   EXPECT_EQ(wide.to_vector<float>(), std::vector<float>(1000, 2.0f));
   EXPECT_EQ(sum.to_vector<float>(), std::vector<float>(20'000, 4.0f));
+}
+
+// Each is a program of its own, which the caches drop in turn. The arrays are empty.
+TEST(ProgramMemory, OfAHundredThousandShapesStaysInsideOfItsCaps) {
+  const runtime::DefaultDevice device(**runtime::find_device("interpreter"));
+  const auto shapes = [](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) (void)sum(full({0, i}, 2.0f), 1);
+  };
+  const int64_t few = 3 * static_cast<int64_t>(runtime::program_cache().capacity());
+  shapes(0, few);
+  const int64_t resident = resident_bytes();
+  const Counters before = counters();
+  const int64_t many = kIsSanitized ? 10'000 : 100'000;
+  shapes(few, few + many);
+  EXPECT_GE((counters() - before).compiles, many);
+  EXPECT_LE(runtime::program_cache().size(), runtime::program_cache().capacity());
+  if (!kIsSanitized) {
+    EXPECT_LT(resident_bytes() - resident, int64_t{2} << 20);
+  }
 }
 
 TEST(ArrayMemory, ThatAViewReadsIsNotUsedAgain) {

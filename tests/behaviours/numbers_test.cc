@@ -200,6 +200,41 @@ TEST(Numbers, OfLoopsBodiesAreOperands) {
   });
 }
 
+TEST(Numbers, ThatIndexInLoopsBodiesAreOperands) {
+  const Tensor xs = arange(4.0f), rows = reshape(arange(60.0f), {10, 6});
+  expect_one_program([&](int i) {
+    const auto step = [&](Tensor c, Tensor x) {
+      return std::pair(c + x * rows[i][2], rows[Slice{i, i + 2}]);
+    };
+    const auto [end, all] = scan(step, zeros({}), xs);
+    EXPECT_EQ(end.item<float>(), 6.0f * (6.0f * i + 2));
+    EXPECT_EQ((all[{3, 1, 0}].item<float>()), 6.0f * i + 6);
+  });
+  expect_one_program([&](int i) {
+    const auto put = [&](Tensor, Tensor c) { return c.at({i}).add(rows[{i, 1}]); };
+    EXPECT_EQ(fori_loop(0, 3, put, zeros({10}))[i].item<float>(), 3 * (6.0f * i + 1));
+  });
+  expect_one_program([&](int i) {
+    const auto pick = [&](Tensor a) { return a[i]; };
+    EXPECT_EQ(cond(sum(xs) > 1.0, pick, pick, rows)[0].item<float>(), 6.0f * i);
+  });
+  expect_one_program([&](int i) {
+    const auto loss = [&](Tensor w) {
+      return scan([&](Tensor c, Tensor x) { return std::pair(c + x * w[i], None{}); }, zeros({}), xs)
+          .first;
+    };
+    const Tensor slope = grad(loss)(ones({10}));
+    EXPECT_EQ(slope[i].item<float>(), 6);
+    EXPECT_EQ(sum(slope).item<float>(), 6);
+  });
+  expect_one_program([&](int i) {
+    EXPECT_EQ(grad([&](Tensor w) { return w[i] * w[i]; })(ones({10}))[i].item<float>(), 2);
+  });
+  expect_one_program([&](int i) {
+    EXPECT_EQ(vmap([&](Tensor w) { return w[i]; })(rows)[3].item<float>(), 18.0f + i);
+  });
+}
+
 TEST(Numbers, OfWhatIsTransformedAreOperands) {
   const Tensor w = array<float>({1, 2, 3}), ones3 = ones({3});
   const auto loss = [](int i) { return [i](Tensor w) { return sum(square(w - double(i))); }; };

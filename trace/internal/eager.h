@@ -21,6 +21,11 @@ namespace heddle::trace_internal {
 // place of it. It waits for them.
 Tensor eager_join(std::span<const Tensor> parts, int64_t axis, const Shape& shape);
 
+// An array of this shape whose elements are all `value`.
+Tensor eager_fill(const Operand& value, const Shape& shape);
+// The elements of x, in order, as an array of this shape. Where x is computed still it gives none.
+Tensor eager_reshape(const Tensor& x, const Shape& shape);
+
 Tensor eager_unary(hlo::Opcode opcode, const Operand& x);
 Tensor eager_binary(hlo::Opcode opcode, const Operand& x, const Operand& y);
 Tensor eager_comparison(hlo::ComparisonDirection direction, const Operand& x, const Operand& y);

@@ -10,6 +10,7 @@
 #include "heddle/base/containers/sole_owner.h"
 #include "heddle/base/system/pool.h"
 #include "heddle/runtime/host/direct.h"
+#include "heddle/runtime/registry.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/op_names.h"
 #include "heddle/trace/public_call.h"
@@ -53,6 +54,7 @@ bool Element::set(const Operand& operand, DType dtype) {
   }
   if (const uint64_t* bits = std::get_if<uint64_t>(&operand.number()); bits && dtype == u64)
     return put(*bits);
+  if (const bool* truth = std::get_if<bool>(&operand.number())) return dtype == pred && put(*truth);
   const int64_t* value = std::get_if<int64_t>(&operand.number());
   if (value == nullptr) return false;
   constexpr int64_t kExactF32 = int64_t{1} << 24, kExactF64 = int64_t{1} << 53;
@@ -187,6 +189,25 @@ Tensor eager_join(std::span<const Tensor> parts, int64_t axis, const Shape& shap
   int64_t blocks = 1;
   for (int64_t i = 0; i < axis; ++i) blocks *= shape.dimension(i);
   return concrete(runtime::join(buffers, blocks, shape), {});
+}
+
+Tensor eager_fill(const Operand& value, const Shape& shape) {
+  if (Recorder::current() != nullptr || value.is_tensor()) return {};
+  const StatusOr<Device*> device = runtime::find_default_device();
+  if (!device.ok()) return {};
+  Element element;
+  if (element.set(value, shape.dtype()))
+    return concrete(runtime::fill(**device, shape, element.bytes()), value.at());
+  // Each dtype has these two.
+  const int64_t* whole = std::get_if<int64_t>(&value.number());
+  if (whole == nullptr || (*whole != 0 && *whole != 1)) return {};
+  const Literal one = Literal::scalar(shape.dtype(), static_cast<double>(*whole));
+  return concrete(runtime::fill(**device, shape, one.bytes()), value.at());
+}
+
+Tensor eager_reshape(const Tensor& x, const Shape& shape) {
+  if (!x.is_ready() || x.size() != shape.element_count()) return {};
+  return eager_join(std::span(&x, 1), 0, shape);
 }
 
 Tensor eager_row(const Operand& x, int64_t position) {

@@ -8,6 +8,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/error.h"
+#include "heddle/trace/internal/eager.h"
 #include "heddle/trace/node.h"
 #include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/ops/movement/positions.h"
@@ -81,6 +82,8 @@ Tensor filled(std::string_view op, const Dimensions& shape, const Operand& value
   const PublicCall call(op, at);
   throw_if_error(
       base::annotate(check_shape(Shape(dtype, shape)), PublicCall::function_or(op), ": "));
+  if (Tensor made = trace_internal::eager_fill(value, Shape(dtype, shape)); made.is_valid())
+    return made;
   return one_program(op, [&] {
     Tensor scalar =
         value.is_tensor() ? as_tensor(value).astype(dtype) : constant_like(value, dtype, repair);

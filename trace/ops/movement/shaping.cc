@@ -29,6 +29,8 @@ using trace_internal::PublicCall;
 
 Tensor reshaped(const Tensor& x, Dimensions shape) {
   if (x.shape().dimensions() == shape) return x;
+  const Shape type(x.dtype(), shape);
+  if (Tensor made = trace_internal::eager_reshape(x, type); made.is_valid()) return made;
   const auto of = [&](std::span<const Tensor> xs) { return reshaped(xs[0], shape); };
   const Operand operand(x, PublicCall::line_or({}));
   if (Tensor made = known_program("reshape", KnownOptions(shape), {operand}, of); made.is_valid())
@@ -36,7 +38,7 @@ Tensor reshaped(const Tensor& x, Dimensions shape) {
   return emit({.opcode = Opcode::kReshape,
                .operands = {x},
                .attrs = hlo::ReshapeAttrs{},
-               .declared = Shape(x.dtype(), std::move(shape))});
+               .declared = type});
 }
 
 Tensor permuted(const Tensor& x, std::vector<int64_t> order) {
