@@ -79,10 +79,18 @@ std::vector<Tensor> emit_while(const Body& condition, const Body& body, const Ar
 
 namespace {
 
+// What errors call a loop and its parts.
+struct LoopWords {
+  std::string_view loop, condition, body, carry;
+};
+constexpr LoopWords kWhileWords{"while_loop", "while_loop condition", "while_loop body", "carry"};
+constexpr LoopWords kForiWords{"fori_loop", "fori_loop condition", "fori_loop body", "value"};
+
 // Traces the carry's condition and body, and records the loop.
 std::vector<Tensor> record_while(const Callable& condition, const Callable& body,
-                                 const Argument& init, hlo::FrontendAttributes attributes = {}) {
-  std::vector<Shape> carry = shapes_of(init.leaves, "while_loop");
+                                 const Argument& init, hlo::FrontendAttributes attributes = {},
+                                 const LoopWords& words = kWhileWords) {
+  std::vector<Shape> carry = shapes_of(init.leaves, words.loop);
   const auto of = [&](std::string_view what, const char* kind, const Callable& callable,
                       std::string_view result) {
     return BodyRequest{.what = what,
@@ -93,10 +101,10 @@ std::vector<Tensor> record_while(const Callable& condition, const Callable& body
                        .init = init.leaves,
                        .result = result};
   };
-  BodyPtr test = body_for(of("while_loop condition", &kCondition, condition, "condition's result"),
+  BodyPtr test = body_for(of(words.condition, &kCondition, condition, "condition's result"),
                           [&](const Body& b) { check_condition(b.result_shapes()[0]); });
-  BodyPtr step = body_for(of("while_loop body", &kBody, body, "carry"), [&](const Body& b) {
-    check_carry("while_loop", "carry", init, b.results[0], b.result_shapes());
+  BodyPtr step = body_for(of(words.body, &kBody, body, words.carry), [&](const Body& b) {
+    check_carry(words.loop, words.carry, init, b.results[0], b.result_shapes());
   });
   return emit_while(*test, *step, init, std::move(attributes));
 }
@@ -199,6 +207,26 @@ std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high,
       .carry;
 }
 
+// The bounds that a loop of a program's place had, outside of traces.
+struct Bounds {
+  int64_t low, high;
+  bool have_changed;
+};
+
+// Whether a loop that runs at once had other bounds before, at this place and in this thread. From
+// then on they are operands of its program, like other numbers.
+bool have_changed(const Callable& body, int64_t low, int64_t high) {
+  static constexpr char kBounds = 0;
+  auto* places = trace_internal::LastOfPlace<Bounds>::of_thread();
+  if (places == nullptr) return false;
+  const uint64_t place = trace_internal::place_of(&kBounds, body.types, PublicCall::line_or({}));
+  const auto last = places->at(place);
+  if (last && (last->have_changed || (last->low == low && last->high == high)))
+    return last->have_changed;
+  places->keep(place, {low, high, last != nullptr});
+  return last != nullptr;
+}
+
 // i, high and the value as the state of a while. Its condition is Heddle's own, and always the
 // same.
 std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const Tensor& high,
@@ -224,7 +252,7 @@ std::vector<Tensor> dynamic_fori(const Callable& body, const Tensor& low, const 
   };
   std::vector<Tensor> results =
       record_while({{}, &kBelow, test, "", true}, {body.identity, body.types, step, body.name},
-                   {carry, "fori" + init.structure, spec});
+                   {carry, "fori" + init.structure, spec}, {}, kForiWords);
   return {results.begin() + 2, results.end()};
 }
 
@@ -239,9 +267,20 @@ void require_bound(std::string_view name, const Shape& shape) {
 std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init,
                              const ForiOptions& options) {
   trace_internal::require_values("fori_loop", "value", init.leaves, init.spec);
+  // In a trace the count of C++ bounds is known, which derivatives need.
+  const bool has_count =
+      options.unroll != 1 || options.checkpoint || trace_internal::Recorder::current() != nullptr;
   return trace_internal::in_program("fori_loop", [&]() -> std::vector<Tensor> {
-    if (!low.is_tensor() && !high.is_tensor())
-      return static_fori(body, static_bound("low", low), static_bound("high", high), init, options);
+    if (!low.is_tensor() && !high.is_tensor()) {
+      const int64_t from = static_bound("low", low), to = static_bound("high", high);
+      if (has_count || !have_changed(body, from, to))
+        return static_fori(body, from, to, init, options);
+      const DType dtype = std::in_range<int32_t>(from) && std::in_range<int32_t>(to) ? s32 : s64;
+      const auto number = [&](int64_t bound) {
+        return trace_internal::captured_number(Literal::scalar(dtype, bound), low.at());
+      };
+      return dynamic_fori(body, number(from), number(to), init);
+    }
     if (options.unroll != 1)
       trace_internal::refuse("unroll is ", options.unroll,
                              " and a bound is a tensor; only a loop between C++ integers is "

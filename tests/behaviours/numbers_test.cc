@@ -200,6 +200,38 @@ TEST(Numbers, OfLoopsBodiesAreOperands) {
   });
 }
 
+TEST(Numbers, ThatBoundLoopsAreOperands) {
+  expect_one_program([](int i) {
+    const auto add_index = [](Tensor k, Tensor c) { return c + k; };
+    EXPECT_EQ(fori_loop(i, 2 * i + 3, add_index, 0).item<int>(), (i + 3) * (3 * i + 2) / 2);
+    EXPECT_EQ(fori_loop(5, i, add_index, 0).item<int>(), i > 5 ? (i - 5) * (i + 4) / 2 : 0);
+  });
+  // What needs the count has it.
+  const auto triple = [](Tensor, Tensor c) { return c * 3.0; };
+  for (const int i : {1, 2, 3})
+    EXPECT_EQ(
+        grad([&](Tensor c) { return fori_loop(0, i, triple, c); })(scalar(1.0f)).item<float>(),
+        std::pow(3.0f, i));
+}
+
+TEST(Numbers, OfAnAssociativeFunctionAreOperands) {
+  const Tensor xs = arange(4.0f);
+  expect_one_program([&](int i) {
+    const double bias = i;
+    const auto combine = [&](Tensor a, Tensor b) { return a + b + bias; };
+    EXPECT_EQ(associative_scan(combine, xs)[3].item<float>(), 6.0f + 3 * i);
+  });
+}
+
+TEST(Numbers, ThatRollAreOperands) {
+  const Tensor x = reshape(arange(60.0f), {10, 6});
+  expect_one_program([&](int i) {
+    EXPECT_EQ((roll(x, {i, -2 * i}, {0, 1})[{i + 1, 0}].item<float>()), 6.0f + 2 * i % 6);
+    EXPECT_EQ((roll(x, i - 70)[{2, i}].item<float>()), 22.0f);
+    EXPECT_EQ(roll(zeros({0, 3}), {i}, {0}).shape(), Shape(f32, {0, 3}));
+  });
+}
+
 TEST(Numbers, ThatIndexInLoopsBodiesAreOperands) {
   const Tensor xs = arange(4.0f), rows = reshape(arange(60.0f), {10, 6});
   expect_one_program([&](int i) {

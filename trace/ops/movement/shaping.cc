@@ -21,6 +21,7 @@ using trace_internal::axes_of;
 using trace_internal::axis_of;
 using trace_internal::dtype_beside;
 using trace_internal::emit;
+using trace_internal::in_program;
 using trace_internal::known_program;
 using trace_internal::KnownOperand;
 using trace_internal::KnownOptions;
@@ -97,12 +98,19 @@ Tensor scalar_index(const Operand& index) {
   return value;
 }
 
-Tensor rolled(const Tensor& x, int64_t shift, int64_t axis) {
-  int64_t size = x.dim(axis_of(x.shape(), axis));
-  if (size == 0) return x;
-  int64_t by = ((shift % size) + size) % size;
-  if (by == 0) return x;
-  std::vector<Tensor> parts = split_at(x, {size - by}, axis);
+// The element that comes first along an axis of `size` elements after a roll by `shift`.
+int64_t first_after_roll(int64_t shift, int64_t size) {
+  return size == 0 ? 0 : (size - shift % size) % size;
+}
+
+// x with the element `first` along the axis in front, and those before it at the end. A tensor
+// `first` takes a copy of x behind x, a number none.
+Tensor rolled(const Tensor& x, const Operand& first, int64_t axis) {
+  if (first.is_tensor())
+    return dynamic_slice_in_dim(concat({x, x}, axis), first, x.dim(axis), axis);
+  const int64_t at = std::get<int64_t>(first.number());
+  if (at == 0) return x;
+  std::vector<Tensor> parts = split_at(x, {at}, axis);
   return concat({parts[1], parts[0]}, axis);
 }
 
@@ -341,20 +349,29 @@ Tensor roll(Operand operand, const base::Ints& shifts, const base::Ints& axes) {
   if (shifts.size() != axes.size())
     trace_internal::refuse("has ", shifts.size(), " shifts and ", axes.size(),
                            " axes; give as many of both");
-  return one_program("roll", [&] {
-    Tensor out = as_tensor(operand);
-    for (size_t i = 0; i < axes.size(); ++i) out = rolled(out, shifts[i], axes[i]);
-    return out;
-  });
+  const Tensor x = as_tensor(operand);
+  std::vector<Operand> operands{x};
+  for (size_t i = 0; i < axes.size(); ++i)
+    operands.emplace_back(first_after_roll(shifts[i], x.dim(axis_of(x.shape(), axes[i]))));
+  std::vector<KnownOperand> known;
+  for (const Operand& each : operands) known.emplace_back(each, s64);
+  const auto formula = [&](std::span<const Operand> in) {
+    Tensor out = in[0].tensor();
+    for (size_t i = 0; i < axes.size(); ++i)
+      out = rolled(out, in[i + 1], axis_of(x.shape(), axes[i]));
+    return std::vector<Tensor>{out};
+  };
+  return in_program("roll", KnownOptions(axes), known, formula)[0];
 }
 
 Tensor roll(Operand operand, base::Int shift) {
   const PublicCall call("roll", operand.at());
   const Tensor x = as_tensor(operand);
-  return one_program("roll", [&] {
-    const Tensor flat = ravel(x);
-    return reshaped(rolled(flat, shift, 0), x.shape().dimensions());
-  });
+  const Operand first(first_after_roll(shift, x.size()));
+  const auto formula = [&](std::span<const Operand> in) {
+    return reshaped(rolled(ravel(in[0]), in[1], 0), x.shape().dimensions());
+  };
+  return one_program("roll", KnownOptions(), {{x}, {first, s64}}, formula);
 }
 
 Tensor tile(Operand operand, const base::Ints& repeats) {
