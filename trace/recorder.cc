@@ -101,7 +101,7 @@ Recorder::Recorder(std::string_view what, const Expected& expected, bool is_name
       replay_(expected),
       outer_(current_recorder),
       numbers_policy_(outer_ && outer_->numbers_policy_ == Numbers::kConstants ? Numbers::kConstants
-                                                                                 : numbers) {
+                                                                               : numbers) {
   if (running_traces == kMostNested) {
     refuse("is called in ", kMostNested,
            " traces inside each other, which is the most; a function that calls itself without an "

@@ -252,7 +252,8 @@ TEST(Numbers, ThatIndexInLoopsBodiesAreOperands) {
   });
   expect_one_program([&](int i) {
     const auto loss = [&](Tensor w) {
-      return scan([&](Tensor c, Tensor x) { return std::pair(c + x * w[i], None{}); }, zeros({}), xs)
+      return scan([&](Tensor c, Tensor x) { return std::pair(c + x * w[i], None{}); }, zeros({}),
+                  xs)
           .first;
     };
     const Tensor slope = grad(loss)(ones({10}));
