@@ -241,9 +241,14 @@ namespace {
 template <class T>
 NodeId rsqrt_of(PlanBuilder& builder, NumberNode<T> x) {
   const PlanBuilder::Exact exact(builder);
-  if (!builder.has_rsqrt_estimate()) return rsqrt(x).node;
-  const NodeId estimate = builder.unary(Op::kRsqrtEstimate, x.node);
-  return rsqrt_from(x, NumberNode<T>(&builder, estimate)).node;
+  const auto estimate = [&](NumberNode<T> of) {
+    return NumberNode<T>(&builder, builder.unary(Op::kRsqrtEstimate, of.node));
+  };
+  if (builder.has_rsqrt_estimate()) return rsqrt_from(x, estimate(x)).node;
+  if constexpr (std::is_same_v<T, float>) {
+    if (builder.has_rough_rsqrt()) return rsqrt_from_rough(x, estimate).node;
+  }
+  return rsqrt(x).node;
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ std::vector<Unary<T>> unary_functions() {
           "log2", bound(1.1, 1.1), 0, 4, [](W x) { return std::log2(x); },
           [](auto x) { return log2(x); }),
       unary<T>(
-          "log", bound(0.9, 0.9), 0, 4, [](W x) { return std::log(x); },
+          "log", bound(1.3, 0.9), 0, 4, [](W x) { return std::log(x); },
           [](auto x) { return log(x); }),
       unary<T>(
           "log1p", bound(0.9, 0.9), -1, 4, [](W x) { return std::log1p(x); },
@@ -221,6 +221,20 @@ std::vector<Unary<T>> unary_functions() {
           [](auto x) {
             const auto off = copysign(x.constant(T(0x1p-14)), float_from_bits(bits(x) << 20));
             return rsqrt_from(x, rsqrt(x) * (x.constant(1) + off));
+          },
+          std::numeric_limits<T>::max(), Fma::kNeeded),
+      unary<T>(
+          "rsqrt_from_rough", bound(1.1, 1.5), 0, 8, [](W x) { return 1 / std::sqrt(x); },
+          [](auto x) {
+            if constexpr (is_single<decltype(x)>) {
+              const auto rough = [](auto y) {
+                const auto off = copysign(y.constant(3 * 0x1p-13F), float_from_bits(bits(y) << 20));
+                return rsqrt(y) * (y.constant(1) + off);
+              };
+              return rsqrt_from_rough(x, rough);
+            } else {
+              return rsqrt(x);  // a machine's rough estimate is of floats
+            }
           },
           std::numeric_limits<T>::max(), Fma::kNeeded),
       unary<T>(

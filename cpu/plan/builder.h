@@ -152,8 +152,9 @@ class PlanBuilder {
   };
   // The machine rounds x * y + z once.
   [[nodiscard]] bool has_fma() const { return kIsArm64 || plan_.vector_bytes >= 32; }
-  // The machine estimates 1 / sqrt(x).
+  // The machine estimates 1 / sqrt(x): floats and doubles to 14 bits, or floats to 11.
   [[nodiscard]] bool has_rsqrt_estimate() const { return !kIsArm64 && plan_.vector_bytes >= 64; }
+  [[nodiscard]] bool has_rough_rsqrt() const { return !kIsArm64 && plan_.vector_bytes == 32; }
   // The machine converts floats of 16 bits.
   [[nodiscard]] bool has_half() const { return kIsArm64 || plan_.vector_bytes >= 32; }
 

@@ -318,7 +318,9 @@ llvm::Value* ArithmeticEmitter::divided_by(const Node& node) {
 
 // By one or more of the machine's vectors, whose other lanes nobody reads.
 llvm::Value* ArithmeticEmitter::rsqrt_estimate(llvm::Value* x) {
-  constexpr unsigned kLeast = 16, kMost = 64;  // bytes of a vector
+  const bool is_rough = plan_.vector_bytes < 64;
+  constexpr unsigned kLeast = 16;  // bytes of a vector
+  const unsigned most = is_rough ? 32 : 64;
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
   if (vector == nullptr) {
     auto* four = llvm::FixedVectorType::get(x->getType(), 4);
@@ -326,12 +328,14 @@ llvm::Value* ArithmeticEmitter::rsqrt_estimate(llvm::Value* x) {
     return b_.CreateExtractElement(rsqrt_estimate(lane), uint64_t{0});
   }
   const unsigned bytes = vector->getScalarSizeInBits() / 8, lanes = vector->getNumElements();
-  const unsigned width = std::clamp(std::bit_ceil(lanes * bytes), kLeast, kMost) / bytes;
+  const unsigned width = std::clamp(std::bit_ceil(lanes * bytes), kLeast, most) / bytes;
   constexpr ID kIds[2][3] = {
       {in::x86_avx512_rsqrt14_ps_128, in::x86_avx512_rsqrt14_ps_256, in::x86_avx512_rsqrt14_ps_512},
       {in::x86_avx512_rsqrt14_pd_128, in::x86_avx512_rsqrt14_pd_256,
        in::x86_avx512_rsqrt14_pd_512}};
-  const ID id = kIds[bytes / 4 - 1][std::countr_zero(width * bytes / kLeast)];
+  constexpr ID kRough[2] = {in::x86_sse_rsqrt_ps, in::x86_avx_rsqrt_ps_256};
+  const int which = std::countr_zero(width * bytes / kLeast);
+  const ID id = is_rough ? kRough[which] : kIds[bytes / 4 - 1][which];
   llvm::Value* out = llvm::PoisonValue::get(vector);
   for (unsigned first = 0; first < lanes; first += width) {
     llvm::SmallVector<int, 16> taken(width, -1), put;
@@ -340,7 +344,8 @@ llvm::Value* ArithmeticEmitter::rsqrt_estimate(llvm::Value* x) {
     llvm::Value* part = b_.CreateShuffleVector(x, taken);
     llvm::Value* mask =
         llvm::ConstantInt::getAllOnesValue(width > 8 ? b_.getInt16Ty() : b_.getInt8Ty());
-    part = b_.CreateIntrinsic(id, {}, {part, part, mask});
+    part = is_rough ? b_.CreateIntrinsic(id, {}, {part})
+                    : b_.CreateIntrinsic(id, {}, {part, part, mask});
     if (lanes == width) return part;
     // Lanes of a vector of `lanes`, then those of `out` and of the part.
     llvm::SmallVector<int, 16> spread(lanes, -1);
