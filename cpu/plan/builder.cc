@@ -242,6 +242,15 @@ NodeId PlanBuilder::divided_by(NodeId x, double divisor) {
   int exponent = 0;
   if (std::abs(std::frexp(divisor, &exponent)) == 0.5 && is_normal)
     return binary(Op::kMul, x, number(wide, inverse));
+  const Op from = plan_.at(x).op;
+  if (is_single && has_fma() && (from == Op::kSToFloat || from == Op::kUToFloat)) {
+    // Integers are zero or so large that no product is subnormal, which needs no test.
+    const auto parts = inverse_in_parts(static_cast<float>(divisor));
+    if (parts && parts->least <= 1) {
+      const Exact exact(*this);
+      return fma(x, number(wide, parts->high), binary(Op::kMul, x, number(wide, parts->low)));
+    }
+  }
   if (bytes_of(wide.scalar) * wide.lanes <= kQuickDivision || plan_.vector_bytes < kSlowDivision)
     return {};
   const auto by_parts = [&](const auto& parts) {

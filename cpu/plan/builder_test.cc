@@ -115,7 +115,8 @@ TEST_F(Builder, FloatsDoNotFold) {
 
 TEST_F(Builder, SlowQuotientsByConstantsAreProducts) {
   plan_.vector_bytes = 64;
-  const NodeId x = b_.cast(Op::kSToFloat, Scalar::kF32, argument());
+  const NodeId x = b_.fma(b_.cast(Op::kSToFloat, Scalar::kF32, argument()), b_.number(kF32x1, 0.5),
+                          b_.number(kF32x1, 0.25));
   const auto op_of = [&](NodeId dividend, double divisor) {
     const NodeId y = b_.number(b_.type(dividend), divisor);
     return plan_.at(b_.binary(Op::kDiv, dividend, y)).op;
@@ -127,6 +128,22 @@ TEST_F(Builder, SlowQuotientsByConstantsAreProducts) {
   EXPECT_EQ(op_of(all, 0.7F), Op::kFloatCast) << "some sums of products round otherwise";
   EXPECT_EQ(op_of(all, 0x1p-149), Op::kFloatCast) << "its inverse is no f32";
   EXPECT_EQ(op_of(all, 0), Op::kDiv);
+}
+
+// No product of an integer is subnormal, so that nothing is tested.
+TEST_F(Builder, QuotientsOfIntegersByConstantsAreTwoProducts) {
+  plan_.vector_bytes = 32;
+  const NodeId x = b_.cast(Op::kUToFloat, Scalar::kF32, argument());
+  const auto op_of = [&](double divisor) {
+    return plan_.at(b_.binary(Op::kDiv, x, b_.number(kF32x1, divisor))).op;
+  };
+  EXPECT_EQ(op_of(255), Op::kFma);
+  EXPECT_EQ(op_of(-3), Op::kFma);
+  EXPECT_EQ(op_of(256), Op::kMul);
+  EXPECT_EQ(op_of(0.7F), Op::kDiv) << "some sums of products round otherwise";
+  EXPECT_EQ(op_of(0x1p120 * 3), Op::kDiv) << "products are subnormal";
+  plan_.vector_bytes = 16;
+  EXPECT_EQ(op_of(255), Op::kDiv) << "no fma";
 }
 
 TEST_F(Builder, AFoldBeginsWithItsFirstValue) {
