@@ -229,6 +229,23 @@ NodeId PlanBuilder::fold(Op op, NodeId x, NodeId y) {
   }
 }
 
+namespace {
+
+// What it gives is a whole number, infinite or NaN.
+bool is_whole(Op op) {
+  switch (op) {
+    case Op::kSToFloat:
+    case Op::kUToFloat:
+    case Op::kFloor:
+    case Op::kCeil:
+    case Op::kRoundEven:
+    case Op::kRoundAway: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 // By products where they round as the quotient does; not valid: they do not, or take as long.
 NodeId PlanBuilder::divided_by(NodeId x, double divisor) {
   constexpr int64_t kSlowDivision = 64;  // bytes of a vector, whose division takes 10 cycles
@@ -242,9 +259,8 @@ NodeId PlanBuilder::divided_by(NodeId x, double divisor) {
   int exponent = 0;
   if (std::abs(std::frexp(divisor, &exponent)) == 0.5 && is_normal)
     return binary(Op::kMul, x, number(wide, inverse));
-  const Op from = plan_.at(x).op;
-  if (is_single && has_fma() && (from == Op::kSToFloat || from == Op::kUToFloat)) {
-    // Integers are zero or so large that no product is subnormal, which needs no test.
+  if (is_single && has_fma() && is_whole(plan_.at(x).op)) {
+    // Whole numbers are zero or so large that no product is subnormal, which needs no test.
     const auto parts = inverse_in_parts(static_cast<float>(divisor));
     if (parts && parts->least <= 1) {
       const Exact exact(*this);

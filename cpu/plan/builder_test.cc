@@ -130,8 +130,8 @@ TEST_F(Builder, SlowQuotientsByConstantsAreProducts) {
   EXPECT_EQ(op_of(all, 0), Op::kDiv);
 }
 
-// No product of an integer is subnormal, so that nothing is tested.
-TEST_F(Builder, QuotientsOfIntegersByConstantsAreTwoProducts) {
+// No product of a whole number is subnormal, so that nothing is tested.
+TEST_F(Builder, QuotientsOfWholeNumbersByConstantsAreTwoProducts) {
   plan_.vector_bytes = 32;
   const NodeId x = b_.cast(Op::kUToFloat, Scalar::kF32, argument());
   const auto op_of = [&](double divisor) {
@@ -140,6 +140,8 @@ TEST_F(Builder, QuotientsOfIntegersByConstantsAreTwoProducts) {
   EXPECT_EQ(op_of(255), Op::kFma);
   EXPECT_EQ(op_of(-3), Op::kFma);
   EXPECT_EQ(op_of(256), Op::kMul);
+  EXPECT_EQ(plan_.at(b_.binary(Op::kDiv, b_.unary(Op::kFloor, x), b_.number(kF32x1, 7))).op,
+            Op::kFma);
   EXPECT_EQ(op_of(0.7F), Op::kDiv) << "some sums of products round otherwise";
   EXPECT_EQ(op_of(0x1p120 * 3), Op::kDiv) << "products are subnormal";
   plan_.vector_bytes = 16;

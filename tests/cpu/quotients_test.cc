@@ -46,24 +46,26 @@ std::vector<T> dividends(T divisor, uint64_t seed) {
   return all;
 }
 
+// `of_whole`: of dividends that are rounded down first.
 template <class T>
-void expect_divisions(T divisor) {
+void expect_divisions(T divisor, bool of_whole = false) {
   SCOPED_TRACE(divisor);
   char text[32];
   std::snprintf(text, sizeof text, "%.17g", static_cast<double>(divisor));
   const std::string type = base::cat(sizeof(T) == 4 ? "f32" : "f64", "[", kCount, "]");
   const hlo::Module module =
-      hlo::parse_text(
-          base::cat("HloModule m\nENTRY e { x = ", type, " parameter(0)\n  d = ", type.substr(0, 3),
-                    "[] constant(", text, ")\n  ds = ", type,
-                    " broadcast(d), dimensions={}\n  ROOT q = ", type, " divide(x, ds) }"))
+      hlo::parse_text(base::cat("HloModule m\nENTRY e { x = ", type,
+                                " parameter(0)\n  d = ", type.substr(0, 3), "[] constant(", text,
+                                ")\n  ds = ", type, " broadcast(d), dimensions={}\n  w = ", type,
+                                " floor(x)\n  ROOT q = ", type, " divide(", of_whole ? "w" : "x",
+                                ", ds) }"))
           .value();
   const std::vector<T> xs = dividends(divisor, 7);
   const Shape shape(sizeof(T) == 4 ? f32 : f64, {static_cast<int64_t>(kCount)});
   const Literal got = OnCpu(module).run({Literal::from<T>(shape, std::span(xs))});
   int wrong = 0;
   for (size_t i = 0; i < kCount; ++i) {
-    const T q = got.values<T>()[i], want = xs[i] / divisor;
+    const T q = got.values<T>()[i], want = (of_whole ? std::floor(xs[i]) : xs[i]) / divisor;
     const bool is_right = std::isnan(want)
                               ? std::isnan(q)
                               : std::bit_cast<Bits<T>>(q) == std::bit_cast<Bits<T>>(want);
@@ -80,7 +82,7 @@ TEST(Quotients, ByConstantsAreRoundedAsDivisions) {
         1.1F,     2197.0F,     1000.0F,    9.8F,      0.25F,
         -1024.0F, 0x1p-126F,   0x1p127F,   0x1p-149F, 1.5e38F,
         3e-39F,   16777214.0F, 1.9999999F, 0.0F,      std::numeric_limits<float>::infinity()})
-    expect_divisions(divisor);
+    for (const bool of_whole : {false, true}) expect_divisions(divisor, of_whole);
   for (double divisor : {0.99, 98.0, 3.0, -10.0, 0.7, 6.0, 1e-200, 1e300, 3e-310})
     expect_divisions(divisor);
 }
