@@ -103,7 +103,8 @@ void tell_once() {
   });
 }
 
-// What the program has set, and which settings were read.
+// What the program has set, and which settings were read. It is of the process, as the environment
+// is that it stands for.
 struct Program {
   std::mutex mutex;
   std::array<std::optional<std::string>, std::size(kRows)> set;
@@ -114,7 +115,7 @@ Program& program() {
   return *kProgram;
 }
 
-size_t index_of(const Row& row) { return static_cast<size_t>(&row - kRows); }
+size_t row_number(const Row& row) { return static_cast<size_t>(&row - kRows); }
 
 // The value in force, and where it is from.
 struct Value {
@@ -123,7 +124,7 @@ struct Value {
 };
 // With the program's mutex locked.
 Value value_of(const Row& row) {
-  if (const std::optional<std::string>& set = program().set[index_of(row)])
+  if (const std::optional<std::string>& set = program().set[row_number(row)])
     return {*set, "program"};
   std::string set = base::environment_variable(row.name.data());
   // Plugins are read as far as possible. A plugin that a program asks for has errors of its own.
@@ -136,13 +137,23 @@ std::string written(bool value) { return value ? "1" : "0"; }
 std::string written(int64_t value) { return std::to_string(value); }
 std::string written(const std::string& value) { return value; }
 
+// "on" is "1".
+bool is_same(Type type, std::string_view a, std::string_view b) {
+  switch (type) {
+    case Type::kFlag: return read_flag(a) == read_flag(b);
+    case Type::kNumber: return read_number(a) == read_number(b);
+    case Type::kText: return a == b;
+  }
+  return false;
+}
+
 // "cache_bytes is "-1"; it must be a number, 0 or more"
 Status check_setting(const Row& row, const std::string& value) {
   const std::string_view must = value.empty() ? "" : wanted(row, value);
   if (!must.empty())
     return base::invalid_argument("configure: ", row.field, " is ", quoted(value), "; ", must);
   const std::string now = value_of(row).text;
-  if (!program().is_read[index_of(row)] || now == value) return {};
+  if (!program().is_read[row_number(row)] || is_same(row.type, now, value)) return {};
   return base::failed_precondition("configure: ", row.field, " is ", quoted(value),
                                    ", and Heddle has read ", row.name, " as ", quoted(now),
                                    " before; call configure before everything else of Heddle");
@@ -194,9 +205,18 @@ Status configure(const Config& config) {
 #undef HEDDLE_TEST_SETTING
   const std::lock_guard lock(program().mutex);
   for (const auto& [row, value] : values) HEDDLE_RETURN_IF_ERROR(check_setting(*row, value));
-  for (auto& [row, value] : values) program().set[index_of(*row)] = std::move(value);
+  for (auto& [row, value] : values) program().set[row_number(*row)] = std::move(value);
   return {};
 }
+
+namespace {
+
+bool is_set_by_program(const Row& row) {
+  const std::lock_guard lock(program().mutex);
+  return program().set[row_number(row)].has_value();
+}
+
+}  // namespace
 
 std::vector<std::string> setting_problems() {
   std::vector<std::string> problems;
@@ -213,7 +233,7 @@ std::vector<std::string> setting_problems() {
     const std::string_view value =
         name.size() < variable.size() ? variable.substr(name.size() + 1) : "";
     const std::string_view must = value.empty() ? "" : wanted(*row, value);
-    if (!must.empty())
+    if (!must.empty() && !is_set_by_program(*row))
       problems.push_back(base::cat(name, " is ", quoted(value), "; ", must, "; ",
                                    row->name == kPlugins   ? "what is behind that is not read"
                                    : row->fallback.empty() ? "it counts as not set"

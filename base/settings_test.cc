@@ -124,7 +124,7 @@ void expect_in_child(const T& have, const T& want, int line) {
 // Processes of their own, since a program configures itself once.
 TEST(SettingsDeathTest, AProgramSetsThemInPlaceOfTheEnvironment) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const Variable dump("HEDDLE_DUMP", "/environment"), perf("HEDDLE_PERF", "1");
+  const Variable dump("HEDDLE_DUMP", "/environment"), perf("HEDDLE_PERF", "on");
   const auto program = [] {
     const Config config{.cache_bytes = 12, .dump = "/program"};
     expect_in_child(configure(config).ok(), true, __LINE__);
@@ -135,6 +135,7 @@ TEST(SettingsDeathTest, AProgramSetsThemInPlaceOfTheEnvironment) {
     for (const SettingValue& s : settings())
       expect_in_child(s.from == "program",
                       s.name == "HEDDLE_DUMP" || s.name == "HEDDLE_CACHE_BYTES", __LINE__);
+    expect_in_child(configure({.perf = true}).ok(), true, __LINE__);  // as it was read
     // The same again, and more that nothing has read, in a second call.
     expect_in_child(configure({.cache = false, .cache_bytes = 12}).ok(), true, __LINE__);
     expect_in_child(setting<Setting::kCache>(), false, __LINE__);

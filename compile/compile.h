@@ -158,7 +158,7 @@ class [[nodiscard]] CompiledFunction {
         },
         args...);
   }
-  // Why such a call would be traced; "" if it would not.
+  // Why such a call would be traced; "" if it would not, also since it is eager.
   template <class... Args>
   [[nodiscard]] std::string explain(const Args&... args) const {
     return with_call(

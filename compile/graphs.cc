@@ -85,8 +85,10 @@ std::string Graphs::explain_miss() const {
 GraphPtr Graphs::latest(std::string_view op, SourceLocation at) const {
   const std::lock_guard lock(mutex_);
   if (latest_ != nullptr) return latest_;
-  throw Error(base::failed_precondition(op, ": ", label(),
-                                        " has no graph yet; call it first, or use lower(args..)"),
+  throw Error(base::failed_precondition(
+                  op, ": ", label(),
+                  eager_.empty() ? " has no graph yet; call it first, or use lower(args..)"
+                                 : " has no graph: its calls read values, and run eagerly"),
               at);
 }
 
@@ -147,10 +149,17 @@ GraphPtr Graphs::find_known(const Call& call, bool* is_latest) const {
   return found == graphs_.end() ? nullptr : *found;
 }
 
+bool Graphs::is_eager(const Call& call) const {
+  const std::lock_guard lock(mutex_);
+  const auto is_it = [&](const CallTypes& types) { return fits(types, call); };
+  return std::ranges::any_of(eager_, is_it);
+}
+
 std::string Graphs::explain(const Call& asked) const {
   const trace_internal::PublicCall explaining("explain", asked.at);
   const Call call = with_rows(asked);
-  return find_known(call) != nullptr ? "" : base::cat(label(), ": ", why(call));
+  const bool is_known = find_known(call) != nullptr || is_eager(call);
+  return is_known ? "" : base::cat(label(), ": ", why(call));
 }
 
 // "arg0.h is f32[4]; in graph 1, the nearest, it is f32[3]"
@@ -190,17 +199,16 @@ GraphPtr Graphs::find(const Call& asked) {
 
 GraphPtr Graphs::find_if_full(const Call& call) {
   if (options_.full_graph || trace_internal::Recorder::current() != nullptr) return find(call);
-  {
-    const std::lock_guard lock(mutex_);
-    const auto is_it = [&](const CallTypes& types) { return fits(types, call); };
-    if (std::ranges::any_of(eager_, is_it)) return nullptr;
-  }
+  if (is_eager(call)) return nullptr;
   try {
     return find(call);
   } catch (const TracedReadError& error) {
-    {
+    if (find_known(call) != nullptr) throw;  // it read none when the graph was traced
+    if (!is_eager(call)) {
       const std::lock_guard lock(mutex_);
-      eager_.push_back(types_of(call));
+      // Types without end are traced each time, so that the list has one.
+      if (eager_.size() < static_cast<size_t>(int64_t{options_.max_graphs}))
+        eager_.push_back(types_of(call));
     }
     tell_miss(base::cat(label(), ": no graph for the call at ", call.at,
                         ", which runs each operation at once: ", error.what()));

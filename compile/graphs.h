@@ -153,6 +153,8 @@ class Graphs {
   GraphPtr find(const Call& call, bool checks);
   // `is_latest`: set if it is the graph that was called last.
   [[nodiscard]] GraphPtr find_known(const Call& call, bool* is_latest = nullptr) const;
+  // Whether it was found to read values.
+  [[nodiscard]] bool is_eager(const Call& call) const;
   [[nodiscard]] std::string why(const Call& call) const;
   GraphPtr trace(const Call& call);
   // With mutex_ locked. errors: throws Error where the call needs a graph more than there may be

@@ -193,11 +193,16 @@ int64_t static_bound(std::string_view name, const Operand& bound) {
                          u ? " that s64 holds" : "");
 }
 
+// Of the counter.
+DType dtype_of_bounds(int64_t low, int64_t high) {
+  return std::in_range<int32_t>(low) && std::in_range<int32_t>(high) ? s32 : s64;
+}
+
 // A known trip count: a scan over low .. high - 1.
 std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high,
                                 const Argument& init, const ForiOptions& options) {
   int64_t length = high > low ? high - low : 0;
-  DType dtype = low < INT32_MIN || high > INT32_MAX ? s64 : s32;
+  const DType dtype = dtype_of_bounds(low, high);
   Tensor indices = emit(
       {.opcode = Opcode::kIota, .attrs = hlo::IotaAttrs{}, .declared = Shape(dtype, {length})});
   if (low != 0) indices = add(indices, low);
@@ -275,7 +280,7 @@ std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, co
       const int64_t from = static_bound("low", low), to = static_bound("high", high);
       if (has_count || !have_changed(body, from, to))
         return static_fori(body, from, to, init, options);
-      const DType dtype = std::in_range<int32_t>(from) && std::in_range<int32_t>(to) ? s32 : s64;
+      const DType dtype = dtype_of_bounds(from, to);
       const auto number = [&](int64_t bound) {
         return trace_internal::captured_number(Literal::scalar(dtype, bound), low.at());
       };

@@ -197,10 +197,12 @@ runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, std::str
   const Node& node = *tensor.node();
   if (node.scope && node.scope->finished) throw Error(escaped_error(node, op, which));
   if (node.scope) {
-    throw TracedReadError(failed_precondition(
+    const Status status = failed_precondition(
         op, ": ", which, " is a traced ", to_string(node.shape),
         ", which has no value yet; return it from the traced function and read the result, or "
-        "branch on it with cond(..) or where(..)"));
+        "branch on it with cond(..) or where(..)");
+    if (is_read(op)) throw TracedReadError(status);
+    throw Error(status);
   }
   if (!node.buffer && is_read(op)) throw Error(read_error(placeholder_of(node), op));
   if (!node.buffer) {

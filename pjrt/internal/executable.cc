@@ -274,10 +274,7 @@ Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> a
                               bool& started) const {
   Few<Pin> pins;
   Few<abi::Buffer*> handles;
-  // Arguments that the run may not take, whatever the program says. One that was compiled for no
-  // donation takes none, and a list would cost the plugin a table at each run.
-  Few<int64_t> kept;
-  const bool may_take = !how.donate.empty() || !loaded.was_compiled();
+  Few<int64_t> kept;  // arguments that the run may not take, whatever the program says
   for (size_t i = 0; i < arguments.size(); ++i) {
     pins.emplace_back(static_cast<const PjrtBuffer&>(*arguments[i]));  // of this device
     handles.push_back(pins.back().get());
@@ -287,7 +284,7 @@ Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> a
                                     parameter_shapes()[i]);
     const bool is_donated =
         how_.donates && std::ranges::find(how.donate, static_cast<int>(i)) != how.donate.end();
-    if (may_take && !is_donated) kept.push_back(static_cast<int64_t>(i));
+    if (!is_donated) kept.push_back(static_cast<int64_t>(i));
   }
   abi::ExecuteOptions options{.head = {sizeof(options)},
                               .non_donatable_input_indices = kept.data(),

@@ -87,6 +87,9 @@ TEST(Compile, WithoutAFullGraphCallsThatReadValuesAreEagerAndTold) {
   EXPECT_EQ(f.stats().graphs, 0);
   EXPECT_THAT(to_string(f.stats()), HasSubstr("2 calls, 2 of them eager, 0 graphs"));
   EXPECT_THAT(error_of([&] { (void)f.lower(up, Static{true}); }), HasSubstr("is a traced f32[]"));
+  EXPECT_EQ(f.explain(up, Static{true}), "");
+  EXPECT_THAT(error_of([&] { (void)f.cost(); }),
+              HasSubstr("f has no graph: its calls read values"));
   // Other arguments, which choose another path, have a graph.
   EXPECT_EQ(f(up, Static{false}).to_vector<float>()[0], -1);
   EXPECT_EQ(f(down, Static{false}).to_vector<float>()[0], 1);
@@ -108,6 +111,23 @@ TEST(Compile, WithoutAFullGraphCallsThatReadValuesAreEagerAndTold) {
   // The default.
   const auto full = compile(halve_or_negate);
   EXPECT_THAT(error_of([&] { (void)full(up, Static{true}); }), HasSubstr("is a traced f32[]"));
+}
+
+TEST(Compile, WithoutAFullGraphTypesWithoutEndAreTracedEachTime) {
+  const auto f = compile([](const Tensor& x) { return x * sum(x).item<float>(); },
+                         {.full_graph = false, .max_graphs = 2});
+  for (const int64_t size : {1, 2, 3, 3})
+    EXPECT_EQ(f(ones({size})).to_vector<float>()[0], static_cast<float>(size));
+  EXPECT_EQ(f.explain(ones({2})), "");
+  EXPECT_THAT(f.explain(ones({3})), HasSubstr("it is the first call"));
+  // To wait is to read nothing.
+  const auto waits = compile(
+      [](const Tensor& x) {
+        x.wait();
+        return x;
+      },
+      {.full_graph = false});
+  EXPECT_THAT(error_of([&] { (void)waits(ones({2})); }), HasSubstr("wait: operand is a traced"));
 }
 
 TEST(Compile, OptionsThatNeedTheFullGraphAreAnErrorWithoutIt) {

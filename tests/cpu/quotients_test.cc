@@ -155,5 +155,32 @@ TEST(Rsqrt, IsEstimatedInAnyNumberOfLanes) {
   }
 }
 
+// More constants than AVX2 has registers. Every value is a whole number that an f32 holds.
+TEST(Constants, OfALoopThatHasMany) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const std::string type : {"f32", "f64"}) {
+    const std::string all = type + "[1003]";
+    std::string text =
+        "HloModule m\nENTRY e {\n x = " + all + " parameter(0)\n y0 = " + all + " subtract(x, x)\n";
+    for (int i = 1; i <= 12; ++i) {
+      const std::string k = std::to_string(i), before = std::to_string(i - 1);
+      text += " c" + k + " = " + type + "[] constant(" + k + ")\n b" + k + " = " + all +
+              " broadcast(c" + k + "), dimensions={}\n m" + k + " = " + all + " multiply(y" +
+              before + ", x)\n y" + k + " = " + all + " add(m" + k + ", b" + k + ")\n";
+    }
+    const hlo::Module module =
+        hlo::parse_text(text + " ROOT r = " + all + " negate(y12) }").value();
+    Literal x{Shape(type == "f32" ? f32 : f64, {1003})};
+    for (int64_t i = 0; i < 1003; ++i) {
+      if (type == "f32")
+        x.mutable_values<float>()[static_cast<size_t>(i)] = static_cast<float>(i % 4);
+      else
+        x.mutable_values<double>()[static_cast<size_t>(i)] = static_cast<double>(i % 4);
+    }
+    EXPECT_EQ(difference(OnCpu(module).run({x}), interpreter::evaluate(module, {x}).value()), "")
+        << type;
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu

@@ -9,6 +9,7 @@
 namespace heddle::cpu {
 namespace {
 
+constexpr int64_t kAvx2 = 32;           // bytes of a vector
 constexpr size_t kMostInRegisters = 8;  // constants of a loop; its values take the others
 
 // Not comparisons: one with a select of the same constant is a minimum.
@@ -38,28 +39,39 @@ llvm::MapVector<llvm::Constant*, llvm::SmallVector<llvm::Use*, 2>> constants_of(
   return found;
 }
 
+using Globals = llvm::DenseMap<llvm::Constant*, llvm::GlobalVariable*>;
+
+llvm::GlobalVariable* global_of(llvm::Constant* constant, llvm::Module& module, Globals& globals) {
+  llvm::GlobalVariable*& global = globals[constant];
+  if (global == nullptr) {
+    global = new llvm::GlobalVariable(module, constant->getType(), /*isConstant=*/true,
+                                      llvm::GlobalValue::InternalLinkage, constant);
+    global->setAlignment(llvm::Align(kAvx2));
+  }
+  return global;
+}
+
+// Constants of one use; one register serves several.
+void load_constants(llvm::BasicBlock& block, llvm::Module& module, Globals& globals) {
+  const auto constants = constants_of(block, 8 * kAvx2);
+  if (constants.size() <= kMostInRegisters) return;
+  for (const auto& [constant, uses] : constants) {
+    if (uses.size() > 1) continue;
+    llvm::IRBuilder<> before(llvm::cast<llvm::Instruction>(uses[0]->getUser()));
+    uses[0]->set(before.CreateAlignedLoad(constant->getType(), global_of(constant, module, globals),
+                                          llvm::Align(kAvx2)));
+  }
+}
+
 }  // namespace
 
 void keep_constants_in_memory(llvm::Module& module, int64_t vector_bytes) {
-  constexpr int64_t kAvx2 = 32;
   if (vector_bytes != kAvx2) return;
-  llvm::DenseMap<llvm::Constant*, llvm::GlobalVariable*> kept;
+  Globals globals;
   for (llvm::Function& function : module) {
     for (llvm::BasicBlock& block : function) {
-      if (!llvm::is_contained(llvm::successors(&block), &block)) continue;
-      const auto constants = constants_of(block, 8 * kAvx2);
-      if (constants.size() <= kMostInRegisters) continue;
-      for (const auto& [constant, uses] : constants) {
-        if (uses.size() > 1) continue;  // one register serves them all
-        llvm::GlobalVariable*& global = kept[constant];
-        if (global == nullptr) {
-          global = new llvm::GlobalVariable(module, constant->getType(), /*isConstant=*/true,
-                                            llvm::GlobalValue::InternalLinkage, constant);
-          global->setAlignment(llvm::Align(kAvx2));
-        }
-        llvm::IRBuilder<> before(llvm::cast<llvm::Instruction>(uses[0]->getUser()));
-        uses[0]->set(before.CreateAlignedLoad(constant->getType(), global, llvm::Align(kAvx2)));
-      }
+      if (llvm::is_contained(llvm::successors(&block), &block))
+        load_constants(block, module, globals);
     }
   }
 }
