@@ -86,6 +86,15 @@ void BM_AddChainBesideAThread(benchmark::State& state) {
 }
 BENCHMARK(BM_AddChainBesideAThread)->Arg(4);
 
+// A new shape each time: nothing is compiled for it.
+void BM_NewShape(benchmark::State& state) {
+  const int64_t before = counters().compiles;
+  int64_t i = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(full({1 + i++ % 4096, 3}, 2.0f));
+  if (counters().compiles != before) state.SkipWithError("it compiled");
+}
+BENCHMARK(BM_NewShape);
+
 void BM_TimesNewNumber(benchmark::State& state) {
   const Tensor x = ones({4});
   double number = 1;

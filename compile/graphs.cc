@@ -55,9 +55,8 @@ Graphs::Graphs(FunctionOptions options, SourceLocation made_at)
                                options_.check_nans || buckets_.are_used())) {
     throw Error(base::invalid_argument(
                     "compile: ", label(),
-                    " has full_graph = false, and donate, device, check, "
-                    "check_nans or a bucket, which need the full graph; leave out the one or the "
-                    "other"),
+                    " has full_graph = false, and donate, device, check, check_nans or a bucket, "
+                    "which need the full graph; leave out the one or the other"),
                 made_at);
   }
 }

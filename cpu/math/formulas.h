@@ -250,7 +250,7 @@ F log_or_special(F argument, F y) {
 }
 
 // log(x) = k ln(2) + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)).
-// At most 1.3 / 0.85 ulp.
+// At most 0.85 / 0.85 ulp.
 template <Number F>
 F log(F x) {
   const auto [k, f] = split_exponent(x);
