@@ -23,7 +23,7 @@ using hlo::InstructionId;
 
 constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors
 constexpr int64_t kMaxVectors = 8;      // sums that stand in registers
-constexpr int64_t kStreamed = 1 << 20;  // bytes of a matrix that does not stay in a near cache
+constexpr int64_t kStreamed = 1 << 16;  // bytes of a matrix that does not stay in a near cache
 constexpr int64_t kNear = 1 << 14;      // bytes that stay in the nearest one
 constexpr int64_t kRowsTogether = 4;
 constexpr int64_t kFewestColumns = 4;  // that are worth a loop beside the kernel

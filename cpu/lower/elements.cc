@@ -1,7 +1,9 @@
 // Values at a place: what a lazy instruction computes for some lanes of its array.
 #include <algorithm>
+#include <cmath>
 
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/lower/math.h"
 #include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 
@@ -281,6 +283,23 @@ InstructionId RegionLowering::sliced_by_all(const Instruction& joined) {
   return whole;
 }
 
+// exp(x) + c of a constant c, as 1 + exp(-x) in many gates, where nothing else reads exp(x). Not
+// valid: the sum is something else.
+NodeId RegionLowering::exponential_plus(const Instruction& sum, const Place& place, Memo& memo) {
+  if (sum.opcode != Opcode::kAdd || !is_float(scalar_type(sum.shape))) return {};
+  for (const size_t side : {0U, 1U}) {
+    const LeafId leaf = region_.leaf(sum.operands[side]);
+    const Instruction& power = at(sum.operands[side]);
+    if (power.opcode != Opcode::kExp || !region_.is_part_of_one(leaf)) continue;
+    const NodeId c = operand_element(sum.operands[1 - side], place, memo);
+    if (!b().is_constant(c)) continue;
+    const double size = std::abs(b().float_of(c));
+    if (size >= 0x1p-60 && size <= 0x1p60)
+      return write_exp_plus(b(), operand_element(power.operands[0], place, memo), c);
+  }
+  return {};
+}
+
 NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place& place,
                                     Memo& memo) {
   const PlanBuilder::For made_for(b(), program_.origin(instruction));
@@ -368,6 +387,7 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
       break;
     default: break;
   }
+  if (const NodeId sum = exponential_plus(instruction, place, memo); sum.valid()) return sum;
   std::vector<NodeId> operands;
   for (InstructionId operand : instruction.operands) {
     const bool is_scalar = at(operand).shape.is_scalar();

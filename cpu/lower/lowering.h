@@ -148,6 +148,7 @@ class RegionLowering {
   // ---- elements.cc: values at a place.
   NodeId element(LeafId leaf, const Place& place, Memo& memo);
   NodeId lazy_element(const hlo::Instruction& instruction, const Place& place, Memo& memo);
+  NodeId exponential_plus(const hlo::Instruction& sum, const Place& place, Memo& memo);
   NodeId operand_element(hlo::InstructionId operand, const Place& place, Memo& memo) {
     return element(region_.leaf(operand), place, memo);
   }

@@ -85,6 +85,9 @@ class NumberNode {
   friend NumberNode choose(Mask mask, NumberNode x, NumberNode y) {
     return {x.b, x.b->choose(mask.node, x.node, y.node)};
   }
+  friend NumberNode rarely(Mask mask, NumberNode x, NumberNode y) {
+    return {x.b, x.b->rarely(mask.node, x.node, y.node)};
+  }
   friend Mask operator<(NumberNode x, NumberNode y) { return x.compare(Predicate::kLt, y); }
   friend Mask operator>(NumberNode x, NumberNode y) { return x.compare(Predicate::kGt, y); }
   friend Mask operator>=(NumberNode x, NumberNode y) { return x.compare(Predicate::kGe, y); }
@@ -246,7 +249,7 @@ NodeId rsqrt_of(PlanBuilder& builder, NumberNode<T> x) {
   };
   if (builder.has_rsqrt_estimate()) return rsqrt_from(x, estimate(x)).node;
   if constexpr (std::is_same_v<T, float>) {
-    if (builder.has_rough_rsqrt()) return rsqrt_from_rough(x, estimate).node;
+    if (builder.has_rough_rsqrt()) return rsqrt_from_rough(x, estimate(x)).node;
   }
   return rsqrt(x).node;
 }
@@ -256,6 +259,15 @@ NodeId rsqrt_of(PlanBuilder& builder, NumberNode<T> x) {
 NodeId write_rsqrt(PlanBuilder& builder, NodeId x) {
   return builder.type(x).scalar == Scalar::kF64 ? rsqrt_of(builder, NumberNode<double>(&builder, x))
                                                 : rsqrt_of(builder, NumberNode<float>(&builder, x));
+}
+
+NodeId write_exp_plus(PlanBuilder& builder, NodeId x, NodeId c) {
+  const PlanBuilder::Exact exact(builder);
+  const int32_t lanes = builder.type(x).lanes;
+  const auto sum = [&]<class T>(T) {
+    return exp_plus(NumberNode<T>(&builder, x), NumberNode<T>(&builder, builder.splat(c, lanes)));
+  };
+  return builder.type(x).scalar == Scalar::kF64 ? sum(0.0).node : sum(0.0F).node;
 }
 
 NodeId write_logistic(PlanBuilder& builder, NodeId x) {

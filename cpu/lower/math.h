@@ -17,6 +17,9 @@ NodeId write_small_tanh(PlanBuilder& builder, NodeId x);
 
 NodeId write_rsqrt(PlanBuilder& builder, NodeId x);
 
+// exp(x) + c with the bits of both ops, for |c| from 2^-60 to 2^60, of one lane.
+NodeId write_exp_plus(PlanBuilder& builder, NodeId x, NodeId c);
+
 // 1 / (1 + exp(-x)).
 NodeId write_logistic(PlanBuilder& builder, NodeId x);
 

@@ -48,6 +48,10 @@ class Region {
     const auto found = cuts_.find(step);
     return found == cuts_.end() ? nullptr : &found->second;
   }
+  // Computed where it is read, in one place.
+  [[nodiscard]] bool is_part_of_one(LeafId leaf) const {
+    return is_lazy(leaf) && uses_[leaf.value].size() == 1;
+  }
   // The steps in the order to run them.
   [[nodiscard]] const std::vector<hlo::InstructionId>& steps() const { return order_; }
   // The leaves, none of them lazy, that a step reads itself or through lazy ones; each once.

@@ -56,6 +56,25 @@ F exp(F x) {
   return float_from_bits(bits(y) - bits(offset));
 }
 
+// exp(x) + c in fewer operations, with the same bits, for |c| from 2^-60 to 2^60: what is far below
+// the last bit of c needs no exponent of its own.
+template <Number F>
+F exp_plus(F x, F c) {
+  using S = typename F::Scalar;
+  using C = Coefficients<S>;
+  using Fmt = Format<S>;
+  const F most = x.constant(Fmt::exp_overflow), least = x.constant(-80);  // e^-80 < 2^-115
+  x = select(x > most, most, x);
+  x = select(x < least, least, x);
+  // Half of e^x, which does not overflow before the sum does.
+  const F rounder = x.constant(Fmt::rounder + S(Fmt::bias - 1));
+  const F shifted = fma(x, x.constant(C::log2_e), rounder);
+  const F n = shifted - rounder;
+  const F r = fma(n, x.constant(-C::ln2_lo), fma(n, x.constant(-C::ln2_hi), x));
+  const F half = float_from_bits(bits(shifted) << Fmt::mantissa_bits);
+  return fma(fma(half, small_expm1(r), half), x.constant(2), c);
+}
+
 // e^x - 1 = (2^n - 1) + 2^n (e^r - 1), added with the rounding error kept.
 // At most 0.75 / 0.96 ulp.
 template <Number F>
@@ -116,29 +135,25 @@ F logistic(F x) {
   return select(outside, select(above, one, x.constant(0)), y);
 }
 
-// tanh of a >= 0, or NaN. With e^2a = 2^n (P + r) / (P - r), P = r coth(r / 2), it is
-// (2^n (P + r) - (P - r)) / (2^n (P + r) + (P - r)): one division in all. n is at most 1 up to
-// atanh(1/2), where 2^n - 1 and products by it are exact. From there on 1 - 2 (P - r) / (..).
+// tanh of a >= 0, or NaN: h / (h + 1) for h = (e^2a - 1) / 2 = (2^n - 1) / 2 + 2^n p, and
+// a / (a coth(a)) up to 0.26, where the roundings of h would show.
 template <Number F>
 F tanh_of_single(F a) {
   using S = typename F::Scalar;
   using C = Coefficients<S>;
   using Fmt = Format<S>;
-  const F one = a.constant(1);
+  const F one = a.constant(1), half = a.constant(S(0.5));
   // The exponent's bias is in the low bits too.
   const F rounder = a.constant(Fmt::rounder + S(Fmt::bias));
-  const F shifted = fma(a - a.constant(C::tanh_shift), a.constant(C::twice_log2_e), rounder);
-  const F r = fma(shifted - rounder, a.constant(-C::ln2), a + a);
-  const F square = r * r;
-  const F p = fma(polynomial(C::half_coth, square), square, a.constant(2));
+  const F shifted = fma(a, a.constant(C::twice_log2_e), rounder);
+  const F r = fma(shifted - rounder, a.constant(-C::half_ln2), a);
   const F scale = float_from_bits(bits(shifted) << Fmt::mantissa_bits);
-  const F less = scale - one, more = scale + one;
-  const F above = fma(more, r, less * p);
-  const F below = fma(more, p, less * r);
-  const F difference = r - p;
-  const auto is_small = a < a.constant(C::atanh_half);
-  const F quotient = select(is_small, above, difference + difference) / below;
-  return quotient + select(is_small, a.constant(0), one);
+  const F p = fma(r * r, polynomial(C::half_expm1, r), r);
+  const F h = fma(scale, p, fma(scale, half, -half));
+  const F square = a * a;
+  const F near = fma(polynomial(C::a_coth, square), square, one);
+  const auto is_near = a < a.constant(S(0.26));
+  return select(is_near, a, h) / select(is_near, near, h + one);
 }
 
 // Odd polynomial up to 1, from there 1 - 2 (P - r) / (2^n (P + r) + (P - r)).
@@ -163,7 +178,7 @@ F tanh_of_double(F a) {
   return choose(!(a < one), large, small);
 }
 
-// At most 1.94 / 1.10 ulp.
+// At most 1.89 / 1.10 ulp.
 template <Number F>
 F tanh(F x) {
   const F most = x.constant(Format<typename F::Scalar>::tanh_one);
@@ -249,18 +264,25 @@ F log_or_special(F argument, F y) {
                 select(argument == zero, -infinity, nan_like(argument)));
 }
 
+template <Number F>
+F log_of_single(LogParts<F> parts) {
+  using C = Coefficients<float>;
+  const auto [k, f] = parts;
+  const F square = f * f;
+  const F low = fma(square * f, polynomial(C::log, f), k * f.constant(C::ln2_lo));
+  return fma(k, f.constant(C::ln2_hi), f + fma(square, f.constant(-0.5F), low));
+}
+
 // log(x) = k ln(2) + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)).
 // At most 0.85 / 0.85 ulp.
 template <Number F>
 F log(F x) {
-  const auto [k, f] = split_exponent(x);
   if constexpr (is_single<F>) {
-    using C = Coefficients<float>;
-    const F square = f * f;
-    const F low = fma(square * f, polynomial(C::log, f), k * x.constant(C::ln2_lo));
-    const F near_one = f + fma(square, x.constant(-0.5F), low);
-    return log_or_special(x, fma(k, x.constant(C::ln2_hi), near_one));
+    const auto is_ordinary = (x >= x.constant(Format<float>::min_normal)) & (x < infinity_like(x));
+    return rarely(!is_ordinary, log_or_special(x, log_of_single(split_exponent(x))),
+                  log_of_single(split_exponent_of_normal(x)));
   } else {
+    const auto [k, f] = split_exponent(x);
     return log_or_special(x, log_from_parts(k, f, x.constant(0)));
   }
 }

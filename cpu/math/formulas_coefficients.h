@@ -18,8 +18,7 @@ struct Coefficients<float> {
   static constexpr float log2_e = 1.44269502F;
   static constexpr float log2_e_lo = 1.92596303e-08F;
   static constexpr float twice_log2_e = 2.88539008F;
-  static constexpr float atanh_half = 0.549306144F;
-  static constexpr float tanh_shift = 0.0294457589F;
+  static constexpr float half_ln2 = 0.34657359F;
   static constexpr float two_over_pi = 0.636619772F;
   static constexpr float half_pi_1 = 1.57079637F;
   static constexpr float half_pi_2 = -4.37113883e-08F;
@@ -45,10 +44,14 @@ struct Coefficients<float> {
       0.285470903F,
       0.234196246F,
   };
-  // (r coth(r/2) - 2) / r^2 in r^2 for |r| <= 0.586 ln(2): error 2^-27.4.
-  static constexpr std::array<float, 2> half_coth{
-      0.166665897F,
-      -0.00276266155F,
+  // (a coth(a) - 1) / a^2 in a^2 for |a| <= 0.26: error 2^-25.3.
+  static constexpr std::array<float, 2> a_coth{
+      0.333329201F,
+      -0.0220243223F,
+  };
+  // ((e^2r - 1) / 2 - r) / r^2 for |r| <= ln(2)/4: error 2^-26.1.
+  static constexpr std::array<float, 5> half_expm1{
+      1.0F, 0.666661739F, 0.333331496F, 0.13386488F, 0.0446002409F,
   };
   // (sinh(x) - x) / x^3 in x^2 for |x| <= 1: error 2^-31.5.
   static constexpr std::array<float, 4> sinh{

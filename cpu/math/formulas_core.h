@@ -39,6 +39,7 @@ concept Number = requires(const F a, const typename F::Int i, const typename F::
   { select(m, a, a) } -> std::same_as<F>;
   { a < a } -> std::same_as<typename F::Mask>;
   { a > a } -> std::same_as<typename F::Mask>;
+  { a >= a } -> std::same_as<typename F::Mask>;
   { a == a } -> std::same_as<typename F::Mask>;
   { a != a } -> std::same_as<typename F::Mask>;
   { m& m } -> std::same_as<typename F::Mask>;
@@ -59,6 +60,13 @@ concept Number = requires(const F a, const typename F::Int i, const typename F::
 // select() of an x that takes long. A builder of code may leave it out where no lane takes it.
 template <Number F>
 F choose(typename F::Mask mask, F x, F y) {
+  return select(mask, x, y);
+}
+
+// select() of an x that is hardly ever taken. A builder of code may leave it out where no lane takes
+// it.
+template <Number F>
+F rarely(typename F::Mask mask, F x, F y) {
   return select(mask, x, y);
 }
 
@@ -276,20 +284,34 @@ struct LogParts {
   F f;
 };
 
+// From the bits i of a normal number, a 2^shift; `biased_rounder` is rounder + bias + shift.
 template <class F>
-LogParts<F> split_exponent(F a) {
+LogParts<F> split_bits(typename F::Int i, F biased_rounder) {
   using S = typename F::Scalar;
   using Fmt = Format<S>;
-  constexpr auto one = bits_of(S(1));
+  const auto whole = [&](std::int64_t value) { return biased_rounder.int_constant(value); };
   constexpr auto root = bits_of(S(0.70710678118654752440));
+  constexpr auto mantissa = (std::int64_t{1} << Fmt::mantissa_bits) - 1;
+  const auto above_root = i + whole(bits_of(S(1)) - root);
+  const auto biased = shift_right_logical(above_root, Fmt::mantissa_bits);
+  return {float_from_bits(biased + whole(bits_of(Fmt::rounder))) - biased_rounder,
+          float_from_bits((above_root & whole(mantissa)) + whole(root)) -
+              biased_rounder.constant(1)};
+}
+
+template <class F>
+LogParts<F> split_exponent_of_normal(F a) {
+  using Fmt = Format<typename F::Scalar>;
+  return split_bits(bits(a), a.constant(Fmt::rounder + Fmt::bias));
+}
+
+template <class F>
+LogParts<F> split_exponent(F a) {
+  using Fmt = Format<typename F::Scalar>;
   const auto subnormal = a < a.constant(Fmt::min_normal);
-  const auto i = bits(select(subnormal, a * a.constant(Fmt::subnormal_scale), a));
-  const auto biased = shift_right_logical(i + a.int_constant(one - root), Fmt::mantissa_bits);
-  const auto k = biased - a.int_constant(Fmt::bias);
-  const F offset =
-      select(subnormal, a.constant(S(Fmt::bias + Fmt::subnormal_shift)), a.constant(S(Fmt::bias)));
-  return {small_to_float(a, biased) - offset,
-          float_from_bits(i - (k << Fmt::mantissa_bits)) - a.constant(1)};
+  return split_bits(bits(select(subnormal, a * a.constant(Fmt::subnormal_scale), a)),
+                    select(subnormal, a.constant(Fmt::rounder + Fmt::bias + Fmt::subnormal_shift),
+                           a.constant(Fmt::rounder + Fmt::bias)));
 }
 
 }  // namespace heddle::cpu

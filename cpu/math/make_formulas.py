@@ -175,6 +175,21 @@ def half_coth_rest(u):
     return (r * mp.coth(r / 2) - 2) / u
 
 
+def a_coth_rest(u):
+    """(a coth(a) - 1) / a^2 in u = a^2"""
+    if u < mpf("1e-12"):
+        return mpf(1) / 3 - u / 45
+    a = mp.sqrt(u)
+    return (a * mp.coth(a) - 1) / u
+
+
+def half_expm1_rest(r):
+    """((e^2r - 1) / 2 - r) / r^2"""
+    if abs(r) < mpf("1e-12"):
+        return 1 + 2 * r / 3
+    return (mp.expm1(2 * r) / 2 - r) / r**2
+
+
 def erf_rest(u):
     """erf(x) / x - 1 in u = x^2"""
     x = mp.sqrt(u)
@@ -201,9 +216,14 @@ def polynomials(is_float):
                lambda z: z, 0, atanh_high, 7)
     yield ("log_tail", "(2 atanh(s) - 2s - 2s^3/3) / s^5 in s^2", atanh_rest(5),
            lambda z: z * z, 0, atanh_high, pick(3, 8))
-    coth_high = mpf("0.586") if is_float else mpf("0.5005")
-    yield ("half_coth", f"(r coth(r/2) - 2) / r^2 in r^2 for |r| <= {mp.nstr(coth_high, 4)} ln(2)",
-           half_coth_rest, lambda u: u / 2, 0, (coth_high * mp.log(2)) ** 2, pick(2, 5))
+    if is_float:
+        yield ("a_coth", "(a coth(a) - 1) / a^2 in a^2 for |a| <= 0.26", a_coth_rest,
+               lambda u: u, 0, mpf("0.26") ** 2, 2)
+        yield ("half_expm1", "((e^2r - 1) / 2 - r) / r^2 for |r| <= ln(2)/4", half_expm1_rest,
+               lambda r: r, -half_ln2 / 2, half_ln2 / 2, 5)
+    else:
+        yield ("half_coth", "(r coth(r/2) - 2) / r^2 in r^2 for |r| <= 0.5005 ln(2)",
+               half_coth_rest, lambda u: u / 2, 0, (mpf("0.5005") * mp.log(2)) ** 2, 5)
     if not is_float:
         yield ("tanh", "(tanh(x) - x) / x^3 in x^2 for |x| <= 1", tanh_rest,
                lambda u: u, 0, 1, 16)
@@ -261,9 +281,7 @@ def constants(is_float):
         yield "log2_e_lo", lo
         yield "twice_log2_e", 2 / ln2
         if is_float:
-            # Rounded to an integer, 2 (x - shift) / ln(2) is 1 up to atanh(1/2).
-            yield "atanh_half", mp.atanh(mpf(1) / 2)
-            yield "tanh_shift", mp.atanh(mpf(1) / 2) - mpf(3) / 4 * ln2
+            yield "half_ln2", ln2 / 2
         yield "two_over_pi", 2 / pi
         for i, part in enumerate(parts(pi / 2, [width] * 3, is_float)):
             yield "half_pi_%d" % (i + 1), part
@@ -281,7 +299,7 @@ def main():
     print("// Minimax polynomials and split constants for formulas.h, a set for each scalar type.")
     print("// Written by make_formulas.py (Remez exchange); do not edit.")
     print("#pragma once\n\n#include <array>\n\nnamespace heddle::cpu {\n")
-    print("/// The numbers that differ between float and double.\n"
+    print("// The numbers that differ between float and double.\n"
           "template <class Scalar>\nstruct Coefficients;")
     for is_float in (True, False):
         scalar = "float" if is_float else "double"

@@ -413,21 +413,21 @@ NodeId PlanBuilder::compare(Predicate predicate, NodeId x, NodeId y) {
   return pure(Op::kCompare, type, static_cast<int64_t>(predicate), {x, y});
 }
 
-NodeId PlanBuilder::select(NodeId mask, NodeId x, NodeId y) {
-  int32_t lanes = match(x, y);
-  lanes = std::max(lanes, type(mask).lanes);
+NodeId PlanBuilder::select(NodeId mask, NodeId x, NodeId y, int64_t imm) {
+  const int32_t lanes = std::max(match(x, y), type(mask).lanes);
   if (is_constant(mask)) return splat((bits_of(mask) & 1) != 0 ? x : y, lanes);
-  return pure(Op::kSelect, {type(x).scalar, lanes}, 0,
+  return pure(Op::kSelect, {type(x).scalar, lanes}, imm,
               {splat(mask, lanes), splat(x, lanes), splat(y, lanes)});
 }
 
+NodeId PlanBuilder::select(NodeId mask, NodeId x, NodeId y) { return select(mask, x, y, 0); }
+
 NodeId PlanBuilder::choose(NodeId mask, NodeId x, NodeId y) {
-  const Type wide = type(mask);
-  const bool is_whole = wide.lanes * bytes_of(type(x).scalar) >= plan_.vector_bytes;
-  if (!is_whole || is_constant(mask)) return select(mask, x, y);
-  return pure(Op::kSelect, {type(x).scalar, wide.lanes}, 1,
-              {mask, splat(x, wide.lanes), splat(y, wide.lanes)});
+  const bool is_whole = type(mask).lanes * bytes_of(type(x).scalar) >= plan_.vector_bytes;
+  return select(mask, x, y, is_whole ? 1 : 0);
 }
+
+NodeId PlanBuilder::rarely(NodeId mask, NodeId x, NodeId y) { return select(mask, x, y, 1); }
 
 NodeId PlanBuilder::cast(Op op, Scalar to, NodeId x) {
   if (type(x).scalar == to) return x;

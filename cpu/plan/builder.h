@@ -62,6 +62,8 @@ class PlanBuilder {
   NodeId select(NodeId mask, NodeId x, NodeId y);
   // The same of an x that takes long: whole vectors do not compute it where no lane takes it.
   NodeId choose(NodeId mask, NodeId x, NodeId y);
+  // The same of an x that is hardly ever taken: nobody computes it where no lane takes it.
+  NodeId rarely(NodeId mask, NodeId x, NodeId y);
   NodeId cast(Op op, Scalar to, NodeId x);
   NodeId math(MathFunction function, std::initializer_list<NodeId> operands);
   NodeId splat(NodeId x, int32_t lanes);
@@ -219,6 +221,7 @@ class PlanBuilder {
   };
 
   NodeId make(Node node, std::span<const NodeId> args);
+  NodeId select(NodeId mask, NodeId x, NodeId y, int64_t imm);
   NodeId pure(Op op, Type type, int64_t imm, std::initializer_list<NodeId> args,
               BufferId buffer = {}, size_t floor = 0);
   NodeId effect(Op op, Type type, int64_t imm, std::initializer_list<NodeId> args, BufferId buffer,

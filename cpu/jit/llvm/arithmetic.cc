@@ -419,7 +419,7 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
     case Op::kSelect: {
       llvm::Value* out = b_.CreateSelect(x(0), x(1), x(2));
       auto* select = llvm::dyn_cast<llvm::SelectInst>(out);
-      if (node.imm == 1 && select != nullptr && node.type.lanes > 1) skipping_.push_back(select);
+      if (node.imm == 1 && select != nullptr) skipping_.push_back(select);
       return out;
     }
     case Op::kFloatCast: return b_.CreateFPCast(x(0), to);

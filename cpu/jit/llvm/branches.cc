@@ -2,12 +2,20 @@
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 namespace heddle::cpu {
 namespace {
 
-constexpr size_t kFewest = 10;  // instructions that a branch is worth
+constexpr int kBranch = 10;  // instructions that take as long
+
+int cost_of(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  const bool is_long = instruction.getOpcode() == llvm::Instruction::FDiv ||
+                       (call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::sqrt);
+  return is_long ? kBranch : 1;
+}
 
 // From the last one on: what stands before the select in its block and nothing else uses.
 llvm::SmallVector<llvm::Instruction*, 64> only_for_first_operand(llvm::SelectInst& select) {
@@ -32,10 +40,13 @@ llvm::SmallVector<llvm::Instruction*, 64> only_for_first_operand(llvm::SelectIns
 void skip_unneeded_operands(std::span<llvm::SelectInst* const> selects) {
   for (llvm::SelectInst* select : selects) {
     const auto moved = only_for_first_operand(*select);
-    if (moved.size() < kFewest) continue;
+    int cost = 0;
+    for (const llvm::Instruction* each : moved) cost += cost_of(*each);
+    if (cost < kBranch) continue;
     llvm::BasicBlock* before = select->getParent();
     llvm::Value* other = select->getFalseValue();
-    llvm::Value* any = llvm::IRBuilder<>(select).CreateOrReduce(select->getCondition());
+    llvm::Value* any = select->getCondition();
+    if (any->getType()->isVectorTy()) any = llvm::IRBuilder<>(select).CreateOrReduce(any);
     llvm::Instruction* end = llvm::SplitBlockAndInsertIfThen(any, select, /*Unreachable=*/false);
     for (llvm::Instruction* each : llvm::reverse(moved)) each->moveBefore(end);
     auto* out = llvm::PHINode::Create(select->getType(), 2);
