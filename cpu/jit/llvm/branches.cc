@@ -38,7 +38,7 @@ llvm::SmallVector<llvm::Instruction*, 64> only_for_first_operand(llvm::SelectIns
 }  // namespace
 
 void skip_unneeded_operands(std::span<llvm::SelectInst* const> selects) {
-  for (llvm::SelectInst* select : selects) {
+  for (llvm::SelectInst* select : llvm::reverse(selects)) {
     const auto moved = only_for_first_operand(*select);
     int cost = 0;
     for (const llvm::Instruction* each : moved) cost += cost_of(*each);

@@ -6,17 +6,27 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr size_t kLong = 100;     // operations: a processor looks some 300 ahead
-constexpr size_t kTooManyNodes = 400;  // two of them would be slow to compile
-constexpr int64_t kWide = 8;  // operations beside each other, which wait for none of a turn
+constexpr int64_t kShort = 30;    // operations: shorter turns overlap by themselves
+constexpr int64_t kLong = 100;    // a processor looks some 300 ahead
+constexpr int64_t kTooMany = 400;  // two of them would be slow to compile
+constexpr int64_t kWide = 8;       // operations beside each other, which wait for none of a turn
 
-bool is_eligible(const Plan& plan, const Node& loop) {
+// How many turns at a time: 1 where they are long enough, or do not divide the turns.
+int64_t turns_together(const Plan& plan, const Node& loop) {
   const Node &from = plan.at(plan.args_of(loop)[0]), &to = plan.at(plan.args_of(loop)[1]);
   const Block& body = plan.at(plan.blocks_of(loop)[0]);
-  if (from.op != Op::kConstant || to.op != Op::kConstant) return false;
-  if ((to.imm - from.imm) % (2 * loop.imm) != 0) return false;
-  if (body.nodes.size() < kLong || body.nodes.size() > kTooManyNodes) return false;
-  return longest_chain(plan, body) * kWide >= std::ssize(body.nodes) && is_straight(plan, body);
+  const int64_t length = std::ssize(body.nodes);
+  if (from.op != Op::kConstant || to.op != Op::kConstant) return 1;
+  if (length < kShort || length > kTooMany) return 1;
+  if (longest_chain(plan, body) * kWide < length || !is_straight(plan, body)) return 1;
+  const auto divides = [&](int64_t count) { return (to.imm - from.imm) % (count * loop.imm) == 0; };
+  // A turn with branches does not become shorter with others beside it. Of 512 bits nothing
+  // shorter was tried.
+  const bool skips = std::ranges::any_of(body.nodes, [&](NodeId id) {
+    return plan.at(id).op == Op::kSelect && plan.at(id).imm == 1;
+  });
+  if (length < kLong && (skips || plan.vector_bytes > 32)) return 1;
+  return length < kLong && divides(4) ? 4 : divides(2) ? 2 : 1;
 }
 
 NodeId add(Plan& plan, const Node& node) {
@@ -86,8 +96,9 @@ void join_turns(Plan& plan, NodeId for_each, int64_t count) {
 void interleave_turns(Plan& plan) {
   const size_t count = plan.nodes.size();
   for (size_t i = 0; i < count; ++i) {
-    if (plan.nodes[i].op == Op::kForEach && is_eligible(plan, plan.nodes[i]))
-      join_turns(plan, NodeId(i), 2);
+    if (plan.nodes[i].op != Op::kForEach) continue;
+    if (const int64_t together = turns_together(plan, plan.nodes[i]); together > 1)
+      join_turns(plan, NodeId(i), together);
   }
 }
 
