@@ -91,6 +91,27 @@ TEST_F(JitTest, WhatNoLaneTakesIsSkipped) {
   EXPECT_THAT(std::vector(result_, result_ + 4), ElementsAre(INFINITY, 2, 3, 4));
 }
 
+TEST_F(JitTest, WhatIsRareIsSkippedForOneNumberTooAndForSeveralSelects) {
+  NodeId values[2];
+  NodeId masks[2];
+  for (int i = 0; i < 2; ++i) {
+    values[i] = b_.load(in_, {Scalar::kF32, 1}, b_.index(i));
+    masks[i] = b_.compare(Predicate::kGt, values[i], b_.number({Scalar::kF32, 1}, 4));
+  }
+  NodeId roots[] = {values[0], values[1]};
+  for (int step = 0; step < 2; ++step) {
+    for (NodeId& root : roots) root = b_.unary(Op::kSqrt, root);
+  }
+  for (int i = 0; i < 2; ++i) b_.store(out_, b_.index(i), b_.rarely(masks[i], roots[i], values[i]));
+  const std::string ir = compile_plan({.plan = &plan_, .wants_text = true}).value().ir;
+  const auto first_root = ir.find("call float @llvm.sqrt");
+  EXPECT_LT(ir.find("br i1"), first_root);
+  EXPECT_LT(ir.find("br i1", first_root), ir.rfind("call float @llvm.sqrt"));
+  argument_[1] = 81;
+  EXPECT_EQ(run({.plan = &plan_}).reason, Exit::Reason::kNone);
+  EXPECT_THAT(std::vector(result_, result_ + 2), ElementsAre(1, 3));
+}
+
 TEST_F(JitTest, ALongLoopEndsWhereItIsAskedTo) {
   const PlanBuilder::For made_for(b_, 1);
   const NodeId start[] = {b_.number(kOne, 1)};

@@ -23,7 +23,6 @@ using hlo::InstructionId;
 
 constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors
 constexpr int64_t kMaxVectors = 8;      // sums that stand in registers
-constexpr int64_t kStreamed = 1 << 16;  // bytes of a matrix that does not stay in a near cache
 constexpr int64_t kNear = 1 << 14;      // bytes that stay in the nearest one
 constexpr int64_t kRowsTogether = 4;
 constexpr int64_t kFewestColumns = 4;  // that are worth a loop beside the kernel
@@ -42,6 +41,7 @@ class DotWriter {
         types_(types),
         type_{is_small_float(types.operands) ? Scalar::kF32 : *scalar_of(types.result), 1},
         machine_lanes_(vector_bytes / std::max<int64_t>(bytes_of(type_.scalar), 4)),
+        streamed_(vector_bytes < 64 ? 1 << 16 : 1 << 20),
         lhs_(lhs.buffer),
         rhs_(rhs.buffer),
         to_(to),
@@ -87,7 +87,7 @@ class DotWriter {
         outer, [&](const Axis& axis) { return (on_rhs ? axis.rhs : axis.lhs) != 0; });
     if (contracted.size() != 1 || !is_streamed || is_small_float(types_.result) || lane.to != 1 ||
         lane.size % machine_lanes_ != 0 || results * bytes_of(type_.scalar) > kNear ||
-        results * rows * storage_bytes(types_.operands) < kStreamed)
+        results * rows * storage_bytes(types_.operands) < streamed_)
       return false;
     // Vectors of an outer place are written one after the other.
     if (outer.size() > (lane.size / machine_lanes_ <= kMaxVectors / 2 ? 1u : 0u)) return false;
@@ -472,6 +472,7 @@ class DotWriter {
   Types types_;
   Type type_;  // that products are summed in
   int64_t machine_lanes_;
+  int64_t streamed_;  // bytes of a matrix that is read faster row by row
   BufferId lhs_, rhs_, to_;
   Offsets start_;
 };

@@ -56,6 +56,7 @@ void RegionLowering::emit_group(std::span<const InstructionId> members) {
     for (LeafId leaf : region_.reads(id)) ++inner_reads[leaf.value];
     lanes = std::min(lanes, lanes_along(id, at(id).shape.element_count()));
   }
+  lanes = std::max<int64_t>(lanes, lanes_for(program_.program.plan, widest_scalar(members)));
   std::vector<BufferId> to(members.size());
   for (size_t i = 0; i < members.size(); ++i) {
     const LeafId leaf = region_.leaf(members[i]);

@@ -16,11 +16,11 @@ using hlo::Opcode;
 
 namespace {
 
-constexpr int64_t kFewOf = 8;           // one in so many instructions is few
-constexpr int64_t kMaxUnrolled = 8;     // bodies of a loop that are written one after the other
-constexpr size_t kMostStacked = 8;      // arrays that one loop writes side by side
-constexpr int64_t kSmallVectors = 4;    // of an array that registers may hold
-constexpr int64_t kMaxRowBytes = 256;   // of a matrix whose rows stand in registers
+constexpr int64_t kFewOf = 8;          // one in so many instructions is few
+constexpr int64_t kMaxUnrolled = 8;    // bodies of a loop that are written one after the other
+constexpr size_t kMostStacked = 8;     // arrays that one loop writes side by side
+constexpr int64_t kSmallVectors = 4;   // of an array that registers may hold
+constexpr int64_t kMaxRowBytes = 256;  // of a matrix whose rows stand in registers
 constexpr int64_t kMostRows = 8;
 
 }  // namespace
@@ -185,10 +185,10 @@ void RegionLowering::store_at(BufferId to, const Shape& shape, const Place& plac
   }
 }
 
-Scalar RegionLowering::widest_scalar(InstructionId id) {
+Scalar RegionLowering::widest_scalar(std::span<const InstructionId> steps) {
   Scalar widest = Scalar::kI8;
   int64_t all = 0, of_64_bits = 0;
-  std::vector<InstructionId> queue = {id};
+  std::vector<InstructionId> queue(steps.begin(), steps.end());
   std::vector<bool> seen(static_cast<size_t>(computation().size()));
   while (!queue.empty()) {
     const InstructionId next = queue.back();
@@ -203,7 +203,8 @@ Scalar RegionLowering::widest_scalar(InstructionId id) {
     }
     for (InstructionId operand : instruction.operands) {
       if (at(operand).shape.is_scalar()) continue;
-      if (next == id || region_.is_lazy(region_.leaf(next))) queue.push_back(operand);
+      if (std::ranges::count(steps, next) > 0 || region_.is_lazy(region_.leaf(next)))
+        queue.push_back(operand);
     }
   }
   return of_64_bits * kFewOf <= all ? std::min(widest, Scalar::kI32) : widest;

@@ -183,8 +183,9 @@ class RegionLowering {
   void for_each_flat_place(const Shape& shape, int64_t most_lanes,
                            const std::function<void(Place)>& body);
   void store_at(BufferId to, const Shape& shape, const Place& place, NodeId value);
-  // The widest element that the step computes with, if a few of 64 bits do not count.
-  Scalar widest_scalar(hlo::InstructionId id);
+  // The widest element that the steps compute with, if a few of 64 bits do not count.
+  Scalar widest_scalar(std::span<const hlo::InstructionId> steps);
+  Scalar widest_scalar(hlo::InstructionId id) { return widest_scalar(std::span(&id, 1)); }
   // Lanes for `count` elements of the step that follow each other.
   int64_t lanes_along(hlo::InstructionId id, int64_t count);
   // The widest element, where the step computes with integers of up to 16 bits alone.

@@ -38,5 +38,24 @@ TEST(Math, OtherPowersAreTheFormula) {
   EXPECT_GT(power_plan("0.7").nodes.size(), 100u);
 }
 
+// 1 + exp(x), with something else that reads exp(x) or without.
+int64_t sum_plan(std::string_view c, std::string_view result) {
+  const std::string text =
+      base::cat("HloModule m\nENTRY main { x = f32[16] parameter(0)\n c = f32[] constant(", c,
+                ")\n one = f32[16] broadcast(c), dimensions={}\n e = f32[16] exponential(x)\n"
+                " s = f32[16] add(e, one)\n ROOT r = ",
+                result, " }\n");
+  return std::ssize(lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false)
+                        .value()
+                        .plan.nodes);
+}
+
+TEST(Math, AConstantPlusAnExponentialNeedsNoSubnormalNumbers) {
+  const std::string_view alone = "f32[16] negate(s)";
+  EXPECT_LT(sum_plan("1", alone), sum_plan("1e-30", alone) - 5);
+  const std::string_view beside = "f32[16] multiply(s, e)";
+  EXPECT_EQ(sum_plan("1", beside), sum_plan("1e-30", beside));
+}
+
 }  // namespace
 }  // namespace heddle::cpu

@@ -46,5 +46,18 @@ TEST(NarrowIntegers, DoNotBesideWiderOnes) {
       << "registers may hold so few";
 }
 
+// Steps of one loop count together.
+TEST(NarrowIntegers, AFewOf64BitsDoNotNarrowAGroup) {
+  std::string lines =
+      " x = f32[4096] parameter(0)\n n = s64[4096] parameter(1)\n"
+      " one = s64[] constant(1)\n ones = s64[4096] broadcast(one), dimensions={}\n"
+      " m = s64[4096] add(n, ones)\n y0 = f32[4096] sine(x)\n";
+  for (int i = 0; i < 24; ++i) {
+    lines += cat(" y", i + 1, " = f32[4096] ", i % 2 == 0 ? "add" : "multiply", "(y", i, ", x)\n");
+  }
+  EXPECT_EQ(lanes_of(lines + " ROOT r = (s64[4096], f32[4096]) tuple(m, y24)\n", 32), 8);
+  EXPECT_EQ(lanes_of(" n = s64[4096] parameter(0)\n ROOT m = s64[4096] add(n, n)\n", 32), 4);
+}
+
 }  // namespace
 }  // namespace heddle::cpu

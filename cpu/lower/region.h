@@ -102,8 +102,8 @@ class Region {
   std::vector<bool> is_result_;         // by leaf
   std::vector<bool> costs_;             // by instruction: computed where it is used, it would cost
   std::set<std::vector<int64_t>> multiplied_;  // sizes
-  std::vector<bool> is_lazy_;           // by leaf
-  std::map<hlo::InstructionId, Cuts> cuts_;  // by step
+  std::vector<bool> is_lazy_;                  // by leaf
+  std::map<hlo::InstructionId, Cuts> cuts_;    // by step
   std::vector<std::vector<LeafId>> reads_;
   std::vector<std::vector<hlo::InstructionId>> readers_;  // by leaf: the steps that read it
   std::vector<int> read_count_;

@@ -120,6 +120,20 @@ bool scatters_reads(const hlo::Computation& computation, const Instruction& inst
   }
 }
 
+// One addition to what is read anyway, of a number or of one array and broadcast numbers: two steps
+// compute it as fast as they would read it.
+bool is_as_cheap_as_a_read(const hlo::Computation& computation, InstructionId id) {
+  const Instruction& instruction = computation.at(id);
+  if (instruction.opcode != Opcode::kAdd && instruction.opcode != Opcode::kSubtract) return false;
+  return std::ranges::count_if(instruction.operands, [&](InstructionId operand) {
+           const Instruction& from = computation.at(operand);
+           if (from.opcode == Opcode::kConstant) return false;
+           return from.opcode != Opcode::kBroadcast ||
+                  computation.at(from.operands[0]).shape.element_count() * 8 >
+                      from.shape.element_count();
+         }) == 1;
+}
+
 }  // namespace
 
 void Region::find_costs() {
@@ -242,9 +256,13 @@ void Region::choose_lazy() {
     level[i] = levels + 1;
     const InstructionId first = home[uses[0].user.value];
     if (costs) {
-      if (!one_home || !first.valid() || (is_moved && uses.size() > 1)) continue;
-      if (size[first.value] >= kMaxLazy) continue;
-      ++size[first.value];
+      if (is_moved && uses.size() > 1) continue;
+      if (one_home && first.valid()) {
+        if (size[first.value] >= kMaxLazy) continue;
+        ++size[first.value];
+      } else if (one_home || uses.size() > 2 || !is_as_cheap_as_a_read(*computation_, id)) {
+        continue;
+      }
     }
     if (opcode == Opcode::kConcatenate && !(one_home && is_read_here && cuts(first, id))) continue;
     home[i] = one_home ? first : InstructionId();

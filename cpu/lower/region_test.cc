@@ -151,6 +151,17 @@ TEST(Region, WhatTwoStepsReadIsComputedOnce) {
   EXPECT_EQ(known.region().read_count(known.region().leaf(known.id("y"))), 2);
 }
 
+TEST(Region, ASumWithABroadcastNumberIsAsCheapAsARead) {
+  const auto lines = [](std::string_view op) {
+    return base::cat("  x = f32[64] parameter(0)\n  c = f32[] parameter(1)\n",
+                     "  w = f32[64] broadcast(c), dimensions={}\n  y = f32[64] ", op,
+                     "(x, w)\n  a = f32[64] sine(y)\n  b = f32[64] cosine(y)\n"
+                     "  ROOT r = (f32[64], f32[64]) tuple(a, b)");
+  };
+  EXPECT_TRUE(Known(lines("add")).is_lazy("y"));
+  EXPECT_FALSE(Known(lines("divide")).is_lazy("y"));
+}
+
 TEST(Region, KernelsReadMemory) {
   const Known known(
       "  x = f32[8] parameter(0)\n  y = f32[8] negate(x)\n"

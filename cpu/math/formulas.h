@@ -260,8 +260,7 @@ template <Number F>
 F log_or_special(F argument, F y) {
   const F zero = argument.constant(0), infinity = infinity_like(argument);
   const F above = select(argument < infinity, y, argument);
-  return select(argument > zero, above,
-                select(argument == zero, -infinity, nan_like(argument)));
+  return select(argument > zero, above, select(argument == zero, -infinity, nan_like(argument)));
 }
 
 template <Number F>

@@ -294,9 +294,9 @@ LogParts<F> split_bits(typename F::Int i, F biased_rounder) {
   constexpr auto mantissa = (std::int64_t{1} << Fmt::mantissa_bits) - 1;
   const auto above_root = i + whole(bits_of(S(1)) - root);
   const auto biased = shift_right_logical(above_root, Fmt::mantissa_bits);
-  return {float_from_bits(biased + whole(bits_of(Fmt::rounder))) - biased_rounder,
-          float_from_bits((above_root & whole(mantissa)) + whole(root)) -
-              biased_rounder.constant(1)};
+  return {
+      float_from_bits(biased + whole(bits_of(Fmt::rounder))) - biased_rounder,
+      float_from_bits((above_root & whole(mantissa)) + whole(root)) - biased_rounder.constant(1)};
 }
 
 template <class F>

@@ -26,14 +26,14 @@ F rsqrt_from(F x, F estimate) {
 }
 
 // The same from an estimate that is off by 1.5 2^-12 of itself at most, and takes subnormal numbers
-// for 0: one step of third order where the estimate is finite and not 0.
+// for 0: one step of third order, and 1 / sqrt(x) itself where the estimate is of no use.
 // At most 1.1 ulp, 1.5 where x is subnormal.
 template <Number F>
 F rsqrt_from_rough(F x, F estimate) {
   const F y = estimate, half = x.constant(0.5F);
   const F rest = fma(-(x * y), y, x.constant(1));
   const F better = fma(y * rest, fma(rest, x.constant(0.375F), half), y);
-  return rarely(!(rest > -half), rsqrt(x), better);
+  return rarely(!(abs(rest) < half), rsqrt(x), better);
 }
 
 // x - n y for n = |x / y| without its fraction, with the sign of x: exact, where fma is fused.

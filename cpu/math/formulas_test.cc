@@ -184,7 +184,7 @@ std::vector<Unary<T>> unary_functions() {
           "logistic", bound(1.7, 1), -40, 40, [](W x) { return 1 / (1 + std::exp(-x)); },
           [](auto x) { return logistic(x); }),
       unary<T>(
-          "tanh", bound(1.95, 1.1), -4, 4, [](W x) { return std::tanh(x); },
+          "tanh", bound(1.89, 1.1), -4, 4, [](W x) { return std::tanh(x); },
           [](auto x) { return tanh(x); }),
       unary<T>(
           "sinh", bound(1.25, 1.3), -10, 10, [](W x) { return std::sinh(x); },
@@ -265,19 +265,31 @@ std::vector<Unary<T>> unary_functions() {
   };
 }
 
+// The machine's estimate of 1 / sqrt(x), at its worst: subnormal numbers are 0 to it.
+template <class F>
+F rough_rsqrt(F x) {
+  const F seen =
+      select(abs(x) < x.constant(Format<float>::min_normal), copysign(x.constant(0), x), x);
+  const F off = copysign(x.constant(3 * 0x1p-13F), float_from_bits(bits(x) << 20));
+  return rsqrt(seen) * (x.constant(1) + off);
+}
+
 // Those of floats alone.
 std::vector<Unary<float>> float_functions() {
-  std::vector<Unary<float>> all = unary_functions<float>();
-  all.push_back(unary<float>(
-      "rsqrt_from_rough", 1.1, 0, 8, [](double x) { return 1 / std::sqrt(x); },
+  constexpr float least = Format<float>::min_normal, all = std::numeric_limits<float>::max();
+  std::vector<Unary<float>> functions = unary_functions<float>();
+  functions.push_back(unary<float>(
+      "rsqrt_from_rough", 1.5, 0, 8, [](double x) { return 1 / std::sqrt(x); },
+      [](auto x) { return rsqrt_from_rough(x, rough_rsqrt(x)); }, all, Fma::kNeeded));
+  functions.push_back(unary<float>(
+      "rsqrt_from_rough of normal numbers", 1.1, 0, 8,
+      [](double x) { return std::abs(x) < least ? 1 : 1 / std::sqrt(x); },
       [](auto x) {
-        return rsqrt_from_rough(x, [](auto y) {
-          const auto off = copysign(y.constant(3 * 0x1p-13F), float_from_bits(bits(y) << 20));
-          return rsqrt(y) * (y.constant(1) + off);
-        });
+        const auto normal = select(abs(x) < x.constant(least), x.constant(1), x);
+        return rsqrt_from_rough(normal, rough_rsqrt(normal));
       },
-      std::numeric_limits<float>::max(), Fma::kNeeded));
-  return all;
+      all, Fma::kNeeded));
+  return functions;
 }
 
 // One vector of arguments: all lanes against the reference, the first against the scalar form.
@@ -459,6 +471,27 @@ void check_atan2() {
 
 TEST(Formulas, FloatAtan2) { check_atan2<float>(); }
 TEST(Formulas, DoubleAtan2) { check_atan2<double>(); }
+
+// The bits of both operations, at special numbers and everywhere.
+template <class T>
+void check_exp_plus() {
+  std::vector<T> arguments = special_values<T>();
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<T> far(-800, 800), near(-90, 90);
+  for (int i = 0; i < (try_all() ? 1 << 24 : 1 << 18); ++i)
+    arguments.push_back(i % 4 == 0 ? far(random) : near(random));
+  for (const T c : {T(1), T(-1), T(0.1), T(3), T(0x1p-60), T(-0x1p-60), T(0x1p60), T(-7e17)}) {
+    for (const T x : arguments) {
+      const T two = exp(One<T, true>{x}).v + c, one = exp_plus(One<T, true>{x}, {c}).v;
+      if (std::isnan(two) && std::isnan(one)) continue;
+      ASSERT_EQ(std::bit_cast<lanes::BitsOf<T>>(two), std::bit_cast<lanes::BitsOf<T>>(one))
+          << x << " + " << c;
+    }
+  }
+}
+
+TEST(Formulas, FloatExpPlus) { check_exp_plus<float>(); }
+TEST(Formulas, DoubleExpPlus) { check_exp_plus<double>(); }
 
 // A product that underflows takes 100 cycles of many machines.
 template <class T>

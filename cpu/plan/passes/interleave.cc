@@ -6,8 +6,8 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kShort = 30;    // operations: shorter turns overlap by themselves
-constexpr int64_t kLong = 100;    // a processor looks some 300 ahead
+constexpr int64_t kShort = 24;     // operations: shorter turns overlap by themselves
+constexpr int64_t kLong = 100;     // a processor looks some 300 ahead
 constexpr int64_t kTooMany = 400;  // two of them would be slow to compile
 constexpr int64_t kWide = 8;       // operations beside each other, which wait for none of a turn
 
@@ -22,9 +22,8 @@ int64_t turns_together(const Plan& plan, const Node& loop) {
   const auto divides = [&](int64_t count) { return (to.imm - from.imm) % (count * loop.imm) == 0; };
   // A turn with branches does not become shorter with others beside it. Of 512 bits nothing
   // shorter was tried.
-  const bool skips = std::ranges::any_of(body.nodes, [&](NodeId id) {
-    return plan.at(id).op == Op::kSelect && plan.at(id).imm == 1;
-  });
+  const bool skips = std::ranges::any_of(
+      body.nodes, [&](NodeId id) { return plan.at(id).op == Op::kSelect && plan.at(id).imm == 1; });
   if (length < kLong && (skips || plan.vector_bytes > 32)) return 1;
   return length < kLong && divides(4) ? 4 : divides(2) ? 2 : 1;
 }

@@ -12,14 +12,16 @@ namespace {
 constexpr Type kWide = {Scalar::kF32, 16};
 
 // for_each i: y[i] = a chain of multiplications of x[i].
-Plan chain(int operations, int64_t turns) {
+Plan chain(int operations, int64_t turns, int64_t vector_bytes = 32, bool skips = false) {
   Plan plan;
+  plan.vector_bytes = vector_bytes;
   PlanBuilder b(plan);
   const BufferId from = b.buffer({.bytes = 1 << 20}), to = b.buffer({.bytes = 1 << 20});
   const NodeId at = b.begin_for_each(b.index(0), b.index(16 * turns), 16).parameters[0];
   const NodeId x = b.load(from, kWide, at);
   NodeId y = x;
   for (int i = 0; i < operations; ++i) y = b.mul(y, x);
+  if (skips) y = b.choose(b.compare(Predicate::kGt, x, b.number(kWide, 1)), y, x);
   b.store(to, at, y);
   b.end_for({});
   interleave_turns(plan);
@@ -78,6 +80,15 @@ TEST(Interleave, TheTwoTurnsAreApart) {
     (is_second ? of_second : of_first).push_back(id);
   }
   EXPECT_EQ(of_first.size(), of_second.size());
+}
+
+TEST(Interleave, AShorterTurnIsDoneWithThreeMore) {
+  const Plan plan = chain(50, 12);
+  EXPECT_EQ(loop_of(plan).imm, 64);
+  EXPECT_EQ(count(plan, Op::kMul), 200);
+  EXPECT_EQ(loop_of(chain(50, 10)).imm, 32) << "no multiple of four";
+  EXPECT_EQ(loop_of(chain(50, 12, 64)).imm, 16) << "nobody measured it";
+  EXPECT_EQ(loop_of(chain(50, 12, 32, /*skips=*/true)).imm, 16) << "it has a branch";
 }
 
 TEST(Interleave, ShortTurnsAndOddNumbersOfThemStay) {
