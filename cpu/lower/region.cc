@@ -152,9 +152,8 @@ Region::Region(const hlo::Module& module, const hlo::Computation& computation)
     : module_(&module), computation_(&computation) {
   find_leaves();
   find_uses();
-  find_costs();
   find_products();
-  choose_lazy();
+  find_lazy();
   order_steps();
 }
 

@@ -81,6 +81,7 @@ class Region {
   void find_uses();
   void find_costs();
   void find_products();
+  void find_lazy();
   void choose_lazy();
   [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;
   bool cuts(hlo::InstructionId step, hlo::InstructionId joined);
@@ -100,6 +101,7 @@ class Region {
   std::vector<bool> is_live_;           // by instruction
   std::vector<std::vector<Use>> uses_;  // by leaf
   std::vector<bool> is_result_;         // by leaf
+  std::vector<bool> has_place_;         // by instruction: not lazy, whatever reads it
   std::vector<bool> costs_;             // by instruction: computed where it is used, it would cost
   std::set<std::vector<int64_t>> multiplied_;  // sizes
   std::vector<bool> is_lazy_;                  // by leaf

@@ -137,7 +137,7 @@ bool is_as_cheap_as_a_read(const hlo::Computation& computation, InstructionId id
 }  // namespace
 
 void Region::find_costs() {
-  costs_.resize(static_cast<size_t>(computation_->size()));
+  costs_.assign(static_cast<size_t>(computation_->size()), false);
   for (size_t i = 0; i < costs_.size(); ++i) {
     const InstructionId id(i);
     const Instruction& instruction = computation_->instructions[i];
@@ -148,7 +148,8 @@ void Region::find_costs() {
     }
     for (InstructionId operand : instruction.operands)
       costs_[i] =
-          costs_[i] || (costs_[operand.value] && !computation_->at(operand).shape.is_scalar());
+          costs_[i] || (costs_[operand.value] && !has_place_[operand.value] &&
+                        !computation_->at(operand).shape.is_scalar());
   }
 }
 
@@ -170,8 +171,21 @@ bool Region::may_be_lazy(InstructionId id) const {
          is_degenerate_reshape(computation_->at(instruction.operands[0]).shape, instruction.shape);
 }
 
+// Twice: to move elements of what has a place of its own costs nothing.
+void Region::find_lazy() {
+  has_place_.assign(static_cast<size_t>(computation_->size()), false);
+  find_costs();
+  choose_lazy();
+  for (size_t i = 0; i < has_place_.size(); ++i)
+    has_place_[i] = costs_[i] && is_scalar_op(*computation_, computation_->instructions[i]) &&
+                    !is_lazy_[leaf(InstructionId(i)).value];
+  find_costs();
+  choose_lazy();
+}
+
 void Region::choose_lazy() {
-  is_lazy_.resize(leaves_.size());
+  is_lazy_.assign(leaves_.size(), false);
+  cuts_.clear();
   // The step that computes a lazy instruction; of several steps: none.
   std::vector<InstructionId> home(static_cast<size_t>(computation_->size()));
   std::vector<int64_t> size(home.size(), 1);
@@ -193,7 +207,7 @@ void Region::choose_lazy() {
     const LeafId leaf = this->leaf(id);
     const std::vector<Use>& uses = uses_[leaf.value];
     const Shape& own = computation_->at(id).shape;
-    bool lazy = !is_result_[leaf.value] && !uses.empty();
+    bool lazy = !is_result_[leaf.value] && !uses.empty() && !has_place_[i];
     bool one_home = !uses.empty(), is_moved = false, is_read_here = true;
     for (const Use& use : uses) {
       const Instruction& user = computation_->at(use.user);
