@@ -189,6 +189,9 @@ class [[nodiscard]] CompiledFunction {
   [[nodiscard]] ProgramCost cost(SourceLocation at = SourceLocation::here()) const {
     return shared("cost", at).graphs.latest_compiled("cost", at).cost(at);
   }
+  [[nodiscard]] ProgramMemory memory(SourceLocation at = SourceLocation::here()) const {
+    return shared("memory", at).graphs.latest_compiled("memory", at).memory(at);
+  }
   // 32 hexadecimal digits of what the graph that was called last computes: its canonical form and
   // the options that change its code. Graphs that share an executable on a device have the same
   // key, in each process. errors: Error before the first call

@@ -131,8 +131,8 @@ Executable::Executable(const hlo::Module& module, Device& device)
 }
 
 ProgramCost Executable::cost() const {
-  return {.argument_bytes = total_bytes(parameter_shapes_),
-          .result_bytes = total_bytes(result_shapes_)};
+  return {{.argument_bytes = total_bytes(parameter_shapes_),
+           .result_bytes = total_bytes(result_shapes_)}};
 }
 
 StatusOr<std::vector<BufferPtr>> Executable::execute(std::span<const BufferPtr> arguments,

@@ -196,13 +196,17 @@ struct ExecuteOptions {
   StopToken stop = {};
 };
 
-// What a program needs. Where a backend cannot say, nothing.
-struct ProgramCost {
+// The memory that a program needs. Where a backend cannot say, nothing.
+struct ProgramMemory {
   int64_t argument_bytes = 0;
   int64_t result_bytes = 0;
   std::optional<int64_t> scratch_bytes;  // the most that one run holds beside the above
   std::optional<int64_t> code_bytes;
   std::optional<int64_t> peak_bytes;  // of all of them together, at one moment
+};
+
+// And what one run of it does.
+struct ProgramCost : ProgramMemory {
   std::optional<double> flops;
   std::optional<double> bytes_accessed;  // read and written by the ops
   // All that the backend says, by its own names.

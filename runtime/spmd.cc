@@ -111,8 +111,8 @@ SpmdExecutable::SpmdExecutable(const hlo::Module& module, DeviceGrid grid,
 }
 
 ProgramCost SpmdExecutable::cost() const {
-  return {.argument_bytes = total_bytes(parameter_shapes_),
-          .result_bytes = total_bytes(result_shapes_)};
+  return {{.argument_bytes = total_bytes(parameter_shapes_),
+           .result_bytes = total_bytes(result_shapes_)}};
 }
 
 StatusOr<DeviceBuffers> SpmdExecutable::execute(const DeviceBuffers& arguments, bool only_if_room) {

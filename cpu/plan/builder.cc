@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "heddle/cpu/plan/quotients.h"
@@ -37,9 +38,11 @@ size_t PlanBuilder::depth_for(std::span<const NodeId> args, size_t floor) const 
 NodeId PlanBuilder::pure(Op op, Type type, int64_t imm, std::initializer_list<NodeId> args,
                          BufferId buffer, size_t floor) {
   const size_t depth = depth_for({args.begin(), args.size()}, floor);
-  uint32_t ids[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
-  std::ranges::transform(args, ids, [](NodeId id) { return id.value; });
-  const Key key{op, type.scalar, type.lanes, imm, buffer.value, ids[0], ids[1], ids[2]};
+  std::array<uint32_t, 4> ids;  // no pure op has more operands
+  if (args.size() > ids.size()) std::abort();
+  ids.fill(UINT32_MAX);
+  std::ranges::transform(args, ids.begin(), [](NodeId id) { return id.value; });
+  const Key key{op, type.scalar, type.lanes, imm, buffer.value, ids};
   // A load may have been made before a store: only arithmetic is the same again.
   if (!buffer.valid()) {
     for (size_t i = 0; i <= depth; ++i) {

@@ -9,6 +9,7 @@
 // no load but lanes of the values. Stores that nothing reads in the end are removed from the plan.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -198,7 +199,7 @@ class PlanBuilder {
   BufferId buffer(BufferInfo info);
 
  private:
-  using Key = std::tuple<Op, Scalar, int32_t, int64_t, uint32_t, uint32_t, uint32_t, uint32_t>;
+  using Key = std::tuple<Op, Scalar, int32_t, int64_t, uint32_t, std::array<uint32_t, 4>>;
   // A lane of a node; not valid: what an element of memory is is not known.
   struct Lane {
     NodeId node;

@@ -47,6 +47,7 @@ TEST(CompiledFunction, ShowsItsTextItsCostAndItsKey) {
   };
   const auto f = compile(sums, {.name = "sums"}), g = compile(sums);
   EXPECT_THAT(error_of([&] { (void)f.cost(); }), HasSubstr("cost: sums has no graph yet"));
+  EXPECT_THAT(error_of([&] { (void)f.memory(); }), HasSubstr("memory: sums has no graph yet"));
   EXPECT_THAT(error_of([&] { (void)f.hlo_text(); }), HasSubstr("hlo_text: sums has no graph yet"));
   EXPECT_THAT(error_of([&] { (void)f.cache_key(); }), HasSubstr("cache_key: sums has no graph"));
   const Tensor x = ones({1000});
@@ -56,6 +57,7 @@ TEST(CompiledFunction, ShowsItsTextItsCostAndItsKey) {
   EXPECT_THAT(f.hlo_text(ProgramStage::kLowered),
               testing::AllOf(HasSubstr(" while("), testing::Not(HasSubstr(" scan("))));
   EXPECT_EQ(f.cost().argument_bytes, 4000);
+  EXPECT_EQ(f.memory().argument_bytes, 4000);
   EXPECT_EQ(f.cost().result_bytes, 4);
   (void)g(x);
   EXPECT_EQ(f.cache_key().size(), 32);

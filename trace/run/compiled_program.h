@@ -27,6 +27,7 @@ namespace heddle {
 
 using runtime::ExecuteOptions;
 using runtime::ProgramCost;
+using runtime::ProgramMemory;
 
 // What a run may take the memory of: an argument by its number, from 0, with all of its leaves; or
 // a part of one by its path in signature().arguments, "arg0.carry" or "arg0.carry.level". The path
@@ -90,6 +91,9 @@ class [[nodiscard]] CompiledProgram : public trace_internal::Calls<CompiledProgr
       SourceLocation at = SourceLocation::here()) const;
   // Bytes and flops of one run, as far as the backend knows.
   [[nodiscard]] ProgramCost cost(SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] ProgramMemory memory(SourceLocation at = SourceLocation::here()) const {
+    return cost(at);  // its bytes alone
+  }
   // What the backend made: arguments are those of signature(), and then its captures. For
   // pjrt::serialize, and for runs on buffers.
   [[nodiscard]] const std::shared_ptr<runtime::Executable>& executable(

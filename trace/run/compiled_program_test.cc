@@ -299,6 +299,7 @@ TEST(CompiledProgram, WithoutRoomARunIsUnavailableAndTakesNothing) {
 TEST(CompiledProgram, AProgramSaysWhatItCostsOnTheDefaultDevice) {
   EXPECT_EQ(add_number(12.5).cost().argument_bytes, 8);
   EXPECT_EQ(add_number(12.5).cost().result_bytes, 8);
+  EXPECT_EQ(add_number(12.5).memory().result_bytes, 8);
 }
 
 TEST(CompiledProgram, ARunThatIsAskedToStopIsCancelledAndTakesNothing) {

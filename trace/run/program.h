@@ -99,6 +99,9 @@ class [[nodiscard]] Program : public trace_internal::Calls<Program> {
   // What a run needs on the default device, for which it is compiled: memory, and operations and
   // bytes where the backend knows. errors, cost: those of compile()
   [[nodiscard]] runtime::ProgramCost cost(SourceLocation at = SourceLocation::here()) const;
+  [[nodiscard]] runtime::ProgramMemory memory(SourceLocation at = SourceLocation::here()) const {
+    return cost(at);  // its bytes alone
+  }
   // It, run by an executable that was made elsewhere of the same program, as by pjrt::load.
   // errors: Error (InvalidArgument) where its parameters or results are of other types
   [[nodiscard]] CompiledProgram with_executable(std::shared_ptr<runtime::Executable> executable,
