@@ -63,8 +63,8 @@ F choose(typename F::Mask mask, F x, F y) {
   return select(mask, x, y);
 }
 
-// select() of an x that is hardly ever taken. A builder of code may leave it out where no lane takes
-// it.
+// select() of an x that is hardly ever taken. A builder of code may leave it out where no lane
+// takes it.
 template <Number F>
 F rarely(typename F::Mask mask, F x, F y) {
   return select(mask, x, y);

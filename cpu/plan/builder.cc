@@ -423,14 +423,10 @@ NodeId PlanBuilder::select(NodeId mask, NodeId x, NodeId y, int64_t imm) {
               {splat(mask, lanes), splat(x, lanes), splat(y, lanes)});
 }
 
-NodeId PlanBuilder::select(NodeId mask, NodeId x, NodeId y) { return select(mask, x, y, 0); }
-
 NodeId PlanBuilder::choose(NodeId mask, NodeId x, NodeId y) {
   const bool is_whole = type(mask).lanes * bytes_of(type(x).scalar) >= plan_.vector_bytes;
   return select(mask, x, y, is_whole ? 1 : 0);
 }
-
-NodeId PlanBuilder::rarely(NodeId mask, NodeId x, NodeId y) { return select(mask, x, y, 1); }
 
 NodeId PlanBuilder::cast(Op op, Scalar to, NodeId x) {
   if (type(x).scalar == to) return x;

@@ -60,11 +60,11 @@ class PlanBuilder {
   NodeId binary(Op op, NodeId x, NodeId y);
   NodeId fma(NodeId x, NodeId y, NodeId z);
   NodeId compare(Predicate predicate, NodeId x, NodeId y);
-  NodeId select(NodeId mask, NodeId x, NodeId y);
+  NodeId select(NodeId mask, NodeId x, NodeId y) { return select(mask, x, y, 0); }
   // The same of an x that takes long: whole vectors do not compute it where no lane takes it.
   NodeId choose(NodeId mask, NodeId x, NodeId y);
   // The same of an x that is hardly ever taken: nobody computes it where no lane takes it.
-  NodeId rarely(NodeId mask, NodeId x, NodeId y);
+  NodeId rarely(NodeId mask, NodeId x, NodeId y) { return select(mask, x, y, 1); }
   NodeId cast(Op op, Scalar to, NodeId x);
   NodeId math(MathFunction function, std::initializer_list<NodeId> operands);
   NodeId splat(NodeId x, int32_t lanes);
