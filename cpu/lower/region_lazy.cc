@@ -147,9 +147,8 @@ void Region::find_costs() {
       continue;
     }
     for (InstructionId operand : instruction.operands)
-      costs_[i] =
-          costs_[i] || (costs_[operand.value] && !has_place_[operand.value] &&
-                        !computation_->at(operand).shape.is_scalar());
+      costs_[i] = costs_[i] || (costs_[operand.value] && !has_place_[operand.value] &&
+                                !computation_->at(operand).shape.is_scalar());
   }
 }
 
