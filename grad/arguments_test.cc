@@ -117,6 +117,13 @@ TEST(TangentError, OfATangentOfAnotherTypeNamesItsPlace) {
               StartsWith("linearize" + text));
 }
 
+TEST(Linearize, GivesAListOfValuesWhole) {
+  const auto f = [](Tensor x) { return std::vector<Tensor>{sin(x), x * 2.0}; };
+  const auto [values, push] = linearize(f, scalar(0.5));
+  EXPECT_EQ(values.size(), 2);
+  EXPECT_EQ(push(scalar(1.0)).size(), 2);
+}
+
 TEST(CheckError, OfACheckWithAStepOrAToleranceThatIsNone) {
   const auto check = [](const CheckGradsOptions& options) {
     return error_of(

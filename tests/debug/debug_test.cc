@@ -568,7 +568,7 @@ TEST(DebugSinks, LinesOfSeveralThreadsAreWhole) {
   (void)lines.take();
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&] { (void)fn(scalar(t)).item<int>(); });
+    threads.emplace_back([&fn, t] { (void)fn(scalar(t)).item<int>(); });
   }
   for (std::thread& thread : threads) thread.join();
   const std::vector<std::string> all = lines.take();
