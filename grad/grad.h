@@ -430,9 +430,8 @@ auto linearize_of(std::string_view what, const Fn& fn, const Args&... args) {
     by_all(point, what);
     const auto run = flat<Fn, Args...>(fn, point.specs);
     auto [out, linear] = linearize(flat_function(what, fn, run, args...), point);
-    auto value = tree_from<Result>(out.spec, out.results);  // before the spec is moved
-    return std::pair(std::move(value),
-                     Pushforward<Result, Args...>(std::move(linear), std::move(out.spec)));
+    return std::pair{tree_from<Result>(out.spec, out.results),  // braces: before the spec is moved
+                     Pushforward<Result, Args...>(std::move(linear), std::move(out.spec))};
   }
 }
 
