@@ -52,10 +52,7 @@ class Api {
     if (called == nullptr) return absent(Args::kSlot);
     args.head.struct_size = sizeof(Args);
     abi::Error* error = called(&args);
-    if (error == nullptr) return {};
-    Status status = take(error, name_of(Args::kSlot));
-    if (!wants_longer_structure(status)) return status;
-    return call_longer(called, args);
+    return error == nullptr ? Status() : refused(called, args, error);
   }
 
   // Destroys a handle. What a plugin may answer helps nobody.
@@ -114,6 +111,14 @@ class Api {
       plain->head.struct_size = sizeof(T);
     }
     return status;
+  }
+
+  // Out of line, so that a call that succeeds saves no registers for it.
+  template <class Args>
+  [[nodiscard]] [[gnu::noinline, gnu::cold]] Status refused(abi::Error* (*called)(Args*),
+                                                            Args& args, abi::Error* error) const {
+    Status status = take(error, name_of(Args::kSlot));
+    return wants_longer_structure(status) ? call_longer(called, args) : status;
   }
 
   // A plugin newer than this header may refuse a structure as too short: the arguments, or the

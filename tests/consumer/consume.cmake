@@ -64,8 +64,7 @@ elseif(WAY STREQUAL "package")
   build_and_run(${FOLDER}/quickstart ${consumer}/quickstart first -DCMAKE_PREFIX_PATH=${prefix})  # README.md quotes it
   limit_size(${FOLDER}/quickstart/first 9500000)  # of one scan: all backends, since the device is chosen as it runs
 elseif(WAY STREQUAL "subfolder")
-  build_and_run(${FOLDER}/subfolder ${consumer} consumer -DHEDDLE_SUBFOLDER=${HEDDLE_SOURCE_DIR}
-    -DHEDDLE_UNITY=OFF)  # each file alone, which shows what it does not include
+  build_and_run(${FOLDER}/subfolder ${consumer} consumer -DHEDDLE_SUBFOLDER=${HEDDLE_SOURCE_DIR})
 elseif(WAY STREQUAL "pkg_config")
   file(GLOB_RECURSE pc ${prefix}/*/heddle.pc)
   get_filename_component(folder ${pc} DIRECTORY)

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "heddle/base/system/subnormals.h"
 #include "heddle/hlo/literal/blocks.h"
 #include "heddle/hlo/wire.h"
 #include "heddle/tools/conformance/backend.h"
+#include "heddle/tools/conformance/compare.h"
 #include "heddle/tools/conformance/fresh.h"
 #include "heddle/tools/conformance/run.h"
 
@@ -118,15 +118,6 @@ Rule rule_of(DType dtype) {
 // Subnormal terms of a sum become zero if they are rounded by themselves, and stay if the sum is
 // wider.
 constexpr double kFlushed = 16;
-
-double least_normal(DType dtype) {
-  switch (real_part(dtype)) {
-    case f64: return std::numeric_limits<double>::min();
-    case f32:
-    case bf16: return std::numeric_limits<float>::min();
-    default: return 0;
-  }
-}
 
 // How far nudged arguments move a leaf.
 struct Change {

@@ -12,12 +12,6 @@
 namespace heddle::conformance {
 namespace {
 
-// Below this a value counts as zero; 0 if subnormals keep their values.
-double least_normal(DType dtype) {
-  if (dtype == f32 || dtype == bf16) return std::ldexp(1.0, -126);
-  return dtype == f64 ? std::numeric_limits<double>::min() : 0;
-}
-
 double flush(double x, double least) { return std::abs(x) < least ? std::copysign(0.0, x) : x; }
 
 // The place of a value among the representable ones of its type, counted from zero.
@@ -141,9 +135,9 @@ std::string integer_difference(const Literal& got, const Literal& want) {
                            integer_text(shape.dtype(), b[first])));
 }
 
-class Comparison {
+class LeafComparison {
  public:
-  explicit Comparison(std::span<const Tolerance> tolerances) : tolerances_(tolerances) {}
+  explicit LeafComparison(std::span<const Tolerance> tolerances) : tolerances_(tolerances) {}
 
   std::string run(const Literal& got, const Literal& want) {
     if (!want.is_tuple()) return leaf(got, want);
@@ -180,12 +174,21 @@ class Comparison {
 
 }  // namespace
 
+double least_normal(DType dtype) {
+  switch (real_part(dtype)) {
+    case f64: return std::numeric_limits<double>::min();
+    case f32:
+    case bf16: return std::numeric_limits<float>::min();
+    default: return 0;
+  }
+}
+
 std::string difference(const Literal& got, const Literal& want,
                        std::span<const Tolerance> tolerances) {
   if (!same_type(got.shape(), want.shape())) {
     return base::cat("got ", to_string(got.shape()), ", want ", to_string(want.shape()));
   }
-  return Comparison(tolerances).run(got, want);
+  return LeafComparison(tolerances).run(got, want);
 }
 
 }  // namespace heddle::conformance

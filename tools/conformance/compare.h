@@ -18,6 +18,10 @@ struct Tolerance {
   int64_t max_ulp = 0;             // at most so many representable values apart; 0: not used
 };
 
+// Below this a float of the type, or a part of a complex number, counts as zero; 0 if subnormals
+// keep their values.
+double least_normal(DType dtype);
+
 // Returns an empty text if `got` is as good as `want`, else what differs: the first index with both
 // values and the distance in units of the last place, how many elements differ, and the largest
 // difference.
