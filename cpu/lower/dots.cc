@@ -24,6 +24,8 @@ using hlo::InstructionId;
 constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors
 constexpr int64_t kMaxVectors = 8;      // sums that stand in registers
 constexpr int64_t kNear = 1 << 14;      // bytes that stay in the nearest one
+// Bytes of a matrix that is read row after row, by vectors of 512 bits and shorter ones.
+constexpr int64_t kStreamed = 1 << 20, kStreamedShort = 1 << 16;
 constexpr int64_t kRowsTogether = 4;
 constexpr int64_t kFewestColumns = 4;  // that are worth a loop beside the kernel
 constexpr int64_t kLongSum = 16;       // products that wait for each other where they are scalars
@@ -41,7 +43,7 @@ class DotWriter {
         types_(types),
         type_{is_small_float(types.operands) ? Scalar::kF32 : *scalar_of(types.result), 1},
         machine_lanes_(vector_bytes / std::max<int64_t>(bytes_of(type_.scalar), 4)),
-        streamed_(vector_bytes < 64 ? 1 << 16 : 1 << 20),
+        streamed_(vector_bytes < 64 ? kStreamedShort : kStreamed),
         lhs_(lhs.buffer),
         rhs_(rhs.buffer),
         to_(to),

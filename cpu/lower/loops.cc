@@ -201,10 +201,9 @@ Scalar RegionLowering::widest_scalar(std::span<const InstructionId> steps) {
       of_64_bits += bytes_of(*scalar) == 8 ? 1 : 0;
       ++all;
     }
+    if (std::ranges::count(steps, next) == 0 && !region_.is_lazy(region_.leaf(next))) continue;
     for (InstructionId operand : instruction.operands) {
-      if (at(operand).shape.is_scalar()) continue;
-      if (std::ranges::count(steps, next) > 0 || region_.is_lazy(region_.leaf(next)))
-        queue.push_back(operand);
+      if (!at(operand).shape.is_scalar()) queue.push_back(operand);
     }
   }
   return of_64_bits * kFewOf <= all ? std::min(widest, Scalar::kI32) : widest;

@@ -84,6 +84,8 @@ class Region {
   void find_lazy();
   void choose_lazy();
   [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;
+  [[nodiscard]] bool is_memory_in_order(hlo::InstructionId id) const;
+  [[nodiscard]] bool is_as_cheap_as_a_read(hlo::InstructionId id) const;
   bool cuts(hlo::InstructionId step, hlo::InstructionId joined);
   [[nodiscard]] bool is_part_of_target(hlo::InstructionId part, hlo::InstructionId step) const;
   [[nodiscard]] bool is_part_of_overwritten(hlo::InstructionId part, hlo::InstructionId step) const;

@@ -120,20 +120,6 @@ bool scatters_reads(const hlo::Computation& computation, const Instruction& inst
   }
 }
 
-// One addition to what is read anyway, of a number or of one array and broadcast numbers: two steps
-// compute it as fast as they would read it.
-bool is_as_cheap_as_a_read(const hlo::Computation& computation, InstructionId id) {
-  const Instruction& instruction = computation.at(id);
-  if (instruction.opcode != Opcode::kAdd && instruction.opcode != Opcode::kSubtract) return false;
-  return std::ranges::count_if(instruction.operands, [&](InstructionId operand) {
-           const Instruction& from = computation.at(operand);
-           if (from.opcode == Opcode::kConstant) return false;
-           return from.opcode != Opcode::kBroadcast ||
-                  computation.at(from.operands[0]).shape.element_count() * 8 >
-                      from.shape.element_count();
-         }) == 1;
-}
-
 }  // namespace
 
 void Region::find_costs() {
@@ -180,6 +166,33 @@ void Region::find_lazy() {
                     !is_lazy_[leaf(InstructionId(i)).value];
   find_costs();
   choose_lazy();
+}
+
+// Elements of memory, or of a part of it, in the order in which they stand.
+bool Region::is_memory_in_order(InstructionId id) const {
+  while (may_be_lazy(id) && !has_place_[id.value]) {
+    const Instruction& instruction = computation_->at(id);
+    if (instruction.opcode != Opcode::kSlice || scatters_reads(*computation_, instruction))
+      return false;
+    id = instruction.operands[0];
+  }
+  return true;
+}
+
+// One addition to what is read anyway, of a number or of one array in memory and broadcast numbers:
+// two steps compute it as fast as they would read it.
+bool Region::is_as_cheap_as_a_read(InstructionId id) const {
+  const Instruction& instruction = computation_->at(id);
+  if (instruction.opcode != Opcode::kAdd && instruction.opcode != Opcode::kSubtract) return false;
+  const auto is_number = [&](InstructionId operand) {
+    const Instruction& from = computation_->at(operand);
+    return from.opcode == Opcode::kConstant ||
+           (from.opcode == Opcode::kBroadcast &&
+            computation_->at(from.operands[0]).shape.element_count() * 8 <=
+                from.shape.element_count());
+  };
+  const InstructionId a = instruction.operands[0], b = instruction.operands[1];
+  return (is_number(a) && is_memory_in_order(b)) || (is_number(b) && is_memory_in_order(a));
 }
 
 void Region::choose_lazy() {
@@ -273,7 +286,7 @@ void Region::choose_lazy() {
       if (one_home && first.valid()) {
         if (size[first.value] >= kMaxLazy) continue;
         ++size[first.value];
-      } else if (one_home || uses.size() > 2 || !is_as_cheap_as_a_read(*computation_, id)) {
+      } else if (one_home || uses.size() > 2 || !is_as_cheap_as_a_read(id)) {
         continue;
       }
     }

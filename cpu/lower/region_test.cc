@@ -162,6 +162,35 @@ TEST(Region, ASumWithABroadcastNumberIsAsCheapAsARead) {
   EXPECT_FALSE(Known(lines("divide")).is_lazy("y"));
 }
 
+// What is no array in memory would be computed twice, or read twice out of order.
+TEST(Region, ASumOfWhatIsNoArrayInMemoryIsComputedOnce) {
+  const auto is_lazy = [](std::string_view from) {
+    return Known(base::cat("  t = f32[64,64] parameter(0)\n  u = f32[80,64] parameter(1)\n",
+                           "  c = f32[] parameter(2)\n  x = f32[64,64] ", from,
+                           "\n  w = f32[64,64] broadcast(c), dimensions={}\n",
+                           "  y = f32[64,64] add(x, w)\n  a = f32[64,64] sine(y)\n",
+                           "  b = f32[64,64] cosine(y)\n",
+                           "  ROOT r = (f32[64,64], f32[64,64]) tuple(a, b)"))
+        .is_lazy("y");
+  };
+  EXPECT_FALSE(is_lazy("transpose(t), dimensions={1,0}"));
+  EXPECT_FALSE(is_lazy("reverse(t), dimensions={1}"));
+  EXPECT_FALSE(is_lazy("exponential(t)"));
+  EXPECT_TRUE(is_lazy("slice(u), slice={[8:72], [0:64]}"));
+}
+
+// The first round gives the exponential a place. To move its elements costs nothing then, so that
+// both steps read them there.
+TEST(Region, AMoveOfWhatHasAPlaceIsNoPlace) {
+  const Known known(
+      "  x = f32[64,64] parameter(0)\n  e = f32[64,64] exponential(x)\n"
+      "  p = f32[32,64] slice(e), slice={[0:32], [0:64]}\n  a = f32[32,64] sine(p)\n"
+      "  b = f32[32,64] cosine(p)\n  d = f32[64,64] sine(e)\n"
+      "  ROOT r = (f32[32,64], f32[32,64], f32[64,64]) tuple(a, b, d)");
+  EXPECT_FALSE(known.is_lazy("e"));
+  EXPECT_TRUE(known.is_lazy("p"));
+}
+
 TEST(Region, KernelsReadMemory) {
   const Known known(
       "  x = f32[8] parameter(0)\n  y = f32[8] negate(x)\n"

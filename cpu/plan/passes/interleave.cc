@@ -11,7 +11,8 @@ constexpr int64_t kLong = 100;     // a processor looks some 300 ahead
 constexpr int64_t kTooMany = 400;  // two of them would be slow to compile
 constexpr int64_t kWide = 8;       // operations beside each other, which wait for none of a turn
 
-// How many turns at a time: 1 where they are long enough, or do not divide the turns.
+// How many turns at a time: 1 where a turn is very short or very long, is no chain, or where their
+// number is not known or no multiple.
 int64_t turns_together(const Plan& plan, const Node& loop) {
   const Node &from = plan.at(plan.args_of(loop)[0]), &to = plan.at(plan.args_of(loop)[1]);
   const Block& body = plan.at(plan.blocks_of(loop)[0]);

@@ -16,8 +16,9 @@ namespace heddle::cpu {
 // A for_each does so many turns in one, operation by operation. Their number is a multiple of that.
 void join_turns(Plan& plan, NodeId for_each, int64_t count);
 
-// A for_each with a long body does two or four turns in one, operation by operation: the processor
-// does not see far enough ahead to begin the next turns by itself.
+// A for_each whose body is a chain of operations does two turns in one, or four of a short body,
+// operation by operation: the processor does not see far enough ahead to begin the next turns by
+// itself.
 void interleave_turns(Plan& plan);
 
 }  // namespace heddle::cpu
