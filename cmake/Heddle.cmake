@@ -269,7 +269,7 @@ function(heddle_library name)
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PRIVATE ${ARG_PRIVATE})
     heddle_library_options(${target})
-    # The first call ops, whose time is in trace/; of the others' work at a compile, the code generator's is the most.
+    # The first six call ops, whose time is in trace/. The others run at a compile, where LLVM takes most of the time.
     if(name MATCHES "^(numpy|optim|linalg|special|nn|random|grad|transform|hlo/text|hlo/wire)$")
       heddle_optimise_little(${target})
     endif()
@@ -487,7 +487,7 @@ function(heddle_tool)
     add_library(heddle_tools STATIC ${sources})
     heddle_compile_options(heddle_tools)
     heddle_optimise_little(heddle_tools)
-    heddle_unity(heddle_tools)  # reads heddle.h and CLI11 four times
+    heddle_unity(heddle_tools)  # reads heddle.h and CLI11 once for eight files
     target_link_libraries(heddle_tools PUBLIC heddle CLI11::CLI11 PRIVATE ZLIB::ZLIB)
     if(protos)
       heddle_compile_protos(heddle_tools ${protos})
