@@ -151,7 +151,7 @@ TopK top_k(Operand operand, base::Int k, base::Int axis) {
     for (Tensor& t : sorted) t = slice_in_dim(t, 0, k, 1, along);
     return sorted;
   };
-  const trace_internal::KnownOperand operands[] = {x_operand};
+  const KnownOperand operands[] = {x_operand};
   std::vector<Tensor> out =
       trace_internal::in_program("top_k", KnownOptions(k, along), operands, formula);
   return {out[0], out[1]};

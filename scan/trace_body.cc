@@ -241,6 +241,9 @@ struct OnTuple {
   std::vector<size_t> through;
   bool bare;
   Fragment made;
+  [[nodiscard]] size_t instruction_count() const {
+    return static_cast<size_t>(made->instruction_count());
+  }
 };
 
 Fragment make_on_tuple(const Fragment& fragment, const std::vector<Shape>& state,
@@ -283,9 +286,11 @@ Fragment on_tuple(const Fragment& fragment, const std::vector<Shape>& state,
   if (last && last->fragment == fragment && last->state == state && last->pick == pick &&
       last->through == through && last->bare == bare)
     return last->made;
-  Fragment made = make_on_tuple(fragment, state, pick, through, bare);
-  if (table && made->instruction_count() <= static_cast<int64_t>(trace_internal::kMaxRecording))
-    table->keep(place, {fragment, state, pick, through, bare, made});
+  OnTuple kept{fragment, state, pick, through, bare};
+  kept.made = make_on_tuple(fragment, state, pick, through, bare);
+  Fragment made = kept.made;
+  if (table && kept.instruction_count() <= trace_internal::kMaxRecording)
+    table->keep(place, std::move(kept));
   return made;
 }
 

@@ -66,6 +66,7 @@ using trace_internal::Expr;
 using trace_internal::FixedNumber;
 using trace_internal::floating;
 using trace_internal::in_program;
+using trace_internal::KnownOperand;
 using trace_internal::KnownOptions;
 using trace_internal::one_program;
 using trace_internal::PublicCall;

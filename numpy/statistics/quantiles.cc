@@ -13,20 +13,8 @@
 namespace heddle {
 namespace {
 
-// Of the elements before and behind a position, `rest` of the way from one to the other.
-Expr between_of(const Expr& low, const Expr& high, double rest, QuantileMethod between) {
-  switch (between) {
-    // Weights of 0 are left out: with infinities they would give NaN.
-    case QuantileMethod::kLinear: return rest == 0 ? low : low * (1 - rest) + high * rest;
-    case QuantileMethod::kLower: return low;
-    case QuantileMethod::kHigher: return rest == 0 ? low : high;
-    case QuantileMethod::kNearest: return rest <= 0.5 ? low : high;
-    case QuantileMethod::kMidpoint: return rest == 0 ? low : (low + high) * 0.5;
-  }
-  return low;
-}
-
-// The same for a rest that is a tensor; `high` is `low` if the rest is 0.
+// Of the elements before and behind a position, `rest` of the way from one to the other. `high` is
+// `low` where the rest is 0.
 Expr between_of(const Expr& low, const Expr& high, const Expr& rest, QuantileMethod between) {
   switch (between) {
     case QuantileMethod::kLinear: return where(rest == 0, low, low * (1 - rest) + high * rest);
@@ -59,56 +47,107 @@ Request request(std::string_view op, const QuantileLevels& q, double whole,
   return out;
 }
 
-// `of` (elements, axis) gives a function from a quantile's level to its value, without that axis.
-template <class Of>
-Tensor quantiles(const Operand& operand, const Request& how, Of of) {
-  const Expr given = floating("x", operand);
-  const int64_t along = how.axis ? axis_of(given.tensor().shape(), *how.axis) : 0;
-  const auto formula = [&](Operands in) {
-    const Expr x = how.axis ? in[0].tensor() : ravel(in[0]);
-    if (x.tensor().dim(along) == 0)
-      trace_internal::refuse("x is ", given.tensor().shape(), "; it must have elements");
-    const auto value_of = of(Expr(sort(x.operand(), along)), along);
-    std::vector<Tensor> values;
-    for (double q : how.parts) values.push_back(value_of(q).tensor());
-    return how.is_list ? stack(values, 0) : values[0];
+// Where in the sorted elements one of the values lies. All are operands of the program, so that
+// another q runs the same one.
+struct Place {
+  Operand below, above;  // s32[], the elements on either side
+  Operand rest;          // of the dtype of x, of the way from one to the other: 0 .. 1
+};
+
+Place place_of(double part, int64_t n, QuantileMethod between) {
+  const double position = part * static_cast<double>(n - 1);
+  const double low = std::floor(position), high = std::ceil(position), rest = position - low;
+  const auto at = [](double below, double above, double rest) {
+    return Place{static_cast<int32_t>(below), static_cast<int32_t>(above), rest};
   };
-  const KnownOptions options(how.axis, how.between, how.is_list, how.parts);
-  return one_program(how.op, options, {given.operand()}, formula);
+  switch (between) {
+    case QuantileMethod::kLinear: return at(low, high, rest);
+    case QuantileMethod::kLower: return at(low, low, 0);
+    case QuantileMethod::kHigher: return at(high, high, 0);
+    case QuantileMethod::kNearest: return rest <= 0.5 ? at(low, low, 0) : at(high, high, 0);
+    case QuantileMethod::kMidpoint: return at(low, high, rest == 0 ? 0 : 0.5);
+  }
+  return at(low, low, 0);
+}
+
+Expr number_of(const Operand& x, DType dtype) {
+  return x.is_tensor() ? x.tensor() : constant_like(x, dtype);
+}
+
+struct Elements {
+  Expr x;             // of floats
+  int64_t along = 0;  // the axis; of all elements without one
+  int64_t n = 0;      // elements along it, one at least
+};
+
+Elements elements(const Operand& operand, const Request& how) {
+  Elements out{.x = floating("x", operand)};
+  const Shape& shape = out.x.tensor().shape();
+  if (how.axis) out.along = axis_of(shape, *how.axis);
+  out.n = how.axis ? shape.dimension(out.along) : shape.element_count();
+  if (out.n == 0) trace_internal::refuse("x is ", shape, "; it must have elements");
+  return out;
+}
+
+// `of` (sorted elements, some numbers) gives the value that the numbers are of; `numbers` has as
+// many for each.
+template <class Of>
+Tensor quantiles(const Elements& given, const Request& how, std::vector<KnownOperand> numbers,
+                 Of of) {
+  const size_t values = how.parts.size(), each = numbers.size() / values;
+  const auto formula = [&](Operands in) {
+    const Tensor x = how.axis ? in[0].tensor() : ravel(in[0]);
+    const Expr sorted(sort(x, given.along));
+    std::vector<Tensor> out;
+    for (size_t i = 0; i < values; ++i)
+      out.push_back(of(sorted, in.subspan(1 + i * each, each)).tensor());
+    return std::vector<Tensor>{how.is_list ? stack(out, 0) : out[0]};
+  };
+  const KnownOptions options(how.axis, how.between, how.is_list, static_cast<int64_t>(values));
+  const Operand x = given.x.operand();
+  numbers.insert(numbers.begin(), x);
+  return in_program(how.op, options, numbers, formula)[0];
 }
 
 Tensor quantile_of(const Operand& operand, const Request& how) {
-  return quantiles(operand, how, [&](const Expr& sorted, int64_t along) {
-    const int64_t n = sorted.tensor().dim(along);
-    auto row = [=](int64_t i) {
-      const Tensor part = slice_in_dim(sorted.operand(), i, i + 1, 1, along);
-      return Expr(squeeze(part, {along}));
+  const Elements given = elements(operand, how);
+  std::vector<Place> places;
+  for (double part : how.parts) places.push_back(place_of(part, given.n, how.between));
+  std::vector<KnownOperand> numbers;
+  for (const Place& place : places) {
+    numbers.emplace_back(place.below, s32);
+    numbers.emplace_back(place.above, s32);
+    numbers.emplace_back(place.rest, given.x.dtype());
+  }
+  return quantiles(given, how, numbers, [&](const Expr& sorted, Operands place) {
+    const auto row = [&](const Operand& at) {
+      return Expr(dynamic_index_in_dim(sorted.operand(), at, given.along, false));
     };
-    return [=, between = how.between](double q) {
-      const double position = q * static_cast<double>(n - 1);
-      const auto low = static_cast<int64_t>(std::floor(position));
-      const double rest = position - static_cast<double>(low);
-      const Expr below = row(low), above = rest == 0 ? below : row(low + 1);
-      // A NaN sorts after every number.
-      return where(is_nan(row(n - 1)), NAN, between_of(below, above, rest, between));
-    };
+    const Expr low = row(place[0]), high = row(place[1]), rest = number_of(place[2], low.dtype());
+    // A weight of 0 is left out: with infinities it would give NaN. A NaN sorts after every number.
+    const Expr value = where(rest == 0, low, low * (1 - rest) + high * rest);
+    return where(is_nan(row(static_cast<int32_t>(given.n - 1))), NAN, value);
   });
 }
 
 // The number of numbers is known only when the program runs; NaN sort behind them.
 Tensor nan_quantile_of(const Operand& operand, const Request& how) {
-  return quantiles(operand, how, [&](const Expr& sorted, int64_t along) {
-    const Expr numbers = (~is_nan(sorted)).astype(sorted.dtype() == f64 ? f64 : f32);
-    const Expr last = maximum(sum(numbers, {.axes = {along}, .keep_dims = true}) - 1, 0);
-    auto row = [=](const Expr& place) {
-      return Expr(take_along_axis(sorted.operand(), place.astype(s32).operand(), along));
+  const Elements given = elements(operand, how);
+  const DType counted = given.x.dtype() == f64 ? f64 : f32;
+  const std::vector<Operand> parts(how.parts.begin(), how.parts.end());
+  std::vector<KnownOperand> numbers;
+  for (const Operand& part : parts) numbers.emplace_back(part, counted);
+  return quantiles(given, how, numbers, [&](const Expr& sorted, Operands part) {
+    const std::vector<int64_t> along{given.along};
+    const Expr numbers = (~is_nan(sorted)).astype(counted);
+    const Expr last = maximum(sum(numbers, {.axes = along, .keep_dims = true}) - 1, 0);
+    const auto row = [&](const Expr& place) {
+      return Expr(take_along_axis(sorted.operand(), place.astype(s32).operand(), given.along));
     };
-    return [=, between = how.between](double q) {
-      const Expr position = last * q, low = floor(position);
-      const Expr rest = (position - low).astype(sorted.dtype());
-      const Expr value = between_of(row(low), row(ceil(position)), rest, between);
-      return Expr(squeeze(value.operand(), {along}));
-    };
+    const Expr position = last * number_of(part[0], counted), low = floor(position);
+    const Expr rest = (position - low).astype(sorted.dtype());
+    const Expr value = between_of(row(low), row(ceil(position)), rest, how.between);
+    return Expr(squeeze(value.operand(), along));
   });
 }
 

@@ -88,6 +88,21 @@ TEST(Numbers, OfKnownProgramsRecordNoBody) {
   EXPECT_EQ(did.compiles, 0);
 }
 
+TEST(Numbers, ThatSayWhichQuantileAreOperands) {
+  const Tensor x = arange(11.0f), large = arange(10'001.0f);
+  const Tensor gap = array<float>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, NAN});
+  expect_one_program([&](int i) {
+    const double q = i / 10.0 + 0.05;
+    EXPECT_NEAR(quantile(x, q).item<float>(), i + 0.5, 1e-5);
+    EXPECT_NEAR(nan_quantile(gap, q).item<float>(), i + 0.5, 1e-5);
+    EXPECT_EQ(quantile(x, {q, 1.0}, {}, QuantileMethod::kHigher).to_vector<float>(),
+              (std::vector<float>{i + 1.0f, 10}));
+    EXPECT_EQ(percentile(x, {10.0 * i, 100.0}).to_vector<float>(),
+              (std::vector<float>{1.0f * i, 10}));
+  });
+  expect_one_program([&](int i) { EXPECT_EQ(quantile(large, i / 10.0).item<float>(), 1000 * i); });
+}
+
 TEST(Numbers, OptionsOfAFunctionAreOtherPrograms) {
   const Tensor x = array<float>({{3, 1, 2}, {-1, 5, 4}}), key = random::key(3);
   for (int turn = 0; turn < 2; ++turn) {
@@ -197,6 +212,32 @@ TEST(Numbers, OfLoopsBodiesAreOperands) {
     const Tensor y = cond(
         sum(xs) > 1.0, [rate](Tensor a) { return a * rate; }, [](Tensor a) { return a; }, xs);
     EXPECT_EQ(y[2].item<float>(), 2.0f * i);
+  });
+}
+
+// Of thousands of ops, as a training step of a deep net is.
+TEST(Numbers, OfLongBodiesAreOperands) {
+  const Tensor xs = arange(100.0f);
+  expect_one_program([&](int i) {
+    const auto [end, ys] = scan(
+        [&](Tensor s, Tensor x) {
+          Tensor sum = s * 0.0;
+          for (int k = 0; k < 100; ++k) sum = sum + xs[k] * double(i) + x;
+          return std::pair(sum, sum);
+        },
+        0.0f, ones({2}));
+    EXPECT_EQ(end.item<float>(), 4950.0f * i + 100) << i;
+  });
+  expect_one_program([&](int i) {
+    const auto f = [&](Tensor y) {
+      for (int k = 0; k < 600; ++k) y = sin(y) * 0.1 + double(i);
+      return y;
+    };
+    double want = 0.5;
+    for (int k = 0; k < 600; ++k) want = std::sin(want) * 0.1 + i;
+    const auto [value, slope] = value_and_grad(f)(full({}, 0.5));
+    EXPECT_NEAR(value.item<float>(), want, 1e-5) << i;
+    EXPECT_EQ(slope.item<float>(), 0) << i;  // 0.1^600
   });
 }
 

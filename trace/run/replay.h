@@ -155,8 +155,10 @@ void Replay::stop(Keep&& keep) {
          literal.shape().byte_size() > 0 && !literal.is_elided();
 }
 
-// Longer traces are not kept: what a thread holds is bounded.
-inline constexpr size_t kMaxRecording = 512;
+// Longer traces are not kept, and all are let go where a table holds too many instructions: what a
+// thread holds is bounded.
+inline constexpr size_t kMaxRecording = size_t{1} << 16;
+inline constexpr size_t kMaxHeld = size_t{1} << 21;
 
 // A hash of where in a program a function is traced.
 uint64_t place_of(const void* kind, const void* types, SourceLocation at);
@@ -186,6 +188,8 @@ class LastOfPlace {
     return all ? (*all)[0] : nullptr;
   }
   void keep(uint64_t place, Entry entry) {
+    size_t size = 0;
+    if constexpr (requires { entry.instruction_count(); }) size = entry.instruction_count();
     const EntriesPtr before = all_at(place);
     auto entries = std::make_shared<Entries>();
     if (before) std::ranges::copy(before->begin(), before->end() - 1, entries->begin() + 1);
@@ -195,7 +199,12 @@ class LastOfPlace {
     const auto own = std::ranges::find(row, place, &Slot::place);
     std::rotate(row.begin(), own == row.end() ? row.end() - 1 : own,
                 own == row.end() ? row.end() : own + 1);
-    row[0] = {std::move(entries), place, recordings_epoch()};
+    const size_t largest = before ? std::max(row[0].largest, size) : size;
+    held_ += kEntries * (largest - row[0].largest);
+    row[0] = {std::move(entries), place, recordings_epoch(), largest};
+    if (held_ <= kMaxHeld) return;
+    rows_ = {};
+    held_ = 0;
   }
 
   // This thread's table; null where what runs is made anew.
@@ -206,9 +215,11 @@ class LastOfPlace {
     EntriesPtr entries;
     uint64_t place = 0;
     uint64_t epoch = 0;
+    size_t largest = 0;  // of the entries, in instructions
   };
   static constexpr size_t kRows = 256, kWays = 4;
   std::array<std::array<Slot, kWays>, kRows> rows_;
+  size_t held_ = 0;  // kEntries of the largest size, of all slots
 };
 
 // A trace, of at most kMaxRecording instructions, and what was made of it.
@@ -216,6 +227,9 @@ template <class Made>
 struct Recorded {
   Recording recording;
   Made made;
+  [[nodiscard]] size_t instruction_count() const {
+    return recording.computation.instructions.size();
+  }
 };
 template <class Made>
 using Recordings = LastOfPlace<Recorded<Made>, kMostExpected>;

@@ -24,6 +24,28 @@ TEST(LastOfPlace, PlacesOfOneRowDoNotTakeEachOthersSlot) {
   EXPECT_EQ(*table->at(7 + 4 * kRow), 34);
 }
 
+// A table holds kMaxHeld instructions at most: four entries of one place count as the largest.
+TEST(LastOfPlace, AllGoesOnceTheyAreTooLarge) {
+  struct Entry {
+    size_t instruction_count() const { return size; }
+    size_t size;
+  };
+  using Table = LastOfPlace<Entry, 4>;
+  Table table;
+  constexpr size_t kSize = kMaxHeld / 4 / 8;
+  for (uint64_t turn = 0; turn < 10; ++turn) {  // a place's slot is counted once
+    for (uint64_t place = 1; place <= 8; ++place) table.keep(place, {kSize});
+  }
+  EXPECT_TRUE(table.at(1));
+  EXPECT_TRUE(table.at(8));
+  table.keep(9, {kSize});
+  EXPECT_FALSE(table.at(1));
+  EXPECT_FALSE(table.at(9));
+  for (uint64_t place = 1; place <= 8; ++place) table.keep(place, {kSize});
+  EXPECT_TRUE(table.at(1));
+  EXPECT_TRUE(table.at(8));
+}
+
 TEST(LastOfPlace, NothingIsLeftOnceRecordingsAreForgotten) {
   auto* table = LastOfPlace<int>::of_thread();
   table->keep(3, 1);
