@@ -6,6 +6,7 @@
   heddle bench build/jax_loops/* --backends cpu,pjrt:xla-cpu,pjrt:xla-cpu+loops --threads 1
 """
 import jax_fields  # its programs
+import jax_studies  # its programs
 import jax_systems  # its programs
 from jax.scipy.ndimage import map_coordinates
 from jax_programs import KEY, PROGRAMS, floats, integers, jax, jnp, lax, loop, write_all
