@@ -340,7 +340,8 @@ class RegionLowering {
   // The square that the code stands in: its rows, and arrays in it with columns in rows, by buffer,
   // first element and step between rows.
   struct Tile {
-    std::vector<NodeId> rows;
+    std::vector<NodeId> rows;  // each is the one before and 1
+    size_t row = 0;            // that the code stands in
     std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> turned;
   };
   std::optional<Tile> tile_;

@@ -1,7 +1,8 @@
 // Steps that read a transposed array go by squares: what lies along a row of the array comes into
 // vectors along its columns by shuffles. Each line of memory is read once then.
 //
-//   y[i, j] = x[j, i]   16 rows of y, 16 columns: 16 vectors of x, turned in registers
+//   y[i, j] = x[j, i]        16 rows of y, 16 columns: 16 vectors of x, turned in registers
+//   y[i, j] = x[j, 99 - i]   a reversed array's come in the opposite order
 #include <algorithm>
 
 #include "heddle/cpu/lower/loops.h"
@@ -35,14 +36,41 @@ std::optional<std::vector<int64_t>> dimensions_of(const hlo::Computation& comput
       for (size_t d = 0; d < to.size(); ++d) dims[d] = own[static_cast<size_t>(to[d])];
       return dims;
     }
+    case Opcode::kSlice:
+      if (!std::ranges::all_of(instruction.attrs.get<hlo::SliceAttrs>().slice,
+                               [](const auto& part) { return part.stride == 1; }))
+        return std::nullopt;
+      break;
+    case Opcode::kReverse: break;
     default:
       if (!is_scalar_op(computation, instruction)) return std::nullopt;
-      return std::vector<int64_t>(own.begin(), own.end());
   }
+  return std::vector<int64_t>(own.begin(), own.end());
 }
 
 int64_t place_of(std::span<const int64_t> dims, int64_t d) {
   return std::ranges::find(dims, d) - dims.begin();
+}
+
+// A position as `first` + more, or, mirrored, more - `first`; nothing: it is neither.
+struct Shifted {
+  int64_t more = 0;
+  bool is_mirrored = false;
+};
+
+std::optional<Shifted> shifted(const Plan& plan, NodeId position, NodeId first) {
+  if (position == first) return Shifted{};
+  const Node& node = plan.at(position);
+  if (node.op != Op::kAdd && node.op != Op::kSub) return std::nullopt;
+  const NodeId x = plan.args_of(node)[0], y = plan.args_of(node)[1];
+  const auto constant = [&](NodeId id) { return plan.at(id).op == Op::kConstant; };
+  if (constant(x) == constant(y)) return std::nullopt;
+  auto inner = shifted(plan, constant(x) ? y : x, first);
+  if (!inner) return std::nullopt;
+  const int64_t number = plan.at(constant(x) ? x : y).imm;
+  if (node.op == Op::kSub && constant(x)) return Shifted{number - inner->more, !inner->is_mirrored};
+  inner->more += node.op == Op::kSub ? -number : number;
+  return inner;
 }
 
 // Rows in the order of columns. Each stage takes rows that are half of all apart together.
@@ -126,7 +154,8 @@ void RegionLowering::for_each_tile(std::span<const int64_t> sizes, size_t along,
     auto square = b().begin_for_each(b().index(0), b().index(whole), lanes);
     tile_.emplace();
     for (int64_t i = 0; i < lanes; ++i) tile_->rows.push_back(b().add(strip.parameters[0], i));
-    for (const NodeId row : std::vector(tile_->rows)) write(row, square.parameters[0], lanes);
+    for (; tile_->row < tile_->rows.size(); ++tile_->row)
+      write(tile_->rows[tile_->row], square.parameters[0], lanes);
     tile_.reset();
     b().end_for({});
     for (int64_t i = 0; i < lanes; ++i) rest_of_row(b().add(strip.parameters[0], i));
@@ -145,14 +174,19 @@ void RegionLowering::for_each_tile(std::span<const int64_t> sizes, size_t along,
 NodeId RegionLowering::tile_row(BufferId buffer, const Shape& shape, const Place& place) {
   if (!tile_ || place.is_flat || scalar_type(shape) == Scalar::kPred) return {};
   const auto along = static_cast<size_t>(lane_dimension(shape.dimensions()));
-  const auto row = std::ranges::find(tile_->rows, place.coordinates[along].base);
-  if (row == tile_->rows.end() || place.coordinates[along].step != 0 ||
+  const auto position =
+      shifted(program_.program.plan, place.coordinates[along].base, tile_->rows[0]);
+  if (!position || place.coordinates[along].step != 0 ||
       std::ranges::any_of(place.coordinates, [&](const Coordinate& c) {
-        return b().type(c.base).lanes > 1 || c.step < 0 || c.step > 1;
+        return b().type(c.base).lanes > 1 || std::abs(c.step) > 1;
       }))
     return {};
+  const auto row = static_cast<int64_t>(tile_->row), last = std::ssize(tile_->rows) - 1;
   Place first = place;
-  first.coordinates[along].base = tile_->rows[0];
+  NodeId& base = first.coordinates[along].base;
+  base = position->is_mirrored
+             ? b().binary(Op::kSub, b().index(position->more + row - last), tile_->rows[0])
+             : b().add(tile_->rows[0], position->more - row);
   const auto [offset, step] = element_offset(shape, first);
   std::vector<NodeId>& columns = tile_->turned[{buffer, offset, step}];
   if (columns.empty()) {
@@ -161,7 +195,7 @@ NodeId RegionLowering::tile_row(BufferId buffer, const Shape& shape, const Place
           b().load(buffer, {scalar_type(shape), place.lanes}, b().add(offset, i * step)));
     columns = turned(b(), std::move(columns));
   }
-  return columns[static_cast<size_t>(row - tile_->rows.begin())];
+  return columns[static_cast<size_t>(position->is_mirrored ? last - row : row)];
 }
 
 }  // namespace heddle::cpu

@@ -1,4 +1,4 @@
-// Transposes in squares that shuffles turn.
+// Transposes in squares that shuffles turn, also of a part of an array and of a reversed one.
 #include <gtest/gtest.h>
 
 #include "heddle/base/text/strings.h"
@@ -36,15 +36,30 @@ int64_t gathers(const hlo::Module& module, int64_t vector_bytes) {
   return std::ranges::count(program.plan.nodes, Op::kGather, &Node::op);
 }
 
+std::string of_type(std::string text, const std::string& type) {
+  for (size_t at = 0; (at = text.find("T[", at)) != std::string::npos;) text.replace(at, 1, type);
+  return text;
+}
+
 TEST(Tiles, TakeNoGathers) {
+  const char* programs[] = {
+      "ROOT y = T[128,128] transpose(x), dimensions={1,0}",
+      "s = T[64,64] slice(x), slice={[3:67], [9:73]}\n"
+      " ROOT y = T[64,64] transpose(s), dimensions={1,0}",
+      "r = T[128,128] reverse(x), dimensions={0}\n"
+      " ROOT y = T[128,128] transpose(r), dimensions={1,0}",
+      "r = T[128,128] reverse(x), dimensions={1}\n"
+      " ROOT y = T[128,128] transpose(r), dimensions={1,0}",
+      "s = T[128,64] slice(x), slice={[0:128], [9:73]}\n"
+      " r = T[128,64] reverse(s), dimensions={0,1}\n"
+      " ROOT y = T[64,128] transpose(r), dimensions={1,0}",
+  };
   for (const int64_t vector_bytes : {16, 32, 64}) {
-    for (const char* type : {"u8", "s16", "bf16", "f32", "f64"}) {
-      const std::string t = type;
-      EXPECT_EQ(
-          gathers(module_of(t, "64,64", "ROOT y = " + t + "[64,64] transpose(x), dimensions={1,0}"),
-                  vector_bytes),
-          0)
-          << type << " " << vector_bytes;
+    for (const std::string type : {"u8", "s16", "bf16", "f32", "f64"}) {
+      for (const char* program : programs) {
+        EXPECT_EQ(gathers(module_of(type, "128,128", of_type(program, type)), vector_bytes), 0)
+            << type << " " << vector_bytes << " " << program;
+      }
     }
   }
 }
@@ -67,12 +82,27 @@ TEST(Tiles, GiveTheEvaluatorsValue) {
       {"50,50",
        "r = T[50,50] reverse(x), dimensions={0}\n"
        " ROOT y = T[50,50] transpose(r), dimensions={1,0}"},
+      {"50,37",
+       "r = T[50,37] reverse(x), dimensions={1}\n"
+       " ROOT y = T[37,50] transpose(r), dimensions={1,0}"},
+      {"50,37",
+       "s = T[48,30] slice(x), slice={[1:49], [5:35]}\n r = T[48,30] reverse(s), dimensions={0,1}\n"
+       " ROOT y = T[30,48] transpose(r), dimensions={1,0}"},
+      {"50,37",
+       "r = T[50,37] reverse(x), dimensions={0,1}\n s = T[45,33] slice(r), slice={[2:47], [4:37]}\n"
+       " t = T[33,45] transpose(s), dimensions={1,0}\n ROOT y = T[33,45] reverse(t), "
+       "dimensions={1}"},
+      {"36,36",
+       "t = T[36,36] transpose(x), dimensions={1,0}\n r = T[36,36] reverse(t), dimensions={0}\n"
+       " u = T[36,36] reverse(t), dimensions={1}\n v = T[36,36] add(t, r)\n"
+       " ROOT y = T[36,36] add(u, v)"},
+      {"50,50",
+       "s = T[25,50] slice(x), slice={[0:50:2], [0:50]}\n"
+       " ROOT y = T[50,25] transpose(s), dimensions={1,0}"},
   };
   for (const char* type : {"u8", "s16", "bf16", "f32", "f64", "c64", "pred"}) {
     for (const auto& [from, rest] : programs) {
-      std::string text = rest;
-      for (size_t at = 0; (at = text.find("T[", at)) != std::string::npos;)
-        text.replace(at, 1, type);
+      const std::string text = of_type(rest, type);
       if (type == std::string("c64") || type == std::string("pred"))
         if (text.find("convert") != std::string::npos || text.find("add") != std::string::npos)
           continue;
