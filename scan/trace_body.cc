@@ -204,12 +204,15 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
   }
   std::vector<std::string> paths = leaf_paths(entering);
   std::string wrong, repair;
+  bool grows = false;
   for (size_t i = 0; i < paths.size(); ++i) {
     const Shape& a = in_shapes[i];
     const Shape& b = out_shapes[i];
     if (same_type(a, b)) continue;
     bool dtype = a.dtype() != b.dtype();
     bool shape = a.dimensions() != b.dimensions();
+    grows |=
+        !dtype && a.rank() == b.rank() && a.rank() > 0 && a.element_count() < b.element_count();
     base::append(wrong, wrong.empty() ? "" : "; ", name, paths[i], " enters as ", a,
                  " and leaves as ", b, " (",
                  dtype && shape ? "dtype and shape differ"
@@ -220,7 +223,10 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
     if (repair.empty() && !number.empty()) repair = base::cat("; it starts as ", number);
   }
   if (wrong.empty()) return;
-  if (repair.empty()) repair = "; cast or reshape the step's result, or start it as what leaves";
+  if (repair.empty())
+    repair = grows ? "; a carry keeps its size: return what is new as y, or start with all of it "
+                     "and write with .at({i}).set(..)"
+                   : "; cast or reshape the step's result, or start it as what leaves";
   trace_internal::refuse(wrong, repair);
 }
 

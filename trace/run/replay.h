@@ -155,10 +155,10 @@ void Replay::stop(Keep&& keep) {
          literal.shape().byte_size() > 0 && !literal.is_elided();
 }
 
-// Longer traces are not kept, and all are let go where a table holds too many instructions: what a
-// thread holds is bounded.
+// Longer traces are not kept, and a table lets go of long ones where it holds more than kMaxHeld
+// instructions: what a thread holds is bounded, by some 200 MB a table.
 inline constexpr size_t kMaxRecording = size_t{1} << 16;
-inline constexpr size_t kMaxHeld = size_t{1} << 21;
+inline constexpr size_t kMaxHeld = size_t{1} << 19;
 
 // A hash of where in a program a function is traced.
 uint64_t place_of(const void* kind, const void* types, SourceLocation at);
@@ -176,50 +176,76 @@ class LastOfPlace {
   using EntriesPtr = std::shared_ptr<const Entries>;
 
   // The last entries of a place, newest first and null behind them; null where there is none.
-  [[nodiscard]] EntriesPtr all_at(uint64_t place) const {
-    for (const Slot& slot : rows_[place % kRows]) {
-      if (slot.place == place && slot.entries != nullptr)
-        return slot.epoch == recordings_epoch() ? slot.entries : nullptr;
-    }
-    return nullptr;
+  [[nodiscard]] EntriesPtr all_at(uint64_t place) {
+    forget_old();
+    const Row& row = rows_[place % kRows];
+    const auto own = std::ranges::find(row, place, &Slot::place);
+    return own == row.end() ? nullptr : own->entries;
   }
-  [[nodiscard]] EntryPtr at(uint64_t place) const {
+  [[nodiscard]] EntryPtr at(uint64_t place) {
     const EntriesPtr all = all_at(place);
     return all ? (*all)[0] : nullptr;
   }
   void keep(uint64_t place, Entry entry) {
-    size_t size = 0;
-    if constexpr (requires { entry.instruction_count(); }) size = entry.instruction_count();
     const EntriesPtr before = all_at(place);
     auto entries = std::make_shared<Entries>();
     if (before) std::ranges::copy(before->begin(), before->end() - 1, entries->begin() + 1);
     (*entries)[0] = std::make_shared<const Entry>(std::move(entry));
     // The place's own slot, or the oldest one, comes first.
-    std::array<Slot, kWays>& row = rows_[place % kRows];
+    Row& row = rows_[place % kRows];
     const auto own = std::ranges::find(row, place, &Slot::place);
     std::rotate(row.begin(), own == row.end() ? row.end() - 1 : own,
                 own == row.end() ? row.end() : own + 1);
-    const size_t largest = before ? std::max(row[0].largest, size) : size;
-    held_ += kEntries * (largest - row[0].largest);
-    row[0] = {std::move(entries), place, recordings_epoch(), largest};
-    if (held_ <= kMaxHeld) return;
-    rows_ = {};
-    held_ = 0;
+    let_go(row[0]);
+    row[0] = {std::move(entries), place};
+    held_ += size_of(row[0]);
+    while (held_ > std::max(kMaxHeld, size_of(row[0]))) let_go(largest_but(row[0]));
   }
 
   // This thread's table; null where what runs is made anew.
   static LastOfPlace* of_thread() { return base::of_this_thread<LastOfPlace>(); }
 
  private:
+  static constexpr size_t kRows = 256, kWays = 4;
   struct Slot {
     EntriesPtr entries;
     uint64_t place = 0;
-    uint64_t epoch = 0;
-    size_t largest = 0;  // of the entries, in instructions
   };
-  static constexpr size_t kRows = 256, kWays = 4;
-  std::array<std::array<Slot, kWays>, kRows> rows_;
-  size_t held_ = 0;  // kEntries of the largest size, of all slots
+  using Row = std::array<Slot, kWays>;
+
+  // In instructions.
+  static size_t size_of(const Slot& slot) {
+    size_t size = 0;
+    if constexpr (requires(const Entry& entry) { entry.instruction_count(); }) {
+      for (size_t i = 0; slot.entries && i < kEntries && (*slot.entries)[i]; ++i)
+        size += (*slot.entries)[i]->instruction_count();
+    }
+    return size;
+  }
+  void let_go(Slot& slot) {
+    held_ -= size_of(slot);
+    slot = {};
+  }
+  Slot& largest_but(const Slot& kept) {
+    Slot* largest = nullptr;
+    for (Row& row : rows_) {
+      for (Slot& slot : row) {
+        if (&slot != &kept && (largest == nullptr || size_of(slot) > size_of(*largest)))
+          largest = &slot;
+      }
+    }
+    return *largest;
+  }
+  void forget_old() {
+    if (epoch_ == recordings_epoch()) return;
+    rows_ = {};
+    held_ = 0;
+    epoch_ = recordings_epoch();
+  }
+
+  std::array<Row, kRows> rows_;
+  size_t held_ = 0;  // size_of() of all slots
+  uint64_t epoch_ = 0;
 };
 
 // A trace, of at most kMaxRecording instructions, and what was made of it.

@@ -24,26 +24,34 @@ TEST(LastOfPlace, PlacesOfOneRowDoNotTakeEachOthersSlot) {
   EXPECT_EQ(*table->at(7 + 4 * kRow), 34);
 }
 
-// A table holds kMaxHeld instructions at most: four entries of one place count as the largest.
-TEST(LastOfPlace, AllGoesOnceTheyAreTooLarge) {
-  struct Entry {
-    size_t instruction_count() const { return size; }
-    size_t size;
-  };
-  using Table = LastOfPlace<Entry, 4>;
-  Table table;
-  constexpr size_t kSize = kMaxHeld / 4 / 8;
-  for (uint64_t turn = 0; turn < 10; ++turn) {  // a place's slot is counted once
-    for (uint64_t place = 1; place <= 8; ++place) table.keep(place, {kSize});
+struct Long {
+  size_t instruction_count() const { return size; }
+  size_t size;
+};
+
+TEST(LastOfPlace, LongOnesGoWhereTheyAreTooMany) {
+  LastOfPlace<Long, 4> table;
+  table.keep(100, {1});
+  constexpr size_t kSize = kMaxHeld / 8;
+  for (uint64_t turn = 0; turn < 9; ++turn) {  // what a place lets go is no longer counted
+    for (uint64_t place = 1; place <= 2; ++place) table.keep(place, {kSize - turn});
+    EXPECT_TRUE(table.at(1)) << turn;
   }
+  for (uint64_t turn = 0; turn < 4; ++turn) table.keep(1, {2});
+  table.keep(3, {kSize});
+  table.keep(4, {kSize});
+  for (uint64_t place = 1; place <= 4; ++place) EXPECT_TRUE(table.at(place)) << place;
+  table.keep(5, {3 * kSize});
+  EXPECT_FALSE(table.at(2)) << "the largest but the new one";
+  for (uint64_t place : {1, 3, 4, 5, 100}) EXPECT_TRUE(table.at(place)) << place;
+}
+
+TEST(LastOfPlace, ASlotThatAnotherPlaceTakesIsNotCounted) {
+  LastOfPlace<Long> table;
+  table.keep(1, {5});
+  for (uint64_t k = 1; k <= 200; ++k) table.keep(7 + k * 1024, {kMaxHeld / 5});
   EXPECT_TRUE(table.at(1));
-  EXPECT_TRUE(table.at(8));
-  table.keep(9, {kSize});
-  EXPECT_FALSE(table.at(1));
-  EXPECT_FALSE(table.at(9));
-  for (uint64_t place = 1; place <= 8; ++place) table.keep(place, {kSize});
-  EXPECT_TRUE(table.at(1));
-  EXPECT_TRUE(table.at(8));
+  EXPECT_TRUE(table.at(7 + 197 * 1024));
 }
 
 TEST(LastOfPlace, NothingIsLeftOnceRecordingsAreForgotten) {
