@@ -97,7 +97,7 @@ Tensor cholesky(Operand operand, const CholeskyOptions& options) {
                               .attrs = hlo::CholeskyAttrs{.lower = true},
                               .declared = a.tensor().shape()});
     // Backends differ in the upper triangle, and in what a pivot of 0 leaves below it.
-    const Expr pivots = real(diagonal(factor.operand()));
+    const Expr pivots = real(diagonal(factor.operand(), 0, -2, -1));
     const Expr is_positive = all((pivots > 0).operand(), {.axes = {-1}});
     const Expr chosen = expand_dims(is_positive.operand(), {-2, -1});
     const Expr lower = tril(where(chosen, factor, factor.like(NAN)).operand());

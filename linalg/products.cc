@@ -100,7 +100,7 @@ Tensor multi_dot(const std::vector<Tensor>& matrices, SourceLocation at) {
 Tensor trace(Operand a, base::Int k) {
   const trace_internal::PublicCall call("linalg::trace", a.at());
   return trace_internal::one_program("linalg::trace",
-                                     [&] { return sum(diagonal(a, k), {.axes = {-1}}); });
+                                     [&] { return sum(diagonal(a, k, -2, -1), {.axes = {-1}}); });
 }
 
 namespace {

@@ -31,7 +31,7 @@ Expr with_column(const Expr& x, const Expr& column_of_x, const Expr& i) {
   return dynamic_update_index_in_dim(x.operand(), column(column_of_x).operand(), i.operand(), -1);
 }
 Expr conj(const Expr& x) { return heddle::conj(x.operand()); }
-Expr diagonal_of(const Expr& x) { return diagonal(x.operand()); }
+Expr diagonal_of(const Expr& x) { return diagonal(x.operand(), 0, -2, -1); }
 Expr diagonal_matrix(const Expr& values, const Expr& ones) { return column(values) * ones; }
 
 // true in the first `count` of n.

@@ -57,7 +57,7 @@ Expr parity(const Expr& a, const Tensor& pivots) {
 
 std::vector<Expr> slogdet_of(const Expr& a) {
   const Lu factors = lu(a.operand());
-  const Expr diagonal = heddle::diagonal(factors.lu);
+  const Expr diagonal = heddle::diagonal(factors.lu, 0, -2, -1);
   const Expr direction = prod(sign(diagonal).operand(), {.axes = {-1}});
   const Expr logarithm = sum(log(abs(diagonal)).operand(), {.axes = {-1}});
   const Expr singular = any((diagonal == 0.0).operand(), {.axes = {-1}});
@@ -172,7 +172,8 @@ Tensor det(Operand operand) {
   const auto of = [](Values in) -> std::vector<Expr> {
     return {with_derivative("det", in[0], [](const Expr& x) -> std::vector<Expr> {
       const Lu factors = lu(x.operand());
-      const Expr diagonal = heddle::diagonal(factors.lu), sign = parity(x, factors.pivots);
+      const Expr diagonal = heddle::diagonal(factors.lu, 0, -2, -1),
+                 sign = parity(x, factors.pivots);
       return {Expr(prod(diagonal.operand(), {.axes = {-1}})) * sign, Expr(factors.lu),
               Expr(factors.pivots) + 1, sign};
     })[0]};

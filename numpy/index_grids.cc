@@ -8,6 +8,7 @@
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/matrices.h"
 #include "heddle/numpy/vectors.h"
+#include "heddle/scan/associative.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/ops/elementwise/dtypes.h"
@@ -206,6 +207,13 @@ Tensor vander(Operand operand, std::optional<base::Int> columns, base::Flag incr
   const int64_t count = trace_internal::count_or("columns", columns, x.size());
   return one_program("vander", [&] {
     if (count == 0) return zeros({x.size(), 0}, x.dtype());
+    constexpr int64_t kMostSteps = 64;
+    if (count > kMostSteps) {
+      const Tensor first = full({x.size(), 1}, 1, x.dtype());
+      const Tensor rest = broadcast_to(expand_dims(x, 1), {x.size(), count - 1});
+      const Tensor powers = cumprod(concat({first, rest}, 1), 1);
+      return increasing ? powers : flip(powers, {1});
+    }
     std::vector<Tensor> powers;
     Expr next = Expr(x).like(1);
     for (int64_t i = 0; i < count; ++i) {

@@ -1,6 +1,8 @@
 // Grids and polynomials against results of numpy 2 and jax.numpy 0.10.
 #include "heddle/numpy/index_grids.h"
 
+#include <cmath>
+
 #include "heddle/base/support_test.h"
 #include "heddle/numpy/polynomials.h"
 #include "heddle/trace/ops/elementwise/elementwise.h"
@@ -70,6 +72,13 @@ TEST(Grids, Powers) {
   EXPECT_THAT(ints(vander(array<int>({1, 2, 3}))), ElementsAre(1, 1, 1, 4, 2, 1, 9, 3, 1));
   EXPECT_THAT(ints(vander(array<int>({2, 3}), 4, true)), ElementsAre(1, 2, 4, 8, 1, 3, 9, 27));
   EXPECT_EQ(vander(arange(2), 0).shape(), Shape(s32, {2, 0}));
+  const Tensor many = vander(array<double>({0.5, -2}), 100),
+               up = vander(array<double>({2.0}), 100, true);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(many[0][i].item<double>(), std::pow(0.5, 99 - i)) << i;
+    EXPECT_EQ(many[1][i].item<double>(), std::pow(-2, 99 - i)) << i;
+    EXPECT_EQ(up[0][i].item<double>(), std::pow(2, i)) << i;
+  }
   EXPECT_THAT(doubles(logspace(0, 2, 3, 10, f64)), ElementsAre(near(1), near(10), near(100)));
   EXPECT_THAT(doubles(geomspace(-1, -8, 4, f64)), ElementsAre(-1, near(-2), near(-4), -8));
   EXPECT_THAT(doubles(geomspace(3, 5, 1)), ElementsAre(3));

@@ -1,6 +1,8 @@
 // Against results of numpy 2 and jax.numpy 0.10.
 #include "heddle/numpy/manipulation.h"
 
+#include <algorithm>
+
 #include "heddle/base/support_test.h"
 #include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/run/program.h"
@@ -149,6 +151,20 @@ TEST(Arranging, LongPaddingOfOneElementIsOneGather) {
   EXPECT_EQ(program.hlo_text().find(" slice("), std::string::npos);
   const Tensor padded = pad_with(array<int>({7}), PadMode::kWrap, {{30, 2}});
   EXPECT_EQ(of(padded), std::vector<int>(33, 7));
+}
+
+TEST(Arranging, LongPaddingIsAsTheShortOne) {
+  const Tensor x = arange(7);
+  for (const PadMode mode : {PadMode::kReflect, PadMode::kSymmetric, PadMode::kWrap}) {
+    const std::vector<int> some = of(pad_with(x, mode, {{100, 200}}));
+    const std::vector<int> many = of(pad_with(x, mode, {{100 + 84 * 60, 200}}));
+    EXPECT_TRUE(std::ranges::equal(std::span(many).last(some.size()), some));
+    EXPECT_EQ(many.size(), some.size() + 84 * 60);
+  }
+  EXPECT_THAT(error_of([&] {
+                pad_with(x, PadMode::kWrap, {{int64_t{1} << 40, 0}});
+              }),
+              HasSubstr("pad_with"));
 }
 
 TEST(Arranging, PaddedWithItself) {

@@ -49,11 +49,18 @@ void require_axis(std::string_view name, const Tensor& x) {
 
 }  // namespace
 
-Tensor diagonal(Operand operand, base::Int k) {
+Tensor diagonal(Operand operand, base::Int k, base::Int rows, base::Int columns) {
   const PublicCall call("diagonal", operand.at());
   Tensor x = as_tensor(operand);
   if (x.rank() < 2) trace_internal::refuse("x is ", x.shape(), "; it must have rank 2 or more");
-  return one_program("diagonal", [&] { return diagonal_of(x, k); });
+  const std::vector<int64_t> axes = trace_internal::axes_of(x.shape(), {rows, columns});
+  return one_program("diagonal", [&] {
+    std::vector<int64_t> order;
+    for (int64_t d = 0; d < x.rank(); ++d)
+      if (d != axes[0] && d != axes[1]) order.push_back(d);
+    order.insert(order.end(), axes.begin(), axes.end());
+    return diagonal_of(std::ranges::is_sorted(order) ? x : transpose(x, order), k);
+  });
 }
 
 Tensor diag(Operand operand, base::Int k) {

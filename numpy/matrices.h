@@ -14,8 +14,9 @@
 
 namespace heddle {
 
-// Diagonal k of matrices [.., m, n] -> [.., length]; above the main one where k > 0.
-Tensor diagonal(Operand x, base::Int k = 0);
+// Diagonal k of two axes, which becomes the last one; above the main one where k > 0. Of matrices
+// [.., m, n]: diagonal(x, k, -2, -1).
+Tensor diagonal(Operand x, base::Int k = 0, base::Int rows = 0, base::Int columns = 1);
 // The matrix [n + |k|, n + |k|] with a vector [n] on diagonal k and zeros elsewhere; for a matrix,
 // its diagonal k.
 Tensor diag(Operand x, base::Int k = 0);

@@ -74,7 +74,8 @@ Expr gcd_of(const Expr& x, const Expr& y) {
     return Euclid{where(open, b, a).tensor(), where(open, a % where(open, b, 1), b).tensor()};
   };
   const Euclid start{abs(x).tensor(), abs(y).tensor()};
-  return Expr(while_loop(unfinished, step, start).a);
+  // The least integer has no magnitude: remainders of it may have its sign.
+  return abs(Expr(while_loop(unfinished, step, start).a));
 }
 
 // The integers broadcast to each other.

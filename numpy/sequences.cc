@@ -118,7 +118,7 @@ Tensor diff(Operand operand, base::Int order, base::Int axis) {
   if (order < 0) trace_internal::refuse("order is ", order, "; it must be 0 or more");
   return one_program("diff", [&] {
     Expr result = x;
-    for (int64_t i = 0; i < order; ++i) {
+    for (int64_t i = 0; i < order && result.tensor().dim(along) > 0; ++i) {
       Neighbours pair = neighbours(result, along);
       result = x.dtype() == pred ? pair.after != pair.before : pair.after - pair.before;
     }

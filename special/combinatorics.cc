@@ -104,9 +104,10 @@ Tensor multigammaln(Operand x, base::Int d) {
 
 Tensor bernoulli(base::Int n, DType dtype, SourceLocation at) {
   const PublicCall call("special::bernoulli", at);
-  if (n < 0 || !is_floating(dtype))
-    trace_internal::refuse("n is ", n, " and dtype ", to_string(dtype),
-                           "; n must be 0 or more and dtype of floats");
+  constexpr int64_t kMost = 1 << 20;  // all beyond 258 are infinite
+  if (n < 0 || n > kMost || !is_floating(dtype))
+    trace_internal::refuse("n is ", n, " and dtype ", to_string(dtype), "; n must be in 0 .. ",
+                           kMost, " and dtype of floats");
   std::vector<double> values(static_cast<size_t>(n) + 1);
   const std::vector<long double> even = even_bernoulli(n / 2 + 1);
   for (size_t k = 0; k < even.size(); ++k) values[2 * k] = static_cast<double>(even[k]);

@@ -67,6 +67,8 @@ TEST(Combinatorics, BernoullisNumbersTypes) {
   EXPECT_EQ(bernoulli(0).shape(), Shape(f32, {1}));
   EXPECT_EQ(doubles(bernoulli(66))[66], INFINITY);
   EXPECT_THAT(error_of([] { bernoulli(-1); }), HasSubstr("bernoulli: n is -1"));
+  EXPECT_THAT(error_of([] { bernoulli(int64_t{1} << 40); }),
+              HasSubstr("n must be in 0 .. 1048576"));
   EXPECT_THAT(error_of([] { bernoulli(2, s32); }), HasSubstr("dtype s32"));
 }
 

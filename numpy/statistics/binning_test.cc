@@ -2,6 +2,7 @@
 #include "heddle/numpy/statistics/binning.h"
 
 #include <cmath>
+#include <limits>
 
 #include "heddle/base/support_test.h"
 #include "heddle/numpy/manipulation.h"
@@ -125,6 +126,9 @@ TEST(Running, DivisorsAndMultiples) {
   EXPECT_THAT(ints(gcd(array<uint8_t>({250, 48}), 36)), ElementsAre(2, 12));
   EXPECT_EQ(gcd(int64_t{1} << 40, scalar<int64_t>(int64_t{3} << 38)).item<int64_t>(),
             int64_t{1} << 38);
+  constexpr int kLeast = std::numeric_limits<int>::min();
+  EXPECT_THAT(ints(gcd(array<int>({kLeast, kLeast, 6}), array<int>({2147483647, 12345, kLeast}))),
+              ElementsAre(1, 1, 2));
   EXPECT_THAT(error_of([] { gcd(ones({2}), 2); }),
               HasSubstr("gcd: operands are f32[2]; they must be of integers"));
 }

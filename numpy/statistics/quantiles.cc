@@ -47,18 +47,18 @@ Request request(std::string_view op, const QuantileLevels& q, double whole,
   return out;
 }
 
-// Where in the sorted elements one of the values lies. All are operands of the program, so that
-// another q runs the same one.
+// One of the values, as the sorted elements on either side of it and their parts in it. All are
+// operands of the program, so that another q runs the same one.
 struct Place {
-  Operand below, above;  // s32[], the elements on either side
-  Operand rest;          // of the dtype of x, of the way from one to the other: 0 .. 1
+  Operand below, above;     // positions
+  Operand of_low, of_high;  // of the dtype of x, each rounded by itself
 };
 
 Place place_of(double part, int64_t n, QuantileMethod between) {
   const double position = part * static_cast<double>(n - 1);
   const double low = std::floor(position), high = std::ceil(position), rest = position - low;
   const auto at = [](double below, double above, double rest) {
-    return Place{static_cast<int32_t>(below), static_cast<int32_t>(above), rest};
+    return Place{static_cast<int64_t>(below), static_cast<int64_t>(above), 1 - rest, rest};
   };
   switch (between) {
     case QuantileMethod::kLinear: return at(low, high, rest);
@@ -69,6 +69,9 @@ Place place_of(double part, int64_t n, QuantileMethod between) {
   }
   return at(low, low, 0);
 }
+
+// A program with many operands takes long to compile: it is of its levels.
+bool are_operands(const Request& how) { return how.parts.size() <= 8; }
 
 Expr number_of(const Operand& x, DType dtype) {
   return x.is_tensor() ? x.tensor() : constant_like(x, dtype);
@@ -92,41 +95,52 @@ Elements elements(const Operand& operand, const Request& how) {
 // `of` (sorted elements, some numbers) gives the value that the numbers are of; `numbers` has as
 // many for each.
 template <class Of>
-Tensor quantiles(const Elements& given, const Request& how, std::vector<KnownOperand> numbers,
-                 Of of) {
+Tensor quantiles(const Elements& given, const Request& how,
+                 const std::vector<KnownOperand>& numbers, Of of) {
   const size_t values = how.parts.size(), each = numbers.size() / values;
+  std::vector<Operand> constants;
+  for (const KnownOperand& number : numbers) constants.push_back(*number.operand);
   const auto formula = [&](Operands in) {
     const Tensor x = how.axis ? in[0].tensor() : ravel(in[0]);
     const Expr sorted(sort(x, given.along));
+    const Operands all = are_operands(how) ? in.subspan(1) : Operands(constants);
     std::vector<Tensor> out;
     for (size_t i = 0; i < values; ++i)
-      out.push_back(of(sorted, in.subspan(1 + i * each, each)).tensor());
+      out.push_back(of(sorted, all.subspan(i * each, each)).tensor());
     return std::vector<Tensor>{how.is_list ? stack(out, 0) : out[0]};
   };
-  const KnownOptions options(how.axis, how.between, how.is_list, static_cast<int64_t>(values));
+  const KnownOptions options(how.axis, how.between, how.is_list, static_cast<int64_t>(values),
+                             are_operands(how) ? std::vector<double>() : how.parts);
   const Operand x = given.x.operand();
-  numbers.insert(numbers.begin(), x);
-  return in_program(how.op, options, numbers, formula)[0];
+  std::vector<KnownOperand> operands(1, x);
+  if (are_operands(how)) operands.insert(operands.end(), numbers.begin(), numbers.end());
+  return in_program(how.op, options, operands, formula)[0];
 }
 
 Tensor quantile_of(const Operand& operand, const Request& how) {
   const Elements given = elements(operand, how);
+  const DType position = given.n > INT32_MAX ? s64 : s32, dtype = given.x.dtype();
   std::vector<Place> places;
   for (double part : how.parts) places.push_back(place_of(part, given.n, how.between));
   std::vector<KnownOperand> numbers;
   for (const Place& place : places) {
-    numbers.emplace_back(place.below, s32);
-    numbers.emplace_back(place.above, s32);
-    numbers.emplace_back(place.rest, given.x.dtype());
+    for (const Operand* at : {&place.below, &place.above}) numbers.emplace_back(*at, position);
+    for (const Operand* part : {&place.of_low, &place.of_high}) numbers.emplace_back(*part, dtype);
   }
   return quantiles(given, how, numbers, [&](const Expr& sorted, Operands place) {
     const auto row = [&](const Operand& at) {
-      return Expr(dynamic_index_in_dim(sorted.operand(), at, given.along, false));
+      if (are_operands(how))
+        return Expr(dynamic_index_in_dim(sorted.operand(), at, given.along, false));
+      const auto i = static_cast<int64_t>(number_value(at).value());
+      return Expr(squeeze(slice_in_dim(sorted.operand(), i, i + 1, 1, given.along), {given.along}));
     };
-    const Expr low = row(place[0]), high = row(place[1]), rest = number_of(place[2], low.dtype());
-    // A weight of 0 is left out: with infinities it would give NaN. A NaN sorts after every number.
-    const Expr value = where(rest == 0, low, low * (1 - rest) + high * rest);
-    return where(is_nan(row(static_cast<int32_t>(given.n - 1))), NAN, value);
+    const Expr low = row(place[0]), high = row(place[1]);
+    const Expr of_low = number_of(place[2], dtype), of_high = number_of(place[3], dtype);
+    // A part of 0 is left out: with infinities it would give NaN. A NaN sorts after every number.
+    const Expr value =
+        where(of_high == 0, low, where(of_low == 0, high, low * of_low + high * of_high));
+    const Operand last = given.n - 1;
+    return where(is_nan(row(last)), NAN, value);
   });
 }
 

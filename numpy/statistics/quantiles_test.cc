@@ -26,6 +26,32 @@ TEST(Quantiles, OfAllAndAlongAnAxis) {
   EXPECT_EQ(median(scalar<float>(2)).item<float>(), 2);
 }
 
+// The parts of both neighbours are rounded to the dtype each: neither is 1 less the other rounded.
+TEST(Quantiles, PartsOfNearlyOneKeepWhatIsInfinite) {
+  const Tensor x = concat({full({29}, -INFINITY), arange(72.0f)});
+  EXPECT_EQ(percentile(x, 29.0).item<float>(), -INFINITY);  // at 28.999999999999996
+  const Tensor ends = array<float>({-INFINITY, 2});
+  EXPECT_EQ(quantile(ends.astype(f16), 0.9999).astype(f32).item<float>(), -INFINITY);
+  EXPECT_EQ(quantile(ends.astype(bf16), 0.999).astype(f32).item<float>(), -INFINITY);
+  const Tensor far = array<float>({-1000, 1});
+  EXPECT_NEAR(quantile(far.astype(f16), 0.99).astype(f32).item<float>(), -9.01, 0.05);
+  EXPECT_NEAR(quantile(far.astype(bf16), 0.99).astype(f32).item<float>(), -9.01, 0.1);
+}
+
+TEST(Quantiles, OfManyLevelsAreThoseOfEach) {
+  const Tensor x = sin(reshape(arange(165.0), {5, 33}).astype(f64) * 1.7);
+  std::vector<double> levels;
+  for (int i = 0; i < 20; ++i) levels.push_back(i / 19.0);
+  const Tensor all = quantile(x, levels, 1), numbers = nan_quantile(x, levels, 1);
+  for (int i = 0; i < 20; ++i) {
+    const auto want = quantile(x, levels[static_cast<size_t>(i)], 1).to_vector<double>();
+    EXPECT_EQ(all[i].to_vector<double>(), want) << i;
+    EXPECT_THAT(numbers[i].to_vector<double>(),
+                testing::Pointwise(testing::DoubleNear(1e-12), want))
+        << i;
+  }
+}
+
 TEST(Quantiles, OfTheNumbersAlone) {
   EXPECT_EQ(nan_median(gaps()).item<double>(), 3);
   EXPECT_THAT(doubles(nan_median(gaps(), 0)), ElementsAre(3, IsNan(), 2.5));

@@ -75,8 +75,12 @@ TEST(Matrices, Diagonals) {
   EXPECT_THAT(diagonal(x, -1).to_vector<int>(), ElementsAre(3));
   EXPECT_EQ(diagonal(x, 3).size(), 0);
   EXPECT_EQ(diagonal(x, -2).size(), 0);
-  EXPECT_EQ(diagonal(zeros({2, 0, 3})).shape(), Shape(f32, {2, 0}));
-  EXPECT_THAT(diagonal(reshape(arange(8), {2, 2, 2})).to_vector<int>(), ElementsAre(0, 3, 4, 7));
+  EXPECT_EQ(diagonal(zeros({2, 0, 3})).shape(), Shape(f32, {3, 0}));
+  EXPECT_EQ(diagonal(zeros({2, 0, 3}), 0, -2, -1).shape(), Shape(f32, {2, 0}));
+  const Tensor cube = reshape(arange(8), {2, 2, 2});
+  EXPECT_THAT(diagonal(cube).to_vector<int>(), ElementsAre(0, 6, 1, 7));  // as numpy's
+  EXPECT_THAT(diagonal(cube, 0, 1, 2).to_vector<int>(), ElementsAre(0, 3, 4, 7));
+  EXPECT_THAT(diagonal(cube, 1, 2, 0).to_vector<int>(), ElementsAre(4, 6));
   EXPECT_THAT(diag(array<int>({1, 2})).to_vector<int>(), ElementsAre(1, 0, 0, 2));
   EXPECT_THAT(diag(array<int>({1, 2}), 1).to_vector<int>(), ElementsAre(0, 1, 0, 0, 0, 2, 0, 0, 0));
   EXPECT_THAT(diag(array<int>({1, 2}), -1).to_vector<int>(),
@@ -113,6 +117,7 @@ TEST(Sequences, DifferencesAndIntegrals) {
   EXPECT_THAT(doubles(diff(rows(), 2)), ElementsAre(5, -6, 7, 11, -5, -1));
   EXPECT_THAT(doubles(diff(rows(), 1, 0)), ElementsAre(6, 1, 2, 4, -2));
   EXPECT_EQ(diff(ones({1}), 3).size(), 0);
+  EXPECT_EQ(diff(ones({4}), int64_t{1} << 40).size(), 0);
   EXPECT_THAT(diff(array<bool>({true, true, false})).to_vector<bool>(), ElementsAre(false, true));
   EXPECT_THAT(doubles(trapezoid(rows(), 0.5)), ElementsAre(5, 9.5));
   EXPECT_EQ(trapezoid_at(rows()[0], array<double>({0, 1, 3, 4, 7})).item<double>(), 18.5);
