@@ -164,6 +164,18 @@ TEST(Scan, CarryMismatchNamesPathAndBothTypes) {
   }
 }
 
+TEST(Scan, ACarryThatGrowsIsToldWhereItsPartsGo) {
+  auto step = [](Tensor c, Tensor x) { return std::pair(concat({c, reshape(x, {1})}), None{}); };
+  try {
+    scan(step, zeros({1}), array<float>({1, 2}));
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(),
+                HasSubstr("carry enters as f32[1] and leaves as f32[2] (shapes differ); a "
+                          "carry keeps its size: return what is new as y"));
+  }
+}
+
 // That fn traces so often, and compiles and moves nothing. Returns what it does.
 template <class Fn>
 Counters expect_traces(int64_t count, const Fn& fn) {

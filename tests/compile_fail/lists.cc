@@ -207,3 +207,14 @@ Tensor still_right(Tensor x, Tensor key, size_t n, Dimensions dims) {
          fftn(x, {.n = list, .axes = pair}) + fftshift(x, 0) + squeeze(x, {}) +
          squeeze(x, {0, -1}) + array(list, {0, 3}) + reshape(x, {x.shape()[0], -1});
 }
+
+// case rows_of_a_tensor: error: | begin
+Tensor last_row(Tensor x) {
+  Tensor last = x[0];
+#ifdef rows_of_a_tensor
+  for (Tensor row : x) last = row;
+#else
+  for (Tensor row : unstack(x)) last = row;
+#endif
+  return last;
+}

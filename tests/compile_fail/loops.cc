@@ -360,3 +360,14 @@ Tensor by_name(Tensor x, Tensor y) {
 
 // A reference to what was given is none to a local.
 Tensor same(Tensor x) { return map(std::identity(), x); }
+
+// case branches_in_braces (40 lines): no matching function for call to
+Tensor one_of_lambdas(Tensor i, Tensor x) {
+  auto same = [](Tensor v) { return v; };
+  auto more = [](Tensor v) { return v + 1.0f; };
+#ifdef branches_in_braces
+  return switch_case(i, {same, more}, x);
+#else
+  return switch_case(i, std::tuple{same, more}, x);
+#endif
+}

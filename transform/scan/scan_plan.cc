@@ -70,8 +70,10 @@ Status divide_steps(ScanPlan& plan, const Instruction& scan) {
   }
   int64_t straight = plan.tail + (plan.trips > 0 ? plan.block : 0);
   if (straight <= kMaxStraightSteps) return {};
-  return base::resource_exhausted("scan: ", kUnrollAttribute, " asks for ", straight,
-                                  " steps without a loop; at most ", kMaxStraightSteps);
+  return base::resource_exhausted("scan: its unroll makes ", straight, " steps of ",
+                                  plan.parts.length,
+                                  " one after the other, without a loop; it must be at most ",
+                                  kMaxStraightSteps, ", unroll less");
 }
 
 Status check_static(const ScanPlan& plan, const Computation& caller, const Instruction& scan) {
