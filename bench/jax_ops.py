@@ -7,19 +7,10 @@
 
 With HEDDLE_CPU_VECTOR_BYTES=32 and XLA_FLAGS=--xla_cpu_max_isa=AVX2, as on a processor with AVX2.
 """
-from jax_programs import floats, jax, jnp, lax, write_all
+import jax_functions  # its programs
+from jax_programs import FUNCTIONS, floats, function as add, jax, jnp, lax, numbers, write_all
 
 jax.config.update("jax_enable_x64", True)
-PROGRAMS = {}
-
-
-def numbers(shape, dtype, low=-1.0, high=1.0):
-    return {"shape": shape, "dtype": dtype, "low": float(low), "high": float(high)}
-
-
-def add(name, fn, *inputs):
-    PROGRAMS[name] = (fn, 1, inputs)
-
 
 M = floats(1024, 1024)
 V = floats(1 << 20)
@@ -253,4 +244,4 @@ add("assoc_scan", lambda a, b: lax.associative_scan(lambda x, y: (x[0] * y[0], x
     floats(1024, 64), floats(1024, 64))
 
 if __name__ == "__main__":
-    write_all(PROGRAMS, "call", __doc__)
+    write_all(FUNCTIONS, "call", __doc__)

@@ -10,7 +10,8 @@ try:
 except ImportError as missing:
     sys.exit(f"JAX is not installed ({missing}); nothing is made")
 
-PROGRAMS = {}
+PROGRAMS = {}  # loops
+FUNCTIONS = {}
 
 
 def floats(*shape, low=-1.0, high=1.0):
@@ -19,6 +20,10 @@ def floats(*shape, low=-1.0, high=1.0):
 
 def integers(*shape, high):
     return {"shape": shape, "dtype": "int32", "low": 0.0, "high": float(high)}
+
+
+def numbers(shape, dtype, low=-1.0, high=1.0):
+    return {"shape": shape, "dtype": dtype, "low": float(low), "high": float(high)}
 
 
 KEY = integers(2, high=100_000)
@@ -32,6 +37,10 @@ def loop(steps, *inputs):
         return fn
 
     return register
+
+
+def function(name, fn, *inputs):
+    FUNCTIONS[name] = (fn, 1, inputs)
 
 
 def write(folder, name, program, unit):

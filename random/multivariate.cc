@@ -119,7 +119,7 @@ Tensor orthogonal(Operand key, base::Int n, const base::Ints& shape, DType dtype
     Tensor z = normal(key, tall, dtype, options);
     linalg::Qr qr = linalg::qr(z);
     // Without the signs of r's diagonal, q would depend on the factorisation.
-    Expr signs = sign(Expr(expand_dims(diagonal(qr.r), -2)));
+    Expr signs = sign(Expr(expand_dims(diagonal(qr.r, 0, -2, -1), -2)));
     Expr q = Expr(qr.q) * signs;
     return n < columns ? swapaxes(q.operand(), -1, -2) : q.tensor();
   });
