@@ -128,7 +128,7 @@ def parse_cmake_links(cmake):
     """The folders in the DEPS of each heddle_library(...) of CMakeLists.txt."""
     links = {}
     for call in re.findall(r"^heddle_library\(([^)]*)\)", cmake, re.M):
-        name, *words = call.split(" AT_COMPILE ")[0].split()
+        name, *words = call.split()
         links[name] = {word for word in words if not re.search("[:$]", word) and word not in ("DEPS", "PRIVATE")}
     return links
 
