@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/numpy/internal/formula.h"
+#include "heddle/numpy/math.h"
 #include "heddle/numpy/searching.h"
 #include "heddle/scan/associative.h"
 #include "heddle/trace/axes.h"
