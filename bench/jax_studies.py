@@ -240,8 +240,8 @@ def word_vectors(left, right, a, b):
     return lax.scan(step, (left, right), jnp.arange(1000))
 
 
-@loop(100, floats(50, 20), integers(19, high=26), floats(26, 4))
-def ctc_gradient(scores, labels, embed):
+@loop(49, floats(50, 20), integers(19, high=26))
+def ctc_gradient(scores, labels):
     scores = jnp.concatenate([scores, scores[:, :7]], 1)
     extended = jnp.zeros(39, jnp.int32).at[1::2].set(labels + 1)
     skip = jnp.concatenate([jnp.zeros(2, bool), extended[2:] != extended[:-2]]) & (extended != 0)
@@ -259,7 +259,7 @@ def ctc_gradient(scores, labels, embed):
         end, _ = lax.scan(step, start, p[1:])
         return -jnp.logaddexp(end[-1], end[-2])
 
-    return jax.value_and_grad(loss)(scores), embed.sum()
+    return jax.value_and_grad(loss)(scores)
 
 
 @loop(100, floats(256, 8), floats(8), KEY)

@@ -14,8 +14,8 @@
 
 namespace heddle {
 
-// Diagonal k of two axes, which becomes the last one; above the main one where k > 0. Of matrices
-// [.., m, n]: diagonal(x, k, -2, -1).
+// Diagonal k of the axes `rows` and `columns`, as a new last axis: [m, n, ..] -> [.., length];
+// above the main one where k > 0. Of stacked matrices [.., m, n]: diagonal(x, k, -2, -1).
 Tensor diagonal(Operand x, base::Int k = 0, base::Int rows = 0, base::Int columns = 1);
 // The matrix [n + |k|, n + |k|] with a vector [n] on diagonal k and zeros elsewhere; for a matrix,
 // its diagonal k.

@@ -170,9 +170,21 @@ TEST(Scan, ACarryThatGrowsIsToldWhereItsPartsGo) {
     scan(step, zeros({1}), array<float>({1, 2}));
     FAIL() << "no error";
   } catch (const Error& e) {
-    EXPECT_THAT(e.what(),
-                HasSubstr("carry enters as f32[1] and leaves as f32[2] (shapes differ); a "
-                          "carry keeps its size: return what is new as y"));
+    EXPECT_THAT(
+        e.what(),
+        HasSubstr("carry enters as f32[1] and leaves as f32[2] (shapes differ); start it as "
+                  "what leaves or, where it grows at each step, return what is new as y"));
+  }
+}
+
+TEST(Scan, TooLongAnUnrollIsToldInTheUsersWords) {
+  auto step = [](Tensor c, None) { return std::pair(c + 1.0, None{}); };
+  try {
+    scan(step, scalar(0.0f), None{}, {.length = 1'000'000, .unroll = 70'000});
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("scan: its unroll makes 90000 of 1000000 steps stand without a "
+                                    "loop; they must be at most 65536, unroll less"));
   }
 }
 

@@ -224,9 +224,10 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
   }
   if (wrong.empty()) return;
   if (repair.empty())
-    repair = grows ? "; a carry keeps its size: return what is new as y, or start with all of it "
-                     "and write with .at({i}).set(..)"
-                   : "; cast or reshape the step's result, or start it as what leaves";
+    repair = grows
+                 ? "; start it as what leaves or, where it grows at each step, return what is new "
+                   "as y"
+                 : "; cast or reshape the step's result, or start it as what leaves";
   trace_internal::refuse(wrong, repair);
 }
 

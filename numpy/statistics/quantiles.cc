@@ -70,7 +70,7 @@ Place place_of(double part, int64_t n, QuantileMethod between) {
   return at(low, low, 0);
 }
 
-// A program with many operands takes long to compile: it is of its levels.
+// More levels are constants of the program: many operands take long to compile.
 bool are_operands(const Request& how) { return how.parts.size() <= 8; }
 
 Expr number_of(const Operand& x, DType dtype) {

@@ -70,9 +70,8 @@ Status divide_steps(ScanPlan& plan, const Instruction& scan) {
   }
   int64_t straight = plan.tail + (plan.trips > 0 ? plan.block : 0);
   if (straight <= kMaxStraightSteps) return {};
-  return base::resource_exhausted("scan: its unroll makes ", straight, " steps of ",
-                                  plan.parts.length,
-                                  " one after the other, without a loop; it must be at most ",
+  return base::resource_exhausted("scan: its unroll makes ", straight, " of ", plan.parts.length,
+                                  " steps stand without a loop; they must be at most ",
                                   kMaxStraightSteps, ", unroll less");
 }
 
