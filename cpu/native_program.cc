@@ -143,7 +143,8 @@ class NativeProgram final : public HostProgram {
     if (greatest == result_shapes_.end() || greatest->byte_size() < parts_.arena_bytes) {
       return base::resource_exhausted(
           what, "what it computes on the way takes ", parts_.arena_bytes, " bytes", machine_has(),
-          "; under a derivative a scan keeps less with .checkpoint = sqrt_steps()");
+          "; make it in parts, or let a scan under a derivative keep less with .checkpoint = "
+          "sqrt_steps()");
     }
     return base::resource_exhausted(what, *greatest, " alone takes ", greatest->byte_size(),
                                     " bytes", machine_has(),

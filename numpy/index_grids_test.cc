@@ -132,8 +132,13 @@ TEST(Polynomials, Quotients) {
 TEST(Polynomials, DerivativesIntegralsAndRoots) {
   EXPECT_THAT(doubles(polyder(array<double>({4, 3, 2, 1}), 2)), ElementsAre(24, 6));
   EXPECT_EQ(polyder(array<double>({4}), 3).size(), 0);
+  EXPECT_EQ(polyder(array<double>({4, 1}), int64_t{1} << 40).size(), 0);
+  EXPECT_THAT(doubles(polyder(array<double>({4, 3, 2, 1}), 0)), ElementsAre(4, 3, 2, 1));
   EXPECT_THAT(doubles(polyint(array<double>({3, 2, 1}), 2)),
               ElementsAre(0.25, near(1.0 / 3), 0.5, 0, 0));
+  // A loop, not an operation for each of the times.
+  EXPECT_EQ(polyint(array<double>({1, 0}), 5000).to_vector<double>()[1], 0);
+  EXPECT_THAT(doubles(polyint(array<double>({2}), 20)), Contains(near(2 / 2432902008176640000.0)));
   EXPECT_THAT(doubles(poly(array<double>({1, 2, -3}))), ElementsAre(1, 0, -7, 6));
   EXPECT_THAT(doubles(poly(zeros({0}))), ElementsAre(1));
   EXPECT_THAT(doubles(real(polyder(complex(array<float>({2, 1}), array<float>({0, 1}))))),

@@ -4,6 +4,7 @@
 
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/vectors.h"
+#include "heddle/scan/loops.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/ops/elementwise/dtypes.h"
 #include "heddle/trace/public_call.h"
@@ -68,11 +69,9 @@ std::vector<Tensor> divided(Expr p, const Expr& q) {
   return {stack(quotient, 0), rest};
 }
 
-// The exponents of p's coefficients, without the last `skip`.
-Expr exponents(const Expr& p, int64_t skip) {
-  const int64_t n = p.tensor().size();
-  const DType real = p.dtype() == c64 ? f32 : p.dtype() == c128 ? f64 : p.dtype();
-  return (static_cast<double>(n - 1) - Expr(iota(real, {n - skip}, 0))).astype(p.dtype());
+// The powers [highest, highest - 1 ..] of n coefficients, as p's dtype.
+Expr powers(const Expr& p, int64_t n, const Expr& highest) {
+  return (highest - Expr(iota(highest.dtype(), {n}, 0))).astype(p.dtype());
 }
 
 }  // namespace
@@ -134,12 +133,11 @@ Tensor polyder(Operand operand, base::Int times) {
   const PublicCall call("polyder", operand.at());
   Expr p = fractions_of("p", operand, times);
   return one_program("polyder", [&] {
-    Expr out = p;
-    for (int64_t i = 0; i < times && out.tensor().size() > 0; ++i) {
-      const int64_t n = out.tensor().size();
-      out = Expr(slice_in_dim(out.operand(), 0, n - 1)) * exponents(out, 1);
-    }
-    return out.tensor();
+    const int64_t n = p.tensor().size(), left = std::max<int64_t>(n - times, 0);
+    auto derive = [&](Tensor i, Tensor c) {
+      return (Expr(c) * powers(p, left, n - 1 - Expr(i))).tensor();
+    };
+    return fori_loop(0, std::min<int64_t>(times, n), derive, slice_in_dim(p.operand(), 0, left));
   });
 }
 
@@ -147,9 +145,11 @@ Tensor polyint(Operand operand, base::Int times) {
   const PublicCall call("polyint", operand.at());
   Expr p = fractions_of("p", operand, times);
   return one_program("polyint", [&] {
-    Expr out = p;
-    for (int64_t i = 0; i < times; ++i) out = shifted(out / (exponents(out, 0) + 1), 0, 1);
-    return out.tensor();
+    const int64_t n = p.tensor().size();
+    auto integrate = [&](Tensor i, Tensor c) {
+      return (Expr(c) / powers(p, n, n + Expr(i))).tensor();
+    };
+    return shifted(fori_loop(0, int64_t{times}, integrate, p.tensor()), 0, times).tensor();
   });
 }
 

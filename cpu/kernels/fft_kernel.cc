@@ -77,10 +77,10 @@ class FftPass {
   FftPass(int64_t n, bool inverse, Elements in, Elements out)
       : n_(n), inverse_(inverse), in_(in), out_(out), plan_(n) {}
 
-  [[nodiscard]] bool is_convolution() const { return plan_.is_convolution(); }
-
+  // Times `turns`, which lie as `to` does, where they are not null: of complex numbers.
   // returns: false, where an element is not finite
-  bool run(const T* from, const Rows& in_rows, T* to, const Rows& out_rows) const {
+  bool run(const T* from, const Rows& in_rows, T* to, const Rows& out_rows,
+           const T* turns = nullptr) const {
     const int64_t at_once = rows_at_once();
     const int64_t blocks = (in_rows.count + at_once - 1) / at_once;
     const int64_t parts =
@@ -102,7 +102,7 @@ class FftPass {
         if (last - first < at_once) std::fill_n(data, size, T{0});
         load(from, in_rows, first, last, data);
         if (T* points = run_table(plan_, data, data + size)) {
-          store(points, to, out_rows, first, last);
+          store(points, to, out_rows, first, last, turns);
         } else {
           all_finite = false;
         }
@@ -204,14 +204,17 @@ class FftPass {
     }
   }
 
-  void store(T* data, T* to, const Rows& rows, int64_t first, int64_t last) const {
+  void store(T* data, T* to, const Rows& rows, int64_t first, int64_t last, const T* turns) const {
     const bool side_by_side = rows.neighbours > 1;
     const int64_t step = rows.neighbours;
     const T factor = inverse_ ? T{1} / static_cast<T>(n_) : T{1};
     const FftMoves<T>& moves = moves_of<T>();
-    if (!is_paired() && are_columns(rows, first, last))
-      return moves.store_columns(data, n_, inverse_, factor, to + 2 * rows.first(first), 2 * step);
-    if (!side_by_side && last - first == rows_at_once()) {
+    if (!is_paired() && are_columns(rows, first, last)) {
+      const int64_t at = 2 * rows.first(first);
+      return moves.store_columns(data, n_, inverse_, factor, to + at, 2 * step,
+                                 turns == nullptr ? nullptr : turns + at);
+    }
+    if (!side_by_side && turns == nullptr && last - first == rows_at_once()) {
       std::array<T*, 2 * kLanes> starts;
       find_rows(to, rows, out_ == Elements::kReal, first, last, starts);
       return !is_paired() ? moves.store_complex(data, n_, inverse_, factor, starts.data())
@@ -223,9 +226,10 @@ class FftPass {
     if (!is_paired()) {
       each(first, last, n_, side_by_side, [&](int64_t row, int64_t k) {
         const T* x = point(data, k) + (row - first);
-        T* out = to + 2 * (begin[row - first] + k * step);
-        out[0] = x[re()] * factor;
-        out[1] = x[im()] * factor;
+        const int64_t at = 2 * (begin[row - first] + k * step);
+        const T a = x[re()] * factor, b = x[im()] * factor;
+        to[at] = turns == nullptr ? a : a * turns[at] - b * turns[at + 1];
+        to[at + 1] = turns == nullptr ? b : a * turns[at + 1] + b * turns[at];
       });
     } else if (out_ == Elements::kReal) {
       each(first, last, n_, side_by_side, [&](int64_t row, int64_t k) {
@@ -291,6 +295,8 @@ class FftOfOneRow {
   }
 
  private:
+  template <class>
+  friend class FftOfOneRow;
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
   FftOfOneRow(int64_t a, int64_t b, bool inverse)
@@ -298,9 +304,10 @@ class FftOfOneRow {
         b_(b),
         of_columns_(a, inverse, Elements::kComplex, Elements::kComplex),
         of_rows_(b, inverse, Elements::kComplex, Elements::kComplex) {
+    const RootsOfUnity<T> roots(a * b);
     for (int64_t k = 0; k < a; ++k) {
       for (int64_t j = 0; j < b; ++j) {
-        append_root(turns_, j * k, a * b);
+        roots.append(j * k, turns_);
         if (inverse) turns_.back() = -turns_.back();
       }
     }
@@ -309,7 +316,9 @@ class FftOfOneRow {
   // Makes this row the convolution of one of n points with a chirp.
   void convolve(int64_t n, bool inverse) {
     chirp_ = fft_chirp<T>(n);
-    transform_ = fft_chirp_transform<T>(n, a_ * b_);
+    std::vector<double> points = fft_chirp_kernel(n, a_ * b_), transform(points.size());
+    FftOfOneRow<double>(a_, b_, false).run_split(points.data(), transform.data());
+    transform_.assign(transform.begin(), transform.end());
     if (!inverse) return;
     for (size_t i = 1; i < chirp_.size(); i += 2) chirp_[i] = -chirp_[i];
     for (size_t i = 0; i < transform_.size(); ++i)
@@ -349,8 +358,7 @@ class FftOfOneRow {
   bool run_split(const T* from, T* to) const {
     std::vector<T> between(turns_.size());
     const Rows columns{.count = b_, .length = a_, .neighbours = b_};
-    if (!of_columns_.run(from, columns, between.data(), columns)) return false;
-    multiply(between.data(), turns_, /*swapped=*/false, between.data());
+    if (!of_columns_.run(from, columns, between.data(), columns, turns_.data())) return false;
     return of_rows_.run(between.data(), {.count = a_, .length = b_}, to,
                         {.count = a_, .length = b_, .neighbours = a_});
   }
@@ -410,7 +418,8 @@ class FftOfOneRealRow {
 
  private:
   FftOfOneRealRow(int64_t n, FftOfOneRow<T> row) : n_(n), row_(std::move(row)) {
-    for (int64_t k = 0; k <= n / 2; ++k) append_root(turns_, k, n);
+    const RootsOfUnity<T> roots(n);
+    for (int64_t k = 0; k <= n / 2; ++k) roots.append(k, turns_);
   }
 
   bool forward_whole(const T* from, T* to) const {
@@ -453,29 +462,28 @@ class FftKernel final : public Kernel {
     const bool inverse =
         attrs.fft_type == hlo::FftType::kIfft || attrs.fft_type == hlo::FftType::kIrfft;
     const size_t rank = in_.size(), first = rank - attrs.fft_length.size();
-    const auto pass = [&](size_t d, Elements in, Elements out) {
-      passes_.push_back({d, FftPass<T>(attrs.fft_length[d - first], inverse, in, out)});
-    };
     const bool to_half = attrs.fft_type == hlo::FftType::kRfft;
     const bool from_half = attrs.fft_type == hlo::FftType::kIrfft;
     from_half_ = from_half;
+    rows_ = x.element_count() / in_.back();
+    if (attrs.fft_length.size() == 1 && stand_alone(attrs.fft_length[0], to_half || from_half)) {
+      const int64_t n = attrs.fft_length[0];
+      if (to_half || from_half) {
+        real_row_ = FftOfOneRealRow<T>::make(n, inverse);
+      } else {
+        row_ = FftOfOneRow<T>::make(n, inverse);
+      }
+      if (row_ || real_row_) return;
+    }
+    const auto pass = [&](size_t d, Elements in, Elements out) {
+      passes_.push_back({d, FftPass<T>(attrs.fft_length[d - first], inverse, in, out)});
+    };
     if (!from_half)
       pass(rank - 1, to_half ? Elements::kReal : Elements::kComplex,
            to_half ? Elements::kHalf : Elements::kComplex);
     for (size_t d = first; d + 1 < rank; ++d) pass(d, Elements::kComplex, Elements::kComplex);
     if (from_half) pass(rank - 1, Elements::kHalf, Elements::kReal);
     has_copy_ = from_half && passes_.size() > 1;
-    rows_ = x.element_count() / in_.back();
-    if (attrs.fft_length.size() > 1) return;
-    // Long rows stand alone too: those of all lanes do not fit into a processor's cache.
-    const int64_t n = attrs.fft_length[0], points = (to_half || from_half) ? n / 2 : n;
-    const int64_t longest = (passes_[0].pass.is_convolution() ? 8 : 1) * kFewestPoints;
-    if (rows_ > FftPass<T>::kLanes / 2 && points < longest) return;
-    if (to_half || from_half) {
-      real_row_ = FftOfOneRealRow<T>::make(n, inverse);
-    } else {
-      row_ = FftOfOneRow<T>::make(n, inverse);
-    }
   }
 
   Status run(std::span<void* const> pointers) const override {
@@ -503,6 +511,11 @@ class FftKernel final : public Kernel {
     size_t along;
     FftPass<T> pass;
   };
+  // Few rows, and long ones: those of all lanes do not fit into a processor's cache.
+  [[nodiscard]] bool stand_alone(int64_t n, bool is_real) const {
+    const int64_t longest = (is_fft_convolution(n) ? 8 : 1) * kFewestPoints;
+    return rows_ <= FftPass<T>::kLanes / 2 || (is_real ? n / 2 : n) >= longest;
+  }
   // One row after the other.
   bool run_alone(const T* from, T* to) const {
     const int64_t n = in_.back(), m = out_.back();

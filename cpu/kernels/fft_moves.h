@@ -84,21 +84,30 @@ struct Moves {
   static T& re_of(T* data, int64_t k, int lane) { return data[2 * k * kLanes + lane]; }
   static T& im_of(T* data, int64_t k, int lane) { return data[(2 * k + 1) * kLanes + lane]; }
 
+  // Calls move(k, lane) for each `step` of the n points, or less at the end: a cache line of some
+  // rows before the next rows, since rows a power of two apart share a set of a cache.
+  template <class Move>
+  [[gnu::always_inline]] static void each_square(int64_t n, int64_t step, int64_t point_bytes,
+                                                 const Move& move) {
+    const int64_t tile = std::max(step, 64 / point_bytes);
+    for (int64_t first = 0; first < n; first += tile)
+      for (int lane = 0; lane < kLanes; lane += kSide)
+        for (int64_t k = first; k < std::min(n, first + tile); k += step) move(k, lane);
+  }
+
   static void load_complex(const T* const* rows, int64_t n, bool swapped, T* data) {
-    int64_t k = 0;
-    for (; k + kHalf <= n; k += kHalf) {
-      for (int lane = 0; lane < kLanes; lane += kSide) {
-        V x[kSide];
-        HEDDLE_UNROLL
-        for (int l = 0; l < kSide; ++l) x[l] = at(rows[lane + l] + 2 * k);
-        transpose(x);
-        for (int j = 0; j < kHalf; ++j) {
-          re(data, k + j, lane) = x[2 * j + (swapped ? 1 : 0)];
-          im(data, k + j, lane) = x[2 * j + (swapped ? 0 : 1)];
-        }
+    const int64_t whole = n / kHalf * kHalf;
+    each_square(whole, kHalf, 2 * sizeof(T), [=](int64_t k, int lane) {
+      V x[kSide];
+      HEDDLE_UNROLL
+      for (int l = 0; l < kSide; ++l) x[l] = at(rows[lane + l] + 2 * k);
+      transpose(x);
+      for (int j = 0; j < kHalf; ++j) {
+        re(data, k + j, lane) = x[2 * j + (swapped ? 1 : 0)];
+        im(data, k + j, lane) = x[2 * j + (swapped ? 0 : 1)];
       }
-    }
-    for (; k < n; ++k) {
+    });
+    for (int64_t k = whole; k < n; ++k) {
       for (int l = 0; l < kLanes; ++l) {
         re_of(data, k, l) = rows[l][2 * k + (swapped ? 1 : 0)];
         im_of(data, k, l) = rows[l][2 * k + (swapped ? 0 : 1)];
@@ -107,20 +116,18 @@ struct Moves {
   }
 
   static void store_complex(T* data, int64_t n, bool swapped, T factor, T* const* rows) {
-    int64_t k = 0;
-    for (; k + kHalf <= n; k += kHalf) {
-      for (int lane = 0; lane < kLanes; lane += kSide) {
-        V x[kSide];
-        for (int j = 0; j < kHalf; ++j) {
-          x[2 * j + (swapped ? 1 : 0)] = re(data, k + j, lane) * factor;
-          x[2 * j + (swapped ? 0 : 1)] = im(data, k + j, lane) * factor;
-        }
-        transpose(x);
-        HEDDLE_UNROLL
-        for (int l = 0; l < kSide; ++l) put(rows[lane + l] + 2 * k, x[l]);
+    const int64_t whole = n / kHalf * kHalf;
+    each_square(whole, kHalf, 2 * sizeof(T), [=](int64_t k, int lane) {
+      V x[kSide];
+      for (int j = 0; j < kHalf; ++j) {
+        x[2 * j + (swapped ? 1 : 0)] = re(data, k + j, lane) * factor;
+        x[2 * j + (swapped ? 0 : 1)] = im(data, k + j, lane) * factor;
       }
-    }
-    for (; k < n; ++k) {
+      transpose(x);
+      HEDDLE_UNROLL
+      for (int l = 0; l < kSide; ++l) put(rows[lane + l] + 2 * k, x[l]);
+    });
+    for (int64_t k = whole; k < n; ++k) {
       for (int l = 0; l < kLanes; ++l) {
         rows[l][2 * k + (swapped ? 1 : 0)] = re_of(data, k, l) * factor;
         rows[l][2 * k + (swapped ? 0 : 1)] = im_of(data, k, l) * factor;
@@ -128,24 +135,38 @@ struct Moves {
     }
   }
 
+  // The real and the imaginary parts of kSide numbers.
+  [[gnu::always_inline]] static void load_pairs(const T* from, V& real, V& imaginary) {
+    const V x = at(from), y = at(from + kSide);
+    real = shuffled(x, y, [](int l) { return 2 * l; });
+    imaginary = shuffled(x, y, [](int l) { return 2 * l + 1; });
+  }
+
   // Of rows that lie side by side: point k of all of them at from + k * step.
   static void load_columns(const T* from, int64_t step, int64_t n, bool swapped, T* data) {
     for (int64_t k = 0; k < n; ++k, from += step) {
       for (int lane = 0; lane < kLanes; lane += kSide) {
-        const V x = at(from + 2 * lane), y = at(from + 2 * lane + kSide);
-        const V a = shuffled(x, y, [](int l) { return 2 * l; });
-        const V b = shuffled(x, y, [](int l) { return 2 * l + 1; });
+        V a, b;
+        load_pairs(from + 2 * lane, a, b);
         re(data, k, lane) = swapped ? b : a;
         im(data, k, lane) = swapped ? a : b;
       }
     }
   }
 
-  static void store_columns(T* data, int64_t n, bool swapped, T factor, T* to, int64_t step) {
+  static void store_columns(T* data, int64_t n, bool swapped, T factor, T* to, int64_t step,
+                            const T* turns) {
     for (int64_t k = 0; k < n; ++k, to += step) {
       for (int lane = 0; lane < kLanes; lane += kSide) {
         const V x = re(data, k, lane) * factor, y = im(data, k, lane) * factor;
-        const V a = swapped ? y : x, b = swapped ? x : y;
+        V a = swapped ? y : x, b = swapped ? x : y;
+        if (turns != nullptr) {
+          V c, s;
+          load_pairs(turns + k * step + 2 * lane, c, s);
+          const V re = a * c - b * s;
+          b = a * s + b * c;
+          a = re;
+        }
         put(to + 2 * lane, low_lanes(a, b));
         put(to + 2 * lane + kSide, high_lanes(a, b));
       }
@@ -156,17 +177,15 @@ struct Moves {
   static void load_real(const T* const* rows, int64_t n, T* data) {
     for (int part = 0; part < 2; ++part) {
       T* const to = data + part * kLanes;  // the real numbers of points, or the imaginary ones
-      int64_t k = 0;
-      for (; k + kSide <= n; k += kSide) {
-        for (int lane = 0; lane < kLanes; lane += kSide) {
-          V x[kSide];
-          HEDDLE_UNROLL
-          for (int l = 0; l < kSide; ++l) x[l] = at(rows[2 * (lane + l) + part] + k);
-          transpose(x);
-          for (int j = 0; j < kSide; ++j) re(to, k + j, lane) = x[j];
-        }
-      }
-      for (; k < n; ++k)
+      const int64_t whole = n / kSide * kSide;
+      each_square(whole, kSide, sizeof(T), [=](int64_t k, int lane) {
+        V x[kSide];
+        HEDDLE_UNROLL
+        for (int l = 0; l < kSide; ++l) x[l] = at(rows[2 * (lane + l) + part] + k);
+        transpose(x);
+        for (int j = 0; j < kSide; ++j) re(to, k + j, lane) = x[j];
+      });
+      for (int64_t k = whole; k < n; ++k)
         for (int l = 0; l < kLanes; ++l) re_of(to, k, l) = rows[2 * l + part][k];
     }
   }
@@ -174,26 +193,23 @@ struct Moves {
   static void store_real(T* data, int64_t n, bool swapped, T factor, T* const* rows) {
     for (int part = 0; part < 2; ++part) {
       T* const from = (part == 0) != swapped ? data : data + kLanes;
-      int64_t k = 0;
-      for (; k + kSide <= n; k += kSide) {
-        for (int lane = 0; lane < kLanes; lane += kSide) {
-          V x[kSide];
-          for (int j = 0; j < kSide; ++j) x[j] = re(from, k + j, lane) * factor;
-          transpose(x);
-          HEDDLE_UNROLL
-          for (int l = 0; l < kSide; ++l) put(rows[2 * (lane + l) + part] + k, x[l]);
-        }
-      }
-      for (; k < n; ++k)
+      const int64_t whole = n / kSide * kSide;
+      each_square(whole, kSide, sizeof(T), [=](int64_t k, int lane) {
+        V x[kSide];
+        for (int j = 0; j < kSide; ++j) x[j] = re(from, k + j, lane) * factor;
+        transpose(x);
+        HEDDLE_UNROLL
+        for (int l = 0; l < kSide; ++l) put(rows[2 * (lane + l) + part] + k, x[l]);
+      });
+      for (int64_t k = whole; k < n; ++k)
         for (int l = 0; l < kLanes; ++l) rows[2 * l + part][k] = re_of(from, k, l) * factor;
     }
   }
 
   // The first n / 2 + 1 points of both rows of a pair, from those of their sum.
   static void store_halves(T* data, int64_t n, T* const* rows) {
-    for (int64_t k = 0; k <= n / 2; k += kHalf) {
-      for (int lane = 0; lane < kLanes; lane += kSide) store_halves_of(data, n, k, lane, rows);
-    }
+    each_square(n / 2 + 1, kHalf, 2 * sizeof(T),
+                [=](int64_t k, int lane) { store_halves_of(data, n, k, lane, rows); });
   }
   static void store_halves_of(T* data, int64_t n, int64_t k, int lane, T* const* rows) {
     const T half = T{1} / 2;
@@ -226,10 +242,8 @@ struct Moves {
 
   // The sum of both rows of a pair, all n points of it.
   static void load_halves(const T* const* rows, int64_t n, bool swapped, T* data) {
-    for (int64_t k = 0; k <= n / 2; k += kHalf) {
-      for (int lane = 0; lane < kLanes; lane += kSide)
-        load_halves_of(rows, n, swapped, k, lane, data);
-    }
+    each_square(n / 2 + 1, kHalf, 2 * sizeof(T),
+                [=](int64_t k, int lane) { load_halves_of(rows, n, swapped, k, lane, data); });
   }
   static void load_halves_of(const T* const* rows, int64_t n, bool swapped, int64_t k, int lane,
                              T* data) {

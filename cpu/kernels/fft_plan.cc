@@ -28,9 +28,10 @@ std::vector<FftStage<T>> stages_of(int64_t n) {
   int64_t stride = 1;
   for (int factor : factors_of(n)) {
     FftStage<T> stage{.factor = factor, .groups = n / (factor * stride), .stride = stride};
-    for (int k = 0; k < factor; ++k) append_root(stage.roots, k, factor);
+    const RootsOfUnity<T> roots(factor), turns(stage.groups * factor);
+    for (int k = 0; k < factor; ++k) roots.append(k, stage.roots);
     for (int64_t g = 0; g < stage.groups; ++g)
-      for (int j = 1; j < factor; ++j) append_root(stage.turns, g * j, stage.groups * factor);
+      for (int j = 1; j < factor; ++j) turns.append(g * j, stage.turns);
     stages.push_back(std::move(stage));
     stride *= factor;
   }
@@ -55,6 +56,8 @@ double cost_of_convolution(int64_t n) {
 
 double fft_cost(int64_t n) { return std::min(cost_of_stages(n), cost_of_convolution(n)); }
 
+bool is_fft_convolution(int64_t n) { return cost_of_stages(n) > cost_of_convolution(n); }
+
 int64_t convolution_size(int64_t n, double (*cost)(int64_t)) {
   int64_t best = 0;
   double least = std::numeric_limits<double>::infinity();
@@ -70,44 +73,40 @@ int64_t convolution_size(int64_t n, double (*cost)(int64_t)) {
 template <class T>
 std::vector<T> fft_chirp(int64_t n) {
   std::vector<T> chirp;
-  for (int64_t k = 0; k < n; ++k) append_root(chirp, k * k % (2 * n), 2 * n);
+  const RootsOfUnity<T> roots(2 * n);
+  for (int64_t k = 0; k < n; ++k) roots.append(k * k, chirp);
   return chirp;
 }
 
-template <class T>
-std::vector<T> fft_chirp_transform(int64_t n, int64_t size) {
+std::vector<double> fft_chirp_kernel(int64_t n, int64_t size) {
   const std::vector<double> chirp = fft_chirp<double>(n);
-  std::vector<std::complex<double>> points(static_cast<size_t>(size));
+  std::vector<double> points(2 * static_cast<size_t>(size));
   for (int64_t k = 0; k < n; ++k) {
-    const std::complex<double> x(chirp[2 * k], -chirp[2 * k + 1]);
-    points[k] = points[(size - k) % size] = x / static_cast<double>(size);
+    const int64_t mirror = (size - k) % size;
+    points[2 * k] = points[2 * mirror] = chirp[2 * k] / static_cast<double>(size);
+    points[2 * k + 1] = points[2 * mirror + 1] = -chirp[2 * k + 1] / static_cast<double>(size);
   }
-  interpreter::Fourier(points.size()).run(points.data(), /*inverse=*/false);
-  std::vector<T> transform;
-  for (const std::complex<double>& x : points) {
-    transform.push_back(static_cast<T>(x.real()));
-    transform.push_back(static_cast<T>(x.imag()));
-  }
-  return transform;
+  return points;
 }
 
 template <class T>
 FftPlan<T>::FftPlan(int64_t n) : length(n), size(n) {
-  if (cost_of_stages(n) <= cost_of_convolution(n)) {
+  if (!is_fft_convolution(n)) {
     stages = stages_of<T>(n);
     return;
   }
   size = convolution_size(n, cost_of_stages);
   stages = stages_of<T>(size);
   chirp = fft_chirp<T>(n);
-  transform = fft_chirp_transform<T>(n, size);
+  std::vector<double> points = fft_chirp_kernel(n, size);
+  interpreter::Fourier(static_cast<size_t>(size))
+      .run(reinterpret_cast<std::complex<double>*>(points.data()), /*inverse=*/false);
+  transform.assign(points.begin(), points.end());
 }
 
 template struct FftPlan<float>;
 template struct FftPlan<double>;
 template std::vector<float> fft_chirp<float>(int64_t n);
 template std::vector<double> fft_chirp<double>(int64_t n);
-template std::vector<float> fft_chirp_transform<float>(int64_t n, int64_t size);
-template std::vector<double> fft_chirp_transform<double>(int64_t n, int64_t size);
 
 }  // namespace heddle::cpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 
@@ -38,9 +39,12 @@ size_t PlanBuilder::depth_for(std::span<const NodeId> args, size_t floor) const 
 NodeId PlanBuilder::pure(Op op, Type type, int64_t imm, std::initializer_list<NodeId> args,
                          BufferId buffer, size_t floor) {
   const size_t depth = depth_for({args.begin(), args.size()}, floor);
-  std::array<uint32_t, 4> ids;  // no pure op has more operands
-  if (args.size() > ids.size()) std::abort();
-  ids.fill(UINT32_MAX);
+  std::array ids = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+  if (args.size() > ids.size()) {
+    std::fprintf(stderr, "bug in heddle: a pure operation of a plan has %zu operands\n",
+                 args.size());
+    std::abort();
+  }
   std::ranges::transform(args, ids.begin(), [](NodeId id) { return id.value; });
   const Key key{op, type.scalar, type.lanes, imm, buffer.value, ids};
   // A load may have been made before a store: only arithmetic is the same again.

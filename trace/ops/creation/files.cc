@@ -398,8 +398,9 @@ void refuse_what_is_left(const std::string& path, const LoadRequest& request,
         request.naming.op, ": ", path, ": has the array '", shown(name),
         "', for which the tree has no place; it has ", listed(names),
         repair_of(request, there,
-                  request.is_safetensors ? "; load with {.strict = false} to leave it"
-                                         : "; load a tree that has a place for it")));
+                  base::cat(request.is_safetensors ? "; load with {.strict = false} to leave it"
+                                                   : "; load a tree that has a place for it",
+                            ", or all arrays as a map with ", request.naming.op, "(path)"))));
   }
 }
 

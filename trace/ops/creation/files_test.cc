@@ -110,6 +110,11 @@ TEST_F(Files, LikeSaysWhatMustBeThere) {
                 (void)load_npz(path("l.npz"), Layer{like.w, placeholder({2}, f64)});
               }),
               HasSubstr("b: npy: is f32[2]; it must have the dtype f64"));
+  EXPECT_THAT(
+      error_of([&] { (void)load_npz<std::vector<Tensor>>(path("l.npz")); }),
+      HasSubstr("has the array 'w', for which the tree has no place; it has no arrays; load "
+                "a tree that has a place for it, or all arrays as a map with "
+                "load_npz(path) ["));
   EXPECT_THAT(error_of([&] { (void)load_npz<Model>(path("l.npz")); }),
               HasSubstr("has no array 'scale'; it has 'w', 'b'"));
   EXPECT_THAT(error_of([&] {

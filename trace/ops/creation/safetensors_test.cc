@@ -183,7 +183,8 @@ TEST_F(Safetensors, LikeSaysWhatMustBeThere) {
                 (void)load_safetensors(path("l"), Arrays{{"w", like.w}});
               }),
               HasSubstr("has the array 'b', for which the tree has no place; it has 'w'; load with "
-                        "{.strict = false} to leave it ["));
+                        "{.strict = false} to leave it, or all arrays as a map with "
+                        "load_safetensors(path) ["));
   EXPECT_THAT(
       error_of([&] {
         (void)load_safetensors(path("l"), Arrays{{"w", like.w}, {"b", like.b}, {"c", zeros({2})}});
