@@ -41,8 +41,7 @@ NodeId PlanBuilder::pure(Op op, Type type, int64_t imm, std::initializer_list<No
   const size_t depth = depth_for({args.begin(), args.size()}, floor);
   std::array ids = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
   if (args.size() > ids.size()) {
-    std::fprintf(stderr, "bug in heddle: a pure operation of a plan has %zu operands\n",
-                 args.size());
+    std::fprintf(stderr, "bug in heddle: a pure node of a plan has %zu operands\n", args.size());
     std::abort();
   }
   std::ranges::transform(args, ids.begin(), [](NodeId id) { return id.value; });
