@@ -29,7 +29,7 @@ LeafId operand(const Region& region, const Instruction& instruction, size_t i) {
 
 // That an integer of the type, and of s32, holds.
 int64_t greatest(DType dtype) {
-  const int64_t bits = 8 * storage_bytes(dtype) - (is_signed(dtype) ? 1 : 0);
+  const int64_t bits = bit_width(dtype) - (is_signed(dtype) ? 1 : 0);
   return (int64_t{1} << std::min<int64_t>(bits, 31)) - 1;
 }
 

@@ -143,14 +143,13 @@ Status ProgramLowering::run() {
   HEDDLE_RETURN_IF_ERROR(lowering.run());
   std::vector<BufferId> from(places.size());
   for (size_t i = 0; i < places.size(); ++i) {
-    const Value value = lowering.result(i);
-    if (value.is_node()) {
-      builder.store(places[i], builder.index(0), value.node);
-    } else {
-      from[i] = value.buffer;
-    }
+    if (const Value value = lowering.result(i); !value.is_node()) from[i] = value.buffer;
   }
   lowering.put_in_places(region.results(), places, std::move(from));
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (const Value value = lowering.result(i); value.is_node())
+      builder.store(places[i], builder.index(0), value.node);
+  }
   if (!to_double.empty()) return {};  // the caller begins anew
   // What no memory could hold is refused where it is made.
   double all = 0;

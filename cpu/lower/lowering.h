@@ -116,6 +116,14 @@ class ProgramLowering {
   int64_t now_ = 0;
 };
 
+// A square: its rows, and arrays in it with columns in rows, by buffer, first element and step
+// between rows. No member of a class: clang makes no optional of one that has an initializer.
+struct Tile {
+  std::vector<NodeId> rows;  // each is the one before and 1
+  size_t row = 0;            // that the code stands in
+  std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> turned;
+};
+
 // Writes the code of one computation at the place where the builder stands.
 class RegionLowering {
  public:
@@ -337,14 +345,7 @@ class RegionLowering {
   std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> rows_;
   bool keeps_rows_ = false;
   std::vector<int64_t> box_;  // where it begins, in the array of a step that reads joined ones
-  // The square that the code stands in: its rows, and arrays in it with columns in rows, by buffer,
-  // first element and step between rows.
-  struct Tile {
-    std::vector<NodeId> rows;  // each is the one before and 1
-    size_t row = 0;            // that the code stands in
-    std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> turned;
-  };
-  std::optional<Tile> tile_;
+  std::optional<Tile> tile_;  // that the code stands in
 };
 
 inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes

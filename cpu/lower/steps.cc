@@ -31,9 +31,9 @@ void RegionLowering::want_results(std::span<const BufferId> places) {
   for (size_t i = places.size(); i-- > 0;) {
     if (places[i].valid()) wanted_[region_.results()[i].value] = places[i];
   }
-  // A reshape has the bytes of what it is of.
+  // A reshape has the bytes of what it is of. A scalar is no array, which lives in its place.
   for (LeafId leaf : region_.results()) {
-    for (;;) {
+    while (!is_node_type(shape(leaf))) {
       const Instruction& producer = at(region_.leaves()[leaf.value].producer);
       if (producer.opcode != Opcode::kReshape) break;
       const LeafId from = region_.leaf(producer.operands[0]);

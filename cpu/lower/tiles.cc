@@ -174,14 +174,20 @@ void RegionLowering::for_each_tile(std::span<const int64_t> sizes, size_t along,
 NodeId RegionLowering::tile_row(BufferId buffer, const Shape& shape, const Place& place) {
   if (!tile_ || place.is_flat || scalar_type(shape) == Scalar::kPred) return {};
   const auto along = static_cast<size_t>(lane_dimension(shape.dimensions()));
-  const auto position =
-      shifted(program_.program.plan, place.coordinates[along].base, tile_->rows[0]);
+  const auto row = static_cast<int64_t>(tile_->row), last = std::ssize(tile_->rows) - 1;
+  const Plan& plan = program_.program.plan;
+  const NodeId at = place.coordinates[along].base;
+  std::optional<Shifted> position;
+  if (plan.at(tile_->rows[0]).op != Op::kConstant) {
+    position = shifted(plan, at, tile_->rows[0]);
+  } else if (at == tile_->rows[tile_->row]) {  // of a single strip, where a number tells no more
+    position = Shifted{row};
+  }
   if (!position || place.coordinates[along].step != 0 ||
       std::ranges::any_of(place.coordinates, [&](const Coordinate& c) {
         return b().type(c.base).lanes > 1 || std::abs(c.step) > 1;
       }))
     return {};
-  const auto row = static_cast<int64_t>(tile_->row), last = std::ssize(tile_->rows) - 1;
   Place first = place;
   NodeId& base = first.coordinates[along].base;
   base = position->is_mirrored

@@ -185,6 +185,12 @@ bool finds_place(const hlo::Module& module, const Computation& computation,
          keeps_extreme(module.at(reduce.called[0]), greatest, is_floating(x.dtype()));
 }
 
+// How many positions the type counts, less than those of s32: 0 where it is of no integers.
+int64_t positions_of(DType dtype) {
+  if (!is_integer(dtype)) return 0;
+  return (int64_t{1} << std::min<int64_t>(bit_width(dtype) - (is_signed(dtype) ? 1 : 0), 31)) - 1;
+}
+
 // Nothing where it stays as it is.
 hlo::Value written(const hlo::Module& module, transform::Rebuilder& to, InstructionId id,
                    const std::vector<bool>& wants_extreme) {
@@ -197,8 +203,7 @@ hlo::Value written(const hlo::Module& module, transform::Rebuilder& to, Instruct
   const int64_t along = dimensions[0];
   if (along < shape.rank() - 1 && shape.element_count() < kManyElements) return {};
   if (shape.is_dynamic() || shape.dimension(along) < kFewestSearched ||
-      shape.dimension(along) >= std::numeric_limits<int32_t>::max() ||
-      !is_integer(to.old(reduce.operands[1]).shape.dtype()))
+      shape.dimension(along) > positions_of(to.old(reduce.operands[1]).shape.dtype()))
     return {};
   const bool greatest = finds_place(module, to.from(), reduce, along, true);
   if (!greatest && !finds_place(module, to.from(), reduce, along, false)) return {};

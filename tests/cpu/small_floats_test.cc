@@ -97,6 +97,26 @@ TEST(SmallFloats, SumsAndProductsAreRoundedEach) {
   }
 }
 
+// Beside a division by a power of two, for which LLVM combines instructions.
+TEST(SmallFloats, ExtremesKeepNan) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const std::string small : {"bf16", "f16"}) {
+    const std::string all = small + "[8]";
+    for (const std::string zero : {"0", "-0"}) {
+      for (const std::string op : {"maximum", "minimum"}) {
+        expect_as_evaluated(
+            "HloModule m\nENTRY e {\n n = " + all +
+            " constant({nan,nan,1,nan,nan,2,nan,3})\n z = " + small + "[] constant(" + zero +
+            ")\n zs = " + all + " broadcast(z), dimensions={}\n p = " + all +
+            " parameter(0)\n q = " + all + " multiply(p, zs)\n m = " + all + " " + op +
+            "(n, q)\n i = s32[] parameter(1)\n four = s32[] constant(4)\n"
+            " d = s32[] divide(i, four)\n ROOT r = (" +
+            all + ", s32[]) tuple(m, d) }");
+      }
+    }
+  }
+}
+
 TEST(SmallFloats, TanhIsOffByAnUlp) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* small : {"bf16", "f16"})

@@ -122,6 +122,11 @@ runtime::Device& cpu_device() {
   return *backend.devices()[0];
 }
 
+runtime::Device& checked_device() {
+  static runtime::Backend& backend = *make_cpu({.checks_bounds = true}).release();
+  return *backend.devices()[0];
+}
+
 bool has_code_generator() {
   static const bool has = [] {
     Plan plan;
@@ -152,8 +157,9 @@ std::string difference(const Literal& got, const Literal& want, const Allowed& a
   return cat("got ", hlo::print_literal(got), ", want ", hlo::print_literal(want));
 }
 
-OnCpu::OnCpu(const hlo::Module& module)
-    : program_(cpu_device().backend().compile(module, {}, cpu_device()).value()),
+OnCpu::OnCpu(const hlo::Module& module, runtime::Device& device)
+    : device_(device),
+      program_(device.backend().compile(module, {}, device).value()),
       result_(module.entry_computation().result_shape()) {}
 
 Literal OnCpu::run(const std::vector<Literal>& arguments, bool donated) const {
@@ -163,7 +169,7 @@ Literal OnCpu::run(const std::vector<Literal>& arguments, bool donated) const {
   runtime::ExecuteOptions options;
   for (const Literal& leaf : leaves) {
     if (donated) options.donate.push_back(static_cast<int>(buffers.size()));
-    buffers.push_back(runtime::to_device(cpu_device(), leaf).value());
+    buffers.push_back(runtime::to_device(device_, leaf).value());
   }
   const std::vector<BufferPtr> outputs = program_->execute(buffers, options).value();
   std::vector<Literal> results;
@@ -194,14 +200,16 @@ void expect_as_evaluated(std::string_view text, const Allowed& allowed) {
   const auto want = interpreter::evaluate(*module, arguments);
   ASSERT_TRUE(want.ok()) << want.status();
   const int64_t before = statistics().native;
-  const OnCpu program(*module);
-  EXPECT_EQ(statistics().native, before + 1) << "the evaluator runs it";
+  const OnCpu program(*module), checked(*module, checked_device());
+  EXPECT_EQ(statistics().native, before + 2) << "the evaluator runs it";
   for (const bool donated : {false, true}) {
-    const Literal got = program.run(arguments, donated);
-    EXPECT_EQ(difference(got, *want, allowed), "")
-        << (donated ? "donated" : "not donated") << "\ngot " << hlo::print_literal(got) << "\nwant "
-        << hlo::print_literal(*want) << "\n"
-        << text;
+    for (const OnCpu* each : {&program, &checked}) {
+      const Literal got = each->run(arguments, donated);
+      EXPECT_EQ(difference(got, *want, allowed), "")
+          << (donated ? "donated" : "not donated") << (each == &checked ? ", checked" : "")
+          << "\ngot " << hlo::print_literal(got) << "\nwant " << hlo::print_literal(*want) << "\n"
+          << text;
+    }
   }
 }
 

@@ -14,8 +14,9 @@
 
 namespace heddle::cpu {
 
-// Lives as long as the process.
+// Both live as long as the process. The second one checks every access of machine code.
 runtime::Device& cpu_device();
+runtime::Device& checked_device();
 
 // The code generator's library could be loaded. Without it every program is evaluated.
 bool has_code_generator();
@@ -37,11 +38,12 @@ std::string difference(const Literal& got, const Literal& want, const Allowed& a
 // A program compiled for the device.
 class OnCpu {
  public:
-  explicit OnCpu(const hlo::Module& module);
+  explicit OnCpu(const hlo::Module& module, runtime::Device& device = cpu_device());
   // All arguments donated, or none.
   Literal run(const std::vector<Literal>& arguments, bool donated = false) const;
 
  private:
+  runtime::Device& device_;
   std::shared_ptr<runtime::Executable> program_;
   Shape result_;
 };
@@ -49,8 +51,8 @@ class OnCpu {
 // Small whole numbers of the parameters' types, the same in every run.
 std::vector<Literal> arguments_of(const hlo::Module& module);
 
-// Runs the module natively, with and without donation, on arguments_of(): both give the evaluator's
-// value, and arguments that are not donated keep theirs.
+// Runs the module natively, with and without donation and checks of bounds, on arguments_of(): all
+// give the evaluator's value, and arguments that are not donated keep theirs.
 void expect_as_evaluated(std::string_view text, const Allowed& allowed = {});
 
 // The first number of a random program and the one behind the last: 0 and `programs`, or what

@@ -64,6 +64,19 @@ TEST(Tiles, TakeNoGathers) {
   }
 }
 
+// Of as many rows as a vector has lanes: all their numbers are known.
+TEST(Tiles, OfOneStripReadTheirOwnArray) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* shape : {"f32[8,8]", "f32[4,4]", "f32[16,16]", "f64[4,4]", "f32[8,24]"}) {
+    for (const char* turned : {"0", "1", "0,1"}) {
+      const std::string to = shape == std::string("f32[8,24]") ? "f32[24,8]" : shape;
+      expect_as_evaluated(cat("HloModule m\nENTRY e {\n x = ", shape, " parameter(0)\n r = ", shape,
+                              " reverse(x), dimensions={", turned, "}\n ROOT y = ", to,
+                              " transpose(r), dimensions={1,0} }"));
+    }
+  }
+}
+
 TEST(Tiles, GiveTheEvaluatorsValue) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   const std::pair<const char*, const char*> programs[] = {
