@@ -107,11 +107,12 @@ struct FftMoves {
   void (*store_halves)(T* data, int64_t n, T* const* rows);
 };
 
-// Runs a plan on points of vectors.
+// Runs a plan on the first `lanes` of points of vectors.
 // returns: where the result lies, `data` or `scratch`; null, where a part of a point is not finite
 struct FftTable {
-  float* (*f32)(const FftPlan<float>& plan, float* data, float* scratch);
-  double* (*f64)(const FftPlan<double>& plan, double* data, double* scratch);
+  int native_bytes;  // of the lanes that are computed together
+  float* (*f32)(const FftPlan<float>& plan, int lanes, float* data, float* scratch);
+  double* (*f64)(const FftPlan<double>& plan, int lanes, double* data, double* scratch);
   const FftMoves<float>* moves_f32;
   const FftMoves<double>* moves_f64;
 };

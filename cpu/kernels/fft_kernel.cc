@@ -32,11 +32,11 @@ const FftTable& table() {
   return kFftGeneric;
 }
 
-float* run_table(const FftPlan<float>& plan, float* data, float* scratch) {
-  return table().f32(plan, data, scratch);
+float* run_table(const FftPlan<float>& plan, int lanes, float* data, float* scratch) {
+  return table().f32(plan, lanes, data, scratch);
 }
-double* run_table(const FftPlan<double>& plan, double* data, double* scratch) {
-  return table().f64(plan, data, scratch);
+double* run_table(const FftPlan<double>& plan, int lanes, double* data, double* scratch) {
+  return table().f64(plan, lanes, data, scratch);
 }
 
 template <class T>
@@ -101,7 +101,8 @@ class FftPass {
         const int64_t first = b * at_once, last = std::min(in_rows.count, first + at_once);
         if (last - first < at_once) std::fill_n(data, size, T{0});
         load(from, in_rows, first, last, data);
-        if (T* points = run_table(plan_, data, data + size)) {
+        const int64_t lanes = is_paired() ? (last - first + 1) / 2 : last - first;
+        if (T* points = run_table(plan_, static_cast<int>(lanes), data, data + size)) {
           store(points, to, out_rows, first, last, turns);
         } else {
           all_finite = false;
@@ -267,13 +268,14 @@ class FftPass {
 template <class T>
 class FftOfOneRow {
  public:
-  // Nothing: rows that stand alone would be as fast.
-  static std::optional<FftOfOneRow> make(int64_t n, bool inverse) {
+  // Nothing: `rows` of them are as fast in lanes.
+  static std::optional<FftOfOneRow> make(int64_t n, int64_t rows, bool inverse) {
     const int64_t split = best_split(n);
     const double by_split = cost_of_best_split(n);
     const int64_t size = convolution_size(n, cost_of_best_split);
     const double by_convolution = 2 * cost_of_best_split(size) + static_cast<double>(size);
-    if (std::min(by_split, by_convolution) >= cost_of(1, n) / 2) return std::nullopt;
+    if (static_cast<double>(rows) * std::min(by_split, by_convolution) >= cost_of(rows, n) / 2)
+      return std::nullopt;
     if (by_split <= by_convolution) return FftOfOneRow(split, n / split, inverse);
     const int64_t a = best_split(size);
     FftOfOneRow row(a, size / a, false);
@@ -326,8 +328,8 @@ class FftOfOneRow {
   }
 
   static double cost_of(int64_t count, int64_t length) {
-    constexpr int kLanes = FftPass<T>::kLanes;
-    return static_cast<double>((count + kLanes - 1) / kLanes * kLanes) * fft_cost(length);
+    const int64_t lanes = table().native_bytes / static_cast<int64_t>(sizeof(T));
+    return static_cast<double>((count + lanes - 1) / lanes * lanes) * fft_cost(length);
   }
   static double cost_of_split(int64_t n, int64_t a) {
     return cost_of(n / a, a) + cost_of(a, n / a);
@@ -374,8 +376,8 @@ class FftOfOneRow {
 template <class T>
 class FftOfOneRealRow {
  public:
-  static std::optional<FftOfOneRealRow> make(int64_t n, bool inverse) {
-    auto row = FftOfOneRow<T>::make(n % 2 == 0 ? n / 2 : n, inverse);
+  static std::optional<FftOfOneRealRow> make(int64_t n, int64_t rows, bool inverse) {
+    auto row = FftOfOneRow<T>::make(n % 2 == 0 ? n / 2 : n, rows, inverse);
     if (!row) return std::nullopt;
     return FftOfOneRealRow(n, *std::move(row));
   }
@@ -466,12 +468,12 @@ class FftKernel final : public Kernel {
     const bool from_half = attrs.fft_type == hlo::FftType::kIrfft;
     from_half_ = from_half;
     rows_ = x.element_count() / in_.back();
-    if (attrs.fft_length.size() == 1 && stand_alone(attrs.fft_length[0], to_half || from_half)) {
+    if (attrs.fft_length.size() == 1) {
       const int64_t n = attrs.fft_length[0];
       if (to_half || from_half) {
-        real_row_ = FftOfOneRealRow<T>::make(n, inverse);
+        real_row_ = FftOfOneRealRow<T>::make(n, is_long(n / 2) ? 1 : (rows_ + 1) / 2, inverse);
       } else {
-        row_ = FftOfOneRow<T>::make(n, inverse);
+        row_ = FftOfOneRow<T>::make(n, is_long(n) ? 1 : rows_, inverse);
       }
       if (row_ || real_row_) return;
     }
@@ -511,10 +513,9 @@ class FftKernel final : public Kernel {
     size_t along;
     FftPass<T> pass;
   };
-  // Few rows, and long ones: those of all lanes do not fit into a processor's cache.
-  [[nodiscard]] bool stand_alone(int64_t n, bool is_real) const {
-    const int64_t longest = (is_fft_convolution(n) ? 8 : 1) * kFewestPoints;
-    return rows_ <= FftPass<T>::kLanes / 2 || (is_real ? n / 2 : n) >= longest;
+  // Rows of all lanes do not fit into a processor's cache.
+  static bool is_long(int64_t points) {
+    return points >= (is_fft_convolution(points) ? 8 : 1) * kFewestPoints;
   }
   // One row after the other.
   bool run_alone(const T* from, T* to) const {

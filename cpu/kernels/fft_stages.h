@@ -22,7 +22,6 @@ template <class T>
 struct Point {
   typedef T Vector __attribute__((vector_size(kNativeBytes), may_alias));
   static constexpr int kLanes = kNativeBytes / static_cast<int>(sizeof(T));
-  static constexpr int kSlices = kFftVectorBytes / kNativeBytes;
   Vector re, im;
 };
 
@@ -134,12 +133,12 @@ template <class T, int p>
 
 // Stockham's step: of a list [p, m, s] of points, the transforms along p, turned, as [m, p, s].
 template <class T, int p>
-void run_stage(const FftStage<T>& stage, const T* from, T* to) {
+void run_stage(const FftStage<T>& stage, int slices, const T* from, T* to) {
   const int64_t m = stage.groups, s = stage.stride;
   for (int64_t g = 0; g < m; ++g) {
     const T* turn = stage.turns.data() + 2 * (p - 1) * g;
     for (int64_t q = 0; q < s; ++q) {
-      for (int slice = 0; slice < Point<T>::kSlices; ++slice) {
+      for (int slice = 0; slice < slices; ++slice) {
         Point<T> x[p];
         HEDDLE_UNROLL
         for (int j = 0; j < p; ++j) x[j] = load_point(from, q + s * (g + m * j), slice);
@@ -163,14 +162,14 @@ void run_stage(const FftStage<T>& stage, const T* from, T* to) {
 
 // A factor of any odd size, as transform_odd() does.
 template <class T>
-void run_prime_stage(const FftStage<T>& stage, const T* from, T* to) {
+void run_prime_stage(const FftStage<T>& stage, int slices, const T* from, T* to) {
   const int64_t m = stage.groups, s = stage.stride;
   const int p = stage.factor, pairs = p / 2;
   Point<T> sum[kMostFftFactor / 2], difference[kMostFftFactor / 2];
   for (int64_t g = 0; g < m; ++g) {
     const T* turn = stage.turns.data() + 2 * (p - 1) * g;
     for (int64_t q = 0; q < s; ++q) {
-      for (int slice = 0; slice < Point<T>::kSlices; ++slice) {
+      for (int slice = 0; slice < slices; ++slice) {
         const auto x = [&](int j) { return load_point(from, q + s * (g + m * j), slice); };
         const auto put = [&](int j, const Point<T>& y) {
           store_point(to, q + s * (p * g + j), slice, times(y, turn[2 * j - 2], turn[2 * j - 1]));
@@ -201,10 +200,10 @@ void run_prime_stage(const FftStage<T>& stage, const T* from, T* to) {
 }
 
 template <class T>
-bool are_finite(const T* points, int64_t n) {
+bool are_finite(const T* points, int64_t n, int slices) {
   typename Point<T>::Vector zeros = {};
   for (int64_t k = 0; k < n; ++k) {
-    for (int slice = 0; slice < Point<T>::kSlices; ++slice) {
+    for (int slice = 0; slice < slices; ++slice) {
       const Point<T> x = load_point(points, k, slice);
       zeros += x.re * T{0} + x.im * T{0};  // or NaN
     }
@@ -215,18 +214,18 @@ bool are_finite(const T* points, int64_t n) {
 }
 
 template <class T>
-T* run_stages(const std::vector<FftStage<T>>& stages, T* from, T* to) {
+T* run_stages(const std::vector<FftStage<T>>& stages, int slices, T* from, T* to) {
   for (const FftStage<T>& stage : stages) {
     switch (stage.factor) {
-      case 2: run_stage<T, 2>(stage, from, to); break;
-      case 3: run_stage<T, 3>(stage, from, to); break;
-      case 4: run_stage<T, 4>(stage, from, to); break;
-      case 5: run_stage<T, 5>(stage, from, to); break;
-      case 7: run_stage<T, 7>(stage, from, to); break;
-      case 8: run_stage<T, 8>(stage, from, to); break;
-      case 11: run_stage<T, 11>(stage, from, to); break;
-      case 13: run_stage<T, 13>(stage, from, to); break;
-      default: run_prime_stage(stage, from, to);
+      case 2: run_stage<T, 2>(stage, slices, from, to); break;
+      case 3: run_stage<T, 3>(stage, slices, from, to); break;
+      case 4: run_stage<T, 4>(stage, slices, from, to); break;
+      case 5: run_stage<T, 5>(stage, slices, from, to); break;
+      case 7: run_stage<T, 7>(stage, slices, from, to); break;
+      case 8: run_stage<T, 8>(stage, slices, from, to); break;
+      case 11: run_stage<T, 11>(stage, slices, from, to); break;
+      case 13: run_stage<T, 13>(stage, slices, from, to); break;
+      default: run_prime_stage(stage, slices, from, to);
     }
     std::swap(from, to);
   }
@@ -235,9 +234,10 @@ T* run_stages(const std::vector<FftStage<T>>& stages, T* from, T* to) {
 
 // Points times factors. Real and imaginary parts are exchanged before it, after it, or not.
 template <class T>
-void scale_points(T* points, const std::vector<T>& factors, bool swap_before, bool swap_after) {
+void scale_points(T* points, const std::vector<T>& factors, int slices, bool swap_before,
+                  bool swap_after) {
   for (size_t k = 0; 2 * k < factors.size(); ++k) {
-    for (int slice = 0; slice < Point<T>::kSlices; ++slice) {
+    for (int slice = 0; slice < slices; ++slice) {
       Point<T> x = load_point(points, static_cast<int64_t>(k), slice);
       if (swap_before) std::swap(x.re, x.im);
       x = times(x, factors[2 * k], factors[2 * k + 1]);
@@ -250,25 +250,27 @@ void scale_points(T* points, const std::vector<T>& factors, bool swap_before, bo
 // jk = (j^2 + k^2 - (k - j)^2) / 2 makes a transform a convolution with a chirp (Bluestein, 1970).
 // The inverse transform in it is the forward one with real and imaginary parts exchanged.
 template <class T>
-T* run_convolution(const FftPlan<T>& plan, T* data, T* scratch) {
-  scale_points(data, plan.chirp, false, false);
+T* run_convolution(const FftPlan<T>& plan, int slices, T* data, T* scratch) {
+  scale_points(data, plan.chirp, slices, false, false);
   std::fill(data + 2 * plan.length * Moves<T>::kLanes, data + 2 * plan.size * Moves<T>::kLanes,
             T{0});
-  T* const between = run_stages(plan.stages, data, scratch);
-  scale_points(between, plan.transform, false, true);
-  T* const out = run_stages(plan.stages, between, between == data ? scratch : data);
-  scale_points(out, plan.chirp, true, false);
-  return are_finite(out, plan.length) ? out : nullptr;
+  T* const between = run_stages(plan.stages, slices, data, scratch);
+  scale_points(between, plan.transform, slices, false, true);
+  T* const out = run_stages(plan.stages, slices, between, between == data ? scratch : data);
+  scale_points(out, plan.chirp, slices, true, false);
+  return are_finite(out, plan.length, slices) ? out : nullptr;
 }
 
 template <class T>
-T* run_plan(const FftPlan<T>& plan, T* data, T* scratch) {
-  if (!are_finite(data, plan.length)) return nullptr;
-  if (plan.is_convolution()) return run_convolution(plan, data, scratch);
-  return run_stages(plan.stages, data, scratch);
+T* run_plan(const FftPlan<T>& plan, int lanes, T* data, T* scratch) {
+  const int slices = (lanes + Point<T>::kLanes - 1) / Point<T>::kLanes;
+  if (!are_finite(data, plan.length, slices)) return nullptr;
+  if (plan.is_convolution()) return run_convolution(plan, slices, data, scratch);
+  return run_stages(plan.stages, slices, data, scratch);
 }
 
-constexpr FftTable kStages = {.f32 = run_plan<float>,
+constexpr FftTable kStages = {.native_bytes = kNativeBytes,
+                              .f32 = run_plan<float>,
                               .f64 = run_plan<double>,
                               .moves_f32 = &kMoves<float>,
                               .moves_f64 = &kMoves<double>};
