@@ -274,7 +274,9 @@ class FftOfOneRow {
     const double by_split = cost_of_best_split(n);
     const int64_t size = convolution_size(n, cost_of_best_split);
     const double by_convolution = 2 * cost_of_best_split(size) + static_cast<double>(size);
-    if (static_cast<double>(rows) * std::min(by_split, by_convolution) >= cost_of(rows, n) / 2)
+    const int64_t native = table().native_bytes / static_cast<int64_t>(sizeof(T));
+    const double together = cost_of(rows, n, native);
+    if (static_cast<double>(rows) * std::min(by_split, by_convolution) >= 0.7 * together)
       return std::nullopt;
     if (by_split <= by_convolution) return FftOfOneRow(split, n / split, inverse);
     const int64_t a = best_split(size);
@@ -327,8 +329,7 @@ class FftOfOneRow {
       transform_[i] *= (i % 2 == 0 ? T{1} : T{-1}) / static_cast<T>(n);
   }
 
-  static double cost_of(int64_t count, int64_t length) {
-    const int64_t lanes = table().native_bytes / static_cast<int64_t>(sizeof(T));
+  static double cost_of(int64_t count, int64_t length, int64_t lanes = FftPass<T>::kLanes) {
     return static_cast<double>((count + lanes - 1) / lanes * lanes) * fft_cost(length);
   }
   static double cost_of_split(int64_t n, int64_t a) {
@@ -513,9 +514,10 @@ class FftKernel final : public Kernel {
     size_t along;
     FftPass<T> pass;
   };
-  // Rows of all lanes do not fit into a processor's cache.
-  static bool is_long(int64_t points) {
-    return points >= (is_fft_convolution(points) ? 8 : 1) * kFewestPoints;
+  // Rows of all lanes do not fit into a processor's cache. Many rows of a convolution still gain.
+  [[nodiscard]] bool is_long(int64_t points) const {
+    const bool is_many = rows_ > FftPass<T>::kLanes / 2 && is_fft_convolution(points);
+    return points >= (is_many ? 8 : 1) * kFewestPoints;
   }
   // One row after the other.
   bool run_alone(const T* from, T* to) const {
