@@ -581,5 +581,12 @@ TEST(AtMultiply, OfRowsThatAreTakenTwice) {
   EXPECT_THAT(values(grad(scattered)(u)), Pointwise(DoubleNear(1e-12), values(grad(written)(u))));
 }
 
+TEST(AtSubtract, IsTheSumOfTheNegative) {
+  const Tensor rows = array({2, 0, 2}), x = some({3, 4}), u = some({3, 4});
+  const auto taken = [&](Tensor by) { return sum(square(x.at({rows}).subtract(by))); };
+  const auto added = [&](Tensor by) { return sum(square(x.at({rows}).add(-by))); };
+  EXPECT_EQ(values(grad(taken)(u)), values(grad(added)(u)));
+}
+
 }  // namespace
 }  // namespace heddle

@@ -62,7 +62,7 @@ Tensor gelu(Operand x, const Gelu& form = {});
 
 // log(mean(exp(x))), without overflow; NaN over no elements.
 Tensor logmeanexp(Operand x, const Reduction& over = {});
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor logmeanexp(Operand x, Axis axis, Keep keep_dims = false) {
   return logmeanexp(x, trace_internal::over_axis(axis, keep_dims));
 }

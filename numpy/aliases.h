@@ -76,7 +76,7 @@ inline Tensor nansum(Operand x, const Reduction& over = {}) {
   const trace_internal::PublicCall call("nansum", x.at());
   return nan_sum(x, over);
 }
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor nansum(Operand x, Axis axis, Keep keep_dims = false) {
   const trace_internal::PublicCall call("nansum", x.at());
   return nan_sum(x, axis, keep_dims);
@@ -86,7 +86,7 @@ inline Tensor nanmean(Operand x, const Reduction& over = {}) {
   const trace_internal::PublicCall call("nanmean", x.at());
   return nan_mean(x, over);
 }
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor nanmean(Operand x, Axis axis, Keep keep_dims = false) {
   const trace_internal::PublicCall call("nanmean", x.at());
   return nan_mean(x, axis, keep_dims);
@@ -96,7 +96,7 @@ inline Tensor nanprod(Operand x, const Reduction& over = {}) {
   const trace_internal::PublicCall call("nanprod", x.at());
   return nan_prod(x, over);
 }
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor nanprod(Operand x, Axis axis, Keep keep_dims = false) {
   const trace_internal::PublicCall call("nanprod", x.at());
   return nan_prod(x, axis, keep_dims);
@@ -106,7 +106,7 @@ inline Tensor nanmax(Operand x, const Reduction& over = {}) {
   const trace_internal::PublicCall call("nanmax", x.at());
   return nan_max(x, over);
 }
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor nanmax(Operand x, Axis axis, Keep keep_dims = false) {
   const trace_internal::PublicCall call("nanmax", x.at());
   return nan_max(x, axis, keep_dims);
@@ -116,7 +116,7 @@ inline Tensor nanmin(Operand x, const Reduction& over = {}) {
   const trace_internal::PublicCall call("nanmin", x.at());
   return nan_min(x, over);
 }
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor nanmin(Operand x, Axis axis, Keep keep_dims = false) {
   const trace_internal::PublicCall call("nanmin", x.at());
   return nan_min(x, axis, keep_dims);
@@ -126,7 +126,7 @@ inline Tensor nanvar(Operand x, const Reduction& over = {}, base::Int ddof = 0) 
   const trace_internal::PublicCall call("nanvar", x.at());
   return nan_var(x, over, ddof);
 }
-template <class Axis = AxisList, class Count = int64_t>
+template <class Axis = trace_internal::BracedAxes, class Count = int64_t>
 Tensor nanvar(Operand x, Axis axis, Count ddof = 0) {
   const trace_internal::PublicCall call("nanvar", x.at());
   return nan_var(x, axis, ddof);
@@ -136,7 +136,7 @@ inline Tensor nanstd(Operand x, const Reduction& over = {}, base::Int ddof = 0) 
   const trace_internal::PublicCall call("nanstd", x.at());
   return nan_std(x, over, ddof);
 }
-template <class Axis = AxisList, class Count = int64_t>
+template <class Axis = trace_internal::BracedAxes, class Count = int64_t>
 Tensor nanstd(Operand x, Axis axis, Count ddof = 0) {
   const trace_internal::PublicCall call("nanstd", x.at());
   return nan_std(x, axis, ddof);

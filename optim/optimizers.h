@@ -180,7 +180,8 @@ struct Optimizer {
     const PublicCall call(name, at);
     const Leaves leaves = leaves_of("params", params);
     const TreeSpec spec = tree_spec(params);
-    State<P> state{first_step(leaves)};
+    State<P> state;
+    state.step = first_step(leaves);
     for_each_moment(
         state, [&](std::string_view, P& moment) { moment = tree_of<P>(spec, zeros_of(leaves)); });
     return state;
@@ -200,7 +201,8 @@ struct Optimizer {
     update.apply(options, state.step, update.check("gradients", leaves_of("gradients", grads)),
                  moments);
     const TreeSpec spec = tree_spec(params);
-    State<P> next{next_step(state.step)};
+    State<P> next;
+    next.step = next_step(state.step);
     size_t i = 0;
     for_each_moment(next,
                     [&](std::string_view, P& moment) { moment = tree_of<P>(spec, moments[i++]); });

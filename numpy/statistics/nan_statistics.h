@@ -24,27 +24,27 @@ Tensor nan_var(Operand x, const Reduction& over = {},
                base::Int ddof = 0);  // NaN from count <= ddof
 Tensor nan_std(Operand x, const Reduction& over = {}, base::Int ddof = 0);  // The root of nan_var
 // Each over one axis, or a list of them: nan_max(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor nan_prod(Operand x, Axis axis, Keep keep_dims = false) {
   return nan_prod(x, trace_internal::over_axis(axis, keep_dims));
 }
 // nan_max over one axis, or a list of them: nan_max(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor nan_max(Operand x, Axis axis, Keep keep_dims = false) {
   return nan_max(x, trace_internal::over_axis(axis, keep_dims));
 }
 // nan_min over one axis, or a list of them: nan_min(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor nan_min(Operand x, Axis axis, Keep keep_dims = false) {
   return nan_min(x, trace_internal::over_axis(axis, keep_dims));
 }
 // nan_var over one axis, or a list of them: nan_var(x, 0).
-template <class Axis = AxisList, class Count = int64_t>
+template <class Axis = trace_internal::BracedAxes, class Count = int64_t>
 Tensor nan_var(Operand x, Axis axis, Count ddof = 0) {
   return nan_var(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }
 // nan_std over one axis, or a list of them: nan_std(x, 0).
-template <class Axis = AxisList, class Count = int64_t>
+template <class Axis = trace_internal::BracedAxes, class Count = int64_t>
 Tensor nan_std(Operand x, Axis axis, Count ddof = 0) {
   return nan_std(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }

@@ -25,22 +25,22 @@ Tensor nan_sum(Operand x, const Reduction& over = {});
 Tensor nan_mean(Operand x, const Reduction& over = {});
 
 // Each over one axis, or a list of them: ptp(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor ptp(Operand x, Axis axis, Keep keep_dims = false) {
   return ptp(x, trace_internal::over_axis(axis, keep_dims));
 }
 // count_nonzero over one axis, or a list of them: count_nonzero(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor count_nonzero(Operand x, Axis axis, Keep keep_dims = false) {
   return count_nonzero(x, trace_internal::over_axis(axis, keep_dims));
 }
 // nan_sum over one axis, or a list of them: nan_sum(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor nan_sum(Operand x, Axis axis, Keep keep_dims = false) {
   return nan_sum(x, trace_internal::over_axis(axis, keep_dims));
 }
 // nan_mean over one axis, or a list of them: nan_mean(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor nan_mean(Operand x, Axis axis, Keep keep_dims = false) {
   return nan_mean(x, trace_internal::over_axis(axis, keep_dims));
 }

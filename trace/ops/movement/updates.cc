@@ -288,14 +288,20 @@ void refuse_point(std::string_view op, const Tensor& x, const Operand& value) {
   (void)heddle::divide(x, value);
 }
 
+constexpr auto kSum = [](const Tensor& x, const Tensor& y) { return heddle::add(x, y); };
+
 Tensor updated(std::string_view op, const Tensor& x, const std::vector<IndexEntry>& given,
                const Operand& value, SourceLocation at, bool set, Combine combine) {
   const PublicCall call(op, at);
   return one_program(op, [&] {
     trace_internal::node_of(x);
     refuse_point(op, x, value);
-    const Tensor update = trace_internal::like("value", value, x.dtype());
+    Tensor update = trace_internal::like("value", value, x.dtype());
     trace_internal::require_values(given);
+    if (op == "at.subtract" && (is_floating(x.dtype()) || is_complex(x.dtype()))) {
+      update = negative(update);  // a scatter that sums has a derivative
+      combine = kSum;
+    }
     if (const Tensor* mask = mask_of(given)) return update_where(*mask, x, update, set, combine);
     const Entries entries = trace_internal::entries_of(x, given);
     Tensor out = update_entries(entries.x, entries, update, set, combine);

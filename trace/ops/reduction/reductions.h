@@ -31,6 +31,12 @@ struct Reduction {
 
 namespace trace_internal {
 
+// What braces are in sum(x, {0, 1}, true); sum(x, {}, true) is over all axes, as sum(x, {}) is.
+struct BracedAxes : AxisList {
+  BracedAxes() : AxisList(kAllAxes) {}
+  using AxisList::AxisList;
+};
+
 // The second and third arguments of sum(x, 0, true), as they were given: an axis, or a list of
 // axes, and keep_dims. sum(x, 0, 1) of two axes is refused.
 template <class Axis, class Keep = bool>
@@ -98,17 +104,17 @@ Tensor softmax(Operand x, base::Int axis = -1);           // exp(x) / sum(exp(x)
 Tensor log_softmax(Operand x, base::Int axis = -1);       // its logarithm
 
 // Each over one axis, or a list of them: sum(x, 0), sum(x, -1, /*keep_dims=*/true).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor sum(Operand x, Axis axis, Keep keep_dims = false) {
   return sum(x, trace_internal::over_axis(axis, keep_dims));
 }
 // prod over one axis, or a list of them: prod(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor prod(Operand x, Axis axis, Keep keep_dims = false) {
   return prod(x, trace_internal::over_axis(axis, keep_dims));
 }
 // max over one axis, or a list of them: max(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor max(Operand x, Axis axis, Keep keep_dims = false) {
   static_assert(!trace_internal::kIsValue<Axis>,
                 "max is over the axes of one tensor; of two operands write maximum(x, y)");
@@ -118,7 +124,7 @@ Tensor max(Operand x, Axis axis, Keep keep_dims = false) {
     return {};
 }
 // min over one axis, or a list of them: min(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor min(Operand x, Axis axis, Keep keep_dims = false) {
   static_assert(!trace_internal::kIsValue<Axis>,
                 "min is over the axes of one tensor; of two operands write minimum(x, y)");
@@ -128,32 +134,32 @@ Tensor min(Operand x, Axis axis, Keep keep_dims = false) {
     return {};
 }
 // all over one axis, or a list of them: all(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor all(Operand x, Axis axis, Keep keep_dims = false) {
   return all(x, trace_internal::over_axis(axis, keep_dims));
 }
 // any over one axis, or a list of them: any(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor any(Operand x, Axis axis, Keep keep_dims = false) {
   return any(x, trace_internal::over_axis(axis, keep_dims));
 }
 // mean over one axis, or a list of them: mean(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor mean(Operand x, Axis axis, Keep keep_dims = false) {
   return mean(x, trace_internal::over_axis(axis, keep_dims));
 }
 // var over one axis, or a list of them: var(x, 0).
-template <class Axis = AxisList, class Count = int64_t>
+template <class Axis = trace_internal::BracedAxes, class Count = int64_t>
 Tensor var(Operand x, Axis axis, Count ddof = 0) {
   return var(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }
 // std_dev over one axis, or a list of them: std_dev(x, 0).
-template <class Axis = AxisList, class Count = int64_t>
+template <class Axis = trace_internal::BracedAxes, class Count = int64_t>
 Tensor std_dev(Operand x, Axis axis, Count ddof = 0) {
   return std_dev(x, trace_internal::over_axis(axis), trace_internal::ddof_of(ddof));
 }
 // logsumexp over one axis, or a list of them: logsumexp(x, 0).
-template <class Axis = AxisList, class Keep = bool>
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
 Tensor logsumexp(Operand x, Axis axis, Keep keep_dims = false) {
   return logsumexp(x, trace_internal::over_axis(axis, keep_dims));
 }

@@ -53,6 +53,9 @@ TEST(Reductions, OverOneAxisOverNoneAndOverAll) {
   EXPECT_EQ(sum(x, std::vector<int64_t>{0, 1}).item<float>(), 21);
   EXPECT_EQ(sum(x, {}).item<float>(), 21);
   EXPECT_EQ(sum(x, {.keep_dims = true}).shape(), Shape(f32, {1, 1}));
+  EXPECT_EQ(sum(x, {}, true).shape(), Shape(f32, {1, 1}));
+  EXPECT_EQ(max(x, {}, true).shape(), Shape(f32, {1, 1}));
+  EXPECT_EQ(var(x, {}, 1).item<float>(), 3.5f);
   EXPECT_THAT(sum(x, {.axes = {}}).to_vector<float>(), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(logsumexp(x, {.axes = {}}).to_vector<float>(), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(var(x, {.axes = {}}).to_vector<float>(), testing::Each(0));
