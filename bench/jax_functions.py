@@ -208,6 +208,8 @@ add(
 )
 add("complex_exp_mul", lambda a, b: jnp.exp(1j * a) * b, V, V)
 add("ifft", lambda x: jnp.fft.ifft(x.astype(jnp.complex64)), floats(64, 1024))
+add("fft_2_rows", lambda x: jnp.fft.fft(x.astype(jnp.complex64)), floats(2, 8192))
+add("fft_8_rows", lambda x: jnp.fft.fft(x.astype(jnp.complex64)), floats(8, 211))
 add("irfft", lambda x: jnp.fft.irfft(x.astype(jnp.complex64)), floats(64, 513))
 add("dct", lambda x: jsp.fft.dct(x), floats(64, 512))
 add("einsum_bij", lambda a, b: jnp.einsum("bij,bkj->bik", a, b), floats(32, 64, 64), floats(32, 64, 64))

@@ -472,7 +472,8 @@ class FftKernel final : public Kernel {
     if (attrs.fft_length.size() == 1) {
       const int64_t n = attrs.fft_length[0];
       if (to_half || from_half) {
-        real_row_ = FftOfOneRealRow<T>::make(n, is_long(n / 2) ? 1 : (rows_ + 1) / 2, inverse);
+        const int64_t points = n % 2 == 0 ? n / 2 : n;
+        real_row_ = FftOfOneRealRow<T>::make(n, is_long(points) ? 1 : (rows_ + 1) / 2, inverse);
       } else {
         row_ = FftOfOneRow<T>::make(n, is_long(n) ? 1 : rows_, inverse);
       }

@@ -37,8 +37,8 @@ INSTANTIATE_TEST_SUITE_P(EveryIsa, CpuTransforms,
 
 TEST_P(CpuTransforms, OfAnyNumberOfRows) {
   HEDDLE_NEEDS_CODE_GENERATOR();
-  for (const int rows : {1, 2, 15, 16, 17, 33, 67}) {
-    for (const int n : {1, 2, 8, 30, 64, 77, 128, 130, 17}) {
+  for (const int rows : {1, 2, 4, 8, 9, 15, 16, 17, 33, 67}) {
+    for (const int n : {1, 2, 8, 30, 64, 77, 128, 130, 17, 211}) {
       const std::string whole = cat("[", rows, ",", n, "]"),
                         half = cat("[", rows, ",", n / 2 + 1, "]");
       SCOPED_TRACE(whole);

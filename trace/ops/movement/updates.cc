@@ -288,6 +288,7 @@ void refuse_point(std::string_view op, const Tensor& x, const Operand& value) {
   (void)heddle::divide(x, value);
 }
 
+// A place to which a FunctionRef may refer.
 constexpr auto kSum = [](const Tensor& x, const Tensor& y) { return heddle::add(x, y); };
 
 Tensor updated(std::string_view op, const Tensor& x, const std::vector<IndexEntry>& given,
