@@ -118,7 +118,7 @@ class ProgramLowering {
 
 // A square: its rows, and arrays in it with columns in rows, by buffer, first element and step
 // between rows. No member of a class: clang makes no optional of one that has an initializer.
-struct Tile {
+struct OpenSquare {
   std::vector<NodeId> rows;  // each is the one before and 1
   size_t row = 0;            // that the code stands in
   std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> turned;
@@ -345,7 +345,7 @@ class RegionLowering {
   std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> rows_;
   bool keeps_rows_ = false;
   std::vector<int64_t> box_;  // where it begins, in the array of a step that reads joined ones
-  std::optional<Tile> tile_;  // that the code stands in
+  std::optional<OpenSquare> square_;  // that the code stands in
 };
 
 inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes

@@ -152,11 +152,11 @@ void RegionLowering::for_each_tile(std::span<const int64_t> sizes, size_t along,
   for_each_nest(b(), outer, at_outer, [&] {
     auto strip = b().begin_for_each(b().index(0), b().index(in_squares), lanes);
     auto square = b().begin_for_each(b().index(0), b().index(whole), lanes);
-    tile_.emplace();
-    for (int64_t i = 0; i < lanes; ++i) tile_->rows.push_back(b().add(strip.parameters[0], i));
-    for (; tile_->row < tile_->rows.size(); ++tile_->row)
-      write(tile_->rows[tile_->row], square.parameters[0], lanes);
-    tile_.reset();
+    square_.emplace();
+    for (int64_t i = 0; i < lanes; ++i) square_->rows.push_back(b().add(strip.parameters[0], i));
+    for (; square_->row < square_->rows.size(); ++square_->row)
+      write(square_->rows[square_->row], square.parameters[0], lanes);
+    square_.reset();
     b().end_for({});
     for (int64_t i = 0; i < lanes; ++i) rest_of_row(b().add(strip.parameters[0], i));
     b().end_for({});
@@ -172,15 +172,15 @@ void RegionLowering::for_each_tile(std::span<const int64_t> sizes, size_t along,
 // The lanes at a place whose row is one of the square's, from vectors that lie across its rows; not
 // valid: the place is no such one.
 NodeId RegionLowering::tile_row(BufferId buffer, const Shape& shape, const Place& place) {
-  if (!tile_ || place.is_flat || scalar_type(shape) == Scalar::kPred) return {};
+  if (!square_ || place.is_flat || scalar_type(shape) == Scalar::kPred) return {};
   const auto along = static_cast<size_t>(lane_dimension(shape.dimensions()));
-  const auto row = static_cast<int64_t>(tile_->row), last = std::ssize(tile_->rows) - 1;
+  const auto row = static_cast<int64_t>(square_->row), last = std::ssize(square_->rows) - 1;
   const Plan& plan = program_.program.plan;
   const NodeId at = place.coordinates[along].base;
   std::optional<Shifted> position;
-  if (plan.at(tile_->rows[0]).op != Op::kConstant) {
-    position = shifted(plan, at, tile_->rows[0]);
-  } else if (at == tile_->rows[tile_->row]) {  // of a single strip, where a number tells no more
+  if (plan.at(square_->rows[0]).op != Op::kConstant) {
+    position = shifted(plan, at, square_->rows[0]);
+  } else if (at == square_->rows[square_->row]) {  // of one strip: a number tells no more
     position = Shifted{row};
   }
   if (!position || place.coordinates[along].step != 0 ||
@@ -191,10 +191,10 @@ NodeId RegionLowering::tile_row(BufferId buffer, const Shape& shape, const Place
   Place first = place;
   NodeId& base = first.coordinates[along].base;
   base = position->is_mirrored
-             ? b().binary(Op::kSub, b().index(position->more + row - last), tile_->rows[0])
-             : b().add(tile_->rows[0], position->more - row);
+             ? b().binary(Op::kSub, b().index(position->more + row - last), square_->rows[0])
+             : b().add(square_->rows[0], position->more - row);
   const auto [offset, step] = element_offset(shape, first);
-  std::vector<NodeId>& columns = tile_->turned[{buffer, offset, step}];
+  std::vector<NodeId>& columns = square_->turned[{buffer, offset, step}];
   if (columns.empty()) {
     for (int64_t i = 0; i < place.lanes; ++i)
       columns.push_back(
