@@ -140,8 +140,9 @@ TEST(Optim, GradientsThatAreNotLikeTheParametersAreErrors) {
       error_of([&] {
         (void)adam.update({p.w, zeros({2}, f64)}, adam.init(p), p);
       }),
-      ContainsRegex("^optim::adam: gradients.b is f64\\[2\\]; the parameter is f64\\[2,2\\] "
-                    "\\[optim_test.cc:[0-9]+\\]$"));
+      ContainsRegex(
+          "^optim::adam: gradients.b is f64\\[2\\]; it must be f64\\[2,2\\], as params.b is "
+          "\\[optim_test.cc:[0-9]+\\]$"));
   const auto adamw = optim::adamw({.learning_rate = 0.1});
   EXPECT_THAT(error_of([&] {
                 (void)adamw.update({p.w, zeros({2}, f64)}, adamw.init(p), p);
@@ -155,7 +156,7 @@ TEST(Optim, GradientsThatAreNotLikeTheParametersAreErrors) {
               StartsWith("optim::adam: state.mean has 2 leaves; params has 1"));
   const Leaves whole{ones({2}, s32)};
   EXPECT_THAT(error_of([&] { (void)adam.update(whole, adam.init(whole), whole); }),
-              HasSubstr("params[0] is s32[2]; parameters have a floating dtype"));
+              HasSubstr("params[0] is s32[2]; it must have a floating dtype"));
 }
 
 TEST(Optim, ALeafWithoutAValueIsNamed) {

@@ -60,8 +60,11 @@ Leaves Update::check(std::string_view what, Leaves leaves) const {
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Shape &have = leaves[i].shape(), &want = params_[i].shape();
     if (!is_floating(want.dtype()))
-      refuse("params", paths_[i], " is ", want, "; parameters have a floating dtype");
-    if (!same_type(have, want)) refuse(what, paths_[i], " is ", have, "; the parameter is ", want);
+      refuse("params", paths_[i], " is ", want,
+             "; it must have a floating dtype: cast it, or keep ",
+             "it out of what the optimizer updates");
+    if (!same_type(have, want))
+      refuse(what, paths_[i], " is ", have, "; it must be ", want, ", as params", paths_[i], " is");
   }
   return leaves;
 }

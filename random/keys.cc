@@ -49,7 +49,7 @@ Tensor key(Operand seed) {
 
 Tensor split(Operand key, base::Int count, const Options& options) {
   const PublicCall call("random::split", key.at());
-  random_internal::check_sample_shape({count});
+  if (count < 0) trace_internal::refuse("count is ", int64_t{count}, "; it must be 0 or more");
   return one_program("random::split", known(options, count), {key}, [&](Operands in) {
     return key_of(split_many(words_of(in[0]), count, options));
   });

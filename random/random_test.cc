@@ -178,6 +178,8 @@ TEST(Random, ErrorsSayWhatToDo) {
               HasSubstr("random::normal: key is f32[2]; it must be u32[2], of random::key(seed)"));
   EXPECT_THAT(error_of([&] { random::normal(key, {3}, s32); }),
               HasSubstr("random::normal: dtype is s32; it must be f16, bf16, f32 or f64"));
+  EXPECT_THAT(error_of([&] { random::split(key, -1); }),
+              HasSubstr("random::split: count is -1; it must be 0 or more"));
   EXPECT_THAT(error_of([&] { random::bits(key, {3}, s32); }),
               HasSubstr("random::bits: dtype is s32; it must be u8, u16, u32 or u64"));
   EXPECT_THAT(error_of([&] { random::gamma(key, ones({2}, f64)); }),

@@ -106,7 +106,9 @@ StatusOr<Backend*> find_backend(std::string_view name) {
   if (factory == r.factories.end()) {
     return base::not_found(
         "backend \"", name, "\" is not known; there are: ", base::join(names_of(r), ", "),
-        family == "pjrt" ? "; a program knows plugins where it includes heddle/heddle.h" : "");
+        family == "pjrt" ? "; a program knows plugins where it includes heddle/heddle.h"
+        : r.factories.contains("pjrt") ? "; a device of a plugin is pjrt:NAME, as in HEDDLE_PLUGINS"
+                                       : "");
   }
   const BackendFactory& make = factory->second;  // neither it nor the entry ever goes
   Named& named = r.backends.try_emplace(std::string(name)).first->second;

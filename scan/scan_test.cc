@@ -177,6 +177,14 @@ TEST(Scan, ACarryThatGrowsIsToldWhereItsPartsGo) {
   }
 }
 
+TEST(Loops, ACarryThatGrowsIsToldToStartWithItsLastSize) {
+  const auto twice = [](Tensor c) { return concat({c, c}); };
+  EXPECT_THAT(error_of([&] { while_loop([](Tensor c) { return all(c < 3); }, twice, ones({2})); }),
+              HasSubstr("while_loop: carry enters as f32[2] and leaves as f32[4] (shapes differ); "
+                        "start it as what leaves or, where it grows at each step, start it with "
+                        "its last size and write with at(i).set"));
+}
+
 TEST(Scan, TooLongAnUnrollIsToldInTheUsersWords) {
   auto step = [](Tensor c, None) { return std::pair(c + 1.0, None{}); };
   try {

@@ -223,11 +223,12 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
     if (repair.empty() && !number.empty()) repair = base::cat("; it starts as ", number);
   }
   if (wrong.empty()) return;
-  if (repair.empty())
-    repair = grows
-                 ? "; start it as what leaves or, where it grows at each step, return what is new "
-                   "as y"
-                 : "; cast or reshape the step's result, or start it as what leaves";
+  if (repair.empty() && grows) {
+    repair = base::cat("; start it as what leaves or, where it grows at each step, ",
+                       what == "scan" ? "return what is new as y"
+                                      : "start it with its last size and write with at(i).set");
+  }
+  if (repair.empty()) repair = "; cast or reshape the step's result, or start it as what leaves";
   trace_internal::refuse(wrong, repair);
 }
 

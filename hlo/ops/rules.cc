@@ -56,11 +56,6 @@ Status check_dtype(const InferArgs& in, size_t i, DType dtype, std::string_view 
                   like);
 }
 
-Status check_index(const InferArgs& in, size_t i) {
-  if (in[i].is_scalar() && is_integer(in[i].dtype())) return {};
-  return in.error("operand ", i, " is ", in[i], "; must be an integer scalar");
-}
-
 Status check_dimension(const InferArgs& in, std::string_view what, int64_t dim, int64_t rank) {
   if (dim >= 0 && dim < rank) return {};
   return in.error(what, " has ", dim, "; must be in [0, ", rank, ")");

@@ -31,9 +31,6 @@ Status check_rank(const InferArgs& in, size_t i, int64_t rank);
 // Operand i has the element type `dtype`, which is that of `like`.
 Status check_dtype(const InferArgs& in, size_t i, DType dtype, std::string_view like);
 
-// Operand i is an integer scalar.
-Status check_index(const InferArgs& in, size_t i);
-
 // `dim`, the value of attribute `what`, is in [0, rank).
 Status check_dimension(const InferArgs& in, std::string_view what, int64_t dim, int64_t rank);
 

@@ -100,11 +100,14 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
                    Start start, Tensor (*combine)(Operand, Operand)) {
   const PublicCall call(op, operand.at());
   Tensor x = as_tensor(operand), ids = as_tensor(which);
-  if (x.rank() == 0 || ids.rank() != 1 || !is_integer(ids.dtype()) || ids.size() != x.dim(0) ||
-      count < 0)
-    trace_internal::refuse("ids are ", ids.shape(), ", segments ", count, "; x is ", x.shape(),
-                           ", ids must be a vector of integers, one for each row, and "
-                           "segments 0 or more");
+  if (x.rank() == 0)
+    trace_internal::refuse("x is ", x.shape(), "; it must have rows to sort into segments");
+  if (!is_integer(ids.dtype()))
+    trace_internal::refuse("ids are ", ids.shape(), "; they must be integers: cast them");
+  if (ids.rank() != 1 || ids.size() != x.dim(0))
+    trace_internal::refuse("ids are ", ids.shape(), "; they must be ", ids.dtype(), "[", x.dim(0),
+                           "], one for each row of x, which is ", x.shape());
+  if (count < 0) trace_internal::refuse("segments is ", count, "; it must be 0 or more");
   return one_program(op, [&] {
     Dimensions shape = x.shape().dimensions();
     shape[0] = count;

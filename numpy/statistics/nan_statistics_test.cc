@@ -56,7 +56,13 @@ TEST(Segments, CombineRowsOfOneNumber) {
               ElementsAre(Complex(1, 3), Complex(-INFINITY, 0), Complex(-4, 0)));
   EXPECT_EQ(segment_sum(x, ids, 0).shape(), Shape(s32, {0, 2}));
   EXPECT_THAT(error_of([&] { segment_sum(x, arange(3), 2); }),
-              HasSubstr("segment_sum: ids are s32[3], segments 2; x is s32[4,2]"));
+              HasSubstr("segment_sum: ids are s32[3]; they must be s32[4], one for each row of x"));
+  EXPECT_THAT(error_of([&] { segment_sum(x, ones({4}), 2); }),
+              HasSubstr("segment_sum: ids are f32[4]; they must be integers: cast them"));
+  EXPECT_THAT(error_of([&] { segment_sum(x, ids, -1); }),
+              HasSubstr("segment_sum: segments is -1; it must be 0 or more"));
+  EXPECT_THAT(error_of([&] { segment_sum(1, ids, 2); }),
+              HasSubstr("segment_sum: x is s32[]; it must have rows"));
 }
 
 TEST(Orders, ByTheLastKeyFirst) {

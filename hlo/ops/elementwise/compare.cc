@@ -27,7 +27,7 @@ StatusOr<Shape> infer_compare(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_same(in, 1, 0));
   if (is_complex(in[0].dtype()) && orders(attrs.direction)) {
     return in.error("direction is ", enum_text(attrs.direction), "; must be EQ or NE, since x is ",
-                    in[0]);
+                    in[0], "; to order complex numbers, compare their real parts or their abs");
   }
   return result_dimensions(in).with_dtype(pred);
 }

@@ -80,8 +80,10 @@ TEST(ComplexOp, IsMadeOfTwoF32OrTwoF64) {
 }
 
 TEST(CompareShape, RefusesOrdersOfComplexNumbers) {
-  EXPECT_EQ(infer(Opcode::kCompare, {Shape(c64, {2}), Shape(c64, {2})}, CompareAttrs{kLt}),
-            "compare: direction is LT; must be EQ or NE, since x is c64[2]");
+  EXPECT_EQ(
+      infer(Opcode::kCompare, {Shape(c64, {2}), Shape(c64, {2})}, CompareAttrs{kLt}),
+      "compare: direction is LT; must be EQ or NE, since x is c64[2]; to order complex numbers, "
+      "compare their real parts or their abs");
 }
 
 TEST(CompareShape, RefusesATypeThatIsNotTheElements) {

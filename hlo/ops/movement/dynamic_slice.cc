@@ -23,7 +23,11 @@ Status check_starts(const InferArgs& in, size_t first) {
     return in.error("has ", in.size() - first, " start indices; must have ", rank,
                     ", one for each dimension of x ", in[0]);
   }
-  for (size_t i = first; i < in.size(); ++i) HEDDLE_RETURN_IF_ERROR(check_index(in, i));
+  for (size_t i = first; i < in.size(); ++i) {
+    if (in[i].is_scalar() && is_integer(in[i].dtype())) continue;
+    return in.error("the start of dimension ", i - first, " is ", in[i],
+                    "; must be an integer scalar, such as s32[]");
+  }
   return {};
 }
 

@@ -143,7 +143,8 @@ TEST(DynamicSliceRule, TakesOneStartADimension) {
       infer(Opcode::kDynamicSlice, {f({4, 5}), s({})}, DynamicSliceAttrs{{1, 2}}),
       "dynamic-slice: has 1 start indices; must have 2, one for each dimension of x f32[4,5]");
   EXPECT_EQ(infer(Opcode::kDynamicSlice, {f({4}), f({})}, DynamicSliceAttrs{{1}}),
-            "dynamic-slice: operand 1 is f32[]; must be an integer scalar");
+            "dynamic-slice: the start of dimension 0 is f32[]; must be an integer scalar, such as "
+            "s32[]");
   EXPECT_EQ(
       infer(Opcode::kDynamicSlice, {f({4, 5}), s({3})}, DynamicSliceAttrs{{1, 2}}),
       "dynamic-slice: start_indices is s32[3]; must be 2 integers, one for each dimension of x");
@@ -167,8 +168,10 @@ TEST(DynamicUpdateSliceRule, UpdateMustFit) {
 TEST(PadRule, AddsLowHighAndInterior) {
   EXPECT_EQ(infer(Opcode::kPad, {f({3}), f({})}, PadAttrs{{{1, -2, 4}}}), "f32[10]");
   EXPECT_EQ(infer(Opcode::kPad, {f({0}), f({})}, PadAttrs{{{1, 1, 4}}}), "f32[2]");
-  EXPECT_EQ(infer(Opcode::kPad, {f({3}), f({})}, PadAttrs{{{-2, -2, 0}}}),
-            "pad: x is f32[3]; padding -2_-2_0 makes dimension 0 -1; must be 0 or more");
+  EXPECT_EQ(
+      infer(Opcode::kPad, {f({3}), f({})}, PadAttrs{{{-2, -2, 0}}}),
+      "pad: x is f32[3]; padding of low -2, high -2 and interior 0 makes the size of dimension "
+      "0 -1; must be 0 or more: a negative low or high takes that many away");
   EXPECT_EQ(infer(Opcode::kPad, {f({3}), f({})}, PadAttrs{{{0, 0, -1}}}),
             "pad: interior padding of dimension 0 is -1; must be 0 or more");
   EXPECT_EQ(infer(Opcode::kPad, {f({3}), f({})}, PadAttrs{{{INT64_MAX, 1, 0}}}),

@@ -19,8 +19,9 @@ StatusOr<int64_t> padded_size(const InferArgs& in, int64_t d, const PadDimension
   overflow |= __builtin_add_overflow(size, pad.high, &size);
   if (overflow) return in.error("the padded size of dimension ", d, " must fit 63 bits");
   if (size < 0) {
-    return in.error("x is ", in[0], "; padding ", pad.low, "_", pad.high, "_", pad.interior,
-                    " makes dimension ", d, " ", size, "; must be 0 or more");
+    return in.error("x is ", in[0], "; padding of low ", pad.low, ", high ", pad.high,
+                    " and interior ", pad.interior, " makes the size of dimension ", d, " ", size,
+                    "; must be 0 or more: a negative low or high takes that many away");
   }
   return size;
 }

@@ -21,7 +21,7 @@ Tensor stretched(const Tensor& value, const Dimensions& shape) {
   }
   if (fits) return broadcast_to(value, shape);
   refuse("value is ", value.shape(), "; it does not stretch to [", base::join(shape, ","),
-         "], the shape of what it goes to");
+         "], the shape of what it goes to: sizes must be equal or 1, counted from the last axis");
 }
 
 Tensor wide_for_sums(const Tensor& x) {
