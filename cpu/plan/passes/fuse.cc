@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "heddle/cpu/plan/accesses.h"
@@ -19,7 +20,10 @@ class Fusion {
   Fusion(Plan& plan, std::span<const std::pair<int64_t, int64_t>> taken)
       : plan_(plan), same_(same_memory(plan, taken)) {}
 
-  void run() { visit(plan_.entry); }
+  void run() {
+    visit(plan_.entry);
+    join_rows(plan_.entry);
+  }
   [[nodiscard]] bool is_changed() const { return is_changed_; }
 
  private:
@@ -145,11 +149,9 @@ class Fusion {
     // The first one's row stands for both.
     Block& to = plan_.blocks[plan_.blocks_of(plan_.at(b))[0].value];
     const NodeId turn = to.parameters[0];
-    std::vector<NodeId> nodes;
-    for (NodeId id : body_of(plan_, a).nodes) {
-      replace(id, body_of(plan_, a).parameters[0], turn);
-      if (id != inner) nodes.push_back(id);
-    }
+    std::vector<NodeId> nodes = take_nodes(a);
+    for (NodeId id : nodes) replace(id, body_of(plan_, a).parameters[0], turn);
+    std::erase(nodes, inner);
     nodes.push_back(inner);
     for (NodeId id : to.nodes) {
       if (id == row_of_b) continue;
@@ -186,6 +188,11 @@ class Fusion {
     plan_.blocks.push_back({.parameters = {turn}, .nodes = {columns}, .yields = {}});
   }
 
+  // The loop goes, and its block, which passes still come by, has nothing any more.
+  std::vector<NodeId> take_nodes(NodeId loop) {
+    return std::exchange(plan_.blocks[plan_.blocks_of(plan_.at(loop))[0].value].nodes, {});
+  }
+
   // In the node and what it holds.
   void replace(NodeId id, NodeId what, NodeId by) {
     const Node node = plan_.at(id);
@@ -199,6 +206,149 @@ class Fusion {
         if (yield == what) yield = by;
       }
     }
+  }
+
+  // ---- Loops over rows that write parts of the same rows, as of a concatenation: one loop writes
+  // memory in order, and each inner loop or part stays what it is.
+  void join_rows(BlockId block) {
+    for (size_t i = 0; i < plan_.at(block).nodes.size(); ++i) {
+      if (plan_.at(plan_.at(block).nodes[i]).op == Op::kForEach) {
+        while (const std::optional<size_t> first = rows_before(block, i)) {
+          put_before(block, *first, i);
+          --i;
+        }
+      }
+      const Node node = plan_.at(plan_.at(block).nodes[i]);
+      for (uint32_t k = 0; k < node.block_count; ++k)
+        join_rows(plan_.block_lists[node.first_block + k]);
+    }
+  }
+
+  // Elements that a place reaches in a turn: by * turn + [from, to), from a base that all share.
+  struct Reach {
+    NodeId base;  // not valid: 0
+    int64_t by = 0, from = 0, to = 0;
+  };
+  struct Touch {
+    BufferId buffer;
+    bool is_write = false;
+    Reach reach;
+  };
+  struct Nest {
+    NodeId turn;
+    std::map<NodeId, LoopRange> turns;  // of the loops inside
+    std::set<NodeId> inside;
+    std::vector<Touch> touches;
+  };
+
+  [[nodiscard]] std::optional<Reach> reach_of(const Nest& nest, NodeId id) const {
+    if (id == nest.turn) return Reach{.by = 1, .to = 1};
+    const Node& node = plan_.at(id);
+    if (node.op == Op::kConstant && node.type.lanes == 1)
+      return Reach{.from = node.imm, .to = node.imm + 1};
+    if (const auto turns = nest.turns.find(id); turns != nest.turns.end()) {
+      const auto& [from, to, step] = turns->second;
+      return Reach{.from = from, .to = from + (to - from - 1) / step * step + 1};
+    }
+    if (!nest.inside.contains(id)) return Reach{.base = id, .to = 1};
+    if (node.op != Op::kAdd && node.op != Op::kMul) return std::nullopt;
+    const auto a = reach_of(nest, plan_.args_of(node)[0]),
+               b = reach_of(nest, plan_.args_of(node)[1]);
+    if (!a || !b) return std::nullopt;
+    if (node.op == Op::kAdd) {
+      if (a->base.valid() && b->base.valid()) return std::nullopt;
+      return Reach{a->base.valid() ? a->base : b->base, a->by + b->by, a->from + b->from,
+                   a->to + b->to - 1};
+    }
+    const int64_t factor = b->from;
+    if (b->by != 0 || b->base.valid() || b->to != factor + 1 || a->base.valid() || factor < 0)
+      return std::nullopt;
+    return Reach{{}, a->by * factor, a->from * factor, (a->to - 1) * factor + 1};
+  }
+
+  // What the block of a nest touches; false where that is not known.
+  [[nodiscard]] bool add_touches(Nest& nest, const Block& block) const {
+    nest.inside.insert(block.nodes.begin(), block.nodes.end());
+    return std::ranges::all_of(block.nodes, [&](NodeId id) {
+      const Node& node = plan_.at(id);
+      if (node.op == Op::kForEach) {
+        const auto range = range_of(plan_, node);
+        if (!range || range->from >= range->to) return false;
+        nest.turns[body_of(plan_, id).parameters[0]] = *range;
+        return add_touches(nest, body_of(plan_, id));
+      }
+      if (node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kCopy) return false;
+      if (!node.buffer.valid()) return true;
+      if (node.op != Op::kLoad && node.op != Op::kStore) return false;
+      std::optional<Reach> reach = reach_of(nest, plan_.args_of(node)[0]);
+      if (!reach) return false;
+      reach->to += node.type.lanes - 1;
+      nest.touches.push_back({same_[node.buffer.value], node.op == Op::kStore, *reach});
+      return true;
+    });
+  }
+  [[nodiscard]] std::optional<Nest> nest_of(NodeId loop) const {
+    Nest nest{.turn = body_of(plan_, loop).parameters[0]};
+    if (!add_touches(nest, body_of(plan_, loop)) || std::ssize(nest.inside) > kTooLong)
+      return std::nullopt;
+    return nest;
+  }
+
+  // The loop before position `second` of the block that writes other parts of the rows that the
+  // loop there writes: no turn of either touches what another turn of the other writes.
+  [[nodiscard]] std::optional<size_t> rows_before(BlockId block, size_t second) const {
+    const std::vector<NodeId>& nodes = plan_.at(block).nodes;
+    const std::optional<size_t> first = loop_before(block, second);
+    if (!first) return std::nullopt;
+    const auto range = range_of(plan_, plan_.at(nodes[*first]));
+    if (!range || range->step != 1 || range != range_of(plan_, plan_.at(nodes[second])))
+      return std::nullopt;
+    const auto a = nest_of(nodes[*first]), b = nest_of(nodes[second]);
+    if (!a || !b || (a->turns.empty() && b->turns.empty())) return std::nullopt;
+    bool both_write = false;
+    for (const Touch& x : a->touches) {
+      for (const Touch& y : b->touches) {
+        if (x.buffer != y.buffer || (!x.is_write && !y.is_write)) continue;
+        const int64_t width =
+            std::max(x.reach.to, y.reach.to) - std::min(x.reach.from, y.reach.from);
+        if (x.reach.base != y.reach.base || x.reach.by != y.reach.by || x.reach.by < width)
+          return std::nullopt;
+        both_write |= x.is_write && y.is_write;
+      }
+    }
+    const auto between = std::span(nodes).subspan(*first + 1, second - *first - 1);
+    const bool may = std::ranges::none_of(between, [&](NodeId id) {
+      const Node& node = plan_.at(id);
+      return node.buffer.valid() || node.op == Op::kKernel || node.op == Op::kCopy;
+    });
+    return both_write && may ? first : std::nullopt;
+  }
+
+  // The turns of the first loop go before those of the second one, which stays.
+  void put_before(BlockId block, size_t first, size_t second) {
+    std::vector<NodeId>& outer = plan_.blocks[block.value].nodes;
+    const NodeId a = outer[first], b = outer[second];
+    live_until(a, std::span(outer).subspan(first + 1, second - first));
+    Block& to = plan_.blocks[plan_.blocks_of(plan_.at(b))[0].value];
+    std::vector<NodeId> nodes = take_nodes(a);
+    for (NodeId id : nodes) replace(id, body_of(plan_, a).parameters[0], to.parameters[0]);
+    // Where a row begins is one node, by which the loops inside are known to write the same rows.
+    for (NodeId id : to.nodes) {
+      const Node& node = plan_.at(id);
+      const auto same = std::ranges::find_if(nodes, [&](NodeId other) {
+        const Node& its = plan_.at(other);
+        return (node.op == Op::kMul || node.op == Op::kAdd) && its.op == node.op &&
+               its.type == node.type && std::ranges::equal(plan_.args_of(its), plan_.args_of(node));
+      });
+      if (same == nodes.end() || *same == id) {
+        nodes.push_back(id);
+      } else {
+        for (NodeId user : to.nodes) replace(user, id, *same);
+      }
+    }
+    to.nodes = std::move(nodes);
+    outer.erase(outer.begin() + static_cast<std::ptrdiff_t>(first));
+    is_changed_ = true;
   }
 
   // Nodes that the first loop moves behind.

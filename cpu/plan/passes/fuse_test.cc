@@ -50,6 +50,15 @@ class Fuse : public ::testing::Test {
     b_.store(to, i, b_.add(x, x));
     b_.end_for({});
   }
+  // for each row i, for each k of 8 columns: to[i + ahead][first + k] = from[i][k]
+  void part(BufferId to, BufferId from, int64_t first, int64_t ahead = 0, int64_t width = 16) {
+    const NodeId i = b_.begin_for_each(b_.index(0), b_.index(kRows), 1).parameters[0];
+    const NodeId row = b_.mul(b_.add(i, ahead), width);
+    const NodeId k = b_.begin_for_each(b_.index(0), b_.index(8), 4).parameters[0];
+    b_.store(to, b_.add(b_.add(row, k), first), b_.load(from, kPart, b_.add(b_.mul(i, 16), k)));
+    b_.end_for({});
+    b_.end_for({});
+  }
   int fuse(std::vector<std::pair<int64_t, int64_t>> taken = {}) {
     fuse_loops(plan_, taken);
     return static_cast<int>(count(plan_.entry, Op::kForEach));
@@ -173,6 +182,46 @@ TEST_F(Fuse, LoopsThatShareNothingStayTwo) {
   rows(y_, x_);
   rows(z_, x_);
   EXPECT_EQ(fuse(), 2);
+}
+
+// As of a concatenation of columns: memory is written in order.
+TEST_F(Fuse, PartsOfTheSameRowsAreOneLoopOverRows) {
+  const BufferId w = array(BufferInfo::Kind::kArgument);
+  part(z_, x_, 0);
+  part(z_, w, 8);
+  part(z_, x_, 4);  // over both
+  EXPECT_EQ(fuse(), 4) << "one over the rows, and three over columns";
+  EXPECT_EQ(plan_.at(plan_.entry).nodes.size(), 6u) << "the loop and five constants";
+}
+TEST_F(Fuse, PartsOfOtherRowsStay) {
+  part(z_, x_, 0);
+  part(z_, x_, 8, 1);  // the next row
+  EXPECT_EQ(fuse(), 4);
+}
+TEST_F(Fuse, PartsThatReachIntoTheNextRowStay) {
+  part(z_, x_, 0);
+  part(z_, x_, 12);
+  EXPECT_EQ(fuse(), 4);
+}
+TEST_F(Fuse, PartsOfRowsOfOtherWidthsStay) {
+  part(z_, x_, 0);
+  part(z_, x_, 8, 0, 20);
+  EXPECT_EQ(fuse(), 4);
+}
+// The second part's source is the result's memory, and later turns of the first write it.
+TEST_F(Fuse, PartsOfMemoryThatIsTakenStayWhereRowsDiffer) {
+  const auto shifted = [&](BufferId to, BufferId from, int64_t ahead) {
+    const NodeId i = b_.begin_for_each(b_.index(0), b_.index(kRows), 1).parameters[0];
+    const NodeId k = b_.begin_for_each(b_.index(0), b_.index(8), 4).parameters[0];
+    const NodeId x = b_.load(from, kPart, b_.add(b_.mul(b_.add(i, ahead), 16), k));
+    b_.store(to, b_.add(b_.mul(i, 16), b_.add(k, 8)), x);
+    b_.end_for({});
+    b_.end_for({});
+  };
+  part(z_, x_, 0);
+  shifted(z_, x_, 0);
+  shifted(z_, x_, 1);
+  EXPECT_EQ(fuse({{0, 2}}), 5) << "the first two share a loop over rows";
 }
 
 // What the first touches lives until the second's last turn.
