@@ -21,21 +21,29 @@ std::optional<LoopRange> range_of(const Plan& plan, const Node& loop) {
 }
 
 std::optional<ElementIndex> index_of(const Plan& plan, NodeId id, NodeId turn,
-                                     const std::set<NodeId>& inside) {
+                                     const std::set<NodeId>& inside, const InnerLoops& inner) {
   const Node& node = plan.at(id);
   if (id == turn) return ElementIndex{.by = 1};
   if (node.op == Op::kConstant && node.type.lanes == 1) return ElementIndex{.offset = node.imm};
+  if (const auto loop = inner.find(id); loop != inner.end()) {
+    const auto& [from, to, step] = loop->second;
+    return ElementIndex{.offset = from, .spread = (to - from - 1) / step * step};
+  }
   if (!inside.contains(id)) return ElementIndex{.from = id};
   if (node.op != Op::kAdd && node.op != Op::kMul) return std::nullopt;
-  const auto a = index_of(plan, plan.args_of(node)[0], turn, inside);
-  const auto b = index_of(plan, plan.args_of(node)[1], turn, inside);
+  const auto a = index_of(plan, plan.args_of(node)[0], turn, inside, inner);
+  const auto b = index_of(plan, plan.args_of(node)[1], turn, inside, inner);
   if (!a || !b) return std::nullopt;
   if (node.op == Op::kAdd) {
     if (a->from.valid() && b->from.valid()) return std::nullopt;
-    return ElementIndex{a->by + b->by, a->offset + b->offset, a->from.valid() ? a->from : b->from};
+    return ElementIndex{a->by + b->by, a->offset + b->offset, a->from.valid() ? a->from : b->from,
+                        a->spread + b->spread};
   }
-  if (b->by != 0 || a->from.valid() || b->from.valid()) return std::nullopt;
-  return ElementIndex{a->by * b->offset, a->offset * b->offset, {}};
+  const int64_t factor = b->offset;
+  if (b->by != 0 || b->spread != 0 || a->from.valid() || b->from.valid() ||
+      (factor < 0 && a->spread != 0))
+    return std::nullopt;
+  return ElementIndex{a->by * factor, a->offset * factor, {}, a->spread * factor};
 }
 
 std::vector<BufferId> same_memory(const Plan& plan,
@@ -64,6 +72,40 @@ std::optional<std::vector<Access>> accesses_of(const Plan& plan, std::span<const
                    writes_memory(node.op), index.has_value()});
   }
   return all;
+}
+
+namespace {
+
+// False where that is not known.
+bool add_accesses(const Plan& plan, std::span<const BufferId> same, NodeId turn, const Block& block,
+                  Nest& nest) {
+  nest.inside.insert(block.nodes.begin(), block.nodes.end());
+  return std::ranges::all_of(block.nodes, [&](NodeId id) {
+    const Node& node = plan.at(id);
+    if (node.op == Op::kForEach) {
+      const auto range = range_of(plan, node);
+      if (!range || range->from >= range->to) return false;
+      nest.inner[body_of(plan, id).parameters[0]] = *range;
+      return add_accesses(plan, same, turn, body_of(plan, id), nest);
+    }
+    if (node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kCopy) return false;
+    if (!node.buffer.valid()) return true;
+    if (node.op != Op::kLoad && node.op != Op::kStore) return false;
+    const auto index = index_of(plan, plan.args_of(node)[0], turn, nest.inside, nest.inner);
+    if (!index) return false;
+    nest.accesses.push_back(
+        {same[node.buffer.value], *index, node.type.lanes, writes_memory(node.op), true});
+    return true;
+  });
+}
+
+}  // namespace
+
+std::optional<Nest> nest_of(const Plan& plan, std::span<const BufferId> same, NodeId loop) {
+  Nest nest;
+  const Block& body = body_of(plan, loop);
+  return add_accesses(plan, same, body.parameters[0], body, nest) ? std::optional(std::move(nest))
+                                                                  : std::nullopt;
 }
 
 }  // namespace heddle::cpu

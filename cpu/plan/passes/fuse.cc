@@ -224,76 +224,6 @@ class Fusion {
     }
   }
 
-  // Elements that a place reaches in a turn: by * turn + [from, to), from a base that all share.
-  struct Reach {
-    NodeId base;  // not valid: 0
-    int64_t by = 0, from = 0, to = 0;
-  };
-  struct Touch {
-    BufferId buffer;
-    bool is_write = false;
-    Reach reach;
-  };
-  struct Nest {
-    NodeId turn;
-    std::map<NodeId, LoopRange> turns;  // of the loops inside
-    std::set<NodeId> inside;
-    std::vector<Touch> touches;
-  };
-
-  [[nodiscard]] std::optional<Reach> reach_of(const Nest& nest, NodeId id) const {
-    if (id == nest.turn) return Reach{.by = 1, .to = 1};
-    const Node& node = plan_.at(id);
-    if (node.op == Op::kConstant && node.type.lanes == 1)
-      return Reach{.from = node.imm, .to = node.imm + 1};
-    if (const auto turns = nest.turns.find(id); turns != nest.turns.end()) {
-      const auto& [from, to, step] = turns->second;
-      return Reach{.from = from, .to = from + (to - from - 1) / step * step + 1};
-    }
-    if (!nest.inside.contains(id)) return Reach{.base = id, .to = 1};
-    if (node.op != Op::kAdd && node.op != Op::kMul) return std::nullopt;
-    const auto a = reach_of(nest, plan_.args_of(node)[0]),
-               b = reach_of(nest, plan_.args_of(node)[1]);
-    if (!a || !b) return std::nullopt;
-    if (node.op == Op::kAdd) {
-      if (a->base.valid() && b->base.valid()) return std::nullopt;
-      return Reach{a->base.valid() ? a->base : b->base, a->by + b->by, a->from + b->from,
-                   a->to + b->to - 1};
-    }
-    const int64_t factor = b->from;
-    if (b->by != 0 || b->base.valid() || b->to != factor + 1 || a->base.valid() || factor < 0)
-      return std::nullopt;
-    return Reach{{}, a->by * factor, a->from * factor, (a->to - 1) * factor + 1};
-  }
-
-  // What the block of a nest touches; false where that is not known.
-  [[nodiscard]] bool add_touches(Nest& nest, const Block& block) const {
-    nest.inside.insert(block.nodes.begin(), block.nodes.end());
-    return std::ranges::all_of(block.nodes, [&](NodeId id) {
-      const Node& node = plan_.at(id);
-      if (node.op == Op::kForEach) {
-        const auto range = range_of(plan_, node);
-        if (!range || range->from >= range->to) return false;
-        nest.turns[body_of(plan_, id).parameters[0]] = *range;
-        return add_touches(nest, body_of(plan_, id));
-      }
-      if (node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kCopy) return false;
-      if (!node.buffer.valid()) return true;
-      if (node.op != Op::kLoad && node.op != Op::kStore) return false;
-      std::optional<Reach> reach = reach_of(nest, plan_.args_of(node)[0]);
-      if (!reach) return false;
-      reach->to += node.type.lanes - 1;
-      nest.touches.push_back({same_[node.buffer.value], node.op == Op::kStore, *reach});
-      return true;
-    });
-  }
-  [[nodiscard]] std::optional<Nest> nest_of(NodeId loop) const {
-    Nest nest{.turn = body_of(plan_, loop).parameters[0]};
-    if (!add_touches(nest, body_of(plan_, loop)) || std::ssize(nest.inside) > kTooLong)
-      return std::nullopt;
-    return nest;
-  }
-
   // The loop before position `second` of the block that writes other parts of the rows that the
   // loop there writes: no turn of either touches what another turn of the other writes.
   [[nodiscard]] std::optional<size_t> rows_before(BlockId block, size_t second) const {
@@ -303,25 +233,23 @@ class Fusion {
     const auto range = range_of(plan_, plan_.at(nodes[*first]));
     if (!range || range->step != 1 || range != range_of(plan_, plan_.at(nodes[second])))
       return std::nullopt;
-    const auto a = nest_of(nodes[*first]), b = nest_of(nodes[second]);
-    if (!a || !b || (a->turns.empty() && b->turns.empty())) return std::nullopt;
+    const auto a = nest_of(plan_, same_, nodes[*first]), b = nest_of(plan_, same_, nodes[second]);
+    if (!a || !b || (a->inner.empty() && b->inner.empty()) ||
+        std::ssize(a->inside) + std::ssize(b->inside) > kTooLong)
+      return std::nullopt;
+    const auto end = [](const Access& x) { return x.index.offset + x.index.spread + x.lanes; };
     bool both_write = false;
-    for (const Touch& x : a->touches) {
-      for (const Touch& y : b->touches) {
+    for (const Access& x : a->accesses) {
+      for (const Access& y : b->accesses) {
         if (x.buffer != y.buffer || (!x.is_write && !y.is_write)) continue;
-        const int64_t width =
-            std::max(x.reach.to, y.reach.to) - std::min(x.reach.from, y.reach.from);
-        if (x.reach.base != y.reach.base || x.reach.by != y.reach.by || x.reach.by < width)
+        const int64_t width = std::max(end(x), end(y)) - std::min(x.index.offset, y.index.offset);
+        if (x.index.from != y.index.from || x.index.by != y.index.by || x.index.by < width)
           return std::nullopt;
         both_write |= x.is_write && y.is_write;
       }
     }
     const auto between = std::span(nodes).subspan(*first + 1, second - *first - 1);
-    const bool may = std::ranges::none_of(between, [&](NodeId id) {
-      const Node& node = plan_.at(id);
-      return node.buffer.valid() || node.op == Op::kKernel || node.op == Op::kCopy;
-    });
-    return both_write && may ? first : std::nullopt;
+    return both_write && may_go_before(between, a->accesses) ? first : std::nullopt;
   }
 
   // The turns of the first loop go before those of the second one, which stays.
