@@ -158,7 +158,11 @@ Tensor hard_swish(Operand x) {
 
 Tensor log1mexp(Operand x) {
   return activation("nn::log1mexp", x, [](const Expr& v) {
-    return where(v < std::numbers::ln2, log(-expm1(-v)), log1p(-exp(-v)));
+    // Each branch has numbers of its own side, so that the one not taken has a finite derivative.
+    const auto is_small = v < std::numbers::ln2;
+    const Expr small = where(is_small, v, std::numbers::ln2);
+    const Expr large = where(is_small, std::numbers::ln2, v);
+    return where(is_small, log(-expm1(-small)), log1p(-exp(-large)));
   });
 }
 

@@ -61,10 +61,11 @@ Expr erfcx_from_one(const Expr& z) {
 }
 
 // exp(-x^2) without the rounding error of x * x, which exp would multiply by its size. 0 for
-// infinite x.
+// infinite x, and so is its derivative.
 Expr exp_minus_square(const Expr& x) {
-  Square s = split_square(x);
-  return where(abs(x) > 100.0, 0.0, exp(-s.exact) * exp(-s.rest));
+  const auto is_far = abs(x) > 100.0;
+  Square s = split_square(where(is_far, 0.0, x));
+  return where(is_far, 0.0, exp(-s.exact) * exp(-s.rest));
 }
 
 // |x| if that is 1 or more, else 1; at 1 it has the full slope.

@@ -55,7 +55,7 @@ Expr variance_of(const Expr& x, const Reduction& over, int64_t ddof) {
   const Reduction over_axes{.axes = over.axes, .keep_dims = true};
   Expr zeroed = where(is_nan(x), 0, x);
   Expr centre = sum(zeroed, over_axes) / count_of(x, over_axes);
-  Expr squares = where(is_nan(x), 0, square(x - centre));
+  Expr squares = where(is_nan(x), 0, square(zeroed - centre));
   Expr left = count_of(x, over) - static_cast<double>(ddof);
   return where(left > 0, sum(squares, over) / left, NAN);
 }

@@ -9,8 +9,9 @@ Square split_square(const Expr& x) {
 }
 
 Expr bell(const Expr& x) {
-  Square s = split_square(x);
-  return where(abs(x) > 100.0, 0.0, exp(-0.5 * s.exact) * exp(-0.5 * s.rest));
+  const auto is_far = abs(x) > 100.0;  // where the derivative is 0 as well
+  Square s = split_square(where(is_far, 0.0, x));
+  return where(is_far, 0.0, exp(-0.5 * s.exact) * exp(-0.5 * s.rest));
 }
 
 }  // namespace heddle::special_internal

@@ -148,6 +148,26 @@ std::string test_name(const testing::TestParamInfo<Case>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Derivatives, JaxTable, testing::ValuesIn(all_cases()), test_name);
 
+// The branch that is not taken has no infinite derivative, which times 0 would be NaN in reverse.
+TEST(Derivatives, OfReverseModeAreFiniteFarOut) {
+  const auto slopes_at = [](auto fn, Tensor x) {
+    return grad([=](Tensor at) { return sum(fn(at)); })(x).template to_vector<float>();
+  };
+  const Tensor far = array({2.3e5F, 1e9F, -1e6F});
+  const auto gelu = [](Tensor x) { return nn::gelu(x, {.approximate = false}); };
+  EXPECT_EQ(slopes_at(gelu, far), (std::vector<float>{1, 1, 0}));
+  const auto ndtr = [](Tensor x) { return special::ndtr(x); };
+  EXPECT_EQ(slopes_at(ndtr, far), (std::vector<float>{0, 0, 0}));
+  const auto erfc = [](Tensor x) { return special::erfc(x); };
+  EXPECT_EQ(slopes_at(erfc, far), (std::vector<float>{0, 0, 0}));
+  const auto log1mexp = [](Tensor x) { return nn::log1mexp(x); };
+  EXPECT_NEAR(slopes_at(log1mexp, array({1e-8F}))[0], 1e8F, 100);
+  const auto spread = [](Tensor x) { return nan_var(x); };
+  const std::vector<float> of_spread = slopes_at(spread, array({0.5F, std::nanf(""), -0.3F, 0.2F}));
+  EXPECT_NEAR(of_spread[0], 0.24444444F, 1e-6);
+  EXPECT_EQ(of_spread[1], 0);
+}
+
 // Where JAX 0.10.2 errs, or has NaN: against the hazard of the normal distribution by its continued
 // fraction, 3/2 less the harmonic number of 32, log(x) / (1 - x), 0, 1/2, -pi^2 / 3 and 0.
 TEST(JaxTable, HasNotWhereJaxErrs) {
