@@ -5,6 +5,7 @@
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/math.h"
 #include "heddle/scan/loops.h"
+#include "heddle/scan/own_rule.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/expr.h"
@@ -15,6 +16,7 @@ namespace heddle {
 namespace {
 
 using numpy_internal::of_floats;
+using scan_internal::Tensors;
 
 Expr truncated(const Expr& x) { return where(x < 0, ceil(x), floor(x)); }
 // |x| with the sign of y.
@@ -44,21 +46,33 @@ Expr power_of_two(const Expr& n, DType dtype) {
   return bitcast_convert(bits.operand(), dtype);
 }
 
-// It puts the exponent bits of 2^-1 in place of the number's own.
+// The mantissa is x times a power of two, so that its derivative is that power. A number is moved
+// first, to where that power and its inverse are normal numbers.
 FrexpResult frexp_of(const Expr& x) {
   const Layout layout = layout_of(x.dtype());
-  const int64_t lift = layout.mantissa + 1;
-  const Expr is_small = abs(x) < float_limits(x.dtype()).smallest_normal;
-  const Expr normal = where(is_small, x * std::ldexp(1.0, static_cast<int>(lift)), x);
-  const Expr bits = bitcast_convert(normal.operand(), layout.bits);
+  const auto lift = static_cast<int>(layout.mantissa + 1);
+  const Expr is_small = abs(x)<float_limits(x.dtype()).smallest_normal, is_big = abs(x)> 1.0;
+  const Expr moved =
+      where(is_small, x * std::ldexp(1.0, lift), where(is_big, x * std::ldexp(1.0, -lift), x));
+  const Expr bits = bitcast_convert(moved.operand(), layout.bits);
   const auto mask = static_cast<uint64_t>(layout.exponent_max) << layout.mantissa;
-  const Expr stored = ((bits & mask) >> layout.mantissa).astype(s32);
-  const Expr half =
-      (bits & (layout.all & ~mask)) | (static_cast<uint64_t>(layout.bias - 1) << layout.mantissa);
   const Expr has_parts = is_finite(x) & (x != 0);
-  const Expr exponent = stored - (layout.bias - 1) - where(is_small, stored.like(lift), 0);
-  return {where(has_parts, Expr(bitcast_convert(half.operand(), x.dtype())), x).tensor(),
-          where(has_parts, exponent, 0).tensor()};
+  const Expr stored = ((bits & mask) >> layout.mantissa).astype(s32);
+  const Expr exponent = where(has_parts, stored - (layout.bias - 1), 0);
+  const Expr lifted = where(is_small, exponent.like(lift), where(is_big, exponent.like(-lift), 0));
+  return {where(has_parts, moved * power_of_two(-exponent, x.dtype()), x).tensor(),
+          where(has_parts, exponent - lifted, 0).tensor()};
+}
+
+// x 2^n, rounded once.
+Expr ldexp_of(const Expr& x, const Expr& n) {
+  const int64_t bias = layout_of(x.dtype()).bias;
+  const FrexpResult parts = frexp_of(x);
+  const Expr exponent = Expr(parts.exponent) + n;
+  // The first factor leaves a number with all of its bits, so that only the last one rounds.
+  const Expr first = maximum(minimum(exponent, bias), 2 - bias);
+  const Expr last = maximum(minimum(exponent - first, bias), 1 - bias);
+  return Expr(parts.mantissa) * power_of_two(first, x.dtype()) * power_of_two(last, x.dtype());
 }
 
 struct Euclid {
@@ -196,17 +210,18 @@ Tensor ldexp(Operand operand, Operand exponents) {
     trace_internal::refuse("n is ", n.tensor().shape(),
                            "; it must be of integers, cast it with astype(s32)");
   return one_program("ldexp", [&] {
-    const int64_t bias = layout_of(x.dtype()).bias;
-    const FrexpResult parts = frexp_of(x);
+    const DType dtype = x.dtype();
+    const int64_t bias = layout_of(dtype).bias;
     // An exponent beyond the range from the least number to the greatest changes nothing.
     const auto reach = static_cast<double>(4 * bias);
     const Expr moved = Expr(clip(n.astype(f64).operand(), -reach, reach)).astype(s32);
-    const Expr exponent = Expr(parts.exponent) + moved;
-    // The first factor leaves a number with all of its bits, so that only the last one rounds.
-    const Expr first = maximum(minimum(exponent, bias), 2 - bias);
-    const Expr last = maximum(minimum(exponent - first, bias), 1 - bias);
-    return (Expr(parts.mantissa) * power_of_two(first, x.dtype()) * power_of_two(last, x.dtype()))
-        .tensor();
+    const auto value = [](Tensors in) { return ldexp_of(Expr(in[0]), Expr(in[1])).tensor(); };
+    const auto rule = [&](Tensors in, const Tensor&, Tensors tangents) {
+      const Expr n(in[1]), first = maximum(minimum(n, bias), 1 - bias);
+      const Expr last = maximum(minimum(n - first, bias), 1 - bias);
+      return (Expr(tangents[0]) * power_of_two(first, dtype) * power_of_two(last, dtype)).tensor();
+    };
+    return scan_internal::with_rule("ldexp", {x.tensor(), moved.tensor()}, value, rule);
   });
 }
 

@@ -59,10 +59,14 @@ std::span<const double> series(std::span<const double> all, size_t terms32, DTyp
   return dtype == f64 ? all : all.last(terms32);
 }
 
+// Of the series up to 8. Beyond, it is a harmless number: the slope of a power of a large one would
+// be infinite.
+Expr near_argument(const Expr& size) { return 0.5 * where(size <= 8.0, size, 4.0) - 2.0; }
+
 // e^-|x| times the function of |x|, without the power of |x| that the near series lacks. size: |x|;
 // its slope at 0 is the caller's, since e^-|x| has none there.
 Expr scaled_i0(const Expr& size) {
-  Expr near = chebyshev(0.5 * size - 2.0, series(kI0Near, 18, size.dtype()));
+  Expr near = chebyshev(near_argument(size), series(kI0Near, 18, size.dtype()));
   Expr beyond = where(size <= 8.0, 8.0, size);
   Expr far = chebyshev(32.0 / beyond - 2.0, series(kI0Far, 7, size.dtype())) / sqrt(beyond);
   return where(size <= 8.0, near, far);
@@ -70,7 +74,7 @@ Expr scaled_i0(const Expr& size) {
 
 Expr scaled_i1(const Expr& x) {
   Expr size = abs(x), beyond = where(size <= 8.0, 8.0, size);
-  Expr near = chebyshev(0.5 * size - 2.0, series(kI1Near, 17, x.dtype())) * x;
+  Expr near = chebyshev(near_argument(size), series(kI1Near, 17, x.dtype())) * x;
   Expr far = chebyshev(32.0 / beyond - 2.0, series(kI1Far, 7, x.dtype())) / sqrt(beyond);
   return where(size <= 8.0, near, sign(x) * far);
 }

@@ -77,7 +77,11 @@ Expr prefactor(const Expr& a, const Expr& b, const Expr& x, const Expr& y) {
   return exp(power) * rest * (at_most(b, 1.0) / at_most(both, 1.0)) / where(a > 1.0, a, 1.0);
 }
 
-Expr betainc_of(const Expr& a, const Expr& b, const Expr& x) {
+Expr power_of(const Expr& x, const Expr& y) { return heddle::power(x.operand(), y.operand()); }
+
+Expr betainc_of(const Expr& a, const Expr& b, const Expr& at) {
+  const Expr is_zero = at == 0.0, is_one = at == 1.0;
+  const Expr x = where(is_zero | is_one, 0.5, at);
   // A small I must not be a difference from 1. So for small b the fraction serves up to where I is
   // near a half, though it converges slowly there.
   Expr steep = (b < 2.0) & (x < 0.995) & (x < a / (a + 1.5 * b));
@@ -89,12 +93,15 @@ Expr betainc_of(const Expr& a, const Expr& b, const Expr& x) {
   Expr z = where(direct, other, x);
   Expr value = continued_fraction(p, q, y, z) * prefactor(p, q, y, z);
   value = where(direct, value, 1.0 - value);
+  // At the ends, a formula with the same slope.
+  value = where(is_zero, b * power_of(where(is_zero, at, 1.0), a), value);
+  value = where(is_one, 1.0 - a * power_of(where(is_one, 1.0 - at, 1.0), b), value);
 
   // The whole distribution is at 0, or at 1.
   Expr at_zero = (a == 0.0) | (b == INFINITY);
   Expr at_one = (b == 0.0) | (a == INFINITY);
-  value = where((at_one & (x != 1.0)) | (at_zero & (x == 0.0)), 0.0, value);
-  value = where((at_zero & (x != 0.0)) | (at_one & (x == 1.0)), 1.0, value);
+  value = where((at_one & ~is_one) | (at_zero & is_zero), 0.0, value);
+  value = where((at_zero & ~is_zero) | (at_one & is_one), 1.0, value);
   Expr outside = (a < 0.0) | (b < 0.0) | (x < 0.0) | (x > 1.0) | (at_zero & at_one);
   return where(outside | is_nan(a) | is_nan(b) | is_nan(x), NAN, value);
 }

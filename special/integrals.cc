@@ -12,7 +12,7 @@
 namespace heddle::special {
 namespace {
 
-using special_internal::bell;
+using special_internal::exp_of_square;
 using std::numbers::egamma;
 
 // 1 / B_2k, Bernoulli's numbers, from k = 9 down.
@@ -123,7 +123,7 @@ Expr owens_inside(const Expr& h, const Expr& a) {
   for (size_t k = 0; k < std::size(kPoints); ++k)
     sum =
         sum + kWeights[k] * exp(-0.5 * square(width * kPoints[k])) / (1 + square(top * kPoints[k]));
-  return bell(h) * sum * top / (2 * pi);
+  return exp_of_square(-0.5, h) * sum * top / (2 * pi);
 }
 
 Expr upper_tail(const Expr& h) { return ndtr((-h).operand()); }

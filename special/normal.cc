@@ -3,13 +3,15 @@
 #include <cmath>
 #include <numbers>
 
+#include "heddle/scan/own_rule.h"
 #include "heddle/special/internal/formula.h"
 #include "heddle/special/internal/squares.h"
 
 namespace heddle::special {
 namespace {
 
-using special_internal::bell;
+using scan_internal::Tensors;
+using special_internal::exp_of_square;
 using special_internal::split_square;
 using special_internal::Square;
 
@@ -60,32 +62,28 @@ Expr erfcx_from_one(const Expr& z) {
   return 1.0 / z * where(z < 2.0, polynomial(q, kInverse32), polynomial(q, kFarInverse32));
 }
 
-// exp(-x^2) without the rounding error of x * x, which exp would multiply by its size. 0 for
-// infinite x, and so is its derivative.
-Expr exp_minus_square(const Expr& x) {
-  const auto is_far = abs(x) > 100.0;
-  Square s = split_square(where(is_far, 0.0, x));
-  return where(is_far, 0.0, exp(-s.exact) * exp(-s.rest));
+// |x| if that is 1 or more and finite, else 1; at 1 it has the full slope.
+Expr size_from_one(const Expr& x) {
+  const Expr size = abs(x);
+  return where((size < 1.0) | (size == INFINITY), 1.0, size);
 }
 
-// |x| if that is 1 or more, else 1; at 1 it has the full slope.
-Expr size_from_one(const Expr& x) { return where(abs(x) < 1.0, 1.0, abs(x)); }
-
 Expr erfc_of(const Expr& x) {
-  Expr z = size_from_one(x);
-  Expr tail = exp_minus_square(z) * erfcx_from_one(z);
+  Expr tail = exp_of_square(-1.0, x) * erfcx_from_one(size_from_one(x));
   Expr outside = where(x < 0.0, 2.0 - tail, tail);
   return where(abs(x) < 1.0, 1.0 - erf(x), where(is_nan(x), x, outside));
 }
 
 Expr erfcx_of(const Expr& x) {
   Expr z = size_from_one(x);
-  // Right of 1 the growth is not used, and its slope may be infinite.
-  Square s = split_square(where(x < 1.0, x, 0.0));
+  // Left of -30 the result is infinite in both dtypes, and so is its slope. There and right of 1 the
+  // growth is not used.
+  Expr is_infinite = x < -30.0;
+  Square s = split_square(where((x < 1.0) & ~is_infinite, x, 0.0));
   Expr growth = exp(s.exact) * exp(s.rest);
-  // Left of -30 the result is infinite in both dtypes; this avoids inf - inf.
-  Expr left = where(x < -30.0, INFINITY, 2.0 * growth - erfcx_from_one(z));
-  Expr outside = where(x < 0.0, left, erfcx_from_one(z));
+  Expr left =
+      where(is_infinite, where(is_infinite, x, 0.0) * -INFINITY, 2.0 * growth - erfcx_from_one(z));
+  Expr outside = where(x < 0.0, left, where(x == INFINITY, 0.0, erfcx_from_one(z)));
   return where(abs(x) < 1.0, growth * (1.0 - erf(x)), where(is_nan(x), x, outside));
 }
 
@@ -132,10 +130,22 @@ Expr erf_inv_of(const Expr& x) {
   return where(x == 1.0, INFINITY, where(x == -1.0, -INFINITY, factor * x));
 }
 
+// Its slope is sqrt(pi) / 2 exp(y^2), infinite at -1 and 1.
+Expr erf_inv_with_slope(const Expr& x) {
+  const auto value = [](Tensors v) { return erf_inv_of(v[0]).tensor(); };
+  const auto rule = [](Tensors, const Tensor& y, Tensors dx) {
+    const Expr ends = abs(Expr(y)) == INFINITY;
+    const Square s = split_square(where(ends, 0.0, Expr(y)));
+    const Expr slope = 0.5 / std::numbers::inv_sqrtpi * exp(s.exact) * exp(s.rest);
+    return (where(ends, INFINITY, slope) * Expr(dx[0])).tensor();
+  };
+  return Expr(scan_internal::with_rule("special::erf_inv", {x.tensor()}, value, rule));
+}
+
 // exp(-x^2 / 2) erfcx(|x| / sqrt(2)) / 2 has x itself, and not x / sqrt(2), in the exponential.
 Expr ndtr_of(const Expr& x) {
   Expr z = abs(x) * kSqrtHalf;
-  Expr tail = 0.5 * bell(x) * erfcx_from_one(size_from_one(z));
+  Expr tail = 0.5 * exp_of_square(-0.5, x) * erfcx_from_one(size_from_one(z));
   Expr outside = where(x < 0.0, tail, 1.0 - tail);
   Expr inside = 0.5 * (1.0 + erf(x * kSqrtHalf));
   return where(z < 1.0, inside, where(is_nan(x), x, outside));
@@ -144,7 +154,8 @@ Expr ndtr_of(const Expr& x) {
 // log(erfcx(z) / 2) - x^2 / 2 far below 0, with z = -x / sqrt(2).
 Expr log_ndtr_of(const Expr& x) {
   Expr z = x * -kSqrtHalf;
-  Expr beyond = log(0.5 * erfcx_from_one(where(z < 1.0, 1.0, z))) - 0.5 * (x * x);
+  Expr far = log(0.5 * erfcx_from_one(where((z < 1.0) | (z == INFINITY), 1.0, z)));
+  Expr beyond = far - 0.5 * square(where(z < 1.0, 0.0, x));
   // For x > 0 it takes a harmless argument: the slope of the logarithm of 0 would be NaN.
   Expr above = log1p(-ndtr_of(where(x > 0.0, -x, 0.0)));
   Expr near = log(ndtr_of(where(z < 1.0, x, 0.0)));
@@ -218,7 +229,7 @@ Tensor erfc(Operand x) { return evaluate("special::erfc", {"x", x}, erfc_of); }
 
 Tensor erfcx(Operand x) { return evaluate("special::erfcx", {"x", x}, erfcx_of); }
 
-Tensor erf_inv(Operand x) { return evaluate("special::erf_inv", {"x", x}, erf_inv_of); }
+Tensor erf_inv(Operand x) { return evaluate("special::erf_inv", {"x", x}, erf_inv_with_slope); }
 
 Tensor ndtr(Operand x) { return evaluate("special::ndtr", {"x", x}, ndtr_of); }
 

@@ -38,8 +38,10 @@ struct Product {
 
 template <class T>
 Product<T> product_of(const MatmulArgs& args) {
-  return {{static_cast<const T*>(args.a), args.a_row, args.a_col},
-          {static_cast<const T*>(args.b), args.b_row, args.b_col},
+  // Without depth, A and B have no elements and may have no address: their strides are 0.
+  const int64_t moves = args.k == 0 ? 0 : 1;
+  return {{static_cast<const T*>(args.a), moves * args.a_row, moves * args.a_col},
+          {static_cast<const T*>(args.b), moves * args.b_row, moves * args.b_col},
           {static_cast<T*>(args.c), args.c_row, args.c_col},
           args.m,
           args.n,

@@ -56,25 +56,24 @@ std::vector<BufferId> same_memory(const Plan& plan,
   return same;
 }
 
-std::optional<std::vector<Access>> accesses_of(const Plan& plan, std::span<const BufferId> same,
-                                               NodeId loop) {
-  const Block& body = body_of(plan, loop);
-  const std::set<NodeId> inside(body.nodes.begin(), body.nodes.end());
-  std::vector<Access> all;
-  for (NodeId id : body.nodes) {
-    const Node& node = plan.at(id);
-    if (node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kCopy) return std::nullopt;
-    if (!node.buffer.valid()) continue;
-    const bool is_plain = node.op == Op::kLoad || node.op == Op::kStore;
-    const auto index =
-        is_plain ? index_of(plan, plan.args_of(node)[0], body.parameters[0], inside) : std::nullopt;
-    all.push_back({same[node.buffer.value], index.value_or(ElementIndex{}), node.type.lanes,
-                   writes_memory(node.op), index.has_value()});
-  }
-  return all;
+namespace {
+
+// What the node reads or writes, which has no blocks. The index is known for loads and stores at
+// affine ones.
+Access access_of(const Plan& plan, std::span<const BufferId> same, NodeId id, NodeId turn,
+                 const std::set<NodeId>& inside, const InnerLoops& inner) {
+  const Node& node = plan.at(id);
+  const bool is_plain = node.op == Op::kLoad || node.op == Op::kStore;
+  const auto index =
+      is_plain ? index_of(plan, plan.args_of(node)[0], turn, inside, inner) : std::nullopt;
+  return {same[node.buffer.value], index.value_or(ElementIndex{}), node.type.lanes,
+          writes_memory(node.op), index.has_value()};
 }
 
-namespace {
+// Whether its accesses do not say all that it touches.
+bool is_opaque(const Node& node) {
+  return node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kCopy;
+}
 
 // False where that is not known.
 bool add_accesses(const Plan& plan, std::span<const BufferId> same, NodeId turn, const Block& block,
@@ -88,18 +87,28 @@ bool add_accesses(const Plan& plan, std::span<const BufferId> same, NodeId turn,
       nest.inner[body_of(plan, id).parameters[0]] = *range;
       return add_accesses(plan, same, turn, body_of(plan, id), nest);
     }
-    if (node.block_count > 0 || node.op == Op::kKernel || node.op == Op::kCopy) return false;
+    if (is_opaque(node)) return false;
     if (!node.buffer.valid()) return true;
-    if (node.op != Op::kLoad && node.op != Op::kStore) return false;
-    const auto index = index_of(plan, plan.args_of(node)[0], turn, nest.inside, nest.inner);
-    if (!index) return false;
-    nest.accesses.push_back(
-        {same[node.buffer.value], *index, node.type.lanes, writes_memory(node.op), true});
-    return true;
+    nest.accesses.push_back(access_of(plan, same, id, turn, nest.inside, nest.inner));
+    return nest.accesses.back().is_known;
   });
 }
 
 }  // namespace
+
+std::optional<std::vector<Access>> accesses_of(const Plan& plan, std::span<const BufferId> same,
+                                               NodeId loop) {
+  const Block& body = body_of(plan, loop);
+  const std::set<NodeId> inside(body.nodes.begin(), body.nodes.end());
+  std::vector<Access> all;
+  for (NodeId id : body.nodes) {
+    const Node& node = plan.at(id);
+    if (is_opaque(node)) return std::nullopt;
+    if (!node.buffer.valid()) continue;
+    all.push_back(access_of(plan, same, id, body.parameters[0], inside, {}));
+  }
+  return all;
+}
 
 std::optional<Nest> nest_of(const Plan& plan, std::span<const BufferId> same, NodeId loop) {
   Nest nest;

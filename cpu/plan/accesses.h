@@ -45,7 +45,7 @@ inline const Block& body_of(const Plan& plan, NodeId loop) {
   return plan.at(plan.blocks_of(plan.at(loop))[0]);
 }
 
-// By the counters of the loops inside.
+// Ranges of the loops inside, by their counters.
 using InnerLoops = std::map<NodeId, LoopRange>;
 
 // The index of an element as a function of the turn; `inside`: the nodes of the loop.

@@ -11,7 +11,7 @@ struct Square {
 };
 Square split_square(const Expr& x);
 
-// exp(-x^2 / 2); 0 for |x| > 100.
-Expr bell(const Expr& x);
+// exp(factor x^2), for a factor of -1 or -1/2; 0 for |x| > 100.
+Expr exp_of_square(double factor, const Expr& x);
 
 }  // namespace heddle::special_internal

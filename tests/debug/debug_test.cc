@@ -381,6 +381,9 @@ TEST_P(Debug, FunctionsWithDerivativesOfTheirOwnPrint) {
   EXPECT_THAT(lines_.take(), ElementsAre("fn 2.0", "fn 4.0"));
   (void)vmap(twice)(array<float>({1, 2})).to_vector<float>();
   EXPECT_THAT(lines_.take(), ElementsAre("fn 1.0", "fn 2.0", "fn 1.0", "fn 4.0"));
+  const auto some = [&](Tensor x) { return cond(x > 1, fn, std::identity(), x); };
+  (void)vmap(some)(array<float>({1, 2, 3})).to_vector<float>();
+  EXPECT_THAT(lines_.take(), ElementsAre("fn 2.0", "fn 3.0"));
   (void)grad(twice)(two).item<float>();
   EXPECT_THAT(lines_.take(), ElementsAre("rule 2.0", "rule 4.0"));
   const auto own = custom_vjp(

@@ -160,12 +160,51 @@ TEST(Derivatives, OfReverseModeAreFiniteFarOut) {
   EXPECT_EQ(slopes_at(ndtr, far), (std::vector<float>{0, 0, 0}));
   const auto erfc = [](Tensor x) { return special::erfc(x); };
   EXPECT_EQ(slopes_at(erfc, far), (std::vector<float>{0, 0, 0}));
+  const Tensor ends = array({-INFINITY, INFINITY});
+  EXPECT_EQ(slopes_at(ndtr, ends), (std::vector<float>{0, 0}));
+  EXPECT_EQ(slopes_at(erfc, ends), (std::vector<float>{0, 0}));
+  const auto log_ndtr = [](Tensor x) { return special::log_ndtr(x); };
+  EXPECT_EQ(slopes_at(log_ndtr, ends), (std::vector<float>{INFINITY, 0}));
+  const auto erfcx = [](Tensor x) { return special::erfcx(x); };
+  EXPECT_EQ(slopes_at(erfcx, array({-INFINITY, -1e30F, INFINITY})),
+            (std::vector<float>{-INFINITY, -INFINITY, 0}));
+  const auto erf_inv = [](Tensor x) { return special::erf_inv(x); };
+  EXPECT_EQ(slopes_at(erf_inv, array({-1.0F, 1.0F})), (std::vector<float>{INFINITY, INFINITY}));
+  // -1/2 (2 pi)^(-1/2) x^(-3/2), far out.
+  const auto i0e = [](Tensor x) { return special::bessel_i0e(x); };
+  const auto i1e = [](Tensor x) { return special::bessel_i1e(x); };
+  EXPECT_NEAR(slopes_at(i0e, array({1e6F}))[0], -1.9947116e-10F, 1e-15);
+  EXPECT_NEAR(slopes_at(i1e, array({1e6F}))[0], -1.9947116e-10F, 1e-15);
   const auto log1mexp = [](Tensor x) { return nn::log1mexp(x); };
   EXPECT_NEAR(slopes_at(log1mexp, array({1e-8F}))[0], 1e8F, 100);
   const auto spread = [](Tensor x) { return nan_var(x); };
   const std::vector<float> of_spread = slopes_at(spread, array({0.5F, std::nanf(""), -0.3F, 0.2F}));
   EXPECT_NEAR(of_spread[0], 0.24444444F, 1e-6);
   EXPECT_EQ(of_spread[1], 0);
+}
+
+// Of x^(a-1) (1-x)^(b-1) / B(a, b): where x is 0 and 1.
+TEST(Derivatives, OfBetaincAtItsEnds) {
+  const auto slopes_of = [](float a, float b) {
+    const auto fn = [=](Tensor x) {
+      return sum(special::betainc(full_like(x, a), full_like(x, b), x));
+    };
+    return grad(fn)(array({0.0F, 1.0F})).to_vector<float>();
+  };
+  EXPECT_EQ(slopes_of(1.5, 2), (std::vector<float>{0, 0}));
+  EXPECT_EQ(slopes_of(1, 3), (std::vector<float>{3, 0}));
+  EXPECT_EQ(slopes_of(2.5, 1), (std::vector<float>{0, 2.5}));
+  EXPECT_EQ(slopes_of(0.5, 0.5), (std::vector<float>{INFINITY, INFINITY}));
+}
+
+// ldexp is x 2^n, and a mantissa is x 2^-exponent.
+TEST(Derivatives, OfPartsOfFloats) {
+  const Tensor x = array({0.0F, 1e-40F, 0.3F, -6.0F, 1e38F});
+  const auto moved = [](Tensor x) { return sum(ldexp(x, array({3, 0, -2, 130, 1}))); };
+  EXPECT_EQ(grad(moved)(x).to_vector<float>(), (std::vector<float>{8, 1, 0.25F, INFINITY, 2}));
+  const auto mantissa = [](Tensor x) { return sum(frexp(x).mantissa); };
+  EXPECT_EQ(grad(mantissa)(x).to_vector<float>(),
+            (std::vector<float>{1, INFINITY, 2, 0.125F, std::ldexp(1.0F, -127)}));
 }
 
 // Where JAX 0.10.2 errs, or has NaN: against the hazard of the normal distribution by its continued

@@ -294,6 +294,49 @@ StatusOr<AllLanes> Batcher::of_custom_derivative(Graph& graph, const Instruction
   return out;
 }
 
+// The call if `on` is true, else zeros.
+Value Batcher::guarded(Graph& graph, const Instruction& call, const Value& on,
+                       const Values& operands) {
+  std::vector<Shape> types;
+  for (const Value& each : operands) types.push_back(each.shape());
+  Graph runs(source_.into(), call.name), rests(source_.into(), base::cat(call.name, ".none"));
+  const Values given = runs.elements(runs.parameter(Shape::tuple(types)));
+  const Value made = copied(runs, call, given, source_.called(call.called));
+  rests.parameter(Shape::tuple(types));
+  Values none;
+  for (const Shape& leaf : leaves_of(call.shape)) none.push_back(rests.zeros(leaf));
+  const hlo::ComputationId branches[] = {std::move(runs).finish(runs.elements(made)),
+                                         std::move(rests).finish(none)};
+  const Value tuple = graph.tuple(operands);
+  return graph.op(Opcode::kConditional, {on, tuple, tuple}, {}, {branches[0], branches[1]});
+}
+
+AllLanes Batcher::of_active_lanes(Graph& graph, const Instruction& call, const AllLanes& operands,
+                                  const Value& active) {
+  AllLanes out;
+  if (!is_any_batched(operands)) {
+    Values shared;
+    for (const Lanes& each : operands) shared.push_back(each.x);
+    const Value any = hlo::reduce(active, Opcode::kOr, 0, {0});
+    for (const Value& each : graph.elements(guarded(graph, call, any, shared)))
+      out.push_back({each});
+    return out;
+  }
+  Graph step(source_.into(), call.name);
+  Values inputs{active}, parameters;
+  const Value on = step.parameter(Shape(pred, {}));
+  for (const Lanes& each : operands) {
+    const Value all = full(each);
+    inputs.push_back(all);
+    parameters.push_back(step.parameter(slice_of(all, 0)));
+  }
+  const ComputationId body =
+      std::move(step).finish(step.elements(guarded(step, call, on, parameters)));
+  const Value made = graph.op(Opcode::kScan, inputs, hlo::ScanAttrs{.dimensions = {0}}, {body});
+  for (const Value& each : flattened(graph, made)) out.push_back({each, true});
+  return out;
+}
+
 StatusOr<AllLanes> Batcher::of_debug_call(Graph& graph, const Instruction& call,
                                           const AllLanes& operands, const Value& active) {
   Instruction now = call;
@@ -374,10 +417,10 @@ StatusOr<AllLanes> Batcher::batched(Graph& graph, const Computation& computation
         return of_debug_call(graph, instruction, operands, active);
       }
       const auto may_wait = [&](hlo::ComputationId id) { return active && minds_active(id); };
-      if (hlo::has_own_derivative(instruction) && size_ > 0 &&
-          std::ranges::none_of(instruction.called, may_wait))
-        return of_custom_derivative(graph, instruction, operands);
-      break;
+      if (!hlo::has_own_derivative(instruction) || size_ == 0) break;
+      if (std::ranges::any_of(instruction.called, may_wait))
+        return of_active_lanes(graph, instruction, operands, active);
+      return of_custom_derivative(graph, instruction, operands);
     }
     default: break;
   }

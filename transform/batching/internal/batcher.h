@@ -76,6 +76,12 @@ class Batcher {
   // A function with a derivative of its own: all its operands have lanes.
   StatusOr<AllLanes> of_custom_derivative(Graph& graph, const hlo::Instruction& call,
                                           const AllLanes& operands);
+  // The same for a function with a loop or a debug call inside: one active lane after another. In
+  // the other lanes the loop might not end.
+  AllLanes of_active_lanes(Graph& graph, const hlo::Instruction& call, const AllLanes& operands,
+                           const Value& active);
+  Value guarded(Graph& graph, const hlo::Instruction& call, const Value& on,
+                const Values& operands);
 
   struct Called {
     hlo::ComputationId id;
