@@ -76,8 +76,8 @@ Expr erfc_of(const Expr& x) {
 
 Expr erfcx_of(const Expr& x) {
   Expr z = size_from_one(x);
-  // Left of -30 the result is infinite in both dtypes, and so is its slope. There and right of 1 the
-  // growth is not used.
+  // Left of -30 the result is infinite in both dtypes, and so is its slope. The growth is not used
+  // there and right of 1.
   Expr is_infinite = x < -30.0;
   Square s = split_square(where((x < 1.0) & ~is_infinite, x, 0.0));
   Expr growth = exp(s.exact) * exp(s.rest);
