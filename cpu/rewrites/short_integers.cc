@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
@@ -147,8 +148,39 @@ class Shortened {
   int depth_ = 0;
 };
 
+bool is_zero(const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kConstant) return false;
+  const Literal& literal = instruction.attrs.get<hlo::ConstantAttrs>().literal;
+  return literal.element_count() == 1 && literal.to_int64(0) == 0;
+}
+
+// Whether its numbers all fit the integers of `dtype`, or are cut to them as a conversion cuts.
+bool is_no_wider(DType dtype, DType than) {
+  return dtype == pred || (is_integer(dtype) && storage_bytes(dtype) <= storage_bytes(than));
+}
+
+// A sum of widened integers that is cut to as few bits as they had: those bits are their own sum's.
+hlo::Value narrow_sum(transform::ModuleRebuilder& into, transform::Rebuilder& to,
+                      InstructionId id) {
+  const Instruction& cut = to.old(id);
+  const DType narrow = cut.shape.dtype();
+  if (cut.opcode != Opcode::kConvert || !is_integer(narrow)) return {};
+  const Instruction& sum = to.old(cut.operands[0]);
+  if (sum.opcode != Opcode::kReduce || sum.operands.size() != 2 || !is_integer(sum.shape.dtype()) ||
+      storage_bytes(sum.shape.dtype()) <= storage_bytes(narrow) ||
+      !is_zero(to.old(sum.operands[1])) || fold_of(into.from().at(sum.called[0])) != Op::kAdd)
+    return {};
+  const Instruction& widened = to.old(sum.operands[0]);
+  if (widened.opcode != Opcode::kConvert) return {};
+  const hlo::Value x = to.in_place_of(id).wrap(to[widened.operands[0]]);
+  if (!is_no_wider(x.dtype(), narrow)) return {};
+  return reduce(x.dtype() == narrow ? x : convert(x, narrow), Opcode::kAdd, 0,
+                sum.attrs.get<hlo::DimensionsAttrs>().dimensions);
+}
+
 // Nothing where it stays as it is.
-hlo::Value shortened(transform::Rebuilder& to, InstructionId id) {
+hlo::Value shortened(transform::ModuleRebuilder& into, transform::Rebuilder& to, InstructionId id) {
+  if (const hlo::Value sum = narrow_sum(into, to, id)) return sum;
   const Instruction& user = to.old(id);
   if (user.opcode != Opcode::kCompare && user.opcode != Opcode::kConvert) return {};
   const Shape& numbers = to.old(user.operands[0]).shape;
@@ -166,8 +198,8 @@ hlo::Value shortened(transform::Rebuilder& to, InstructionId id) {
 
 StatusOr<hlo::Module> shorten_integers(const hlo::Module& module) {
   return transform::with_rewritten(
-      module, [&](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
-                  InstructionId id) { return shortened(to, id); });
+      module, [&](transform::ModuleRebuilder& into, transform::Rebuilder& to, hlo::ComputationId,
+                  InstructionId id) { return shortened(into, to, id); });
 }
 
 }  // namespace heddle::cpu

@@ -1,4 +1,4 @@
-// Integers of 64 bits that are known to fit 32.
+// Integers in fewer bits than the program says, with the same values.
 #pragma once
 
 #include "heddle/base/status.h"
@@ -10,6 +10,9 @@ namespace heddle::cpu {
 // positions (iota), constants and narrower integers on, fit. Twice as many stand in a vector, and
 // vectors compare 32 bits in one step. JAX's masks are such where it has 64 bits, jnp.tril's among
 // them.
+//
+// A sum of widened integers that is converted back is summed in the narrow type, as in NumPy's
+// packbits: the low bits of a sum are the sum of the low bits.
 [[nodiscard]] StatusOr<hlo::Module> shorten_integers(const hlo::Module& module);
 
 }  // namespace heddle::cpu

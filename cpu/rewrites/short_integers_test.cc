@@ -73,6 +73,41 @@ TEST(ShortIntegers, AreNoneWhereOneMayNotFit) {
       << "a scalar gains nothing";
 }
 
+struct CutSum {
+  std::string from, wide, to, start = "0", op = "add";
+};
+
+// The type in which the sum of a `from`[3,40] in `wide`, which is cut to `to`, is taken.
+std::string type_of_sum(const CutSum& of) {
+  const std::string scalar = cat(of.wide, "[]"), matrix = cat(of.from, "[3,40]");
+  const std::string text = cat(
+      "HloModule m\nf {\n  a = ", scalar, " parameter(0)\n  b = ", scalar,
+      " parameter(1)\n  ROOT r = ", scalar, " ", of.op, "(a, b)\n}\nENTRY e {\n  i = ", matrix,
+      " iota(), iota_dimension=1\n  n = ", matrix, " multiply(i, i)\n  w = ", of.wide,
+      "[3,40] convert(n)\n  z = ", scalar, " constant(", of.start, ")\n  s = ", of.wide,
+      "[40] reduce(w, z), dimensions={0}, to_apply=f\n  ROOT c = ", of.to, "[40] convert(s)\n}\n");
+  const hlo::Module module = hlo::parse_text(text).value();
+  const hlo::Module shortened = shorten_integers(module).value();
+  EXPECT_EQ(interpreter::evaluate(shortened, {}).value(),
+            interpreter::evaluate(module, {}).value());
+  const hlo::Computation& entry = shortened.entry_computation();
+  const hlo::Instruction& root = entry.root_instruction();
+  const bool is_sum = root.opcode == hlo::Opcode::kReduce;
+  return std::string(to_string((is_sum ? root : entry.at(root.operands[0])).shape.dtype()));
+}
+
+TEST(ShortIntegers, AreOfSumsThatAreCut) {
+  EXPECT_EQ(type_of_sum({"u8", "u64", "u8"}), "u8");
+  EXPECT_EQ(type_of_sum({"s8", "s64", "u8"}), "u8");
+  EXPECT_EQ(type_of_sum({"u8", "u32", "s16"}), "s16");
+  EXPECT_EQ(type_of_sum({"s32", "s64", "s32"}), "s32");
+  EXPECT_EQ(type_of_sum({"u16", "u64", "u8"}), "u64");                 // the numbers are wider
+  EXPECT_EQ(type_of_sum({"u8", "u8", "u32"}), "u8");                   // the sum is not cut
+  EXPECT_EQ(type_of_sum({"u8", "u64", "f32"}), "u64");                 // nor here
+  EXPECT_EQ(type_of_sum({"u8", "u64", "u8", "300"}), "u64");           // another start
+  EXPECT_EQ(type_of_sum({"u8", "u64", "u8", "0", "maximum"}), "u64");  // not a sum
+}
+
 TEST(ShortIntegers, OfLongChainsAreLeft) {
   std::string lines = positions(1), last = "i";
   for (int k = 0; k < 3000; ++k) {
