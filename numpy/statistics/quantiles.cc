@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heddle/hlo/literal/blocks.h"
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/sorting.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle {
 namespace {
+
+using trace_internal::OnDeviceOf;
 
 // Of the elements before and behind a position, `rest` of the way from one to the other. `high` is
 // `low` where the rest is 0.
@@ -28,16 +32,25 @@ Expr between_of(const Expr& low, const Expr& high, const Expr& rest, QuantileMet
 
 struct Request {
   std::string_view op;
-  std::vector<double> parts;  // 0 .. 1
+  std::vector<double> parts;   // 0 .. 1
+  std::optional<Expr> levels;  // 0 .. whole, in place of the parts
+  double whole = 1;            // the greatest level
   bool is_list = false;
   std::optional<int64_t> axis;
   QuantileMethod between = QuantileMethod::kLinear;
 };
 
-// `whole` is the greatest q.
 Request request(std::string_view op, const QuantileLevels& q, double whole,
                 std::optional<int64_t> axis, QuantileMethod between) {
-  Request out{.op = op, .is_list = q.is_list(), .axis = axis, .between = between};
+  Request out{.op = op, .whole = whole, .is_list = q.is_list(), .axis = axis, .between = between};
+  if (q.tensor()) {
+    const Shape& shape = q.tensor()->shape();
+    if (!is_floating(shape.dtype()) || shape.rank() > 1)
+      trace_internal::refuse("q is ", shape, "; it must be a float or a list of floats");
+    out.levels = Expr(*q.tensor());
+    out.is_list = shape.rank() == 1;
+    return out;
+  }
   if (q.values().empty()) trace_internal::refuse("q has no parts; give at least one");
   for (double each : q.values()) {
     if (!(each >= 0 && each <= whole))
@@ -47,34 +60,25 @@ Request request(std::string_view op, const QuantileLevels& q, double whole,
   return out;
 }
 
-// One of the values, as the sorted elements on either side of it and their parts in it. All are
-// operands of the program, so that another q runs the same one.
+// One of the values, as the sorted elements on either side of it and their parts in it.
 struct Place {
-  Operand below, above;     // positions
-  Operand of_low, of_high;  // of the dtype of x, each rounded by itself
+  double below = 0, above = 0;     // positions
+  double of_low = 0, of_high = 0;  // each is rounded to the dtype of x by itself
 };
 
 Place place_of(double part, int64_t n, QuantileMethod between) {
   const double position = part * static_cast<double>(n - 1);
   const double low = std::floor(position), high = std::ceil(position), rest = position - low;
-  const auto at = [](double below, double above, double rest) {
-    return Place{static_cast<int64_t>(below), static_cast<int64_t>(above), 1 - rest, rest};
-  };
   switch (between) {
-    case QuantileMethod::kLinear: return at(low, high, rest);
-    case QuantileMethod::kLower: return at(low, low, 0);
-    case QuantileMethod::kHigher: return at(high, high, 0);
-    case QuantileMethod::kNearest: return rest <= 0.5 ? at(low, low, 0) : at(high, high, 0);
-    case QuantileMethod::kMidpoint: return at(low, high, rest == 0 ? 0 : 0.5);
+    case QuantileMethod::kLinear: return {low, high, 1 - rest, rest};
+    case QuantileMethod::kLower: return {low, low, 1, 0};
+    case QuantileMethod::kHigher: return {high, high, 1, 0};
+    case QuantileMethod::kNearest:
+      return rest <= 0.5 ? Place{low, low, 1, 0} : Place{high, high, 1, 0};
+    case QuantileMethod::kMidpoint:
+      return rest == 0 ? Place{low, low, 1, 0} : Place{low, high, 0.5, 0.5};
   }
-  return at(low, low, 0);
-}
-
-// More levels are constants of the program: many operands take long to compile.
-bool are_operands(const Request& how) { return how.parts.size() <= 8; }
-
-Expr number_of(const Operand& x, DType dtype) {
-  return x.is_tensor() ? x.tensor() : constant_like(x, dtype);
+  return {low, low, 1, 0};
 }
 
 struct Elements {
@@ -92,76 +96,169 @@ Elements elements(const Operand& operand, const Request& how) {
   return out;
 }
 
-// `of` (sorted elements, some numbers) gives the value that the numbers are of; `numbers` has as
-// many for each.
-template <class Of>
-Tensor quantiles(const Elements& given, const Request& how,
-                 const std::vector<KnownOperand>& numbers, Of of) {
-  const size_t values = how.parts.size(), each = numbers.size() / values;
-  std::vector<Operand> constants;
-  for (const KnownOperand& number : numbers) constants.push_back(*number.operand);
+// Numbers of the program: one, or a list. They are operands, so that others run the same program.
+class Numbers {
+ public:
+  Numbers(const Tensor& given) : dtype_(given.dtype()), array_(given) {}
+  Numbers(const std::vector<double>& values, bool is_list, DType dtype)
+      : dtype_(dtype), is_list_(is_list) {
+    if (values.size() <= kMostScalars) {
+      values_ = values;
+      return;
+    }
+    const auto count = static_cast<int64_t>(values.size());
+    Literal literal = Literal::uninitialised(Shape(dtype, {count}));
+    store(dtype, values.data(), count, literal.mutable_bytes());
+    array_ = array(literal);
+  }
+
+  [[nodiscard]] DType dtype() const { return dtype_; }
+  // They refer to the array.
+  [[nodiscard]] std::vector<Operand> operands() const {
+    if (array_) return {Operand(*array_)};
+    std::vector<Operand> out;
+    for (double value : values_)
+      out.push_back(is_integer(dtype_) ? Operand(static_cast<int64_t>(value)) : Operand(value));
+    return out;
+  }
+  // Takes them from the front of the program's operands.
+  Expr taken(Operands& in) const {
+    const size_t count = array_ ? 1 : values_.size();
+    std::vector<Tensor> each;
+    for (const Operand& x : in.first(count))
+      each.push_back(x.is_tensor() ? x.tensor() : constant_like(x, dtype_));
+    in = in.subspan(count);
+    return Expr(is_list_ && !array_ ? stack(each, 0) : each[0]);
+  }
+
+ private:
+  // As numbers they are not moved to the device; more would take long to compile.
+  static constexpr size_t kMostScalars = 8;
+
+  DType dtype_;
+  bool is_list_ = false;
+  std::vector<double> values_;
+  std::optional<Tensor> array_;  // of many numbers, or as it was given
+};
+
+// A list of numbers along one axis of an array of some rank.
+Expr along_axis(const Expr& numbers, int64_t axis, int64_t rank) {
+  if (numbers.tensor().shape().rank() == 0) return numbers;
+  std::vector<int64_t> sizes(static_cast<size_t>(rank), 1);
+  sizes[static_cast<size_t>(axis)] = numbers.dimensions()[0];
+  return Expr(reshape(numbers.operand(), sizes));
+}
+
+// The elements at a position along the axis; at a list of them, along a new axis in front.
+Expr at_positions(const Expr& x, const Expr& positions, int64_t along) {
+  if (positions.tensor().shape().rank() == 0)
+    return Expr(dynamic_index_in_dim(x.operand(), positions.operand(), along, false));
+  return Expr(moveaxis(take(x.operand(), positions.operand(), along), along, 0));
+}
+
+using Of = base::FunctionRef<Expr(const Expr& sorted, std::span<const Expr> numbers)>;
+
+// The program of the elements and the numbers, which are the levels of the request if it has some.
+Tensor quantiles(const Elements& given, const Request& how, std::vector<Numbers> numbers, Of of) {
+  if (how.levels) numbers.emplace_back(how.levels->tensor());
   const auto formula = [&](Operands in) {
     const Tensor x = how.axis ? in[0].tensor() : ravel(in[0]);
-    const Expr sorted(sort(x, given.along));
-    const Operands all = are_operands(how) ? in.subspan(1) : Operands(constants);
-    std::vector<Tensor> out;
-    for (size_t i = 0; i < values; ++i)
-      out.push_back(of(sorted, all.subspan(i * each, each)).tensor());
-    return std::vector<Tensor>{how.is_list ? stack(out, 0) : out[0]};
+    Operands rest = in.subspan(1);
+    std::vector<Expr> each;
+    for (const Numbers& one : numbers) each.push_back(one.taken(rest));
+    return std::vector<Tensor>{of(Expr(sort(x, given.along)), each).tensor()};
   };
-  const KnownOptions options(how.axis, how.between, how.is_list, static_cast<int64_t>(values),
-                             are_operands(how) ? std::vector<double>() : how.parts);
-  const Operand x = given.x.operand();
-  std::vector<KnownOperand> operands(1, x);
-  if (are_operands(how)) operands.insert(operands.end(), numbers.begin(), numbers.end());
+  std::vector<Operand> values(1, given.x.operand());
+  std::vector<DType> dtypes(1, given.x.dtype());
+  for (const Numbers& one : numbers) {
+    const std::vector<Operand> all = one.operands();
+    values.insert(values.end(), all.begin(), all.end());
+    dtypes.resize(values.size(), one.dtype());
+  }
+  std::vector<KnownOperand> operands;
+  for (size_t i = 0; i < values.size(); ++i) operands.emplace_back(values[i], dtypes[i]);
+  const KnownOptions options(how.axis, how.between, how.is_list, how.levels.has_value());
   return in_program(how.op, options, operands, formula)[0];
 }
 
+// The parts of levels; NaN for those that are out of range.
+Expr parts_of(const Expr& levels, const Request& how) {
+  return where((levels >= 0) & (levels <= how.whole), levels / how.whole, NAN);
+}
+
+// The positions of levels are only known when the program runs.
+Expr value_of_levels(const Expr& sorted, const Expr& levels, const Elements& given,
+                     const Request& how, DType position) {
+  const Expr parts = parts_of(levels, how), exact = parts * static_cast<double>(given.n - 1);
+  const Expr low = floor(exact), rest = (exact - low).astype(sorted.dtype());
+  const auto row = [&](const Expr& at) {
+    return at_positions(sorted, where(is_nan(at), 0, at).astype(position), given.along);
+  };
+  const Expr below = row(low), rank = below.like(0);
+  const int64_t axes = below.tensor().shape().rank();
+  const Expr value = between_of(below, row(ceil(exact)), along_axis(rest, 0, axes), how.between);
+  return where(is_nan(along_axis(parts, 0, axes)), NAN, value);
+}
+
+Expr value_of_place(const Expr& sorted, std::span<const Expr> place, int64_t along) {
+  const Expr low = at_positions(sorted, place[0], along);
+  const Expr high = at_positions(sorted, place[1], along);
+  const int64_t rank = low.tensor().shape().rank();
+  const Expr of_low = along_axis(place[2], 0, rank), of_high = along_axis(place[3], 0, rank);
+  // A part of 0 is left out: with infinities it would give NaN.
+  return where(of_high == 0, low, where(of_low == 0, high, low * of_low + high * of_high));
+}
+
 Tensor quantile_of(const Operand& operand, const Request& how) {
+  const OnDeviceOf device(operand);
   const Elements given = elements(operand, how);
   const DType position = given.n > INT32_MAX ? s64 : s32, dtype = given.x.dtype();
-  std::vector<Place> places;
-  for (double part : how.parts) places.push_back(place_of(part, given.n, how.between));
-  std::vector<KnownOperand> numbers;
-  for (const Place& place : places) {
-    for (const Operand* at : {&place.below, &place.above}) numbers.emplace_back(*at, position);
-    for (const Operand* part : {&place.of_low, &place.of_high}) numbers.emplace_back(*part, dtype);
+  std::vector<double> below, above, of_low, of_high;
+  for (double part : how.parts) {
+    const Place place = place_of(part, given.n, how.between);
+    below.push_back(place.below);
+    above.push_back(place.above);
+    of_low.push_back(place.of_low);
+    of_high.push_back(place.of_high);
   }
-  return quantiles(given, how, numbers, [&](const Expr& sorted, Operands place) {
-    const auto row = [&](const Operand& at) {
-      if (are_operands(how))
-        return Expr(dynamic_index_in_dim(sorted.operand(), at, given.along, false));
-      const auto i = static_cast<int64_t>(number_value(at).value());
-      return Expr(squeeze(slice_in_dim(sorted.operand(), i, i + 1, 1, given.along), {given.along}));
-    };
-    const Expr low = row(place[0]), high = row(place[1]);
-    const Expr of_low = number_of(place[2], dtype), of_high = number_of(place[3], dtype);
-    // A part of 0 is left out: with infinities it would give NaN. A NaN sorts after every number.
-    const Expr value =
-        where(of_high == 0, low, where(of_low == 0, high, low * of_low + high * of_high));
-    const Operand last = given.n - 1;
-    return where(is_nan(row(last)), NAN, value);
+  std::vector<Numbers> numbers;
+  if (!how.levels) {
+    for (const auto& [values, type] :
+         {std::pair(&below, position), {&above, position}, {&of_low, dtype}, {&of_high, dtype}})
+      numbers.emplace_back(*values, how.is_list, type);
+  }
+  return quantiles(given, how, std::move(numbers), [&](const Expr& sorted, auto in) {
+    const Expr value = how.levels ? value_of_levels(sorted, in[0], given, how, position)
+                                  : value_of_place(sorted, in, given.along);
+    const Operand last = given.n - 1;  // where a NaN is
+    return where(is_nan(dynamic_index_in_dim(sorted.operand(), last, given.along, false)), NAN,
+                 value);
   });
 }
 
 // The number of numbers is known only when the program runs; NaN sort behind them.
 Tensor nan_quantile_of(const Operand& operand, const Request& how) {
+  const OnDeviceOf device(operand);
   const Elements given = elements(operand, how);
   const DType counted = given.x.dtype() == f64 ? f64 : f32;
-  const std::vector<Operand> parts(how.parts.begin(), how.parts.end());
-  std::vector<KnownOperand> numbers;
-  for (const Operand& part : parts) numbers.emplace_back(part, counted);
-  return quantiles(given, how, numbers, [&](const Expr& sorted, Operands part) {
+  std::vector<Numbers> numbers;
+  if (!how.levels) numbers.emplace_back(how.parts, how.is_list, counted);
+  return quantiles(given, how, std::move(numbers), [&](const Expr& sorted, auto in) {
     const std::vector<int64_t> along{given.along};
-    const Expr numbers = (~is_nan(sorted)).astype(counted);
-    const Expr last = maximum(sum(numbers, {.axes = along, .keep_dims = true}) - 1, 0);
+    const Expr count = sum((~is_nan(sorted)).astype(counted), {.axes = along, .keep_dims = true});
+    const Expr last = maximum(count - 1, 0);
+    const Expr given_part = (how.levels ? parts_of(in[0], how) : in[0]).astype(counted);
+    const Expr part = along_axis(given_part, given.along, sorted.tensor().shape().rank());
     const auto row = [&](const Expr& place) {
-      return Expr(take_along_axis(sorted.operand(), place.astype(s32).operand(), given.along));
+      const Expr at = where(is_nan(place), 0, place).astype(s32);
+      return Expr(take_along_axis(sorted.operand(), at.operand(), given.along));
     };
-    const Expr position = last * number_of(part[0], counted), low = floor(position);
+    const Expr position = last * part, low = floor(position);
     const Expr rest = (position - low).astype(sorted.dtype());
     const Expr value = between_of(row(low), row(ceil(position)), rest, how.between);
-    return Expr(squeeze(value.operand(), along));
+    const Expr known = where(is_nan(part), NAN, value);
+    return Expr(how.is_list ? moveaxis(known.operand(), given.along, 0)
+                            : squeeze(known.operand(), along));
   });
 }
 

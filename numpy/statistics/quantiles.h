@@ -3,6 +3,7 @@
 //
 //   quantile(x, 0.5, 1)           of each row
 //   quantile(x, {0.25, 0.75}, 1)  of each row two, along a new axis in front: [2, rows]
+//   quantile(x, levels, 1)        the same, of a tensor of floats
 // errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
 // and the caller's line
 #pragma once
@@ -26,13 +27,18 @@ class QuantileLevels {
   QuantileLevels(double q) : values_{q} {}
   QuantileLevels(std::initializer_list<double> q) : values_(q), is_list_(true) {}
   QuantileLevels(std::vector<double> q) : values_(std::move(q)), is_list_(true) {}
+  // Floats of rank 0 or 1. Those out of range give NaN.
+  QuantileLevels(Tensor q) : tensor_(std::move(q)) {}
 
+  // Without a tensor.
   [[nodiscard]] const std::vector<double>& values() const { return values_; }
   [[nodiscard]] bool is_list() const { return is_list_; }
+  [[nodiscard]] const std::optional<Tensor>& tensor() const { return tensor_; }
 
  private:
   std::vector<double> values_;
   bool is_list_ = false;
+  std::optional<Tensor> tensor_;
 };
 
 // What stands for the two elements next to a position: something between them in proportion, the

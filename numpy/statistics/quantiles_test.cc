@@ -52,6 +52,36 @@ TEST(Quantiles, OfManyLevelsAreThoseOfEach) {
   }
 }
 
+// A tensor of levels is known only when the program runs.
+TEST(Quantiles, OfATensorOfLevelsAreThoseOfEach) {
+  using enum QuantileMethod;
+  const Tensor x = sin(reshape(arange(165.0), {5, 33}).astype(f64) * 1.7);
+  const std::vector<double> levels = {0, 0.1, 0.5, 0.77, 1};
+  const Tensor parts = array(levels);
+  for (const QuantileMethod way : {kLinear, kLower, kHigher, kNearest, kMidpoint}) {
+    const auto near_each = [](const Tensor& want) {
+      return testing::Pointwise(testing::DoubleNear(1e-12), doubles(want));
+    };
+    EXPECT_THAT(doubles(quantile(x, parts, 1, way)), near_each(quantile(x, levels, 1, way)));
+    EXPECT_THAT(doubles(nan_quantile(x, parts, 0, way)),
+                near_each(nan_quantile(x, levels, 0, way)));
+    EXPECT_THAT(doubles(percentile(x, parts * 100, {}, way)),
+                near_each(quantile(x, levels, {}, way)));
+  }
+  EXPECT_EQ(quantile(x, parts[1], 1).shape(), Shape(f64, {5}));
+  EXPECT_EQ(quantile(x, parts, 1).shape(), Shape(f64, {5, 5}));
+  EXPECT_EQ(nan_quantile(x, zeros({0}), 1).shape(), Shape(f64, {0, 5}));
+  EXPECT_THAT(doubles(quantile(rows(), array<double>({-0.1, 0.5, 1.1, NAN}))),
+              ElementsAre(IsNan(), 3.5, IsNan(), IsNan()));
+  EXPECT_THAT(doubles(nan_quantile(gaps(), array<double>({2, 1}))), ElementsAre(IsNan(), 4));
+  EXPECT_THAT(quantile(array<double>({NAN, 1, 2}), array<double>({0.5})).to_vector<double>(),
+              ElementsAre(IsNan()));
+  EXPECT_THAT(error_of([] {
+                quantile(ones({2}), array({1, 0}));
+              }),
+              HasSubstr("quantile: q is s32[2]; it must be a float or a list of floats"));
+}
+
 TEST(Quantiles, OfTheNumbersAlone) {
   EXPECT_EQ(nan_median(gaps()).item<double>(), 3);
   EXPECT_THAT(doubles(nan_median(gaps(), 0)), ElementsAre(3, IsNan(), 2.5));

@@ -101,6 +101,17 @@ TEST(Numbers, ThatSayWhichQuantileAreOperands) {
               (std::vector<float>{1.0f * i, 10}));
   });
   expect_one_program([&](int i) { EXPECT_EQ(quantile(large, i / 10.0).item<float>(), 1000 * i); });
+  // Many levels move as arrays, four of a quantile and one of a nan_quantile, and compile nothing.
+  const auto many = [&](int i) {
+    const std::vector<double> levels(20, i / 10.0);
+    EXPECT_EQ(quantile(large, levels).to_vector<float>()[19], 1000 * i);
+    EXPECT_EQ(nan_quantile(large, levels).to_vector<float>()[0], 1000 * i);
+  };
+  many(1);
+  const Counters before = counters();
+  for (int i = 2; i < 6; ++i) many(i);
+  EXPECT_EQ((counters() - before).compiles, 0);
+  EXPECT_EQ((counters() - before).uploads, 4 * (4 + 1));
 }
 
 TEST(Numbers, OptionsOfAFunctionAreOtherPrograms) {
