@@ -103,7 +103,6 @@ void RegionLowering::emit_pad(InstructionId id, BufferId to) {
   const Instruction& instruction = at(id);
   const Shape& from = at(instruction.operands[0]).shape;
   const auto& padding = instruction.attrs.get<hlo::PadAttrs>().padding;
-  const Scalar widest = widest_scalar(id);
   std::vector<int64_t> first, sizes;
   bool has_interior = false;
   for (size_t d = 0; d < padding.size(); ++d) {
@@ -130,7 +129,7 @@ void RegionLowering::emit_pad(InstructionId id, BufferId to) {
     store_at(to, instruction.shape, place, value);
   };
   if (!has_interior) {
-    for_each_place(sizes, widest, write);
+    for_each_place(sizes, lanes_along(id, sizes), write);
   } else if (!std::ranges::count(sizes, 0)) {
     std::vector<NodeId> at_nodes;
     for_each_nest(b(), sizes, at_nodes, [&] { write(place_at(at_nodes)); });
@@ -150,7 +149,8 @@ void RegionLowering::emit_framed_update(InstructionId id, std::span<const int64_
       store_at(to, update.shape, place, operand_element(update.operands[0], place, memo));
     });
   }
-  for_each_place(part.dimensions(), widest, [&](const Place& place) {
+  const std::vector<int64_t>& sizes = part.dimensions();
+  for_each_place(sizes, lanes_along(id, sizes), [&](const Place& place) {
     Memo memo;
     const NodeId value = operand_element(update.operands[1], place, memo);
     store_at(to, update.shape, moved(place, start), value);

@@ -209,13 +209,28 @@ Scalar RegionLowering::widest_scalar(std::span<const InstructionId> steps) {
   return of_64_bits * kFewOf <= all ? std::min(widest, Scalar::kI32) : widest;
 }
 
-std::optional<Scalar> RegionLowering::narrow_integer(InstructionId id) {
+// An op that only moves elements, a vector of neighbours from neighbours.
+bool moves_neighbours(const Instruction& step) {
+  switch (step.opcode) {
+    case Opcode::kReshape:
+    case Opcode::kBroadcast:
+    case Opcode::kConcatenate:
+    case Opcode::kReverse:
+    case Opcode::kDynamicSlice: return true;
+    case Opcode::kSlice: return step.attrs.get<hlo::SliceAttrs>().slice.back().stride == 1;
+    default: return false;
+  }
+}
+
+std::optional<Scalar> RegionLowering::narrow_scalar(InstructionId id) {
   Scalar widest = Scalar::kI8;
+  bool has_floats = false, computes = false;
   const auto is_narrow = [&](const Shape& shape) {
-    if (!shape.is_array() || is_floating(shape.dtype())) return false;
+    if (!shape.is_array()) return false;
     const auto scalar = scalar_of(shape.dtype());
     if (!scalar || bytes_of(*scalar) > 2) return false;
     if (bytes_of(*scalar) > bytes_of(widest)) widest = *scalar;
+    has_floats |= is_floating(shape.dtype());
     return true;
   };
   std::vector<InstructionId> queue = {id};
@@ -223,10 +238,13 @@ std::optional<Scalar> RegionLowering::narrow_integer(InstructionId id) {
     const Instruction& step = at(queue[next]);
     const bool is_simple =
         is_scalar_op(computation(), step) && hlo::facts(step.opcode).work <= hlo::Work::kLittle;
-    if (!is_narrow(step.shape) ||
-        !(is_simple || (next == 0 && step.opcode == Opcode::kReduce) ||
-          step.opcode == Opcode::kReshape || step.opcode == Opcode::kBroadcast))
+    const bool folds = next == 0 && step.opcode == Opcode::kReduce;
+    const bool puts =
+        next == 0 && (step.opcode == Opcode::kPad || step.opcode == Opcode::kDynamicUpdateSlice);
+    if (!is_narrow(step.shape) || !(is_simple || folds || puts || moves_neighbours(step)))
       return std::nullopt;
+    computes |=
+        folds || (is_simple && step.opcode != Opcode::kSelect && step.opcode != Opcode::kCopy);
     for (InstructionId operand : step.operands) {
       if (at(operand).shape.is_scalar()) continue;
       if (!is_narrow(at(operand).shape)) return std::nullopt;
@@ -234,17 +252,23 @@ std::optional<Scalar> RegionLowering::narrow_integer(InstructionId id) {
         queue.push_back(operand);
     }
   }
+  if (has_floats && computes) return std::nullopt;  // in f32
   return widest;
 }
 
 int64_t RegionLowering::lanes_along(InstructionId id, int64_t count) {
   constexpr int64_t kFewestVectors = 8;  // fewer may stand in registers, in vectors of other steps
   const Plan& plan = program_.program.plan;
-  if (const auto narrow = narrow_integer(id)) {
+  if (const auto narrow = narrow_scalar(id)) {
     const int64_t lanes = plan.vector_bytes / bytes_of(*narrow);
     if (count >= kFewestVectors * lanes) return lanes;
   }
   return lanes_for(plan, widest_scalar(id));
+}
+
+int64_t RegionLowering::lanes_along(InstructionId id, std::span<const int64_t> sizes) {
+  const int64_t lane = lane_dimension(sizes);
+  return lanes_along(id, lane < 0 ? 1 : sizes[static_cast<size_t>(lane)]);
 }
 
 bool RegionLowering::is_flat(InstructionId id) {
@@ -291,8 +315,8 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
   }
   if (const auto rows = narrow_result(id)) {
     const BufferId places[] = {to};
-    return write_narrow(instruction.shape.dimensions(), *rows,
-                        lanes_for(program_.program.plan, widest_scalar(id)), places,
+    const std::vector<int64_t>& sizes = instruction.shape.dimensions();
+    return write_narrow(sizes, *rows, lanes_of_rows(id, sizes[*rows]), places,
                         [&](const Place& place) -> std::vector<NodeId> {
                           Memo memo;
                           return {lazy_element(instruction, place, memo)};
@@ -300,7 +324,8 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
   }
   if (const auto along = tiled_dimension(id))
     return for_each_tile(instruction.shape.dimensions(), *along, widest_scalar(id), write);
-  for_each_place(instruction.shape.dimensions(), widest_scalar(id), write);
+  const std::vector<int64_t>& sizes = instruction.shape.dimensions();
+  for_each_place(sizes, lanes_along(id, sizes), write);
 }
 
 // Calls body(place) for the array of a step that reads joined arrays, box by box.
@@ -310,7 +335,7 @@ void RegionLowering::for_each_box(InstructionId id, const std::function<void(Pla
   std::vector<int64_t> sizes(cuts.size());
   const auto from = [&](const auto& self, size_t d) -> void {
     if (d == cuts.size()) {
-      return for_each_place(sizes, widest_scalar(id),
+      return for_each_place(sizes, lanes_along(id, sizes),
                             [&](Place place) { body(moved(std::move(place), box_)); });
     }
     for (auto start = cuts[d].begin(); start != cuts[d].end(); ++start) {
@@ -379,7 +404,8 @@ void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {
   if (is_stack && instruction.operands.size() <= kMostStacked) return emit_stack(id, dim, to);
   int64_t offset = 0;
   for (InstructionId operand : instruction.operands) {
-    for_each_place(at(operand).shape.dimensions(), widest_scalar(id), [&](Place place) {
+    const std::vector<int64_t>& sizes = at(operand).shape.dimensions();
+    for_each_place(sizes, lanes_along(id, sizes), [&](Place place) {
       Memo memo;
       const NodeId value = operand_element(operand, place, memo);
       place.coordinates[dim].base = b().add(place.coordinates[dim].base, offset);
@@ -434,7 +460,7 @@ Status RegionLowering::emit_update(InstructionId id) {
         most == 0 ? b().index(0)
                   : clamped_start(update.operands[static_cast<size_t>(d) + 2], most, starts_memo));
   }
-  for_each_place(part.dimensions(), widest_scalar(id), [&](Place place) {
+  for_each_place(part.dimensions(), lanes_along(id, part.dimensions()), [&](Place place) {
     Memo memo;
     const NodeId value = operand_element(update.operands[1], place, memo);
     for (size_t d = 0; d < starts.size(); ++d)

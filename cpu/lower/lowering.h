@@ -194,10 +194,13 @@ class RegionLowering {
   // The widest element that the steps compute with, if a few of 64 bits do not count.
   Scalar widest_scalar(std::span<const hlo::InstructionId> steps);
   Scalar widest_scalar(hlo::InstructionId id) { return widest_scalar(std::span(&id, 1)); }
-  // Lanes for `count` elements of the step that follow each other.
+  // Lanes for `count` elements of the step that follow each other, and for those along the lanes of
+  // an array or a part of one.
   int64_t lanes_along(hlo::InstructionId id, int64_t count);
-  // The widest element, where the step computes with integers of up to 16 bits alone.
-  std::optional<Scalar> narrow_integer(hlo::InstructionId id);
+  int64_t lanes_along(hlo::InstructionId id, std::span<const int64_t> sizes);
+  // The widest element, of up to 16 bits, where the step computes with such integers alone or moves
+  // elements.
+  std::optional<Scalar> narrow_scalar(hlo::InstructionId id);
   // The step may take its arrays as lists of elements.
   bool is_flat(hlo::InstructionId id);
   void emit_array(hlo::InstructionId id, BufferId to);
@@ -257,6 +260,7 @@ class RegionLowering {
   // ---- narrow_rows.cc
   std::optional<size_t> narrow_rows(hlo::InstructionId id, std::span<const int64_t> sizes);
   std::optional<size_t> narrow_result(hlo::InstructionId id);
+  int64_t lanes_of_rows(hlo::InstructionId id, int64_t rows);
   std::optional<size_t> narrow_reduce(hlo::InstructionId id);
   bool does_much(hlo::InstructionId id);
   void write_narrow(std::span<const int64_t> sizes, size_t rows, int64_t lanes,

@@ -37,10 +37,7 @@ bool moves_rows(const Instruction& instruction) {
   return last > 0 && from.back() == last && from[from.size() - 2] != last - 1;
 }
 
-bool has_wide_elements(const Shape& shape) {
-  const std::optional<Scalar> scalar = scalar_of(shape.dtype());
-  return scalar && bytes_of(*scalar) >= 4;
-}
+bool has_scalars(const Shape& shape) { return scalar_of(shape.dtype()).has_value(); }
 
 }  // namespace
 
@@ -55,7 +52,7 @@ std::optional<size_t> RegionLowering::narrow_rows(InstructionId id,
   const size_t rows = columns.first - 1;
   for (LeafId leaf : region_.reads(id)) {
     const Shape& read = shape(leaf);
-    if (!read.is_array() || !has_wide_elements(read)) return std::nullopt;
+    if (!read.is_array() || !has_scalars(read)) return std::nullopt;
     const Trailing own = trailing(read.dimensions(), lanes);
     if (own.first == 0) continue;  // the same for all rows
     if (own.elements > kMostColumns) return std::nullopt;
@@ -69,11 +66,19 @@ std::optional<size_t> RegionLowering::narrow_rows(InstructionId id,
 std::optional<size_t> RegionLowering::narrow_result(InstructionId id) {
   const Shape& shape = at(id).shape;
   const auto rows = narrow_rows(id, shape.dimensions());
-  if (!rows || !has_wide_elements(shape)) return std::nullopt;
+  if (!rows || !has_scalars(shape)) return std::nullopt;
   if (moves_rows(at(id)) && !does_much(id)) return std::nullopt;
   const int64_t columns = product_of(std::span(shape.dimensions()).subspan(*rows + 1));
   if (columns > kMostColumns || (columns > kCheapColumns && !does_much(id))) return std::nullopt;
   return rows;
+}
+
+// Where little is computed, narrow elements fill a vector.
+int64_t RegionLowering::lanes_of_rows(InstructionId id, int64_t rows) {
+  const Plan& plan = program_.program.plan;
+  const Scalar widest = widest_scalar(id);
+  const int64_t all = plan.vector_bytes / bytes_of(widest);
+  return rows >= 2 * all && !does_much(id) ? all : lanes_for(plan, widest);
 }
 
 // As narrow_rows(), of a reduction of columns.
@@ -89,10 +94,10 @@ std::optional<size_t> RegionLowering::narrow_reduce(InstructionId id) {
     if (is_reduced && d <= *rows) return std::nullopt;
     if (!is_reduced && d > *rows) kept *= from.dimensions()[d];
   }
-  const bool is_wide = std::ranges::all_of(region_.leaves_of(id), [&](LeafId leaf) {
-    return !shape(leaf).is_scalar() && has_wide_elements(shape(leaf));
+  const bool is_array = std::ranges::all_of(region_.leaves_of(id), [&](LeafId leaf) {
+    return !shape(leaf).is_scalar() && has_scalars(shape(leaf));
   });
-  return is_wide && kept <= kMostColumns ? rows : std::nullopt;
+  return is_array && kept <= kMostColumns ? rows : std::nullopt;
 }
 
 // The step computes a function or a quotient for each element.
