@@ -2,6 +2,8 @@
 // program includes.
 #pragma once
 
+#include <cmath>  // of C++ numbers beside tensors
+
 #include "heddle/base/config.h"
 #include "heddle/base/metrics/counters.h"
 #include "heddle/base/metrics/profile.h"

@@ -8,6 +8,7 @@
 // and itself, in any order.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -124,6 +125,10 @@ requires(!trace_internal::TakesOperands<Fn>)  //
     auto vmap(Fn&& fn, const VmapOptions& options = {},
               SourceLocation at = SourceLocation::here()) {
   return grad_internal::Vmap<std::decay_t<Fn>>(std::forward<Fn>(fn), options, at);
+}
+template <class Fn, std::integral Axis>
+void vmap(Fn&& /*fn*/, Axis /*axis*/) {
+  static_assert(!sizeof(Fn), "the axes of vmap have a name: write vmap(fn, {.in_axes = 0})");
 }
 inline auto vmap(trace_internal::ByName<Operand> fn, const VmapOptions& options = {},
                  SourceLocation at = SourceLocation::here()) {

@@ -213,9 +213,10 @@ Tensor correlate(Operand left, Operand right, ConvolveMode overlap) {
 Tensor nonzero(Operand operand, base::Int size, base::Int fill) {
   const PublicCall call("nonzero", operand.at());
   Tensor x = as_tensor(operand);
-  if (x.rank() != 1 || size < 0)
-    trace_internal::refuse("x is ", x.shape(), " and size ", size,
-                           "; x must be a vector and size 0 or more");
+  if (x.rank() != 1)
+    trace_internal::refuse("x is ", x.shape(),
+                           "; it must be a vector: use ravel(x), or argwhere(x)");
+  if (size < 0) trace_internal::refuse("size is ", size, "; it must be 0 or more");
   return one_program("nonzero", [&] {
     Tensor is = x.dtype() == pred ? x : not_equal(x, 0);
     // It is a stable sort: true ones come first and keep their order.

@@ -110,6 +110,26 @@ TEST(Optim, LeavesKeepTheirDtype) {
   }
 }
 
+// Squares of small gradients of f16 underflow, and so does eps.
+TEST(Optim, SmallGradientsOfF16Count) {
+  const auto stepped = [](const auto& optimizer) {
+    const Tensor p = ones({3}, f16), slopes = array({0.0F, 1e-3F, -1e-6F}).astype(f16);
+    const auto state = optimizer.init(p);
+    EXPECT_EQ(state.mean.dtype(), f32);
+    return optimizer.update(slopes, state, p).first.astype(f32).template to_vector<float>();
+  };
+  const std::vector<float> want = {1, 0.9, 1.1}, decayed = {0.99, 0.89, 1.09};
+  EXPECT_THAT(stepped(optim::adam({.learning_rate = 0.1})), Pointwise(FloatNear(2e-3), want));
+  EXPECT_THAT(stepped(optim::lion({.learning_rate = 0.1})), Pointwise(FloatNear(2e-3), want));
+  EXPECT_THAT(stepped(optim::adamw({.learning_rate = 0.1, .weight_decay = 0.1})),
+              Pointwise(FloatNear(2e-3), decayed));
+  const auto adam = optim::adam({.learning_rate = 0.1});
+  auto state = adam.init(ones({3}, f16));
+  state.mean = zeros({3}, f16);
+  EXPECT_THAT(error_of([&] { (void)adam.update(ones({3}, f16), state, ones({3}, f16)); }),
+              HasSubstr("mean is f16[3]; it must be f32[3], beside the f16 of params"));
+}
+
 TEST(Optim, TheRateMayBeATensorOrASchedule) {
   const auto halving = [](const Tensor& step) { return exp(-std::log(2.0) * step.astype(f32)); };
   expect_as(after(4, optim::sgd({.learning_rate = halving})), 4,

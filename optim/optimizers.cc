@@ -54,19 +54,30 @@ void check(const optim::LionOptions& o) {
   require_not_negative("weight_decay", o.weight_decay);
 }
 
-Leaves Update::check(std::string_view what, Leaves leaves) const {
+// Squares of f16 underflow, so that a step would divide by 0 or by eps, which does too.
+DType moment_type(DType param) { return param == f16 ? f32 : param; }
+
+Leaves Update::check(std::string_view what, Leaves leaves, bool are_moments) const {
   if (leaves.size() != params_.size())
     refuse(what, " has ", leaves.size(), " leaves; params has ", params_.size());
   for (size_t i = 0; i < leaves.size(); ++i) {
-    const Shape &have = leaves[i].shape(), &want = params_[i].shape();
-    if (!is_floating(want.dtype()))
-      refuse("params", paths_[i], " is ", want,
+    const Shape &have = leaves[i].shape(), &param = params_[i].shape();
+    const Shape want(are_moments ? moment_type(param.dtype()) : param.dtype(), param.dimensions());
+    if (!is_floating(param.dtype()))
+      refuse("params", paths_[i], " is ", param,
              "; it must have a floating dtype: cast it, or keep ",
              "it out of what the optimizer updates");
     if (!same_type(have, want))
-      refuse(what, paths_[i], " is ", have, "; it must be ", want, ", as params", paths_[i], " is");
+      refuse(what, paths_[i], " is ", have, "; it must be ", want,
+             want.dtype() == param.dtype() ? ", as params" : ", beside the f16 of params",
+             paths_[i], want.dtype() == param.dtype() ? " is" : "");
   }
   return leaves;
+}
+
+void Update::move(size_t i, const Tensor& step, const optim::Rate& rate, const Tensor& by) {
+  Tensor& p = params_[i];
+  p = p - rate.at(step, p.dtype()) * by.astype(p.dtype());
 }
 
 void Update::apply(const optim::SgdOptions& o, const Tensor& step, const Leaves& grads,
@@ -79,9 +90,10 @@ void Update::apply(const optim::MomentumOptions& o, const Tensor& step, const Le
                    std::span<Leaves> moments) {
   Leaves& velocity = moments[0];
   for (size_t i = 0; i < params_.size(); ++i) {
-    velocity[i] = o.decay * velocity[i] + grads[i];
-    const Tensor by = o.nesterov ? grads[i] + o.decay * velocity[i] : velocity[i];
-    params_[i] = params_[i] - o.learning_rate.at(step, params_[i].dtype()) * by;
+    const Tensor grad = grads[i].astype(velocity[i].dtype());
+    velocity[i] = o.decay * velocity[i] + grad;
+    const Tensor by = o.nesterov ? grad + o.decay * velocity[i] : velocity[i];
+    move(i, step, o.learning_rate, by);
   }
 }
 
@@ -90,15 +102,15 @@ void Update::apply(const optim::AdamOptions& o, const Tensor& step, const Leaves
   Leaves &mean = moments[0], &square = moments[1];
   const Tensor updates = step + 1;
   for (size_t i = 0; i < params_.size(); ++i) {
-    Tensor& p = params_[i];
-    const DType dtype = p.dtype();
-    mean[i] = mixed(o.b1, mean[i], grads[i]);
-    square[i] = mixed(o.b2, square[i], grads[i] * grads[i]);
+    const DType dtype = mean[i].dtype();
+    const Tensor grad = grads[i].astype(dtype);
+    mean[i] = mixed(o.b1, mean[i], grad);
+    square[i] = mixed(o.b2, square[i], grad * grad);
     const Tensor first = mean[i] / filled(o.b1, updates, wide(dtype)).astype(dtype);
     const Tensor second = square[i] / filled(o.b2, updates, wide(dtype)).astype(dtype);
     Tensor by = first / (sqrt(second + o.eps_root) + o.eps);
-    if (o.weight_decay != 0) by = by + o.weight_decay * p;
-    p = p - o.learning_rate.at(step, dtype) * by;
+    if (o.weight_decay != 0) by = by + o.weight_decay * params_[i].astype(dtype);
+    move(i, step, o.learning_rate, by);
   }
 }
 
@@ -106,17 +118,17 @@ void Update::apply(const optim::LionOptions& o, const Tensor& step, const Leaves
                    std::span<Leaves> moments) {
   Leaves& mean = moments[0];
   for (size_t i = 0; i < params_.size(); ++i) {
-    Tensor& p = params_[i];
-    Tensor by = sign(mixed(o.b1, mean[i], grads[i]));
-    if (o.weight_decay != 0) by = by + o.weight_decay * p;
-    mean[i] = mixed(o.b2, mean[i], grads[i]);
-    p = p - o.learning_rate.at(step, p.dtype()) * by;
+    const Tensor grad = grads[i].astype(mean[i].dtype());
+    Tensor by = sign(mixed(o.b1, mean[i], grad));
+    if (o.weight_decay != 0) by = by + o.weight_decay * params_[i].astype(mean[i].dtype());
+    mean[i] = mixed(o.b2, mean[i], grad);
+    move(i, step, o.learning_rate, by);
   }
 }
 
-Leaves zeros_of(const Leaves& params) {
+Leaves moments_of(const Leaves& params) {
   Leaves out;
-  for (const Tensor& p : params) out.push_back(zeros_like(p));
+  for (const Tensor& p : params) out.push_back(zeros_like(p).astype(moment_type(p.dtype())));
   return out;
 }
 

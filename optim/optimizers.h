@@ -10,10 +10,10 @@
 //   }, {.donate = {0, 1}});
 //
 // A state is a tree, like the parameters: loops carry it, files save it, calls donate it. Each leaf
-// is updated in its own float dtype, on the device of the parameters. update() gives the new
-// parameters themselves. errors: Error (InvalidArgument) that names an option outside of its range,
-// where the optimizer is made; of update(), that names the leaf without a value, or whose dtype or
-// shape differs from that of the parameters
+// is updated in its own float dtype (f16 by f32 moments, as squares underflow), on its parameters'
+// device. update() gives the new parameters themselves. errors: Error (InvalidArgument) that names
+// an option outside of its range, where the optimizer is made; of update(), that names the leaf
+// without a value, or whose dtype or shape differs from that of the parameters
 #pragma once
 
 #include <span>
@@ -108,7 +108,7 @@ class Update {
   Update(Leaves params, std::vector<std::string> paths)
       : params_(std::move(params)), paths_(std::move(paths)), device_(std::span(params_)) {}
   // errors: throws Error if they are not like the parameters
-  Leaves check(std::string_view what, Leaves leaves) const;
+  Leaves check(std::string_view what, Leaves leaves, bool are_moments = false) const;
 
   // One step; `moments` are those of the state, in order.
   void apply(const optim::SgdOptions& o, const Tensor& step, const Leaves& grads,
@@ -123,6 +123,8 @@ class Update {
   [[nodiscard]] const Leaves& params() const { return params_; }
 
  private:
+  void move(size_t i, const Tensor& step, const optim::Rate& rate, const Tensor& by);
+
   Leaves params_;
   std::vector<std::string> paths_;
   trace_internal::OnDeviceOf device_;
@@ -134,7 +136,7 @@ void check(const optim::MomentumOptions& o);
 void check(const optim::AdamOptions& o);
 void check(const optim::LionOptions& o);
 
-Leaves zeros_of(const Leaves& params);
+Leaves moments_of(const Leaves& params);
 Tensor first_step(const Leaves& params);
 Tensor next_step(const Tensor& step);
 Tensor norm_of(const Leaves& leaves);
@@ -183,7 +185,7 @@ struct Optimizer {
     State<P> state;
     state.step = first_step(leaves);
     for_each_moment(
-        state, [&](std::string_view, P& moment) { moment = tree_of<P>(spec, zeros_of(leaves)); });
+        state, [&](std::string_view, P& moment) { moment = tree_of<P>(spec, moments_of(leaves)); });
     return state;
   }
   template <Tree P>
@@ -196,7 +198,7 @@ struct Optimizer {
     (void)leaves_of("state.step", state.step);
     for_each_moment(state, [&](std::string_view which, const P& moment) {
       const std::string what = base::cat("state.", which);
-      moments.push_back(update.check(what, leaves_of(what, moment)));
+      moments.push_back(update.check(what, leaves_of(what, moment), true));
     });
     update.apply(options, state.step, update.check("gradients", leaves_of("gradients", grads)),
                  moments);

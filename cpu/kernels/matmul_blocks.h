@@ -388,8 +388,7 @@ void part(const MatmulArgs& args, const MatmulPart& wanted) {
 template <class V>
 void pack_all(const MatmulArgs& args, void* packed) {
   using T = typename V::T;
-  pack_b<V>({static_cast<const T*>(args.b), args.b_row, args.b_col}, args.k, args.n,
-            static_cast<T*>(packed), 2 * V::kLanes * args.k);
+  pack_b<V>(product_of<T>(args).b, args.k, args.n, static_cast<T*>(packed), 2 * V::kLanes * args.k);
 }
 
 template <class V>

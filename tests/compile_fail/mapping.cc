@@ -29,6 +29,16 @@ auto structs(Tensor xs) {
 #endif
 }
 
+// case axis_without_a_name: the axes of vmap have a name: write vmap(fn, {.in_axes = 0})
+auto unnamed(Tensor xs) {
+#ifdef axis_without_a_name
+  vmap([](Tensor x) { return x; }, 1);
+  return xs;
+#else
+  return vmap([](Tensor x) { return x; }, {.in_axes = 1})(xs);
+#endif
+}
+
 // case axis_of_bool: an axis, an index, a count or a size is an integer
 auto axes(Tensor xs) {
 #ifdef axis_of_bool
