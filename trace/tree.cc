@@ -130,10 +130,11 @@ void trace_internal::require_values(std::string_view what, std::string_view name
       base::cat(name, leaf_paths(spec())[static_cast<size_t>(unset - leaves.begin())]);
   if (unset->is_valid()) throw Error(escaped_error(*unset->node(), what, path));
   const std::string_view why =
-      !unset->node() && path.find("['") != std::string::npos
+      unset->node() ? why_no_value(*unset)
+      : path.find("['") != std::string::npos
           ? "has no value: operator[] of a map makes an empty Tensor of a key that is missing; "
             "assign one first, or read the map with .at(..)"
-          : why_no_value(*unset);
+          : "has no value (a default-constructed Tensor); assign one first";
   throw Error(trace_internal::invalid_argument(what, ": ", path, " ", why));
 }
 
