@@ -239,3 +239,16 @@ add(
     floats(8, 16, 28, 28),
     floats(16, 16, 3, 3),
 )
+
+for dtype, part in {"c64": floats(1 << 18), "c128": numbers((1 << 18,), "float64", -1, 1)}.items():
+    for name in ("abs", "exp", "log", "sqrt", "sin", "sign"):
+        add(f"{name}_{dtype}", lambda a, b, of=getattr(jnp, name): of(lax.complex(a, b)), part, part)
+    add(f"quotient_{dtype}", lambda a, b: lax.complex(a, b) / lax.complex(b, a), part, part)
+add("power_c64", lambda a, b: lax.complex(a, b)**lax.complex(b, a), floats(1 << 18), floats(1 << 18))
+
+B = numbers((1024, 1024), "uint8", 0, 100)
+add("roll_u8", lambda x: jnp.roll(x, (3, 5), (0, 1)), B)
+add("flip_u8", lambda x: jnp.flip(x, 1), B)
+add("repeat_u8", lambda x: jnp.repeat(x, 2, 1), B)
+add("pad_edge_u8", lambda x: jnp.pad(x, 1, mode="edge"), B)
+add("nchw_u8", lambda x: jnp.transpose(x.reshape(64, 4, 64, 64), (0, 2, 3, 1)), B)

@@ -209,7 +209,9 @@ Scalar RegionLowering::widest_scalar(std::span<const InstructionId> steps) {
   return of_64_bits * kFewOf <= all ? std::min(widest, Scalar::kI32) : widest;
 }
 
-// An op that only moves elements, a vector of neighbours from neighbours.
+namespace {
+
+// The op only moves elements, and a vector of neighbours is one of its operand's.
 bool moves_neighbours(const Instruction& step) {
   switch (step.opcode) {
     case Opcode::kReshape:
@@ -217,10 +219,15 @@ bool moves_neighbours(const Instruction& step) {
     case Opcode::kConcatenate:
     case Opcode::kReverse:
     case Opcode::kDynamicSlice: return true;
-    case Opcode::kSlice: return step.attrs.get<hlo::SliceAttrs>().slice.back().stride == 1;
+    case Opcode::kSlice: {
+      const auto& slice = step.attrs.get<hlo::SliceAttrs>().slice;
+      return !slice.empty() && slice.back().stride == 1;
+    }
     default: return false;
   }
 }
+
+}  // namespace
 
 std::optional<Scalar> RegionLowering::narrow_scalar(InstructionId id) {
   Scalar widest = Scalar::kI8;

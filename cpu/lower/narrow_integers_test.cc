@@ -47,6 +47,22 @@ TEST(NarrowIntegers, DoNotBesideWiderOnes) {
 }
 
 // Steps of one loop count together.
+TEST(NarrowIntegers, AndFloatsThatOnlyMoveFillVectors) {
+  EXPECT_EQ(lanes_of(" x = u8[9,2000] parameter(0)\n ROOT y = u8[9,1900] slice(x), "
+                     "slice={[0:9], [3:1903]}\n",
+                     32),
+            32);
+  EXPECT_EQ(lanes_of(" x = f16[9,2000] parameter(0)\n ROOT y = f16[9,4000] concatenate(x, x), "
+                     "dimensions={1}\n",
+                     32),
+            16);
+  EXPECT_EQ(lanes_of(" x = bf16[9,2000] parameter(0)\n z = bf16[] constant(0)\n"
+                     " ROOT y = bf16[11,2002] pad(x, z), padding=1_1x1_1\n",
+                     64),
+            32);
+  EXPECT_EQ(lanes_of(" x = u8[] parameter(0)\n ROOT y = u8[] slice(x), slice={}\n", 32), 1);
+}
+
 TEST(NarrowIntegers, AFewOf64BitsDoNotNarrowAGroup) {
   std::string lines =
       " x = f32[4096] parameter(0)\n n = s64[4096] parameter(1)\n"

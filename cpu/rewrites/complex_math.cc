@@ -184,7 +184,7 @@ class Functions {
     return unless_nan(z, {log_of_size(z), atan2(z.im, z.re)});
   }
 
-  // sign: 0 for 0.
+  // z / |z|; 0 for 0.
   [[nodiscard]] ComplexParts sign(const ComplexParts& z) const {
     const ComplexParts near = is_c64_ ? z : scaled(z, exponent_of(z));
     const hlo::Value size = hlo::sqrt(squares(near));

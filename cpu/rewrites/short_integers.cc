@@ -154,7 +154,7 @@ bool is_zero(const Instruction& instruction) {
   return literal.element_count() == 1 && literal.to_int64(0) == 0;
 }
 
-// Whether its numbers all fit the integers of `dtype`, or are cut to them as a conversion cuts.
+// Whether a conversion of `dtype` to `than` keeps the low bits of its numbers: all that `than` has.
 bool is_no_wider(DType dtype, DType than) {
   return dtype == pred || (is_integer(dtype) && storage_bytes(dtype) <= storage_bytes(than));
 }
