@@ -252,3 +252,15 @@ add("flip_u8", lambda x: jnp.flip(x, 1), B)
 add("repeat_u8", lambda x: jnp.repeat(x, 2, 1), B)
 add("pad_edge_u8", lambda x: jnp.pad(x, 1, mode="edge"), B)
 add("nchw_u8", lambda x: jnp.transpose(x.reshape(64, 4, 64, 64), (0, 2, 3, 1)), B)
+add("table_u8", lambda x: jnp.arange(256)[::-1].astype(x.dtype)[x.astype(jnp.int32)], B)
+add("table_of_u8", lambda t, x: t[x.astype(jnp.int32)], numbers((256,), "uint8", 0, 100), B)
+add("rows_u8", lambda x: x[jnp.arange(1024) * 7 % 1024], B)
+add("take_u8", lambda x: x.reshape(-1)[(jnp.arange(1 << 20) * 977) % (1 << 20)], B)
+
+
+def next_life(b):
+    n = sum(jnp.roll(b, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)
+    return ((n == 3) | ((b == 1) & (n == 2))).astype(b.dtype)
+
+
+add("life_u8", lambda x: lax.fori_loop(0, 10, lambda i, b: next_life(b), x), numbers((512, 512), "uint8", 0, 2))

@@ -1,4 +1,5 @@
 """What the scripts that lower programs by JAX share: types of inputs, and folders for `heddle bench`."""
+import argparse
 import json
 import pathlib
 import sys
@@ -59,9 +60,34 @@ def write(folder, name, program, unit):
     (folder / "meta.json").write_text(json.dumps(meta))
 
 
+def varied(each, dtype, odd):
+    """An input with elements of another type in place of f32, or with sizes that are less by one."""
+    if odd:
+        return {**each, "shape": [n - 1 if n > 8 else n for n in each["shape"]]}
+    if dtype is None or each["dtype"] != "float32":
+        return each
+    return {**each, "dtype": dtype} if "float" in dtype else {**each, "dtype": dtype, "low": 0.0, "high": 100.0}
+
+
 def write_all(programs, unit, about):
     """The programs that the command line names, or all, as folders of the one that it names first."""
-    if len(sys.argv) < 2:
-        sys.exit(about)
-    for name in sys.argv[2:] or programs:
-        write(pathlib.Path(sys.argv[1]) / name, name, programs[name], unit)
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--dtype", help="in place of float32; programs without it are left out")
+    parser.add_argument("--odd", action="store_true", help="sizes that are less by one")
+    options = parser.parse_args()
+    varies, left_out = options.odd or options.dtype, []
+    for name in options.names or programs:
+        fn, steps, inputs = programs[name]
+        try:
+            changed = [varied(each, options.dtype, options.odd) for each in inputs]
+            if options.dtype and all(each["dtype"] != options.dtype for each in changed):
+                raise TypeError("it has no array of f32")
+            write(options.folder / name, name, (fn, steps, changed), unit)
+        except Exception as refused:  # of the program as it varies: JAX has no such function
+            if not varies:
+                raise
+            left_out.append(f"{name}: {str(refused).splitlines()[0][:90]}")
+    if varies:
+        print(*left_out, f"{len(left_out)} programs are left out", sep="\n")

@@ -9,6 +9,7 @@
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
 #include "heddle/trace/ops/creation/creation.h"
+#include "heddle/trace/ops/elementwise/dtypes.h"
 #include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/ops/reduction/reductions.h"
@@ -268,13 +269,16 @@ Tensor cumlogsumexp(Operand x, base::Int axis, base::Flag reverse) {
   const PublicCall call("cumlogsumexp", x.at());
   using trace_internal::Expr;
   trace_internal::floating("x", x);
-  return scan_internal::cumulative("cumlogsumexp", x, axis, reverse, false, -INFINITY,
-                                   [](const Tensor& left, const Tensor& right) {
-                                     const Expr a(left), b(right);
-                                     const Expr top = maximum(a, b);
-                                     const Expr safe = where(is_finite(top), top, top.like(0));
-                                     return (safe + log(exp(a - safe) + exp(b - safe))).tensor();
-                                   });
+  const Tensor value = as_tensor(x);
+  const Tensor sums = scan_internal::cumulative(
+      "cumlogsumexp", trace_internal::wide_for_sums(value), axis, reverse, false, -INFINITY,
+      [](const Tensor& left, const Tensor& right) {
+        const Expr a(left), b(right);
+        const Expr top = maximum(a, b);
+        const Expr safe = where(is_finite(top), top, top.like(0));
+        return (safe + log(exp(a - safe) + exp(b - safe))).tensor();
+      });
+  return sums.astype(value.dtype());
 }
 
 }  // namespace heddle

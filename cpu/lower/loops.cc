@@ -223,6 +223,14 @@ bool moves_neighbours(const Instruction& step) {
       const auto& slice = step.attrs.get<hlo::SliceAttrs>().slice;
       return !slice.empty() && slice.back().stride == 1;
     }
+    case Opcode::kGather: {  // of rows, or of parts of them
+      const auto& gather = step.attrs.get<hlo::GatherAttrs>();
+      const int64_t last = std::ssize(gather.slice_sizes) - 1;
+      const auto has = [](const hlo::Dims& dims, int64_t d) { return std::ranges::count(dims, d); };
+      return step.shape.rank() > 0 && step.shape.dimensions().back() > 1 &&
+             has(gather.offset_dims, step.shape.rank() - 1) &&
+             !has(gather.collapsed_slice_dims, last) && !has(gather.operand_batching_dims, last);
+    }
     default: return false;
   }
 }
@@ -252,7 +260,9 @@ std::optional<Scalar> RegionLowering::narrow_scalar(InstructionId id) {
       return std::nullopt;
     computes |=
         folds || (is_simple && step.opcode != Opcode::kSelect && step.opcode != Opcode::kCopy);
-    for (InstructionId operand : step.operands) {
+    const bool has_indices = step.opcode == Opcode::kGather;  // the same ones for all lanes
+    for (size_t i = 0; i < (has_indices ? 1 : step.operands.size()); ++i) {
+      const InstructionId operand = step.operands[i];
       if (at(operand).shape.is_scalar()) continue;
       if (!is_narrow(at(operand).shape)) return std::nullopt;
       if (region_.is_lazy(region_.leaf(operand)) && !std::ranges::count(queue, operand))

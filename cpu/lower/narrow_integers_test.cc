@@ -63,6 +63,24 @@ TEST(NarrowIntegers, AndFloatsThatOnlyMoveFillVectors) {
   EXPECT_EQ(lanes_of(" x = u8[] parameter(0)\n ROOT y = u8[] slice(x), slice={}\n", 32), 1);
 }
 
+TEST(NarrowIntegers, RowsOfAGatherFillVectors) {
+  const auto lanes = [](std::string_view table, std::string_view result, std::string_view sizes) {
+    return lanes_of(cat(" x = ", table, " parameter(0)\n i = s64[9,1] parameter(1)\n ROOT y = ",
+                        result, " gather(x, i), index_vector_dim=1, ", sizes,
+                        "\n"),
+                    32);
+  };
+  const std::string_view of_rows =
+      "offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, slice_sizes={1,2000}";
+  EXPECT_EQ(lanes("u8[50,2000]", "u8[9,2000]", of_rows), 32);
+  EXPECT_EQ(lanes("f16[50,2000]", "f16[9,2000]", of_rows), 16);
+  EXPECT_EQ(lanes("u8[50,2000]", "u8[50,9]",
+                  "offset_dims={0}, collapsed_slice_dims={1}, start_index_map={1}, "
+                  "slice_sizes={50,1}"),
+            4)
+      << "of the indices: a vector has elements that do not lie side by side";
+}
+
 TEST(NarrowIntegers, AFewOf64BitsDoNotNarrowAGroup) {
   std::string lines =
       " x = f32[4096] parameter(0)\n n = s64[4096] parameter(1)\n"
