@@ -264,3 +264,9 @@ def next_life(b):
 
 
 add("life_u8", lambda x: lax.fori_loop(0, 10, lambda i, b: next_life(b), x), numbers((512, 512), "uint8", 0, 2))
+
+R = floats(256, 256)
+add("qr256", lambda a: jnp.linalg.qr(a), R)
+add("eigh256", lambda a: jnp.linalg.eigh(a + a.T), R)
+add("svd256", lambda a: jnp.linalg.svd(a, full_matrices=False), R)
+add("qr_tall", lambda a: jnp.linalg.qr(a), floats(2000, 64))

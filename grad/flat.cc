@@ -328,9 +328,11 @@ void require_types(std::string_view what, std::string_view name, std::span<const
     const Shape& type = have[i].shape();
     const bool is_alike = same_type(type, want[i]);
     if (is_differentiable(want[i].dtype())) {
-      if (!is_alike)
-        trace_internal::refuse(name, leaf_paths(spec)[i], " is ", type, "; it must be ", want[i],
-                               ", as ", whose, " is");
+      if (is_alike) continue;
+      const std::string number =
+          type.dtype() == want[i].dtype() ? "" : number_advice(have[i], want[i].dtype());
+      trace_internal::refuse(name, leaf_paths(spec)[i], " is ", type, "; it must be ", want[i],
+                             ", as ", whose, " is", number.empty() ? "" : "; it is ", number);
     } else if (!is_alike || is_seen_not_zero(have[i])) {
       trace_internal::refuse(name, leaf_paths(spec)[i], " is ", type,
                              is_alike ? " and not 0; " : "; ", whose, " is ", want[i],

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/grad/grad.h"
 
@@ -47,6 +48,7 @@ class AxisTree {
 };
 
 struct VmapOptions {
+  base::OnlyByName by_name = base::OnlyByName();  // {0, 1} could be the axes of two arguments
   AxisTree in_axes = 0;   // one for all arguments, or {one each, ..}, of which each may be a tree
   AxisTree out_axes = 0;  // of the result
   std::optional<base::Int> axis_size = {};  // needed where no argument has an axis

@@ -49,7 +49,9 @@ Sizes checked_sizes(const Tensor& q, const Tensor& k, const Tensor& v) {
     throw_operands(q, k, v, "key and value must have one length and as many heads");
   if (q.dim(-1) != k.dim(-1)) throw_operands(q, k, v, "heads of query and key must have one size");
   if (k.dim(-2) == 0 || q.dim(-2) % k.dim(-2) != 0)
-    throw_operands(q, k, v, "the heads of the query must be a multiple of those of key and value");
+    throw_operands(q, k, v,
+                   "the heads of the query must be a multiple of those of key and value, which are "
+                   "[.., T, N, H]; swapaxes(x, -2, -3) makes that of [.., N, T, H]");
   return {.batch = batch_of(q),
           .queries = q.dim(-3),
           .keys = k.dim(-3),
@@ -106,7 +108,10 @@ void check_option(std::string_view name, const Tensor& option, bool right_dtype,
   }
   if (fits && right_dtype) return;
   trace_internal::refuse(name, " is ", option.shape(), "; it must be of ", dtype,
-                         " and broadcast to the scores, [", base::join(scores, ","), "]");
+                         " and broadcast to the scores, [", base::join(scores, ","), "]",
+                         dtype == "pred" && !right_dtype
+                             ? "; write mask != 0, or give what adds to the scores as .bias"
+                             : "");
 }
 
 Expr masked(const Expr& scores, const Attention& how, const Sizes& n) {

@@ -330,7 +330,8 @@ TEST(AttentionOf, ErrorsSayWhatDisagrees) {
   EXPECT_THAT(attend({2, 4}, {2, 4}), HasSubstr("they must be [.., T, N, H]"));
   EXPECT_THAT(
       attend({2, 2, 4}, {3, 2, 4}, {.mask = ones({2, 2, 3})}),
-      HasSubstr("mask is f32[2,2,3]; it must be of pred and broadcast to the scores, [2,2,3]"));
+      HasSubstr("mask is f32[2,2,3]; it must be of pred and broadcast to the scores, [2,2,3]; "
+                "write mask != 0, or"));
 }
 
 TEST(Losses, CrossEntropyOfLabelsAndOfProbabilitiesAgree) {

@@ -4,6 +4,7 @@
 // and the caller's line
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -63,6 +64,12 @@ Tensor vander(Operand x, std::optional<base::Int> columns = {}, base::Flag incre
 // stop. errors: geomspace unless both have one sign
 Tensor logspace(double start, double stop, base::Int count = 50, double base = 10,
                 DType dtype = f32, SourceLocation at = SourceLocation::here());
+template <std::same_as<bool> Endpoint>
+trace_internal::Refused logspace(double, double, base::Int, Endpoint, double = 10, DType = f32) {
+  static_assert(!sizeof(Endpoint),
+                "logspace has no endpoint: write power(base, linspace(start, stop, count, false))");
+  return {};
+}
 // `count` numbers evenly in the exponent from start to stop.
 Tensor geomspace(double start, double stop, base::Int count = 50, DType dtype = f32,
                  SourceLocation at = SourceLocation::here());

@@ -116,6 +116,12 @@ TEST(Polynomials, SumsAndProducts) {
               HasSubstr("polymul: operands are s32[3] and s32[0]; they must have elements"));
 }
 
+TEST(Polynomials, ProductsOfSmallFloatsAreRoundedOnce) {
+  const Tensor p = ones({300}, bf16), q = ones({300}, bf16);
+  EXPECT_EQ(polymul(p, q)[299].item<double>(), 300);
+  EXPECT_EQ(polymul(p, q).dtype(), bf16);
+}
+
 TEST(Polynomials, Quotients) {
   Quotient one = polydiv(array<double>({2, 5, 3, 1}), array<double>({1, 2}));
   EXPECT_THAT(doubles(one.quotient), ElementsAre(2, 1, 1));

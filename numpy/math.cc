@@ -5,6 +5,7 @@
 
 #include "heddle/numpy/float_limits.h"
 #include "heddle/numpy/internal/formula.h"
+#include "heddle/scan/own_rule.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/expr.h"
@@ -15,6 +16,7 @@ namespace {
 
 using numpy_internal::of_floats;
 using numpy_internal::of_two;
+using scan_internal::Tensors;
 
 Expr is_inf_of(const Expr& x) { return ~is_finite(x) & ~is_nan(x); }
 
@@ -108,13 +110,23 @@ Tensor is_inf(Operand operand) {
 
 Tensor signbit(Operand x) { return of_floats("signbit", x, signbit_of); }
 
+// Its slopes are x / hypot and y / hypot, 0 where that has no limit.
 Tensor hypot(Operand x, Operand y) {
   return of_floats("hypot", x, y, [](const Expr& a, const Expr& b) {
-    // The two keep their slopes apart where they are equal: maximum would take half of each.
-    Expr steep = abs(a) > abs(b);
-    Expr high = where(steep, abs(a), abs(b)), low = where(steep, abs(b), abs(a));
-    Expr ratio = low / where(high == 0, 1, high);
-    return where(is_inf_of(a) | is_inf_of(b), INFINITY, high * sqrt(1 + square(ratio)));
+    const auto value = [](Tensors in) {
+      const Expr p = abs(Expr(in[0])), q = abs(Expr(in[1]));
+      const Expr high = maximum(p, q), ratio = minimum(p, q) / where(high == 0, 1, high);
+      const Expr size = high * sqrt(1 + square(ratio));
+      return where(is_inf_of(p) | is_inf_of(q), INFINITY, size).tensor();
+    };
+    const auto rule = [](Tensors in, const Tensor& y, Tensors tangents) {
+      const Expr size(y), none = (size == 0) | is_inf_of(size), safe = where(none, 1, size);
+      const auto part = [&](size_t i) {
+        return where(none, 0, Expr(in[i])) / safe * Expr(tangents[i]);
+      };
+      return (part(0) + part(1)).tensor();
+    };
+    return Expr(scan_internal::with_rule("hypot", {a.tensor(), b.tensor()}, value, rule));
   });
 }
 

@@ -13,6 +13,7 @@ namespace heddle {
 namespace {
 
 using trace_internal::vector_of;
+using trace_internal::wide_for_sums;
 
 Expr fractions_of(std::string_view name, const Operand& x) {
   Expr out = vector_of(name, x);
@@ -107,13 +108,13 @@ Tensor polymul(Operand left, Operand right) {
     trace_internal::refuse("operands are ", p.tensor().shape(), " and ", q.tensor().shape(),
                            "; they must have elements");
   return one_program("polymul", [&] {
-    const Expr& longer = n < m ? q : p;
-    const Expr& shorter = n < m ? p : q;
+    const Expr longer = wide_for_sums((n < m ? q : p).tensor());
+    const Expr shorter = wide_for_sums((n < m ? p : q).tensor());
     const int64_t count = std::min(n, m);
     Expr out = shifted(longer * coefficient(shorter, 0), 0, count - 1);
     for (int64_t i = 1; i < count; ++i)
       out = out + shifted(longer * coefficient(shorter, i), i, count - 1 - i);
-    return out.tensor();
+    return out.astype(p.dtype()).tensor();
   });
 }
 

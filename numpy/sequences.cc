@@ -219,13 +219,9 @@ Tensor nonzero(Operand operand, base::Int size, base::Int fill) {
   if (size < 0) trace_internal::refuse("size is ", size, "; it must be 0 or more");
   return one_program("nonzero", [&] {
     Tensor is = x.dtype() == pred ? x : not_equal(x, 0);
-    // It is a stable sort: true ones come first and keep their order.
-    Tensor order = argsort(logical_not(is).astype(s32));
-    const int64_t room = std::max<int64_t>(size - x.size(), 0);
-    Tensor padded = pad(order, 0, {{0, room}});
-    Tensor first = slice_in_dim(padded, 0, size);
-    Tensor found = less(iota(s32, {size}, 0), count_nonzero(is));
-    return where(found, first, int64_t{fill});
+    // Each one says where its position goes; those that are outside are left out.
+    Tensor place = where(is, subtract(cumsum(is), 1), int64_t{size});
+    return full({size}, int64_t{fill}, s32).at({place}).set(iota(s32, {x.size()}, 0));
   });
 }
 

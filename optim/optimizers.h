@@ -241,6 +241,12 @@ inline Momentum momentum(MomentumOptions options, SourceLocation at = SourceLoca
 inline Adam adam(AdamOptions options, SourceLocation at = SourceLocation::here()) {
   return optim_internal::optimizer(std::move(options), AdamOptions::kName, at);
 }
+// A rate without its name.
+template <class Number>
+requires std::is_arithmetic_v<Number>
+void adam(Number) {
+  static_assert(!sizeof(Number), "the rate has a name: write adam({.learning_rate = 1e-3})");
+}
 // Adam with a weight decay of 1e-4 by default (optax; torch has 1e-2).
 struct AdamWOptions {
   Rate learning_rate;

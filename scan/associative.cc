@@ -67,7 +67,8 @@ class AssociativeScan {
                              .callable = fn_,
                              .structure = elements_.structure,
                              .parameters = shapes,
-                             .result = "elements"},
+                             .result = "elements",
+                             .size = shapes[0].dimension(axis_)},
                             [&](const Body& b) { check(shapes, b); });
     operands.insert(operands.end(), body->captures.begin(), body->captures.end());
     return trace_internal::Recorder::current()->paste(body->fragment, operands);

@@ -47,11 +47,16 @@ Expr poch_of(const Expr& x, const Expr& m) {
   const Expr sum = x + m, pole = is_pole(x), both = pole & is_pole(sum), zero = pole & ~both;
   const Expr top = where(pole, 1, sum), bottom = where(pole, 1, x);
   const Expr by_size = exp(lgamma_at(top) - lgamma_at(bottom)) * sign_at(top) * sign_at(bottom);
+  // gamma(m) / beta(x, m), whose logarithms do not cancel.
+  const Expr large = (minimum(x, sum) > 10) & (m != 0), falls = large & (m < 0);
+  const Expr step = where(large, abs(m), 1), from = where(large, where(falls, sum, x), 1);
+  const Expr rise = lgamma_at(step) - Expr(betaln(from.operand(), step.operand()));
+  const Expr by_beta = exp(where(falls, -rise, rise));
   const Expr up = where(both, 1 - x, 1), left = where(both, 1 - sum, 1);
   const Expr turned = exp(lgamma_at(up) - lgamma_at(left));
   const Expr reflected = where(abs(m) % 2 == 1, -turned, turned);
   const Expr vanishing = poch_at_zero(where(zero, x, 0), where(zero, sum, 1));
-  const Expr value = where(both, reflected, where(zero, vanishing, by_size));
+  const Expr value = where(both, reflected, where(zero, vanishing, where(large, by_beta, by_size)));
   return where((m == 0) & ~is_finite(value), 1, value);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "heddle/scan/own_rule.h"
 #include "heddle/special/internal/formula.h"
 
 namespace heddle::special {
@@ -18,12 +19,18 @@ Expr times_log(const Expr& x, const Expr& y, Tensor (*log_of)(Operand)) {
 }
 
 // log(p / q) of positive numbers. If they are near, p - q is exact, and 1 + (p - q) / q would not
-// be. If the quotient overflows, the logarithms differ so much that nothing cancels.
+// be. If the quotient overflows, the logarithms differ so much that nothing cancels. A way that is
+// not taken gets 1 and 1: its slopes could be NaN.
 Expr log_ratio(const Expr& p, const Expr& q) {
-  Expr ratio = p / q;
-  Expr near = log1p((p - q) / q);
-  Expr regular = is_finite(ratio) & (ratio > 0.0);
-  return where((ratio > 0.5) & (ratio < 2.0), near, where(regular, log(ratio), log(p) - log(q)));
+  const Expr ratio = p / q;
+  const Expr near = (ratio > 0.5) & (ratio < 2.0);
+  const Expr regular = is_finite(ratio) & (ratio > 0.0) & ~near, far = ~near & ~regular;
+  const auto of = [](const Expr& taken, const Expr& x) { return where(taken, x, 1.0); };
+  const Expr near_q = of(near, q);
+  const Expr by_difference = log1p((of(near, p) - near_q) / near_q);
+  const Expr by_ratio = log(of(regular, p) / of(regular, q));
+  const Expr by_logs = log(of(far, p)) - log(of(far, q));
+  return where(near, by_difference, where(regular, by_ratio, by_logs));
 }
 
 // (e^x - 1) / x for |x| <= 1/2, by its series, whose derivatives cancel nothing.
@@ -84,9 +91,19 @@ Tensor kl_div(Operand p, Operand q) {
   });
 }
 
+// Its slope is 1 / (x (1 - x)), infinite at 0 and 1.
 Tensor logit(Operand x) {
-  return evaluate("special::logit", {{"x", x}},
-                  [](Arguments v) { return log(v[0] / (1.0 - v[0])); });
+  return evaluate("special::logit", {{"x", x}}, [](Arguments v) {
+    const auto value = [](std::span<const Tensor> in) {
+      const Expr p(in[0]);
+      return log(p / (1.0 - p)).tensor();
+    };
+    const auto rule = [](std::span<const Tensor> in, const Tensor&, std::span<const Tensor> dx) {
+      const Expr p(in[0]);
+      return (Expr(dx[0]) / (p * (1.0 - p))).tensor();
+    };
+    return Expr(scan_internal::with_rule("special::logit", {v[0].tensor()}, value, rule));
+  });
 }
 
 Tensor expit(Operand x) {
@@ -106,8 +123,13 @@ Tensor boxcox1p(Operand x, Operand lambda) {
 
 Tensor exprel(Operand x) {
   return evaluate("special::exprel", {{"x", x}}, [](Arguments v) {
-    Expr near = abs(v[0]) < 0.5, safe = where(near, 1.0, v[0]);
-    return where(near, exprel_series(where(near, v[0], 0.0)), expm1(safe) / safe);
+    const Expr& x = v[0];
+    // e^x by halves where it may be infinite though its quotient is not.
+    const Expr near = abs(x)<0.5, large = x> 80.0, infinite = x == INFINITY;
+    const Expr half = exp(0.5 * where(large & ~infinite, x, 1.0));
+    const Expr safe = where(near | large, 1.0, x), divisor = where(large & ~infinite, x, 1.0);
+    const Expr far = where(infinite, INFINITY, half / divisor * half);
+    return where(near, exprel_series(where(near, x, 0.0)), where(large, far, expm1(safe) / safe));
   });
 }
 

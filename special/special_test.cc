@@ -5,6 +5,7 @@
 #include "heddle/numpy/float_limits.h"
 #include "heddle/scan/scan.h"
 #include "heddle/special/bessel.h"
+#include "heddle/special/combinatorics.h"
 #include "heddle/special/gamma.h"
 #include "heddle/special/logarithms.h"
 #include "heddle/special/normal.h"
@@ -52,6 +53,14 @@ TEST(Special, GammasPoles) {
   EXPECT_THAT(at(special::gammasgn, -2), IsNan());
 }
 
+TEST(Special, GammaIsInfiniteBeyondTheRange) {
+  for (const double x : {172.0, 750.0, 1e5, 1e300}) EXPECT_EQ(at(special::gamma, x), kInf) << x;
+  for (const double x : {-201.5, -1000.5, -5000.5}) EXPECT_EQ(at(special::gamma, x), 0) << x;
+  EXPECT_EQ(special::gamma(scalar(100.0f)).item<float>(), kInf);
+  EXPECT_EQ(special::gamma(scalar(-1000.5f)).item<float>(), 0);
+  EXPECT_EQ(special::factorial(scalar(99.0f)).item<float>(), kInf);
+}
+
 TEST(Special, ZetasPoles) {
   EXPECT_EQ(at(special::zeta, 1, 2), kInf);
   EXPECT_THAT(at(special::zeta, 0.5, 2), IsNan());
@@ -90,6 +99,20 @@ double ulps(double got, double expected) {
 
 // Places where digits would be lost: small differences from 1, and powers of large operands. Values
 // by mpmath, to 50 digits.
+TEST(Special, ExprelIsFiniteAsLongAsItCan) {
+  EXPECT_EQ(at(special::exprel, kInf), kInf);
+  EXPECT_EQ(at(special::exprel, -kInf), 0);
+  EXPECT_LT(ulps(at(special::exprel, 712), std::exp(700) / 712 * std::exp(12)), 50);
+}
+
+// 1e10 (1e10 + 1), and its inverse.
+TEST(Special, PochOfLargeNumbersKeepsItsDigits) {
+  EXPECT_LT(ulps(at(special::poch, 1e10, 2), 1.0000000001e20), 200);
+  EXPECT_LT(ulps(at(special::poch, 1e10 + 2, -2), 1 / ((1e10 + 1) * 1e10)), 200);
+  EXPECT_LT(ulps(at(special::poch, 1e10, 0.5), 99999.99999875), 200);
+  EXPECT_EQ(at(special::poch, 1e10, 0), 1);
+}
+
 TEST(Special, IncompleteIntegralsKeepTheirDigits) {
   EXPECT_LT(ulps(at(special::igammac, 1e-3, 0.5), 0.0005600666564707498), 50);
   EXPECT_LT(ulps(at(special::igammac, 0.05, 0.83), 0.015352989444657374), 50);

@@ -90,6 +90,10 @@ class [[nodiscard]] Tensor {
 
   // Its type. dtype() and shape() never wait or move a byte.
   [[nodiscard]] const Shape& shape(SourceLocation at = SourceLocation::here()) const;
+  template <std::integral Axis>
+  void shape(Axis) const {
+    static_assert(!sizeof(Axis), "the size along an axis is x.dim(0)");
+  }
   [[nodiscard]] DType dtype(SourceLocation at = SourceLocation::here()) const {
     return shape_for("dtype", at).dtype();
   }
@@ -457,6 +461,13 @@ template <class T>
 requires trace_internal::kIsNumber<T> Tensor array(T value,
                                                    SourceLocation at = SourceLocation::here()) {
   return scalar(value, at);
+}
+template <class T, class... Ts>
+requires(sizeof...(Ts) > 0 && (trace_internal::kIsNumber<T> && ... &&
+                               trace_internal::kIsNumber<Ts>)) trace_internal::Refused
+    array(T, Ts...) {
+  static_assert(!sizeof(T), "the values of an array stand in braces: write array({1, 2, 3})");
+  return {};
 }
 // Rank 2, row by row, and rank 3: inner braces are rows, of complex numbers too, so that
 // array<std::complex<float>>({{1, 2}, {3, 4}}) is 2 x 2. errors: InvalidArgument for rows of

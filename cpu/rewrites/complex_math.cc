@@ -47,11 +47,11 @@ hlo::Value float_of(const hlo::Value& bits) {
   return bitcast_convert(bits, bits.dtype() == s64 ? f64 : f32);
 }
 
-// |x| with the sign of y.
+// x, which is not negative, with the sign of y.
 hlo::Value with_sign(const hlo::Value& x, const hlo::Value& y) {
   const hlo::Value bits = bits_of(y);
   const double sign = std::ldexp(-1.0, y.dtype() == f64 ? 63 : 31);
-  return float_of(bits_of(abs(x)) | (bits & bits.number(sign)));
+  return float_of(bits_of(x) | (bits & bits.number(sign)));
 }
 
 // The exponent of the larger part, as bits of a normal number whose inverse is normal too.
@@ -84,7 +84,7 @@ hlo::Value is_infinite(const hlo::Value& x) { return abs(x) == kInfinity; }
 
 // 1 with the sign of x where x is infinite, else 0 with it.
 hlo::Value unit(const hlo::Value& x) {
-  return select(is_infinite(x), sign(x), select(is_nan(x), 0, x * 0));
+  return with_sign(select(is_infinite(x), 1, x.number(0)), x);
 }
 
 // is_wide: of numbers of c64 in f64, whose last digits are not needed.
@@ -187,16 +187,20 @@ class Functions {
   // z / |z|; 0 for 0.
   [[nodiscard]] ComplexParts sign(const ComplexParts& z) const {
     const ComplexParts near = is_c64_ ? z : scaled(z, exponent_of(z));
-    const hlo::Value size = hlo::sqrt(squares(near));
-    const auto part = [&](const hlo::Value& x) { return select(size == 0, 0, x / size); };
+    const hlo::Value size = hlo::sqrt(squares(near)), is_zero = size == 0;
+    if (is_c64_) return times(z, select(is_zero, 0, 1 / size));
+    const auto part = [&](const hlo::Value& x) { return select(is_zero, 0, x / size); };
     return {part(near.re), part(near.im)};
   }
 
   [[nodiscard]] ComplexParts sin(const ComplexParts& z) const {
-    return {hlo::sin(z.re) * in_range(cosh(z.im)), hlo::cos(z.re) * in_range(sinh(z.im))};
+    return {on_axis(z, z.re, hlo::sin(z.re) * in_range(cosh(z.im))),
+            hlo::cos(z.re) * in_range(sinh(z.im))};
   }
   [[nodiscard]] ComplexParts cos(const ComplexParts& z) const {
-    return {hlo::cos(z.re) * in_range(cosh(z.im)), -(hlo::sin(z.re) * in_range(sinh(z.im)))};
+    return {hlo::cos(z.re) * in_range(cosh(z.im)),
+            on_axis(z, -(z.re * with_sign(z.im.number(1), z.im)),
+                    -(hlo::sin(z.re) * in_range(sinh(z.im))))};
   }
 
   // 1 / (1 + e^-z)
@@ -275,6 +279,12 @@ class Functions {
     const hlo::Value power = convert((exponent >> static_cast<double>(of.mantissa)) - of.bias, f64);
     const hlo::Value far = 0.5 * hlo::log(squares(scaled(z, exponent))) + std::numbers::ln2 * power;
     return select(is_near, near, far);
+  }
+
+  // The zero where z is imaginary: 0 times an infinite cosh would be NaN.
+  [[nodiscard]] static hlo::Value on_axis(const ComplexParts& z, const hlo::Value& zero,
+                                          const hlo::Value& value) {
+    return select(z.re == 0, zero, value);
   }
 
   // x, or the infinity that it is as a part of the element type.

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "heddle/scan/own_rule.h"
+
 namespace heddle::special_internal {
 namespace {
 
@@ -57,6 +59,22 @@ constexpr double kCorrections[] = {12.0,
                                    -7.1661652561756670113e18};
 constexpr int kTerms = 10;  // summed one by one
 
+Expr plain_gamma_of(const Expr& x) {
+  Expr z = series_argument(x);
+  Expr t = z + (kG + 0.5);
+  Expr half = power(t, 0.5 * (z + 0.5));  // the whole power may overflow though gamma does not
+  Expr decay = exp(-t);
+  Expr value = lanczos_series(z).sum * std::sqrt(2 * pi) * half * decay * half;
+  value = where(decay == 0.0, INFINITY, value);
+  // gamma(x) gamma(1 - x) = pi / sin(pi x), the sine as in sinc.
+  Expr n = floor(x + 0.5);
+  Expr sine = sin(where(x < 0.5, x - n, 0.5) * pi);
+  Expr odd = (n - 2.0 * floor(n / 2.0)) != 0.0;
+  Expr reflected = pi / (where(odd, -sine, sine) * value);
+  Expr at_pole = (x < 0.0) & (x == floor(x));
+  return where(x == INFINITY, INFINITY, where(at_pole, NAN, where(x < 0.5, reflected, value)));
+}
+
 }  // namespace
 
 Expr lgamma_of(const Expr& x) {
@@ -76,20 +94,6 @@ Expr lgamma_of(const Expr& x) {
   return where(size == INFINITY, INFINITY, value);
 }
 
-Expr gamma_of(const Expr& x) {
-  Expr z = series_argument(x);
-  Expr t = z + (kG + 0.5);
-  Expr half = power(t, 0.5 * (z + 0.5));  // the whole power may overflow though gamma does not
-  Expr value = lanczos_series(z).sum * std::sqrt(2 * pi) * half * exp(-t) * half;
-  // gamma(x) gamma(1 - x) = pi / sin(pi x), the sine as in sinc.
-  Expr n = floor(x + 0.5);
-  Expr sine = sin(where(x < 0.5, x - n, 0.5) * pi);
-  Expr odd = (n - 2.0 * floor(n / 2.0)) != 0.0;
-  Expr reflected = pi / (where(odd, -sine, sine) * value);
-  Expr at_pole = (x < 0.0) & (x == floor(x));
-  return where(x == INFINITY, INFINITY, where(at_pole, NAN, where(x < 0.5, reflected, value)));
-}
-
 Expr digamma_of(const Expr& x) {
   Expr z = series_argument(x);
   LanczosSeries series = lanczos_series(z);
@@ -100,6 +104,15 @@ Expr digamma_of(const Expr& x) {
   Expr reflected = value - pi * cos(angle) / sin(angle);
   Expr at_pole = (x <= 0.0) & (x == floor(x));
   return where(at_pole, NAN, where(x < 0.5, reflected, value));
+}
+
+// Its slope is gamma digamma: those of the powers overflow before it does.
+Expr gamma_of(const Expr& x) {
+  const auto value = [](std::span<const Tensor> v) { return plain_gamma_of(v[0]).tensor(); };
+  const auto rule = [](std::span<const Tensor> v, const Tensor& y, std::span<const Tensor> dx) {
+    return (Expr(y) * digamma_of(v[0]) * Expr(dx[0])).tensor();
+  };
+  return Expr(scan_internal::with_rule("special::gamma", {x.tensor()}, value, rule));
 }
 
 Expr zeta_of(const Expr& x, const Expr& q) {

@@ -273,6 +273,12 @@ TEST(Numbers, OfAnAssociativeFunctionAreOperands) {
     const auto combine = [&](Tensor a, Tensor b) { return a + b + bias; };
     EXPECT_EQ(associative_scan(combine, xs)[3].item<float>(), 6.0f + 3 * i);
   });
+  const Tensor many = arange(40.0f);  // slabs of ten sizes
+  expect_one_program([&](int i) {
+    const double bias = i;
+    const auto combine = [&](Tensor a, Tensor b) { return a + b + bias; };
+    EXPECT_EQ(associative_scan(combine, many)[39].item<float>(), 780.0f + 39 * i);
+  });
 }
 
 TEST(Numbers, ThatRollAreOperands) {

@@ -218,3 +218,25 @@ Tensor last_row(Tensor x) {
 #endif
   return last;
 }
+
+// case values_without_braces: the values of an array stand in braces: write array({1, 2, 3})
+// case size_along_an_axis: the size along an axis is x.dim(0)
+// case logspace_endpoint: logspace has no endpoint
+// case rate_without_a_name: the rate has a name: write adam({.learning_rate = 1e-3})
+Tensor other_habits(Tensor x) {
+#ifdef values_without_braces
+  return array(1, 2, 3);
+#elif defined(size_along_an_axis)
+  x.shape(0);
+  return x;
+#elif defined(logspace_endpoint)
+  return logspace(0, 3, 4, false);
+#elif defined(rate_without_a_name)
+  optim::adam(1e-3);
+  return x;
+#else
+  static_cast<void>(optim::adam({.learning_rate = 1e-3}));
+  return array({1, 2, 3}) * x.dim(0) + logspace(0, 3, 4) + linspace(0, 3, 4, false) +
+         linspace(0, 3, 4, f64);
+#endif
+}

@@ -140,6 +140,24 @@ TEST_P(CpuComplex, IsAsEvaluated) {
   expect_all<double>(GetParam());
 }
 
+// cosh is infinite there.
+TEST(ImaginaryAxis, TheZeroOfSineOnTheImaginaryAxisStays) {
+  const hlo::Module module =
+      hlo::parse_text(
+          "HloModule m\nENTRY e {\n  z = c64[2] parameter(0)\n  s = c64[2] sine(z)\n"
+          "  c = c64[2] cosine(z)\n  ROOT y = c64[4] concatenate(s, c), "
+          "dimensions={0}\n}\n")
+          .value();
+  const Literal z = literal_of(Numbers<float>{{0, 100}, {-0.0F, -100}});
+  for (const Literal& y : {interpreter::evaluate(module, {z}).value(), OnCpu(module).run({z})}) {
+    const auto values = y.values<std::complex<float>>();
+    EXPECT_EQ(values[0], std::complex<float>(0, INFINITY));
+    EXPECT_EQ(values[1], std::complex<float>(0, -INFINITY));
+    EXPECT_EQ(values[2], std::complex<float>(INFINITY, 0));
+    EXPECT_EQ(values[3], std::complex<float>(INFINITY, 0));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, CpuComplex,
                          ::testing::Values(Function{"abs", 1.2, 1, true},
                                            Function{"exponential", 4}, Function{"divide", 4, 2},

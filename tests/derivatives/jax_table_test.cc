@@ -207,6 +207,21 @@ TEST(Derivatives, OfPartsOfFloats) {
             (std::vector<float>{1, INFINITY, 2, 0.125F, std::ldexp(1.0F, -127)}));
 }
 
+// Of hypot(k, v) at v = 1.3 k by v, twice: 1 / (k (1 + 1.3^2)^(3/2)).
+TEST(Derivatives, OfHypotDoNotDependOnTheScale) {
+  for (const double k : {1e-200, 1.0, 1e200}) {
+    const auto slope = grad([&](Tensor v) { return hypot(k, v); });
+    const Tensor at = scalar(1.3 * k);
+    EXPECT_NEAR(slope(at).item<double>(), 1.3 / std::hypot(1, 1.3), 1e-15);
+    EXPECT_NEAR(grad(slope)(at).item<double>() * k, std::pow(1 + 1.3 * 1.3, -1.5), 1e-15) << k;
+  }
+  const auto of_small = [](Tensor x) { return hypot(x, 1e200); };
+  const Tensor one = scalar(1.0);
+  EXPECT_EQ(jvp(of_small, std::tuple(one), std::tuple(one)).second.item<double>(), 1e-200);
+  const auto at_zero = grad([](Tensor x) { return hypot(x, 0.0); });
+  EXPECT_EQ(at_zero(scalar(0.0)).item<double>(), 0);
+}
+
 // Where JAX 0.10.2 errs, or has NaN: against the hazard of the normal distribution by its continued
 // fraction, 3/2 less the harmonic number of 32, log(x) / (1 - x), 0, 1/2, -pi^2 / 3 and 0.
 TEST(JaxTable, HasNotWhereJaxErrs) {

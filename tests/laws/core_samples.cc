@@ -49,6 +49,7 @@ std::vector<FunctionSample> elementwise() {
       one("atanh", atanh),
       one("cbrt", cbrt),
       one("ceil", ceil),
+      one("copy", copy),
       one("cos", cos),
       one("cosh", cosh),
       one("erf", erf),

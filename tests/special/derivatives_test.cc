@@ -197,6 +197,40 @@ TEST(SpecialDerivatives, EqualThoseOfTheTable) {
   }
 }
 
+// The ways that are not taken overflow, or have logarithms of 0.
+TEST(SpecialDerivatives, OfTinyProbabilities) {
+  for (const double p : {1e-3, 1e-10, 1e-17, 1e-300}) {
+    const Tensor tiny = scalar<double>(p);
+    for (const double q : {1.0, 0.5, 1e-12}) {
+      const double log_ratio = std::log(p) - std::log(q);
+      const auto entropy = [](Tensor a, Tensor b) { return rel_entr(a, b); };
+      const auto [by_p, by_q] = grad(entropy, argnums<0, 1>)(tiny, scalar<double>(q));
+      EXPECT_NEAR(by_p.item<double>(), log_ratio + 1, 1e-12 * std::abs(log_ratio)) << p;
+      EXPECT_NEAR(by_q.item<double>(), -p / q, 1e-12 * p / q) << p;
+      const Tensor of_kl = grad([&](Tensor a) { return kl_div(a, q); })(tiny);
+      EXPECT_NEAR(of_kl.item<double>(), log_ratio, 1e-12 * std::abs(log_ratio) + 1e-12) << p;
+    }
+  }
+}
+
+// gamma digamma.
+TEST(SpecialDerivatives, OfGammaNearTheEndOfTheRange) {
+  const auto value = [](Tensor x) { return gamma(x); };
+  for (const double x : {5.0, 34.0, 170.0, 171.0}) {
+    const double expected = std::tgamma(x) * digamma(scalar<double>(x)).item<double>();
+    EXPECT_NEAR(grad(value)(scalar<double>(x)).item<double>(), expected, 1e-11 * expected) << x;
+  }
+  EXPECT_NEAR(grad(value)(scalar(34.0f)).item<float>(), 3.049e37, 1e35);
+  EXPECT_EQ(grad(value)(scalar(60.0f)).item<float>(), INFINITY);
+}
+
+TEST(SpecialDerivatives, OfLogitAtItsEnds) {
+  const auto slope = grad([](Tensor x) { return logit(x); });
+  EXPECT_EQ(slope(scalar<double>(0)).item<double>(), INFINITY);
+  EXPECT_EQ(slope(scalar<double>(1)).item<double>(), INFINITY);
+  EXPECT_EQ(slope(scalar<double>(0.25)).item<double>(), 1 / (0.25 * 0.75));
+}
+
 TEST(SpecialDerivatives, ErfcxOfFloats) {
   const Tensor slope = grad([](Tensor x) { return erfcx(x); })(scalar<float>(40));
   EXPECT_NEAR(slope.item<float>(), -0.000352287, 1e-8);

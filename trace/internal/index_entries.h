@@ -66,7 +66,7 @@ class Indexing {
       : x_(x), entries_(entries.each), apart_(entries.apart) {}
 
   [[nodiscard]] Tensor get() const;
-  // The shape of get() where no entry is a slice of a part or an array, and nothing recorded.
+  // The shape of get() where no entry is an array, with nothing recorded.
   [[nodiscard]] Dimensions block_shape() const;
   // The flat positions of the elements that get() picks, in its shape: what scatter needs, whatever
   // the entries are.

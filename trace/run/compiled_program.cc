@@ -258,7 +258,7 @@ void check_passed_once(const std::vector<int>& donate, const std::vector<BufferP
       const auto given = static_cast<size_t>(leaf);
       if (i == given || buffers[i] != buffers[given]) continue;
       trace_internal::refuse(paths[given].path, " is donated and passed again as ", paths[i].path,
-                             "; pass a copy of it, or do not donate it");
+                             "; pass copy(x) of one of them, or do not donate it");
     }
   }
 }

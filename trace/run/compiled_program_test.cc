@@ -255,9 +255,13 @@ TEST(CompiledProgram, ARunThatIsRefusedTakesNothing) {
   const Tensor a = ones({2}), b = ones({2});
   EXPECT_THAT(error_of([&] { taking.call<Tensor>(a, b, ones({3})); }), HasSubstr("argument arg2"));
   EXPECT_THAT(error_of([&] { taking.call<Tensor>(a, a, b); }),
-              AllOf(StartsWith("call: arg0 is donated and passed again as arg1; pass a copy"),
+              AllOf(StartsWith("call: arg0 is donated and passed again as arg1; pass copy(x)"),
                     EndsWith(here())));
   EXPECT_FALSE(a.is_donated());
+  const Tensor same = copy(a);
+  EXPECT_THAT(taking.call<Tensor>(a, same, b).to_vector<float>(), ElementsAre(3, 3));
+  EXPECT_TRUE(a.is_donated());
+  EXPECT_THAT(same.to_vector<float>(), ElementsAre(1, 1));
 }
 
 TEST(CompiledProgram, OnlyArgumentsCanBeDonated) {

@@ -56,16 +56,19 @@ C<T> exp(C<T> z) {
   return std::isfinite(z.imag()) ? std::exp(z) : no_number<T>();
 }
 
+// On the imaginary axis the part that is 0 stays so.
 template <class T>
 C<T> sin(C<T> z) {
-  return {std::sin(z.real()) * with_range_of_element(std::cosh(z.imag())),
+  const T re = std::sin(z.real()) * with_range_of_element(std::cosh(z.imag()));
+  return {z.real() == 0 ? z.real() : re,
           std::cos(z.real()) * with_range_of_element(std::sinh(z.imag()))};
 }
 
 template <class T>
 C<T> cos(C<T> z) {
+  const T im = -(std::sin(z.real()) * with_range_of_element(std::sinh(z.imag())));
   return {std::cos(z.real()) * with_range_of_element(std::cosh(z.imag())),
-          -(std::sin(z.real()) * with_range_of_element(std::sinh(z.imag())))};
+          z.real() == 0 ? -(z.real() * std::copysign(T{1}, z.imag())) : im};
 }
 
 template <class T>

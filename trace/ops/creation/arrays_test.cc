@@ -89,6 +89,8 @@ TEST(ShortForms, TakeADtypeWhereNumpyDoes) {
   EXPECT_EQ(arange(5, f32).dtype(), f32);
   EXPECT_EQ(linspace(0, 1).size(), 50);
   EXPECT_THAT(doubles(linspace(0, 1, 5)), ElementsAre(0, 0.25, 0.5, 0.75, 1));
+  EXPECT_THAT(doubles(linspace(0, 1, 4, /*endpoint=*/false)), ElementsAre(0, 0.25, 0.5, 0.75));
+  EXPECT_THAT(linspace(0, 8, 4, false, s32).to_vector<int>(), ElementsAre(0, 2, 4, 6));
   const Tensor x = array({1, 2});
   EXPECT_EQ(zeros_like(x).dtype(), s32);
   EXPECT_EQ(zeros_like(x, f64).dtype(), f64);

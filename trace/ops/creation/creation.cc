@@ -210,18 +210,23 @@ Tensor arange(double start, double stop, double step, DType dtype, SourceLocatio
 }
 
 Tensor linspace(double start, double stop, base::Int count, DType dtype, SourceLocation at) {
+  return linspace(start, stop, count, /*endpoint=*/true, dtype, at);
+}
+
+Tensor linspace(double start, double stop, base::Int count, base::Flag endpoint, DType dtype,
+                SourceLocation at) {
   const PublicCall call("linspace", at);
   if (count < 0) trace_internal::refuse("count is ", count, "; it must be 0 or more");
   const bool exact = is_integer(dtype) || dtype == pred;
   // 16 bits hold neither the positions nor, from 65520 of them on, their number.
   const DType wide = is_complex(dtype) ? dtype : bit_width(dtype) == 64 ? f64 : f32;
-  const KnownOptions options(FixedNumber{start}, FixedNumber{stop}, count, dtype);
+  const KnownOptions options(FixedNumber{start}, FixedNumber{stop}, count, dtype, endpoint);
   return one_program("linspace", options, {}, [&](std::span<const Operand>) {
     if (count == 1) {
       const Tensor one = full({1}, start, wide);
       return exact ? floor(one).astype(dtype) : one.astype(dtype);
     }
-    const double last = static_cast<double>(std::max<int64_t>(count - 1, 1));
+    const double last = static_cast<double>(std::max<int64_t>(count - (endpoint ? 1 : 0), 1));
     Tensor t = divide(iota(wide, {count}, 0), last);
     // Weighted from both ends, so that the last value is stop itself.
     Tensor rest = subtract(1.0, t);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/base/containers/ints.h"
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -106,6 +107,9 @@ arange(Start start, Stop stop, DType dtype, SourceLocation at = SourceLocation::
 // `count` values evenly from start to stop, both included. For integers they are computed in f32
 // (f64 for 64 bits) and rounded down.
 Tensor linspace(double start, double stop, base::Int count = 50, DType dtype = f32,
+                SourceLocation at = SourceLocation::here());
+// The same, without stop where `endpoint` is false: the points of a grid with that period.
+Tensor linspace(double start, double stop, base::Int count, base::Flag endpoint, DType dtype = f32,
                 SourceLocation at = SourceLocation::here());
 // Ones on diagonal k of a rows x columns matrix; as many columns as rows unless given.
 // errors: Error where one of them is below 0

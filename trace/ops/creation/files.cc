@@ -132,7 +132,7 @@ class StoredNpz : public StoredArrays {
     if (wanted && !same_type(value->shape(), *wanted))
       throw Error(base::invalid_argument("load_npz: ", path_, ": ", shown(name), " is ",
                                          value->shape(), "; it must be ", *wanted,
-                                         " as in the tree given"));
+                                         " as in the tree given; give a tree of that shape"));
     return loaded(*value, base::cat("load_npz of ", shown(name)));
   }
 

@@ -105,7 +105,8 @@ TEST_F(Files, LikeSaysWhatMustBeThere) {
   EXPECT_THAT(error_of([&] {
                 (void)load_npz(path("l.npz"), Layer{like.w, placeholder({3}, f32)});
               }),
-              HasSubstr("l.npz: b is f32[2]; it must be f32[3] as in the tree given [files_test"));
+              HasSubstr("l.npz: b is f32[2]; it must be f32[3] as in the tree given; give a tree "
+                        "of that shape [files_test"));
   EXPECT_THAT(error_of([&] {
                 (void)load_npz(path("l.npz"), Layer{like.w, placeholder({2}, f64)});
               }),

@@ -168,6 +168,7 @@ Tensor atan(Operand x) { return unary(Opcode::kAtan, x); }
 Tensor atanh(Operand x) { return unary(Opcode::kAtanh, x); }
 Tensor cbrt(Operand x) { return unary(Opcode::kCbrt, x); }
 Tensor ceil(Operand x) { return kept_if_whole(Opcode::kCeil, x); }
+Tensor copy(Operand x) { return unary(Opcode::kCopy, x); }
 Tensor cos(Operand x) { return unary(Opcode::kCos, x); }
 Tensor cosh(Operand x) { return unary(Opcode::kCosh, x); }
 Tensor erf(Operand x) { return unary(Opcode::kErf, x); }

@@ -203,8 +203,10 @@ Dimensions Indexing::block_shape() const {
   Dimensions shape;
   for (int64_t axis = 0; axis < x_.rank(); ++axis) {
     auto entry = static_cast<size_t>(axis);
-    if (entry >= entries_.size() || std::holds_alternative<Slice>(entries_[entry].value()))
+    if (entry >= entries_.size())
       shape.push_back(x_.dim(axis));
+    else if (const Slice* slice = std::get_if<Slice>(&entries_[entry].value()))
+      shape.push_back(range_of(*slice, x_.dim(axis)).count);
     else if (const int64_t* position = std::get_if<int64_t>(&entries_[entry].value()))
       (void)checked(*position, axis, x_.shape());
     else

@@ -40,21 +40,34 @@ bool is_one_position(const std::vector<IndexEntry>& entries) {
   });
 }
 
-// A contiguous block: whole axes and single positions, which are known to be inside. One
-// dynamic-update-slice, in place inside loops.
+// Single positions and slices of step 1.
+bool is_block(const std::vector<IndexEntry>& entries) {
+  return std::ranges::all_of(entries, [](const IndexEntry& e) {
+    const Slice* s = std::get_if<Slice>(&e.value());
+    return s != nullptr ? s->step == 1 : std::holds_alternative<int64_t>(e.value());
+  });
+}
+
+// A contiguous block, which is known to be inside. One dynamic-update-slice, in place inside loops.
 Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, const Tensor& value) {
   std::vector<Tensor> starts;
   Dimensions sizes = x.shape().dimensions();
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t start = 0;
     if (i < entries.size()) {
-      if (const int64_t* p = std::get_if<int64_t>(&entries[i].value())) {
-        start = *p < 0 ? *p + sizes[i] : *p;
+      if (const Slice* slice = std::get_if<Slice>(&entries[i].value())) {
+        const trace_internal::Range range = range_of(*slice, sizes[i]);
+        start = range.start;
+        sizes[i] = range.count;
+      } else {
+        const int64_t position = std::get<int64_t>(entries[i].value());
+        start = position < 0 ? position + sizes[i] : position;
         sizes[i] = 1;
       }
     }
     starts.push_back(constant_like(start, s32));
   }
+  if (value.size() == 0) return x;
   return dynamic_update_slice(x, reshape(value, sizes), starts);
 }
 
@@ -266,12 +279,12 @@ Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& given, bo
 Tensor update_entries(const Tensor& x, const Entries& entries, const Tensor& update, bool set,
                       Combine combine) {
   Indexing indexing(x, entries);
-  if (is_one_position(entries.each)) {
-    Tensor block = stretched(update, indexing.block_shape());
-    if (std::ranges::any_of(entries.each, is_value))
-      return update_slab(x, entries.each, block, combine);
+  if (is_block(entries.each)) {
+    const Tensor block = stretched(update, indexing.block_shape());
     return update_block(x, entries.each, set ? block : combine(indexing.get(), block));
   }
+  if (is_one_position(entries.each))
+    return update_slab(x, entries.each, stretched(update, indexing.block_shape()), combine);
   if (std::optional<size_t> axis = axis_of_rows(entries.each))
     return update_rows(x, std::get<Tensor>(entries.each[*axis].value()),
                        static_cast<int64_t>(*axis), update, combine);
