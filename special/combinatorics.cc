@@ -16,9 +16,11 @@ Expr lgamma_at(const Expr& x) { return lgamma(x.operand()); }
 Expr sign_at(const Expr& x) { return gammasgn(x.operand()); }
 Expr is_whole(const Expr& x) { return x == floor(x); }
 
-// The nearest whole number, with x's slope: a bitcast stops that of the correction.
-Expr rounded_value(const Expr& x) {
-  return x + Expr(bitcast_convert((Expr(round(x.operand())) - x).operand(), x.dtype()));
+// The nearest whole number where `exact` and x is finite, with x's slope: a bitcast stops that of
+// the correction.
+Expr rounded_where(const Expr& exact, const Expr& x) {
+  const Expr rounds = exact & is_finite(x), safe = where(rounds, x, 0);
+  return x + Expr(bitcast_convert((Expr(round(safe.operand())) - safe).operand(), x.dtype()));
 }
 
 // 1 / ((n + 1) beta(n - k + 1, k + 1)), which does not overflow before the result does.
@@ -28,8 +30,7 @@ Expr comb_of(const Expr& n, const Expr& k) {
   const Expr rest = top - chosen + 1, taken = chosen + 1;
   const Expr log_beta = betaln(rest.operand(), taken.operand());
   const Expr ways = exp(-log_beta) / (top + 1);
-  const Expr exact = is_whole(top) & is_whole(chosen) & is_finite(ways);
-  const Expr count = where(exact, rounded_value(ways), ways);
+  const Expr count = rounded_where(is_whole(top) & is_whole(chosen), ways);
   return where(is_nan(n) | is_nan(k), NAN, where(inside, count, 0));
 }
 
@@ -87,8 +88,7 @@ std::vector<long double> even_bernoulli(int64_t count) {
 Tensor factorial(Operand n) {
   return evaluate("special::factorial", {{"n", n}}, [](Arguments v) {
     const Expr value = gamma_at(maximum(v[0], 0) + 1);
-    const Expr exact = where(is_whole(v[0]) & is_finite(value), rounded_value(value), value);
-    return where(v[0] < 0, 0, exact);
+    return where(v[0] < 0, 0, rounded_where(is_whole(v[0]), value));
   });
 }
 

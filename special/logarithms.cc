@@ -125,10 +125,11 @@ Tensor exprel(Operand x) {
   return evaluate("special::exprel", {{"x", x}}, [](Arguments v) {
     const Expr& x = v[0];
     // e^x by halves where it may be infinite though its quotient is not.
-    const Expr near = abs(x)<0.5, large = x> 80.0, infinite = x == INFINITY;
-    const Expr half = exp(0.5 * where(large & ~infinite, x, 1.0));
-    const Expr safe = where(near | large, 1.0, x), divisor = where(large & ~infinite, x, 1.0);
-    const Expr far = where(infinite, INFINITY, half / divisor * half);
+    const Expr near = abs(x) < 0.5, infinite = x == INFINITY;
+    const Expr large = x > 80.0;
+    const Expr safe = where(near | large, 1.0, x), safe_large = where(large & ~infinite, x, 1.0);
+    const Expr half = exp(0.5 * safe_large);
+    const Expr far = where(infinite, INFINITY, half / safe_large * half);
     return where(near, exprel_series(where(near, x, 0.0)), where(large, far, expm1(safe) / safe));
   });
 }

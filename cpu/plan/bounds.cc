@@ -79,7 +79,11 @@ Bounds bounds_of(const Plan& plan, const Node& node, std::span<const Bounds> kno
       return arg(1).low > 0 && arg(1).low == arg(1).high ? divided(node.op, arg(0), arg(1).low, all)
                                                          : all;
     case Op::kSExtend: return is_integer(0) ? arg(0) : all;
-    case Op::kZExtend: return arg(0).low >= 0 ? arg(0) : all;
+    case Op::kZExtend: {
+      const int64_t bits = bits_of(plan.at(args[0]).type.scalar);
+      if (arg(0).low >= 0) return arg(0);
+      return bits < 64 ? Bounds{0, (int64_t{1} << bits) - 1} : all;
+    }
     case Op::kAdd:
     case Op::kSub:
     case Op::kMul:

@@ -106,6 +106,14 @@ TEST_F(BoundsTest, TestsThatTheyDecideFold) {
   EXPECT_EQ(plan_.at(b_.binary(Op::kSRem, x, b_.integer(kByte, 3))).op, Op::kURem);
 }
 
+// An index of u8 is inside a table of 256.
+TEST_F(BoundsTest, OfWhatHasNoSign) {
+  const NodeId x = b_.cast(Op::kZExtend, Scalar::kI32, bounded({-128, 127}));
+  EXPECT_EQ(b_.bounds(x), (Bounds{0, 255}));
+  EXPECT_EQ(b_.binary(Op::kSMin, x, b_.integer({Scalar::kI32, 1}, 255)), x);
+  EXPECT_NE(b_.binary(Op::kSMin, x, b_.integer({Scalar::kI32, 1}, 254)), x);
+}
+
 TEST_F(BoundsTest, OfTheIndexOfALoop) {
   const auto loop = b_.begin_for(b_.index(2), b_.index(10), 4, {});
   EXPECT_EQ(b_.bounds(loop.parameters[0]), (Bounds{2, 6}));

@@ -51,8 +51,15 @@ StatusOr<Shape> infer_update(const InferArgs& in) {
   HEDDLE_RETURN_IF_ERROR(check_at_least(in, 2));
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 0));
   HEDDLE_RETURN_IF_ERROR(check_sized(in, 1));
-  HEDDLE_RETURN_IF_ERROR(check_dtype(in, 1, in[0].dtype(), "x"));
-  HEDDLE_RETURN_IF_ERROR(check_rank(in, 1, in[0].rank()));
+  const DType dtype = in[0].dtype();
+  if (in[1].dtype() != dtype) {
+    return in.error("update is ", in[1], "; its type must be ", dtype,
+                    " as of x, cast it with astype(", dtype, ")");
+  }
+  if (in[1].rank() != in[0].rank()) {
+    return in.error("update is ", in[1], "; its rank must be ", in[0].rank(),
+                    " as of x; give it axes of size 1, as expand_dims does");
+  }
   for (int64_t d = 0; d < in[0].rank(); ++d) {
     if (in[1].dimension(d) <= in[0].dimension(d)) continue;
     return in.error("update is ", in[1], "; its dimension ", d, " must be at most ",

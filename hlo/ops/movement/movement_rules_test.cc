@@ -158,9 +158,11 @@ TEST(DynamicUpdateSliceRule, UpdateMustFit) {
   EXPECT_EQ(infer(Opcode::kDynamicUpdateSlice, {f({4}), f({5}), s({})}),
             "dynamic-update-slice: update is f32[5]; its dimension 0 must be at most 4 as of x");
   EXPECT_EQ(infer(Opcode::kDynamicUpdateSlice, {f({4}), s({2}), s({})}),
-            "dynamic-update-slice: update is s32[2]; its type must be f32 as of x");
+            "dynamic-update-slice: update is s32[2]; its type must be f32 as of x, cast it with "
+            "astype(f32)");
   EXPECT_EQ(infer(Opcode::kDynamicUpdateSlice, {f({4}), f({}), s({})}),
-            "dynamic-update-slice: update is f32[]; its rank must be 1");
+            "dynamic-update-slice: update is f32[]; its rank must be 1 as of x; give it axes of "
+            "size 1, as expand_dims does");
   EXPECT_EQ(infer(Opcode::kDynamicUpdateSlice, {f({4})}),
             "dynamic-update-slice: has 1 operands; takes at least 2");
 }

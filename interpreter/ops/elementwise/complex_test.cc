@@ -131,11 +131,16 @@ TEST(ComplexOp, ZeroTimesInfinityIsNaN) {
     EXPECT_TRUE(is_nan(apply(Opcode::kTanh, C64(0, inf))));
     EXPECT_TRUE(is_nan(apply(Opcode::kExp, C64(-inf, inf))));
     EXPECT_TRUE(is_nan(apply(Opcode::kLogistic, C64(inf, -inf))));
-    EXPECT_TRUE(std::isnan(apply(Opcode::kSin, C64(0, inf)).real()));
-    EXPECT_EQ(apply(Opcode::kSin, C64(0, inf)).imag(), inf);
   }
-  // sinh(100) is infinite as f32
-  EXPECT_TRUE(std::isnan(apply(Opcode::kSin, C64(0, -100)).real()));
+}
+
+// Though cosh(100) is infinite as f32.
+TEST(ComplexOp, SineAndCosineKeepTheZeroOfAnImaginaryNumber) {
+  for (float im : {100.0F, -100.0F, INFINITY, -INFINITY}) {
+    EXPECT_EQ(apply(Opcode::kSin, C64(0, im)), C64(0, std::copysign(INFINITY, im)));
+    EXPECT_EQ(apply(Opcode::kCos, C64(0, im)), C64(INFINITY, 0));
+  }
+  EXPECT_EQ(apply(Opcode::kSin, C64(0, NAN)).real(), 0);
   EXPECT_EQ(apply(Opcode::kSin, C128(0, -100)).real(), 0);
 }
 

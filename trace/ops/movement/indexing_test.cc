@@ -115,6 +115,26 @@ TEST(Indexing, SettingABlockReadsNothing) {
   EXPECT_THAT(fixed, HasSubstr(" dynamic-update-slice("));
 }
 
+TEST(Indexing, SlicesAreUpdatedByOneBlock) {
+  const Tensor x = zeros({3, 4});
+  EXPECT_THAT((x.at({Slice{-2, {}}, Slice{1, 3}}).set(array({1.0F, 2.0F})).to_vector<float>()),
+              ElementsAre(0, 0, 0, 0, 0, 1, 2, 0, 0, 1, 2, 0));
+  EXPECT_THAT((x.at({Ellipsis{}, Slice{2, 9}}).add(3.0).to_vector<float>()),
+              ElementsAre(0, 0, 3, 3, 0, 0, 3, 3, 0, 0, 3, 3));
+  EXPECT_THAT((x.at({0, Slice{2, 2}}).set(5.0).to_vector<float>()), Each(0));
+  EXPECT_THAT((x.at({0, Slice{5, 9}}).min(-5.0).to_vector<float>()), Each(0));
+  const auto text_of = [](const Shape& type, const Slice& rows) {
+    return trace([&](Tensor t) { return t.at({rows}).multiply(2.0); },
+                 placeholder(type.dimensions(), type.dtype()))
+        .hlo_text();
+  };
+  const std::string text = text_of(Shape(f32, {5, 3}), {1, 4});
+  EXPECT_THAT(text, HasSubstr(" dynamic-update-slice("));
+  EXPECT_THAT(text, Not(HasSubstr(" scatter(")));
+  EXPECT_THAT(text_of(Shape(f32, {4'000'000'000}), {3'000'000'000, 3'000'000'002}),
+              HasSubstr("s64[] constant(3000000000)"));
+}
+
 // As in JAX: nothing is written, neither to the last element nor from the end twice over.
 TEST(Indexing, UpdatesOutsideAreLeftOut) {
   Tensor x = zeros({3}), square = zeros({2, 2});

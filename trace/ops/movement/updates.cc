@@ -52,6 +52,7 @@ bool is_block(const std::vector<IndexEntry>& entries) {
 Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, const Tensor& value) {
   std::vector<Tensor> starts;
   Dimensions sizes = x.shape().dimensions();
+  const bool is_long = std::ranges::any_of(sizes, [](int64_t size) { return size > INT32_MAX; });
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t start = 0;
     if (i < entries.size()) {
@@ -65,7 +66,7 @@ Tensor update_block(const Tensor& x, const std::vector<IndexEntry>& entries, con
         sizes[i] = 1;
       }
     }
-    starts.push_back(constant_like(start, s32));
+    starts.push_back(constant_like(start, is_long ? s64 : s32));
   }
   if (value.size() == 0) return x;
   return dynamic_update_slice(x, reshape(value, sizes), starts);
