@@ -110,7 +110,7 @@ Tensor is_inf(Operand operand) {
 
 Tensor signbit(Operand x) { return of_floats("signbit", x, signbit_of); }
 
-// Its slopes are x / hypot and y / hypot, 0 where that has no limit.
+// Its slopes are x / hypot and y / hypot; 0 at (0, 0).
 Tensor hypot(Operand x, Operand y) {
   return of_floats("hypot", x, y, [](const Expr& a, const Expr& b) {
     const auto value = [](Tensors in) {
@@ -119,12 +119,15 @@ Tensor hypot(Operand x, Operand y) {
       const Expr size = high * sqrt(1 + square(ratio));
       return where(is_inf_of(p) | is_inf_of(q), INFINITY, size).tensor();
     };
-    const auto rule = [](Tensors in, const Tensor& y, Tensors tangents) {
-      const Expr size(y), none = (size == 0) | is_inf_of(size), safe = where(none, 1, size);
-      const auto part = [&](size_t i) {
-        return where(none, 0, Expr(in[i])) / safe * Expr(tangents[i]);
+    const auto rule = [](Tensors in, const Tensor&, Tensors tangents) {
+      const Expr a(in[0]), b(in[1]), high = maximum(abs(a), abs(b));
+      const Expr safe = where((high == 0) | (high == INFINITY), 1, high);
+      const auto part = [&](const Expr& x) {  // of the greater one, at most 1
+        return where(high == INFINITY, where(is_inf_of(x), sign(x), x.like(0)), x / safe);
       };
-      return (part(0) + part(1)).tensor();
+      const Expr p = part(a), q = part(b), squares = square(p) + square(q);
+      const Expr size = sqrt(where(squares == 0, 1, squares));
+      return (p / size * Expr(tangents[0]) + q / size * Expr(tangents[1])).tensor();
     };
     return Expr(scan_internal::with_rule("hypot", {a.tensor(), b.tensor()}, value, rule));
   });

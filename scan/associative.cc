@@ -68,7 +68,7 @@ class AssociativeScan {
                              .structure = elements_.structure,
                              .parameters = shapes,
                              .result = "elements",
-                             .size = shapes[0].dimension(axis_)},
+                             .variant = static_cast<uint64_t>(shapes[0].dimension(axis_))},
                             [&](const Body& b) { check(shapes, b); });
     operands.insert(operands.end(), body->captures.begin(), body->captures.end());
     return trace_internal::Recorder::current()->paste(body->fragment, operands);

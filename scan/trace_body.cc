@@ -102,8 +102,8 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   using Root = Recorder::Root;
   const Root root = request.returns_captures ? Root::kWithCaptures : Root::kTuple;
   auto body = base::make_pooled<Body>();
-  const uint64_t place = trace_internal::place_of(request.kind, request.callable.types, at) +
-                         static_cast<uint64_t>(request.size);
+  const uint64_t place = trace_internal::place_of(request.kind, request.callable.types, at) ^
+                         (request.variant * 0x9e3779b97f4a7c15ull);
   Recordings* recordings = Recordings::of_thread();
   const auto last = recordings ? recordings->all_at(place) : nullptr;
   // A named Function promises that it need not be traced again, so numbers are part of it.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "heddle/scan/own_rule.h"
 #include "heddle/special/gamma.h"
 #include "heddle/special/internal/formula.h"
 #include "heddle/trace/axes.h"
@@ -42,17 +43,39 @@ Expr poch_at_zero(const Expr& x, const Expr& sum) {
   return size * where(abs(n) % 2 == 1, -sine, sine);
 }
 
+// psi(x + m) - psi(x) for both above 32. source: DLMF 5.11.2, term by term
+Expr digamma_difference(const Expr& x, const Expr& m) {
+  constexpr double kTerms[] = {1 / 132.0, -1 / 240.0, 1 / 252.0, -1 / 120.0, 1 / 12.0};
+  const auto rest = [&](const Expr& z) {
+    const Expr t = 1 / z;
+    return t * (0.5 + t * polynomial(t * t, kTerms));
+  };
+  return log1p(m / x) + (rest(x) - rest(x + m));
+}
+
+// Where x and x + m are above 32: gamma(m) / beta(x, m), whose logarithms do not cancel.
+Expr poch_of_large(const Expr& x, const Expr& m) {
+  const auto value = [](std::span<const Tensor> in) {
+    const Expr x(in[0]), m(in[1]), falls = m < 0;
+    const Expr step = abs(m), from = where(falls, x + m, x);
+    const Expr rise = lgamma_at(step) - Expr(betaln(from.operand(), step.operand()));
+    return where(m == 0, 1, exp(where(falls, -rise, rise))).tensor();
+  };
+  const auto rule = [](std::span<const Tensor> in, const Tensor& y, std::span<const Tensor> dx) {
+    const Expr x(in[0]), m(in[1]), by_m = digamma((x + m).operand());
+    return (Expr(y) * (digamma_difference(x, m) * Expr(dx[0]) + by_m * Expr(dx[1]))).tensor();
+  };
+  return Expr(scan_internal::with_rule("special::poch", {x.tensor(), m.tensor()}, value, rule));
+}
+
 // It depends on the sizes and signs of both. At a pole of both it uses the reflection formula,
 // where x (x + 1) .. runs up to 0.
 Expr poch_of(const Expr& x, const Expr& m) {
   const Expr sum = x + m, pole = is_pole(x), both = pole & is_pole(sum), zero = pole & ~both;
   const Expr top = where(pole, 1, sum), bottom = where(pole, 1, x);
   const Expr by_size = exp(lgamma_at(top) - lgamma_at(bottom)) * sign_at(top) * sign_at(bottom);
-  // gamma(m) / beta(x, m), whose logarithms do not cancel.
-  const Expr large = (minimum(x, sum) > 10) & (m != 0), falls = large & (m < 0);
-  const Expr step = where(large, abs(m), 1), from = where(large, where(falls, sum, x), 1);
-  const Expr rise = lgamma_at(step) - Expr(betaln(from.operand(), step.operand()));
-  const Expr by_beta = exp(where(falls, -rise, rise));
+  const Expr large = minimum(x, sum) > 32;
+  const Expr by_beta = poch_of_large(where(large, x, 33), where(large, m, 1));
   const Expr up = where(both, 1 - x, 1), left = where(both, 1 - sum, 1);
   const Expr turned = exp(lgamma_at(up) - lgamma_at(left));
   const Expr reflected = where(abs(m) % 2 == 1, -turned, turned);

@@ -19,18 +19,19 @@ Expr times_log(const Expr& x, const Expr& y, Tensor (*log_of)(Operand)) {
 }
 
 // log(p / q) of positive numbers. If they are near, p - q is exact, and 1 + (p - q) / q would not
-// be. If the quotient overflows, the logarithms differ so much that nothing cancels. A way that is
-// not taken gets 1 and 1: its slopes could be NaN.
+// be. If the quotient overflows or is subnormal, the logarithms differ so much that nothing cancels.
 Expr log_ratio(const Expr& p, const Expr& q) {
-  const Expr ratio = p / q;
-  const Expr near = (ratio > 0.5) & (ratio < 2.0);
-  const Expr regular = is_finite(ratio) & (ratio > 0.0) & ~near, far = ~near & ~regular;
-  const auto of = [](const Expr& taken, const Expr& x) { return where(taken, x, 1.0); };
-  const Expr near_q = of(near, q);
-  const Expr by_difference = log1p((of(near, p) - near_q) / near_q);
-  const Expr by_ratio = log(of(regular, p) / of(regular, q));
-  const Expr by_logs = log(of(far, p)) - log(of(far, q));
-  return where(near, by_difference, where(regular, by_ratio, by_logs));
+  const auto value = [](std::span<const Tensor> in) {
+    const Expr p(in[0]), q(in[1]), ratio = p / q;
+    const Expr regular = is_finite(ratio) & (ratio >= float_limits(p.dtype()).smallest_normal);
+    const Expr far = where(regular, log(ratio), log(p) - log(q));
+    return where((ratio > 0.5) & (ratio < 2.0), log1p((p - q) / q), far).tensor();
+  };
+  const auto rule = [](std::span<const Tensor> in, const Tensor&, std::span<const Tensor> dx) {
+    return (Expr(dx[0]) / Expr(in[0]) - Expr(dx[1]) / Expr(in[1])).tensor();
+  };
+  return Expr(
+      scan_internal::with_rule("special::log_ratio", {p.tensor(), q.tensor()}, value, rule));
 }
 
 // (e^x - 1) / x for |x| <= 1/2, by its series, whose derivatives cancel nothing.
@@ -42,6 +43,35 @@ Expr exprel_series(const Expr& x) {
     coefficients[coefficients.size() - k] = 1 / factorial;
   }
   return polynomial(x, coefficients);
+}
+
+// Its slope there.
+Expr exprel_slope_series(const Expr& x) {
+  std::array<double, 15> coefficients{};
+  double factorial = 1;
+  for (size_t k = 1; k <= coefficients.size(); ++k) {
+    factorial *= static_cast<double>(k + 1);
+    coefficients[coefficients.size() - k] = static_cast<double>(k) / factorial;
+  }
+  return polynomial(x, coefficients);
+}
+
+// e^x by halves where it may be infinite though its quotient is not.
+Expr exprel_of(const Expr& x) {
+  const Expr near = abs(x) < 0.5, infinite = x == INFINITY;
+  const Expr large = (x > (x.dtype() == f64 ? 700.0 : 88.0)) & ~infinite;
+  const Expr safe = where(near | large | infinite, 1.0, x), safe_large = where(large, x, 1.0);
+  const Expr half = exp(0.5 * safe_large);
+  const Expr far = where(large, half / safe_large * half, expm1(safe) / safe);
+  return where(near, exprel_series(where(near, x, 0.0)), where(infinite, INFINITY, far));
+}
+
+// (e^x - y) / x, where y is exprel(x) and e^x = 1 + x y.
+Expr exprel_slope(const Expr& x, const Expr& y) {
+  const Expr near = abs(x) < 0.5, safe = where(near, 1.0, x);
+  const Expr rising = y * (1.0 - 1.0 / safe) + 1.0 / safe;
+  const Expr falling = (exp(minimum(safe, 0.0)) - y) / safe;
+  return where(near, exprel_slope_series(where(near, x, 0.0)), where(x > 0.0, rising, falling));
 }
 
 // (u^lambda - 1) / lambda, given log(u).
@@ -123,14 +153,11 @@ Tensor boxcox1p(Operand x, Operand lambda) {
 
 Tensor exprel(Operand x) {
   return evaluate("special::exprel", {{"x", x}}, [](Arguments v) {
-    const Expr& x = v[0];
-    // e^x by halves where it may be infinite though its quotient is not.
-    const Expr near = abs(x) < 0.5, infinite = x == INFINITY;
-    const Expr large = x > 80.0;
-    const Expr safe = where(near | large, 1.0, x), safe_large = where(large & ~infinite, x, 1.0);
-    const Expr half = exp(0.5 * safe_large);
-    const Expr far = where(infinite, INFINITY, half / safe_large * half);
-    return where(near, exprel_series(where(near, x, 0.0)), where(large, far, expm1(safe) / safe));
+    const auto value = [](std::span<const Tensor> in) { return exprel_of(in[0]).tensor(); };
+    const auto rule = [](std::span<const Tensor> in, const Tensor& y, std::span<const Tensor> dx) {
+      return (exprel_slope(in[0], y) * Expr(dx[0])).tensor();
+    };
+    return Expr(scan_internal::with_rule("special::exprel", {v[0].tensor()}, value, rule));
   });
 }
 

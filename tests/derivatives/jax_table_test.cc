@@ -218,8 +218,13 @@ TEST(Derivatives, OfHypotDoNotDependOnTheScale) {
   const auto of_small = [](Tensor x) { return hypot(x, 1e200); };
   const Tensor one = scalar(1.0);
   EXPECT_EQ(jvp(of_small, std::tuple(one), std::tuple(one)).second.item<double>(), 1e-200);
-  const auto at_zero = grad([](Tensor x) { return hypot(x, 0.0); });
-  EXPECT_EQ(at_zero(scalar(0.0)).item<double>(), 0);
+  const auto slope_at = [](double x, double y) {
+    return grad([&](Tensor a) { return hypot(a, y); })(scalar(x)).item<double>();
+  };
+  EXPECT_EQ(slope_at(0, 0), 0);
+  EXPECT_EQ(slope_at(-INFINITY, 1), -1);
+  EXPECT_EQ(slope_at(1, INFINITY), 0);
+  EXPECT_NEAR(slope_at(1.3e308, 1.3e308), M_SQRT1_2, 1e-15);
 }
 
 // Where JAX 0.10.2 errs, or has NaN: against the hazard of the normal distribution by its continued

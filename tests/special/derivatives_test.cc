@@ -201,7 +201,7 @@ TEST(SpecialDerivatives, EqualThoseOfTheTable) {
 TEST(SpecialDerivatives, OfTinyProbabilities) {
   for (const double p : {1e-3, 1e-10, 1e-17, 1e-300}) {
     const Tensor tiny = scalar<double>(p);
-    for (const double q : {1.0, 0.5, 1e-12}) {
+    for (const double q : {1.0, 0.5, 1e-12, 1e-300, 1e300}) {
       const double log_ratio = std::log(p) - std::log(q);
       const auto entropy = [](Tensor a, Tensor b) { return rel_entr(a, b); };
       const auto [by_p, by_q] = grad(entropy, argnums<0, 1>)(tiny, scalar<double>(q));
@@ -210,6 +210,42 @@ TEST(SpecialDerivatives, OfTinyProbabilities) {
       const Tensor of_kl = grad([&](Tensor a) { return kl_div(a, q); })(tiny);
       EXPECT_NEAR(of_kl.item<double>(), log_ratio, 1e-12 * std::abs(log_ratio) + 1e-12) << p;
     }
+  }
+}
+
+TEST(SpecialDerivatives, OfEntropiesOfTinyFloats) {
+  const auto entropy = [](Tensor q) { return rel_entr(0.5F, q); };
+  EXPECT_NEAR(grad(entropy)(scalar(1e-20F)).item<float>(), -5e19, 1e14);
+}
+
+TEST(SpecialDerivatives, OfExprelAsFarAsItGoes) {
+  const auto slope = grad([](Tensor x) { return exprel(x); });
+  EXPECT_NEAR(slope(scalar(93.0F)).item<float>(), 2.607e38, 1e35);
+  EXPECT_NEAR(slope(scalar(716.0)).item<double>(), 1.2569819458368153e308, 1e295);
+  EXPECT_EQ(slope(scalar(double{INFINITY})).item<double>(), INFINITY);
+  EXPECT_NEAR(slope(scalar(-1e6)).item<double>(), 1e-12, 1e-27);
+  EXPECT_NEAR(slope(scalar(0.0)).item<double>(), 0.5, 1e-16);
+  for (const double x : {-0.5, 0.4999, 0.5, 3.0}) {
+    const double expected = (std::exp(x) - std::expm1(x) / x) / x;
+    EXPECT_NEAR(slope(scalar(x)).item<double>(), expected, 1e-14 * expected) << x;
+    EXPECT_NEAR(slope(scalar(static_cast<float>(x))).item<float>(), expected, 1e-6 * expected) << x;
+  }
+}
+
+// psi(x + m) poch, and what two steps of the recurrence of psi give: 1 / x + 1 / (x + 1).
+TEST(SpecialDerivatives, OfPochOfLargeNumbers) {
+  for (const double m : {1e-12, 1e-6, 2.0}) {
+    for (const double x : {9.0, 20.0, 100.0}) {
+      const auto by_m = grad([&](Tensor m) { return poch(x, m); });
+      const double expected =
+          digamma(scalar(x + m)).item<double>() * poch(scalar(x), m).item<double>();
+      EXPECT_NEAR(by_m(scalar(m)).item<double>(), expected, 1e-12 * expected) << x << " " << m;
+      EXPECT_NEAR(by_m(scalar(static_cast<float>(m))).item<float>(), expected, 1e-5 * expected);
+    }
+  }
+  for (const double x : {33.0, 100.0, 1e10}) {
+    const auto by_x = grad([](Tensor x) { return poch(x, 2.0); });
+    EXPECT_NEAR(by_x(scalar(x)).item<double>(), 2 * x + 1, 1e-11 * x) << x;
   }
 }
 

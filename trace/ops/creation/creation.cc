@@ -228,7 +228,7 @@ Tensor linspace(double start, double stop, base::Int count, base::Flag endpoint,
     }
     const double last = static_cast<double>(std::max<int64_t>(count - (endpoint ? 1 : 0), 1));
     Tensor t = divide(iota(wide, {count}, 0), last);
-    // Weighted from both ends, so that the last value is stop itself.
+    // Weighted from both ends, so that an endpoint is stop itself.
     Tensor rest = subtract(1.0, t);
     Tensor out = add(multiply(rest, start), multiply(t, stop));
     return exact ? floor(out).astype(dtype) : out.astype(dtype);
