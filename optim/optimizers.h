@@ -16,10 +16,12 @@
 // without a value, or whose dtype or shape differs from that of the parameters
 #pragma once
 
+#include <concepts>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,7 @@
 #include "heddle/optim/schedules.h"
 #include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/public_call.h"
+#include "heddle/trace/tensor.h"
 #include "heddle/trace/tree.h"
 
 namespace heddle::optim {
@@ -219,6 +222,13 @@ Optimizer<Options> optimizer(Options options, const char* name, SourceLocation a
   return {std::move(options), name};
 }
 
+template <class T>
+trace_internal::Refused refuse_rate() {
+  static_assert(!sizeof(std::type_identity<T>),
+                "the rate has a name, as in adam({.learning_rate = 1e-3})");
+  return {};
+}
+
 }  // namespace heddle::optim_internal
 
 namespace heddle::optim {
@@ -242,11 +252,27 @@ inline Adam adam(AdamOptions options, SourceLocation at = SourceLocation::here()
   return optim_internal::optimizer(std::move(options), AdamOptions::kName, at);
 }
 // A rate without its name.
-template <class Number>
-requires std::is_arithmetic_v<Number>
-void adam(Number) {
-  static_assert(!sizeof(Number), "the rate has a name: write adam({.learning_rate = 1e-3})");
+template <std::floating_point Number>
+trace_internal::Refused sgd(Number) {
+  return optim_internal::refuse_rate<Number>();
 }
+template <std::floating_point Number>
+trace_internal::Refused momentum(Number) {
+  return optim_internal::refuse_rate<Number>();
+}
+template <std::floating_point Number>
+trace_internal::Refused adam(Number) {
+  return optim_internal::refuse_rate<Number>();
+}
+template <std::floating_point Number>
+trace_internal::Refused adamw(Number) {
+  return optim_internal::refuse_rate<Number>();
+}
+template <std::floating_point Number>
+trace_internal::Refused lion(Number) {
+  return optim_internal::refuse_rate<Number>();
+}
+
 // Adam with a weight decay of 1e-4 by default (optax; torch has 1e-2).
 struct AdamWOptions {
   Rate learning_rate;

@@ -59,20 +59,41 @@ constexpr double kCorrections[] = {12.0,
                                    -7.1661652561756670113e18};
 constexpr int kTerms = 10;  // summed one by one
 
+// Stirling's series times e^x x^(1/2 - x) / sqrt(2 pi), from x = 20 on. source: DLMF 5.11.3
+Expr stirling_series(const Expr& x) {
+  constexpr double kTerms[] = {432261921612371.0 / 514904800886784000,
+                               -4483131259.0 / 86684309913600,
+                               -534703531.0 / 902961561600,
+                               5246819.0 / 75246796800,
+                               163879.0 / 209018880,
+                               -571.0 / 2488320,
+                               -139.0 / 51840,
+                               1.0 / 288,
+                               1.0 / 12,
+                               1};
+  return polynomial(1.0 / x, kTerms);
+}
+
+// From 20 on by Stirling's series of |x| itself: the power's arguments are exact, and no error of
+// theirs grows with x.
 Expr plain_gamma_of(const Expr& x) {
-  Expr z = series_argument(x);
-  Expr t = z + (kG + 0.5);
-  Expr half = power(t, 0.5 * (z + 0.5));  // the whole power may overflow though gamma does not
+  Expr z = series_argument(x), size = abs(x);
+  Expr far = size > 20.0, reflects = x < 0.5;
+  Expr t = where(far, size, z + (kG + 0.5));
+  // By halves: the whole power may overflow though gamma does not, and gamma though its inverse is
+  // not 0.
+  Expr half = power(t, 0.5 * where(far, size - 0.5, z + 0.5));
   Expr decay = exp(-t);
-  Expr value = lanczos_series(z).sum * std::sqrt(2 * pi) * half * decay * half;
-  value = where(decay == 0.0, INFINITY, value);
-  // gamma(x) gamma(1 - x) = pi / sin(pi x), the sine as in sinc.
+  Expr sum = where(far, stirling_series(where(far, size, 20.0)), lanczos_series(z).sum);
+  Expr part = where(decay == 0.0, INFINITY, sum * std::sqrt(2 * pi) * half * decay);
+  Expr value = part * half;
+  // gamma(x) gamma(1 - x) = pi / sin(pi x), the sine as in sinc; gamma(1 - x) = -x gamma(-x).
   Expr n = floor(x + 0.5);
-  Expr sine = sin(where(x < 0.5, x - n, 0.5) * pi);
+  Expr sine = sin(where(reflects, x - n, 0.5) * pi);
   Expr odd = (n - 2.0 * floor(n / 2.0)) != 0.0;
-  Expr reflected = pi / (where(odd, -sine, sine) * value);
+  Expr reflected = pi / (where(odd, -sine, sine) * part) / half / where(far, size, 1.0);
   Expr at_pole = (x < 0.0) & (x == floor(x));
-  return where(x == INFINITY, INFINITY, where(at_pole, NAN, where(x < 0.5, reflected, value)));
+  return where(x == INFINITY, INFINITY, where(at_pole, NAN, where(reflects, reflected, value)));
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ Tensor last_row(Tensor x) {
 // case values_without_braces: the values of an array stand in braces: write array({1, 2, 3})
 // case size_along_an_axis: the size along an axis is x.dim(0)
 // case logspace_endpoint: logspace has no endpoint
-// case rate_without_a_name: the rate has a name: write adam({.learning_rate = 1e-3})
+// case rate_without_a_name: the rate has a name, as in adam({.learning_rate = 1e-3})
 Tensor other_habits(Tensor x) {
 #ifdef values_without_braces
   return array(1, 2, 3);

@@ -24,7 +24,7 @@ Tensor atan(Operand x);              // the angle whose tangent is x
 Tensor atanh(Operand x);             // inverse of tanh
 Tensor cbrt(Operand x);              // cube root
 Tensor ceil(Operand x);              // least integer that is not below x
-Tensor copy(Operand x);              // x in a buffer of its own, beside one that is donated
+Tensor copy(Operand x);              // x in a new buffer, so that the old one may be donated
 Tensor cos(Operand x);               // cosine
 Tensor cosh(Operand x);              // hyperbolic cosine
 Tensor erf(Operand x);               // error function
