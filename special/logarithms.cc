@@ -19,7 +19,8 @@ Expr times_log(const Expr& x, const Expr& y, Tensor (*log_of)(Operand)) {
 }
 
 // log(p / q) of positive numbers. If they are near, p - q is exact, and 1 + (p - q) / q would not
-// be. If the quotient overflows or is subnormal, the logarithms differ so much that nothing cancels.
+// be. If the quotient overflows or is subnormal, the logarithms differ so much that nothing
+// cancels.
 Expr log_ratio(const Expr& p, const Expr& q) {
   const auto value = [](std::span<const Tensor> in) {
     const Expr p(in[0]), q(in[1]), ratio = p / q;
