@@ -19,9 +19,9 @@ void check_factor(std::string_view name, const Tensor& factor, const Expr& x) {
   const bool fits =
       factor.dtype() == x.dtype() && common_dimensions(factor.shape(), shape) == shape.dimensions();
   if (fits) return;
-  trace_internal::refuse(name, " is ", factor.shape(), "; it must be ", x.dtype(),
-                         " and broadcast to x, ", shape,
-                         factor.dtype() == x.dtype() ? ", as one of its last axis does" : "");
+  trace_internal::refuse(
+      name, " is ", factor.shape(), "; it must be ", x.dtype(), " and broadcast to x, ", shape,
+      factor.dtype() == x.dtype() ? ", such as one of the size of its last axis" : "");
 }
 
 Tensor normalized(std::string_view op, const Operand& operand, const Norm& norm, bool centre) {

@@ -122,7 +122,7 @@ Tensor hypot(Operand x, Operand y) {
     const auto rule = [](Tensors in, const Tensor&, Tensors tangents) {
       const Expr a(in[0]), b(in[1]), high = maximum(abs(a), abs(b));
       const Expr safe = where((high == 0) | (high == INFINITY), 1, high);
-      const auto part = [&](const Expr& x) {  // of the greater one, at most 1
+      const auto part = [&](const Expr& x) {  // as a share of the greater one
         return where(high == INFINITY, where(is_inf_of(x), sign(x), x.like(0)), x / safe);
       };
       const Expr p = part(a), q = part(b), squares = square(p) + square(q);

@@ -35,24 +35,13 @@ Expr log_ratio(const Expr& p, const Expr& q) {
       scan_internal::with_rule("special::log_ratio", {p.tensor(), q.tensor()}, value, rule));
 }
 
-// (e^x - 1) / x for |x| <= 1/2, by its series, whose derivatives cancel nothing.
-Expr exprel_series(const Expr& x) {
+// (e^x - 1) / x for |x| <= 1/2, or its slope, by the series, whose derivatives cancel nothing.
+Expr exprel_series(const Expr& x, bool slope = false) {
   std::array<double, 15> coefficients{};  // the highest power first
   double factorial = 1;
   for (size_t k = 1; k <= coefficients.size(); ++k) {
-    factorial *= static_cast<double>(k);
-    coefficients[coefficients.size() - k] = 1 / factorial;
-  }
-  return polynomial(x, coefficients);
-}
-
-// Its slope there.
-Expr exprel_slope_series(const Expr& x) {
-  std::array<double, 15> coefficients{};
-  double factorial = 1;
-  for (size_t k = 1; k <= coefficients.size(); ++k) {
-    factorial *= static_cast<double>(k + 1);
-    coefficients[coefficients.size() - k] = static_cast<double>(k) / factorial;
+    factorial *= static_cast<double>(slope ? k + 1 : k);
+    coefficients[coefficients.size() - k] = (slope ? static_cast<double>(k) : 1) / factorial;
   }
   return polynomial(x, coefficients);
 }
@@ -72,7 +61,8 @@ Expr exprel_slope(const Expr& x, const Expr& y) {
   const Expr near = abs(x) < 0.5, safe = where(near, 1.0, x);
   const Expr rising = y * (1.0 - 1.0 / safe) + 1.0 / safe;
   const Expr falling = (exp(minimum(safe, 0.0)) - y) / safe;
-  return where(near, exprel_slope_series(where(near, x, 0.0)), where(x > 0.0, rising, falling));
+  const Expr by_series = exprel_series(where(near, x, 0.0), /*slope=*/true);
+  return where(near, by_series, where(x > 0.0, rising, falling));
 }
 
 // (u^lambda - 1) / lambda, given log(u).

@@ -103,6 +103,19 @@ TEST(Special, ExprelIsFiniteAsLongAsItCan) {
   EXPECT_LT(ulps(at(special::exprel, 712), std::exp(700) / 712 * std::exp(12)), 8);
 }
 
+// Also where the whole power, or the gamma of the reflection, overflows.
+TEST(Special, GammaErrsByFewUlpsOverItsRange) {
+  for (double x = -169.7; x < 171.6; x += 0.377) {
+    const double expected = static_cast<double>(std::tgamma(static_cast<long double>(x)));
+    EXPECT_LE(ulps(at(special::gamma, x), expected), 51) << x;
+  }
+  for (float x = -36.98F; x < 35; x += 0.0371F) {
+    const double expected = std::tgamma(static_cast<double>(x));
+    const double got = special::gamma(scalar(x)).item<float>();
+    EXPECT_LE(std::abs(got - expected), 51 * 0x1p-23 * std::abs(expected) + 51 * 0x1p-149) << x;
+  }
+}
+
 // The quotient of 1e-320 is subnormal; -320 log(10).
 TEST(Special, EntropiesOfFarNumbersKeepTheirDigits) {
   EXPECT_LT(ulps(at(special::rel_entr, 1e-300, 1e20), -7.368272297580947e-298), 4);

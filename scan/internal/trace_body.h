@@ -18,7 +18,7 @@ struct BodyRequest {
   bool returns_captures = false;      // the root is a tuple of the results and then the captures
   std::span<const Tensor> init = {};  // behind the last parameters: errors name its C++ numbers
   std::string_view result = {};  // the name of its result in errors; "": the callable checked it
-  uint64_t variant = 0;  // of a callable that one call traces several times, for several sizes
+  uint64_t variant = 0;          // which trace, where one call traces the callable at several sizes
 };
 
 // Level 1, or a trace and then level 2. Counts traces and combine_hits. After a trace it calls

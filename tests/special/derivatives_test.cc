@@ -197,7 +197,7 @@ TEST(SpecialDerivatives, EqualThoseOfTheTable) {
   }
 }
 
-// The ways that are not taken overflow, or have logarithms of 0.
+// The quotient of the two, or its square, is out of range.
 TEST(SpecialDerivatives, OfTinyProbabilities) {
   for (const double p : {1e-3, 1e-10, 1e-17, 1e-300}) {
     const Tensor tiny = scalar<double>(p);
@@ -232,7 +232,7 @@ TEST(SpecialDerivatives, OfExprelAsFarAsItGoes) {
   }
 }
 
-// psi(x + m) poch, and what two steps of the recurrence of psi give: 1 / x + 1 / (x + 1).
+// By m it is psi(x + m) poch; by x that of x (x + 1).
 TEST(SpecialDerivatives, OfPochOfLargeNumbers) {
   for (const double m : {1e-12, 1e-6, 2.0}) {
     for (const double x : {9.0, 20.0, 100.0}) {
@@ -249,7 +249,7 @@ TEST(SpecialDerivatives, OfPochOfLargeNumbers) {
   }
 }
 
-// gamma digamma.
+// It is gamma digamma.
 TEST(SpecialDerivatives, OfGammaNearTheEndOfTheRange) {
   const auto value = [](Tensor x) { return gamma(x); };
   for (const double x : {5.0, 34.0, 170.0, 171.0}) {
