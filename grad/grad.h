@@ -20,17 +20,12 @@
 
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
+#include "heddle/grad/argnums.h"
 #include "heddle/grad/flat.h"
 #include "heddle/scan/scan.h"
 #include "heddle/trace/ops/creation/creation.h"
 
 namespace heddle {
-
-// Which arguments a derivative is by: grad(loss, argnums<0, 2>).
-template <size_t... I>
-struct Argnums {};
-template <size_t... I>
-inline constexpr Argnums<I...> argnums{};
 
 struct CheckGradsOptions {
   base::Int order = 2;        // of derivatives of derivatives
@@ -87,18 +82,6 @@ constexpr bool maps_trees() {
       return is_tree<std::remove_cvref_t<Result>>();
     }
   }
-}
-
-// Whether each number occurs once.
-template <size_t... I>
-constexpr bool are_different() {
-  constexpr size_t kAll[] = {I..., 0};
-  for (size_t i = 0; i < sizeof...(I); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (kAll[i] == kAll[j]) return false;
-    }
-  }
-  return true;
 }
 
 // The same for a derivative by the arguments with these numbers.
@@ -483,6 +466,15 @@ auto jvp(const Fn& fn, const std::tuple<Args...>& args, const std::tuple<Tangent
   } else {
     return std::pair<Tensor, Tensor>();
   }
+}
+template <class Fn, class Args, class Tangents>
+requires(!grad_internal::kIsTuple<Args> || !grad_internal::kIsTuple<Tangents>)  //
+    std::pair<Tensor, Tensor> jvp(const Fn& /*fn*/, const Args& /*args*/,
+                                  const Tangents& /*tangents*/) {
+  static_assert(!sizeof(Args),
+                "the arguments are one tuple, and their tangents another: write jvp(fn, "
+                "std::tuple(x), std::tuple(tangent))");
+  return {};
 }
 
 // fn(args..) and its pullback: cotangents of the result -> those of args. What the pullback reads

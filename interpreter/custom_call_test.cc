@@ -94,6 +94,10 @@ TEST(CustomCall, ErrorsOfTheFunctionAreThoseOfTheRun) {
       "throws", [](CustomCall&) -> StatusOr<Literal> { throw std::runtime_error("a tantrum"); });
   EXPECT_EQ(error_of(program("throws"), {floats({1, 2, 3})}),
             "custom-call: throws: threw a tantrum");
+  const Registered throws_a_number("throws_a_number",
+                                   [](CustomCall&) -> StatusOr<Literal> { throw 5; });
+  EXPECT_EQ(error_of(program("throws_a_number"), {floats({1, 2, 3})}),
+            "custom-call: throws_a_number: threw what is no std::exception");
 }
 
 TEST(CustomCall, WrongTypesAreErrors) {

@@ -110,6 +110,7 @@ class Update {
   // `paths`: of each leaf, for errors
   Update(Leaves params, std::vector<std::string> paths)
       : params_(std::move(params)), paths_(std::move(paths)), device_(std::span(params_)) {}
+  // `are_moments`: as the parameters, f32 where those are f16
   // errors: throws Error if they are not like the parameters
   Leaves check(std::string_view what, Leaves leaves, bool are_moments = false) const;
 

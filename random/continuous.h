@@ -44,6 +44,20 @@ requires(std::is_arithmetic_v<Number> || std::same_as<Number, Tensor>)  //
                 "deviation 1: write mean + deviation * normal(key, {3})");
   return {};
 }
+// As numpy's: the parameters before the shape.
+template <class Number, class Other>
+requires(std::is_arithmetic_v<Number>&& std::is_arithmetic_v<Other>)  //
+    Tensor uniform(Operand, Number, Other, const base::Ints&) {
+  static_assert(!sizeof(Number), "the shape stands first: write uniform(key, {3}, f32, low, high)");
+  return {};
+}
+template <class Number, class Other>
+requires(std::is_arithmetic_v<Number>&& std::is_arithmetic_v<Other>)  //
+    Tensor normal(Operand, Number, Other, const base::Ints&) {
+  static_assert(!sizeof(Number),
+                "the mean is 0, the deviation 1: write mean + deviation * normal(key, {3})");
+  return {};
+}
 // A standard normal number, given that it lies between lower and upper.
 Tensor truncated_normal(Operand key, Parameter lower, Parameter upper, const base::Ints& shape = {},
                         DType dtype = f32, const Options& options = {});

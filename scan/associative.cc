@@ -67,7 +67,7 @@ class AssociativeScan {
                              .callable = fn_,
                              .structure = elements_.structure,
                              .parameters = shapes,
-                             .result = "elements",
+                             .result = "result",
                              .variant = static_cast<uint64_t>(shapes[0].dimension(axis_))},
                             [&](const Body& b) { check(shapes, b); });
     operands.insert(operands.end(), body->captures.begin(), body->captures.end());

@@ -118,7 +118,10 @@ size_t combine_cache_capacity() {
   return scan_internal::cache().by_identity.capacity();
 }
 
-void set_combine_cache_capacity(size_t entries) {
+void set_combine_cache_capacity(base::Int count) {
+  const trace_internal::PublicCall call("set_combine_cache_capacity", SourceLocation());
+  if (count < 0) trace_internal::refuse("entries are ", count, "; they must be 0 or more");
+  const auto entries = static_cast<size_t>(int64_t{count});
   scan_internal::set_ready_scan_capacity(entries);
   scan_internal::ByIdentity::Dropped bodies;
   scan_internal::ByStructure::Dropped fragments;

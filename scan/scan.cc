@@ -115,8 +115,9 @@ class Resolver {
       int64_t axis = options_.axis.each[options_.axis.all ? 0 : i];
       int64_t index = axis < 0 ? axis + shape.rank() : axis;
       if (!shape.has_dimension(index))
-        fail(path(i), " is ", shape, " and has no axis ", axis,
-             " to scan; give it a leading axis or pass it by capture");
+        fail(path(i), " is ", shape, " and has no axis ", axis, " to scan; ",
+             shape.rank() == 0 ? std::string("give it a leading axis or pass it by capture")
+                               : base::cat("an axis is -", shape.rank(), " .. ", shape.rank() - 1));
       axes.push_back(index);
     }
     return axes;

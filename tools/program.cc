@@ -1,6 +1,8 @@
 #include "heddle/tools/program.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -61,7 +63,7 @@ StatusOr<std::string> read_file(const std::string& path) {
   if (std::filesystem::is_directory(path))
     return base::invalid_argument(path, ": is a folder; name a file in it");
   std::ifstream in(path, std::ios::binary);
-  if (!in) return base::not_found(path, ": cannot be read");
+  if (!in) return base::not_found(path, ": cannot be read: ", std::strerror(errno));
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 

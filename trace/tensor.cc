@@ -198,9 +198,11 @@ runtime::BufferPtr buffer_of(const Tensor& tensor, std::string_view op, std::str
   if (node.scope && node.scope->finished) throw Error(escaped_error(node, op, which));
   if (node.scope) {
     const Status status = failed_precondition(
-        op, ": ", which, " is a traced ", to_string(node.shape),
-        ", which has no value yet; return it from the traced function and read the result, or "
-        "branch on it with cond(..) or where(..)");
+        op, ": ", which, " is a traced ", to_string(node.shape), ", which has no value yet; ",
+        op == "call"
+            ? "a compiled program takes values: in a trace call the Program, or compile(fn)"
+            : "return it from the traced function and read the result, or branch on it "
+              "with cond(..) or where(..)");
     if (is_read(op)) throw TracedReadError(status);
     throw Error(status);
   }

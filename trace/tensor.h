@@ -312,6 +312,12 @@ template <class T>
 inline constexpr bool kIsNumber = std::is_arithmetic_v<T>;
 template <ComplexNumber T>
 inline constexpr bool kIsNumber<T> = sizeof(T) <= 2 * sizeof(double);  // no long double
+// Of a list in which the types differ.
+struct MixedNumber {
+  template <class T>
+  requires kIsNumber<T>
+  constexpr MixedNumber(T /*number*/) {}
+};
 
 // The dtype whose elements a T holds.
 template <class T>
@@ -467,6 +473,14 @@ requires(sizeof...(Ts) > 0 && (trace_internal::kIsNumber<T> && ... &&
                                trace_internal::kIsNumber<Ts>)) trace_internal::Refused
     array(T, Ts...) {
   static_assert(!sizeof(T), "the values of an array stand in braces: write array({1, 2, 3})");
+  return {};
+}
+// Integers and floats in one list.
+template <class Refused = trace_internal::Refused>
+Refused array(std::initializer_list<trace_internal::MixedNumber> /*values*/) {
+  static_assert(!sizeof(Refused),
+                "the values of an array are of one C++ type: write array({1.0, 2.5}) for f64, "
+                "array({1.0f, 2.5f}) for f32");
   return {};
 }
 // Rank 2, row by row, and rank 3: inner braces are rows, of complex numbers too, so that

@@ -193,8 +193,10 @@ StatusOr<DType> dtype_of(std::string_view descr, std::optional<DType> wanted) {
     if (wanted && is_raw(*wanted) && storage_bytes(*wanted) == 1) return *wanted;
     return base::invalid_argument(
         "npy: the elements are raw bytes ('V1'), since numpy has no floats of 8 bits and no "
-        "integers of 4 or 2; say which dtype they are, load_npy(path, s4), or load_npz(path, like) "
-        "with tensors of that dtype");
+        "integers of 4 or 2",
+        wanted ? base::cat(", and ", *wanted, " is none of these") : "",
+        "; say which dtype they are, load_npy(path, s4), or load_npz(path, like) with tensors of "
+        "that dtype");
   }
   for (const Descr& row : kDescrs) {
     if (row.text == kind) return row.dtype;

@@ -146,6 +146,13 @@ Tensor histogram_bin_edges(Operand operand, base::Int bins) {
   });
 }
 
+Tensor histogram(Operand operand, base::Int bins) {
+  const PublicCall call("histogram", operand.at());
+  Tensor x = as_tensor(operand);
+  if (is_integer(x.dtype())) x = x.astype(f64);
+  return one_program("histogram", [&] { return histogram_at(x, histogram_bin_edges(x, bins)); });
+}
+
 Tensor interp(Operand operand, Operand places, Operand values, const Interp& beyond) {
   const PublicCall call("interp", operand.at());
   const Tensor xp = as_tensor(places);

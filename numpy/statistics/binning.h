@@ -27,6 +27,9 @@ Tensor histogram2d_at(Operand x, Operand y, Operand x_edges, Operand y_edges,
 // The edges of `bins` equal parts from the least to the greatest element; where these are equal, of
 // 1 around them: [bins + 1].
 Tensor histogram_bin_edges(Operand x, base::Int bins = 10);
+// How many elements of x lie in each of `bins` equal parts from the least to the greatest: s32.
+// Integers are counted as f64.
+Tensor histogram(Operand x, base::Int bins = 10);
 
 // The line through points (xp, fp), xp[n] ascending, at x: floats of one dtype. Before the first
 // point and behind the last it is fp[0] and fp[n - 1], or what is given here; with a period, points

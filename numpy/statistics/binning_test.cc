@@ -59,6 +59,12 @@ TEST(Binning, HistogramsOfEdges) {
 TEST(Binning, EdgesFromLeastToGreatest) {
   EXPECT_THAT(doubles(histogram_bin_edges(row({1, 3, 2}), 4)), ElementsAre(1, 1.5, 2, 2.5, 3));
   EXPECT_THAT(doubles(histogram_bin_edges(row({2, 2}), 2)), ElementsAre(1.5, 2, 2.5));
+  EXPECT_THAT(ints(histogram(row({1, 3, 2, 2.6, -1}), 4)), ElementsAre(1, 0, 1, 3));
+  EXPECT_THAT(ints(histogram(array({1, 5, 5, 9}), 2)), ElementsAre(1, 3));
+  EXPECT_EQ(histogram(ones({4})).size(), 10);
+  EXPECT_THAT(ints(histogram(array({1, 5, 5, 9}), 2, 0, 6)), ElementsAre(1, 2));
+  EXPECT_THAT(error_of([] { histogram(zeros({0})); }),
+              HasSubstr("histogram: x is f32[0], bins 10"));
   EXPECT_THAT(error_of([] { histogram_bin_edges(zeros({0})); }),
               HasSubstr("histogram_bin_edges: x is f32[0], bins 10"));
 }

@@ -158,9 +158,10 @@ Tensor bincount(Operand operand, base::Int length, std::optional<Operand> weight
 Tensor histogram(Operand operand, base::Int bins, double low, double high) {
   const PublicCall call("histogram", operand.at());
   Tensor x = as_tensor(operand);
+  if (is_integer(x.dtype())) x = x.astype(f64);
   if (bins < 1 || !(low < high) || !is_floating(x.dtype()))
     trace_internal::refuse("x is ", x.shape(), ", bins ", bins, " of ", low, " .. ", high,
-                           "; x must be of floats, bins 1 or more, low less than high");
+                           "; x must be of real numbers, bins 1 or more, low less than high");
   return one_program("histogram", [&] {
     Expr v(x);
     Expr place = floor((v - low) * (static_cast<double>(bins) / (high - low)));

@@ -54,6 +54,7 @@ Tensor corrcoef(Operand x);  // cov divided by the deviations of both variables:
 // weights, of x's shape, their sums.
 Tensor bincount(Operand x, base::Int length, std::optional<Operand> weights = {});
 // How many elements of x lie in each of `bins` equal parts of low .. high, both ends included; s32.
+// Integers are counted as f64.
 Tensor histogram(Operand x, base::Int bins, double low, double high);
 
 }  // namespace heddle

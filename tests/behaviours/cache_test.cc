@@ -433,6 +433,7 @@ TEST(CombineCache, LevelsAndWholeScansAreBounded) {
   EXPECT_EQ(combine_cache_size().second, kFew);
   set_combine_cache_capacity(1 << 20);
   EXPECT_EQ(combine_cache_capacity(), size_t{1} << 20);
+  EXPECT_THROW(set_combine_cache_capacity(-1), Error);
   set_combine_cache_capacity(capacity);
 }
 

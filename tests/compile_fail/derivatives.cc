@@ -99,3 +99,31 @@ auto roots(Tensor guess) {
   return custom_root(f, guess, solve, solve);
 #endif
 }
+
+// case argnums_as_a_number: the numbers of arguments are types: write argnums<0, 2>
+// case argnums_in_braces: the numbers of arguments are types: write argnums<0, 2>
+// case a_flag_for_the_aux: a function of grad with an aux returns std::pair(loss, aux), and needs no flag
+// case jacobian_by_a_number: the numbers of arguments are types: write argnums<0, 2>
+auto by_number(Tensor x) {
+  const auto product = [](Tensor x, Tensor y) { return sum(x * y); };
+#ifdef argnums_as_a_number
+  return grad(product, 1)(x, x);
+#elif defined(argnums_in_braces)
+  return grad(product, {0, 1})(x, x);
+#elif defined(a_flag_for_the_aux)
+  return value_and_grad([](Tensor x) { return std::pair(sum(x), x); }, true)(x);
+#elif defined(jacobian_by_a_number)
+  return jacfwd(product, 1)(x, x);
+#else
+  return grad(product, argnums<0, 1>)(x, x);
+#endif
+}
+
+// case tangents_without_a_tuple: write jvp(fn, std::tuple(x), std::tuple(tangent))
+auto along(Tensor x) {
+#ifdef tangents_without_a_tuple
+  return jvp(squared, x, x);
+#else
+  return jvp(squared, std::tuple(x), std::tuple(x));
+#endif
+}

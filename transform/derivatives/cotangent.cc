@@ -17,6 +17,9 @@ namespace {
 // which a backend makes in one go.
 constexpr int64_t kLeastPadded = 256, kLeastRatio = 4;
 
+// An elementwise op of more parts than this takes all of the array.
+constexpr size_t kMostParts = 8;
+
 bool is_worth_writing(const Instruction& pad, const Shape& part) {
   const auto& dimensions = pad.attrs.get<hlo::PadAttrs>().padding;
   const int64_t whole = pad.shape.element_count();
@@ -38,6 +41,29 @@ bool is_part(Graph& graph, const Instruction& term) {
              is_worth_writing(term, graph.at(term.operands[0]).shape);
     default: return false;
   }
+}
+
+// Whether both write into zeros alike, at the same place.
+bool are_at_one_place(const Instruction& a, const Instruction& b) {
+  if (a.opcode != b.opcode || !(a.shape == b.shape) || !(a.attrs == b.attrs)) return false;
+  if (a.opcode == Opcode::kScatter) return a.operands[1] == b.operands[1];
+  return a.opcode == Opcode::kPad ||
+         std::ranges::equal(std::span(a.operands).subspan(2), std::span(b.operands).subspan(2));
+}
+
+// a + b of two at one place, if what they write has one shape. Else absent.
+Value at_one_place(const Value& a, const Value& b) {
+  Graph& graph = a.graph();
+  if (!are_at_one_place(graph.at(a.id()), graph.at(b.id()))) return {};
+  const Instruction first = graph.at(a.id()), second = graph.at(b.id());
+  const size_t written = first.opcode == Opcode::kPad       ? 0
+                         : first.opcode == Opcode::kScatter ? 2
+                                                            : 1;
+  const Value u = graph.wrap(first.operands[written]), v = graph.wrap(second.operands[written]);
+  if (!(u.shape() == v.shape())) return {};
+  Values operands = graph.wrap(first.operands);
+  operands[written] = u + v;
+  return copied(graph, first, operands, first.called);
 }
 
 // What a dynamic-update-slice, or a pad, writes into zeros, and where.
@@ -232,19 +258,33 @@ Values inside(const Values& starts, const hlo::Dims& sizes, const hlo::Dims& who
 void Cotangent::add(const Value& term) {
   if (term.is_absent()) return;
   if (is_part(term.graph(), term.graph().at(term.id())))
-    parts_.push_back({term, term.sizes()});
+    add_part({term, term.sizes()});
   else
     sum_ = hlo::add(sum_, term);
 }
 
 void Cotangent::add(const Cotangent& of) {
   add(of.sum_);
-  parts_.insert(parts_.end(), of.parts_.begin(), of.parts_.end());
+  for (const Part& part : of.parts_) add_part(part);
+}
+
+// Parts at one place are one part. Else the parts of a value that is used twice at each of n
+// operations would be 2^n.
+void Cotangent::add_part(const Part& part) {
+  const size_t first = parts_.size() - std::min(parts_.size(), kMostParts);
+  for (Part& each : std::span(parts_).subspan(first)) {
+    if (each.sizes != part.sizes) continue;
+    if (const Value both = at_one_place(each.term, part.term)) {
+      each.term = both;
+      return;
+    }
+  }
+  parts_.push_back(part);
 }
 
 void Cotangent::add_reshaped(const Cotangent& of, const hlo::Dims& sizes) {
   if (of.sum_) add(with_sizes(of.sum_, sizes));
-  for (const Part& part : of.parts_) parts_.push_back({with_ones(part.term, sizes), sizes});
+  for (const Part& part : of.parts_) add_part({with_ones(part.term, sizes), sizes});
 }
 
 void Cotangent::add_transposed(const Cotangent& of, const hlo::Dims& order) {
@@ -292,7 +332,8 @@ Status Cotangent::add_to(
   };
   const auto as_it_is = [](Cotangent& to, const Value& made) { to.add(made); };
   const auto itself = [](const Value& known) { return known; };
-  if (sum_) HEDDLE_RETURN_IF_ERROR(add_made(sum_, itself, as_it_is));
+  // The op reads all of a sum anyway. So the parts are written into it, and the op is there once.
+  if (sum_ || parts_.size() > kMostParts) return add_made(value(), itself, as_it_is);
   for (const Part& part : parts_) {
     Graph& graph = part.term.graph();
     const Instruction term = graph.at(part.term.id());
@@ -310,11 +351,10 @@ Status Cotangent::add_to(
     };
     const auto in_its_place = [&](Cotangent& to, const Value& made) {
       const Value zeros = graph.zeros(Shape(made.dtype(), part.term.sizes()));
-      to.parts_.push_back({is_scatter
-                               ? hlo::scatter(Opcode::kAdd, zeros, graph.wrap(term.operands[1]),
-                                              made, term.attrs.get<hlo::ScatterAttrs>())
-                               : dynamic_update_slice(zeros, made, update.starts),
-                           part.sizes});
+      to.add_part({is_scatter ? hlo::scatter(Opcode::kAdd, zeros, graph.wrap(term.operands[1]),
+                                             made, term.attrs.get<hlo::ScatterAttrs>())
+                              : dynamic_update_slice(zeros, made, update.starts),
+                   part.sizes});
     };
     HEDDLE_RETURN_IF_ERROR(add_made(update.part, read, in_its_place));
   }

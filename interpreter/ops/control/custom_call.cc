@@ -18,6 +18,9 @@ StatusOr<Literal> guarded(const CustomCallFunction& function, CustomCall& call) 
   } catch (const std::exception& error) {
     return base::make_error(StatusCode::kInternal, "custom-call: ", call.target(), ": threw ",
                             error.what());
+  } catch (...) {
+    return base::make_error(StatusCode::kInternal, "custom-call: ", call.target(),
+                            ": threw what is no std::exception");
   }
 }
 

@@ -92,6 +92,10 @@ class SliceStarts {
  public:
   SliceStarts(std::initializer_list<Operand> each) : each_(each) {}  // implicit: {i, 0}
   SliceStarts(const std::vector<Tensor>& each, SourceLocation at = SourceLocation::here());
+  template <std::same_as<Tensor> T>
+  SliceStarts(const T& /*start*/) {
+    static_assert(!sizeof(T), "the starts are one list, an entry an axis: write {i} or {i, 0}");
+  }
   [[nodiscard]] const std::vector<Operand>& each() const { return each_; }
 
  private:

@@ -51,6 +51,7 @@ class Cotangent {
     Value term;
     hlo::Dims sizes;
   };
+  void add_part(const Part& part);
 
   Value sum_;                // of the terms that are in it
   std::vector<Part> parts_;  // further terms
