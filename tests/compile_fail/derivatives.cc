@@ -102,7 +102,7 @@ auto roots(Tensor guess) {
 
 // case argnums_as_a_number: the numbers of arguments are types: write argnums<0, 2>
 // case argnums_in_braces: the numbers of arguments are types: write argnums<0, 2>
-// case a_flag_for_the_aux: a function of grad with an aux returns std::pair(loss, aux), and needs no flag
+// case a_flag_for_the_aux: with an aux returns std::pair(loss, aux), and needs no flag
 // case jacobian_by_a_number: the numbers of arguments are types: write argnums<0, 2>
 auto by_number(Tensor x) {
   const auto product = [](Tensor x, Tensor y) { return sum(x * y); };

@@ -1,7 +1,7 @@
-// The program of a derivative is as long as a few of its function's, whatever is read on the way.
+// A derivative's program is at most a few times as long as its function's.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <tuple>
 
 #include "heddle/heddle.h"
