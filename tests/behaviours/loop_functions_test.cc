@@ -142,7 +142,7 @@ TEST(UnsetLeaf, OfWhatAStepReturnsIsNamed) {
   });
   expect_named("switch_case: result of branch 1.spread",
                [&] { switch_case(0, std::tuple([](State s) { return s; }, lose), start); });
-  expect_named("associative_scan: elements.spread", [&] {
+  expect_named("associative_scan: result.spread", [&] {
     associative_scan([&](State a, State) { return lose(a); }, State{xs, xs});
   });
 }
