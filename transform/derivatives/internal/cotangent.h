@@ -10,6 +10,9 @@
 // an elementwise op does to its cotangent it does to the parts:
 //
 //   dynamic-update-slice(0, u, i) * w  =  dynamic-update-slice(0, u * dynamic-slice(w, i), i)
+//
+// Parts at one place are one part, and an op whose cotangent has other terms too, or many parts,
+// takes all of it: so the program stays linear in the length of the function's.
 #pragma once
 
 #include <span>
