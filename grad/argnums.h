@@ -50,7 +50,7 @@ struct Numbered {
   }
 };
 
-// What jvp takes as its arguments, and as their tangents.
+// jvp takes one tuple of arguments, and one of their tangents.
 template <class T>
 inline constexpr bool kIsTuple = false;
 template <class... T>

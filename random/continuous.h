@@ -44,7 +44,7 @@ requires(std::is_arithmetic_v<Number> || std::same_as<Number, Tensor>)  //
                 "deviation 1: write mean + deviation * normal(key, {3})");
   return {};
 }
-// As numpy's: the parameters before the shape.
+// numpy's order, the parameters before the shape, does not compile.
 template <class Number, class Other>
 requires(std::is_arithmetic_v<Number>&& std::is_arithmetic_v<Other>)  //
     Tensor uniform(Operand, Number, Other, const base::Ints&) {

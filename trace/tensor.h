@@ -312,7 +312,7 @@ template <class T>
 inline constexpr bool kIsNumber = std::is_arithmetic_v<T>;
 template <ComplexNumber T>
 inline constexpr bool kIsNumber<T> = sizeof(T) <= 2 * sizeof(double);  // no long double
-// Of a list in which the types differ.
+// A number of a list whose C++ types differ.
 struct MixedNumber {
   template <class T>
   requires kIsNumber<T>
@@ -475,7 +475,7 @@ requires(sizeof...(Ts) > 0 && (trace_internal::kIsNumber<T> && ... &&
   static_assert(!sizeof(T), "the values of an array stand in braces: write array({1, 2, 3})");
   return {};
 }
-// Integers and floats in one list.
+// A list of integers and floats does not compile.
 template <class Refused = trace_internal::Refused>
 Refused array(std::initializer_list<trace_internal::MixedNumber> /*values*/) {
   static_assert(!sizeof(Refused),
