@@ -208,8 +208,7 @@ TEST_F(HostCalls, AreMadeByAHandlerThatThePluginTakesAndCheckWhatItIsGiven) {
   };
   EXPECT_THAT(Call(attribute).make(handler), HasSubstr("no luck"));
   function_ = [](interpreter::CustomCall&) -> StatusOr<Literal> { throw 7; };
-  EXPECT_THAT(Call(attribute).make(handler),
-              StartsWith("13 the function threw what is no std::exception"));
+  EXPECT_THAT(Call(attribute).make(handler), HasSubstr(": threw what is no std::exception"));
   function_ = [](interpreter::CustomCall& call) -> StatusOr<Literal> {
     return call.error("is not so");
   };
