@@ -112,6 +112,49 @@ TEST_F(JitTest, WhatIsRareIsSkippedForOneNumberTooAndForSeveralSelects) {
   EXPECT_THAT(std::vector(result_, result_ + 2), ElementsAre(1, 3));
 }
 
+// What both need is computed once, in one branch.
+TEST_F(JitTest, SelectsOfOneConditionShareTheirBranch) {
+  const Type one = {Scalar::kF32, 1};
+  const NodeId x = b_.load(in_, one, b_.index(0)), y = b_.load(in_, one, b_.index(1));
+  const NodeId is_large = b_.compare(Predicate::kGt, x, b_.number(one, 4));
+  NodeId root = x;
+  for (int step = 0; step < 4; ++step) root = b_.unary(Op::kSqrt, root);
+  const NodeId first = b_.rarely(is_large, b_.binary(Op::kAdd, root, y), x);
+  const NodeId other = b_.rarely(b_.compare(Predicate::kGt, y, b_.number(one, 4)),
+                                 b_.unary(Op::kSqrt, b_.unary(Op::kSqrt, y)), y);
+  const NodeId second = b_.rarely(is_large, b_.binary(Op::kMul, root, y), y);
+  b_.store(out_, b_.index(0), first);
+  b_.store(out_, b_.index(1), second);
+  b_.store(out_, b_.index(2), other);
+  const std::string ir = compile_plan({.plan = &plan_, .wants_text = true}).value().ir;
+  EXPECT_LT(ir.find("br i1"), ir.find("call float @llvm.sqrt"));
+  EXPECT_EQ(run({.plan = &plan_}).reason, Exit::Reason::kNone);
+  EXPECT_THAT(std::vector(result_, result_ + 3), ElementsAre(1, 2, 2));
+  argument_[0] = 65536;
+  EXPECT_EQ(run({.plan = &plan_}).reason, Exit::Reason::kNone);
+  EXPECT_THAT(std::vector(result_, result_ + 3), ElementsAre(4, 4, 2));
+  argument_[1] = 16;
+  EXPECT_EQ(run({.plan = &plan_}).reason, Exit::Reason::kNone);
+  EXPECT_THAT(std::vector(result_, result_ + 3), ElementsAre(18, 32, 2));
+}
+
+// The second needs what is computed of the first.
+TEST_F(JitTest, SelectsOfOneConditionThatDependOnEachOtherHaveBranchesOfTheirOwn) {
+  const Type one = {Scalar::kF32, 1};
+  const NodeId x = b_.load(in_, one, b_.index(0));
+  const NodeId is_large = b_.compare(Predicate::kGt, x, b_.number(one, 4));
+  const auto fourth_root = [&](NodeId of) { return b_.unary(Op::kSqrt, b_.unary(Op::kSqrt, of)); };
+  const NodeId first = b_.rarely(is_large, fourth_root(x), x);
+  const NodeId second = b_.rarely(is_large, fourth_root(b_.binary(Op::kMul, first, first)), first);
+  b_.store(out_, b_.index(0), first);
+  b_.store(out_, b_.index(1), second);
+  EXPECT_EQ(run({.plan = &plan_}).reason, Exit::Reason::kNone);
+  EXPECT_THAT(std::vector(result_, result_ + 2), ElementsAre(1, 1));
+  argument_[0] = 256;
+  EXPECT_EQ(run({.plan = &plan_}).reason, Exit::Reason::kNone);
+  EXPECT_THAT(std::vector(result_, result_ + 2), ElementsAre(4, 2));
+}
+
 TEST_F(JitTest, ALongLoopEndsWhereItIsAskedTo) {
   const PlanBuilder::For made_for(b_, 1);
   const NodeId start[] = {b_.number(kOne, 1)};

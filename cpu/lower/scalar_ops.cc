@@ -48,6 +48,7 @@ class ScalarOpWriter {
   NodeId shift();
   NodeId high_product();
   NodeId compare();
+  NodeId select();
   NodeId clamp();
   NodeId convert();
 
@@ -153,6 +154,21 @@ NodeId ScalarOpWriter::compare() {
   return b_.compare(as_signed ? Predicate::kLt : Predicate::kULt, x, y);
 }
 
+// Two numbers that are both NaN are an operation's that has a limit there, as the quotient of
+// complex numbers: hardly ever.
+NodeId ScalarOpWriter::select() {
+  const Plan& plan = b_.plan();
+  const auto is_nan_test = [&](NodeId id) {
+    const Node& node = plan.at(id);
+    if (node.op != Op::kCompare || Predicate(node.imm) != Predicate::kNe) return false;
+    const auto args = plan.args_of(node);
+    return args[0] == args[1] && is_float(b_.type(args[0]).scalar);
+  };
+  const Node& mask = plan.at(x_[0]);
+  const bool is_rare = mask.op == Op::kAnd && std::ranges::all_of(plan.args_of(mask), is_nan_test);
+  return is_rare ? b_.rarely(x_[0], x_[1], x_[2]) : b_.select(x_[0], x_[1], x_[2]);
+}
+
 // min(max(low, x), high).
 NodeId ScalarOpWriter::clamp() {
   const bool is_float = floats();
@@ -199,7 +215,7 @@ NodeId ScalarOpWriter::run() {
     case Opcode::kClz: return b_.unary(Op::kClz, x_[0]);
     case Opcode::kPopcnt: return b_.unary(Op::kPopcnt, x_[0]);
     case Opcode::kCompare: return compare();
-    case Opcode::kSelect: return b_.select(x_[0], x_[1], x_[2]);
+    case Opcode::kSelect: return select();
     case Opcode::kClamp: return clamp();
     case Opcode::kConvert: return convert();
     case Opcode::kBitcastConvert: return b_.cast(Op::kBitcast, *scalar_of(to_), x_[0]);

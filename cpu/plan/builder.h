@@ -40,6 +40,7 @@ class PlanBuilder {
   explicit PlanBuilder(Plan& plan);  // opens the entry block
 
   [[nodiscard]] Type type(NodeId id) const { return plan_.at(id).type; }
+  [[nodiscard]] const Plan& plan() const { return plan_; }
 
   // Constants, with all lanes alike.
   NodeId bits(Type type, int64_t bits);

@@ -1,13 +1,13 @@
 // Selects of vectors whose first operand takes long become branches.
 #pragma once
 
-#include <span>
-
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/IR/Instructions.h"
 
 namespace heddle::cpu {
 
-// What only the first operand of a select needs is computed where any lane takes it.
-void skip_unneeded_operands(std::span<llvm::SelectInst* const> selects);
+// What only the first operand of a select needs, or those of neighbours of one condition, is
+// computed where any lane takes it. The selects are in the order of their blocks.
+void skip_unneeded_operands(llvm::ArrayRef<llvm::SelectInst*> selects);
 
 }  // namespace heddle::cpu
