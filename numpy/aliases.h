@@ -152,21 +152,38 @@ inline Tensor nanargmin(Operand x, base::Int axis) {
   return nan_argmin(x, axis);
 }
 // nan_median
-inline Tensor nanmedian(Operand x, std::optional<base::Int> axis = {}) {
+inline Tensor nanmedian(Operand x, const Reduction& over = {}) {
   const trace_internal::PublicCall call("nanmedian", x.at());
-  return nan_median(x, axis);
+  return nan_median(x, over);
+}
+// nan_median
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
+Tensor nanmedian(Operand x, Axis axis, Keep keep_dims = false) {
+  return nanmedian(x, trace_internal::over_axis(axis, keep_dims));
 }
 // nan_quantile
-inline Tensor nanquantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
+inline Tensor nanquantile(Operand x, const QuantileLevels& q, const Reduction& over = {},
                           QuantileMethod between = QuantileMethod::kLinear) {
   const trace_internal::PublicCall call("nanquantile", x.at());
-  return nan_quantile(x, q, axis, between);
+  return nan_quantile(x, q, over, between);
+}
+// nan_quantile
+template <class Axis = trace_internal::BracedAxes>
+Tensor nanquantile(Operand x, const QuantileLevels& q, Axis axis,
+                   QuantileMethod between = QuantileMethod::kLinear) {
+  return nanquantile(x, q, trace_internal::over_axis(axis), between);
 }
 // nan_percentile
-inline Tensor nanpercentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
+inline Tensor nanpercentile(Operand x, const QuantileLevels& q, const Reduction& over = {},
                             QuantileMethod between = QuantileMethod::kLinear) {
   const trace_internal::PublicCall call("nanpercentile", x.at());
-  return nan_percentile(x, q, axis, between);
+  return nan_percentile(x, q, over, between);
+}
+// nan_percentile
+template <class Axis = trace_internal::BracedAxes>
+Tensor nanpercentile(Operand x, const QuantileLevels& q, Axis axis,
+                     QuantileMethod between = QuantileMethod::kLinear) {
+  return nanpercentile(x, q, trace_internal::over_axis(axis), between);
 }
 // is_posinf
 inline Tensor isposinf(Operand x) {

@@ -193,6 +193,35 @@ TEST(Corners, ListsOfPartsAreLists) {
   EXPECT_THAT(error_of([&] { quantile(x, {}); }), StartsWith("quantile: q has no parts"));
 }
 
+// The numbers are numpy's.
+TEST(Corners, QuantilesAreOverSeveralAxesAndKeepThem) {
+  const auto near = [](std::vector<double> values) {
+    return Pointwise(::testing::DoubleNear(1e-5), values);
+  };
+  const Tensor x = (reshape(arange(24), {2, 3, 4}) * 7 % 24).astype(f32);
+  EXPECT_THAT(doubles(median(x, {0, 2})), ElementsAre(10.5, 12, 12.5));
+  EXPECT_THAT(doubles(median(x)), ElementsAre(11.5));
+  EXPECT_EQ(median(x, {0, -1}, true).shape(), Shape(f32, {1, 3, 1}));
+  EXPECT_EQ(median(x, {.keep_dims = true}).shape(), Shape(f32, {1, 1, 1}));
+  EXPECT_EQ(median(x, 1, true).shape(), Shape(f32, {2, 1, 4}));
+  EXPECT_EQ(median(x, {.axes = {}}).to_vector<float>(), x.to_vector<float>());
+  const Tensor two = quantile(x, {0.25, 0.9}, {.axes = {-1, 0}, .keep_dims = true});
+  EXPECT_EQ(two.shape(), Shape(f32, {2, 1, 3, 1}));
+  EXPECT_THAT(doubles(two), near({5.75, 5.5, 7.25, 19.6, 19.5, 20.6}));
+  const Tensor gap = x.at({0, 1, 2}).set(NAN);
+  EXPECT_THAT(doubles(nan_percentile(gap, 30, {1, 2})), near({5, 9.3}));
+  EXPECT_TRUE(std::isnan(doubles(percentile(gap, 30, {1, 2}))[0]));
+  const Tensor kept = nanmedian(gap, {0, 1}, true);
+  EXPECT_EQ(kept.shape(), Shape(f32, {1, 1, 4}));
+  EXPECT_THAT(doubles(kept), ElementsAre(10, 13, 10, 11));
+  EXPECT_EQ(doubles(nanquantile(gap, 0.3, {2, 1})), doubles(nan_percentile(gap, 30, {1, 2})));
+  const auto levels = array<float>({0.25, 0.9});
+  EXPECT_THAT(doubles(quantile(x, levels, {.axes = {0, 2}, .keep_dims = true})),
+              near({5.75, 5.5, 7.25, 19.6, 19.5, 20.6}));
+  EXPECT_THAT(error_of([&] { median(x, {0, 0}); }), HasSubstr("axis 0"));
+  EXPECT_THAT(error_of([&] { median(zeros({2, 0}), 0); }), HasSubstr("it must have elements"));
+}
+
 TEST(Corners, NothingIsTakenFromNothing) {
   const Tensor none = zeros({0}, s32);
   EXPECT_EQ(take(zeros({0}), none).shape(), Shape(f32, {0}));

@@ -10,12 +10,12 @@ namespace heddle {
 using DebugSink = std::function<void(std::string_view lines)>;
 
 // Lines go to `sink` from now on, or to stderr if it is empty. Returns the previous sink. Any
-// thread may call this. A running program writes its next line to the new sink.
+// thread may call this. A running program writes its next line to the new sink. A sink that throws
+// stops no program: its lines go to stderr, behind a line that says so.
 DebugSink set_debug_sink(DebugSink sink);
 
 namespace debug_internal {
 
-// Swallows exceptions of the sink.
 void write_lines(std::string_view lines);
 bool has_debug_sink();
 

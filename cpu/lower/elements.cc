@@ -300,6 +300,15 @@ NodeId RegionLowering::exponential_plus(const Instruction& sum, const Place& pla
   return {};
 }
 
+// Of a slice that is a run of its operand, from these places on.
+NodeId RegionLowering::run_element(const Instruction& slice, std::span<const NodeId> starts,
+                                   Place place, Memo& memo) {
+  const auto strides = row_major_strides(at(slice.operands[0]).shape.dimensions());
+  NodeId& base = place.coordinates[0].base;
+  for (size_t d = 0; d < starts.size(); ++d) base = b().add(base, b().mul(starts[d], strides[d]));
+  return operand_element(slice.operands[0], place, memo);
+}
+
 NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place& place,
                                     Memo& memo) {
   const PlanBuilder::For made_for(b(), program_.origin(instruction));
@@ -342,8 +351,13 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
       }
       return part(std::move(to));
     case Opcode::kSlice: {
-      to = place.coordinates;
       const auto& slice = instruction.attrs.get<hlo::SliceAttrs>().slice;
+      if (place.is_flat) {
+        std::vector<NodeId> starts;
+        for (const hlo::SliceDimension& d : slice) starts.push_back(b().index(d.start));
+        return run_element(instruction, starts, place, memo);
+      }
+      to = place.coordinates;
       for (size_t d = 0; d < to.size(); ++d) {
         to[d].base = b().add(b().mul(to[d].base, slice[d].stride), slice[d].start);
         to[d].step *= slice[d].stride;
@@ -351,14 +365,17 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
       return part(std::move(to));
     }
     case Opcode::kDynamicSlice: {
-      to = place.coordinates;
       const Shape& from = at(instruction.operands[0]).shape;
-      for (size_t d = 0; d < to.size(); ++d) {
-        const auto dim = static_cast<int64_t>(d);
-        const int64_t most = from.dimension(dim) - instruction.shape.dimension(dim);
-        if (most == 0) continue;
-        to[d].base = b().add(to[d].base, clamped_start(instruction.operands[d + 1], most, memo));
+      std::vector<NodeId> starts;
+      for (int64_t d = 0; d < from.rank(); ++d) {
+        const int64_t most = from.dimension(d) - instruction.shape.dimension(d);
+        const auto start = static_cast<size_t>(d) + 1;
+        starts.push_back(most == 0 ? b().index(0)
+                                   : clamped_start(instruction.operands[start], most, memo));
       }
+      if (place.is_flat) return run_element(instruction, starts, place, memo);
+      to = place.coordinates;
+      for (size_t d = 0; d < to.size(); ++d) to[d].base = b().add(to[d].base, starts[d]);
       return part(std::move(to));
     }
     case Opcode::kReshape: {

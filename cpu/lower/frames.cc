@@ -149,12 +149,9 @@ void RegionLowering::emit_framed_update(InstructionId id, std::span<const int64_
       store_at(to, update.shape, place, operand_element(update.operands[0], place, memo));
     });
   }
-  const std::vector<int64_t>& sizes = part.dimensions();
-  for_each_place(sizes, lanes_along(id, sizes), [&](const Place& place) {
-    Memo memo;
-    const NodeId value = operand_element(update.operands[1], place, memo);
-    store_at(to, update.shape, moved(place, start), value);
-  });
+  std::vector<NodeId> starts;
+  for (const int64_t each : start) starts.push_back(b().index(each));
+  write_part(id, to, starts);
   bind(region_.leaf(id), Value::of(to));
 }
 

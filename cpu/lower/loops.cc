@@ -306,10 +306,19 @@ bool RegionLowering::is_flat(InstructionId id) {
         break;
       case Opcode::kReal:
       case Opcode::kImag: break;
+      case Opcode::kSlice:
+        if (std::ranges::any_of(instruction.attrs.get<hlo::SliceAttrs>().slice,
+                                [](const hlo::SliceDimension& d) { return d.stride != 1; }))
+          return false;
+        [[fallthrough]];
+      case Opcode::kDynamicSlice:
+        if (!is_run(instruction.shape, at(instruction.operands[0]).shape)) return false;
+        break;
       default:
         if (!is_scalar_op(computation(), instruction)) return false;
     }
     for (InstructionId operand : instruction.operands) {
+      if (is_node_type(shape(region_.leaf(operand)))) continue;
       const LeafId leaf = region_.leaf(operand);
       if (!region_.is_lazy(leaf) || seen[operand.value]) continue;
       seen[operand.value] = true;
@@ -432,6 +441,28 @@ void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {
   }
 }
 
+// Writes the part of an update from these places on; as one row where that is what it is.
+void RegionLowering::write_part(InstructionId id, BufferId to, std::span<const NodeId> starts) {
+  const Instruction& update = at(id);
+  const Shape& part = at(update.operands[1]).shape;
+  const LeafId leaf = region_.leaf(update.operands[1]);
+  const std::vector<int64_t> strides = row_major_strides(update.shape.dimensions());
+  const bool is_lazy = region_.is_lazy(leaf) && !values_[leaf.value].is_buffer();
+  const bool is_row = part.rank() > 1 && is_run(part, update.shape) &&
+                      (!is_lazy || is_flat(region_.leaves()[leaf.value].producer));
+  const std::vector<int64_t> sizes = is_row ? std::vector{part.element_count()} : part.dimensions();
+  for_each_place(sizes, lanes_along(id, sizes), [&](Place place) {
+    Memo memo;
+    place.is_flat = is_row;
+    const NodeId value = operand_element(update.operands[1], place, memo);
+    for (size_t d = 0; d < starts.size(); ++d) {
+      NodeId& base = place.coordinates[is_row ? 0 : d].base;
+      base = b().add(base, is_row ? b().mul(starts[d], strides[d]) : starts[d]);
+    }
+    store_at(to, update.shape, place, value);
+  });
+}
+
 // In place, where the old array is this program's and nobody reads it later.
 Status RegionLowering::emit_update(InstructionId id) {
   const Instruction& update = at(id);
@@ -477,13 +508,7 @@ Status RegionLowering::emit_update(InstructionId id) {
         most == 0 ? b().index(0)
                   : clamped_start(update.operands[static_cast<size_t>(d) + 2], most, starts_memo));
   }
-  for_each_place(part.dimensions(), lanes_along(id, part.dimensions()), [&](Place place) {
-    Memo memo;
-    const NodeId value = operand_element(update.operands[1], place, memo);
-    for (size_t d = 0; d < starts.size(); ++d)
-      place.coordinates[d].base = b().add(place.coordinates[d].base, starts[d]);
-    store_at(to, update.shape, place, value);
-  });
+  write_part(id, to, starts);
   values_[part_leaf.value] = kept;
   bind(leaf, Value::of(to));
   return {};

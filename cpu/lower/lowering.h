@@ -156,6 +156,8 @@ class RegionLowering {
   // ---- elements.cc: values at a place.
   NodeId element(LeafId leaf, const Place& place, Memo& memo);
   NodeId lazy_element(const hlo::Instruction& instruction, const Place& place, Memo& memo);
+  NodeId run_element(const hlo::Instruction& slice, std::span<const NodeId> starts, Place place,
+                     Memo& memo);
   NodeId exponential_plus(const hlo::Instruction& sum, const Place& place, Memo& memo);
   NodeId operand_element(hlo::InstructionId operand, const Place& place, Memo& memo) {
     return element(region_.leaf(operand), place, memo);
@@ -211,6 +213,7 @@ class RegionLowering {
   void for_each_box(hlo::InstructionId id, const std::function<void(Place)>& body);
   void emit_running(hlo::InstructionId id, BufferId to);
   Status emit_update(hlo::InstructionId id);
+  void write_part(hlo::InstructionId id, BufferId to, std::span<const NodeId> starts);
   void emit_cholesky(hlo::InstructionId id, BufferId to);  // factors.cc
   void emit_triangular_solve(hlo::InstructionId id, BufferId to);
 

@@ -52,6 +52,15 @@ bool is_alias(const Instruction& instruction) {
          (instruction.opcode == Opcode::kCopy && instruction.shape.is_tuple());
 }
 
+bool is_run(const Shape& part, const Shape& whole) {
+  int64_t d = 0;
+  while (d < part.rank() && part.dimension(d) == 1) ++d;
+  for (++d; d < part.rank(); ++d) {
+    if (part.dimension(d) != whole.dimension(d)) return false;
+  }
+  return true;
+}
+
 bool is_degenerate_reshape(const Shape& from, const Shape& to) {
   auto a = from.dimensions(), b = to.dimensions();
   std::erase(a, 1);
@@ -331,6 +340,8 @@ void Region::order_steps() {
   }
   for (LeafId leaf : results()) ++read_count_[leaf.value];
   for (size_t i = 0; i < count; ++i) visit(InstructionId(i), done);
+  turn_.resize(count);
+  for (size_t turn = 0; turn < order_.size(); ++turn) turn_[order_[turn].value] = turn;
 }
 
 }  // namespace heddle::cpu

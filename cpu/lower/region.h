@@ -67,6 +67,8 @@ class Region {
   [[nodiscard]] bool reaches(LeafId lazy, LeafId leaf) const;
   // How many steps read the leaf, and one more for each time that it is a result.
   [[nodiscard]] int read_count(LeafId leaf) const { return read_count_[leaf.value]; }
+  // All others that read the leaf come before the step, and it is no result.
+  [[nodiscard]] bool reads_last(hlo::InstructionId step, LeafId leaf) const;
   // A product takes or makes an array of these sizes.
   [[nodiscard]] bool has_product_of(const Shape& shape) const {
     return multiplied_.contains(shape.dimensions());
@@ -83,6 +85,7 @@ class Region {
   void find_products();
   void find_lazy();
   void choose_lazy();
+  [[nodiscard]] bool takes_as_long_as_row(hlo::InstructionId id, int64_t size) const;
   [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;
   [[nodiscard]] bool is_memory_in_order(hlo::InstructionId id) const;
   [[nodiscard]] bool is_as_cheap_as_a_read(hlo::InstructionId id) const;
@@ -112,6 +115,7 @@ class Region {
   std::vector<std::vector<hlo::InstructionId>> readers_;  // by leaf: the steps that read it
   std::vector<int> read_count_;
   std::vector<hlo::InstructionId> order_;
+  std::vector<size_t> turn_;                 // by instruction: its number in the order
   std::vector<hlo::InstructionId> waiting_;  // of visit(): for the readers of what they overwrite
 };
 
@@ -123,6 +127,9 @@ bool is_held(const Shape& shape);
 
 // tuple, get-tuple-element and what else hands leaves on.
 bool is_alias(const hlo::Instruction& instruction);
+
+// A part's elements are neighbours in the whole, in the same order: rows of it, or elements of one.
+bool is_run(const Shape& part, const Shape& whole);
 
 // A reshape that only adds and removes dimensions of size 1.
 bool is_degenerate_reshape(const Shape& from, const Shape& to);

@@ -1,5 +1,6 @@
 // Which instructions are computed where they are read.
 #include <algorithm>
+#include <set>
 
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
@@ -15,9 +16,11 @@ using hlo::Opcode;
 
 constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
 
-// A function that is computed for one element at a time, since a broadcast repeats each along these
-// last dimensions, costs more than a pass over memory where they are so few.
-constexpr int64_t kFewRepeats = 32, kManyElements = 8;
+// What a broadcast repeats along the last dimensions is computed for one element at a time where it
+// is read. That costs more than a pass over memory where it takes so many operations, and one for
+// so many elements of the row.
+constexpr int64_t kMuchWork = 24, kMostWork = 256, kRepeatsOfOperation = 8;
+constexpr int64_t kManyElements = 8;
 // Elements that stand apart are brought together once if they are read so many times.
 constexpr int64_t kManyReads = 4;
 constexpr int64_t kManyIndices = 32;    // elements
@@ -53,16 +56,15 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
   }
 }
 
-// A function of dozens of operations an element.
-bool is_function(const Instruction& instruction) {
+// That an element takes, about.
+int64_t operations_of(const Instruction& instruction) {
+  if (hlo::facts(instruction.opcode).work != hlo::Work::kMuch) return 1;
   switch (instruction.opcode) {
     case Opcode::kDivide:
     case Opcode::kRemainder:
     case Opcode::kSqrt:
-    case Opcode::kRsqrt: return false;
-    default:
-      return is_floating(instruction.shape.dtype()) &&
-             hlo::facts(instruction.opcode).work == hlo::Work::kMuch;
+    case Opcode::kRsqrt: return 8;
+    default: return is_floating(instruction.shape.dtype()) ? kMuchWork : 8;
   }
 }
 
@@ -121,6 +123,25 @@ bool scatters_reads(const hlo::Computation& computation, const Instruction& inst
 }
 
 }  // namespace
+
+// One element of it, with what of its operands may be computed there too, takes as long as a good
+// share of a row of so many.
+bool Region::takes_as_long_as_row(InstructionId id, int64_t size) const {
+  const int64_t much = std::max(kMuchWork, size / kRepeatsOfOperation);
+  if (much > kMostWork) return false;
+  std::vector<InstructionId> queue = {id};
+  std::set<InstructionId> seen = {id};
+  int64_t work = 0;
+  for (size_t next = 0; next < queue.size() && work < much; ++next) {
+    const Instruction& instruction = computation_->at(queue[next]);
+    if (!may_be_lazy(queue[next]) || has_place_[queue[next].value]) continue;
+    if (is_scalar_op(*computation_, instruction)) work += operations_of(instruction);
+    for (InstructionId operand : instruction.operands) {
+      if (seen.insert(operand).second) queue.push_back(operand);
+    }
+  }
+  return work >= much;
+}
 
 void Region::find_costs() {
   costs_.assign(static_cast<size_t>(computation_->size()), false);
@@ -203,7 +224,6 @@ void Region::choose_lazy() {
   std::vector<int64_t> size(home.size(), 1);
   std::vector<bool> as_view(home.size());      // a product reads it by strides
   std::vector<int64_t> level(home.size());     // lazy instructions between it and a step
-  std::vector<bool> is_single(home.size());    // computed for one element at a time
   std::vector<int64_t> reads(home.size(), 1);  // of each element, by one step
   std::vector<bool> is_here(home.size());      // computed at the place that its step writes
   for (size_t i = home.size(); i-- > 0;) {
@@ -237,10 +257,10 @@ void Region::choose_lazy() {
       const bool is_of_user =
           leaves_of(use.user).size() == 1 && is_lazy(this->leaf(use.user));  // computed there
       int64_t times = is_of_user ? reads[use.user.value] : 1;
-      is_single[i] = is_single[i] || (is_of_user && is_single[use.user.value]);
       if (user.opcode == Opcode::kBroadcast) {
         const int64_t repeats = repeats_of(user);
-        is_single[i] = is_single[i] || (repeats > 1 && repeats <= kFewRepeats);
+        if (costs_[i] && repeats > 1 && own.element_count() >= kManyElements)
+          lazy = lazy && !takes_as_long_as_row(id, repeats);
         times *= user.shape.element_count() / std::max<int64_t>(1, own.element_count());
       }
       if (user.opcode == Opcode::kGather && use.operand == 1 && costs_[i] &&
@@ -258,9 +278,8 @@ void Region::choose_lazy() {
     }
     const bool is_read_often = reads[i] >= kManyReads;
     const bool is_written_once =
-        (is_single[i] && is_function(computation_->at(id))) ||
-        (is_read_often && (scatters_reads(*computation_, computation_->at(id)) ||
-                           (one_home && is_part_of_target(id, home[uses[0].user.value]))));
+        is_read_often && (scatters_reads(*computation_, computation_->at(id)) ||
+                          (one_home && is_part_of_target(id, home[uses[0].user.value])));
     if (is_written_once && own.element_count() >= kManyElements) lazy = false;
     if (one_home && is_part_of_overwritten(id, home[uses[0].user.value])) lazy = false;
     // What a product reads by strides is computed in its own order, and stored: as many elements.

@@ -28,6 +28,13 @@ bool Region::reaches(LeafId lazy, LeafId leaf) const {
   return false;
 }
 
+bool Region::reads_last(InstructionId step, LeafId leaf) const {
+  const std::vector<InstructionId>& readers = readers_[leaf.value];
+  return std::ssize(readers) == read_count(leaf) &&
+         std::ranges::all_of(
+             readers, [&](InstructionId other) { return turn_[other.value] <= turn_[step.value]; });
+}
+
 // Through elementwise ops alone, and nowhere else; of a part in a frame, where it comes to lie.
 bool Region::reads_in_place(InstructionId step, LeafId leaf) const {
   const Instruction& writer = computation_->at(step);

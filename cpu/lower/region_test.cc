@@ -89,17 +89,19 @@ TEST(Region, IndicesOfAScatterHaveAPlace) {
 }
 
 // One at a time it would be computed a lane a vector.
-TEST(Region, AFunctionUnderABroadcastOfFewRepeatsHasAPlace) {
+TEST(Region, WorkUnderABroadcastThatTakesAsLongAsARowHasAPlace) {
   const auto lines = [](std::string_view op, int64_t repeats) {
     return cat("  x = f32[64,8] parameter(0)\n  e = f32[64,8] ", op, "(x)\n",
                "  s = f32[64,8] add(e, x)\n  b = f32[64,8,", repeats,
                "] broadcast(s), dimensions={0,1}\n  ROOT r = f32[64,8,", repeats, "] negate(b)");
   };
-  EXPECT_FALSE(Known(lines("exponential", 3)).is_lazy("e"));
-  EXPECT_TRUE(Known(lines("exponential", 3)).is_lazy("s")) << "little work";
-  EXPECT_TRUE(Known(lines("exponential", 300)).is_lazy("e")) << "one of 300";
-  EXPECT_TRUE(Known(lines("exponential", 1)).is_lazy("e")) << "elements stand side by side";
-  EXPECT_TRUE(Known(lines("negate", 3)).is_lazy("e"));
+  for (const int64_t repeats : {3, 150}) {
+    EXPECT_FALSE(Known(lines("exponential", repeats)).is_lazy("s")) << "with all that it takes";
+    EXPECT_TRUE(Known(lines("exponential", repeats)).is_lazy("e"));
+  }
+  EXPECT_TRUE(Known(lines("exponential", 300)).is_lazy("s")) << "one of 300";
+  EXPECT_TRUE(Known(lines("sqrt", 3)).is_lazy("s")) << "little work";
+  EXPECT_TRUE(Known(lines("exponential", 1)).is_lazy("s")) << "elements stand side by side";
 }
 
 TEST(Region, AProductReadsATransposeByStrides) {

@@ -31,12 +31,16 @@ void RegionLowering::want_results(std::span<const BufferId> places) {
   for (size_t i = places.size(); i-- > 0;) {
     if (places[i].valid()) wanted_[region_.results()[i].value] = places[i];
   }
-  // A reshape has the bytes of what it is of. A scalar is no array, which lives in its place.
+  // A reshape has the bytes of what it is of, and an update is made in its target. A scalar is no
+  // array, which lives in its place.
   for (LeafId leaf : region_.results()) {
     while (!is_node_type(shape(leaf))) {
-      const Instruction& producer = at(region_.leaves()[leaf.value].producer);
-      if (producer.opcode != Opcode::kReshape) break;
-      const LeafId from = region_.leaf(producer.operands[0]);
+      const InstructionId id = region_.leaves()[leaf.value].producer;
+      const auto number = leaf.value - region_.leaf(id).value;
+      const bool is_update = number < updated_operands(at(id));
+      if (at(id).opcode != Opcode::kReshape && !is_update) break;
+      const LeafId from = region_.leaf(at(id).operands[number]);
+      if (is_update && !region_.reads_last(id, from)) break;
       if (!wanted_[from.value].valid()) wanted_[from.value] = wanted_[leaf.value];
       leaf = from;
     }

@@ -15,6 +15,7 @@
 namespace heddle {
 namespace {
 
+using trace_internal::axes_of;
 using trace_internal::OnDeviceOf;
 
 // Of the elements before and behind a position, `rest` of the way from one to the other. `high` is
@@ -36,13 +37,13 @@ struct Request {
   std::optional<Expr> levels;  // 0 .. whole, in place of the parts
   double whole = 1;            // the greatest level
   bool is_list = false;
-  std::optional<int64_t> axis;
+  Reduction over;
   QuantileMethod between = QuantileMethod::kLinear;
 };
 
-Request request(std::string_view op, const QuantileLevels& q, double whole,
-                std::optional<int64_t> axis, QuantileMethod between) {
-  Request out{.op = op, .whole = whole, .is_list = q.is_list(), .axis = axis, .between = between};
+Request request(std::string_view op, const QuantileLevels& q, double whole, const Reduction& over,
+                QuantileMethod between) {
+  Request out{.op = op, .whole = whole, .is_list = q.is_list(), .over = over, .between = between};
   if (q.tensor()) {
     const Shape& shape = q.tensor()->shape();
     if (!is_floating(shape.dtype()) || shape.rank() > 1)
@@ -82,18 +83,50 @@ Place place_of(double part, int64_t n, QuantileMethod between) {
 }
 
 struct Elements {
-  Expr x;             // of floats
-  int64_t along = 0;  // the axis; of all elements without one
+  Expr x;                     // of floats
+  std::vector<int64_t> axes;  // that it is over
+  std::vector<int64_t> others;
+  int64_t along = 0;  // the axis of merged() that it is over
   int64_t n = 0;      // elements along it, one at least
+
+  // x with the axes as one, where they are not one or all: behind the others.
+  [[nodiscard]] Tensor merged(const Operand& of) const {
+    if (axes.size() == 1) return of.tensor();
+    if (others.empty()) return ravel(of);
+    std::vector<int64_t> order = others;
+    order.insert(order.end(), axes.begin(), axes.end());
+    std::vector<int64_t> sizes = sizes_of(others);
+    sizes.push_back(n);
+    return reshape(transpose(of, order), sizes);
+  }
+  [[nodiscard]] std::vector<int64_t> sizes_of(const std::vector<int64_t>& some) const {
+    std::vector<int64_t> out;
+    for (const int64_t axis : some) out.push_back(x.dimensions()[static_cast<size_t>(axis)]);
+    return out;
+  }
 };
 
 Elements elements(const Operand& operand, const Request& how) {
   Elements out{.x = floating("x", operand)};
   const Shape& shape = out.x.tensor().shape();
-  if (how.axis) out.along = axis_of(shape, *how.axis);
-  out.n = how.axis ? shape.dimension(out.along) : shape.element_count();
-  if (out.n == 0) trace_internal::refuse("x is ", shape, "; it must have elements");
+  out.axes = axes_of(shape, how.over.axes.of_rank(shape.rank()));
+  for (int64_t axis = 0; axis < shape.rank(); ++axis) {
+    if (std::ranges::find(out.axes, axis) == out.axes.end()) out.others.push_back(axis);
+  }
+  out.along = out.axes.size() == 1 ? out.axes[0] : std::ssize(out.others);
+  out.n = 1;
+  for (const int64_t size : out.sizes_of(out.axes)) out.n *= size;
+  if (shape.element_count() == 0) trace_internal::refuse("x is ", shape, "; it must have elements");
   return out;
+}
+
+// The values with the axes that they are over, of size 1; a list of them stays in front.
+Tensor with_kept_axes(const Tensor& values, const Elements& given, const Request& how) {
+  std::vector<int64_t> sizes(given.axes.size() + given.others.size(), 1);
+  for (const int64_t axis : given.others)
+    sizes[static_cast<size_t>(axis)] = given.x.dimensions()[static_cast<size_t>(axis)];
+  if (how.is_list) sizes.insert(sizes.begin(), values.shape().dimension(0));
+  return reshape(values, sizes);
 }
 
 // Numbers of the program: one, or a list. They are operands, so that others run the same program.
@@ -162,11 +195,12 @@ using Of = base::FunctionRef<Expr(const Expr& sorted, std::span<const Expr> numb
 Tensor quantiles(const Elements& given, const Request& how, std::vector<Numbers> numbers, Of of) {
   if (how.levels) numbers.emplace_back(how.levels->tensor());
   const auto formula = [&](Operands in) {
-    const Tensor x = how.axis ? in[0].tensor() : ravel(in[0]);
+    const Tensor x = given.merged(in[0]);
     Operands rest = in.subspan(1);
     std::vector<Expr> each;
     for (const Numbers& one : numbers) each.push_back(one.taken(rest));
-    return std::vector<Tensor>{of(Expr(sort(x, given.along)), each).tensor()};
+    const Tensor values = of(Expr(sort(x, given.along)), each).tensor();
+    return std::vector<Tensor>{how.over.keep_dims ? with_kept_axes(values, given, how) : values};
   };
   std::vector<Operand> values(1, given.x.operand());
   std::vector<DType> dtypes(1, given.x.dtype());
@@ -177,7 +211,8 @@ Tensor quantiles(const Elements& given, const Request& how, std::vector<Numbers>
   }
   std::vector<KnownOperand> operands;
   for (size_t i = 0; i < values.size(); ++i) operands.emplace_back(values[i], dtypes[i]);
-  const KnownOptions options(how.axis, how.between, how.is_list, how.levels.has_value());
+  const KnownOptions options(given.axes, how.over.keep_dims, how.between, how.is_list,
+                             how.levels.has_value());
   return in_program(how.op, options, operands, formula)[0];
 }
 
@@ -264,38 +299,37 @@ Tensor nan_quantile_of(const Operand& operand, const Request& how) {
 
 }  // namespace
 
-Tensor quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
-                QuantileMethod between) {
+Tensor quantile(Operand x, const QuantileLevels& q, const Reduction& over, QuantileMethod between) {
   const PublicCall call("quantile", x.at());
-  return quantile_of(x, request("quantile", q, 1, axis, between));
+  return quantile_of(x, request("quantile", q, 1, over, between));
 }
 
-Tensor median(Operand x, std::optional<base::Int> axis) {
+Tensor median(Operand x, const Reduction& over) {
   const PublicCall call("median", x.at());
-  return quantile_of(x, request("median", 0.5, 1, axis, QuantileMethod::kLinear));
+  return quantile_of(x, request("median", 0.5, 1, over, QuantileMethod::kLinear));
 }
 
-Tensor nan_quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
+Tensor nan_quantile(Operand x, const QuantileLevels& q, const Reduction& over,
                     QuantileMethod between) {
   const PublicCall call("nan_quantile", x.at());
-  return nan_quantile_of(x, request("nan_quantile", q, 1, axis, between));
+  return nan_quantile_of(x, request("nan_quantile", q, 1, over, between));
 }
 
-Tensor nan_median(Operand x, std::optional<base::Int> axis) {
+Tensor nan_median(Operand x, const Reduction& over) {
   const PublicCall call("nan_median", x.at());
-  return nan_quantile_of(x, request("nan_median", 0.5, 1, axis, QuantileMethod::kLinear));
+  return nan_quantile_of(x, request("nan_median", 0.5, 1, over, QuantileMethod::kLinear));
 }
 
-Tensor percentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
+Tensor percentile(Operand x, const QuantileLevels& q, const Reduction& over,
                   QuantileMethod between) {
   const PublicCall call("percentile", x.at());
-  return quantile_of(x, request("percentile", q, 100, axis, between));
+  return quantile_of(x, request("percentile", q, 100, over, between));
 }
 
-Tensor nan_percentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis,
+Tensor nan_percentile(Operand x, const QuantileLevels& q, const Reduction& over,
                       QuantileMethod between) {
   const PublicCall call("nan_percentile", x.at());
-  return nan_quantile_of(x, request("nan_percentile", q, 100, axis, between));
+  return nan_quantile_of(x, request("nan_percentile", q, 100, over, between));
 }
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 // negative axes count from the end, and without an axis it is over all elements.
 //
 //   quantile(x, 0.5, 1)           of each row
+//   median(images, {1, 2})        of each image; {.axes = {1, 2}, .keep_dims = true} keeps the axes
 //   quantile(x, {0.25, 0.75}, 1)  of each row two, along a new axis in front: [2, rows]
 //   quantile(x, levels, 1)        the same, of a tensor of floats
 // errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
@@ -14,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
+#include "heddle/trace/ops/reduction/reductions.h"
 #include "heddle/trace/tensor.h"
 
 namespace heddle {
@@ -45,21 +46,56 @@ class QuantileLevels {
 // lower or the higher one, the nearer one (the lower in the middle), or their mean.
 enum class QuantileMethod : uint8_t { kLinear, kLower, kHigher, kNearest, kMidpoint };
 
-// The value below which the part q (0 .. 1) of the elements along an axis lies: that at position
+// The value below which the part q (0 .. 1) of the elements along the axes lies: that at position
 // q (n - 1) of the sorted ones. NaN where any is NaN. Of floats.
-Tensor quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
+Tensor quantile(Operand x, const QuantileLevels& q, const Reduction& over = {},
                 QuantileMethod between = QuantileMethod::kLinear);
-Tensor median(Operand x, std::optional<base::Int> axis = {});  // quantile 0.5
+Tensor median(Operand x, const Reduction& over = {});  // quantile 0.5
 // quantile of the numbers, without NaN; NaN if there are none.
-Tensor nan_quantile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
+Tensor nan_quantile(Operand x, const QuantileLevels& q, const Reduction& over = {},
                     QuantileMethod between = QuantileMethod::kLinear);
-Tensor nan_median(Operand x, std::optional<base::Int> axis = {});  // nan_quantile 0.5
+Tensor nan_median(Operand x, const Reduction& over = {});  // nan_quantile 0.5
 
 // quantile and nan_quantile of q / 100, for q in 0 .. 100.
-Tensor percentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
+Tensor percentile(Operand x, const QuantileLevels& q, const Reduction& over = {},
                   QuantileMethod between = QuantileMethod::kLinear);
 // nan_quantile of q / 100, for q in 0 .. 100.
-Tensor nan_percentile(Operand x, const QuantileLevels& q, std::optional<base::Int> axis = {},
+Tensor nan_percentile(Operand x, const QuantileLevels& q, const Reduction& over = {},
                       QuantileMethod between = QuantileMethod::kLinear);
+
+// quantile over one axis, or a list of them: quantile(x, 0.5, 0).
+template <class Axis = trace_internal::BracedAxes>
+Tensor quantile(Operand x, const QuantileLevels& q, Axis axis,
+                QuantileMethod between = QuantileMethod::kLinear) {
+  return quantile(x, q, trace_internal::over_axis(axis), between);
+}
+// nan_quantile over one axis, or a list of them: nan_quantile(x, 0.5, 0).
+template <class Axis = trace_internal::BracedAxes>
+Tensor nan_quantile(Operand x, const QuantileLevels& q, Axis axis,
+                    QuantileMethod between = QuantileMethod::kLinear) {
+  return nan_quantile(x, q, trace_internal::over_axis(axis), between);
+}
+// percentile over one axis, or a list of them: percentile(x, 50, 0).
+template <class Axis = trace_internal::BracedAxes>
+Tensor percentile(Operand x, const QuantileLevels& q, Axis axis,
+                  QuantileMethod between = QuantileMethod::kLinear) {
+  return percentile(x, q, trace_internal::over_axis(axis), between);
+}
+// nan_percentile over one axis, or a list of them: nan_percentile(x, 50, 0).
+template <class Axis = trace_internal::BracedAxes>
+Tensor nan_percentile(Operand x, const QuantileLevels& q, Axis axis,
+                      QuantileMethod between = QuantileMethod::kLinear) {
+  return nan_percentile(x, q, trace_internal::over_axis(axis), between);
+}
+// median over one axis, or a list of them: median(x, 0).
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
+Tensor median(Operand x, Axis axis, Keep keep_dims = false) {
+  return median(x, trace_internal::over_axis(axis, keep_dims));
+}
+// nan_median over one axis, or a list of them: nan_median(x, 0).
+template <class Axis = trace_internal::BracedAxes, class Keep = bool>
+Tensor nan_median(Operand x, Axis axis, Keep keep_dims = false) {
+  return nan_median(x, trace_internal::over_axis(axis, keep_dims));
+}
 
 }  // namespace heddle

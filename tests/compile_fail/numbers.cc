@@ -6,7 +6,7 @@ using namespace heddle;
 // case axis_of_bool: an axis, an index, a count or a size is an integer
 // case axis_of_float: an axis, an index, a count or a size is an integer
 // case running_over_bool: an axis, an index, a count or a size is an integer
-// case optional_axis_of_bool: an axis, an index, a count or a size is an integer
+// case optional_axis_of_bool: a reduction is over an axis, sum(x, 0)
 Tensor along_axis(Tensor x) {
 #ifdef axis_of_bool
   return sort(x, true);
