@@ -30,6 +30,7 @@
 #include "heddle/cpu/rewrites/ranked_sorts.h"
 #include "heddle/cpu/rewrites/short_integers.h"
 #include "heddle/cpu/rewrites/small_sorts.h"
+#include "heddle/cpu/rewrites/sparse_sums.h"
 #include "heddle/cpu/rewrites/split_columns.h"
 #include "heddle/cpu/rewrites/unroll.h"
 #include "heddle/cpu/rewrites/widen.h"
@@ -85,10 +86,26 @@ struct Lowered {
   LoweredProgram program;
 };
 
+// Modules that were printed without their large constants are read, and do not run.
+Status require_constants(const hlo::Module& module) {
+  for (const hlo::Computation& computation : module.computations) {
+    for (const hlo::Instruction& constant : computation.instructions) {
+      if (constant.opcode != hlo::Opcode::kConstant ||
+          !constant.attrs.get<hlo::ConstantAttrs>().literal.is_elided())
+        continue;
+      return base::failed_precondition(
+          "constant: ", constant.name, " of ", computation.name,
+          " is elided, {...}, so its value is not known; print the module with all its constants");
+    }
+  }
+  return {};
+}
+
 // The pipeline, from the module as it was traced: loops, then ops that are written as others, flat
 // after each rewriting that leaves something to clean.
 StatusOr<Lowered> lowered(const hlo::Module& traced) {
   const base::Span span(base::Activity::kLower, traced.name);
+  HEDDLE_RETURN_IF_ERROR(require_constants(traced));
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module module,
                           transform::run_pipeline(traced, transform::kLoopPipeline));
   if (hlo::has_debug_calls(module)) {
@@ -113,6 +130,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, update_fixed_scatters(out.flat));
+  HEDDLE_ASSIGN_OR_RETURN(out.flat, update_sparse_sums(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, find_first_places(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, shorten_integers(out.flat));
   if (has_complex(out.flat)) {

@@ -141,6 +141,17 @@ TEST_F(CpuTest, ARunThatIsStoppedBeforeItBeginsTakesNothing) {
   EXPECT_FALSE(arguments[1]->is_deleted());
 }
 
+TEST_F(CpuTest, ModulesWithElidedConstantsDoNotRun) {
+  const char* text = R"(HloModule m
+ENTRY main { weights = f32[64] constant({...})
+  x = f32[64] parameter(0)
+  ROOT y = f32[64] add(x, weights) })";
+  const auto program = backend_->compile(parsed(text), {}, device());
+  EXPECT_EQ(base::message_of(program.status()),
+            "constant: weights of main is elided, {...}, so its value is not known; print the "
+            "module with all its constants");
+}
+
 TEST_F(CpuTest, SaysWhatAProgramCosts) {
   const runtime::ProgramCost cost = compiled(kSum)->cost();
   EXPECT_EQ(cost.argument_bytes, 512);

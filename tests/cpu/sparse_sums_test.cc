@@ -1,0 +1,168 @@
+// Sums over a loop's turns of arrays that are zero but for a part, and steps that are made in the
+// place of what they replace.
+#include "heddle/cpu/rewrites/sparse_sums.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/cpu/lower/lower.h"
+#include "heddle/hlo/text.h"
+#include "heddle/tests/cpu/support.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+// A loop of 40 turns whose state is (k, x): `lines` make y of the k-th row of u and of x, which
+// begins as `initial`.
+std::string sums(const std::string& lines, const std::string& initial,
+                 const std::string& type = "f32") {
+  const std::string array = cat(type, "[64,12]"),
+                    state = cat("(s32[], ", array, ", ", type, "[40,12])");
+  return cat(
+      "HloModule m\nadds { a = ", type, "[] parameter(0)\n b = ", type,
+      "[] parameter(1)\n ROOT c = ", type, "[] add(a, b) }\n", "cond { s = ", state,
+      " parameter(0)\n k = s32[] get-tuple-element(s), index=0\n",
+      " n = s32[] constant(40)\n ROOT r = pred[] compare(k, n), direction=LT }\n",
+      "body { s = ", state, " parameter(0)\n k = s32[] get-tuple-element(s), index=0\n x = ", array,
+      " get-tuple-element(s), index=1\n u = ", type,
+      "[40,12] get-tuple-element(s), index=2\n one = s32[] constant(1)\n",
+      " next = s32[] add(k, one)\n zero = ", type, "[] constant(0)\n none = s32[] constant(0)\n",
+      " zeros = ", array, " broadcast(zero), dimensions={}\n row = ", type,
+      "[1,12] dynamic-slice(u, k, none), dynamic_slice_sizes={1,12}\n",
+      " seven = s32[] constant(7)\n at = s32[] remainder(k, seven)\n", lines, " ROOT r = ", state,
+      " tuple(next, y, u) }\n", "ENTRY main { u = ", type, "[40,12] parameter(0)\n p = ", array,
+      " parameter(1)\n k = s32[] constant(0)\n zero = ", type, "[] constant(0)\n minus = ", type,
+      "[] constant(-0.0)\n zeros = ", array, " broadcast(zero), dimensions={}\n minuses = ", array,
+      " broadcast(minus), dimensions={}\n init = ", state, " tuple(k, ", initial,
+      ", u)\n w = ", state, " while(init), condition=cond, body=body\n ROOT r = ", array,
+      " get-tuple-element(w), index=1 }\n");
+}
+const std::string kUpdate =
+    " d = f32[64,12] dynamic-update-slice(zeros, row, at, none)\n y = f32[64,12] add(x, d)\n";
+const std::string kScatter =
+    " i = s32[1] reshape(at)\n v = f32[12] reshape(row)\n"
+    " d = f32[64,12] scatter(zeros, i, v), update_window_dims={0}, inserted_window_dims={0}, "
+    "scatter_dims_to_operand_dims={0}, index_vector_dim=0, to_apply=adds\n"
+    " y = f32[64,12] add(d, x)\n";
+
+// The sums of whole arrays that a turn computes.
+int64_t whole_sums(const std::string& text) {
+  const hlo::Module module = update_sparse_sums(hlo::parse_text(text).value()).value();
+  int64_t count = 0;
+  for (const auto& computation : module.computations) {
+    for (const auto& each : computation.instructions)
+      count += each.opcode == hlo::Opcode::kAdd && each.shape.element_count() == int64_t{64} * 12;
+  }
+  return count;
+}
+
+TEST(CpuSparseSums, AreUpdatesOfTheSum) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const std::string& lines : {kUpdate, kScatter}) {
+    EXPECT_EQ(whole_sums(sums(lines, "zeros")), 0) << lines;
+    expect_as_evaluated(sums(lines, "zeros"));
+  }
+  // Two parts a turn, and integers that begin as they are given.
+  const std::string two =
+      " d = f32[64,12] dynamic-update-slice(zeros, row, at, none)\n f = f32[64,12] add(d, x)\n"
+      " e = f32[64,12] dynamic-update-slice(zeros, row, k, none)\n y = f32[64,12] add(f, e)\n";
+  EXPECT_EQ(whole_sums(sums(two, "zeros")), 0);
+  expect_as_evaluated(sums(two, "zeros"));
+  const std::string integers =
+      " d = s32[64,12] dynamic-update-slice(zeros, row, at, none)\n y = s32[64,12] add(x, d)\n";
+  std::string text = sums(integers, "p", "s32");
+  text.replace(text.find("constant(-0.0)"), 14, "constant(0)");
+  EXPECT_EQ(whole_sums(text), 0);
+  expect_as_evaluated(text);
+}
+
+// x + 0.0 is 0.0 where x is -0.0.
+TEST(CpuSparseSums, StayWhereTheSumMayHaveNegativeZeros) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const std::string initial : {"p", "minuses"}) {
+    EXPECT_EQ(whole_sums(sums(kUpdate, initial)), 1) << initial;
+    expect_as_evaluated(sums(kUpdate, initial));
+  }
+  const std::string negated =
+      " d = f32[64,12] dynamic-update-slice(zeros, row, at, none)\n f = f32[64,12] add(x, d)\n"
+      " y = f32[64,12] negate(f)\n";
+  EXPECT_EQ(whole_sums(sums(negated, "zeros")), 1) << "the next turn's x";
+}
+
+TEST(CpuSparseSums, StayWhereTheZerosArePartOfSomethingElse) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const std::string read_twice =
+      " d = f32[64,12] dynamic-update-slice(zeros, row, at, none)\n f = f32[64,12] add(x, d)\n"
+      " y = f32[64,12] add(f, d)\n";
+  EXPECT_EQ(whole_sums(sums(read_twice, "zeros")), 2);
+  expect_as_evaluated(sums(read_twice, "zeros"));
+  const std::string ones =
+      " o = f32[] constant(1)\n os = f32[64,12] broadcast(o), dimensions={}\n"
+      " d = f32[64,12] dynamic-update-slice(os, row, at, none)\n y = f32[64,12] add(x, d)\n";
+  EXPECT_EQ(whole_sums(sums(ones, "zeros")), 1);
+  expect_as_evaluated(sums(ones, "zeros"));
+}
+
+// ---- Boundary conditions.
+
+int64_t copies(const std::string& text) {
+  const Plan plan =
+      lower(hlo::parse_text(text).value(), /*vector_bytes=*/32, /*as_lapack=*/false).value().plan;
+  return std::ranges::count(plan.nodes, Op::kCopy, &Node::op);
+}
+
+TEST(CpuPlaces, AnElementwiseStepGoesWhereItsUpdateGoes) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const std::string scaled =
+      " h = f32[] constant(0.5)\n hs = f32[64,12] broadcast(h), dimensions={}\n"
+      " z = f32[64,12] multiply(x, hs)\n";
+  const std::string set = " y = f32[64,12] dynamic-update-slice(z, row, none, none)\n";
+  expect_as_evaluated(sums(scaled + set, "p"));
+  EXPECT_EQ(copies(sums(scaled + set, "p")), 1) << "p, before the loop";
+  const std::string edges =
+      " e = f32[64,1] slice(zeros), slice={[0:64],[0:1]}\n eleven = s32[] constant(11)\n"
+      " a = f32[64,12] dynamic-update-slice(z, row, none, none)\n"
+      " b = f32[64,12] dynamic-update-slice(a, e, none, none)\n"
+      " y = f32[64,12] dynamic-update-slice(b, e, none, eleven)\n";
+  expect_as_evaluated(sums(scaled + edges, "p"));
+  EXPECT_EQ(copies(sums(scaled + edges, "p")), 1);
+  // What the update writes is read of the old array: that stays until then.
+  const std::string old_row =
+      " o = f32[1,12] dynamic-slice(x, seven, none), dynamic_slice_sizes={1,12}\n"
+      " y = f32[64,12] dynamic-update-slice(z, o, none, none)\n";
+  expect_as_evaluated(sums(scaled + old_row, "p"));
+  const std::string both =
+      " a = f32[64,12] dynamic-update-slice(z, row, none, none)\n y = f32[64,12] add(a, z)\n";
+  expect_as_evaluated(sums(scaled + both, "p"));
+}
+
+TEST(CpuPlaces, RowsOfFewElementsAreOneRow) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f32", "f64", "s8"}) {
+    const auto array = [&](const char* sizes) { return cat(type, sizes); };
+    for (const std::string& lines : {
+             cat(" a = ", array("[40,3]"),
+                 " slice(x), slice={[1:41],[0:3]}\n b = ", array("[40,3]"),
+                 " add(a, a)\n one = s32[] constant(1)\n none = s32[] constant(0)\n",
+                 " ROOT y = ", array("[41,3]"), " dynamic-update-slice(x, b, one, none)\n"),
+             cat(" k = s32[] parameter(1)\n none = s32[] constant(0)\n a = ", array("[9,3]"),
+                 " dynamic-slice(x, k, none), dynamic_slice_sizes={9,3}\n b = ", array("[9,3]"),
+                 " multiply(a, a)\n ROOT y = ", array("[41,3]"),
+                 " dynamic-update-slice(x, b, k, none)\n"),
+             cat(" a = ", array("[1,3]"), " slice(x), slice={[40:41],[0:3]}\n b = ", array("[1,2]"),
+                 " slice(a), slice={[0:1],[1:3]}\n ROOT y = ", array("[1,2]"), " negate(b)\n"),
+             cat(" a = ", array("[20,3]"),
+                 " slice(x), slice={[1:41:2],[0:3]}\n ROOT y = ", array("[20,3]"), " add(a, a)\n"),
+         })
+      expect_as_evaluated(
+          cat("HloModule m\nENTRY main { x = ", array("[41,3]"), " parameter(0)\n", lines, " }\n"));
+  }
+}
+
+}  // namespace
+}  // namespace heddle::cpu
