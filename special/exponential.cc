@@ -70,8 +70,10 @@ Expr asymptotic(const Expr& x) {
 Expr expi_of(const Expr& x) {
   const Expr size = abs(x);
   const Expr near = rising_series(at_most(where(x > 0, x, 1), 40));
-  const Expr far = asymptotic(at_least(x, 40));
-  const Expr above = where(x <= 40, near, where(x == INFINITY, x, far));
+  // Beyond `most` it is infinite, and so are its derivatives.
+  const double most = x.dtype() == f64 ? 716.35549 : 93.247185;
+  const Expr far = asymptotic(at_most(at_least(x, 40), most));
+  const Expr above = where(x <= 40, near, where(x > most, exp(x), far));
   return where(x == 0, -INFINITY, where(x < 0, -exp1_of(size), where(is_nan(x), x, above)));
 }
 

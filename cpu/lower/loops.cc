@@ -273,19 +273,20 @@ std::optional<Scalar> RegionLowering::narrow_scalar(InstructionId id) {
   return widest;
 }
 
-int64_t RegionLowering::lanes_along(InstructionId id, int64_t count) {
+int64_t RegionLowering::lanes_along(InstructionId id, int64_t count, int64_t rows) {
   constexpr int64_t kFewestVectors = 8;  // fewer may stand in registers, in vectors of other steps
   const Plan& plan = program_.program.plan;
   if (const auto narrow = narrow_scalar(id)) {
     const int64_t lanes = plan.vector_bytes / bytes_of(*narrow);
-    if (count >= kFewestVectors * lanes) return lanes;
+    if (count >= lanes && count * rows >= kFewestVectors * lanes) return lanes;
   }
   return lanes_for(plan, widest_scalar(id));
 }
 
 int64_t RegionLowering::lanes_along(InstructionId id, std::span<const int64_t> sizes) {
   const int64_t lane = lane_dimension(sizes);
-  return lanes_along(id, lane < 0 ? 1 : sizes[static_cast<size_t>(lane)]);
+  const int64_t count = lane < 0 ? 1 : sizes[static_cast<size_t>(lane)];
+  return lanes_along(id, count, product_of(sizes) / std::max<int64_t>(count, 1));
 }
 
 bool RegionLowering::is_flat(InstructionId id) {

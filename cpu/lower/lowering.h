@@ -196,9 +196,9 @@ class RegionLowering {
   // The widest element that the steps compute with, if a few of 64 bits do not count.
   Scalar widest_scalar(std::span<const hlo::InstructionId> steps);
   Scalar widest_scalar(hlo::InstructionId id) { return widest_scalar(std::span(&id, 1)); }
-  // Lanes for `count` elements of the step that follow each other, and for those along the lanes of
-  // an array or a part of one.
-  int64_t lanes_along(hlo::InstructionId id, int64_t count);
+  // Lanes for `count` elements of the step that follow each other, in each of so many rows, and for
+  // those along the lanes of an array or a part of one.
+  int64_t lanes_along(hlo::InstructionId id, int64_t count, int64_t rows = 1);
   int64_t lanes_along(hlo::InstructionId id, std::span<const int64_t> sizes);
   // The widest element, of up to 16 bits, where the step computes with such integers alone or moves
   // elements.

@@ -20,7 +20,7 @@ constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
 // is read. That costs more than a pass over memory where it takes so many operations, and one for
 // so many elements of the row.
 constexpr int64_t kMuchWork = 24, kMostWork = 256, kRepeatsOfOperation = 8;
-constexpr int64_t kManyElements = 8;
+constexpr int64_t kManyRepeated = 8;
 // Elements that stand apart are brought together once if they are read so many times.
 constexpr int64_t kManyReads = 4;
 constexpr int64_t kManyIndices = 32;    // elements
@@ -106,7 +106,7 @@ bool takes_one_by_one(const Instruction& scatter, int operand) {
 // one by one.
 bool scatters_reads(const hlo::Computation& computation, const Instruction& instruction) {
   const int64_t rank = instruction.shape.rank();
-  const auto is_short = [](int64_t size) { return size < kManyElements; };
+  const auto is_short = [](int64_t size) { return size < kManyRepeated; };
   switch (instruction.opcode) {
     case Opcode::kGather:
     case Opcode::kReverse: return true;
@@ -259,12 +259,12 @@ void Region::choose_lazy() {
       int64_t times = is_of_user ? reads[use.user.value] : 1;
       if (user.opcode == Opcode::kBroadcast) {
         const int64_t repeats = repeats_of(user);
-        if (costs_[i] && repeats > 1 && own.element_count() >= kManyElements)
+        if (costs_[i] && repeats > 1 && own.element_count() >= kManyRepeated)
           lazy = lazy && !takes_as_long_as_row(id, repeats);
         times *= user.shape.element_count() / std::max<int64_t>(1, own.element_count());
       }
       if (user.opcode == Opcode::kGather && use.operand == 1 && costs_[i] &&
-          own.element_count() >= kManyElements)
+          own.element_count() >= kManyRepeated)
         lazy = lazy && repeats_of_indices(user) == 1;
       // One by one a scatter would compute what vectors do.
       if (user.opcode == Opcode::kScatter && costs_[i] && own.element_count() >= kManyIndices)
@@ -280,7 +280,7 @@ void Region::choose_lazy() {
     const bool is_written_once =
         is_read_often && (scatters_reads(*computation_, computation_->at(id)) ||
                           (one_home && is_part_of_target(id, home[uses[0].user.value])));
-    if (is_written_once && own.element_count() >= kManyElements) lazy = false;
+    if (is_written_once && own.element_count() >= kManyRepeated) lazy = false;
     if (one_home && is_part_of_overwritten(id, home[uses[0].user.value])) lazy = false;
     // What a product reads by strides is computed in its own order, and stored: as many elements.
     const hlo::Opcode opcode = computation_->instructions[i].opcode;

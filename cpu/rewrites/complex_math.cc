@@ -123,6 +123,28 @@ ComplexParts with_limits(const ComplexParts& x, const ComplexParts& y, const Com
           limit(plain.im, b, q * c - p * d, half.im * r - half.re * s)};
 }
 
+// A number that was real, as where a complex array is divided by one of floats.
+bool is_real(const ComplexParts& z) {
+  const auto* at = &z.im.graph().at(z.im.id());
+  while (at->opcode == Opcode::kBroadcast || at->opcode == Opcode::kReshape)
+    at = &z.im.graph().at(at->operands[0]);
+  if (at->opcode != Opcode::kConstant) return false;
+  const Literal& literal = at->attrs.get<hlo::ConstantAttrs>().literal;
+  return literal.element_count() == 1 && literal.to_double(0) == 0 &&
+         !std::signbit(literal.to_double(0));
+}
+
+// By a real y, where with_limits(plain_quotient()) is x.re / y.re and x.im / y.re, and NaN beside
+// what is not finite.
+ComplexParts quotient_by_real(const ComplexParts& x, const ComplexParts& y) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto part = [&](const hlo::Value& own, const hlo::Value& other) {
+    const hlo::Value spoilt = (y.re != 0) & (is_nan(other) | is_infinite(other));
+    return select(spoilt & (abs(own) != kInfinity), kNan, own / y.re);
+  };
+  return {part(x.re, x.im), part(x.im, x.re)};
+}
+
 ComplexParts converted(const ComplexParts& z, DType dtype) {
   return {convert(z.re, dtype), convert(z.im, dtype)};
 }
@@ -333,6 +355,8 @@ std::optional<ComplexParts> write_complex(const hlo::Instruction& op,
       default: return std::nullopt;
     }
   }
+  if (op.opcode == Opcode::kDivide && is_real(operands[1]))
+    return quotient_by_real(operands[0], operands[1]);
   const bool is_c64 = operands[0].re.dtype() == f32;
   std::vector<ComplexParts> wide;
   for (const ComplexParts& each : operands) wide.push_back(is_c64 ? converted(each, f64) : each);

@@ -6,7 +6,7 @@
 
 namespace heddle::cpu {
 
-// Writes x + dynamic-update-slice(zeros, part, i) as an update of x, and x + scatter(zeros, i, part)
+// Writes x + dynamic-update-slice(zeros, part, i) as an update of x, and x + a scatter into zeros
 // that adds as a scatter into x: a gradient's sum over the steps of a loop of what each takes from
 // one place. So the work is that of the part. Only where x has no -0.0, which + 0.0 makes 0.0: of
 // integers, and of sums that began with zeros, also over the turns of loops.

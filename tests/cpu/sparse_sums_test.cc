@@ -164,5 +164,21 @@ TEST(CpuPlaces, RowsOfFewElementsAreOneRow) {
   }
 }
 
+TEST(CpuPlaces, RowsOfBytesAreWholeVectors) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const std::string text =
+      "HloModule m\nENTRY main { a = pred[64,64] parameter(0)\n r = pred[64] parameter(1)\n"
+      " c = pred[64] parameter(2)\n rs = pred[64,64] broadcast(r), dimensions={0}\n"
+      " cs = pred[64,64] broadcast(c), dimensions={1}\n d = pred[64,64] and(rs, cs)\n"
+      " ROOT y = pred[64,64] xor(a, d) }\n";
+  const Plan plan =
+      lower(hlo::parse_text(text).value(), /*vector_bytes=*/32, /*as_lapack=*/false).value().plan;
+  const auto stores = [](const Node& node) { return node.op == Op::kStore; };
+  const auto store = std::ranges::find_if(plan.nodes, stores);
+  ASSERT_NE(store, plan.nodes.end());
+  EXPECT_EQ(plan.at(plan.args_of(*store)[1]).type.lanes, 32);
+  expect_as_evaluated(text);
+}
+
 }  // namespace
 }  // namespace heddle::cpu

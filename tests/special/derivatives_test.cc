@@ -272,5 +272,18 @@ TEST(SpecialDerivatives, ErfcxOfFloats) {
   EXPECT_NEAR(slope.item<float>(), -0.000352287, 1e-8);
 }
 
+TEST(SpecialDerivatives, OfAnInfiniteExpiAreInfinite) {
+  const auto slope = grad([](Tensor x) { return expi(x); });
+  for (const double x : {717.0, 800.0, 1e5}) {
+    EXPECT_EQ(slope(scalar<double>(x)).item<double>(), INFINITY) << x;
+    EXPECT_EQ(expi(scalar<double>(x)).item<double>(), INFINITY) << x;
+  }
+  EXPECT_EQ(slope(scalar<float>(200)).item<float>(), INFINITY);
+  // e^x / x
+  EXPECT_NEAR(slope(scalar<double>(700)).item<double>() / (std::exp(700.0) / 700), 1, 1e-12);
+  EXPECT_TRUE(std::isfinite(expi(scalar<double>(716.3554)).item<double>()));
+  EXPECT_TRUE(std::isfinite(expi(scalar<float>(93.2471F)).item<float>()));
+}
+
 }  // namespace
 }  // namespace heddle::special
