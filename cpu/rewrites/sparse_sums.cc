@@ -115,12 +115,16 @@ class NoNegativeZeros {
   }
 
   bool state_holds(ComputationId in, const Instruction& loop, int64_t index) {
+    const auto before = assumed_;
     if (!assumed_.emplace(&loop, index).second) return true;
     const auto i = static_cast<size_t>(index);
     const Instruction& initial = module_.at(in).at(loop.operands[0]);
     const Instruction& next = module_.at(loop.called[0]).root_instruction();
-    return initial.opcode == Opcode::kTuple && next.opcode == Opcode::kTuple &&
-           holds(in, initial.operands[i]) && holds(loop.called[0], next.operands[i]);
+    const bool holds_always = initial.opcode == Opcode::kTuple && next.opcode == Opcode::kTuple &&
+                              holds(in, initial.operands[i]) &&
+                              holds(loop.called[0], next.operands[i]);
+    if (!holds_always) assumed_ = before;  // with all that was found of it
+    return holds_always;
   }
 
   const hlo::Module& module_;

@@ -92,6 +92,11 @@ TEST(CpuSparseSums, StayWhereTheSumMayHaveNegativeZeros) {
       " d = f32[64,12] dynamic-update-slice(zeros, row, at, none)\n f = f32[64,12] add(x, d)\n"
       " y = f32[64,12] negate(f)\n";
   EXPECT_EQ(whole_sums(sums(negated, "zeros")), 1) << "the next turn's x";
+  // x is asked for twice: that it fails once is not forgotten.
+  const std::string twice =
+      " d = f32[64,12] dynamic-update-slice(zeros, row, at, none)\n f = f32[64,12] add(x, x)\n"
+      " g = f32[64,12] add(f, d)\n y = f32[64,12] negate(g)\n";
+  EXPECT_EQ(whole_sums(sums(twice, "zeros")), 2);
 }
 
 TEST(CpuSparseSums, StayWhereTheZerosArePartOfSomethingElse) {
