@@ -39,6 +39,21 @@ def springs(x):
     return steps(relax, x)
 
 
+@loop(50, floats(128, 128, 3))
+def colour_blur(x):
+
+    def blur(x):
+        lines = x[1:-1, :-2] + x[1:-1, 2:] + x[:-2, 1:-1] + x[2:, 1:-1]
+        return x.at[1:-1, 1:-1].set(0.2 * (x[1:-1, 1:-1] + lines))
+
+    return steps(blur, x, 50)
+
+
+@loop(50, floats(64, 64, 3), floats(64), floats(64, 3))
+def driven_vectors(v, a, b):
+    return steps(lambda v: 0.5 * v * a[:, None, None] + 0.1 * b[None], v, 50)
+
+
 # ----- gradients by what a step reads at one place
 
 

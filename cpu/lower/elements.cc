@@ -13,6 +13,16 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
+std::vector<int64_t> strides_at(const Shape& shape, const Place& place) {
+  if (place.is_flat) return {1};
+  std::vector<int64_t> strides = row_major_strides(shape.dimensions());
+  if (place.joined > 1) {
+    strides.resize(place.coordinates.size());
+    strides.back() = 1;
+  }
+  return strides;
+}
+
 // The coordinate of each lane.
 NodeId RegionLowering::lane_value(const Coordinate& coordinate, int32_t lanes) {
   if (coordinate.step == 0 || lanes == 1) return coordinate.base;
@@ -22,8 +32,7 @@ NodeId RegionLowering::lane_value(const Coordinate& coordinate, int32_t lanes) {
 std::pair<NodeId, int64_t> RegionLowering::element_offset(const Shape& shape, const Place& place) {
   NodeId at = b().index(0);
   int64_t step = 0;
-  const std::vector<int64_t> strides =
-      place.is_flat ? std::vector<int64_t>{1} : row_major_strides(shape.dimensions());
+  const std::vector<int64_t> strides = strides_at(shape, place);
   for (size_t d = 0; d < place.coordinates.size(); ++d) {
     at = b().add(at, b().mul(place.coordinates[d].base, strides[d]));
     step += place.coordinates[d].step * strides[d];
@@ -33,7 +42,7 @@ std::pair<NodeId, int64_t> RegionLowering::element_offset(const Shape& shape, co
 
 // Where lanes lie along rows of a few elements, and shuffles cost less than loads one by one.
 std::optional<Column> RegionLowering::column_at(const Shape& shape, const Place& place) {
-  if (place.is_flat || bytes_of(scalar_type(shape)) < 4) return std::nullopt;
+  if (place.is_flat || place.joined > 1 || bytes_of(scalar_type(shape)) < 4) return std::nullopt;
   const std::vector<int64_t> strides = row_major_strides(shape.dimensions());
   size_t along = 0;
   while (along < strides.size() && place.coordinates[along].step == 0) ++along;
@@ -300,12 +309,16 @@ NodeId RegionLowering::exponential_plus(const Instruction& sum, const Place& pla
   return {};
 }
 
-// Of a slice that is a run of its operand, from these places on.
+// Of a slice that is a run of its operand, from these places on, in the dimensions that share the
+// last coordinate.
 NodeId RegionLowering::run_element(const Instruction& slice, std::span<const NodeId> starts,
                                    Place place, Memo& memo) {
   const auto strides = row_major_strides(at(slice.operands[0]).shape.dimensions());
-  NodeId& base = place.coordinates[0].base;
-  for (size_t d = 0; d < starts.size(); ++d) base = b().add(base, b().mul(starts[d], strides[d]));
+  const size_t last = place.coordinates.size() - 1;
+  for (size_t d = 0; d < starts.size(); ++d) {
+    NodeId& base = place.coordinates[std::min(d, last)].base;
+    base = b().add(base, d < last ? starts[d] : b().mul(starts[d], strides[d]));
+  }
   return operand_element(slice.operands[0], place, memo);
 }
 
@@ -313,9 +326,12 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
                                     Memo& memo) {
   const PlanBuilder::For made_for(b(), program_.origin(instruction));
   const auto part = [&](std::vector<Coordinate> coordinates) {
-    return operand_element(instruction.operands[0],
-                           {.coordinates = std::move(coordinates), .lanes = place.lanes}, memo);
+    return operand_element(
+        instruction.operands[0],
+        {.coordinates = std::move(coordinates), .lanes = place.lanes, .joined = place.joined},
+        memo);
   };
+  const auto first_joined = std::ssize(place.coordinates) - 1;  // of a joined place
   std::vector<Coordinate> to;
   switch (instruction.opcode) {
     case Opcode::kConstant:
@@ -332,13 +348,17 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
     }
     case Opcode::kBroadcast:
       if (place.is_flat) return part({});
-      for (int64_t d : instruction.attrs.get<hlo::DimensionsAttrs>().dimensions)
-        to.push_back(place.coordinates[static_cast<size_t>(d)]);
+      for (int64_t d : instruction.attrs.get<hlo::DimensionsAttrs>().dimensions) {
+        if (d <= first_joined) to.push_back(place.coordinates[static_cast<size_t>(d)]);
+      }
+      if (place.joined > 1 && to.size() == at(instruction.operands[0]).shape.dimensions().size())
+        return operand_element(instruction.operands[0],
+                               {.coordinates = std::move(to), .lanes = place.lanes}, memo);
       return part(std::move(to));
     case Opcode::kTranspose: {
       to.resize(place.coordinates.size());
       const auto& dims = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
-      for (size_t d = 0; d < dims.size(); ++d)
+      for (size_t d = 0; d < to.size(); ++d)
         to[static_cast<size_t>(dims[d])] = place.coordinates[d];
       return part(std::move(to));
     }
@@ -352,7 +372,7 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
       return part(std::move(to));
     case Opcode::kSlice: {
       const auto& slice = instruction.attrs.get<hlo::SliceAttrs>().slice;
-      if (place.is_flat) {
+      if (place.is_flat || place.joined > 1) {
         std::vector<NodeId> starts;
         for (const hlo::SliceDimension& d : slice) starts.push_back(b().index(d.start));
         return run_element(instruction, starts, place, memo);
@@ -373,7 +393,7 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
         starts.push_back(most == 0 ? b().index(0)
                                    : clamped_start(instruction.operands[start], most, memo));
       }
-      if (place.is_flat) return run_element(instruction, starts, place, memo);
+      if (place.is_flat || place.joined > 1) return run_element(instruction, starts, place, memo);
       to = place.coordinates;
       for (size_t d = 0; d < to.size(); ++d) to[d].base = b().add(to[d].base, starts[d]);
       return part(std::move(to));

@@ -171,8 +171,7 @@ void RegionLowering::for_each_flat_place(const Shape& shape, int64_t most_lanes,
 
 void RegionLowering::store_at(BufferId to, const Shape& shape, const Place& place, NodeId value) {
   Coordinate at{b().index(0)};
-  const std::vector<int64_t> strides =
-      place.is_flat ? std::vector<int64_t>{1} : row_major_strides(shape.dimensions());
+  const std::vector<int64_t> strides = strides_at(shape, place);
   for (size_t d = 0; d < place.coordinates.size(); ++d) {
     at.base = b().add(at.base, b().mul(place.coordinates[d].base, strides[d]));
     at.step += place.coordinates[d].step * strides[d];
@@ -289,46 +288,6 @@ int64_t RegionLowering::lanes_along(InstructionId id, std::span<const int64_t> s
   return lanes_along(id, count, product_of(sizes) / std::max<int64_t>(count, 1));
 }
 
-bool RegionLowering::is_flat(InstructionId id) {
-  std::vector<InstructionId> queue = {id};
-  std::vector<bool> seen(static_cast<size_t>(computation().size()));
-  while (!queue.empty()) {
-    const InstructionId next = queue.back();
-    queue.pop_back();
-    const Instruction& instruction = at(next);
-    switch (instruction.opcode) {
-      case Opcode::kConstant: continue;
-      case Opcode::kReshape: break;
-      case Opcode::kBroadcast:
-        if (!at(instruction.operands[0]).shape.is_scalar()) return false;
-        break;
-      case Opcode::kIota:
-        if (instruction.shape.rank() != 1) return false;
-        break;
-      case Opcode::kReal:
-      case Opcode::kImag: break;
-      case Opcode::kSlice:
-        if (std::ranges::any_of(instruction.attrs.get<hlo::SliceAttrs>().slice,
-                                [](const hlo::SliceDimension& d) { return d.stride != 1; }))
-          return false;
-        [[fallthrough]];
-      case Opcode::kDynamicSlice:
-        if (!is_run(instruction.shape, at(instruction.operands[0]).shape)) return false;
-        break;
-      default:
-        if (!is_scalar_op(computation(), instruction)) return false;
-    }
-    for (InstructionId operand : instruction.operands) {
-      if (is_node_type(shape(region_.leaf(operand)))) continue;
-      const LeafId leaf = region_.leaf(operand);
-      if (!region_.is_lazy(leaf) || seen[operand.value]) continue;
-      seen[operand.value] = true;
-      queue.push_back(region_.leaves()[leaf.value].producer);
-    }
-  }
-  return true;
-}
-
 void RegionLowering::emit_array(InstructionId id, BufferId to) {
   const Instruction& instruction = at(id);
   const auto write = [&](const Place& place) {
@@ -339,6 +298,13 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
   if (is_flat(id)) {
     const int64_t lanes = lanes_along(id, instruction.shape.element_count());
     return for_each_flat_place(instruction.shape, lanes, write);
+  }
+  if (const int64_t joined = joined_dimensions(id); joined > 1) {
+    const std::vector<int64_t> sizes = with_joined(instruction.shape, joined);
+    return for_each_place(sizes, lanes_along(id, sizes), [&](Place place) {
+      place.joined = joined;
+      write(place);
+    });
   }
   if (const auto rows = narrow_result(id)) {
     const BufferId places[] = {to};
@@ -440,28 +406,6 @@ void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {
     });
     offset += at(operand).shape.dimension(static_cast<int64_t>(dim));
   }
-}
-
-// Writes the part of an update from these places on; as one row where that is what it is.
-void RegionLowering::write_part(InstructionId id, BufferId to, std::span<const NodeId> starts) {
-  const Instruction& update = at(id);
-  const Shape& part = at(update.operands[1]).shape;
-  const LeafId leaf = region_.leaf(update.operands[1]);
-  const std::vector<int64_t> strides = row_major_strides(update.shape.dimensions());
-  const bool is_lazy = region_.is_lazy(leaf) && !values_[leaf.value].is_buffer();
-  const bool is_row = part.rank() > 1 && is_run(part, update.shape) &&
-                      (!is_lazy || is_flat(region_.leaves()[leaf.value].producer));
-  const std::vector<int64_t> sizes = is_row ? std::vector{part.element_count()} : part.dimensions();
-  for_each_place(sizes, lanes_along(id, sizes), [&](Place place) {
-    Memo memo;
-    place.is_flat = is_row;
-    const NodeId value = operand_element(update.operands[1], place, memo);
-    for (size_t d = 0; d < starts.size(); ++d) {
-      NodeId& base = place.coordinates[is_row ? 0 : d].base;
-      base = b().add(base, is_row ? b().mul(starts[d], strides[d]) : starts[d]);
-    }
-    store_at(to, update.shape, place, value);
-  });
 }
 
 // In place, where the old array is this program's and nobody reads it later.

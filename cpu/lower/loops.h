@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/cpu/plan/builder.h"
+#include "heddle/hlo/shape.h"
 
 namespace heddle::cpu {
 
@@ -26,6 +27,9 @@ void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::ve
 std::vector<NodeId> index_of(PlanBuilder& builder, std::span<const int64_t> sizes, int64_t number);
 
 int64_t product_of(std::span<const int64_t> sizes);
+
+// The sizes with the last `count` as one.
+std::vector<int64_t> with_joined(const Shape& shape, int64_t count);
 
 // The dimension along which vectors lie: the last one of more than one element. -1: none.
 int64_t lane_dimension(std::span<const int64_t> sizes);

@@ -43,7 +43,11 @@ struct Place {
   int32_t lanes = 1;
   // One coordinate stands for all: the number of the element in row-major order.
   bool is_flat = false;
+  // So many last dimensions share the last coordinate, the number of the element among them.
+  int64_t joined = 1;
 };
+// How far apart, in elements, neighbours along each coordinate of a place are.
+std::vector<int64_t> strides_at(const Shape& shape, const Place& place);
 // The place of one element.
 Place place_at(std::span<const NodeId> indices);
 
@@ -183,6 +187,13 @@ class RegionLowering {
   NodeId part_element(const hlo::Instruction& part, const Place& place);
   void emit_complex(hlo::InstructionId id, BufferId to);
 
+  // ---- rows.cc: dimensions that are written as one.
+  // The step may take its arrays as lists of elements.
+  bool is_flat(hlo::InstructionId id);
+  int64_t joined_dimensions(hlo::InstructionId id);
+  bool can_join(hlo::InstructionId id, int64_t count);
+  void write_part(hlo::InstructionId id, BufferId to, std::span<const NodeId> starts);
+
   // ---- loops.cc: steps that are loops.
   // Calls body(place) for all elements of an array, in vectors along one dimension.
   void for_each_place(std::span<const int64_t> sizes, Scalar widest,
@@ -203,8 +214,6 @@ class RegionLowering {
   // The widest element, of up to 16 bits, where the step computes with such integers alone or moves
   // elements.
   std::optional<Scalar> narrow_scalar(hlo::InstructionId id);
-  // The step may take its arrays as lists of elements.
-  bool is_flat(hlo::InstructionId id);
   void emit_array(hlo::InstructionId id, BufferId to);
   void write_leaf(LeafId leaf, BufferId to);
   void emit_concatenate(hlo::InstructionId id, BufferId to);
@@ -213,7 +222,6 @@ class RegionLowering {
   void for_each_box(hlo::InstructionId id, const std::function<void(Place)>& body);
   void emit_running(hlo::InstructionId id, BufferId to);
   Status emit_update(hlo::InstructionId id);
-  void write_part(hlo::InstructionId id, BufferId to, std::span<const NodeId> starts);
   void emit_cholesky(hlo::InstructionId id, BufferId to);  // factors.cc
   void emit_triangular_solve(hlo::InstructionId id, BufferId to);
 

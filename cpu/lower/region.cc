@@ -52,8 +52,8 @@ bool is_alias(const Instruction& instruction) {
          (instruction.opcode == Opcode::kCopy && instruction.shape.is_tuple());
 }
 
-bool is_run(const Shape& part, const Shape& whole) {
-  int64_t d = 0;
+bool is_run(const Shape& part, const Shape& whole, int64_t first) {
+  int64_t d = first;
   while (d < part.rank() && part.dimension(d) == 1) ++d;
   for (++d; d < part.rank(); ++d) {
     if (part.dimension(d) != whole.dimension(d)) return false;

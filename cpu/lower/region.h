@@ -129,7 +129,8 @@ bool is_held(const Shape& shape);
 bool is_alias(const hlo::Instruction& instruction);
 
 // A part's elements are neighbours in the whole, in the same order: rows of it, or elements of one.
-bool is_run(const Shape& part, const Shape& whole);
+// So they are for each place along the dimensions before `first`.
+bool is_run(const Shape& part, const Shape& whole, int64_t first = 0);
 
 // A reshape that only adds and removes dimensions of size 1.
 bool is_degenerate_reshape(const Shape& from, const Shape& to);

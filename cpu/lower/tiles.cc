@@ -172,7 +172,8 @@ void RegionLowering::for_each_tile(std::span<const int64_t> sizes, size_t along,
 // The lanes at a place whose row is one of the square's, from vectors that lie across its rows; not
 // valid: the place is no such one.
 NodeId RegionLowering::tile_row(BufferId buffer, const Shape& shape, const Place& place) {
-  if (!square_ || place.is_flat || scalar_type(shape) == Scalar::kPred) return {};
+  if (!square_ || place.is_flat || place.joined > 1 || scalar_type(shape) == Scalar::kPred)
+    return {};
   const auto along = static_cast<size_t>(lane_dimension(shape.dimensions()));
   const auto row = static_cast<int64_t>(square_->row), last = std::ssize(square_->rows) - 1;
   const Plan& plan = program_.program.plan;

@@ -43,7 +43,7 @@ const Literal* splat_of(const Computation& in, InstructionId id) {
 
 bool is_real(DType dtype) { return is_floating(dtype) || is_integer(dtype); }
 
-bool is_zero(const Computation& in, InstructionId id) {
+bool is_zero_splat(const Computation& in, InstructionId id) {
   const Literal* number = splat_of(in, id);
   return number != nullptr && number->to_double(0) == 0;
 }
@@ -145,7 +145,7 @@ bool is_sparse(const hlo::Module& module, const Computation& in, InstructionId i
   }
   const Shape& shape = update.shape;
   if (!is_real(shape.dtype()) || bit_width(shape.dtype()) < 32 ||
-      !is_zero(in, update.operands[0]) ||
+      !is_zero_splat(in, update.operands[0]) ||
       in.at(update.operands[part]).shape.element_count() * kLeastSparse > shape.element_count())
     return false;
   int64_t readers = id == in.root ? 1 : 0;
