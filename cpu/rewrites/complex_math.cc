@@ -78,13 +78,6 @@ hlo::Value magnitude(const ComplexParts& z) {
   return sqrt(squares(scaled(z, exponent))) * float_of(exponent);
 }
 
-// z / |z|, at most 2 ulp; 0 for 0.
-ComplexParts sign_of(const ComplexParts& z) {
-  const ComplexParts near = scaled(z, exponent_of(z));
-  const hlo::Value size = sqrt(squares(near)), is_zero = size == 0;
-  return {select(is_zero, 0, near.re / size), select(is_zero, 0, near.im / size)};
-}
-
 hlo::Value is_nan(const hlo::Value& x) { return x != x; }
 hlo::Value is_number(const hlo::Value& x) { return x == x; }
 hlo::Value is_infinite(const hlo::Value& x) { return abs(x) == kInfinity; }
@@ -213,6 +206,15 @@ class Functions {
     return unless_nan(z, {log_of_size(z), atan2(z.im, z.re)});
   }
 
+  // z / |z|; 0 for 0.
+  [[nodiscard]] ComplexParts sign(const ComplexParts& z) const {
+    const ComplexParts near = is_c64_ ? z : scaled(z, exponent_of(z));
+    const hlo::Value size = hlo::sqrt(squares(near)), is_zero = size == 0;
+    if (is_c64_) return times(z, select(is_zero, 0, 1 / size));
+    const auto part = [&](const hlo::Value& x) { return select(is_zero, 0, x / size); };
+    return {part(near.re), part(near.im)};
+  }
+
   [[nodiscard]] ComplexParts sin(const ComplexParts& z) const {
     return {on_axis(z, z.re, hlo::sin(z.re) * in_range(cosh(z.im))),
             hlo::cos(z.re) * in_range(sinh(z.im))};
@@ -325,6 +327,7 @@ std::optional<ComplexParts> function_of(Opcode opcode, const Functions& function
     case Opcode::kDivide: return functions.divide(z[0], z[1]);
     case Opcode::kSqrt: return functions.sqrt(z[0]);
     case Opcode::kLog: return functions.log(z[0]);
+    case Opcode::kSign: return functions.sign(z[0]);
     case Opcode::kSin: return functions.sin(z[0]);
     case Opcode::kCos: return functions.cos(z[0]);
     default: break;
@@ -347,7 +350,6 @@ std::optional<ComplexParts> write_complex(const hlo::Instruction& op,
   if (operands.empty()) return std::nullopt;
   if (op.opcode == Opcode::kMultiply) return product(operands[0], operands[1]);
   if (op.opcode == Opcode::kAbs) return ComplexParts{magnitude(operands[0]), {}};
-  if (op.opcode == Opcode::kSign) return sign_of(operands[0]);
   if (op.opcode == Opcode::kCompare) {
     switch (op.attrs.get<hlo::CompareAttrs>().direction) {
       case ComparisonDirection::kEq: return ComplexParts{equal(operands[0], operands[1]), {}};
