@@ -219,7 +219,9 @@ TEST(Corners, QuantilesAreOverSeveralAxesAndKeepThem) {
   EXPECT_THAT(doubles(quantile(x, levels, {.axes = {0, 2}, .keep_dims = true})),
               near({5.75, 5.5, 7.25, 19.6, 19.5, 20.6}));
   EXPECT_THAT(error_of([&] { median(x, {0, 0}); }), HasSubstr("axis 0"));
-  EXPECT_THAT(error_of([&] { median(zeros({2, 0}), 0); }), HasSubstr("it must have elements"));
+  EXPECT_THAT(error_of([&] { median(zeros({2, 0}), 1); }), HasSubstr("it must have elements"));
+  EXPECT_EQ(median(zeros({2, 0}), 0).shape(), Shape(f32, {0}));
+  EXPECT_EQ(median(zeros({2, 0, 3}), {0, 2}, true).shape(), Shape(f32, {1, 0, 1}));
 }
 
 TEST(Corners, NothingIsTakenFromNothing) {

@@ -128,7 +128,7 @@ bool is_real(const ComplexParts& z) {
 }
 
 // By a real y, where with_limits(plain_quotient()) is x.re / y.re and x.im / y.re, and NaN beside
-// what is not finite.
+// what is not finite. Zeros may have the other sign.
 ComplexParts quotient_by_real(const ComplexParts& x, const ComplexParts& y) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto part = [&](const hlo::Value& own, const hlo::Value& other) {

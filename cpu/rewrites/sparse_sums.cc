@@ -133,13 +133,23 @@ class NoNegativeZeros {
   int steps_ = 0;
 };
 
+// Floats that are added at one place are added to x in another order than to 0.
+bool keeps_order(const Computation& in, const Instruction& scatter) {
+  const auto& attrs = scatter.attrs.get<hlo::ScatterAttrs>();
+  return !is_floating(scatter.shape.dtype()) || attrs.unique_indices ||
+         in.at(scatter.operands[1]).shape.element_count() ==
+             std::ssize(attrs.scatter_dims_to_operand_dims);
+}
+
 // An update of zeros that nothing else reads, whose part is small beside them.
 bool is_sparse(const hlo::Module& module, const Computation& in, InstructionId id) {
   const Instruction& update = in.at(id);
   size_t part = 1;
   if (update.opcode == Opcode::kScatter) {
     part = 2;
-    if (update.operands.size() != 3 || !adds(module.at(update.called[0]))) return false;
+    if (update.operands.size() != 3 || !adds(module.at(update.called[0])) ||
+        !keeps_order(in, update))
+      return false;
   } else if (update.opcode != Opcode::kDynamicUpdateSlice) {
     return false;
   }

@@ -116,7 +116,7 @@ Elements elements(const Operand& operand, const Request& how) {
   out.along = out.axes.size() == 1 ? out.axes[0] : std::ssize(out.others);
   out.n = 1;
   for (const int64_t size : out.sizes_of(out.axes)) out.n *= size;
-  if (shape.element_count() == 0) trace_internal::refuse("x is ", shape, "; it must have elements");
+  if (out.n == 0) trace_internal::refuse("x is ", shape, "; it must have elements");
   return out;
 }
 

@@ -67,6 +67,14 @@ TEST(CpuSparseSums, AreUpdatesOfTheSum) {
     EXPECT_EQ(whole_sums(sums(lines, "zeros")), 0) << lines;
     expect_as_evaluated(sums(lines, "zeros"));
   }
+  // Floats that are added at one place keep their order; integers have none.
+  const std::string repeated =
+      " i = s32[2] broadcast(at), dimensions={}\n v = f32[2,12] dynamic-slice(u, k, none), "
+      "dynamic_slice_sizes={2,12}\n d = f32[64,12] scatter(zeros, i, v), update_window_dims={1}, "
+      "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+      "to_apply=adds\n y = f32[64,12] add(d, x)\n";
+  EXPECT_EQ(whole_sums(sums(repeated, "zeros")), 1);
+  expect_as_evaluated(sums(repeated, "zeros"));
   // Two parts a turn, and integers that begin as they are given.
   const std::string two =
       " d = f32[64,12] dynamic-update-slice(zeros, row, at, none)\n f = f32[64,12] add(d, x)\n"
