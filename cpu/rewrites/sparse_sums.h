@@ -7,9 +7,10 @@
 namespace heddle::cpu {
 
 // Writes x + dynamic-update-slice(zeros, part, i) as an update of x, and x + a scatter into zeros
-// that adds as a scatter into x: a gradient's sum over the steps of a loop of what each takes from
-// one place. So the work is that of the part. Only where x has no -0.0, which + 0.0 makes 0.0: of
-// integers, and of sums that began with zeros, also over the turns of loops.
+// that adds as a scatter into x. A gradient's sum over the steps of a loop of what each takes from
+// one place is such, and its work is then that of the part. The bits stay: x must be of integers,
+// or have no -0.0, which + 0.0 makes 0.0, as sums that began with zeros, also over the turns of
+// loops; and a scatter of floats must not add twice at one place.
 [[nodiscard]] StatusOr<hlo::Module> update_sparse_sums(const hlo::Module& module);
 
 }  // namespace heddle::cpu

@@ -189,29 +189,30 @@ TEST(CpuPlaces, LastDimensionsOfFewElementsAreJoined) {
       " u = f32[7,10,3] slice(x), slice={[0:7],[1:11],[0:3]}\n"
       " l = f32[7,10,3] slice(x), slice={[1:8],[0:10],[0:3]}\n"
       " s = f32[7,10,3] add(u, l)\n d = f32[7,10,3] subtract(s, c)\n";
-  for (const char* lines : {
-           // What is joined: slices of lines, a number a line, a line, and all of these.
-           " y = f32[7,10,3] negate(d)\n",
-           " y = f32[9,12,3] dynamic-update-slice(x, d, one, one, none)\n",
-           " y = f32[9,12,3] dynamic-update-slice(x, d, k, k, k)\n",
-           " as = f32[9,12,3] broadcast(a), dimensions={0}\n y = f32[9,12,3] multiply(x, as)\n",
-           " ps = f32[9,12,3] broadcast(p), dimensions={1,2}\n y = f32[9,12,3] add(x, ps)\n",
-           " e = f32[4,12,3] dynamic-slice(x, k, none, none), dynamic_slice_sizes={4,12,3}\n"
-           " f = f32[4,12,3] reverse(e), dimensions={0}\n y = f32[4,12,3] add(e, f)\n",
-           " t = f32[3,12,3] slice(x), slice={[0:9:3],[0:12],[0:3]}\n"
-           " w = f32[3,12,3] slice(x), slice={[3:6],[0:12],[0:3]}\n y = f32[3,12,3] add(t, w)\n",
-           " i = f32[9,12,3] iota(), iota_dimension=0\n y = f32[9,12,3] add(x, i)\n",
-           // What is not: a part of each point, one number a point or a line, other orders.
-           " vs = f32[9,12,3] broadcast(v), dimensions={2}\n y = f32[9,12,3] multiply(x, vs)\n",
-           " h = f32[9,12,2] slice(x), slice={[0:9],[0:12],[1:3]}\n y = f32[9,12,2] sine(h)\n",
-           " h = f32[9,12,2] slice(x), slice={[0:9],[0:12],[1:3]}\n g = f32[9,12,2] negate(h)\n"
-           " y = f32[9,12,3] dynamic-update-slice(x, g, none, none, k)\n",
-           " t = f32[9,6,3] slice(x), slice={[0:9],[0:12:2],[0:3]}\n y = f32[9,6,3] negate(t)\n",
-           " r = f32[9,12,3] reverse(x), dimensions={1}\n y = f32[9,12,3] add(x, r)\n",
-           " i = f32[9,12,3] iota(), iota_dimension=1\n y = f32[9,12,3] add(x, i)\n",
-           " i = f32[9,12,3] iota(), iota_dimension=2\n y = f32[9,12,3] add(x, i)\n",
-           " q = f32[12,9,3] transpose(x), dimensions={1,0,2}\n y = f32[12,9,3] negate(q)\n",
-       }) {
+  for (
+      const char* lines : {
+          // What is joined: runs of lines, a number a line, a line.
+          " y = f32[7,10,3] negate(d)\n",
+          " y = f32[9,12,3] dynamic-update-slice(x, d, one, one, none)\n",
+          " y = f32[9,12,3] dynamic-update-slice(x, d, k, k, k)\n",
+          " as = f32[9,12,3] broadcast(a), dimensions={0}\n y = f32[9,12,3] multiply(x, as)\n",
+          " ps = f32[9,12,3] broadcast(p), dimensions={1,2}\n y = f32[9,12,3] add(x, ps)\n",
+          " e = f32[4,12,3] dynamic-slice(x, k, none, none), dynamic_slice_sizes={4,12,3}\n"
+          " f = f32[4,12,3] reverse(e), dimensions={0}\n y = f32[4,12,3] add(e, f)\n",
+          " i = f32[9,12,3] iota(), iota_dimension=0\n y = f32[9,12,3] add(x, i)\n",
+          // What is not: steps between lines, a part of each point, a number a point, other orders.
+          " t = f32[3,12,3] slice(x), slice={[0:9:3],[0:12],[0:3]}\n"
+          " w = f32[3,12,3] slice(x), slice={[3:6],[0:12],[0:3]}\n y = f32[3,12,3] add(t, w)\n",
+          " vs = f32[9,12,3] broadcast(v), dimensions={2}\n y = f32[9,12,3] multiply(x, vs)\n",
+          " h = f32[9,12,2] slice(x), slice={[0:9],[0:12],[1:3]}\n y = f32[9,12,2] sine(h)\n",
+          " h = f32[9,12,2] slice(x), slice={[0:9],[0:12],[1:3]}\n g = f32[9,12,2] negate(h)\n"
+          " y = f32[9,12,3] dynamic-update-slice(x, g, none, none, k)\n",
+          " t = f32[9,6,3] slice(x), slice={[0:9],[0:12:2],[0:3]}\n y = f32[9,6,3] negate(t)\n",
+          " r = f32[9,12,3] reverse(x), dimensions={1}\n y = f32[9,12,3] add(x, r)\n",
+          " i = f32[9,12,3] iota(), iota_dimension=1\n y = f32[9,12,3] add(x, i)\n",
+          " i = f32[9,12,3] iota(), iota_dimension=2\n y = f32[9,12,3] add(x, i)\n",
+          " q = f32[12,9,3] transpose(x), dimensions={1,0,2}\n y = f32[12,9,3] negate(q)\n",
+      }) {
     std::string text = begin + inside + lines;
     text.insert(text.rfind(" y = ") + 1, "ROOT ");
     expect_as_evaluated(text + " }\n");
