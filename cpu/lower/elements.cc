@@ -309,8 +309,8 @@ NodeId RegionLowering::exponential_plus(const Instruction& sum, const Place& pla
   return {};
 }
 
-// Of a slice that is a run of its operand, from these places on, in the dimensions that share the
-// last coordinate.
+// The slice begins at `starts`. In the dimensions that share the last coordinate it is a run of its
+// operand.
 NodeId RegionLowering::run_element(const Instruction& slice, std::span<const NodeId> starts,
                                    Place place, Memo& memo) {
   const auto strides = row_major_strides(at(slice.operands[0]).shape.dimensions());

@@ -124,8 +124,8 @@ bool scatters_reads(const hlo::Computation& computation, const Instruction& inst
 
 }  // namespace
 
-// One element of it, with what of its operands may be computed there too, takes as long as a good
-// share of a row of so many.
+// To compute one element, and what it needs of operands that have no place, takes as long as a good
+// share of a row of `size` elements.
 bool Region::takes_as_long_as_row(InstructionId id, int64_t size) const {
   const int64_t much = std::max(kMuchWork, size / kRepeatsOfOperation);
   if (much > kMostWork) return false;

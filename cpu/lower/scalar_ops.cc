@@ -154,8 +154,8 @@ NodeId ScalarOpWriter::compare() {
   return b_.compare(as_signed ? Predicate::kLt : Predicate::kULt, x, y);
 }
 
-// Two numbers that are both NaN are an operation's that has a limit there, as the quotient of
-// complex numbers: hardly ever.
+// A test that two numbers are both NaN finds where an operation has a limit, as the quotient of
+// complex numbers has. It is hardly ever true.
 NodeId ScalarOpWriter::select() {
   const Plan& plan = b_.plan();
   const auto is_nan_test = [&](NodeId id) {

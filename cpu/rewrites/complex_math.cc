@@ -116,7 +116,7 @@ ComplexParts with_limits(const ComplexParts& x, const ComplexParts& y, const Com
           limit(plain.im, b, q * c - p * d, half.im * r - half.re * s)};
 }
 
-// A number that was real, as where a complex array is divided by one of floats.
+// The imaginary part is the constant 0, as of floats that divide a complex array.
 bool is_real(const ComplexParts& z) {
   const auto* at = &z.im.graph().at(z.im.id());
   while (at->opcode == Opcode::kBroadcast || at->opcode == Opcode::kReshape)

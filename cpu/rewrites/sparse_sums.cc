@@ -90,7 +90,7 @@ class NoNegativeZeros {
       case Opcode::kSlice:
       case Opcode::kDynamicSlice:
       case Opcode::kCopy: return operand(0);
-      case Opcode::kAdd: return operand(0) || operand(1);  // -0.0 is -0.0 + -0.0 alone
+      case Opcode::kAdd: return operand(0) || operand(1);  // only -0.0 + -0.0 is -0.0
       case Opcode::kDynamicUpdateSlice: return operand(0) && operand(1);
       case Opcode::kSelect: return operand(1) && operand(2);
       case Opcode::kScatter:
@@ -141,7 +141,7 @@ bool keeps_order(const Computation& in, const Instruction& scatter) {
              std::ssize(attrs.scatter_dims_to_operand_dims);
 }
 
-// An update of zeros that nothing else reads, whose part is small beside them.
+// The update is of zeros, one instruction reads it, and its part is at most half of them.
 bool is_sparse(const hlo::Module& module, const Computation& in, InstructionId id) {
   const Instruction& update = in.at(id);
   size_t part = 1;

@@ -154,6 +154,15 @@ TEST(CpuPlaces, AnElementwiseStepGoesWhereItsUpdateGoes) {
   expect_as_evaluated(sums(scaled + both, "p"));
 }
 
+// The lanes of the vectors that the program stores first.
+int64_t stored_lanes(const std::string& text) {
+  const Plan plan =
+      lower(hlo::parse_text(text).value(), /*vector_bytes=*/32, /*as_lapack=*/false).value().plan;
+  const auto stores = [](const Node& node) { return node.op == Op::kStore; };
+  const auto store = std::ranges::find_if(plan.nodes, stores);
+  return store == plan.nodes.end() ? 0 : plan.at(plan.args_of(*store)[1]).type.lanes;
+}
+
 TEST(CpuPlaces, RowsOfFewElementsAreOneRow) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s8"}) {
@@ -217,6 +226,10 @@ TEST(CpuPlaces, LastDimensionsOfFewElementsAreJoined) {
     text.insert(text.rfind(" y = ") + 1, "ROOT ");
     expect_as_evaluated(text + " }\n");
   }
+  const std::string joined =
+      " as = f32[9,12,3] broadcast(a), dimensions={0}\n"
+      " ROOT y = f32[9,12,3] multiply(x, as) }\n";
+  EXPECT_EQ(stored_lanes(begin + joined), 8) << "of a row of three there are three";
 }
 
 TEST(CpuPlaces, RowsOfBytesAreWholeVectors) {
@@ -226,12 +239,7 @@ TEST(CpuPlaces, RowsOfBytesAreWholeVectors) {
       " c = pred[64] parameter(2)\n rs = pred[64,64] broadcast(r), dimensions={0}\n"
       " cs = pred[64,64] broadcast(c), dimensions={1}\n d = pred[64,64] and(rs, cs)\n"
       " ROOT y = pred[64,64] xor(a, d) }\n";
-  const Plan plan =
-      lower(hlo::parse_text(text).value(), /*vector_bytes=*/32, /*as_lapack=*/false).value().plan;
-  const auto stores = [](const Node& node) { return node.op == Op::kStore; };
-  const auto store = std::ranges::find_if(plan.nodes, stores);
-  ASSERT_NE(store, plan.nodes.end());
-  EXPECT_EQ(plan.at(plan.args_of(*store)[1]).type.lanes, 32);
+  EXPECT_EQ(stored_lanes(text), 32);
   expect_as_evaluated(text);
 }
 
