@@ -5,6 +5,7 @@
   V/bin/python bench/jax_loops.py build/jax_loops [NAME ..]
   heddle bench build/jax_loops/* --backends cpu,pjrt:xla-cpu,pjrt:xla-cpu+loops --threads 1
 """
+import jax_batches  # its programs
 import jax_fields  # its programs
 import jax_studies  # its programs
 import jax_systems  # its programs

@@ -80,6 +80,8 @@ int64_t most_rows(const hlo::Module& module, const transform::CallFilter& wants)
   return most;
 }
 
+constexpr int kMostSplitDimensions = 3;  // of states as of few small matrices
+
 // A module on its way: flat, and as a plan.
 struct Lowered {
   hlo::Module flat;
@@ -137,8 +139,9 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
     HEDDLE_ASSIGN_OR_RETURN(module, split_complex(out.flat));
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   }
-  HEDDLE_ASSIGN_OR_RETURN(const auto split, split_into_columns(out.flat));
-  if (split) {
+  for (int dimensions = 0; dimensions < kMostSplitDimensions; ++dimensions) {
+    HEDDLE_ASSIGN_OR_RETURN(const auto split, split_into_columns(out.flat));
+    if (!split) break;
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*split, flatten));
   }
   HEDDLE_ASSIGN_OR_RETURN(const auto unrolled, unroll_short_loops(out.flat));

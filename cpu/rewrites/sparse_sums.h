@@ -10,7 +10,8 @@ namespace heddle::cpu {
 // that adds as a scatter into x. A gradient's sum over the steps of a loop of what each takes from
 // one place is such, and its work is then that of the part. The bits stay: x must be of integers,
 // or have no -0.0, which + 0.0 makes 0.0, as sums that began with zeros, also over the turns of
-// loops; and a scatter of floats must not add twice at one place.
+// loops. Rows of floats that a scatter adds at one place are summed first, where to compare all
+// their places costs less than the array: else a scatter of floats must not add twice at one.
 [[nodiscard]] StatusOr<hlo::Module> update_sparse_sums(const hlo::Module& module);
 
 }  // namespace heddle::cpu

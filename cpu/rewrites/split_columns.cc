@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "heddle/cpu/lower/region.h"
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/rewrites/column_groups.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -17,195 +16,30 @@ namespace {
 using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
-using Ids = std::vector<InstructionId>;
-
-constexpr int64_t kMostSplitColumns = 8;
-constexpr int64_t kFewestPlaces = 64;
-constexpr int64_t kMostSplit = 512;      // of a group, once it is written
-constexpr int64_t kWorkPerCrossing = 4;  // elements that a group computes for one at its border
-
-int64_t last_of(const Shape& shape) { return shape.dimension(shape.rank() - 1); }
-
-bool is_plain(const Shape& shape) {
-  return shape.is_array() && !shape.is_dynamic() && scalar_of(shape.dtype()).has_value();
-}
-
-bool has_columns(const Shape& shape) {
-  return is_plain(shape) && shape.rank() >= 2 && last_of(shape) >= 2 &&
-         last_of(shape) <= kMostSplitColumns &&
-         shape.element_count() >= kFewestPlaces * last_of(shape);
-}
-
-const std::vector<int64_t>& dimensions_of(const Instruction& instruction) {
-  return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
-}
-
-bool names(const std::vector<int64_t>& dimensions, int64_t d) {
-  return std::ranges::find(dimensions, d) != dimensions.end();
-}
-
-// Which operands are read column by column, and in what way.
-enum class Part {
-  kNone,     // the op cannot be split
-  kNothing,  // no operand has the last dimension
-  kAll,      // each operand that is no scalar has it
-  kFirst,    // operand 0 has it
-};
-
-class Columns {
- public:
-  Columns(const hlo::Module& module, const hlo::Computation& computation)
-      : module_(module), computation_(computation), groups_(computation.instructions.size()) {
-    std::iota(groups_.begin(), groups_.end(), size_t{0});
-    for (size_t i = 0; i < groups_.size(); ++i) {
-      const Instruction& instruction = at(InstructionId(i));
-      const bool is_wide = instruction.opcode == Opcode::kReduce || has_columns(instruction.shape);
-      is_split_.push_back(is_wide && part_of(instruction) != Part::kNone);
-      is_fold_.push_back(is_fold(instruction));
-    }
-    join_groups();
-    choose();
-  }
-
-  [[nodiscard]] bool is_split(InstructionId id) const { return is_split_[id.value]; }
-  // A reduction of columns, along them too.
-  [[nodiscard]] bool is_fold(InstructionId id) const { return is_fold_[id.value]; }
-  [[nodiscard]] bool has_any() const {
-    return std::ranges::find(is_split_, true) != is_split_.end();
-  }
-  [[nodiscard]] Part part_of(const Instruction& instruction) const;
-
- private:
-  struct Sums {
-    int64_t work = 0, crossings = 0, written = 0;
-    bool has_gain = false;
-  };
-
-  const Instruction& at(InstructionId id) const { return computation_.at(id); }
-
-  [[nodiscard]] bool is_plain_reduce(const Instruction& reduce) const {
-    return reduce.opcode == Opcode::kReduce && reduce.operands.size() == 2 &&
-           is_plain(reduce.shape) && has_columns(at(reduce.operands[0]).shape) &&
-           fold_of(module_.at(reduce.called[0])).has_value();
-  }
-  [[nodiscard]] bool is_fold(const Instruction& instruction) const {
-    return is_plain_reduce(instruction) &&
-           names(dimensions_of(instruction), at(instruction.operands[0]).shape.rank() - 1);
-  }
-
-  // The operands that are read column by column.
-  [[nodiscard]] Ids read_by_columns(InstructionId id) const {
-    const Instruction& instruction = at(id);
-    if (is_fold_[id.value]) return {instruction.operands[0]};
-    Ids out;
-    if (part_of(instruction) == Part::kFirst) out.push_back(instruction.operands[0]);
-    if (part_of(instruction) == Part::kAll) {
-      for (InstructionId operand : instruction.operands) {
-        if (!at(operand).shape.is_scalar()) out.push_back(operand);
-      }
-    }
-    return out;
-  }
-
-  size_t root(size_t i) {
-    while (groups_[i] != i) i = groups_[i] = groups_[groups_[i]];
-    return i;
-  }
-  void join_groups() {
-    for (size_t i = 0; i < groups_.size(); ++i) {
-      if (!is_split_[i] && !is_fold_[i]) continue;
-      for (InstructionId operand : read_by_columns(InstructionId(i))) {
-        if (is_split_[operand.value]) groups_[root(i)] = root(operand.value);
-      }
-    }
-  }
-
-  // Drops groups that do not pay.
-  void choose() {
-    std::map<size_t, Sums> sums;
-    std::vector<bool> crosses(groups_.size());
-    for (size_t i = 0; i < groups_.size(); ++i) {
-      const Instruction& instruction = at(InstructionId(i));
-      const bool is_inside = is_split_[i] || is_fold_[i];
-      const Ids by_columns = is_inside ? read_by_columns(InstructionId(i)) : Ids();
-      for (InstructionId operand : instruction.operands) {
-        const bool is_read = std::ranges::find(by_columns, operand) != by_columns.end();
-        if (is_read != is_split_[operand.value] && !crosses[operand.value]) {
-          crosses[operand.value] = true;
-          sums[root(is_read ? i : operand.value)].crossings += at(operand).shape.element_count();
-        }
-      }
-      if (!is_inside) continue;
-      Sums& own = sums[root(i)];
-      const int64_t size =
-          std::max(instruction.shape.element_count(),
-                   by_columns.empty() ? 0 : at(by_columns[0]).shape.element_count());
-      own.work += instruction.opcode == Opcode::kBroadcast ? 0 : size;
-      own.written +=
-          is_fold_[i] ? last_of(at(instruction.operands[0]).shape) : last_of(instruction.shape);
-      own.has_gain = own.has_gain || is_fold_[i] || instruction.opcode == Opcode::kReduce ||
-                     (instruction.opcode == Opcode::kBroadcast && !by_columns.empty() &&
-                      size >= 4 * at(by_columns[0]).shape.element_count());
-    }
-    if (is_split_[computation_.root.value])
-      sums[root(computation_.root.value)].crossings += at(computation_.root).shape.element_count();
-    for (size_t i = 0; i < groups_.size(); ++i) {
-      if (!is_split_[i] && !is_fold_[i]) continue;
-      const Sums& own = sums[root(i)];
-      const bool pays =
-          own.has_gain && own.work >= kWorkPerCrossing * own.crossings && own.written <= kMostSplit;
-      if (!pays) is_split_[i] = is_fold_[i] = false;
-    }
-  }
-
-  const hlo::Module& module_;
-  const hlo::Computation& computation_;
-  std::vector<size_t> groups_;
-  std::vector<bool> is_split_, is_fold_;
-};
-
-Part Columns::part_of(const Instruction& instruction) const {
-  const Shape& shape = instruction.shape;
-  switch (instruction.opcode) {
-    case Opcode::kBroadcast: {
-      if (!names(dimensions_of(instruction), shape.rank() - 1)) return Part::kNothing;
-      const Shape& from = at(instruction.operands[0]).shape;
-      const bool is_last = dimensions_of(instruction).back() == shape.rank() - 1;
-      return is_plain(from) && is_last ? Part::kFirst : Part::kNone;
-    }
-    case Opcode::kReshape: {
-      const Shape& from = at(instruction.operands[0]).shape;
-      const bool keeps = is_plain(from) && from.rank() >= 1 && last_of(from) == last_of(shape);
-      return keeps ? Part::kFirst : Part::kNone;
-    }
-    case Opcode::kReduce:
-      return is_plain_reduce(instruction) && !is_fold(instruction) ? Part::kFirst : Part::kNone;
-    default: break;
-  }
-  if (!is_scalar_op(computation_, instruction)) return Part::kNone;
-  const bool all_alike = std::ranges::all_of(instruction.operands, [&](InstructionId id) {
-    const Shape& operand = at(id).shape;
-    return operand.is_scalar() || operand.dimensions() == shape.dimensions();
-  });
-  return all_alike ? Part::kAll : Part::kNone;
-}
 
 // Writes one computation anew.
 class Splitter {
  public:
-  Splitter(transform::ModuleRebuilder& module, hlo::ComputationId id, const Columns& columns)
-      : module_(module), to_(module, id), columns_(columns) {}
+  Splitter(transform::ModuleRebuilder& module, hlo::ComputationId id, const ColumnGroups& columns,
+           const ColumnStates& states)
+      : module_(module), id_(id), to_(module, id), columns_(columns), states_(states) {}
 
   hlo::Computation run() && {
     for (InstructionId id : to_.order()) {
-      const Instruction& old = to_.old(id);
+      const Part part = columns_.of(id).part;
       if (columns_.is_split(id)) {
         parts_[id] = split(id);
-      } else if (columns_.is_fold(id)) {
+      } else if (part == Part::kFolded) {
         to_.replace(id, folded(id));
+      } else if (part == Part::kTaken) {
+        to_.replace(id, add_dimension(range(id)[0], columns_.of(id).axis));
+      } else if (part == Part::kTurned) {
+        to_.replace(id, turned(id));
+      } else if (!columns_.elements_of(id).empty()) {
+        to_.replace(id, tuple(id));
       } else {
-        for (InstructionId operand : old.operands) make_whole(operand);
-        to_.copy(id);
+        for (InstructionId operand : to_.old(id).operands) make_whole(operand);
+        copy(id);
       }
     }
     make_whole(to_.from().root);
@@ -213,108 +47,220 @@ class Splitter {
   }
 
  private:
+  // With tuples of columns in a loop's state.
+  void copy(InstructionId id) {
+    Instruction now = to_.mapped(id);
+    if (now.opcode == Opcode::kParameter && !states_.of(id_).empty())
+      now.shape = states_.shape(now.shape, id_);
+    if (now.opcode == Opcode::kWhile) now.shape = states_.shape(now.shape, to_.old(id).called[0]);
+    to_.replace(id, to_.builder().append(std::move(now)));
+  }
+
+  // A loop's state, with tuples of columns.
+  hlo::Value tuple(InstructionId id) {
+    const hlo::Instruction& old = to_.old(id);
+    hlo::Values elements;
+    for (size_t i = 0; i < old.operands.size(); ++i) {
+      const InstructionId operand = old.operands[i];
+      const bool is_split = columns_.elements_of(id).contains(static_cast<int64_t>(i));
+      elements.push_back(is_split ? to_.in_place_of(id).tuple(
+                                        columns_of(operand, *short_axis(to_.old(operand).shape)))
+                                  : whole(operand));
+    }
+    return to_.in_place_of(id).tuple(elements);
+  }
+
   // The array of the columns, where it is needed.
   void make_whole(InstructionId old) {
     if (!columns_.is_split(old) || to_[old].valid()) return;
     to_.in_place_of(old);
-    const int64_t last = to_.old(old).shape.rank() - 1;
-    hlo::Values columns;
-    for (const hlo::Value& part : parts_[old]) columns.push_back(add_dimension(part, last));
-    to_.replace(old, hlo::concatenate(columns, last));
+    to_.replace(old, joined(parts_[old], columns_.of(old).axis));
   }
   hlo::Value whole(InstructionId old) {
     make_whole(old);
     return to_.value(old);
   }
+  static hlo::Value joined(hlo::Values columns, int64_t axis) {
+    for (hlo::Value& column : columns) column = add_dimension(column, axis);
+    return concatenate(columns, axis);
+  }
 
   // The columns of an operand: those that were written, or slices.
-  const hlo::Values& columns_of(InstructionId old) {
-    hlo::Values& parts = parts_[old];
+  const hlo::Values& columns_of(InstructionId old, int64_t axis) {
+    hlo::Values& parts = columns_.is_split(old) ? parts_[old] : slices_[{old, axis}];
     if (!parts.empty()) return parts;
     to_.in_place_of(old);
     const hlo::Value x = to_.value(old);
-    const int64_t last = x.rank() - 1;
-    for (int64_t j = 0; j < x.size(last); ++j)
-      parts.push_back(drop_dimension(slice(x, last, j, 1), last));
+    for (int64_t j = 0; j < x.size(axis); ++j)
+      parts.push_back(drop_dimension(slice(x, axis, j, 1), axis));
     return parts;
   }
-
-  static Shape column_of(const Shape& shape) {
-    std::vector<int64_t> sizes = shape.dimensions();
-    sizes.pop_back();
-    return {shape.dtype(), std::move(sizes)};
-  }
-
-  // The attributes of the op on a column.
-  static hlo::Attrs attrs_of(const Instruction& old, Part part) {
-    if (old.opcode != Opcode::kBroadcast || part != Part::kFirst) return old.attrs;
-    hlo::DimensionsAttrs dimensions = old.attrs.get<hlo::DimensionsAttrs>();
-    dimensions.dimensions.pop_back();
-    return dimensions;
-  }
-
-  // What the op reads of operand k: its columns, or the one value that all columns read.
-  hlo::Values read(const Instruction& old, size_t k, Part part) {
-    const InstructionId operand = old.operands[k];
-    const bool is_one = part == Part::kNothing || to_.old(operand).shape.is_scalar() ||
-                        (part == Part::kFirst && k > 0);
-    return is_one ? hlo::Values{whole(operand)} : columns_of(operand);
+  const hlo::Values& columns_read(InstructionId id) {
+    const ColumnSplit::Read& read = columns_.of(id).reads[0];
+    return columns_of(read.operand, read.axis);
   }
 
   hlo::Values split(InstructionId id) {
+    switch (columns_.of(id).part) {
+      case Part::kElement: return elements(id);
+      case Part::kPieces: return pieces(id);
+      case Part::kRange: return range(id);
+      case Part::kUpdate: return updated(id);
+      case Part::kTransposed: return transposed(id);
+      default: return each(id);
+    }
+  }
+
+  // Without the dimension, those after it one less.
+  static hlo::Dims without(const hlo::Dims& dimensions, int64_t axis) {
+    hlo::Dims out;
+    for (const int64_t d : dimensions) {
+      if (d != axis) out.push_back(d - (d > axis ? 1 : 0));
+    }
+    return out;
+  }
+
+  // The op on each column of what it reads so, and on all of the rest.
+  hlo::Values each(InstructionId id) {
     const Instruction& old = to_.old(id);
-    const Part part = columns_.part_of(old);
+    const ColumnSplit& split = columns_.of(id);
     std::vector<hlo::Values> operands;
-    for (size_t k = 0; k < old.operands.size(); ++k) operands.push_back(read(old, k, part));
+    for (InstructionId operand : old.operands) {
+      const auto read = std::ranges::find(split.reads, operand, &ColumnSplit::Read::operand);
+      operands.push_back(read == split.reads.end() ? hlo::Values{whole(operand)}
+                                                   : columns_of(operand, read->axis));
+    }
     std::vector<hlo::ComputationId> called;
     for (hlo::ComputationId each : old.called) called.push_back(module_[each]);
-    const hlo::Attrs attrs = attrs_of(old, part);
-    const Shape shape = column_of(old.shape);
+    hlo::Attrs attrs = old.attrs;
+    if (old.opcode == Opcode::kBroadcast || old.opcode == Opcode::kReduce) {
+      const int64_t axis = old.opcode == Opcode::kReduce ? split.reads[0].axis : split.axis;
+      attrs = hlo::DimensionsAttrs{
+          .dimensions = without(old.attrs.get<hlo::DimensionsAttrs>().dimensions, axis)};
+    }
+    std::vector<int64_t> sizes = old.shape.dimensions();
+    sizes.erase(sizes.begin() + split.axis);
+    const Shape shape(old.shape.dtype(), std::move(sizes));
     hlo::Graph& graph = to_.in_place_of(id);
     const auto column = [&](size_t j) {
       hlo::Values now;
-      for (const hlo::Values& each : operands) now.push_back(each[each.size() == 1 ? 0 : j]);
+      for (const hlo::Values& values : operands) now.push_back(values[values.size() == 1 ? 0 : j]);
       return graph.op(old.opcode, now, attrs, called, &shape);
     };
-    const auto count = static_cast<size_t>(last_of(old.shape));
-    if (part == Part::kNothing) return hlo::Values(count, column(0));  // all columns are alike
+    const auto count = static_cast<size_t>(old.shape.dimension(split.axis));
+    if (split.part == Part::kAlike) return hlo::Values(count, column(0));
     hlo::Values out;
     for (size_t j = 0; j < count; ++j) out.push_back(column(j));
     return out;
   }
 
+  hlo::Values elements(InstructionId id) {
+    const Instruction& old = to_.old(id);
+    hlo::Graph& graph = to_.in_place_of(id);
+    return graph.elements(
+        graph.element(to_.value(old.operands[0]), old.attrs.get<hlo::TupleIndexAttrs>().index));
+  }
+
+  hlo::Values pieces(InstructionId id) {
+    const int64_t axis = columns_.of(id).axis;
+    hlo::Values out;
+    for (InstructionId operand : to_.old(id).operands) {
+      if (to_.old(operand).shape.dimension(axis) == 1) {
+        const hlo::Value piece = whole(operand);
+        to_.in_place_of(id);
+        out.push_back(drop_dimension(piece, axis));
+      } else {
+        const hlo::Values& columns = columns_of(operand, axis);
+        out.insert(out.end(), columns.begin(), columns.end());
+      }
+    }
+    return out;
+  }
+
+  // Of a slice.
+  hlo::Values range(InstructionId id) {
+    std::vector<hlo::SliceDimension> others = to_.old(id).attrs.get<hlo::SliceAttrs>().slice;
+    const int64_t axis = columns_.of(id).axis;
+    const hlo::SliceDimension own = others[static_cast<size_t>(axis)];
+    others.erase(others.begin() + axis);
+    const hlo::Values& columns = columns_read(id);
+    to_.in_place_of(id);
+    hlo::Values out;
+    for (int64_t j = own.start; j < own.limit; j += own.stride)
+      out.push_back(slice(columns[static_cast<size_t>(j)], others));
+    return out;
+  }
+
+  hlo::Values updated(InstructionId id) {
+    const Instruction& old = to_.old(id);
+    const int64_t axis = columns_.of(id).axis;
+    hlo::Values columns = columns_read(id);
+    hlo::Values starts;
+    for (int64_t d = 0; d < old.shape.rank(); ++d) {
+      if (d != axis) starts.push_back(whole(old.operands[static_cast<size_t>(2 + d)]));
+    }
+    const Instruction& start = to_.old(old.operands[static_cast<size_t>(2 + axis)]);
+    const int64_t place =
+        std::clamp<int64_t>(start.attrs.get<hlo::ConstantAttrs>().literal.to_int64(0), 0,
+                            old.shape.dimension(axis) - 1);
+    const hlo::Value update = whole(old.operands[1]);
+    to_.in_place_of(id);
+    const hlo::Value part = drop_dimension(update, axis);
+    hlo::Value& column = columns[static_cast<size_t>(place)];
+    column = part.shape() == column.shape() ? part : dynamic_update_slice(column, part, starts);
+    return columns;
+  }
+
+  hlo::Values transposed(InstructionId id) {
+    const hlo::Dims& permutation = to_.old(id).attrs.get<hlo::DimensionsAttrs>().dimensions;
+    const int64_t axis = columns_.of(id).reads[0].axis;
+    hlo::Values out = columns_read(id);
+    to_.in_place_of(id);
+    for (hlo::Value& column : out) column = transpose(column, without(permutation, axis));
+    return out;
+  }
+  hlo::Value turned(InstructionId id) {
+    const hlo::Dims& permutation = to_.old(id).attrs.get<hlo::DimensionsAttrs>().dimensions;
+    const auto place = std::ranges::find(permutation, columns_.of(id).reads[0].axis);
+    return joined(transposed(id), place - permutation.begin());
+  }
+
   // A reduction along the columns, and along others too.
   hlo::Value folded(InstructionId id) {
     const Instruction& old = to_.old(id);
-    const hlo::Values columns = columns_of(old.operands[0]);
+    const hlo::Values& columns = columns_read(id);
     const hlo::Value start = whole(old.operands[1]);
     const Opcode opcode = module_.from().at(old.called[0]).root_instruction().opcode;
     hlo::Graph& graph = to_.in_place_of(id);
     hlo::Value sum = columns[0];
     for (size_t j = 1; j < columns.size(); ++j) sum = binary(opcode, sum, columns[j]);
-    hlo::DimensionsAttrs others = old.attrs.get<hlo::DimensionsAttrs>();
-    std::erase(others.dimensions, to_.old(old.operands[0]).shape.rank() - 1);
+    const hlo::DimensionsAttrs others{
+        .dimensions =
+            without(old.attrs.get<hlo::DimensionsAttrs>().dimensions, columns_.of(id).axis)};
     if (others.dimensions.empty()) return binary(opcode, start, sum);
     return graph.op(Opcode::kReduce, {sum, start}, others, {module_[old.called[0]]}, &old.shape);
   }
 
   transform::ModuleRebuilder& module_;
+  const hlo::ComputationId id_;
   transform::Rebuilder to_;
-  const Columns& columns_;
+  const ColumnGroups& columns_;
+  const ColumnStates& states_;
   std::map<InstructionId, hlo::Values> parts_;  // by the old instruction
+  std::map<std::pair<InstructionId, int64_t>, hlo::Values>
+      slices_;  // of whole arrays, by dimension
 };
 
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> split_into_columns(const hlo::Module& module) {
   transform::ModuleRebuilder rebuilt(module);
-  bool is_changed = false;
-  for (hlo::ComputationId id : rebuilt.order()) {
-    const Columns columns(module, module.at(id));
-    is_changed = is_changed || columns.has_any();
-    rebuilt.replace(id, Splitter(rebuilt, id, columns).run());
-  }
-  if (!is_changed) return std::optional<hlo::Module>();
+  ColumnStates states(module);
+  std::vector<ColumnGroups> groups;  // callees first
+  for (hlo::ComputationId id : rebuilt.order()) groups.emplace_back(module, id, states);
+  if (std::ranges::none_of(groups, &ColumnGroups::has_any)) return std::optional<hlo::Module>();
+  for (hlo::ComputationId id : rebuilt.order())
+    rebuilt.replace(id, Splitter(rebuilt, id, groups[id.value], states).run());
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, std::move(rebuilt).finish());
   return std::optional(std::move(out));
 }
