@@ -264,7 +264,11 @@ void ColumnGroups::choose() {
     own.has_state |= split.part == Part::kElement;
     own.moves |= split.part == Part::kRange || split.part == Part::kPieces ||
                  split.part == Part::kTransposed || split.part == Part::kTurned;
-    own.has_columns |= split.part == Part::kTaken || split.part == Part::kUpdate ||
+    const bool takes_column =  // and not one element, say
+        split.part == Part::kTaken &&
+        2 * shape.dimension(split.axis) * instruction.shape.element_count() >=
+            shape.element_count();
+    own.has_columns |= takes_column || split.part == Part::kUpdate ||
                        (split.part == Part::kPieces && split.reads.empty());
     if (split.axis + 1 < shape.rank() || shape.dimension(split.axis) > kMostOfAFold)
       continue;  // vectors are full as it is
