@@ -23,6 +23,7 @@ constexpr int64_t kMostOfAFold = 8;
 constexpr int64_t kFewestPlaces = 64;
 constexpr int64_t kMostSplit = 512;      // of a group, once it is written
 constexpr int64_t kWorkPerCrossing = 4;  // elements that a group computes for one at its border
+constexpr int64_t kWorkOfAState = 24;    // the same, where a loop's state is of the group
 constexpr int64_t kFewestTrips = 4;      // of a loop whose state is split, if they are known
 
 bool is_plain(const Shape& shape) {
@@ -280,9 +281,10 @@ void ColumnGroups::choose() {
   for (size_t i = 0; i < groups_.size(); ++i) {
     const Instruction& instruction = at(InstructionId(i));
     const Sums& own = sums[root(i)];
-    if (((own.has_gain && !own.moves) || (own.has_state && own.has_columns)) &&
-        own.work >= kWorkPerCrossing * own.crossings && own.written <= kMostSplit)
-      continue;
+    const bool pays =
+        (own.has_gain && !own.moves && own.work >= kWorkPerCrossing * own.crossings) ||
+        (own.has_state && own.has_columns && own.work >= kWorkOfAState * own.crossings);
+    if (pays && own.written <= kMostSplit) continue;
     if (is_own(instruction)) own_.erase(index_of(instruction));
     if (!is_given(instruction)) splits_[i] = {};  // a loop gives columns in any case
   }
