@@ -80,7 +80,7 @@ int64_t most_rows(const hlo::Module& module, const transform::CallFilter& wants)
   return most;
 }
 
-constexpr int kMostSplitDimensions = 3;  // of states as of few small matrices
+constexpr int kMostSplitDimensions = 3;  // a batch of small matrices has two
 
 // A module on its way: flat, and as a plan.
 struct Lowered {

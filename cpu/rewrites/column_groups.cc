@@ -19,11 +19,11 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 constexpr int64_t kMostSplitColumns = 16;
-constexpr int64_t kMostOfAFold = 8;
-constexpr int64_t kFewestPlaces = 64;
+constexpr int64_t kMostOfAFold = 8;      // columns: more fill a vector as they are
+constexpr int64_t kFewestPlaces = 64;    // of a column
 constexpr int64_t kMostSplit = 512;      // of a group, once it is written
 constexpr int64_t kWorkPerCrossing = 4;  // elements that a group computes for one at its border
-constexpr int64_t kWorkOfAState = 24;    // the same, where a loop's state is of the group
+constexpr int64_t kWorkOfAState = 24;    // the same, of a group that splits a loop's state
 constexpr int64_t kFewestTrips = 4;      // of a loop whose state is split, if they are known
 
 bool is_plain(const Shape& shape) {
@@ -247,8 +247,9 @@ void ColumnGroups::choose() {
                              return read.operand == operand;
                            });
       if (is_read == is_split(operand)) continue;
-      // Columns are taken from an array. Those that a loop inside begins with are in any case, and
-      // rows of an array that is transposed lie in memory as they are read.
+      // The array is taken apart for this group, or put together for its reader. A loop inside that
+      // has columns takes its first state apart in any case, and the rows of an array that is
+      // transposed lie in memory as they are read.
       const bool is_taken = id == computation_.root || split.part != Part::kNone;
       if (!is_read || (is_taken && split.part != Part::kTransposed))
         cross(operand, is_read && split.part != Part::kNone ? i : operand.value);
@@ -265,14 +266,13 @@ void ColumnGroups::choose() {
     own.has_state |= split.part == Part::kElement;
     own.moves |= split.part == Part::kRange || split.part == Part::kPieces ||
                  split.part == Part::kTransposed || split.part == Part::kTurned;
-    const bool takes_column =  // and not one element, say
+    const bool takes_column =  // half of one at least
         split.part == Part::kTaken &&
         2 * shape.dimension(split.axis) * instruction.shape.element_count() >=
             shape.element_count();
     own.has_columns |= takes_column || split.part == Part::kUpdate ||
                        (split.part == Part::kPieces && split.reads.empty());
-    if (split.axis + 1 < shape.rank() || shape.dimension(split.axis) > kMostOfAFold)
-      continue;  // vectors are full as it is
+    if (split.axis + 1 < shape.rank() || shape.dimension(split.axis) > kMostOfAFold) continue;
     own.has_gain |= split.part == Part::kFolded || instruction.opcode == Opcode::kReduce ||
                     (instruction.opcode == Opcode::kBroadcast && !split.reads.empty() &&
                      size >= 4 * at(split.reads[0].operand).shape.element_count());

@@ -24,7 +24,7 @@ void expect_split(const std::string& text) {
   expect_as_evaluated(text, {.share = 1e-5});
 }
 
-// A loop of `turns` over (i, x, and what `rest` says), whose body computes `next` of x.
+// A loop of `turns` over (i, x), whose body computes `next` of x.
 std::string loop(const std::string& type, const std::string& body, int turns = 5,
                  const std::string& condition = "") {
   return cat(
@@ -155,7 +155,7 @@ TEST(CpuColumnStates, LoopsInLoopsAndStatesThatStay) {
       " get-tuple-element(w), index=2\n  ROOT r = (", wide, ", ", wide, ") tuple(y, l) }\n"));
 }
 
-// No turn, and one, of a number that is not known.
+// The loop does not say how many.
 TEST(CpuColumnStates, LoopsOfFewTurns) {
   const std::string set = cat(column("a", "x", 0),
                               "  next = f32[100,3] "
@@ -168,6 +168,19 @@ TEST(CpuColumnStates, StatesThatStayAsTheyAre) {
                               "  next = f32[100,3] "
                               "dynamic-update-slice(x, a, zero, two)");
   EXPECT_TRUE(is_split(loop("f32[100,3]", set)));
+  for (const int turns : {3, 4}) {
+    const std::string loops = "condition=condition, body=body";
+    std::string known = loop("f32[100,3]", set, turns);
+    known.insert(known.find(loops) + loops.size(),
+                 cat(", backend_config={\"known_trip_count\":{\"n\":\"", turns, "\"}}"));
+    EXPECT_EQ(is_split(known), turns == 4) << "the state is taken apart for few turns";
+  }
+  EXPECT_FALSE(is_split(loop("f32[70,70,8]",
+                             "  t = f32[70,70,8] transpose(x), dimensions={1,0,2}\n"
+                             "  p = f32[1,1,1] slice(t), slice={[0:1], [0:1], [0:1]}\n"
+                             "  q = f32[1,1,1] negate(p)\n  y = f32[70,70,8] tanh(t)\n"
+                             "  next = f32[70,70,8] dynamic-update-slice(y, q, i, zero, i)")))
+      << "one element is no column";
   EXPECT_FALSE(
       is_split(loop("f32[100,3]", set, 5, "  x = f32[100,3] get-tuple-element(s), index=1\n")))
       << "the condition may read it";

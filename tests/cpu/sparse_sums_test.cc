@@ -90,6 +90,21 @@ TEST(CpuSparseSums, AreUpdatesOfTheSum) {
 }
 
 // x + 0.0 is 0.0 where x is -0.0.
+// Rows of one place, of none and of several places in one scatter; the bits stay.
+TEST(CpuSparseSums, RowsOfOnePlaceAreSummedFirst) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const std::string rows =
+      " p = s32[5] constant({0, 3, 0, 70, -2})\n ks = s32[5] broadcast(at), dimensions={}\n"
+      " q = s32[5] add(p, ks)\n i = s32[5,1] reshape(q)\n h = f32[5] constant({1, 0.3, -0.7, 2, "
+      "5})\n hs = f32[5,12] broadcast(h), dimensions={0}\n one_row = f32[12] reshape(row)\n"
+      " rows = f32[5,12] broadcast(one_row), dimensions={1}\n v = f32[5,12] add(rows, hs)\n"
+      " d = f32[64,12] scatter(zeros, i, v), update_window_dims={1}, inserted_window_dims={0}, "
+      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=adds\n"
+      " y = f32[64,12] add(d, x)\n";
+  EXPECT_EQ(whole_sums(sums(rows, "zeros")), 0);
+  expect_as_evaluated(sums(rows, "zeros"));
+}
+
 TEST(CpuSparseSums, StayWhereTheSumMayHaveNegativeZeros) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string initial : {"p", "minuses"}) {
