@@ -12,6 +12,7 @@
 #include "heddle/cpu/lower/folded_together.h"
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/lower/narrow_products.h"
 #include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 
@@ -507,10 +508,14 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
   std::vector<Axis> outer = axes.batch;
   outer.insert(outer.end(), axes.rows.begin(), axes.rows.end());
   outer.insert(outer.end(), axes.columns.begin(), axes.columns.end());
-  DotWriter writer(b(), {dtype, dot.shape.dtype()}, program_.program.plan.vector_bytes, lhs, rhs,
-                   to);
-  const bool is_written =
-      work > kMaxInlined && !is_scalar && writer.in_registers(outer, axes.contracted);
+  const int64_t vector_bytes = program_.program.plan.vector_bytes;
+  DotWriter writer(b(), {dtype, dot.shape.dtype()}, vector_bytes, lhs, rhs, to);
+  const bool is_written = work > 0 && !is_scalar &&
+                          ((work > kMaxInlined ? writer.in_registers(outer, axes.contracted)
+                                               : writer.write_out(outer, axes.contracted)) ||
+                           (dtype == dot.shape.dtype() &&
+                            write_narrow_product(b(), dtype, vector_bytes, lhs, rhs, to, outer,
+                                                 axes.contracted)));
   const bool is_for_unit =
       storage_bytes(dot.shape.dtype()) == 4 && narrow_unit(dtype) != NarrowUnit::kNone;
   const bool has_kernel =
@@ -536,8 +541,6 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
         place.is_flat = true;
         store_at(to, dot.shape, place, b().bits({scalar, 1}, 0));
       });
-    } else if (writer.write_out(outer, axes.contracted)) {
-      // a few vectors
     } else if (has_lanes && writer.by_rows(outer, axes.contracted)) {
       // a large matrix
     } else if (has_lanes) {

@@ -67,6 +67,18 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
   return builder.end_for(inner);
 }
 
+void store_in_turn(PlanBuilder& builder, BufferId to, NodeId at, std::span<const NodeId> vectors) {
+  const auto count = static_cast<uint32_t>(vectors.size());
+  const auto lanes = static_cast<uint32_t>(builder.type(vectors[0]).lanes);
+  for (uint32_t i = 0; i < count; ++i) {
+    std::vector<LaneSource> sources;
+    for (uint32_t k = i * lanes; k < (i + 1) * lanes; ++k)
+      sources.push_back({k % count, k / count});
+    builder.store(to, builder.add(at, int64_t{i} * lanes),
+                  builder.shuffle(vectors, std::move(sources)));
+  }
+}
+
 int64_t product_of(std::span<const int64_t> sizes) {
   int64_t product = 1;
   for (int64_t size : sizes) product *= size;
@@ -367,25 +379,13 @@ void RegionLowering::emit_stack(InstructionId id, size_t dim, BufferId to) {
     for (InstructionId operand : stack.operands)
       values.push_back(b().splat(operand_element(operand, place, memo), place.lanes));
     if (alternates && place.lanes > 1)
-      return store_in_turn(to, b().mul(element_offset(part, place).first, count), values);
+      return store_in_turn(b(), to, b().mul(element_offset(part, place).first, count), values);
     for (int64_t i = 0; i < count; ++i) {
       Place there = place;
       there.coordinates[dim].base = b().add(place.coordinates[dim].base, i);
       store_at(to, stack.shape, there, values[static_cast<size_t>(i)]);
     }
   });
-}
-
-// The first lanes of all vectors, then the second ones, and so on.
-void RegionLowering::store_in_turn(BufferId to, NodeId at, std::span<const NodeId> vectors) {
-  const auto count = static_cast<uint32_t>(vectors.size());
-  const auto lanes = static_cast<uint32_t>(b().type(vectors[0]).lanes);
-  for (uint32_t i = 0; i < count; ++i) {
-    std::vector<LaneSource> sources;
-    for (uint32_t k = i * lanes; k < (i + 1) * lanes; ++k)
-      sources.push_back({k % count, k / count});
-    b().store(to, b().add(at, int64_t{i} * lanes), b().shuffle(vectors, std::move(sources)));
-  }
 }
 
 void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {

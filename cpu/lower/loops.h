@@ -26,6 +26,9 @@ void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::ve
 // The index of an element of an array of these sizes, by its number in row-major order.
 std::vector<NodeId> index_of(PlanBuilder& builder, std::span<const int64_t> sizes, int64_t number);
 
+// The first lanes of all vectors, then the second ones, and so on.
+void store_in_turn(PlanBuilder& builder, BufferId to, NodeId at, std::span<const NodeId> vectors);
+
 int64_t product_of(std::span<const int64_t> sizes);
 
 // The sizes with the last `count` as one.

@@ -218,7 +218,6 @@ class RegionLowering {
   void write_leaf(LeafId leaf, BufferId to);
   void emit_concatenate(hlo::InstructionId id, BufferId to);
   void emit_stack(hlo::InstructionId id, size_t dim, BufferId to);
-  void store_in_turn(BufferId to, NodeId at, std::span<const NodeId> vectors);
   void for_each_box(hlo::InstructionId id, const std::function<void(Place)>& body);
   void emit_running(hlo::InstructionId id, BufferId to);
   Status emit_update(hlo::InstructionId id);

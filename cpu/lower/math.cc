@@ -1,5 +1,10 @@
 #include "heddle/cpu/lower/math.h"
 
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <type_traits>
+
 #include "heddle/cpu/math/formulas.h"
 #include "heddle/cpu/math/formulas_small.h"
 #include "heddle/cpu/math/root_powers.h"
@@ -190,6 +195,17 @@ NodeId far_lanes(PlanBuilder& b, MathFunction function, NumberNode<T> x, NodeId 
                    x.constant(kTrigonometricBound<T>).node);
 }
 
+// |x|, where x is a power of two that fmod_of_power() takes.
+template <class T>
+std::optional<T> power_of_two(PlanBuilder& b, NodeId x) {
+  if (!b.is_constant(x)) return std::nullopt;
+  using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  const T value = std::abs(std::bit_cast<T>(static_cast<Bits>(b.bits_of(x))));
+  int exponent = 0;
+  if (std::frexp(value, &exponent) != T(0.5) || std::abs(exponent - 1) > 60) return std::nullopt;
+  return value;
+}
+
 template <class T>
 NodeId write(PlanBuilder& b, MathFunction function, std::initializer_list<NodeId> operands) {
   const NodeId first = *operands.begin(), last = *(operands.end() - 1);
@@ -197,6 +213,10 @@ NodeId write(PlanBuilder& b, MathFunction function, std::initializer_list<NodeId
   const NumberNode<T> x(&b, b.splat(first, lanes)), y(&b, b.splat(last, lanes));
   const Type type = b.type(x.node);
   const auto by_formula = [&] {
+    if (const auto by = function == MathFunction::k_fmod ? power_of_two<T>(b, last) : std::nullopt) {
+      const PlanBuilder::Exact exact(b);
+      return fmod_of_power(x, *by).node;
+    }
     NodeId value;
     {
       const PlanBuilder::Exact exact(b);

@@ -143,7 +143,7 @@ void RegionLowering::write_narrow(std::span<const int64_t> sizes, size_t rows, i
     rows_.clear();
     for (size_t i = 0; i < to.size(); ++i) {
       if (columns > 1 && count > 1) {
-        store_in_turn(to[i], begin, made[i]);
+        store_in_turn(b(), to[i], begin, made[i]);
         continue;
       }
       for (int64_t c = 0; c < columns; ++c)

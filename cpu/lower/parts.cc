@@ -1,5 +1,6 @@
 // Complex arrays in memory, real and imaginary parts in turn: what reads a part, and what writes
 // both.
+#include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
 
 namespace heddle::cpu {
@@ -50,7 +51,7 @@ void RegionLowering::emit_complex(InstructionId id, BufferId to) {
       b().store(to, b().add(base, 1), parts[1]);
       return;
     }
-    store_in_turn(to, base, parts);
+    store_in_turn(b(), to, base, parts);
   });
 }
 

@@ -50,6 +50,18 @@ F fmod_of_near(F x, F y) {
   return select(quotient < most, value, x.constant(std::numeric_limits<S>::quiet_NaN()));
 }
 
+// C's fmod of x by y, a power of two from 2^-60 to 2^60. Exact: a multiple of y that is at most |x|
+// has no more bits than x.
+template <Number F>
+F fmod_of_power(F x, typename F::Scalar y) {
+  using S = typename F::Scalar;
+  const F a = abs(x);
+  F rest = a - floor(a * x.constant(1 / y)) * x.constant(y);
+  // Such large numbers are multiples of y < 1, and their quotients may be infinite.
+  if (y < 1) rest = select(a < x.constant(S(int64_t{1} << 60)), rest, a - a);
+  return copysign(rest, x);
+}
+
 // The real cube root: a polynomial for m^(-1/3), one step of third order, one corrected step.
 // At most 0.51 / 0.51 ulp.
 template <Number F>

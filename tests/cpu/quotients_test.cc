@@ -46,9 +46,9 @@ std::vector<T> dividends(T divisor, uint64_t seed) {
   return all;
 }
 
-// `of_whole`: of dividends that are rounded down first.
-template <class T>
-void expect_divisions(T divisor, bool of_whole = false) {
+// `line` makes r of x, w = floor(x) and the divisor ds: the bits of want(x).
+template <class T, class Want>
+void expect_by_constant(T divisor, const std::string& line, const Want& want_of) {
   SCOPED_TRACE(divisor);
   char text[32];
   std::snprintf(text, sizeof text, "%.17g", static_cast<double>(divisor));
@@ -57,21 +57,27 @@ void expect_divisions(T divisor, bool of_whole = false) {
       hlo::parse_text(base::cat("HloModule m\nENTRY e { x = ", type,
                                 " parameter(0)\n  d = ", type.substr(0, 3), "[] constant(", text,
                                 ")\n  ds = ", type, " broadcast(d), dimensions={}\n  w = ", type,
-                                " floor(x)\n  ROOT q = ", type, " divide(", of_whole ? "w" : "x",
-                                ", ds) }"))
+                                " floor(x)\n  ROOT r = ", type, " ", line, " }"))
           .value();
   const std::vector<T> xs = dividends(divisor, 7);
   const Shape shape(sizeof(T) == 4 ? f32 : f64, {static_cast<int64_t>(kCount)});
   const Literal got = OnCpu(module).run({Literal::from<T>(shape, std::span(xs))});
   int wrong = 0;
   for (size_t i = 0; i < kCount; ++i) {
-    const T q = got.values<T>()[i], want = (of_whole ? std::floor(xs[i]) : xs[i]) / divisor;
+    const T r = got.values<T>()[i], want = want_of(xs[i]);
     const bool is_right = std::isnan(want)
-                              ? std::isnan(q)
-                              : std::bit_cast<Bits<T>>(q) == std::bit_cast<Bits<T>>(want);
-    if (!is_right && ++wrong < 5) ADD_FAILURE() << xs[i] << " gives " << q << ", not " << want;
+                              ? std::isnan(r)
+                              : std::bit_cast<Bits<T>>(r) == std::bit_cast<Bits<T>>(want);
+    if (!is_right && ++wrong < 5) ADD_FAILURE() << xs[i] << " gives " << r << ", not " << want;
   }
   EXPECT_EQ(wrong, 0);
+}
+
+// `of_whole`: of dividends that are rounded down first.
+template <class T>
+void expect_divisions(T divisor, bool of_whole = false) {
+  expect_by_constant(divisor, of_whole ? "divide(w, ds)" : "divide(x, ds)",
+                     [&](T x) { return (of_whole ? std::floor(x) : x) / divisor; });
 }
 
 TEST(Quotients, ByConstantsAreRoundedAsDivisions) {
@@ -136,6 +142,20 @@ TEST(Remainders, AreExact) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   expect_remainders<float>();
   expect_remainders<double>();
+}
+
+// Of the divisors that a formula of their own serves, and their neighbours.
+TEST(Remainders, ByPowersOfTwoAreExact) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const auto expect = [](auto divisor) {
+    expect_by_constant(divisor, "remainder(x, ds)",
+                       [&](auto x) { return std::fmod(x, divisor); });
+  };
+  for (float divisor : {1.0F, 2.0F, -2.0F, 0.5F, 0.125F, 65536.0F, 0x1p60F, 0x1p-60F, 0x1p61F,
+                        0x1p-61F, 0x1p-149F, 0x1p127F, 3.0F})
+    expect(divisor);
+  for (double divisor : {1.0, -2.0, 0.5, 0x1p60, -0x1p-60, 0x1p61, 0x1p-61, 0x1p1023, 0.75})
+    expect(divisor);
 }
 
 TEST(Rsqrt, IsEstimatedInAnyNumberOfLanes) {

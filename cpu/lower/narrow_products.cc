@@ -1,0 +1,132 @@
+#include "heddle/cpu/lower/narrow_products.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "heddle/cpu/lower/loops.h"
+#include "heddle/cpu/lower/small_floats.h"
+
+namespace heddle::cpu {
+namespace {
+
+constexpr int64_t kMostProducts = 64;  // vectors that are multiplied for as many rows as lanes
+
+// The elements of an array that belong to a place of the rows lie together, and are few; or they
+// are the same for all rows.
+bool has_whole_rows(int64_t Axis::*step, const Axis& rows, const std::vector<Axis>& others) {
+  const int64_t width = rows.*step;
+  int64_t elements = 1, last = 0;
+  for (const Axis& axis : others) {
+    if (axis.*step == 0) continue;
+    elements *= axis.size;
+    last += (axis.size - 1) * (axis.*step);
+  }
+  return width == 0 || (elements == width && last == width - 1 && width <= kMostColumns);
+}
+
+class NarrowProductWriter {
+ public:
+  NarrowProductWriter(PlanBuilder& builder, Scalar scalar, const View& lhs, const View& rhs,
+                      BufferId to, std::vector<Axis> others, std::vector<Axis> contracted)
+      : b_(builder),
+        scalar_(scalar),
+        lhs_(lhs),
+        rhs_(rhs),
+        to_(to),
+        others_(std::move(others)),
+        contracted_(std::move(contracted)) {}
+
+  // `lanes` rows from `first` on.
+  void write(const Axis& rows, NodeId first, int32_t lanes) {
+    const auto x = elements_of(lhs_, rows.lhs, first, lanes);
+    const auto y = elements_of(rhs_, rows.rhs, first, lanes);
+    const int64_t places = total(others_), depth = total(contracted_);
+    std::vector<NodeId> sums(static_cast<size_t>(places));
+    for (int64_t place = 0; place < places; ++place) {
+      const Axis at = offset_of(others_, place);
+      NodeId sum = b_.bits({scalar_, lanes}, 0);
+      for (int64_t k = 0; k < depth; ++k) {
+        const Axis along = offset_of(contracted_, k);
+        const NodeId a = x(at.lhs + along.lhs), b = y(at.rhs + along.rhs);
+        sum = is_float(scalar_) ? b_.fma(a, b, sum) : b_.add(sum, b_.mul(a, b));
+      }
+      if (rows.to == 1 || lanes == 1) {
+        b_.store(to_, b_.add(b_.mul(first, rows.to), at.to), sum);
+      } else {
+        sums[static_cast<size_t>(at.to)] = sum;
+      }
+    }
+    if (rows.to != 1 && lanes > 1) store_in_turn(b_, to_, b_.mul(first, rows.to), sums);
+  }
+
+ private:
+  // What gives the element at an offset of a row, in each lane.
+  std::function<NodeId(int64_t)> elements_of(const View& view, int64_t width, NodeId first,
+                                             int32_t lanes) {
+    const Type type{scalar_, lanes};
+    if (width == 0) {
+      return [=, this](int64_t offset) {
+        const NodeId one = b_.load(view.buffer, {scalar_, 1}, b_.add(view.offset, offset));
+        return b_.splat(one, lanes);
+      };
+    }
+    const NodeId begin = b_.add(view.offset, b_.mul(first, width));
+    std::vector<NodeId> vectors;
+    for (int64_t i = 0; i < width; ++i)
+      vectors.push_back(b_.load(view.buffer, type, b_.add(begin, i * lanes)));
+    return [=, this](int64_t offset) {
+      return width == 1 || lanes == 1 ? vectors[static_cast<size_t>(offset)]
+                                      : b_.strided(vectors, width, offset);
+    };
+  }
+
+  // The steps from the beginning to a place, by number, the first axis outermost.
+  static Axis offset_of(const std::vector<Axis>& axes, int64_t place) {
+    Axis at;
+    for (size_t d = axes.size(); d-- > 0; place /= axes[d].size) {
+      const int64_t i = place % axes[d].size;
+      at.lhs += i * axes[d].lhs;
+      at.rhs += i * axes[d].rhs;
+      at.to += i * axes[d].to;
+    }
+    return at;
+  }
+
+  PlanBuilder& b_;
+  Scalar scalar_;
+  const View &lhs_, &rhs_;
+  BufferId to_;
+  std::vector<Axis> others_, contracted_;
+};
+
+}  // namespace
+
+bool write_narrow_product(PlanBuilder& builder, DType dtype, int64_t vector_bytes, const View& lhs, const View& rhs,
+                          BufferId to, const std::vector<Axis>& outer,
+                          const std::vector<Axis>& contracted) {
+  const auto scalar = scalar_of(dtype);
+  if (outer.empty() || !scalar || is_small_float(dtype) || bytes_of(*scalar) < 4) return false;
+  const auto longest = std::ranges::max_element(outer, {}, &Axis::size);
+  const Axis rows = *longest;
+  const int64_t lanes = vector_bytes / bytes_of(*scalar);
+  std::vector<Axis> others = outer;
+  others.erase(others.begin() + (longest - outer.begin()));
+  const int64_t places = total(others);
+  if (rows.size < 2 * lanes || places * total(contracted) > kMostProducts) return false;
+  std::vector<Axis> all = others;
+  all.insert(all.end(), contracted.begin(), contracted.end());
+  if (!has_whole_rows(&Axis::lhs, rows, all) || !has_whole_rows(&Axis::rhs, rows, all) ||
+      (rows.to != 1 && !has_whole_rows(&Axis::to, rows, others)))
+    return false;
+  NarrowProductWriter writer(builder, *scalar, lhs, rhs, to, std::move(others), contracted);
+  const int64_t together = rows.size / lanes * lanes;
+  auto loop = builder.begin_for_each(builder.index(0), builder.index(together), lanes);
+  writer.write(rows, loop.parameters[0], static_cast<int32_t>(lanes));
+  builder.end_for({});
+  if (together < rows.size)
+    writer.write(rows, builder.index(together), static_cast<int32_t>(rows.size - together));
+  return true;
+}
+
+}  // namespace heddle::cpu
