@@ -68,14 +68,10 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
 }
 
 void store_in_turn(PlanBuilder& builder, BufferId to, NodeId at, std::span<const NodeId> vectors) {
-  const auto count = static_cast<uint32_t>(vectors.size());
-  const auto lanes = static_cast<uint32_t>(builder.type(vectors[0]).lanes);
-  for (uint32_t i = 0; i < count; ++i) {
-    std::vector<LaneSource> sources;
-    for (uint32_t k = i * lanes; k < (i + 1) * lanes; ++k)
-      sources.push_back({k % count, k / count});
-    builder.store(to, builder.add(at, int64_t{i} * lanes),
-                  builder.shuffle(vectors, std::move(sources)));
+  const int64_t lanes = builder.type(vectors[0]).lanes;
+  for (NodeId row : builder.rows_of(vectors)) {
+    builder.store(to, at, row);
+    at = builder.add(at, lanes);
   }
 }
 

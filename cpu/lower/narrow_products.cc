@@ -10,6 +10,7 @@
 namespace heddle::cpu {
 namespace {
 
+constexpr int64_t kMostElements = 16;  // of a row
 constexpr int64_t kMostProducts = 64;  // vectors that are multiplied for as many rows as lanes
 
 // The elements of an array that belong to a place of the rows lie together, and are few; or they
@@ -22,7 +23,7 @@ bool has_whole_rows(int64_t Axis::*step, const Axis& rows, const std::vector<Axi
     elements *= axis.size;
     last += (axis.size - 1) * (axis.*step);
   }
-  return width == 0 || (elements == width && last == width - 1 && width <= kMostColumns);
+  return width == 0 || (elements == width && last == width - 1 && width <= kMostElements);
 }
 
 class NarrowProductWriter {
@@ -75,10 +76,8 @@ class NarrowProductWriter {
     std::vector<NodeId> vectors;
     for (int64_t i = 0; i < width; ++i)
       vectors.push_back(b_.load(view.buffer, type, b_.add(begin, i * lanes)));
-    return [=, this](int64_t offset) {
-      return width == 1 || lanes == 1 ? vectors[static_cast<size_t>(offset)]
-                                      : b_.strided(vectors, width, offset);
-    };
+    if (lanes > 1) vectors = b_.columns_of(vectors);
+    return [=](int64_t offset) { return vectors[static_cast<size_t>(offset)]; };
   }
 
   // The steps from the beginning to a place, by number, the first axis outermost.

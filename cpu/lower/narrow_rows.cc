@@ -129,7 +129,7 @@ void RegionLowering::write_narrow(std::span<const int64_t> sizes, size_t rows, i
     for (size_t d = 0; d < rows; ++d) begin = b().mul(b().add(begin, outer[d]), sizes[d + 1]);
     begin = b().mul(b().add(begin, first), columns);
     std::vector<std::vector<NodeId>> made(to.size());
-    keeps_rows_ = true;
+    keeps_columns_ = true;
     for (int64_t column = 0; column < columns; ++column) {
       Place place{.coordinates = {}, .lanes = static_cast<int32_t>(count)};
       for (NodeId node : outer) place.coordinates.push_back({node});
@@ -139,8 +139,8 @@ void RegionLowering::write_narrow(std::span<const int64_t> sizes, size_t rows, i
       for (size_t i = 0; i < to.size(); ++i)
         made[i].push_back(b().splat(values[i], static_cast<int32_t>(count)));
     }
-    keeps_rows_ = false;
-    rows_.clear();
+    keeps_columns_ = false;
+    columns_.clear();
     for (size_t i = 0; i < to.size(); ++i) {
       if (columns > 1 && count > 1) {
         store_in_turn(b(), to[i], begin, made[i]);

@@ -433,7 +433,12 @@ NodeId PlanBuilder::choose(NodeId mask, NodeId x, NodeId y) {
 
 NodeId PlanBuilder::cast(Op op, Scalar to, NodeId x) {
   if (type(x).scalar == to) return x;
-  return pure(op, {to, type(x).lanes}, 0, {x});
+  const Type wide{to, type(x).lanes};
+  if (op == Op::kFloatCast && is_constant(x)) {
+    const double value = to == Scalar::kF32 ? static_cast<float>(float_of(x)) : float_of(x);
+    if (const NodeId folded = folded_float(wide, value); folded.valid()) return folded;
+  }
+  return pure(op, wide, 0, {x});
 }
 
 NodeId PlanBuilder::math(MathFunction function, std::initializer_list<NodeId> operands) {
@@ -455,18 +460,6 @@ NodeId PlanBuilder::shift_lanes(NodeId x, int64_t by, NodeId fill) {
 
 NodeId PlanBuilder::extract(NodeId x, int64_t lane) {
   return pure(Op::kExtract, {type(x).scalar, 1}, lane, {x});
-}
-
-NodeId PlanBuilder::shuffle(std::span<const NodeId> operands, std::vector<LaneSource> lanes) {
-  const Type wide = {type(operands[0]).scalar, static_cast<int32_t>(lanes.size())};
-  plan_.shuffles.push_back(std::move(lanes));
-  const size_t depth = depth_for(operands, 0);
-  const NodeId id = make(
-      {.op = Op::kShuffle, .type = wide, .imm = static_cast<int64_t>(plan_.shuffles.size() - 1)},
-      operands);
-  depth_[id.value] = static_cast<uint16_t>(depth);
-  plan_.blocks[open_[depth].block.value].nodes.push_back(id);
-  return id;
 }
 
 BufferId PlanBuilder::buffer(BufferInfo info) {

@@ -86,8 +86,11 @@ class PlanBuilder {
   NodeId gather(BufferId buffer, Scalar scalar, NodeId at);
   // Lane l from `at` + l * step.
   NodeId load_strided(BufferId buffer, Type type, NodeId at, int64_t step);
-  // Lane l is element l * step + first of the vectors, which are alike, one after the other.
-  NodeId strided(std::span<const NodeId> vectors, int64_t step, int64_t first);
+  // As many rows as a vector has lanes, one after the other in the vectors, as their columns: lane l
+  // of column c is element l * (number of vectors) + c.
+  std::vector<NodeId> columns_of(std::span<const NodeId> rows);
+  // Columns as rows: the first lanes of all, then the second ones, and so on.
+  std::vector<NodeId> rows_of(std::span<const NodeId> columns);
   // Loads that are made while it lives stay where they are made: stores stand between them.
   class Ordered {
    public:

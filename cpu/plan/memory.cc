@@ -174,17 +174,6 @@ NodeId PlanBuilder::load_between(BufferId buffer, Type type, NodeId at, int64_t 
   return shuffle(vectors, std::move(sources));
 }
 
-NodeId PlanBuilder::strided(std::span<const NodeId> vectors, int64_t step, int64_t first) {
-  std::vector<LaneSource> lanes;
-  const int32_t count = type(vectors[0]).lanes;
-  for (int64_t lane = 0; lane < count; ++lane) {
-    const int64_t element = lane * step + first;
-    lanes.push_back(
-        {static_cast<uint32_t>(element / count), static_cast<uint32_t>(element % count)});
-  }
-  return shuffle(vectors, std::move(lanes));
-}
-
 void PlanBuilder::store(BufferId buffer, NodeId at, NodeId value) {
   effect(Op::kStore, type(value), 0, {at, value}, buffer);
   remember(buffer, at, value);

@@ -1,0 +1,79 @@
+// Vectors whose lanes come from other vectors.
+#include <algorithm>
+#include <utility>
+
+#include "heddle/cpu/plan/builder.h"
+
+namespace heddle::cpu {
+
+namespace {
+
+// The least number of parts that `count` vectors are shuffled in: shuffles of shuffles of few
+// vectors are fewer than those of all.
+size_t parts_of(size_t count) {
+  size_t parts = 2;
+  while (parts < count && count % parts != 0) ++parts;
+  return std::min(parts, count);
+}
+
+}  // namespace
+
+std::vector<NodeId> PlanBuilder::columns_of(std::span<const NodeId> rows) {
+  const size_t count = rows.size(), parts = parts_of(count);
+  if (count == 1) return {rows[0]};
+  const auto lanes = static_cast<size_t>(type(rows[0]).lanes);
+  std::vector<NodeId> columns(count);
+  for (size_t part = 0; part < parts; ++part) {
+    std::vector<LaneSource> sources;
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      const size_t element = lane * parts + part;
+      sources.push_back({static_cast<uint32_t>(element / lanes),
+                         static_cast<uint32_t>(element % lanes)});
+    }
+    std::vector<NodeId> every;  // column `part`, and those that lie `parts` apart
+    for (size_t i = 0; i < count; i += parts)
+      every.push_back(shuffle(rows.subspan(i, parts), sources));
+    const std::vector<NodeId> own = columns_of(every);
+    for (size_t i = 0; i < own.size(); ++i) columns[part + i * parts] = own[i];
+  }
+  return columns;
+}
+
+std::vector<NodeId> PlanBuilder::rows_of(std::span<const NodeId> columns) {
+  const size_t count = columns.size(), parts = parts_of(count);
+  if (count == 1) return {columns[0]};
+  const auto lanes = static_cast<size_t>(type(columns[0]).lanes);
+  std::vector<std::vector<NodeId>> of_part;
+  for (size_t part = 0; part < parts; ++part) {
+    std::vector<NodeId> own;
+    for (size_t i = part; i < count; i += parts) own.push_back(columns[i]);
+    of_part.push_back(rows_of(own));
+  }
+  std::vector<NodeId> rows;
+  for (size_t i = 0; i < count / parts; ++i) {
+    std::vector<NodeId> vectors;
+    for (size_t part = 0; part < parts; ++part) vectors.push_back(of_part[part][i]);
+    for (size_t first = 0; first < parts * lanes; first += lanes) {
+      std::vector<LaneSource> sources;
+      for (size_t element = first; element < first + lanes; ++element)
+        sources.push_back({static_cast<uint32_t>(element % parts),
+                           static_cast<uint32_t>(element / parts)});
+      rows.push_back(shuffle(vectors, std::move(sources)));
+    }
+  }
+  return rows;
+}
+
+NodeId PlanBuilder::shuffle(std::span<const NodeId> operands, std::vector<LaneSource> lanes) {
+  const Type wide = {type(operands[0]).scalar, static_cast<int32_t>(lanes.size())};
+  plan_.shuffles.push_back(std::move(lanes));
+  const size_t depth = depth_for(operands, 0);
+  const NodeId id = make(
+      {.op = Op::kShuffle, .type = wide, .imm = static_cast<int64_t>(plan_.shuffles.size() - 1)},
+      operands);
+  depth_[id.value] = static_cast<uint16_t>(depth);
+  plan_.blocks[open_[depth].block.value].nodes.push_back(id);
+  return id;
+}
+
+}  // namespace heddle::cpu
