@@ -49,3 +49,31 @@ add("select_of_three", lambda x: jnp.select([x < -0.5, x < 0, x < 0.5], [x, x * 
 add("mod_one", lambda x: jnp.mod(x, 1.0), floats(1 << 16, low=-100, high=100))
 add("rem_two", lambda x: jax.lax.rem(x, jnp.full_like(x, 2.0)), floats(1 << 16, low=-100, high=100))
 add("wrap_angle", lambda x: jnp.mod(x + jnp.pi, 2 * jnp.pi) - jnp.pi, floats(1 << 16, low=-100, high=100))
+
+F = floats(512, 3, 3)
+SYMMETRIC = lambda a: a @ a.swapaxes(1, 2) + jnp.eye(a.shape[-1])
+
+add("svd3_each", jnp.linalg.svd, F)
+add("singular3_each", lambda a: jnp.linalg.svd(a, compute_uv=False), F)
+add("eigh3_each", lambda a: jnp.linalg.eigh(SYMMETRIC(a)), F)
+add("qr3_each", jnp.linalg.qr, F)
+add("inv3_each", jnp.linalg.inv, F)
+add("det3_each", jnp.linalg.det, F)
+add("det5_each", jnp.linalg.det, floats(512, 5, 5))
+add("slogdet5_each", jnp.linalg.slogdet, floats(512, 5, 5))
+add("solve3_each", lambda a, b: jnp.linalg.solve(a, b[..., None])[..., 0], F, floats(512, 3))
+add("cholesky3_each", lambda a: jnp.linalg.cholesky(SYMMETRIC(a)), F)
+add("cholesky8_each", lambda a: jnp.linalg.cholesky(SYMMETRIC(a)), floats(256, 8, 8))
+add("expm3_each", lambda a: jax.vmap(jax.scipy.linalg.expm)(a), floats(128, 3, 3))
+add("kabsch", lambda p, q: (lambda u, s, v: u @ v)(*jnp.linalg.svd((p - p.mean(0)).T @ (q - q.mean(0)))), P, P)
+add("permuted_einsum", lambda a, b: jnp.einsum("abc,dc->dba", a, b), floats(32, 64, 16), floats(16, 16))
+add("kron_small", lambda a, b: jax.vmap(jnp.kron)(a, b), F, F)
+add("outer_each", lambda a, b: jax.vmap(jnp.outer)(a, b), floats(1024, 4), floats(1024, 4))
+add("attention_small", lambda q, k, v: jax.nn.softmax(q @ k.swapaxes(1, 2) / 4.0) @ v, floats(32, 64, 16),
+    floats(32, 64, 16), floats(32, 64, 16))
+add("axial_attention", lambda x: jax.nn.softmax(jnp.einsum("hwc,hvc->hwv", x, x)) @ x, floats(32, 32, 8))
+add("lookup_u8", lambda t, i: t[i.astype(jnp.int32)], floats(256), numbers((1 << 16,), "uint8", 0, 256))
+add("jacobian_of_chain", lambda x: jax.jacfwd(lambda x: jnp.array([
+    [jnp.cos(x[0]), -jnp.sin(x[0]), 0, 1], [jnp.sin(x[0]), jnp.cos(x[0]), 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]]) @
+    jnp.array([[jnp.cos(x[1]), -jnp.sin(x[1]), 0, 1], [jnp.sin(x[1]), jnp.cos(x[1]), 0, 0], [0, 0, 1, 0],
+               [0, 0, 0, 1.0]]))(x), floats(2))

@@ -2,48 +2,16 @@
 // tridiagonal matrix by reflectors (sytd2), then implicit QL or QR steps (steqr). The operations
 // and their order are LAPACK's, so signs are too; the calls, checks and workspace around them,
 // which take longer than the matrix, are not.
-#include <algorithm>
 #include <array>
-#include <atomic>
-#include <cmath>
-#include <limits>
 
+#include "heddle/cpu/kernels/internal/small_matrices.h"
 #include "heddle/cpu/kernels/kernel.h"
-#include "heddle/cpu/kernels/pool.h"
 #include "heddle/hlo/calls/lapack.h"
 
 namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kMostEigenRows = 4;
-constexpr int64_t kTogether = 64;  // matrices that one thread takes
-
-// sqrt(x^2 + y^2), as lapy2.
-template <class T>
-T hypotenuse(T x, T y) {
-  const T most = std::max(std::abs(x), std::abs(y)), least = std::min(std::abs(x), std::abs(y));
-  if (least == 0) return most;
-  const T ratio = least / most;
-  return most * std::sqrt(1 + ratio * ratio);
-}
-
-template <class T>
-struct Rotation {
-  T c = 1, s = 0, r = 0;
-};
-
-// [c s; -s c] (f, g) = (r, 0), as lartg. Elements are far from the ends of the range.
-template <class T>
-Rotation<T> rotation_to_zero(T f, T g) {
-  if (g == 0) return {1, 0, f};
-  if (f == 0) return {0, std::copysign(T(1), g), std::abs(g)};
-  const T least = std::sqrt(std::numeric_limits<T>::min());
-  const T scale =
-      std::min(std::abs(f), std::abs(g)) > least ? T(1) : std::max(std::abs(f), std::abs(g));
-  const T fs = f / scale, gs = g / scale;
-  const T r = std::copysign(std::sqrt(fs * fs + gs * gs), f);
-  return {std::abs(fs) / std::abs(r), gs / r, r * scale};
-}
 
 // The eigenvalues of [a b; b c], the one of larger size first, and its vector (c, s), as laev2.
 template <class T>
@@ -108,7 +76,7 @@ class SmallEigen {
 
  private:
   using Column = std::array<T, n>;
-  static constexpr T kEpsilon = std::numeric_limits<T>::epsilon() / 2;
+  static constexpr T kEpsilon = kUnitRoundoff<T>;
   static constexpr T kLeast = std::numeric_limits<T>::min();
 
   // Calls fn(k) for k from `first` on, in LAPACK's order.
@@ -125,8 +93,7 @@ class SmallEigen {
         if (std::isnan(a_[j][i])) return false;
       }
     }
-    const T least = std::sqrt(kLeast / (2 * kEpsilon));
-    return most == 0 || (most >= least && most <= 1 / least);
+    return is_usual_size(most);
   }
 
   // sytd2. The reflectors stand below the diagonal, each with a 1 that is not written.
@@ -341,13 +308,11 @@ class EigenKernel final : public Kernel {
 
   Status run(std::span<void* const> pointers) const override {
     if (pointers[0] == pointers[1]) return rule_->run(pointers);  // the batch may be read again
-    std::atomic<bool> is_usual = true;
-    parallel((batch_ + kTogether - 1) / kTogether, [&](int64_t part) {
-      const int64_t first = part * kTogether, at = first * rows_ * rows_;
-      if (!find_all_(static_cast<const T*>(pointers[0]) + at, std::min(kTogether, batch_ - first),
-                     static_cast<T*>(pointers[1]) + at,
-                     static_cast<T*>(pointers[2]) + first * rows_))
-        is_usual = false;
+    const bool is_usual = for_matrices(batch_, [&](int64_t first, int64_t count) {
+      const int64_t at = first * rows_ * rows_;
+      return find_all_(static_cast<const T*>(pointers[0]) + at, count,
+                       static_cast<T*>(pointers[1]) + at,
+                       static_cast<T*>(pointers[2]) + first * rows_);
     });
     if (!is_usual) return rule_->run(pointers);
     std::fill_n(static_cast<int32_t*>(pointers[3]), batch_, 0);

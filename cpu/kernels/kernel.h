@@ -70,6 +70,11 @@ std::unique_ptr<Kernel> make_fft_kernel(const Shape& x, const Shape& y, const hl
 std::unique_ptr<Kernel> make_eigen_kernel(const hlo::Instruction& call, const Shape& a,
                                           std::unique_ptr<Kernel> rule);
 
+// The same of a call of gesdd on small square matrices: buffers a, the same again, values, u, v^T,
+// info.
+std::unique_ptr<Kernel> make_svd_kernel(const hlo::Instruction& call, const Shape& a,
+                                        std::unique_ptr<Kernel> rule);
+
 // Of a Cholesky factor, a triangular system, or a call of LAPACK's getrf, potrf or trsm, of f32 or
 // f64: buffers are the operands and the leaves of the result. `rule` takes matrices that have no
 // factor; and it is returned for other instructions.

@@ -508,14 +508,15 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
   std::vector<Axis> outer = axes.batch;
   outer.insert(outer.end(), axes.rows.begin(), axes.rows.end());
   outer.insert(outer.end(), axes.columns.begin(), axes.columns.end());
-  const int64_t vector_bytes = program_.program.plan.vector_bytes;
-  DotWriter writer(b(), {dtype, dot.shape.dtype()}, vector_bytes, lhs, rhs, to);
-  const bool is_written = work > 0 && !is_scalar &&
-                          ((work > kMaxInlined ? writer.in_registers(outer, axes.contracted)
-                                               : writer.write_out(outer, axes.contracted)) ||
-                           (dtype == dot.shape.dtype() &&
-                            write_narrow_product(b(), dtype, vector_bytes, lhs, rhs, to, outer,
-                                                 axes.contracted)));
+  DotWriter writer(b(), {dtype, dot.shape.dtype()}, program_.program.plan.vector_bytes, lhs, rhs,
+                   to);
+  bool is_written = false;
+  if (work > 0 && !is_scalar) {
+    is_written = (work > kMaxInlined ? writer.in_registers(outer, axes.contracted)
+                                     : writer.write_out(outer, axes.contracted)) ||
+                 (dtype == dot.shape.dtype() &&
+                  write_narrow_product(b(), dtype, lhs, rhs, to, outer, axes.contracted));
+  }
   const bool is_for_unit =
       storage_bytes(dot.shape.dtype()) == 4 && narrow_unit(dtype) != NarrowUnit::kNone;
   const bool has_kernel =

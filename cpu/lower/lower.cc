@@ -203,8 +203,10 @@ StatusOr<std::unique_ptr<Kernel>> make_kernel(const KernelRecipe& recipe) {
   std::vector<const Shape*> operands;
   for (size_t i = 0; i < instruction.operands.size(); ++i) operands.push_back(&operand(i));
   if (operands.empty()) return rule;
-  if (instruction.opcode == Opcode::kCustomCall)
+  if (instruction.opcode == Opcode::kCustomCall) {
     rule = make_eigen_kernel(instruction, operand(0), std::move(rule));
+    rule = make_svd_kernel(instruction, operand(0), std::move(rule));
+  }
   return make_factor_kernel(instruction, operands, std::move(rule));
 }
 

@@ -13,17 +13,29 @@ namespace {
 constexpr int64_t kMostElements = 16;  // of a row
 constexpr int64_t kMostProducts = 64;  // vectors that are multiplied for as many rows as lanes
 
-// The elements of an array that belong to a place of the rows lie together, and are few; or they
-// are the same for all rows.
-bool has_whole_rows(int64_t Axis::*step, const Axis& rows, const std::vector<Axis>& others) {
-  const int64_t width = rows.*step;
-  int64_t elements = 1, last = 0;
+// Where the elements of an array that belong to a place of the rows lie: in the first `last` + 1 of
+// so many that are the row's own. 0: they are the same for all rows.
+struct Row {
+  int64_t elements = 1, last = 0, width;
+};
+
+Row row_of(int64_t Axis::*step, const Axis& rows, const std::vector<Axis>& others) {
+  Row row{.width = rows.*step};
   for (const Axis& axis : others) {
     if (axis.*step == 0) continue;
-    elements *= axis.size;
-    last += (axis.size - 1) * (axis.*step);
+    row.elements *= axis.size;
+    row.last += (axis.size - 1) * (axis.*step);
   }
-  return width == 0 || (elements == width && last == width - 1 && width <= kMostElements);
+  return row;
+}
+
+// All that is between the rows' elements can be loaded too.
+bool may_load(const PlanBuilder& builder, const View& view, const Row& row, int64_t rows,
+              Scalar scalar) {
+  if (row.width == 0 || row.last + 1 == row.width) return row.width <= kMostElements;
+  const int64_t bytes = builder.plan().buffers[view.buffer.value].bytes;
+  return row.last < row.width && row.width <= kMostElements && builder.is_constant(view.offset) &&
+         (builder.bits_of(view.offset) + rows * row.width) * bytes_of(scalar) <= bytes;
 }
 
 class NarrowProductWriter {
@@ -101,22 +113,25 @@ class NarrowProductWriter {
 
 }  // namespace
 
-bool write_narrow_product(PlanBuilder& builder, DType dtype, int64_t vector_bytes, const View& lhs, const View& rhs,
+bool write_narrow_product(PlanBuilder& builder, DType dtype, const View& lhs, const View& rhs,
                           BufferId to, const std::vector<Axis>& outer,
                           const std::vector<Axis>& contracted) {
   const auto scalar = scalar_of(dtype);
   if (outer.empty() || !scalar || is_small_float(dtype) || bytes_of(*scalar) < 4) return false;
   const auto longest = std::ranges::max_element(outer, {}, &Axis::size);
   const Axis rows = *longest;
-  const int64_t lanes = vector_bytes / bytes_of(*scalar);
+  const int64_t lanes = builder.plan().vector_bytes / bytes_of(*scalar);
   std::vector<Axis> others = outer;
   others.erase(others.begin() + (longest - outer.begin()));
   const int64_t places = total(others);
   if (rows.size < 2 * lanes || places * total(contracted) > kMostProducts) return false;
   std::vector<Axis> all = others;
   all.insert(all.end(), contracted.begin(), contracted.end());
-  if (!has_whole_rows(&Axis::lhs, rows, all) || !has_whole_rows(&Axis::rhs, rows, all) ||
-      (rows.to != 1 && !has_whole_rows(&Axis::to, rows, others)))
+  const Row to_row = row_of(&Axis::to, rows, others);
+  const bool fills_rows = to_row.elements == to_row.width && to_row.last + 1 == to_row.width;
+  if (!may_load(builder, lhs, row_of(&Axis::lhs, rows, all), rows.size, *scalar) ||
+      !may_load(builder, rhs, row_of(&Axis::rhs, rows, all), rows.size, *scalar) ||
+      (rows.to != 1 && !fills_rows))
     return false;
   NarrowProductWriter writer(builder, *scalar, lhs, rhs, to, std::move(others), contracted);
   const int64_t together = rows.size / lanes * lanes;

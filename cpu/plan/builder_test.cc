@@ -371,6 +371,40 @@ TEST_F(Builder, CopiesOfNothingOrToThemselvesAreNone) {
   EXPECT_EQ(plan_.nodes.back().op, Op::kCopy);
 }
 
+// The element of the vectors that a lane comes from, through all shuffles.
+int64_t element_of(const Plan& plan, NodeId id, uint32_t lane, std::span<const NodeId> vectors) {
+  const auto found = std::ranges::find(vectors, id);
+  if (found != vectors.end())
+    return (found - vectors.begin()) * plan.at(id).type.lanes + static_cast<int64_t>(lane);
+  const Node& shuffle = plan.at(id);
+  const LaneSource from = plan.shuffles[static_cast<size_t>(shuffle.imm)][lane];
+  return element_of(plan, plan.args_of(shuffle)[from.operand], from.lane, vectors);
+}
+
+TEST_F(Builder, ColumnsOfRowsAndRowsOfColumns) {
+  const BufferId x = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 4096});
+  for (const int32_t lanes : {2, 3, 8, 16}) {
+    for (const int64_t count : {1, 2, 3, 4, 5, 6, 8, 9, 12}) {
+      std::vector<NodeId> vectors;
+      for (int64_t i = 0; i < count; ++i)
+        vectors.push_back(b_.load(x, {Scalar::kF32, lanes}, b_.index(i * lanes)));
+      const std::vector<NodeId> columns = b_.columns_of(vectors), rows = b_.rows_of(vectors);
+      ASSERT_EQ(std::ssize(columns), count);
+      ASSERT_EQ(std::ssize(rows), count);
+      for (int64_t i = 0; i < count; ++i) {
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+          const auto at = static_cast<size_t>(i);
+          const auto l = static_cast<uint32_t>(lane);
+          EXPECT_EQ(element_of(plan_, columns[at], l, vectors), lane * count + i);
+          const int64_t element = i * lanes + lane;
+          EXPECT_EQ(element_of(plan_, rows[at], l, vectors),
+                    element % count * lanes + element / count);
+        }
+      }
+    }
+  }
+}
+
 // Element l * step of what lies there, and no load reaches beyond the outermost ones.
 TEST_F(Builder, StridedLoadsStayBetweenTheirLanes) {
   const BufferId x = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 4096});

@@ -223,13 +223,8 @@ void ColumnGroups::join_groups() {
   }
 }
 
-// Drops groups that do not pay.
-void ColumnGroups::choose() {
-  struct Sums {
-    int64_t work = 0, crossings = 0, written = 0;
-    bool has_gain = false, has_state = false, has_columns = false, moves = false;
-  };
-  std::map<size_t, Sums> sums;
+// Elements that are taken apart for a group, or put together for a reader.
+void ColumnGroups::count_crossings(std::map<size_t, Sums>& sums) {
   std::vector<bool> crosses(groups_.size());
   const auto cross = [&](InstructionId operand, size_t of) {
     if (crosses[operand.value]) return;
@@ -247,44 +242,56 @@ void ColumnGroups::choose() {
                              return read.operand == operand;
                            });
       if (is_read == is_split(operand)) continue;
-      // The array is taken apart for this group, or put together for its reader. A loop inside that
-      // has columns takes its first state apart in any case, and the rows of an array that is
-      // transposed lie in memory as they are read.
+      // A loop inside that has columns takes its first state apart in any case, and the rows of an
+      // array that is transposed lie in memory as they are read.
       const bool is_taken = id == computation_.root || split.part != Part::kNone;
       if (!is_read || (is_taken && split.part != Part::kTransposed))
         cross(operand, is_read && split.part != Part::kNone ? i : operand.value);
     }
-    if (split.part == Part::kNone) continue;
-    Sums& own = sums[root(i)];
-    const Shape& shape = gives(split.part) ? instruction.shape : at(split.reads[0].operand).shape;
-    const int64_t size =
-        std::max(instruction.shape.element_count(),
-                 split.reads.empty() ? 0 : at(split.reads[0].operand).shape.element_count());
-    const bool is_work = split.part == Part::kEach || split.part == Part::kFolded;
-    own.work += is_work && instruction.opcode != Opcode::kBroadcast ? size : 0;
-    own.written += is_work ? shape.dimension(split.axis) : 1;
-    own.has_state |= split.part == Part::kElement;
-    own.moves |= split.part == Part::kRange || split.part == Part::kPieces ||
-                 split.part == Part::kTransposed || split.part == Part::kTurned;
-    const bool takes_column =  // half of one at least
-        split.part == Part::kTaken &&
-        2 * shape.dimension(split.axis) * instruction.shape.element_count() >=
-            shape.element_count();
-    own.has_columns |= takes_column || split.part == Part::kUpdate ||
-                       (split.part == Part::kPieces && split.reads.empty());
-    if (split.axis + 1 < shape.rank() || shape.dimension(split.axis) > kMostOfAFold) continue;
-    own.has_gain |= split.part == Part::kFolded || instruction.opcode == Opcode::kReduce ||
-                    (instruction.opcode == Opcode::kBroadcast && !split.reads.empty() &&
-                     size >= 4 * at(split.reads[0].operand).shape.element_count());
   }
   if (is_split(computation_.root)) cross(computation_.root, computation_.root.value);
+}
+
+void ColumnGroups::add(InstructionId id, Sums& to) const {
+  const Instruction& instruction = at(id);
+  const ColumnSplit& split = of(id);
+  const Shape& shape = gives(split.part) ? instruction.shape : at(split.reads[0].operand).shape;
+  const int64_t size =
+      std::max(instruction.shape.element_count(),
+               split.reads.empty() ? 0 : at(split.reads[0].operand).shape.element_count());
+  const bool is_work = split.part == Part::kEach || split.part == Part::kFolded;
+  to.work += is_work && instruction.opcode != Opcode::kBroadcast ? size : 0;
+  to.written += is_work ? shape.dimension(split.axis) : 1;
+  to.has_state |= split.part == Part::kElement;
+  to.moves |= split.part == Part::kRange || split.part == Part::kPieces ||
+              split.part == Part::kTransposed || split.part == Part::kTurned;
+  const bool takes_column =  // half of one at least
+      split.part == Part::kTaken &&
+      2 * shape.dimension(split.axis) * instruction.shape.element_count() >= shape.element_count();
+  to.has_columns |= takes_column || split.part == Part::kUpdate ||
+                    (split.part == Part::kPieces && split.reads.empty());
+  if (split.axis + 1 < shape.rank() || shape.dimension(split.axis) > kMostOfAFold) return;
+  to.has_gain |= split.part == Part::kFolded || instruction.opcode == Opcode::kReduce ||
+                 (instruction.opcode == Opcode::kBroadcast && !split.reads.empty() &&
+                  size >= 4 * at(split.reads[0].operand).shape.element_count());
+}
+
+bool ColumnGroups::Sums::pays() const {
+  const bool by_folds = has_gain && !moves && work >= kWorkPerCrossing * crossings;
+  const bool by_state = has_state && has_columns && work >= kWorkOfAState * crossings;
+  return written <= kMostSplit && (by_folds || by_state);
+}
+
+// Drops groups that do not pay.
+void ColumnGroups::choose() {
+  std::map<size_t, Sums> sums;
+  count_crossings(sums);
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    if (splits_[i].part != Part::kNone) add(InstructionId(i), sums[root(i)]);
+  }
   for (size_t i = 0; i < groups_.size(); ++i) {
     const Instruction& instruction = at(InstructionId(i));
-    const Sums& own = sums[root(i)];
-    const bool pays =
-        (own.has_gain && !own.moves && own.work >= kWorkPerCrossing * own.crossings) ||
-        (own.has_state && own.has_columns && own.work >= kWorkOfAState * own.crossings);
-    if (pays && own.written <= kMostSplit) continue;
+    if (sums[root(i)].pays()) continue;
     if (is_own(instruction)) own_.erase(index_of(instruction));
     if (!is_given(instruction)) splits_[i] = {};  // a loop gives columns in any case
   }

@@ -74,6 +74,16 @@ class ColumnGroups {
   [[nodiscard]] const std::set<int64_t>& elements_of(hlo::InstructionId tuple) const;
 
  private:
+  // Of all ops of a group.
+  struct Sums {
+    int64_t work = 0;       // elements that they compute
+    int64_t crossings = 0;  // elements that are taken apart or put together at its border
+    int64_t written = 0;    // ops on columns
+    bool has_gain = false, has_state = false, has_columns = false, moves = false;
+
+    [[nodiscard]] bool pays() const;
+  };
+
   static bool gives(Part part) { return part != Part::kNone && part < Part::kFolded; }
   const hlo::Instruction& at(hlo::InstructionId id) const { return computation_.at(id); }
 
@@ -92,6 +102,8 @@ class ColumnGroups {
   size_t root(size_t i);
   void find_tuples();
   void join_groups();
+  void count_crossings(std::map<size_t, Sums>& sums);
+  void add(hlo::InstructionId id, Sums& to) const;
   void choose();
 
   const hlo::Module& module_;

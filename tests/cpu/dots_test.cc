@@ -43,6 +43,10 @@ class DotWriter {
       }
     } else if (below(3) == 0) {  // long sums of few results
       sizes[1] = {1 + below(5)}, sizes[2] = {4 + below(20)}, sizes[3] = {200 + below(200)};
+    } else if (below(2) == 0) {  // many rows of few elements
+      for (int kind = 0; kind < 4; ++kind) sizes[kind] = {1 + below(5)};
+      sizes[below(3)] = {8 + below(70)};
+      if (below(2) == 0) sizes[0].clear();
     }
     std::vector<int64_t> lhs_dims[2], rhs_dims[2];  // batch, contracted
     const std::string lhs = operand(sizes[0], sizes[3], sizes[1], lhs_dims);

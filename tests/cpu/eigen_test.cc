@@ -1,4 +1,4 @@
-// Small eigenproblems of LAPACK's call have LAPACK's vectors, signs included.
+// Small eigenproblems and singular values of LAPACK's calls have LAPACK's vectors, signs included.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,8 +31,9 @@ hlo::Module eigh_of(int64_t n, int uplo) {
 }
 
 // Kinds: any numbers; diagonal; few values, which repeat; elements of many sizes; small ones.
+constexpr int64_t kKinds = 5;
 template <class T>
-std::vector<T> matrices(int64_t n, uint64_t seed) {
+std::vector<T> matrices(int64_t n, uint64_t seed, int64_t kinds = kKinds) {
   std::mt19937_64 random(seed);
   std::vector<T> out;
   for (int64_t at = 0; at < kBatch; ++at) {
@@ -40,7 +41,7 @@ std::vector<T> matrices(int64_t n, uint64_t seed) {
       const auto x = static_cast<double>(static_cast<int64_t>(random() >> 40)) / 0x1p23 - 1;
       const auto whole = static_cast<double>(static_cast<int64_t>(random() % 3)) - 1;
       const int power = static_cast<int>(random() % 12);
-      switch (at % 5) {
+      switch (at % kinds) {
         case 0: out.push_back(static_cast<T>(x)); break;
         case 1: out.push_back(static_cast<T>(i % (n + 1) == 0 ? x : 0)); break;
         case 2: out.push_back(static_cast<T>(whole)); break;
@@ -53,9 +54,20 @@ std::vector<T> matrices(int64_t n, uint64_t seed) {
 }
 
 template <class T>
-void expect_lapacks(int64_t n, int uplo, const std::vector<T>& numbers) {
-  SCOPED_TRACE(cat(sizeof(T), " bytes, ", n, " rows, triangle ", uplo));
-  const hlo::Module module = eigh_of<T>(n, uplo);
+hlo::Module svd_of(int64_t n, char mode) {
+  const std::string type = sizeof(T) == 4 ? "f32" : "f64";
+  const std::string a = cat(type, "[", kBatch, ",", n, ",", n, "]");
+  return hlo::parse_text(
+             cat("HloModule m\nENTRY e {\n  a = ", a, " parameter(0)\n  ROOT r = (", a, ", ", type,
+                 "[", kBatch, ",", n, "], ", a, ", ", a, ", s32[", kBatch,
+                 "]) custom-call(a), custom_call_target=\"lapack_", sizeof(T) == 4 ? "s" : "d",
+                 "gesdd_ffi\", api_version=API_VERSION_TYPED_FFI, backend_config={mode = ",
+                 static_cast<int>(mode), " : ui8} }"))
+      .value();
+}
+
+template <class T>
+void expect_lapacks(const hlo::Module& module, const std::vector<T>& numbers) {
   const Literal a =
       Literal::from<T>(module.entry_computation().parameter_shape(0), std::span<const T>(numbers));
   EXPECT_EQ(difference(OnCpu(module).run({a}), interpreter::evaluate(module, {a}).value(),
@@ -64,26 +76,85 @@ void expect_lapacks(int64_t n, int uplo, const std::vector<T>& numbers) {
             "");
 }
 
-template <class T>
-void expect_lapacks_of_all_sizes() {
+// `module_of`: of so many rows.
+template <class T, class ModuleOf>
+void expect_lapacks_of_all_sizes(const ModuleOf& module_of, int64_t kinds = kKinds) {
   for (const int64_t n : {1, 2, 3, 4, 5}) {
-    for (const int uplo : {'L', 'U'}) {
-      std::vector<T> numbers = matrices<T>(n, static_cast<uint64_t>(n));
-      expect_lapacks(n, uplo, numbers);
-      // One that LAPACK scales, or refuses, sends all to it.
-      for (const T odd :
-           {T(1e-30), std::numeric_limits<T>::max(), std::numeric_limits<T>::quiet_NaN()}) {
-        for (int64_t i = 0; i < n * n; ++i) numbers[static_cast<size_t>(70 * n * n + i)] = odd;
-        expect_lapacks(n, uplo, numbers);
-      }
+    SCOPED_TRACE(cat(sizeof(T), " bytes, ", n, " rows"));
+    const hlo::Module module = module_of(n);
+    std::vector<T> numbers = matrices<T>(n, static_cast<uint64_t>(n), kinds);
+    expect_lapacks(module, numbers);
+    // One that LAPACK scales, or refuses, sends all to it.
+    for (const T odd :
+         {T(1e-30), std::numeric_limits<T>::max(), std::numeric_limits<T>::quiet_NaN()}) {
+      for (int64_t i = 0; i < n * n; ++i) numbers[static_cast<size_t>(70 * n * n + i)] = odd;
+      expect_lapacks(module, numbers);
     }
   }
 }
 
 TEST(SmallEigen, HasLapacksVectors) {
   HEDDLE_NEEDS_CODE_GENERATOR();
-  expect_lapacks_of_all_sizes<float>();
-  expect_lapacks_of_all_sizes<double>();
+  for (const char uplo : {'L', 'U'}) {
+    expect_lapacks_of_all_sizes<float>([&](int64_t n) { return eigh_of<float>(n, uplo); });
+    expect_lapacks_of_all_sizes<double>([&](int64_t n) { return eigh_of<double>(n, uplo); });
+  }
+}
+
+// The vectors of any numbers; those of few values, or of zeros, are not unique.
+TEST(SmallSvd, HasLapacksVectors) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char mode : {'A', 'S'}) {
+    expect_lapacks_of_all_sizes<float>([&](int64_t n) { return svd_of<float>(n, mode); }, 1);
+    expect_lapacks_of_all_sizes<double>([&](int64_t n) { return svd_of<double>(n, mode); }, 1);
+  }
+}
+
+TEST(SmallSvd, HasLapacksValues) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_lapacks_of_all_sizes<float>([](int64_t n) { return svd_of<float>(n, 'N'); });
+  expect_lapacks_of_all_sizes<double>([](int64_t n) { return svd_of<double>(n, 'N'); });
+}
+
+// a = u diag(s) v^T with s in order, and u^T u = v^T v = 1.
+template <class T>
+void expect_factors(int64_t n) {
+  SCOPED_TRACE(cat(sizeof(T), " bytes, ", n, " rows"));
+  const hlo::Module module = svd_of<T>(n, 'A');
+  const std::vector<T> numbers = matrices<T>(n, 7);
+  const Literal got = OnCpu(module).run({Literal::from<T>(
+      module.entry_computation().parameter_shape(0), std::span<const T>(numbers))});
+  const auto s = got.element(1).template values<T>(), u = got.element(2).template values<T>(),
+             v = got.element(3).template values<T>();
+  for (int64_t at = 0; at < kBatch; ++at) {
+    const auto place = [&](int64_t i, int64_t j) {
+      return static_cast<size_t>((at * n + i) * n + j);
+    };
+    const auto value = [&](int64_t k) { return s[static_cast<size_t>(at * n + k)]; };
+    const double allowed = 100 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    for (int64_t i = 0; i < n; ++i) {
+      EXPECT_GE(value(i), i + 1 < n ? value(i + 1) : T(0));
+      for (int64_t j = 0; j < n; ++j) {
+        double product = 0, left = 0, right = 0;
+        for (int64_t k = 0; k < n; ++k) {
+          product += static_cast<double>(u[place(i, k)]) * value(k) * v[place(k, j)];
+          left += static_cast<double>(u[place(k, i)]) * u[place(k, j)];
+          right += static_cast<double>(v[place(i, k)]) * v[place(j, k)];
+        }
+        EXPECT_NEAR(product, numbers[place(i, j)], allowed * value(0)) << at;
+        EXPECT_NEAR(left, i == j ? 1 : 0, allowed) << at;
+        EXPECT_NEAR(right, i == j ? 1 : 0, allowed) << at;
+      }
+    }
+  }
+}
+
+TEST(SmallSvd, GivesTheMatrixBack) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int64_t n : {1, 2, 3, 4}) {
+    expect_factors<float>(n);
+    expect_factors<double>(n);
+  }
 }
 
 }  // namespace

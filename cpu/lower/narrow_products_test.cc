@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/cpu/lower/lower.h"
+#include "heddle/hlo/text.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+Plan plan_of(const std::string& lines) {
+  const std::string text = cat("HloModule m\nENTRY main {\n", lines, "}\n");
+  return lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false)
+      .value()
+      .plan;
+}
+
+Plan points_by_matrix(int64_t rows, int64_t depth, int64_t columns) {
+  return plan_of(cat(" x = f32[", rows, ",", depth, "] parameter(0)\n w = f32[", depth, ",",
+                     columns, "] parameter(1)\n ROOT y = f32[", rows, ",", columns,
+                     "] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"));
+}
+
+int64_t count(const Plan& plan, Op op) { return std::ranges::count(plan.nodes, op, &Node::op); }
+
+// Vectors of 16 that are multiplied for 16 rows.
+TEST(NarrowProducts, HaveLanesAlongTheRows) {
+  const Plan plan = points_by_matrix(4096, 3, 3);
+  EXPECT_EQ(count(plan, Op::kKernel), 0);
+  EXPECT_EQ(count(plan, Op::kForEach), 1);
+  EXPECT_EQ(count(plan, Op::kFma), 9);
+}
+
+TEST(NarrowProducts, OfSmallMatricesOneForEachPlace) {
+  const Plan plan = plan_of(
+      " x = f32[512,3,3] parameter(0)\n y = f32[512,3,3] parameter(1)\n"
+      " ROOT z = f32[512,3,3] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0},"
+      " lhs_contracting_dims={2}, rhs_contracting_dims={1}\n");
+  EXPECT_EQ(count(plan, Op::kKernel), 0);
+  EXPECT_EQ(count(plan, Op::kFma), 27);
+}
+
+Plan points_of_slice(int64_t from) {
+  return plan_of(cat(" x = f32[4096,4] parameter(0)\n s = f32[4096,3] slice(x), slice={[0:4096],[",
+                     from, ":", from + 3,
+                     "]}\n w = f32[3,3] parameter(1)\n ROOT y = f32[4096,3] dot(s, w),"
+                     " lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"));
+}
+
+TEST(NarrowProducts, OfColumnsOfRows) { EXPECT_EQ(count(points_of_slice(0), Op::kFma), 9); }
+
+// Rows that are long, that are few, and those whose last load would go beyond the array.
+TEST(NarrowProducts, AreNoOthers) {
+  EXPECT_EQ(count(points_by_matrix(4096, 32, 3), Op::kKernel), 1);
+  EXPECT_EQ(count(points_by_matrix(4096, 16, 8), Op::kKernel), 1);
+  EXPECT_NE(count(points_by_matrix(20, 3, 3), Op::kForEach), 1);
+  EXPECT_NE(count(points_of_slice(1), Op::kFma), 9);
+}
+
+}  // namespace
+}  // namespace heddle::cpu
