@@ -42,7 +42,7 @@ std::pair<NodeId, int64_t> RegionLowering::element_offset(const Shape& shape, co
 
 // Where lanes lie along rows of a few elements, and shuffles cost less than loads one by one.
 std::optional<Column> RegionLowering::column_at(const Shape& shape, const Place& place) {
-  if (place.is_flat || place.joined > 1 || bytes_of(scalar_type(shape)) < 4) return std::nullopt;
+  if (place.is_flat || place.joined > 1) return std::nullopt;
   const std::vector<int64_t> strides = row_major_strides(shape.dimensions());
   size_t along = 0;
   while (along < strides.size() && place.coordinates[along].step == 0) ++along;

@@ -85,8 +85,8 @@ void expect_lapacks_of_all_sizes(const ModuleOf& module_of, int64_t kinds = kKin
     std::vector<T> numbers = matrices<T>(n, static_cast<uint64_t>(n), kinds);
     expect_lapacks(module, numbers);
     // One that LAPACK scales, or refuses, sends all to it.
-    for (const T odd :
-         {T(1e-30), std::numeric_limits<T>::max(), std::numeric_limits<T>::quiet_NaN()}) {
+    using Limits = std::numeric_limits<T>;
+    for (const T odd : {Limits::min(), Limits::max(), Limits::quiet_NaN()}) {
       for (int64_t i = 0; i < n * n; ++i) numbers[static_cast<size_t>(70 * n * n + i)] = odd;
       expect_lapacks(module, numbers);
     }
