@@ -242,17 +242,19 @@ class Hoisting {
     const size_t first = state.elements().size() - values.size();
     std::vector<InstructionId> now(from.instructions.size());
     std::vector<InstructionId> elements;
+    // First, since invariants may stand before it.
+    const InstructionId parameter = from.parameters[0];
+    Instruction longer = from.at(parameter);
+    longer.shape = state;
+    now[parameter.value] = to.append(std::move(longer));
+    for (size_t v = 0; v < values.size(); ++v)
+      elements.push_back(add_element(to, now[parameter.value], first + v));
     InstructionId whole;  // the state as it was
+    if (is_read_whole(from))
+      whole = first_elements(to, now[parameter.value], from.parameter_shape(0));
     for (size_t i = 0; i < from.instructions.size(); ++i) {
+      if (InstructionId(i) == parameter) continue;
       Instruction copy = from.instructions[i];
-      if (copy.opcode == Opcode::kParameter) {
-        copy.shape = state;
-        now[i] = to.append(std::move(copy));
-        for (size_t v = 0; v < values.size(); ++v)
-          elements.push_back(add_element(to, now[i], first + v));
-        if (is_read_whole(from)) whole = first_elements(to, now[i], from.parameter_shape(0));
-        continue;
-      }
       const auto value = std::ranges::find(values, InstructionId(i));
       if (value != values.end()) {
         now[i] = elements[static_cast<size_t>(value - values.begin())];

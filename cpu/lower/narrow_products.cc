@@ -124,7 +124,11 @@ bool write_narrow_product(PlanBuilder& builder, DType dtype, const View& lhs, co
   std::vector<Axis> others = outer;
   others.erase(others.begin() + (longest - outer.begin()));
   const int64_t places = total(others);
-  if (rows.size < 2 * lanes || places * total(contracted) > kMostProducts) return false;
+  // Whole vectors along the columns need no shuffles.
+  const bool has_lanes = std::ranges::any_of(others, [&](const Axis& axis) {
+    return axis.to == 1 && axis.lhs + axis.rhs == 1 && axis.size % lanes == 0;
+  });
+  if (has_lanes || rows.size < 2 * lanes || places * total(contracted) > kMostProducts) return false;
   std::vector<Axis> all = others;
   all.insert(all.end(), contracted.begin(), contracted.end());
   const Row to_row = row_of(&Axis::to, rows, others);
