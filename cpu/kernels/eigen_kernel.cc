@@ -93,7 +93,7 @@ class SmallEigen {
         if (std::isnan(a_[j][i])) return false;
       }
     }
-    return is_usual_size(most);
+    return is_usual_size(most, std::sqrt(kLeast / (2 * kEpsilon)));
   }
 
   // sytd2. The reflectors stand below the diagonal, each with a 1 that is not written.

@@ -64,16 +64,16 @@ std::optional<Column> RegionLowering::column_at(const Shape& shape, const Place&
   return column;
 }
 
-// The columns of as many rows as a vector has lanes.
-std::vector<NodeId> RegionLowering::load_columns(BufferId buffer, Type type, const Column& column) {
-  const std::tuple key(buffer, column.rows, column.width);
-  if (const auto found = columns_.find(key); found != columns_.end()) return found->second;
+// One column of as many rows as a vector has lanes; all of them where others will be read.
+NodeId RegionLowering::load_column(BufferId buffer, Type type, const Column& column) {
+  const auto number = static_cast<size_t>(column.number);
+  const std::tuple key(buffer, column.rows, column.width, type.lanes);
+  if (const auto found = columns_.find(key); found != columns_.end()) return found->second[number];
   std::vector<NodeId> rows;
   for (int64_t i = 0; i < column.width; ++i)
     rows.push_back(b().load(buffer, type, b().add(column.rows, i * type.lanes)));
-  const std::vector<NodeId> columns = b().columns_of(rows);
-  if (keeps_columns_) columns_.emplace(key, columns);
-  return columns;
+  if (!keeps_columns_) return b().column_of(rows, number);
+  return columns_.emplace(key, b().columns_of(rows)).first->second[number];
 }
 
 NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place& place) {
@@ -87,7 +87,7 @@ NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place&
   if (b().type(at).lanes == 1 && (step == 0 || place.lanes == 1))
     return b().load(buffer, {scalar, 1}, at);
   if (const auto column = column_at(shape, place))
-    return load_columns(buffer, {scalar, place.lanes}, *column)[static_cast<size_t>(column->number)];
+    return load_column(buffer, {scalar, place.lanes}, *column);
   if (const NodeId row = tile_row(buffer, shape, place); row.valid()) return row;
   if (b().type(at).lanes == 1) return b().load_strided(buffer, {scalar, place.lanes}, at, step);
   return b().gather(buffer, scalar, lane_value({at, step}, place.lanes));

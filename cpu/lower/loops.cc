@@ -69,10 +69,9 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
 
 void store_in_turn(PlanBuilder& builder, BufferId to, NodeId at, std::span<const NodeId> vectors) {
   const int64_t lanes = builder.type(vectors[0]).lanes;
-  for (NodeId row : builder.rows_of(vectors)) {
-    builder.store(to, at, row);
-    at = builder.add(at, lanes);
-  }
+  const std::vector<NodeId> rows = builder.rows_of(vectors);
+  for (int64_t i = 0; i < std::ssize(rows); ++i)
+    builder.store(to, builder.add(at, i * lanes), rows[static_cast<size_t>(i)]);
 }
 
 int64_t product_of(std::span<const int64_t> sizes) {

@@ -177,7 +177,7 @@ class RegionLowering {
   std::pair<NodeId, int64_t> element_offset(const Shape& shape, const Place& place);
   NodeId load_at(BufferId buffer, const Shape& shape, const Place& place);
   std::optional<Column> column_at(const Shape& shape, const Place& place);
-  std::vector<NodeId> load_columns(BufferId buffer, Type type, const Column& column);
+  NodeId load_column(BufferId buffer, Type type, const Column& column);
   NodeId lane_value(const Coordinate& coordinate, int32_t lanes);
   NodeId clamped_start(hlo::InstructionId start, int64_t most, Memo& memo);
   // Of a leaf that is in memory, or a view of such.
@@ -355,8 +355,8 @@ class RegionLowering {
   std::vector<bool> done_;       // by instruction
   std::map<std::vector<LeafId>, NodeId> vectors_;
   std::map<LeafId, View> turned_;  // matrices with their columns in rows
-  // Of rows that all of a place read: buffer, where they begin, and their width.
-  std::map<std::tuple<BufferId, NodeId, int64_t>, std::vector<NodeId>> columns_;
+  // Columns that are loaded already, by buffer, where their rows begin, width, and lanes.
+  std::map<std::tuple<BufferId, NodeId, int64_t, int32_t>, std::vector<NodeId>> columns_;
   bool keeps_columns_ = false;
   std::vector<int64_t> box_;  // where it begins, in the array of a step that reads joined ones
   std::optional<OpenSquare> square_;  // that the code stands in

@@ -195,9 +195,9 @@ NodeId far_lanes(PlanBuilder& b, MathFunction function, NumberNode<T> x, NodeId 
                    x.constant(kTrigonometricBound<T>).node);
 }
 
-// |x|, where x is a power of two that fmod_of_power() takes.
+// |x|, where it is a power of two that fmod_of_power() takes.
 template <class T>
-std::optional<T> power_of_two(PlanBuilder& b, NodeId x) {
+std::optional<T> taken_power(PlanBuilder& b, NodeId x) {
   if (!b.is_constant(x)) return std::nullopt;
   using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
   const T value = std::abs(std::bit_cast<T>(static_cast<Bits>(b.bits_of(x))));
@@ -213,7 +213,7 @@ NodeId write(PlanBuilder& b, MathFunction function, std::initializer_list<NodeId
   const NumberNode<T> x(&b, b.splat(first, lanes)), y(&b, b.splat(last, lanes));
   const Type type = b.type(x.node);
   const auto by_formula = [&] {
-    if (const auto by = function == MathFunction::k_fmod ? power_of_two<T>(b, last) : std::nullopt) {
+    if (const auto by = function == MathFunction::k_fmod ? taken_power<T>(b, last) : std::nullopt) {
       const PlanBuilder::Exact exact(b);
       return fmod_of_power(x, *by).node;
     }

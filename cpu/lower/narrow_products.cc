@@ -13,10 +13,11 @@ namespace {
 constexpr int64_t kMostElements = 16;  // of a row
 constexpr int64_t kMostProducts = 64;  // vectors that are multiplied for as many rows as lanes
 
-// Where the elements of an array that belong to a place of the rows lie: in the first `last` + 1 of
-// so many that are the row's own. 0: they are the same for all rows.
+// What one array has for each of the rows.
 struct Row {
-  int64_t elements = 1, last = 0, width;
+  int64_t elements = 1;  // that a product reads or writes
+  int64_t last = 0;      // offset of the last of them from the first
+  int64_t width = 0;     // from row to row; 0: all rows read the same elements
 };
 
 Row row_of(int64_t Axis::*step, const Axis& rows, const std::vector<Axis>& others) {
@@ -128,7 +129,8 @@ bool write_narrow_product(PlanBuilder& builder, DType dtype, const View& lhs, co
   const bool has_lanes = std::ranges::any_of(others, [&](const Axis& axis) {
     return axis.to == 1 && axis.lhs + axis.rhs == 1 && axis.size % lanes == 0;
   });
-  if (has_lanes || rows.size < 2 * lanes || places * total(contracted) > kMostProducts) return false;
+  if (has_lanes || rows.size < 2 * lanes || places * total(contracted) > kMostProducts)
+    return false;
   std::vector<Axis> all = others;
   all.insert(all.end(), contracted.begin(), contracted.end());
   const Row to_row = row_of(&Axis::to, rows, others);

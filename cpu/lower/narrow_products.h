@@ -9,8 +9,9 @@
 namespace heddle::cpu {
 
 // Lanes lie along the longest axis of the result; the elements of a row of each array are vectors
-// of their own. The arrays are all of `dtype`. False: a row is too long, or a place of it lies in
-// another's, and nothing is written.
+// of their own. The arrays are all of `dtype`. False, and
+// nothing is written, where rows are few or long, where they overlap, or where a load would reach
+// beyond its array.
 bool write_narrow_product(PlanBuilder& builder, DType dtype, const View& lhs, const View& rhs,
                           BufferId to, const std::vector<Axis>& outer,
                           const std::vector<Axis>& contracted);

@@ -57,7 +57,8 @@ F fmod_of_power(F x, typename F::Scalar y) {
   using S = typename F::Scalar;
   const F a = abs(x);
   F rest = a - floor(a * x.constant(1 / y)) * x.constant(y);
-  // Such large numbers are multiples of y < 1, and their quotients may be infinite.
+  // Such large numbers are multiples of y < 1, and their quotients may be infinite. a - a is 0, or
+  // NaN where x is infinite or NaN.
   if (y < 1) rest = select(a < x.constant(S(int64_t{1} << 60)), rest, a - a);
   return copysign(rest, x);
 }

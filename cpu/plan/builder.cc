@@ -434,7 +434,7 @@ NodeId PlanBuilder::choose(NodeId mask, NodeId x, NodeId y) {
 NodeId PlanBuilder::cast(Op op, Scalar to, NodeId x) {
   if (type(x).scalar == to) return x;
   const Type wide{to, type(x).lanes};
-  if (op == Op::kFloatCast && is_constant(x)) {
+  if (op == Op::kFloatCast && is_constant(x) && is_same_everywhere(type(x).scalar, float_of(x))) {
     const double value = to == Scalar::kF32 ? static_cast<float>(float_of(x)) : float_of(x);
     if (const NodeId folded = folded_float(wide, value); folded.valid()) return folded;
   }

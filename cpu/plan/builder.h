@@ -89,6 +89,7 @@ class PlanBuilder {
   // As many rows as a vector has lanes, one after the other in the vectors, as their columns: lane l
   // of column c is element l * (number of vectors) + c.
   std::vector<NodeId> columns_of(std::span<const NodeId> rows);
+  NodeId column_of(std::span<const NodeId> rows, size_t column);  // one of them
   // Columns as rows: the first lanes of all, then the second ones, and so on.
   std::vector<NodeId> rows_of(std::span<const NodeId> columns);
   // Loads that are made while it lives stay where they are made: stores stand between them.

@@ -405,6 +405,32 @@ TEST_F(Builder, ColumnsOfRowsAndRowsOfColumns) {
   }
 }
 
+TEST_F(Builder, OneColumnNeedsTheShufflesThatItIsMadeOf) {
+  const BufferId x = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 4096});
+  std::vector<NodeId> rows;
+  for (int64_t i = 0; i < 8; ++i) rows.push_back(b_.load(x, {Scalar::kF32, 16}, b_.index(i * 16)));
+  const size_t before = plan_.nodes.size();
+  const NodeId column = b_.column_of(rows, 5);
+  EXPECT_EQ(plan_.nodes.size() - before, 7);  // 4, 2 and 1
+  for (uint32_t lane = 0; lane < 16; ++lane)
+    EXPECT_EQ(element_of(plan_, column, lane, rows), lane * 8 + 5);
+}
+
+TEST_F(Builder, CastsOfConstantFloatsFold) {
+  const auto cast = [&](Scalar to, NodeId x) { return b_.cast(Op::kFloatCast, to, x); };
+  const NodeId tenth = cast(Scalar::kF32, b_.number({Scalar::kF64, 1}, 0.1));
+  ASSERT_TRUE(b_.is_constant(tenth));
+  EXPECT_EQ(b_.float_of(tenth), 0.1F);
+  const NodeId wide = cast(Scalar::kF64, tenth);
+  ASSERT_TRUE(b_.is_constant(wide));
+  EXPECT_EQ(b_.float_of(wide), static_cast<double>(0.1F));
+  // What a machine or its mode decides.
+  for (double value : {std::nan(""), 1e-310})
+    EXPECT_FALSE(b_.is_constant(cast(Scalar::kF32, b_.number({Scalar::kF64, 1}, value))));
+  const NodeId subnormal = b_.bits({Scalar::kF32, 1}, 1);
+  EXPECT_FALSE(b_.is_constant(cast(Scalar::kF64, subnormal)));
+}
+
 // Element l * step of what lies there, and no load reaches beyond the outermost ones.
 TEST_F(Builder, StridedLoadsStayBetweenTheirLanes) {
   const BufferId x = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 4096});

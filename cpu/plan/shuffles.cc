@@ -8,40 +8,51 @@ namespace heddle::cpu {
 
 namespace {
 
-// The least number of parts that `count` vectors are shuffled in: shuffles of shuffles of few
-// vectors are fewer than those of all.
+// The least number of parts that `count` vectors are shuffled in, which are more than one: shuffles
+// of shuffles of few vectors are fewer than those of all.
 size_t parts_of(size_t count) {
   size_t parts = 2;
-  while (parts < count && count % parts != 0) ++parts;
-  return std::min(parts, count);
+  while (count % parts != 0) ++parts;
+  return parts;
+}
+
+// Every `parts`-th element of the vectors, from element `part` on.
+std::vector<NodeId> every(PlanBuilder& builder, std::span<const NodeId> vectors, size_t part,
+                          size_t parts) {
+  const auto lanes = static_cast<size_t>(builder.type(vectors[0]).lanes);
+  std::vector<LaneSource> sources;
+  for (size_t element = part; element < lanes * parts; element += parts)
+    sources.push_back(
+        {static_cast<uint32_t>(element / lanes), static_cast<uint32_t>(element % lanes)});
+  std::vector<NodeId> out;
+  for (size_t i = 0; i < vectors.size(); i += parts)
+    out.push_back(builder.shuffle(vectors.subspan(i, parts), sources));
+  return out;
 }
 
 }  // namespace
 
+NodeId PlanBuilder::column_of(std::span<const NodeId> rows, size_t column) {
+  if (rows.size() == 1) return rows[0];
+  const size_t parts = parts_of(rows.size());
+  return column_of(every(*this, rows, column % parts, parts), column / parts);
+}
+
 std::vector<NodeId> PlanBuilder::columns_of(std::span<const NodeId> rows) {
-  const size_t count = rows.size(), parts = parts_of(count);
-  if (count == 1) return {rows[0]};
-  const auto lanes = static_cast<size_t>(type(rows[0]).lanes);
-  std::vector<NodeId> columns(count);
+  if (rows.size() == 1) return {rows[0]};
+  const size_t parts = parts_of(rows.size());
+  std::vector<NodeId> columns(rows.size());
   for (size_t part = 0; part < parts; ++part) {
-    std::vector<LaneSource> sources;
-    for (size_t lane = 0; lane < lanes; ++lane) {
-      const size_t element = lane * parts + part;
-      sources.push_back({static_cast<uint32_t>(element / lanes),
-                         static_cast<uint32_t>(element % lanes)});
-    }
-    std::vector<NodeId> every;  // column `part`, and those that lie `parts` apart
-    for (size_t i = 0; i < count; i += parts)
-      every.push_back(shuffle(rows.subspan(i, parts), sources));
-    const std::vector<NodeId> own = columns_of(every);
+    const std::vector<NodeId> own = columns_of(every(*this, rows, part, parts));
     for (size_t i = 0; i < own.size(); ++i) columns[part + i * parts] = own[i];
   }
   return columns;
 }
 
 std::vector<NodeId> PlanBuilder::rows_of(std::span<const NodeId> columns) {
-  const size_t count = columns.size(), parts = parts_of(count);
+  const size_t count = columns.size();
   if (count == 1) return {columns[0]};
+  const size_t parts = parts_of(count);
   const auto lanes = static_cast<size_t>(type(columns[0]).lanes);
   std::vector<std::vector<NodeId>> of_part;
   for (size_t part = 0; part < parts; ++part) {
@@ -56,8 +67,8 @@ std::vector<NodeId> PlanBuilder::rows_of(std::span<const NodeId> columns) {
     for (size_t first = 0; first < parts * lanes; first += lanes) {
       std::vector<LaneSource> sources;
       for (size_t element = first; element < first + lanes; ++element)
-        sources.push_back({static_cast<uint32_t>(element % parts),
-                           static_cast<uint32_t>(element / parts)});
+        sources.push_back(
+            {static_cast<uint32_t>(element % parts), static_cast<uint32_t>(element / parts)});
       rows.push_back(shuffle(vectors, std::move(sources)));
     }
   }

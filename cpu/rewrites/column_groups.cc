@@ -47,12 +47,6 @@ int64_t index_of(const Instruction& element) {
   return element.attrs.get<hlo::TupleIndexAttrs>().index;
 }
 
-// Of an update; not valid: they are one array.
-InstructionId start_of(const Instruction& update, int64_t d) {
-  const size_t place = 2 + static_cast<size_t>(d);
-  return place < update.operands.size() ? update.operands[place] : InstructionId();
-}
-
 bool reads(const Instruction& instruction, InstructionId id) {
   return std::ranges::find(instruction.operands, id) != instruction.operands.end();
 }
@@ -106,8 +100,9 @@ bool ColumnStates::may_split(const Computation& in, const Instruction& loop) con
            }) == readers;
   };
   const Computation &body = module_.at(loop.called[0]), &condition = module_.at(loop.called[1]);
-  return is_own_tuple(in, loop.operands[0], 1) && is_own_tuple(body, body.root, 0) &&
-         is_read_by_elements(in, id) && is_read_by_elements(body, body.parameters[0]) &&
+  return in.root != loop.operands[0] && is_own_tuple(in, loop.operands[0], 1) &&
+         is_own_tuple(body, body.root, 0) && is_read_by_elements(in, id) &&
+         is_read_by_elements(body, body.parameters[0]) &&
          is_read_by_elements(condition, condition.parameters[0]);
 }
 
@@ -380,11 +375,13 @@ ColumnSplit ColumnGroups::split_of_slice(const Instruction& slice) const {
   return {Part::kRange, axis, {{from, axis}}};
 }
 
+// One column at a known place. Starts in one array, the older form, are left alone.
 ColumnSplit ColumnGroups::split_of_update(const Instruction& update) const {
   const int64_t axis = *short_axis(update.shape);
+  if (std::ssize(update.operands) != 2 + update.shape.rank()) return {};
+  const InstructionId start = update.operands[static_cast<size_t>(2 + axis)];
   const bool is_one =
-      update.operands.size() > 2 && at(update.operands[1]).shape.dimension(axis) == 1 &&
-      start_of(update, axis).valid() && at(start_of(update, axis)).opcode == Opcode::kConstant;
+      at(update.operands[1]).shape.dimension(axis) == 1 && at(start).opcode == Opcode::kConstant;
   return is_one ? ColumnSplit{Part::kUpdate, axis, {{update.operands[0], axis}}} : ColumnSplit();
 }
 

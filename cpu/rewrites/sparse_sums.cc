@@ -139,8 +139,9 @@ class NoNegativeZeros {
 bool keeps_order(const Computation& in, const Instruction& scatter) {
   const auto& attrs = scatter.attrs.get<hlo::ScatterAttrs>();
   return !is_floating(scatter.shape.dtype()) || attrs.unique_indices ||
-         in.at(scatter.operands[1]).shape.element_count() ==
-             std::ssize(attrs.scatter_dims_to_operand_dims);
+         (!attrs.scatter_dims_to_operand_dims.empty() &&
+          in.at(scatter.operands[1]).shape.element_count() ==
+              std::ssize(attrs.scatter_dims_to_operand_dims));
 }
 
 // A scatter of rows, of several dimensions or none, at indices [k, d] along the first dimensions of

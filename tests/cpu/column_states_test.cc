@@ -59,6 +59,17 @@ TEST(CpuColumnStates, UpdatesOfColumns) {
   }
 }
 
+// The older form of an update has its starts in one array: its columns are not known.
+TEST(CpuColumnStates, UpdatesAtStartsInOneArray) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(
+      loop("f32[3,100]",
+           "  a = f32[1,100] slice(x), slice={[0:1], [0:100]}\n"
+           "  b = f32[1,100] slice(x), slice={[2:3], [0:100]}\n  c = f32[1,100] add(a, b)\n"
+           "  st = s32[2] constant({1, 0})\n"
+           "  next = f32[3,100] dynamic-update-slice(x, c, st)"));
+}
+
 TEST(CpuColumnStates, UpdatesOfPartsOfColumnsAndStartsOutOfBounds) {
   expect_split(loop("f32[100,3]",
                     cat(column("a", "x", 0),

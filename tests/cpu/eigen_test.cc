@@ -49,6 +49,7 @@ std::vector<T> matrices(int64_t n, uint64_t seed, int64_t kinds = kKinds) {
         default: out.push_back(static_cast<T>(x * 1e-8));
       }
     }
+    if (at == 1 && n == 1) out.back() = -T(0);
   }
   return out;
 }

@@ -46,7 +46,8 @@ std::vector<T> dividends(T divisor, uint64_t seed) {
   return all;
 }
 
-// `line` makes r of x, w = floor(x) and the divisor ds: the bits of want(x).
+// Expects the bits of want_of(x) from `line`, which makes r of x, of w = floor(x) and of ds, the
+// divisor.
 template <class T, class Want>
 void expect_by_constant(T divisor, const std::string& line, const Want& want_of) {
   SCOPED_TRACE(divisor);
@@ -148,8 +149,7 @@ TEST(Remainders, AreExact) {
 TEST(Remainders, ByPowersOfTwoAreExact) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   const auto expect = [](auto divisor) {
-    expect_by_constant(divisor, "remainder(x, ds)",
-                       [&](auto x) { return std::fmod(x, divisor); });
+    expect_by_constant(divisor, "remainder(x, ds)", [&](auto x) { return std::fmod(x, divisor); });
   };
   for (float divisor : {1.0F, 2.0F, -2.0F, 0.5F, 0.125F, 65536.0F, 0x1p60F, 0x1p-60F, 0x1p61F,
                         0x1p-61F, 0x1p-149F, 0x1p127F, 3.0F})

@@ -89,7 +89,6 @@ TEST(CpuSparseSums, AreUpdatesOfTheSum) {
   expect_as_evaluated(text);
 }
 
-// x + 0.0 is 0.0 where x is -0.0.
 // Rows of one place, of none and of several places in one scatter; the bits stay.
 TEST(CpuSparseSums, RowsOfOnePlaceAreSummedFirst) {
   HEDDLE_NEEDS_CODE_GENERATOR();
@@ -105,6 +104,7 @@ TEST(CpuSparseSums, RowsOfOnePlaceAreSummedFirst) {
   expect_as_evaluated(sums(rows, "zeros"));
 }
 
+// x + 0.0 is 0.0 where x is -0.0.
 TEST(CpuSparseSums, StayWhereTheSumMayHaveNegativeZeros) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string initial : {"p", "minuses"}) {

@@ -11,7 +11,7 @@
 
 namespace heddle::cpu {
 
-// Where LAPACK's constants are those of T.
+// LAPACK's eps: the largest relative error of one rounding.
 template <class T>
 inline constexpr T kUnitRoundoff = std::numeric_limits<T>::epsilon() / 2;
 
@@ -42,11 +42,10 @@ Rotation<T> rotation_to_zero(T f, T g) {
   return {std::abs(fs) / std::abs(r), gs / r, r * scale};
 }
 
-// Whether LAPACK takes numbers as they are: none is NaN, and the largest one needs no scale, which
-// leaves no sum of squares beyond the range.
+// Whether LAPACK takes numbers as they are, the largest of which is `most`: it scales those below
+// `least` and beyond its inverse.
 template <class T>
-bool is_usual_size(T most) {
-  const T least = std::sqrt(std::numeric_limits<T>::min() / (2 * kUnitRoundoff<T>));
+bool is_usual_size(T most, T least) {
   return most == 0 || (most >= least && most <= 1 / least);
 }
 
