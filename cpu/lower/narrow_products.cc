@@ -10,7 +10,7 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kMostElements = 16;  // of a row
+constexpr int64_t kMostOfARow = 16;    // of a row
 constexpr int64_t kMostProducts = 64;  // vectors that are multiplied for as many rows as lanes
 
 // What one array has for each of the rows.
@@ -33,9 +33,9 @@ Row row_of(int64_t Axis::*step, const Axis& rows, const std::vector<Axis>& other
 // All that is between the rows' elements can be loaded too.
 bool may_load(const PlanBuilder& builder, const View& view, const Row& row, int64_t rows,
               Scalar scalar) {
-  if (row.width == 0 || row.last + 1 == row.width) return row.width <= kMostElements;
+  if (row.width == 0 || row.last + 1 == row.width) return row.width <= kMostOfARow;
   const int64_t bytes = builder.plan().buffers[view.buffer.value].bytes;
-  return row.last < row.width && row.width <= kMostElements && builder.is_constant(view.offset) &&
+  return row.last < row.width && row.width <= kMostOfARow && builder.is_constant(view.offset) &&
          (builder.bits_of(view.offset) + rows * row.width) * bytes_of(scalar) <= bytes;
 }
 

@@ -86,8 +86,8 @@ class PlanBuilder {
   NodeId gather(BufferId buffer, Scalar scalar, NodeId at);
   // Lane l from `at` + l * step.
   NodeId load_strided(BufferId buffer, Type type, NodeId at, int64_t step);
-  // As many rows as a vector has lanes, one after the other in the vectors, as their columns: lane l
-  // of column c is element l * (number of vectors) + c.
+  // As many rows as a vector has lanes, one after the other in the vectors, as their columns: lane
+  // l of column c is element l * (number of vectors) + c.
   std::vector<NodeId> columns_of(std::span<const NodeId> rows);
   NodeId column_of(std::span<const NodeId> rows, size_t column);  // one of them
   // Columns as rows: the first lanes of all, then the second ones, and so on.
