@@ -32,6 +32,7 @@
 #include "heddle/cpu/rewrites/small_sorts.h"
 #include "heddle/cpu/rewrites/sparse_sums.h"
 #include "heddle/cpu/rewrites/split_columns.h"
+#include "heddle/cpu/rewrites/stacked_folds.h"
 #include "heddle/cpu/rewrites/unroll.h"
 #include "heddle/cpu/rewrites/widen.h"
 #include "heddle/cpu/stored.h"
@@ -130,6 +131,10 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(module, join_interleaved_pads(module));
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
+  HEDDLE_ASSIGN_OR_RETURN(const auto unstacked, fold_without_stacks(out.flat));
+  if (unstacked) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unstacked, flatten));
+  }
   HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, update_fixed_scatters(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, update_sparse_sums(out.flat));

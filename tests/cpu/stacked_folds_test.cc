@@ -1,0 +1,100 @@
+// Folds of arrays that are stacked for them alone.
+#include "heddle/cpu/rewrites/stacked_folds.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/hlo/text.h"
+#include "heddle/tests/cpu/support.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+bool is_unstacked(const std::string& text) {
+  return fold_without_stacks(hlo::parse_text(text).value()).value().has_value();
+}
+
+// `count` arrays, each of them `x` times a number less a half, stacked along a dimension of
+// [rows, columns] and folded to `result` by `fold`, which reads `stack`.
+std::string fold_of(int count, bool last, const std::string& result, const std::string& fold) {
+  const std::string piece = last ? "[10,9,1]" : "[1,10,9]";
+  const std::string all = last ? cat("[10,9,", count, "]") : cat("[", count, ",10,9]");
+  std::string pieces, names;
+  for (int k = 0; k < count; ++k) {
+    pieces += cat("  k", k, " = f32[] constant(", k + 1, ")\n  b", k, " = f32[10,9] broadcast(k", k,
+                  "), dimensions={}\n  m", k, " = f32[10,9] multiply(x, b", k, ")\n  r", k,
+                  " = f32[10,9] remainder(m", k, ", threes)\n  p", k, " = f32", piece, " reshape(r",
+                  k, ")\n");
+    names += cat(k == 0 ? "" : ", ", "p", k);
+  }
+  return cat(
+      "HloModule m\nsum { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+      "  ROOT c = f32[] add(a, b) }\n"
+      "most { a = f32[] parameter(0)\n  i = s32[] parameter(1)\n  b = f32[] parameter(2)\n"
+      "  j = s32[] parameter(3)\n  gt = pred[] compare(a, b), direction=GT\n"
+      "  eq = pred[] compare(a, b), direction=EQ\n  lt = pred[] compare(i, j), direction=LT\n"
+      "  tie = pred[] and(eq, lt)\n  or = pred[] or(gt, tie)\n  v = f32[] select(gt, a, b)\n"
+      "  n = s32[] select(or, i, j)\n  ROOT t = (f32[], s32[]) tuple(v, n) }\n"
+      "weighted { a = f32[] parameter(0)\n  w = f32[] parameter(1)\n  b = f32[] parameter(2)\n"
+      "  v = f32[] parameter(3)\n  bv = f32[] multiply(b, v)\n  c = f32[] add(a, bv)\n"
+      "  x = f32[] add(w, v)\n  ROOT t = (f32[], f32[]) tuple(c, x) }\n"
+      "ENTRY main {\n  x = f32[10,9] parameter(0)\n  three = f32[] constant(3)\n"
+      "  threes = f32[10,9] broadcast(three), dimensions={}\n",
+      pieces, "  stack = f32", all, " concatenate(", names, "), dimensions={", last ? 2 : 0,
+      "}\n  zero = f32[] constant(0)\n  none = s32[] constant(0)\n  low = f32[] constant(-inf)\n",
+      "  row = f32[9] constant({1, 2, 3, 4, 5, 6, 7, 8, 9})\n  numbers = s32", all,
+      " iota(), iota_dimension=", last ? 2 : 0, "\n  line = s32[", count,
+      "] iota(), iota_dimension=0\n  spread = s32", all, " broadcast(line), dimensions={",
+      last ? 2 : 0, "}\n  alike = f32", all, " broadcast(row), dimensions={", last ? 1 : 2,
+      "}\n  ROOT y = ", result, " ", fold, ", dimensions={", last ? 2 : 0, "} }\n");
+}
+
+TEST(StackedFolds, AreElementwise) {
+  for (const int count : {1, 2, 5, 8}) {
+    const std::string sum = fold_of(count, false, "f32[10,9]", "reduce(stack, zero), to_apply=sum");
+    EXPECT_TRUE(is_unstacked(sum)) << sum;
+    expect_as_evaluated(sum);
+    for (const char* numbers : {"numbers", "spread"}) {
+      const std::string most =
+          fold_of(count, false, "(f32[10,9], s32[10,9])",
+                  cat("reduce(stack, ", numbers, ", low, none), to_apply=most"));
+      EXPECT_TRUE(is_unstacked(most)) << most;
+      expect_as_evaluated(most);
+    }
+  }
+}
+
+TEST(StackedFolds, BesideAnArrayThatIsAlikeAtAllPlaces) {
+  for (const bool last : {false, true}) {
+    const auto sums = [&](const char* arrays) {
+      return fold_of(4, last, "(f32[10,9], f32[10,9])",
+                     cat("reduce(", arrays, ", zero, zero), to_apply=weighted"));
+    };
+    EXPECT_TRUE(is_unstacked(sums("stack, alike")));
+    expect_as_evaluated(sums("stack, alike"), {.ulp = 4});  // a product may join a sum
+    EXPECT_FALSE(is_unstacked(sums("alike, alike"))) << "nothing is stacked";
+  }
+}
+
+TEST(StackedFolds, AlongTheLastDimension) {
+  const std::string most =
+      fold_of(3, true, "(f32[10,9], s32[10,9])", "reduce(stack, spread, low, none), to_apply=most");
+  EXPECT_TRUE(is_unstacked(most));
+  expect_as_evaluated(most);
+}
+
+TEST(StackedFolds, OfManyArraysOrFewResultsStay) {
+  EXPECT_FALSE(is_unstacked(fold_of(9, false, "f32[10,9]", "reduce(stack, zero), to_apply=sum")));
+  EXPECT_FALSE(
+      is_unstacked("HloModule m\nsum { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                   "  ROOT c = f32[] add(a, b) }\nENTRY main {\n  x = f32[1,5] parameter(0)\n"
+                   "  s = f32[2,5] concatenate(x, x), dimensions={0}\n  zero = f32[] constant(0)\n"
+                   "  ROOT y = f32[5] reduce(s, zero), dimensions={0}, to_apply=sum }\n"));
+}
+
+}  // namespace
+}  // namespace heddle::cpu
