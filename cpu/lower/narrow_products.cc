@@ -10,7 +10,7 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kMostOfARow = 16;    // of a row
+constexpr int64_t kMostOfARow = 16;    // elements
 constexpr int64_t kMostProducts = 64;  // vectors that are multiplied for as many rows as lanes
 
 // What one array has for each of the rows.

@@ -18,7 +18,8 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 constexpr int64_t kMostStackedArrays = 8;
-constexpr int64_t kFewestFolded = 64;  // results: fewer may stand in registers as they are
+constexpr int64_t kFewestFolded = 64;    // results: fewer may stand in registers as they are
+constexpr int64_t kMostOfAFolding = 64;  // instructions of what folds, which are written out
 
 const Dims& dims_of(const Instruction& instruction) {
   return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
@@ -57,18 +58,20 @@ bool is_fold_of_stacks(const hlo::Module& module, const Computation& in, const I
   return std::ranges::all_of(arrays, fits) &&
          std::ranges::any_of(arrays,
                              [&](InstructionId id) { return is_stack(in, in.at(id), d); }) &&
+         module.at(fold.called[0]).size() <= kMostOfAFolding &&
          is_scalar_computation(module.at(fold.called[0]));
 }
 
 // Place i along d of an array that is_fold_of_stacks() took.
-hlo::Value place_of(transform::Rebuilder& to, InstructionId id, int64_t d, int64_t i) {
+hlo::Value place_of(hlo::Graph& graph, transform::Rebuilder& to, InstructionId id, int64_t d,
+                    int64_t i) {
   const Instruction& x = to.old(id);
   const hlo::Values operands = to.operands(id);
   if (x.opcode == Opcode::kConcatenate) return drop_dimension(operands[static_cast<size_t>(i)], d);
   Dims sizes = x.shape.dimensions();
   sizes.erase(sizes.begin() + d);
   if (is_number(to.from(), x, d))
-    return to.in_place_of(id).full(Shape(x.shape.dtype(), sizes), static_cast<double>(i));
+    return graph.full(Shape(x.shape.dtype(), sizes), static_cast<double>(i));
   Dims places = dims_of(x);
   for (int64_t& place : places) place -= place > d ? 1 : 0;
   return broadcast(operands[0], sizes, places);
@@ -88,7 +91,8 @@ hlo::Value folded(const hlo::Module& module, transform::Rebuilder& to, Instructi
   for (size_t j = count; j < 2 * count; ++j) sums.push_back(broadcast(operands[j], sizes, {}));
   for (int64_t i = 0; i < turns; ++i) {
     hlo::Values arguments = sums;
-    for (size_t j = 0; j < count; ++j) arguments.push_back(place_of(to, fold.operands[j], d, i));
+    for (size_t j = 0; j < count; ++j)
+      arguments.push_back(place_of(graph, to, fold.operands[j], d, i));
     InlinedScalars inlined(by, std::move(arguments));
     const Instruction& root = by.root_instruction();
     if (root.opcode != Opcode::kTuple) {
