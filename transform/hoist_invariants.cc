@@ -242,7 +242,7 @@ class Hoisting {
     const size_t first = state.elements().size() - values.size();
     std::vector<InstructionId> now(from.instructions.size());
     std::vector<InstructionId> elements;
-    // First, since invariants may stand before it.
+    // The parameter comes first: invariants may stand before it.
     const InstructionId parameter = from.parameters[0];
     Instruction longer = from.at(parameter);
     longer.shape = state;

@@ -1,10 +1,10 @@
 // Singular values and vectors of small square matrices as LAPACK's gesdd finds them: a bidiagonal
 // matrix by reflectors (gebd2), then implicit QR steps with and without a shift (bdsqr; Demmel and
 // Kahan, Accurate singular values of bidiagonal matrices, 1990). The operations and their order are
-// LAPACK's, so signs are too, but where vectors are not unique or rounding decides of one step more
-// (of 50,000 random matrices of 4 rows, 35 of f32). The calls, checks and workspace around them,
-// which take longer than the matrix, are not. Values alone come by the same steps and not by lasq1:
-// their last bits differ. tests/cpu/eigen_test.cc bounds the error of u diag(s) v^T.
+// LAPACK's, so signs are too. They may differ where vectors are not unique, and where rounding
+// decides whether one more step follows. The calls, checks and workspace around the operations,
+// which take longer than the matrix, are not LAPACK's. Values alone come by the same steps and not
+// by lasq1: their last bits differ. tests/cpu/eigen_test.cc bounds the error of u diag(s) v^T.
 #include <array>
 #include <utility>
 

@@ -1,11 +1,9 @@
 // Vectors whose lanes come from other vectors.
-#include <algorithm>
 #include <utility>
 
 #include "heddle/cpu/plan/builder.h"
 
 namespace heddle::cpu {
-
 namespace {
 
 // The least number of parts that `count` vectors are shuffled in, which are more than one: shuffles

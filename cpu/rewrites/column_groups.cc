@@ -21,7 +21,7 @@ using hlo::Opcode;
 constexpr int64_t kMostSplitColumns = 16;
 constexpr int64_t kMostOfAFold = 8;      // columns: more fill a vector as they are
 constexpr int64_t kFewestPlaces = 64;    // of a column
-constexpr int64_t kMostSplit = 512;      // of a group, once it is written
+constexpr int64_t kMostSplit = 512;      // ops of a group, once it is written
 constexpr int64_t kWorkPerCrossing = 4;  // elements that a group computes for one at its border
 constexpr int64_t kWorkOfAState = 24;    // the same, of a group that splits a loop's state
 constexpr int64_t kFewestTrips = 4;      // of a loop whose state is split, if they are known

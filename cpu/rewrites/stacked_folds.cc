@@ -18,8 +18,8 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 constexpr int64_t kMostStackedArrays = 8;
-constexpr int64_t kFewestFolded = 64;    // results: fewer may stand in registers as they are
-constexpr int64_t kMostOfAFolding = 64;  // instructions of what folds, which are written out
+constexpr int64_t kFewestFolded = 64;  // results: fewer may stand in registers as they are
+constexpr int64_t kMostInlinedInstructions = 64;  // instructions of the computation that folds
 
 const Dims& dims_of(const Instruction& instruction) {
   return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
@@ -58,7 +58,7 @@ bool is_fold_of_stacks(const hlo::Module& module, const Computation& in, const I
   return std::ranges::all_of(arrays, fits) &&
          std::ranges::any_of(arrays,
                              [&](InstructionId id) { return is_stack(in, in.at(id), d); }) &&
-         module.at(fold.called[0]).size() <= kMostOfAFolding &&
+         module.at(fold.called[0]).size() <= kMostInlinedInstructions &&
          is_scalar_computation(module.at(fold.called[0]));
 }
 

@@ -153,7 +153,6 @@ llvm::Value* ArithmeticEmitter::reduce_lanes(Op fold, Type type, llvm::Value* x)
   return out;
 }
 
-// Operand after operand takes its lanes into the result.
 // The operand of a shuffle. LLVM would look for one shuffle in place of this one and those that it
 // is made of, which takes long where they turn a square.
 llvm::Value* ArithmeticEmitter::shuffled(NodeId id) {
@@ -172,6 +171,7 @@ llvm::Value* ArithmeticEmitter::extract(const Node& node) {
   return b_.CreateExtractElement(x, static_cast<uint64_t>(node.imm));
 }
 
+// Operand after operand takes its lanes into the result.
 llvm::Value* ArithmeticEmitter::shuffle(const Node& node) {
   const auto args = plan_.args_of(node);
   const auto& lanes = plan_.shuffles[static_cast<size_t>(node.imm)];
