@@ -223,7 +223,9 @@ class CpuBackend final : public runtime::HostBackend {
  public:
   explicit CpuBackend(const CpuOptions& options)
       : HostBackend("cpu", "host processor",
-                    {.asynchronous = options.asynchronous, .devices = options.devices}),
+                    {.asynchronous = options.asynchronous,
+                     .devices = options.devices,
+                     .flushes_subnormals = options.flushes_subnormals}),
         options_(options),
         evaluator_(interpreter::make_programs()) {
     if (may_be_stored(options)) use_direct_kernels(direct_kernels());
@@ -314,6 +316,7 @@ StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument
   if (!argument.empty())
     return base::not_found("backend cpu: takes no argument, got \"", argument, "\"");
   CpuOptions options;
+  options.flushes_subnormals = setting<Setting::kFlushSubnormals>();
   options.dump_folder = setting<Setting::kDump>();
   options.names_code = setting<Setting::kPerf>();
   options.checks_bounds = setting<Setting::kCpuChecks>();

@@ -1,6 +1,7 @@
 #include "heddle/interpreter/backend.h"
 
 #include "heddle/base/metrics/counters.h"
+#include "heddle/base/settings.h"
 #include "heddle/interpreter/host_programs.h"
 
 namespace heddle::interpreter {
@@ -10,7 +11,9 @@ class InterpreterBackend final : public runtime::HostBackend {
  public:
   explicit InterpreterBackend(const Options& options)
       : HostBackend("interpreter", "host evaluator",
-                    {.asynchronous = options.asynchronous, .devices = options.devices}),
+                    {.asynchronous = options.asynchronous,
+                     .devices = options.devices,
+                     .flushes_subnormals = options.flushes_subnormals}),
         programs_(make_programs(options.before_run, options.seed)) {}
 
   std::string version() const override { return "reference evaluator, single-threaded, IEEE"; }
@@ -39,7 +42,7 @@ std::unique_ptr<runtime::Backend> make_backend(const Options& options) {
 StatusOr<std::unique_ptr<runtime::Backend>> make_known(std::string_view argument) {
   if (!argument.empty())
     return base::not_found("backend interpreter: takes no argument, got \"", argument, "\"");
-  return make_backend();
+  return make_backend({.flushes_subnormals = setting<Setting::kFlushSubnormals>()});
 }
 
 }  // namespace heddle::interpreter

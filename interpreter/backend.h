@@ -19,6 +19,8 @@ struct Options {
   // pending, and carry the error.
   bool asynchronous = false;
   int devices = 1;
+  // Runs take subnormal numbers for zero. HEDDLE_FLUSH_SUBNORMALS=1.
+  bool flushes_subnormals = false;
   // Of rng (RunOptions): the backend's first run has this seed, each one after it the next.
   uint64_t seed = 0;
   // Called before each run, where it runs: lets a test hold the device, or fail a run by an error.

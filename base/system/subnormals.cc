@@ -30,11 +30,15 @@ void set(uint64_t) {}
 
 }  // namespace
 
-FlushSubnormals::FlushSubnormals(bool flush) : before_(get()) {
-  if (flush) set(before_ | kFlush);
+FlushSubnormals::FlushSubnormals(bool flush) : flushes_(flush) {
+  if (!flush) return;
+  before_ = get();
+  set(before_ | kFlush);
 }
 
-FlushSubnormals::~FlushSubnormals() { set(before_); }
+FlushSubnormals::~FlushSubnormals() {
+  if (flushes_) set(before_);
+}
 
 FloatControl FloatControl::of_this_thread() {
   FloatControl mode;

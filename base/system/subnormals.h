@@ -1,6 +1,7 @@
 // FlushSubnormals: while it lives, this thread takes subnormal f32 and f64 numbers for zero, as
 // operands and as results. XLA's CPU backend always computes so; Heddle keeps subnormals by
-// default. FloatControl: the state that a helping thread takes from the thread that it helps.
+// default. Config::flush_subnormals flushes them in all runs. FloatControl: the state that a
+// helping thread takes from the thread that it helps.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ class FlushSubnormals {
   FlushSubnormals& operator=(const FlushSubnormals&) = delete;
 
  private:
-  uint64_t before_;
+  bool flushes_;
+  uint64_t before_ = 0;
 };
 
 // How a thread rounds, and whether it flushes subnormals; not which exceptions it has seen.

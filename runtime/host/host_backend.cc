@@ -6,6 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "heddle/base/system/memory.h"
 #include "heddle/base/system/pool.h"
+#include "heddle/base/system/subnormals.h"
 #include "heddle/base/text/strings.h"
 #include "heddle/runtime/host/host_memory.h"
 #include "heddle/runtime/internal/host_grid.h"
@@ -85,8 +86,11 @@ BufferPtr make_buffer_of_few(Device& device, const Shape& shape, const void* dat
 class HostExecutable final : public Executable {
  public:
   HostExecutable(const hlo::Module& module, std::shared_ptr<const HostProgram> program,
-                 Device& device, WorkQueue* queue)
-      : Executable(module, device), program_(std::move(program)), queue_(queue) {
+                 Device& device, WorkQueue* queue, bool flushes_subnormals)
+      : Executable(module, device),
+        program_(std::move(program)),
+        queue_(queue),
+        flushes_subnormals_(flushes_subnormals) {
     if (program_->is_from_disk()) mark_from_disk();
     result_bytes_ = total_bytes(result_shapes());
   }
@@ -119,6 +123,7 @@ class HostExecutable final : public Executable {
     }
     if (queue_ == nullptr && options.donate.empty() && result_bytes_ <= kMostInPlace &&
         program_->runs_in_place()) {
+      const FlushSubnormals flush(flushes_subnormals_);
       const auto run = [&] { return run_in_place(buffers, results, options.stop); };
       if (auto status = base::within_memory(run, "run ", name())) return *std::move(status);
     }
@@ -198,6 +203,7 @@ class HostExecutable final : public Executable {
   Status run_now(const Arguments& arguments, std::span<BufferPtr> into,
                  const StopToken& stop) const {
     HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> values, values_of(arguments));
+    const FlushSubnormals flush(flushes_subnormals_);
     HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> results, program_->run(std::move(values), stop));
     for (size_t i = 0; i < results.size(); ++i) into[i] = result_buffer(i, std::move(results[i]));
     return {};
@@ -214,7 +220,9 @@ class HostExecutable final : public Executable {
     // In a pointer, since the queue's functions are copyable.
     auto shared_ticket = std::make_shared<Throttle::Ticket>(std::move(ticket));
     queue_->submit([program = program_, arguments = std::move(arguments), slots = std::move(slots),
-                    shared_ticket = std::move(shared_ticket), stop]() mutable {
+                    shared_ticket = std::move(shared_ticket), stop,
+                    flushes = flushes_subnormals_]() mutable {
+      const FlushSubnormals flush(flushes);
       StatusOr<std::vector<Literal>> values = values_of(arguments);
       arguments.clear();  // what was donated is the run's alone from here
       fill(slots, values.ok() ? program->run(*std::move(values), stop)
@@ -236,6 +244,7 @@ class HostExecutable final : public Executable {
   std::shared_ptr<const HostProgram> program_;  // shared with runs that outlive this executable
   WorkQueue* queue_;                            // null: on the caller's thread
   int64_t result_bytes_ = 0;
+  bool flushes_subnormals_;
 };
 
 }  // namespace
@@ -248,7 +257,7 @@ Status HostProgram::run_in_place(std::span<const void* const> /*arguments*/,
 
 HostBackend::HostBackend(std::string name, const std::string& device_kind,
                          const HostOptions& options)
-    : Backend(std::move(name)) {
+    : Backend(std::move(name)), flushes_subnormals_(options.flushes_subnormals) {
   const int devices = std::max(options.devices, 1);
   for (int i = 0; i < devices; ++i) {
     add_device(device_kind).throttle().set_limits({.bytes = host_bytes_in_flight(devices)});
@@ -259,7 +268,7 @@ HostBackend::HostBackend(std::string name, const std::string& device_kind,
 HostBackend::~HostBackend() = default;
 
 void HostBackend::use_direct_kernels(const DirectKernels& kernels) {
-  if (!queues_.empty()) return;
+  if (!queues_.empty() || flushes_subnormals_) return;
   for (const auto& device : devices()) device->set_direct_kernels(&kernels);
 }
 
@@ -269,13 +278,20 @@ StatusOr<std::shared_ptr<Executable>> HostBackend::compile_module(const ModulePt
   HEDDLE_RETURN_IF_ERROR(check_options(*module, options));
   HEDDLE_ASSIGN_OR_RETURN(auto program, prepare(module, options));
   WorkQueue* queue = queues_.empty() ? nullptr : queues_[static_cast<size_t>(device.id())].get();
-  return std::make_shared<HostExecutable>(*module, std::move(program), device, queue);
+  return std::make_shared<HostExecutable>(*module, std::move(program), device, queue,
+                                          flushes_subnormals_);
 }
 
 StatusOr<std::shared_ptr<SpmdExecutable>> HostBackend::compile_for_grid(
     const hlo::Module& module, const CompileOptions& options, const DeviceGrid& grid) {
   HEDDLE_RETURN_IF_ERROR(check_options(module, options));
   HEDDLE_ASSIGN_OR_RETURN(GridProgram program, prepare_for_grid(module, grid));
+  if (flushes_subnormals_) {
+    program = [program = std::move(program)](std::vector<std::vector<Literal>> arguments) {
+      const FlushSubnormals flush;
+      return program(std::move(arguments));
+    };
+  }
   return make_host_grid(module, std::move(program), grid);
 }
 

@@ -52,6 +52,7 @@ using GridProgram =
 struct HostOptions {
   bool asynchronous = false;  // each device has a thread; results are pending, and carry errors
   int devices = 1;
+  bool flushes_subnormals = false;  // while programs run (base/system/subnormals.h)
 };
 
 class HostBackend : public Backend, public SpmdBackend {
@@ -61,7 +62,8 @@ class HostBackend : public Backend, public SpmdBackend {
  protected:
   HostBackend(std::string name, const std::string& device_kind, const HostOptions& options);
   // For a maker: runs of small elementwise ops need no program then (runtime/host/direct.h).
-  // Ignored where runs are asynchronous: an operand may be pending. `kernels` is of static storage.
+  // Ignored where runs are asynchronous, since an operand may be pending, and where they flush
+  // subnormals. `kernels` is of static storage.
   void use_direct_kernels(const DirectKernels& kernels);
 
   // From the module as it was traced. errors: as Backend::compile()
@@ -90,6 +92,7 @@ class HostBackend : public Backend, public SpmdBackend {
   StatusOr<std::function<Status()>> start_copy_to_host(Buffer& buffer, void* data) override;
   StatusOr<Literal> share_with_host(Buffer& buffer) override;
 
+  bool flushes_subnormals_;
   // By device; none: runs are done when execute() returns.
   std::vector<std::unique_ptr<WorkQueue>> queues_;
 };

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "heddle/base/system/subnormals.h"
 #include "heddle/hlo/sharding/device_lists.h"
 #include "heddle/interpreter/evaluate.h"
 
@@ -72,7 +73,9 @@ Status run_all(const Evaluator& evaluator, const DeviceCounts& devices,
     results[i] = evaluator.run_as(seat, std::move(arguments[i]), {.seed = seed});
     rendezvous.leave(!results[i].ok());
   };
+  const FloatControl control = FloatControl::of_this_thread();
   const auto run = [&](size_t i) {
+    control.apply();
     if (around == nullptr) return evaluate(i);
     around([&] { evaluate(i); });
   };
