@@ -13,6 +13,7 @@
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/cpu/lower/narrow_products.h"
+#include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 
@@ -38,9 +39,10 @@ class DotWriter {
   struct Types {
     DType operands, result;
   };
-  DotWriter(PlanBuilder& builder, Types types, int64_t vector_bytes, const View& lhs,
-            const View& rhs, BufferId to)
+  DotWriter(PlanBuilder& builder, const hlo::Computation& computation, Types types,
+            int64_t vector_bytes, const View& lhs, const View& rhs, BufferId to)
       : b_(builder),
+        computation_(computation),
         types_(types),
         type_{is_small_float(types.operands) ? Scalar::kF32 : *scalar_of(types.result), 1},
         machine_lanes_(vector_bytes / std::max<int64_t>(bytes_of(type_.scalar), 4)),
@@ -48,6 +50,7 @@ class DotWriter {
         lhs_(lhs.buffer),
         rhs_(rhs.buffer),
         to_(to),
+        views_{&lhs, &rhs},
         start_{lhs.offset, rhs.offset, b_.index(0)} {}
 
   struct Offsets {
@@ -195,7 +198,7 @@ class DotWriter {
       return axis.to == 1 && axis.size >= machine_lanes_ && axis.lhs * axis.rhs == 0;
     });
     if (side == outer.end() || !contracted.empty() || lane.lhs != 1 || lane.rhs != 1 ||
-        lane.size % machine_lanes_ != 0)
+        lane.size < machine_lanes_)
       return each(outer, [&](const Offsets& base) { sum_row(base, lane, contracted); });
     const Axis rows = *side;
     const int64_t together = rows.size / machine_lanes_ * machine_lanes_;
@@ -230,16 +233,21 @@ class DotWriter {
     const bool on_lhs = rows.lhs != 0;
     const Type type{type_.scalar, static_cast<int32_t>(machine_lanes_)};
     const std::vector<NodeId> zeros(static_cast<size_t>(machine_lanes_), zero(machine_lanes_));
-    auto loop = b_.begin_for(b_.index(0), b_.index(lane.size), machine_lanes_, zeros);
+    const int64_t whole = lane.size / machine_lanes_ * machine_lanes_;
+    const auto add = [&](std::vector<NodeId>& sums, NodeId from, int64_t width) {
+      const Offsets at = advanced(start, lane, from);
+      const NodeId vector = load_padded(on_lhs ? rhs_ : lhs_, width, on_lhs ? at.rhs : at.lhs);
+      for (size_t i = 0; i < sums.size(); ++i) {
+        const Offsets row = advanced(at, rows, b_.index(static_cast<int64_t>(i)));
+        const NodeId x = load_padded(on_lhs ? lhs_ : rhs_, width, on_lhs ? row.lhs : row.rhs);
+        sums[i] = multiply_add(x, vector, sums[i]);
+      }
+    };
+    auto loop = b_.begin_for(b_.index(0), b_.index(whole), machine_lanes_, zeros);
     std::vector<NodeId> sums(loop.parameters.begin() + 1, loop.parameters.end());
-    const Offsets at = advanced(start, lane, loop.parameters[0]);
-    const NodeId vector = load(on_lhs ? rhs_ : lhs_, machine_lanes_, on_lhs ? at.rhs : at.lhs);
-    for (size_t i = 0; i < sums.size(); ++i) {
-      const Offsets row = advanced(at, rows, b_.index(static_cast<int64_t>(i)));
-      const NodeId x = load(on_lhs ? lhs_ : rhs_, machine_lanes_, on_lhs ? row.lhs : row.rhs);
-      sums[i] = multiply_add(x, vector, sums[i]);
-    }
+    add(sums, loop.parameters[0], machine_lanes_);
     sums = b_.end_for(sums);
+    if (whole < lane.size) add(sums, b_.index(whole), lane.size - whole);
     store(start.to, fold_together(b_, Op::kAdd, type,
                                   [&](int64_t i) { return sums[static_cast<size_t>(i)]; }));
   }
@@ -287,13 +295,28 @@ class DotWriter {
 
   NodeId zero(int64_t lanes) { return b_.bits({type_.scalar, static_cast<int32_t>(lanes)}, 0); }
 
+  // Operands of one buffer have one type, and are both converted or none.
+  [[nodiscard]] const View& view(BufferId from) const { return *views_[from == lhs_ ? 0 : 1]; }
   NodeId load(BufferId from, int64_t lanes, NodeId at) {
-    return widened(b_.load(from, {*scalar_of(types_.operands), static_cast<int32_t>(lanes)}, at));
+    const Type type{*scalar_of(view(from).dtype), static_cast<int32_t>(lanes)};
+    return widened(from, b_.load(from, type, at));
+  }
+  // A whole vector, whose lanes from `lanes` on are zeros.
+  NodeId load_padded(BufferId from, int64_t lanes, NodeId at) {
+    const NodeId some = load(from, lanes, at);
+    if (lanes == machine_lanes_) return some;
+    std::vector<LaneSource> sources;
+    for (uint32_t i = 0; i < machine_lanes_; ++i)
+      sources.push_back(i < lanes ? LaneSource{0, i} : LaneSource{1, 0});
+    const NodeId both[] = {some, zero(lanes)};
+    return b_.shuffle(both, std::move(sources));
   }
   NodeId load_strided(BufferId from, int32_t width, NodeId at, int64_t step) {
-    return widened(b_.load_strided(from, {*scalar_of(types_.operands), width}, at, step));
+    return widened(from, b_.load_strided(from, {*scalar_of(view(from).dtype), width}, at, step));
   }
-  NodeId widened(NodeId x) {
+  NodeId widened(BufferId from, NodeId x) {
+    if (const Instruction* convert = view(from).convert)
+      return apply(b_, computation_, *convert, std::span(&x, 1));
     if (is_small_float(types_.operands)) return widen(b_, types_.operands, x);
     if (b_.type(x).scalar == type_.scalar) return x;
     return b_.cast(is_signed(types_.operands) ? Op::kSExtend : Op::kZExtend, type_.scalar, x);
@@ -472,11 +495,13 @@ class DotWriter {
   }
 
   PlanBuilder& b_;
+  const hlo::Computation& computation_;
   Types types_;
   Type type_;  // that products are summed in
   int64_t machine_lanes_;
   int64_t streamed_;  // bytes of a matrix that is read faster row by row
   BufferId lhs_, rhs_, to_;
+  const View* views_[2];  // of lhs_ and of rhs_
   Offsets start_;
 };
 
@@ -508,19 +533,20 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
   std::vector<Axis> outer = axes.batch;
   outer.insert(outer.end(), axes.rows.begin(), axes.rows.end());
   outer.insert(outer.end(), axes.columns.begin(), axes.columns.end());
-  DotWriter writer(b(), {dtype, dot.shape.dtype()}, program_.program.plan.vector_bytes, lhs, rhs,
-                   to);
+  const bool converts = lhs.convert != nullptr || rhs.convert != nullptr;
+  DotWriter writer(b(), computation(), {dtype, dot.shape.dtype()},
+                   program_.program.plan.vector_bytes, lhs, rhs, to);
   bool is_written = false;
   if (work > 0 && !is_scalar) {
     is_written = (work > kMaxInlined ? writer.in_registers(outer, axes.contracted)
                                      : writer.write_out(outer, axes.contracted)) ||
-                 (dtype == dot.shape.dtype() &&
+                 (dtype == dot.shape.dtype() && !converts &&
                   write_narrow_product(b(), dtype, lhs, rhs, to, outer, axes.contracted));
   }
   const bool is_for_unit =
       storage_bytes(dot.shape.dtype()) == 4 && narrow_unit(dtype) != NarrowUnit::kNone;
-  const bool has_kernel =
-      !is_written && work > kMaxInlined && (dtype == f32 || dtype == f64 || is_for_unit);
+  const bool has_kernel = !is_written && !converts && work > kMaxInlined &&
+                          (dtype == f32 || dtype == f64 || is_for_unit);
   if (const auto product = has_kernel ? matrix_product(axes, dtype) : std::nullopt) {
     HEDDLE_RETURN_IF_ERROR(program_.add_kernel({.product = product, .instruction = {}}));
     const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),

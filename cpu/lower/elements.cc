@@ -114,7 +114,8 @@ NodeId RegionLowering::clamped_start(InstructionId start, int64_t most, Memo& me
 
 View RegionLowering::view_of(LeafId leaf) {
   if (!region_.is_lazy(leaf))
-    return {in_memory(leaf), b().index(0), row_major_strides(shape(leaf).dimensions())};
+    return {in_memory(leaf), b().index(0), row_major_strides(shape(leaf).dimensions()),
+            shape(leaf).dtype()};
   const Instruction& instruction = at(region_.leaves()[leaf.value].producer);
   View view = view_of(region_.leaf(instruction.operands[0]));
   const Shape& from = at(instruction.operands[0]).shape;
@@ -123,6 +124,7 @@ View RegionLowering::view_of(LeafId leaf) {
   };
   std::vector<int64_t> strides(instruction.shape.dimensions().size());
   switch (instruction.opcode) {
+    case Opcode::kConvert: view.convert = &instruction; return view;
     case Opcode::kBroadcast: {
       const auto& dims = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
       for (size_t d = 0; d < dims.size(); ++d)

@@ -62,6 +62,8 @@ struct View {
   BufferId buffer;
   NodeId offset;
   std::vector<int64_t> strides;
+  DType dtype;                                // of the elements in the buffer
+  const hlo::Instruction* convert = nullptr;  // what makes the array's elements of them
 };
 
 // What all regions of a program share.

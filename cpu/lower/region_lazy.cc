@@ -56,6 +56,27 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
   }
 }
 
+// The product, a plain one, reads each element of the operand once: the other is a vector, or one
+// for each place of the batch.
+bool reads_once(const hlo::Computation& computation, const Instruction& dot, int operand) {
+  const int other = 1 - operand;
+  const Shape& shape = computation.at(dot.operands[static_cast<size_t>(other)]).shape;
+  const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
+  int64_t shared = 1;
+  for (int64_t d : other == 0 ? attrs.lhs_batch_dims : attrs.rhs_batch_dims)
+    shared *= shape.dimension(d);
+  for (int64_t d : other == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims)
+    shared *= shape.dimension(d);
+  return shape.element_count() == shared;
+}
+
+// A conversion of narrow numbers that costs less than to write and to read the wide ones.
+bool widens(const hlo::Computation& computation, const Instruction& convert) {
+  if (convert.opcode != Opcode::kConvert) return false;
+  const DType from = computation.at(convert.operands[0]).shape.dtype(), to = convert.shape.dtype();
+  return (to == f32 || to == f64) && from != pred && storage_bytes(from) < storage_bytes(to);
+}
+
 // That an element takes, about.
 int64_t operations_of(const Instruction& instruction) {
   if (hlo::facts(instruction.opcode).work != hlo::Work::kMuch) return 1;
@@ -223,6 +244,7 @@ void Region::choose_lazy() {
   std::vector<InstructionId> home(static_cast<size_t>(computation_->size()));
   std::vector<int64_t> size(home.size(), 1);
   std::vector<bool> as_view(home.size());      // a product reads it by strides
+  std::vector<bool> once(home.size());         // and each element of it once
   std::vector<int64_t> level(home.size());     // lazy instructions between it and a step
   std::vector<int64_t> reads(home.size(), 1);  // of each element, by one step
   std::vector<bool> is_here(home.size());      // computed at the place that its step writes
@@ -246,6 +268,9 @@ void Region::choose_lazy() {
       lazy = lazy && reads_elements(*module_, *computation_, user, use.operand);
       as_view[i] = as_view[i] || user.opcode == Opcode::kDot ||
                    (as_view[use.user.value] && use.operand == 0);
+      once[i] = uses.size() == 1 &&
+                (user.opcode == Opcode::kDot ? reads_once(*computation_, user, use.operand)
+                                             : once[use.user.value]);
       // A loop's initial value is written to its place at once, and by no other step.
       if (user.opcode == Opcode::kWhile && uses.size() > 1) lazy = lazy && !costs_[i];
       // What one branch alone needs is written in that branch.
@@ -286,9 +311,11 @@ void Region::choose_lazy() {
     const hlo::Opcode opcode = computation_->instructions[i].opcode;
     const bool is_other_order = opcode == Opcode::kTranspose || opcode == Opcode::kReshape;
     const bool costs = costs_[i] && !(as_view[i] && is_other_order);
-    if (as_view[i] && (costs || !hlo::does(opcode, hlo::kStrided))) lazy = false;
+    const bool is_widened =
+        as_view[i] && once[i] && widens(*computation_, computation_->instructions[i]);
+    if (as_view[i] && !is_widened && (costs || !hlo::does(opcode, hlo::kStrided))) lazy = false;
     if (!lazy) {
-      as_view[i] = false;
+      as_view[i] = once[i] = false;
       continue;
     }
     // A place of its own ends a long chain.

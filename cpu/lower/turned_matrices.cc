@@ -57,7 +57,7 @@ std::map<LeafId, View> RegionLowering::turned_matrices(const Region& body,
                                              b().add(b().mul(row, columns), column), columns);
         b().store(to, b().add(b().mul(column, rows), row), lane);
       });
-      turned.emplace(*found, View{to, b().index(0), {1, rows}});
+      turned.emplace(*found, View{to, b().index(0), {1, rows}, from.dtype()});
     }
   }
   return turned;

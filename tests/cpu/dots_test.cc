@@ -229,6 +229,103 @@ ENTRY e {
 })");
 }
 
+// y = convert(w) x, of a matrix by a vector: `view` takes w to [rows,columns] of `wide`.
+std::string product_of_converted(const std::string& parameter, const std::string& view,
+                                 const std::string& wide, int rows, int columns, bool on_rhs) {
+  const std::string matrix = cat(wide, "[", rows, ",", columns, "] m");
+  return cat("HloModule m\nENTRY e {\n w = ", parameter, " parameter(0)\n x = ", wide, "[",
+             on_rhs ? rows : columns, "] parameter(1)\n", view, " ROOT y = ", wide, "[",
+             on_rhs ? columns : rows, on_rhs ? "] dot(x, m)" : "] dot(m, x)",
+             ", lhs_contracting_dims={", on_rhs ? 0 : 1, "}, rhs_contracting_dims={0}\n}");
+}
+
+// Products by vectors convert narrow elements of the matrix as they read it.
+TEST(CpuDots, OfConvertedMatricesByVectors) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  struct Types {
+    const char *narrow, *wide;
+  };
+  for (const auto& [narrow, wide] : {Types{"s8", "f32"},
+                                     {"u8", "f32"},
+                                     {"s16", "f32"},
+                                     {"u16", "f64"},
+                                     {"bf16", "f32"},
+                                     {"f16", "f32"},
+                                     {"f16", "f64"},
+                                     {"s32", "f64"},
+                                     {"u32", "f64"},
+                                     {"f32", "f64"}}) {
+    for (const auto& [rows, columns] :
+         {std::pair{128, 128}, {37, 53}, {200, 40}, {16, 19}, {3, 5}}) {
+      for (const bool on_rhs : {false, true}) {
+        const std::string type = cat("[", rows, ",", columns, "]"),
+                          turned = cat("[", columns, ",", rows, "]");
+        expect_as_evaluated(product_of_converted(cat(narrow, type),
+                                                 cat(" m = ", wide, type, " convert(w)\n"), wide,
+                                                 rows, columns, on_rhs));
+        expect_as_evaluated(
+            product_of_converted(cat(narrow, turned),
+                                 cat(" c = ", wide, turned, " convert(w)\n m = ", wide, type,
+                                     " transpose(c), dimensions={1,0}\n"),
+                                 wide, rows, columns, on_rhs));
+      }
+    }
+  }
+}
+
+// One for each place of a batch; each turn's own matrix of a stack; of a vector by itself, which
+// both operands convert.
+TEST(CpuDots, OfOtherConvertedArrays) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(R"(HloModule m
+ENTRY e {
+  w = s8[5,40,33] parameter(0)
+  c = f32[5,40,33] convert(w)
+  x = f32[5,33] parameter(1)
+  ROOT y = f32[5,40] dot(c, x), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},
+      rhs_contracting_dims={1}
+})");
+  expect_as_evaluated(R"(HloModule m
+body {
+  p = (s32[], f32[32], s8[6,32,32]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[32] get-tuple-element(p), index=1
+  w = s8[6,32,32] get-tuple-element(p), index=2
+  z = s32[] constant(0)
+  s = s8[1,32,32] dynamic-slice(w, i, z, z), dynamic_slice_sizes={1,32,32}
+  r = s8[32,32] reshape(s)
+  c = f32[32,32] convert(r)
+  y = f32[32] dot(c, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  k = f32[] constant(0.0078125)
+  b = f32[32] broadcast(k), dimensions={}
+  v = f32[32] multiply(y, b)
+  one = s32[] constant(1)
+  n = s32[] add(i, one)
+  ROOT t = (s32[], f32[32], s8[6,32,32]) tuple(n, v, w)
+}
+condition {
+  p = (s32[], f32[32], s8[6,32,32]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(6)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  z = s32[] constant(0)
+  x = f32[32] parameter(0)
+  w = s8[6,32,32] parameter(1)
+  t = (s32[], f32[32], s8[6,32,32]) tuple(z, x, w)
+  l = (s32[], f32[32], s8[6,32,32]) while(t), condition=condition, body=body
+  ROOT y = f32[32] get-tuple-element(l), index=1
+})",
+                      {.share = 1e-6});
+  expect_as_evaluated(R"(HloModule m
+ENTRY e {
+  x = f16[300] parameter(0)
+  c = f32[300] convert(x)
+  ROOT y = f32[] dot(c, c), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+})");
+}
+
 // Matrices of bf16, s8 and u8 go to the processor's unit, where it has one: of any batch, either
 // way around. Others are widened, and so are small ones and products by vectors.
 TEST(CpuDots, OfNarrowElements) {
