@@ -99,6 +99,15 @@ class NumberNode {
   friend Mask operator<=(NumberNode x, NumberNode y) { return x.compare(Predicate::kLe, y); }
   friend Mask operator==(NumberNode x, NumberNode y) { return x.compare(Predicate::kEq, y); }
   friend Mask operator!=(NumberNode x, NumberNode y) { return x.compare(Predicate::kNe, y); }
+  template <class Fn>
+  friend NumberNode in_double(NumberNode x, NumberNode y, const Fn& fn) {
+    const auto cast = [&](cpu::Scalar to, NodeId node) {
+      return x.b->cast(Op::kFloatCast, to, node);
+    };
+    const NumberNode<double> wide_x(x.b, cast(cpu::Scalar::kF64, x.node)),
+        wide_y(x.b, cast(cpu::Scalar::kF64, y.node));
+    return {x.b, cast(cpu::Scalar::kF32, fn(wide_x, wide_y).node)};
+  }
   friend Int bits(NumberNode x) { return {x.b, x.b->cast(Op::kBitcast, kInteger, x.node)}; }
   PlanBuilder* b;
   NodeId node;
@@ -181,9 +190,9 @@ bool is_trigonometric(MathFunction function) {
          function == MathFunction::k_tan;
 }
 
-bool needs_fma(MathFunction function) {
-  return is_trigonometric(function) || function == MathFunction::k_pow ||
-         function == MathFunction::k_fmod;
+bool needs_fma(MathFunction function, Scalar scalar) {
+  return is_trigonometric(function) || function == MathFunction::k_fmod ||
+         (function == MathFunction::k_pow && scalar == Scalar::kF64);
 }
 
 // Lanes beyond the range of the formula that gave `value`; not valid: it has none.
@@ -248,10 +257,10 @@ NodeId write_math(PlanBuilder& builder, MathFunction function,
     case MathFunction::k_atanh: return builder.math(function, operands);
     default: break;
   }
-  if (needs_fma(function) && !builder.has_fma()) return builder.math(function, operands);
-  return builder.type(*operands.begin()).scalar == Scalar::kF64
-             ? write<double>(builder, function, operands)
-             : write<float>(builder, function, operands);
+  const Scalar scalar = builder.type(*operands.begin()).scalar;
+  if (needs_fma(function, scalar) && !builder.has_fma()) return builder.math(function, operands);
+  return scalar == Scalar::kF64 ? write<double>(builder, function, operands)
+                                : write<float>(builder, function, operands);
 }
 
 NodeId write_small_tanh(PlanBuilder& builder, NodeId x) {

@@ -23,8 +23,6 @@ struct Coefficients<float> {
   static constexpr float half_pi_1 = 1.57079637F;
   static constexpr float half_pi_2 = -4.37113883e-08F;
   static constexpr float half_pi_3 = -1.71512451e-15F;
-  static constexpr float two_thirds_hi = 0.666666687F;
-  static constexpr float two_thirds_lo = -1.98682155e-08F;
   static constexpr float quarter_pi_hi = 0.785398245F;
   static constexpr float quarter_pi_lo = -8.14603425e-08F;
   static constexpr float cbrt_half = 0.793700526F;
@@ -37,12 +35,6 @@ struct Coefficients<float> {
   static constexpr std::array<float, 9> log{
       0.333333105F,  -0.249999866F, 0.200022236F,  -0.16669248F,  0.142187148F,
       -0.123844415F, 0.118726783F,  -0.117891066F, 0.0691511557F,
-  };
-  // (2 atanh(s) - 2s - 2s^3/3) / s^5 in s^2: error 2^-35.8.
-  static constexpr std::array<float, 3> log_tail{
-      0.400001526F,
-      0.285470903F,
-      0.234196246F,
   };
   // (a coth(a) - 1) / a^2 in a^2 for |a| <= 0.26: error 2^-25.3.
   static constexpr std::array<float, 2> a_coth{
@@ -196,6 +188,18 @@ struct Coefficients<double> {
   static constexpr std::array<double, 6> cbrt{
       1.7830443114105505,  -1.5730555685217795, 1.2535766357606912,
       -0.6045923272792239, 0.15834392135427391, -0.017322140025844427,
+  };
+  // log2(1+f) / f for 1+f in [sqrt(1/2), sqrt(2)]: error 2^-35.3.
+  static constexpr std::array<double, 13> log2_for_single{
+      1.4426950408667947,  -0.7213475207475276,  0.48089836249927687, -0.36067369918844766,
+      0.28853720254498305, -0.24045174686018295, 0.20617749357938792, -0.18033540639107762,
+      0.15876414477473008, -0.14277325406333566, 0.14446428719892984, -0.1444028976937822,
+      0.07951879484831331,
+  };
+  // (2^r - 1) / r for |r| <= 1/2: error 2^-29.0.
+  static constexpr std::array<double, 6> exp2_for_single{
+      0.6931472066110735,   0.24022651191854597,   0.0555032734206024,
+      0.009618021440406714, 0.0013400395563906195, 0.00015471629173150495,
   };
 };
 

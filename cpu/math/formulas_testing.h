@@ -86,6 +86,10 @@ struct One {
   friend One copysign(One a, One s) { return {std::copysign(a.v, s.v)}; }
   friend Int bits(One a) { return {std::bit_cast<UnsignedOf<T>>(a.v)}; }
   friend One select(Mask m, One a, One b) { return m.v ? a : b; }
+  template <class Fn>
+  friend One in_double(One a, One b, const Fn& fn) {
+    return {static_cast<T>(fn(One<double, fused>{a.v}, One<double, fused>{b.v}).v)};
+  }
 };
 
 template <class T, bool fused>
@@ -149,6 +153,20 @@ struct Many {
   HEDDLE_ARITHMETIC(Many)
   friend Int bits(Many a) { return {std::bit_cast<Unsigned>(a.v)}; }
   friend Many select(Mask m, Many a, Many b) { return {m.v ? a.v : b.v}; }
+  template <class Fn>
+  friend Many in_double(Many a, Many b, const Fn& fn) {
+    constexpr int kWide = Many<double>::count;
+    for (int from = 0; from < count; from += kWide) {
+      Many<double> wide_a, wide_b;
+      for (int i = 0; i < kWide; ++i) {
+        wide_a.v[i] = a.v[from + i];
+        wide_b.v[i] = b.v[from + i];
+      }
+      const Many<double> result = fn(wide_a, wide_b);
+      for (int i = 0; i < kWide; ++i) a.v[from + i] = static_cast<T>(result.v[i]);
+    }
+    return a;
+  }
   friend Many abs(Many a) {
     return {std::bit_cast<Values>(std::bit_cast<Unsigned>(a.v) & ~(sign + Unsigned{}))};
   }

@@ -190,6 +190,20 @@ def half_expm1_rest(r):
     return (mp.expm1(2 * r) / 2 - r) / r**2
 
 
+def log2_rest(f):
+    """log2(1+f) / f"""
+    if abs(f) < mpf("1e-12"):
+        return (1 - f / 2) / mp.log(2)
+    return mp.log1p(f) / f / mp.log(2)
+
+
+def exp2_rest(r):
+    """(2^r - 1) / r"""
+    if abs(r) < mpf("1e-12"):
+        return mp.log(2) * (1 + mp.log(2) * r / 2)
+    return mp.expm1(mp.log(2) * r) / r
+
+
 def erf_rest(u):
     """erf(x) / x - 1 in u = x^2"""
     x = mp.sqrt(u)
@@ -214,8 +228,8 @@ def polynomials(is_float):
     else:
         yield ("log", "(2 atanh(s) - 2s) / s^3 in s^2, for s = f/(2+f)", atanh_rest(3),
                lambda z: z, 0, atanh_high, 7)
-    yield ("log_tail", "(2 atanh(s) - 2s - 2s^3/3) / s^5 in s^2", atanh_rest(5),
-           lambda z: z * z, 0, atanh_high, pick(3, 8))
+        yield ("log_tail", "(2 atanh(s) - 2s - 2s^3/3) / s^5 in s^2", atanh_rest(5),
+               lambda z: z * z, 0, atanh_high, 8)
     if is_float:
         yield ("a_coth", "(a coth(a) - 1) / a^2 in a^2 for |a| <= 0.26", a_coth_rest,
                lambda u: u, 0, mpf("0.26") ** 2, 2)
@@ -246,6 +260,11 @@ def polynomials(is_float):
                lambda t: mp.erfc(1 + t), 0, 5, 19)
     yield ("cbrt", "m^(-1/3) for m in [1, 2]", lambda m: mp.cbrt(1 / m),
            lambda m: mpf(1), 1, 2, pick(4, 6))
+    if not is_float:
+        yield ("log2_for_single", "log2(1+f) / f for 1+f in [sqrt(1/2), sqrt(2)]", log2_rest,
+               lambda f: mpf(1), mp.sqrt(mpf(1) / 2) - 1, mp.sqrt(2) - 1, 13)
+        yield ("exp2_for_single", "(2^r - 1) / r for |r| <= 1/2", exp2_rest,
+               lambda r: abs(r), mpf(-1) / 2, mpf(1) / 2, 6)
 
 
 def text(value, is_float):
@@ -285,9 +304,10 @@ def constants(is_float):
         yield "two_over_pi", 2 / pi
         for i, part in enumerate(parts(pi / 2, [width] * 3, is_float)):
             yield "half_pi_%d" % (i + 1), part
-        hi, lo = parts(mpf(2) / 3, [width] * 2, is_float)
-        yield "two_thirds_hi", hi
-        yield "two_thirds_lo", lo
+        if not is_float:
+            hi, lo = parts(mpf(2) / 3, [width] * 2, is_float)
+            yield "two_thirds_hi", hi
+            yield "two_thirds_lo", lo
         hi, lo = parts(pi / 4, [width - 2, width], is_float)
         yield "quarter_pi_hi", hi
         yield "quarter_pi_lo", lo
