@@ -120,10 +120,15 @@ bool has_few_taps(const hlo::Window& window) {
   return true;
 }
 
+bool is_fold(const Instruction& instruction) {
+  return instruction.opcode == Opcode::kReduce || instruction.opcode == Opcode::kReduceWindow;
+}
+
 bool is_narrow_fold(const hlo::Module& module, const Instruction& instruction) {
-  const bool is_window = instruction.opcode == Opcode::kReduceWindow;
-  if (instruction.opcode != Opcode::kReduce && !is_window) return false;
-  if (is_window && has_few_taps(instruction.attrs.get<hlo::WindowAttrs>().window)) return false;
+  if (!is_fold(instruction)) return false;
+  if (instruction.opcode == Opcode::kReduceWindow &&
+      has_few_taps(instruction.attrs.get<hlo::WindowAttrs>().window))
+    return false;
   return instruction.operands.size() == 2 && instruction.shape.is_array() &&
          is_small_float(instruction.shape.dtype()) && float_fold(module.at(instruction.called[0]));
 }
@@ -151,6 +156,34 @@ hlo::Value wide(transform::Rebuilder& to, InstructionId i, DType dtype,
   return graph.op(Opcode::kConvert, {y}, {}, {}, &old.shape);
 }
 
+// The type that the computation of a fold takes operand i in: (sums.., elements..).
+DType folded_as(const hlo::Module& module, const Instruction& fold, size_t i) {
+  const hlo::Computation& by = module.at(fold.called[0]);
+  const size_t count = fold.operands.size(), parameter = (i + count / 2) % count;
+  return by.at(by.parameters[parameter]).shape.dtype();
+}
+
+// A fold whose computation takes other types than those of the operands, as sums of bf16 in f32.
+bool has_other_types(const hlo::Module& module, const hlo::Computation& computation,
+                     const Instruction& instruction) {
+  if (!is_fold(instruction)) return false;
+  for (size_t i = 0; i < instruction.operands.size(); ++i) {
+    if (computation.at(instruction.operands[i]).shape.dtype() != folded_as(module, instruction, i))
+      return true;
+  }
+  return false;
+}
+
+hlo::Value with_folded_types(const hlo::Module& module, transform::Rebuilder& to, InstructionId id,
+                             hlo::ComputationId by) {
+  const Instruction& old = to.old(id);
+  hlo::Graph& graph = to.in_place_of(id);
+  hlo::Values operands = to.operands(id);
+  for (size_t i = 0; i < operands.size(); ++i)
+    operands[i] = convert(operands[i], folded_as(module, old, i));
+  return graph.op(old.opcode, operands, old.attrs, {by}, &old.shape);
+}
+
 }  // namespace
 
 StatusOr<hlo::Module> widen(const hlo::Module& module) {
@@ -162,9 +195,13 @@ StatusOr<hlo::Module> widen(const hlo::Module& module) {
                                        return summed_in(to, i, *dtype);
                                      if (is_narrow_product(to.from(), old))
                                        return wide(to, i, sum_type(to.from(), old), {});
-                                     if (!is_narrow_fold(module, old)) return {};
-                                     const Opcode opcode = *float_fold(module.at(old.called[0]));
-                                     return wide(to, i, f32, {into.combiner(opcode, f32)});
+                                     if (is_narrow_fold(module, old)) {
+                                       const Opcode opcode = *float_fold(module.at(old.called[0]));
+                                       return wide(to, i, f32, {into.combiner(opcode, f32)});
+                                     }
+                                     if (has_other_types(module, to.from(), old))
+                                       return with_folded_types(module, to, i, into[old.called[0]]);
+                                     return {};
                                    });
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "heddle/base/text/strings.h"
 #include "heddle/cpu/jit/jit.h"
 #include "heddle/cpu/kernels/isa.h"
 #include "heddle/cpu/lower/lower.h"
@@ -13,6 +14,8 @@
 
 namespace heddle::cpu {
 namespace {
+
+using base::cat;
 
 // A program of one argument and one result, compiled for vectors of so many bytes.
 Literal run(const hlo::Module& module, int64_t vector_bytes, const Literal& argument) {
@@ -121,6 +124,27 @@ TEST(SmallFloats, TanhIsOffByAnUlp) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* small : {"bf16", "f16"})
     expect_converted("u16", 65536, "1", small, small, "tanh", {.ulp = 1});
+}
+
+// Sums of a narrower type's elements, as the fold's computation takes them; of stacked arrays too.
+TEST(CpuSmallFloats, FoldsInAWiderType) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const auto& [narrow, wide] : {std::pair{"bf16", "f32"}, {"f16", "f32"}, {"f32", "f64"}}) {
+    const std::string region = cat("HloModule m\nf { a = ", wide, "[] parameter(0)\n b = ", wide,
+                                   "[] parameter(1)\n ROOT c = ", wide, "[] add(a, b) }\n");
+    const std::string header = cat(region, "ENTRY e {\n i = ", wide,
+                                   "[] constant(0)\n x = ", narrow, "[3,70] parameter(0)\n");
+    expect_as_evaluated(
+        cat(header, " ROOT y = ", wide, "[70] reduce(x, i), dimensions={0}, to_apply=f }\n"));
+    expect_as_evaluated(
+        cat(header, " ROOT y = ", wide, "[3] reduce(x, i), dimensions={1}, to_apply=f }\n"));
+    expect_as_evaluated(cat(header, " ROOT y = ", wide,
+                            "[3,66] reduce-window(x, i), window={size=1x5}, to_apply=f }\n"));
+    expect_as_evaluated(cat(header, " z = ", narrow, "[3,70] parameter(1)\n a = ", narrow,
+                            "[1,3,70] reshape(x)\n b = ", narrow, "[1,3,70] reshape(z)\n s = ",
+                            narrow, "[2,3,70] concatenate(a, b), dimensions={0}\n ROOT y = ", wide,
+                            "[3,70] reduce(s, i), dimensions={0}, to_apply=f }\n"));
+  }
 }
 
 }  // namespace
