@@ -10,6 +10,7 @@ import jax_fields  # its programs
 import jax_studies  # its programs
 import jax_systems  # its programs
 import jax_updates  # its programs
+import jax_weights  # its programs
 from jax.scipy.ndimage import map_coordinates
 from jax_programs import KEY, PROGRAMS, floats, integers, jax, jnp, lax, loop, write_all
 

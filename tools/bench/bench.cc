@@ -9,6 +9,7 @@
 #include <fstream>
 #include <span>
 
+#include "heddle/base/system/subnormals.h"
 #include "heddle/base/text/json.h"
 
 namespace heddle::tools {
@@ -155,6 +156,11 @@ class Report {
   std::vector<std::pair<double, std::string>> ratios_;  // and the program
 };
 
+// XLA's CPU plugin flushes subnormal numbers, whatever it is told.
+bool is_xla_cpu(const BenchBackend& backend) {
+  return backend.name.starts_with("pjrt:") && backend.device->kind() == "cpu";
+}
+
 }  // namespace
 
 StatusOr<int> run_bench(const BenchCommand& command) {
@@ -165,6 +171,13 @@ StatusOr<int> run_bench(const BenchCommand& command) {
   Report report(command);
   HEDDLE_RETURN_IF_ERROR(report.open(command.json));
   report.print_head(command.backends.front());
+  const bool flushes = !command.keeps_subnormals && std::ranges::any_of(backends, is_xla_cpu);
+  const FlushSubnormals as_xla_does(flushes);
+  if (flushes) {
+    std::printf(
+        "Subnormal numbers count as zero on all backends, as they always do in XLA's CPU "
+        "backend; --keep-subnormals leaves the others as they are.\n");
+  }
   for (const std::string& path : command.programs) {
     report.start(path);
     const StatusOr<BenchProgram> program = load_bench_program(path);

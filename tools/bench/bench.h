@@ -14,6 +14,9 @@ struct BenchCommand {
   std::vector<std::string> backends;  // the first one is compared with the best of the others
   BenchTimes times;
   std::string json;  // a file for one line a program and backend; empty: none
+  // Beside XLA's CPU backend, which flushes subnormal numbers, the others do so too: all compute
+  // the same. True: they compute as they do by default.
+  bool keeps_subnormals = false;
 };
 
 // Prints the table. Returns the exit code: 0 if all programs run and agree on all backends. errors

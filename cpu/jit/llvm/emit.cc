@@ -389,9 +389,11 @@ class Emitter : MemoryEmitter {
     leave_if(b_.CreateICmpNE(code, b_.getInt64(0)), Exit::Reason::kKernelFailed, id);
   }
 
-  // A part has no way to end the run, which a check of bounds must.
+  // A part cannot end the run, as a check of bounds must, and has no memory that pieces hand on.
   [[nodiscard]] bool is_shared(const Node& node) const {
-    return node.shared.valid() && request_.share_loop && !request_.checks_bounds;
+    if (!node.shared.valid() || !request_.share_loop || request_.checks_bounds) return false;
+    const auto is_short = [&](BlockId block) { return code_size(plan_, block) <= kMostInLoop; };
+    return std::ranges::all_of(plan_.blocks_of(node), is_short);
   }
 
   // The body becomes a function of its own. What it needs goes through a frame in memory.
