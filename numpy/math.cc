@@ -138,7 +138,8 @@ Tensor logaddexp(Operand x, Operand y) {
     const Expr are_infinite = (a == b) & ~is_finite(a);  // whose difference would be NaN
     Expr apart = where(are_infinite, 0, a - b);
     // At a = b both parts have the slopes of a > b.
-    return where(are_infinite, a + b, where(apart >= 0, a, b) + log1p(exp(-abs(apart))));
+    return where(are_infinite, 0.5 * a + 0.5 * b,
+                 where(apart >= 0, a, b) + log1p(exp(-abs(apart))));
   });
 }
 

@@ -148,7 +148,7 @@ Tensor logaddexp2(Operand x, Operand y) {
     Expr value = where(apart >= 0, a, b) + more;
     Expr off = where(are_equal, a, 0) + 1 - where(are_equal, value, 0);
     Expr rounding = bitcast_convert(off.operand(), value.dtype());
-    return where(are_infinite, a + b, where(are_equal, value + rounding, value));
+    return where(are_infinite, 0.5 * a + 0.5 * b, where(are_equal, value + rounding, value));
   });
 }
 

@@ -207,6 +207,17 @@ TEST(Derivatives, OfPartsOfFloats) {
             (std::vector<float>{1, INFINITY, 2, 0.125F, std::ldexp(1.0F, -127)}));
 }
 
+// Both parts are as large, and their slopes add up to 1 (JAX has NaN).
+TEST(Derivatives, OfLogaddexpOfEqualInfinities) {
+  for (const double x : {-INFINITY, INFINITY}) {
+    for (const auto& fn : {logaddexp, logaddexp2}) {
+      const auto twice = [&](Tensor v) { return fn(v, v); };
+      EXPECT_EQ(twice(scalar(x)).item<double>(), x);
+      EXPECT_EQ(grad(twice)(scalar(x)).item<double>(), 1);
+    }
+  }
+}
+
 // Of hypot(k, v) at v = 1.3 k by v, twice: 1 / (k (1 + 1.3^2)^(3/2)).
 TEST(Derivatives, OfHypotDoNotDependOnTheScale) {
   for (const double k : {1e-200, 1.0, 1e200}) {
