@@ -21,6 +21,7 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 constexpr int64_t kFewestSearched = 16;  // fewer are written out
+constexpr int64_t kFewestTruths = 4;     // of pred
 // A fold of pairs over columns fills vectors too, and reads the array once. It is slower for so
 // many elements.
 constexpr int64_t kManyElements = 1 << 14;
@@ -148,6 +149,7 @@ std::optional<double> worst_of(DType dtype, bool greatest) {
   if (dtype == s32) {
     return greatest ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int32_t>::max();
   }
+  if (dtype == pred) return greatest ? 0 : 1;
   if (dtype != f32 && dtype != f64) return std::nullopt;
   const double infinity = std::numeric_limits<double>::infinity();
   return greatest ? -infinity : infinity;
@@ -202,13 +204,26 @@ hlo::Value written(const hlo::Module& module, transform::Rebuilder& to, Instruct
   if (dimensions.size() != 1) return {};
   const int64_t along = dimensions[0];
   if (along < shape.rank() - 1 && shape.element_count() < kManyElements) return {};
-  if (shape.is_dynamic() || shape.dimension(along) < kFewestSearched ||
+  const bool is_mask = shape.dtype() == pred;
+  if (shape.is_dynamic() || shape.dimension(along) < (is_mask ? kFewestTruths : kFewestSearched) ||
       shape.dimension(along) > positions_of(to.old(reduce.operands[1]).shape.dtype()))
     return {};
   const bool greatest = finds_place(module, to.from(), reduce, along, true);
   if (!greatest && !finds_place(module, to.from(), reduce, along, false)) return {};
   hlo::Graph& graph = to.in_place_of(id);
   const hlo::Value x = to.value(reduce.operands[0]);
+  const double none = std::numeric_limits<int32_t>::max();
+  const auto first_of = [&](const hlo::Value& is_found) {
+    return hlo::reduce(select(is_found, graph.iota(x.sizes(), along), none), Opcode::kMinimum, none,
+                       {along});
+  };
+  const DType counts = to.old(reduce.operands[1]).shape.dtype();
+  if (is_mask) {  // the first one, or 0 where there is none
+    const hlo::Value place = first_of(greatest ? x : !x);
+    const hlo::Value any = greatest ? hlo::reduce(x, Opcode::kOr, 0, {along})
+                                    : hlo::reduce(x, Opcode::kAnd, 1, {along});
+    return graph.tuple({any, convert(select(place == none, 0, place), counts)});
+  }
   const hlo::Value extreme = hlo::reduce(x, greatest ? Opcode::kMaximum : Opcode::kMinimum,
                                          *worst_of(shape.dtype(), greatest), {along});
   hlo::Dims kept;
@@ -218,10 +233,7 @@ hlo::Value written(const hlo::Module& module, transform::Rebuilder& to, Instruct
   const hlo::Value of_row = broadcast(extreme, x.sizes(), kept);
   hlo::Value is_found = compare(ComparisonDirection::kEq, x, of_row);
   if (is_floating(shape.dtype())) is_found = is_found | compare(ComparisonDirection::kNe, x, x);
-  const double none = std::numeric_limits<int32_t>::max();
-  const hlo::Value place = hlo::reduce(select(is_found, graph.iota(x.sizes(), along), none),
-                                       Opcode::kMinimum, none, {along});
-  return graph.tuple({extreme, convert(place, to.old(reduce.operands[1]).shape.dtype())});
+  return graph.tuple({extreme, convert(first_of(is_found), counts)});
 }
 
 // Those whose first result somebody reads, or all of them together.

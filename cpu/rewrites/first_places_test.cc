@@ -97,6 +97,34 @@ TEST(FirstPlaces, AreThoseOfTheCombiner) {
   }
 }
 
+// Truths at these places of each row but the first, and nowhere else.
+Literal mask(std::initializer_list<size_t> places, bool truth) {
+  Literal x(Shape(pred, {40, 500}));
+  std::byte* bytes = x.mutable_bytes();
+  for (size_t i = 0; i < 20000; ++i) {
+    const bool is_place = i >= 500 && std::ranges::count(places, i % 500) > 0;
+    bytes[i] = std::byte{is_place == truth};
+  }
+  return x;
+}
+
+TEST(FirstPlaces, OfMasks) {
+  for (const int along : {0, 1}) {
+    for (const bool greatest : {true, false}) {
+      const hlo::Module module = module_of({.type = "pred",
+                                            .direction = greatest ? "GT" : "LT",
+                                            .worst = greatest ? "false" : "true",
+                                            .along = along});
+      for (const bool truth : {false, true}) {
+        expect_same(module, mask({}, truth));
+        expect_same(module, mask({0}, truth));
+        expect_same(module, mask({499}, truth));
+        expect_same(module, mask({3, 4, 77, 300}, truth));
+      }
+    }
+  }
+}
+
 TEST(FirstPlaces, AreWantedWithoutTheExtreme) { EXPECT_FALSE(is_written(module_of({}, 0))); }
 
 TEST(FirstPlaces, AreNotThoseOfOtherStarts) {
