@@ -1,7 +1,7 @@
 // FlushSubnormals: while it lives, this thread takes subnormal f32 and f64 numbers for zero, as
 // operands and as results. XLA's CPU backend always computes so; Heddle keeps subnormals by
-// default. Config::flush_subnormals flushes them in all runs. FloatControl: the state that a
-// helping thread takes from the thread that it helps.
+// default. Config::flush_subnormals flushes them in runs of cpu and of the interpreter.
+// FloatControl: the state that a helping thread takes from the thread that it helps.
 #pragma once
 
 #include <cstdint>

@@ -268,9 +268,10 @@ void Region::choose_lazy() {
       lazy = lazy && reads_elements(*module_, *computation_, user, use.operand);
       as_view[i] = as_view[i] || user.opcode == Opcode::kDot ||
                    (as_view[use.user.value] && use.operand == 0);
-      once[i] = uses.size() == 1 &&
-                (user.opcode == Opcode::kDot ? reads_once(*computation_, user, use.operand)
-                                             : once[use.user.value]);
+      once[i] =
+          uses.size() == 1 &&
+          (user.opcode == Opcode::kDot ? reads_once(*computation_, user, use.operand)
+                                       : user.opcode != Opcode::kBroadcast && once[use.user.value]);
       // A loop's initial value is written to its place at once, and by no other step.
       if (user.opcode == Opcode::kWhile && uses.size() > 1) lazy = lazy && !costs_[i];
       // What one branch alone needs is written in that branch.
@@ -340,6 +341,7 @@ void Region::choose_lazy() {
     home[i] = one_home ? first : InstructionId();
     is_here[i] = is_here[i] && is_read_here;
     is_lazy_[leaf.value] = true;
+    if (is_widened) once[i] = false;  // a view converts once: what it converts is in memory
   }
 }
 

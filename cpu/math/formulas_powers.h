@@ -51,7 +51,7 @@ F power_for_single(F a, F y) {
   return fma(scale * r, polynomial(C::exp2_for_single, r), scale);
 }
 
-// The same of doubles: e^(y log a), the exponent kept as a sum.
+// a^y for a >= 0: of floats by doubles, of doubles as e^(y log a), the exponent kept as a sum.
 template <Number F>
 F power_of_size(F a, F y) {
   using S = typename F::Scalar;

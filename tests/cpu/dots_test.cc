@@ -318,6 +318,29 @@ ENTRY e {
   ROOT y = f32[32] get-tuple-element(l), index=1
 })",
                       {.share = 1e-6});
+  for (const char* type : {"s8", "bf16", "f16"}) {  // one conversion of another
+    expect_as_evaluated(cat("HloModule m\nENTRY e {\n w = ", type,
+                            "[40,33] parameter(0)\n c = f32[40,33] convert(w)\n"
+                            " t = f32[33,40] transpose(c), dimensions={1,0}\n"
+                            " d = f64[33,40] convert(t)\n e = f64[40,33] convert(c)\n"
+                            " x = f64[40] parameter(1)\n z = f64[33] parameter(2)\n"
+                            " y = f64[33] dot(d, x), lhs_contracting_dims={1}, "
+                            "rhs_contracting_dims={0}\n u = f64[40] dot(e, z), "
+                            "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                            " ROOT r = (f64[33], f64[40]) tuple(y, u)\n}"));
+    expect_as_evaluated(cat("HloModule m\nENTRY e {\n w = ", type,
+                            "[40,33] parameter(0)\n c = f32[40,33] convert(w)\n"
+                            " d = f64[40,33] convert(c)\n x = f64[33] parameter(1)\n"
+                            " ROOT y = f64[40] dot(d, x), lhs_contracting_dims={1}, "
+                            "rhs_contracting_dims={0}\n}"));
+  }
+  expect_as_evaluated(R"(HloModule m
+ENTRY e {
+  w = bf16[40,33] parameter(0)
+  c = f32[40,33] convert(w)
+  x = f64[33] parameter(1)
+  ROOT y = f64[40] dot(c, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})");
   expect_as_evaluated(R"(HloModule m
 ENTRY e {
   x = f16[300] parameter(0)
