@@ -25,7 +25,7 @@ namespace heddle::cpu {
 struct CpuOptions {
   bool asynchronous = false;  // as interpreter::Options'
   int devices = 1;
-  bool flushes_subnormals = false;  // as interpreter::Options'
+  bool flushes_subnormals = false;  // as interpreter::Options'; HEDDLE_FLUSH_SUBNORMALS=1
   // A folder for the stages of each program that is compiled; empty: none. HEDDLE_DUMP.
   std::string dump_folder = {};
   // Names machine code for `perf`, in /tmp/perf-PID.map. HEDDLE_PERF=1.

@@ -66,9 +66,10 @@ void add_bench_command(CLI::App& app, int& code) {
   command->add_option("--rounds", options->times.rounds, "turns that each backend gets at least")
       ->check(at_least(1))
       ->capture_default_str();
-  command->add_flag("--keep-subnormals", options->keeps_subnormals,
-                    "beside XLA's CPU backend, which takes subnormal numbers for zero, the others "
-                    "compute with them; else all take them for zero");
+  command->add_flag(
+      "--keep-subnormals", options->keeps_subnormals,
+      "beside XLA's CPU backend, which always takes subnormal numbers for zero, the others "
+      "compute as they are configured");
   command->callback([options, threads, &code] {
     leave_disk_cache();
     options->times.stop = stop_at_interrupt();

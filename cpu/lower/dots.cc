@@ -32,8 +32,8 @@ constexpr int64_t kRowsTogether = 4;
 constexpr int64_t kFewestColumns = 4;  // that are worth a loop beside the kernel
 constexpr int64_t kLongSum = 16;       // products that wait for each other where they are scalars
 
-// Writes the loops of a product. Small floats are widened where they are read, and summed in f32;
-// integers are widened to those of the result.
+// Writes the loops of a product. Operands are widened where they are read: small floats, which are
+// summed in f32, integers to the type of the result, and those that a view converts.
 class DotWriter {
  public:
   struct Types {
@@ -295,13 +295,13 @@ class DotWriter {
 
   NodeId zero(int64_t lanes) { return b_.bits({type_.scalar, static_cast<int32_t>(lanes)}, 0); }
 
-  // Operands of one buffer have one type, and are both converted or none.
+  // By buffer: operands in one buffer have one type there and one in the product.
   [[nodiscard]] const View& view(BufferId from) const { return *views_[from == lhs_ ? 0 : 1]; }
   NodeId load(BufferId from, int64_t lanes, NodeId at) {
     const Type type{*scalar_of(view(from).dtype), static_cast<int32_t>(lanes)};
     return widened(from, b_.load(from, type, at));
   }
-  // A whole vector, whose lanes from `lanes` on are zeros.
+  // Loads `lanes` elements as a whole vector. Its other lanes are zero.
   NodeId load_padded(BufferId from, int64_t lanes, NodeId at) {
     const NodeId some = load(from, lanes, at);
     if (lanes == machine_lanes_) return some;

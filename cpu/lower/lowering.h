@@ -63,7 +63,7 @@ struct View {
   NodeId offset;
   std::vector<int64_t> strides;
   DType dtype;                                // of the elements in the buffer
-  const hlo::Instruction* convert = nullptr;  // what makes the array's elements of them
+  const hlo::Instruction* convert = nullptr;  // makes the array's elements of them; null: none
 };
 
 // What all regions of a program share.

@@ -132,6 +132,18 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
   }
 }
 
+bool reads_once(const hlo::Computation& computation, const Instruction& dot, int operand) {
+  const auto other = static_cast<size_t>(1 - operand);
+  const Shape& shape = computation.at(dot.operands[other]).shape;
+  const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
+  int64_t shared = 1;
+  for (int64_t d : other == 0 ? attrs.lhs_batch_dims : attrs.rhs_batch_dims)
+    shared *= shape.dimension(d);
+  for (int64_t d : other == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims)
+    shared *= shape.dimension(d);
+  return shared > 0 && shape.element_count() == shared;
+}
+
 bool is_plain_dot(const hlo::Computation& computation, const Instruction& dot) {
   if (dot.opcode != Opcode::kDot || !is_held(dot.shape) || dot.shape.dtype() == pred) return false;
   const DType from = computation.at(dot.operands[0]).shape.dtype();

@@ -163,6 +163,10 @@ bool is_part(const hlo::Computation& computation, const hlo::Instruction& instru
 // A dot whose operands are arrays of numbers that a plan holds.
 bool is_plain_dot(const hlo::Computation& computation, const hlo::Instruction& dot);
 
+// A plain dot reads each element of the operand once: the other one is a vector, or a vector for
+// each place of the batch.
+bool reads_once(const hlo::Computation& computation, const hlo::Instruction& dot, int operand);
+
 // A convolution whose operands and result are all f32 or all f64, and not empty.
 bool is_product_convolution(const hlo::Computation& computation,
                             const hlo::Instruction& instruction);

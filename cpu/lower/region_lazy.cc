@@ -56,22 +56,8 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
   }
 }
 
-// The product, a plain one, reads each element of the operand once: the other is a vector, or one
-// for each place of the batch.
-bool reads_once(const hlo::Computation& computation, const Instruction& dot, int operand) {
-  const int other = 1 - operand;
-  const Shape& shape = computation.at(dot.operands[static_cast<size_t>(other)]).shape;
-  const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
-  int64_t shared = 1;
-  for (int64_t d : other == 0 ? attrs.lhs_batch_dims : attrs.rhs_batch_dims)
-    shared *= shape.dimension(d);
-  for (int64_t d : other == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims)
-    shared *= shape.dimension(d);
-  return shape.element_count() == shared;
-}
-
-// A conversion of narrow numbers that costs less than to write and to read the wide ones.
-bool widens(const hlo::Computation& computation, const Instruction& convert) {
+// A conversion of narrow numbers to floats: less work than to write and to read the wide ones.
+bool is_widening_convert(const hlo::Computation& computation, const Instruction& convert) {
   if (convert.opcode != Opcode::kConvert) return false;
   const DType from = computation.at(convert.operands[0]).shape.dtype(), to = convert.shape.dtype();
   return (to == f32 || to == f64) && from != pred && storage_bytes(from) < storage_bytes(to);
@@ -244,7 +230,7 @@ void Region::choose_lazy() {
   std::vector<InstructionId> home(static_cast<size_t>(computation_->size()));
   std::vector<int64_t> size(home.size(), 1);
   std::vector<bool> as_view(home.size());      // a product reads it by strides
-  std::vector<bool> once(home.size());         // and each element of it once
+  std::vector<bool> read_once(home.size());    // that product alone, and each element once
   std::vector<int64_t> level(home.size());     // lazy instructions between it and a step
   std::vector<int64_t> reads(home.size(), 1);  // of each element, by one step
   std::vector<bool> is_here(home.size());      // computed at the place that its step writes
@@ -268,10 +254,10 @@ void Region::choose_lazy() {
       lazy = lazy && reads_elements(*module_, *computation_, user, use.operand);
       as_view[i] = as_view[i] || user.opcode == Opcode::kDot ||
                    (as_view[use.user.value] && use.operand == 0);
-      once[i] =
-          uses.size() == 1 &&
-          (user.opcode == Opcode::kDot ? reads_once(*computation_, user, use.operand)
-                                       : user.opcode != Opcode::kBroadcast && once[use.user.value]);
+      read_once[i] = uses.size() == 1 &&
+                     (user.opcode == Opcode::kDot
+                          ? reads_once(*computation_, user, use.operand)
+                          : user.opcode != Opcode::kBroadcast && read_once[use.user.value]);
       // A loop's initial value is written to its place at once, and by no other step.
       if (user.opcode == Opcode::kWhile && uses.size() > 1) lazy = lazy && !costs_[i];
       // What one branch alone needs is written in that branch.
@@ -309,14 +295,15 @@ void Region::choose_lazy() {
     if (is_written_once && own.element_count() >= kManyRepeated) lazy = false;
     if (one_home && is_part_of_overwritten(id, home[uses[0].user.value])) lazy = false;
     // What a product reads by strides is computed in its own order, and stored: as many elements.
+    // A conversion that is read once is not.
     const hlo::Opcode opcode = computation_->instructions[i].opcode;
     const bool is_other_order = opcode == Opcode::kTranspose || opcode == Opcode::kReshape;
     const bool costs = costs_[i] && !(as_view[i] && is_other_order);
-    const bool is_widened =
-        as_view[i] && once[i] && widens(*computation_, computation_->instructions[i]);
+    const bool is_widened = as_view[i] && read_once[i] &&
+                            is_widening_convert(*computation_, computation_->instructions[i]);
     if (as_view[i] && !is_widened && (costs || !hlo::does(opcode, hlo::kStrided))) lazy = false;
     if (!lazy) {
-      as_view[i] = once[i] = false;
+      as_view[i] = read_once[i] = false;
       continue;
     }
     // A place of its own ends a long chain.
@@ -341,7 +328,7 @@ void Region::choose_lazy() {
     home[i] = one_home ? first : InstructionId();
     is_here[i] = is_here[i] && is_read_here;
     is_lazy_[leaf.value] = true;
-    if (is_widened) once[i] = false;  // a view converts once: what it converts is in memory
+    if (is_widened) read_once[i] = false;  // a view converts once: what it converts is in memory
   }
 }
 

@@ -57,7 +57,7 @@ concept Number = requires(const F a, const typename F::Int i, const typename F::
   { i == i } -> std::same_as<typename F::Mask>;
 };
 
-// An F of floats has beside these in_double(x, y, fn): fn() of both as doubles, rounded.
+// A Number of floats also has in_double(x, y, fn): fn of x and y as doubles, rounded to a float.
 
 // select() of an x that takes long. A builder of code may leave it out where no lane takes it.
 template <Number F>

@@ -5,8 +5,8 @@
 
 namespace heddle::cpu {
 
-// log(a) as a sum good to about 1.2 times the precision, for positive finite a: 2 atanh(s), its
-// first two terms in pairs (Dekker 1971, fdlibm 1993).
+// log(a) of doubles as a sum good to about 1.2 times the precision, for positive finite a:
+// 2 atanh(s), its first two terms in pairs (Dekker 1971, fdlibm 1993).
 template <Number F>
 Sum<F> precise_log(F a) {
   using C = Coefficients<typename F::Scalar>;
@@ -33,8 +33,8 @@ Sum<F> precise_log(F a) {
   return exact_sum(total.hi, total.lo + fma(parts.k, a.constant(C::ln2_lo), product_lo));
 }
 
-// a^y for a >= 0 by doubles, of which a float keeps half the digits. Zero, infinite and subnormal
-// results become a float's in the conversion. NaN where y log2(a) is.
+// a^y for a >= 0, in doubles and good to the precision of a float. The conversion to a float makes
+// what overflows infinite, and what underflows subnormal or zero. NaN where y log2(a) is NaN.
 template <Number F>
 F power_for_single(F a, F y) {
   using C = Coefficients<double>;
@@ -53,7 +53,7 @@ F power_for_single(F a, F y) {
 
 // a^y for a >= 0: of floats by doubles, of doubles as e^(y log a), the exponent kept as a sum.
 template <Number F>
-F power_of_size(F a, F y) {
+F nonnegative_power(F a, F y) {
   using S = typename F::Scalar;
   using Fmt = Format<S>;
   if constexpr (is_single<F>) {
@@ -85,7 +85,7 @@ F pow(F x, F y) {
   const F one = x.constant(1);
   const F infinity = infinity_like(x);
   const F a = abs(x);
-  const F size = select(a == one, one, power_of_size(a, y));
+  const F size = select(a == one, one, nonnegative_power(a, y));
 
   const F half_y = y * x.constant(S(0.5));
   const auto whole = floor(y) == y;

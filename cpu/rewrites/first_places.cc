@@ -21,7 +21,7 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 constexpr int64_t kFewestSearched = 16;  // fewer are written out
-constexpr int64_t kFewestTruths = 4;     // of pred
+constexpr int64_t kFewestTruths = 4;     // of a mask, whose reduction takes fewer operations
 // A fold of pairs over columns fills vectors too, and reads the array once. It is slower for so
 // many elements.
 constexpr int64_t kManyElements = 1 << 14;
@@ -217,12 +217,12 @@ hlo::Value written(const hlo::Module& module, transform::Rebuilder& to, Instruct
     return hlo::reduce(select(is_found, graph.iota(x.sizes(), along), none), Opcode::kMinimum, none,
                        {along});
   };
-  const DType counts = to.old(reduce.operands[1]).shape.dtype();
-  if (is_mask) {  // the first one, or 0 where there is none
+  const DType position_type = to.old(reduce.operands[1]).shape.dtype();
+  if (is_mask) {  // 0 where none is found: all are alike then, and 0 is the first
     const hlo::Value place = first_of(greatest ? x : !x);
     const hlo::Value any = greatest ? hlo::reduce(x, Opcode::kOr, 0, {along})
                                     : hlo::reduce(x, Opcode::kAnd, 1, {along});
-    return graph.tuple({any, convert(select(place == none, 0, place), counts)});
+    return graph.tuple({any, convert(select(place == none, 0, place), position_type)});
   }
   const hlo::Value extreme = hlo::reduce(x, greatest ? Opcode::kMaximum : Opcode::kMinimum,
                                          *worst_of(shape.dtype(), greatest), {along});
@@ -233,7 +233,7 @@ hlo::Value written(const hlo::Module& module, transform::Rebuilder& to, Instruct
   const hlo::Value of_row = broadcast(extreme, x.sizes(), kept);
   hlo::Value is_found = compare(ComparisonDirection::kEq, x, of_row);
   if (is_floating(shape.dtype())) is_found = is_found | compare(ComparisonDirection::kNe, x, x);
-  return graph.tuple({extreme, convert(first_of(is_found), counts)});
+  return graph.tuple({extreme, convert(first_of(is_found), position_type)});
 }
 
 // Those whose first result somebody reads, or all of them together.

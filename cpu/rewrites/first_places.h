@@ -10,7 +10,8 @@ namespace heddle::cpu {
 // extreme and one to the first position that has it. Both fill vectors, where the pair takes one
 // element after the other. It does so for the last dimension, and for others of large arrays. NaN
 // is extreme, and the first one is found. A reduction whose extreme is read too stays as it is.
-// JAX's argmax and Heddle's are such reductions.
+// Of pred it is a reduction to the first position alone. JAX's argmax and Heddle's are such
+// reductions.
 [[nodiscard]] StatusOr<hlo::Module> find_first_places(const hlo::Module& module);
 
 }  // namespace heddle::cpu

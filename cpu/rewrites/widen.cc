@@ -55,9 +55,8 @@ Sizes sizes_of(const hlo::Computation& computation, const Instruction& dot) {
 
 // A dot that reads each element of an operand once at most, so that it may convert what it reads.
 bool is_vector_product(const hlo::Computation& computation, const Instruction& dot) {
-  if (dot.opcode != Opcode::kDot || !is_plain_dot(computation, dot)) return false;
-  const Sizes sizes = sizes_of(computation, dot);
-  return sizes.rows == 1 || sizes.columns == 1;
+  return dot.opcode == Opcode::kDot && is_plain_dot(computation, dot) &&
+         (reads_once(computation, dot, 0) || reads_once(computation, dot, 1));
 }
 
 // Products of bf16, s8 or u8 that are large enough for the processor's unit, and the type that it
@@ -156,7 +155,8 @@ hlo::Value wide(transform::Rebuilder& to, InstructionId i, DType dtype,
   return graph.op(Opcode::kConvert, {y}, {}, {}, &old.shape);
 }
 
-// The type that the computation of a fold takes operand i in: (sums.., elements..).
+// The type in which the fold's computation takes operand i. The operands are (elements.., initial
+// values..), and the parameters (sums.., elements..).
 DType folded_as(const hlo::Module& module, const Instruction& fold, size_t i) {
   const hlo::Computation& by = module.at(fold.called[0]);
   const size_t count = fold.operands.size(), parameter = (i + count / 2) % count;

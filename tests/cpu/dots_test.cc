@@ -232,7 +232,6 @@ ENTRY e {
 // y = convert(w) x, of a matrix by a vector: `view` takes w to [rows,columns] of `wide`.
 std::string product_of_converted(const std::string& parameter, const std::string& view,
                                  const std::string& wide, int rows, int columns, bool on_rhs) {
-  const std::string matrix = cat(wide, "[", rows, ",", columns, "] m");
   return cat("HloModule m\nENTRY e {\n w = ", parameter, " parameter(0)\n x = ", wide, "[",
              on_rhs ? rows : columns, "] parameter(1)\n", view, " ROOT y = ", wide, "[",
              on_rhs ? columns : rows, on_rhs ? "] dot(x, m)" : "] dot(m, x)",

@@ -1,8 +1,6 @@
 // Blocks that become several functions: values of every kind go from one to the next.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <sstream>
 #include <string>
 
 #include "heddle/base/text/strings.h"
@@ -109,8 +107,7 @@ TEST(CpuLongBlocks, OfALoop) {
   EXPECT_NE(stages->llvm.find("define internal i64 @piece"), std::string::npos);
 }
 
-// So much work that threads would share the loop, which has no pieces then: LLVM took half a minute
-// for the one function.
+// Work enough for threads, but too long for one function: it becomes pieces, and is not shared.
 TEST(CpuLongBlocks, OfALoopThatThreadsWouldShare) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   std::string text = "HloModule m\nENTRY main {\n x0 = f32[200] parameter(0)\n";
@@ -120,15 +117,8 @@ TEST(CpuLongBlocks, OfALoopThatThreadsWouldShare) {
                 k % 2 == 0 ? "sine" : "cosine", "(x", k, ")\n");
   const auto stages = stages_of(hlo::parse_text(text + "}\n").value());
   ASSERT_TRUE(stages.ok());
-  int64_t longest = 0, since = 0;  // lines of a function
-  for (std::istringstream lines(stages->assembly); !lines.eof(); ++since) {
-    std::string line;
-    std::getline(lines, line);
-    if (line.find("@function") == std::string::npos) continue;
-    longest = std::max(longest, since);
-    since = 0;
-  }
-  EXPECT_LT(std::max(longest, since), 20'000);
+  EXPECT_NE(stages->llvm.find("define internal i64 @piece"), std::string::npos);
+  EXPECT_EQ(stages->llvm.find("@part"), std::string::npos);  // what threads take a range of
 }
 
 // Scalars before a barrier and scalars behind it are of one form, and in no vector together.

@@ -68,6 +68,19 @@ TEST(Subnormals, AreFlushedWhereTheBackendSaysSo) {
   EXPECT_EQ(x * 0.5f, kTiny / 2);
 }
 
+// In a process of its own, since a setting holds from its first reading on.
+TEST(Subnormals, AreFlushedWhereTheConfigurationSaysSo) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const auto make : {cpu::make_known, interpreter::make_known}) {
+    const auto run = [&] {
+      const bool is_set = configure({.flush_subnormals = true}).ok();
+      const auto backend = make("").value();
+      std::exit(is_set && half_of(*backend, 5) == 0.0f ? 0 : 1);
+    };
+    EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+  }
+}
+
 TEST(Subnormals, AreFlushedByAllDevicesOfAGrid) {
   for (const auto& [name, make] : kMakers) {
     const auto backend = make(false, true);

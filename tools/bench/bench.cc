@@ -172,16 +172,16 @@ StatusOr<int> run_bench(const BenchCommand& command) {
   HEDDLE_RETURN_IF_ERROR(report.open(command.json));
   report.print_head(command.backends.front());
   const bool flushes = !command.keeps_subnormals && std::ranges::any_of(backends, is_xla_cpu);
-  const FlushSubnormals as_xla_does(flushes);
   if (flushes) {
     std::printf(
-        "Subnormal numbers count as zero on all backends, as they always do in XLA's CPU "
-        "backend; --keep-subnormals leaves the others as they are.\n");
+        "Subnormal numbers count as zero here, as they always do in XLA's CPU backend; with "
+        "--keep-subnormals the other backends compute as they are configured.\n");
   }
   for (const std::string& path : command.programs) {
     report.start(path);
     const StatusOr<BenchProgram> program = load_bench_program(path);
     if (program.ok()) {
+      const FlushSubnormals as_xla_does(flushes);
       const std::vector<Measurement> found = measure(*program, backends, command.times);
       if (command.times.stop.stop_requested())
         return base::make_error(StatusCode::kCancelled, "bench: interrupted at ", path);

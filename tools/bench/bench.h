@@ -14,8 +14,8 @@ struct BenchCommand {
   std::vector<std::string> backends;  // the first one is compared with the best of the others
   BenchTimes times;
   std::string json;  // a file for one line a program and backend; empty: none
-  // Beside XLA's CPU backend, which flushes subnormal numbers, the others do so too: all compute
-  // the same. True: they compute as they do by default.
+  // False: where XLA's CPU backend, which flushes subnormal numbers, is among the backends, cpu,
+  // the interpreter and the loops by hand flush them too. True: they compute as configured.
   bool keeps_subnormals = false;
 };
 
