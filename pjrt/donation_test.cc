@@ -1,5 +1,8 @@
 // Which arguments are gone after a run that failed, on the mock: those that it was given, once it
 // was started.
+#include <thread>
+
+#include "heddle/pjrt/internal/buffer.h"
 #include "heddle/pjrt/support_test.h"
 #include "heddle/runtime/mesh.h"
 
@@ -49,6 +52,70 @@ TEST_F(Donation, ARunWhoseOtherArgumentGoesMeanwhileTakesNothing) {
   between = [&] { y->release(); };  // while the program of the donation is compiled
   EXPECT_EQ(add(x, y, {.donate = {0}}).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(x->state(), ValueState::kReady);
+}
+
+LaunchPins& operator<<(LaunchPins& pins, const BufferPtr& buffer) {
+  pins.add(static_cast<PjrtBuffer&>(*buffer), /*is_donated=*/false);
+  return pins;
+}
+
+// Plugins may lock up where they are given a buffer that another thread donates just then.
+TEST_F(Donation, ALaunchThatDonatesHasTheBufferAlone) {
+  start(with_evaluator());
+  const BufferPtr x = on_device({1, 2}), y = on_device({10, 20});
+  std::atomic<bool> is_alone = false, is_told = false;
+  LaunchPins donating;
+  donating << y;
+  donating.add(static_cast<PjrtBuffer&>(*x), /*is_donated=*/true);
+  auto reading = std::make_optional<LaunchPins>();
+  *reading << x << y;
+  ASSERT_EQ(reading->pin(), std::nullopt);
+  std::thread donor([&] {
+    EXPECT_EQ(donating.pin(), std::nullopt);
+    is_alone = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(is_alone);
+  reading.reset();
+  donor.join();
+
+  LaunchPins late, of_y;
+  late << y << x;
+  of_y << y;
+  EXPECT_EQ(of_y.pin(), std::nullopt);  // y is not donated
+  std::thread reader([&] {
+    EXPECT_EQ(late.pin(), 1);
+    is_told = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(is_told);
+  donating.delete_donated();
+  reader.join();
+  EXPECT_TRUE(x->is_deleted());
+  EXPECT_FALSE(y->is_deleted());
+}
+
+// Each uses what the other donates.
+TEST_F(Donation, LaunchesThatDonateToEachOtherDoNotWaitForEver) {
+  start(with_evaluator());
+  for (int round = 0; round < 200; ++round) {
+    const BufferPtr x = on_device({1, 2}), y = on_device({10, 20});
+    std::atomic<int> launched = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        LaunchPins pins;
+        pins.add(static_cast<PjrtBuffer&>(*x), t % 2 == 0);
+        pins.add(static_cast<PjrtBuffer&>(*y), t % 2 == 1);
+        if (pins.pin().has_value()) return;
+        ++launched;
+        pins.delete_donated();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(launched, 1);
+    EXPECT_NE(x->is_deleted(), y->is_deleted());
+  }
 }
 
 // PJRT has no function that ends a run.

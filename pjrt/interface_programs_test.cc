@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <set>
+#include <shared_mutex>
 #include <thread>
 
 #include "heddle/base/support_test.h"
@@ -260,19 +261,25 @@ TEST_P(InterfaceOfPrograms, AnArgumentIsDonatedUnlessTheRunMayNotTakeIt) {
   destroy_program(program);
 }
 
-// All of them read x until one of them is given it; then nobody has it.
+// All of them read x until one of them is given it; then nobody has it. A launch that donates has x
+// alone, as LaunchPins sees to: XLA's CPU plugin can lock up otherwise.
 TEST_P(InterfaceOfPrograms, SixteenThreadsUseOneBufferUntilItIsDonated) {
   abi::LoadedExecutable* program = compiled(prepare(add_module(), api_->minor(), {0}).value());
   abi::Buffer* const x = uploaded(vector_of({1, 2}));
   abi::Buffer* const y = uploaded(vector_of({10, 20}));
   std::atomic<int> sums = 0, refused = 0;
+  std::shared_mutex launching;
+  const auto launch = [&](bool donates) {
+    std::shared_lock shared(launching, std::defer_lock);
+    std::unique_lock alone(launching, std::defer_lock);
+    donates ? alone.lock() : shared.lock();
+    return run(program, {x, y}, donates ? std::vector<int64_t>() : std::vector<int64_t>{0});
+  };
   std::vector<std::thread> threads;
   for (int t = 0; t < 16; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 40; ++i) {
-        const bool donates = t == 7 && i == 20;
-        const auto sum =
-            run(program, {x, y}, donates ? std::vector<int64_t>() : std::vector<int64_t>{0});
+        const auto sum = launch(/*donates=*/t == 7 && i == 20);
         if (!sum.ok()) {
           EXPECT_TRUE(is_deleted(x)) << sum.status();
           ++refused;

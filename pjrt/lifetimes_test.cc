@@ -104,14 +104,14 @@ class LifetimesOfSharedBuffers : public InterfaceCalls<MockTest> {
 TEST_F(LifetimesOfSharedBuffers, TheLastPinHoldsTheClientUntilTheBufferIsDestroyed) {
   SharedBuffer* const handle = SharedBuffer::make(client_, uploaded(vector_of({1, 2})));
   const std::weak_ptr<const Client> client = std::exchange(client_, nullptr);
-  ASSERT_TRUE(handle->pin());
+  ASSERT_EQ(handle->pin(SharedBuffer::Use::kCall), SharedBuffer::Pinned::kYes);
   handle->release();
   bool is_alive = false;
   while_destroyed_ = [&] {
     handle->let_go(/*is_released=*/true);
     is_alive = !client.expired();
   };
-  handle->unpin();
+  handle->unpin(SharedBuffer::Use::kCall);
   EXPECT_TRUE(is_alive);
   EXPECT_TRUE(client.expired());
 }

@@ -188,6 +188,35 @@ TEST_F(XlaCpu, ManyThreadsUseAndDonate) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// All of them read x until one of them is given it; then nobody has it.
+TEST_F(XlaCpu, ManyThreadsUseOneBufferUntilItIsDonated) {
+  const auto add = compiled(add_module());
+  const BufferPtr y = on_device(vector_of({10, 20}));
+  for (int round = 0; round < 8; ++round) {
+    const BufferPtr x = on_device(vector_of({1, 2}));
+    std::atomic<int> sums = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 16; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 40; ++i) {
+          runtime::ExecuteOptions options;
+          if (t == 7 && i == 20) options.donate = {0};
+          const auto sum = add->execute(std::vector{x, y}, options);
+          if (sum.ok()) {
+            EXPECT_THAT(*floats_of(*(*sum)[0]), ElementsAre(11, 22));
+            ++sums;
+          } else {
+            EXPECT_EQ(sum.status().code(), StatusCode::kFailedPrecondition) << sum.status();
+          }
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_GE(sums, 21);
+    EXPECT_TRUE(x->is_deleted());
+  }
+}
+
 TEST_F(XlaCpu, BuffersOutliveTheirProgramsAndRunsTheirArguments) {
   std::vector<BufferPtr> results;
   {

@@ -1,9 +1,25 @@
 #include "heddle/pjrt/internal/buffer.h"
 
+#include <chrono>
+#include <thread>
+
 #include "heddle/base/system/pool.h"
 #include "heddle/pjrt/abi/buffer.h"
 
 namespace heddle::pjrt {
+
+using Use = SharedBuffer::Use;
+using Pinned = SharedBuffer::Pinned;
+
+namespace {
+
+// Launches are short, but where a plugin runs programs in them.
+void pause(int tries) {
+  if (tries < 100) return std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
+}  // namespace
 
 std::shared_ptr<PjrtBuffer> PjrtBuffer::make(std::shared_ptr<const Client> client,
                                              runtime::Device& device, Shape shape,
@@ -16,42 +32,39 @@ SharedBuffer* SharedBuffer::make(std::shared_ptr<const Client> client, abi::Buff
   return new (base::allocate_pooled(sizeof(SharedBuffer))) SharedBuffer(std::move(client), buffer);
 }
 
-bool SharedBuffer::pin() {
+SharedBuffer::Pinned SharedBuffer::pin(Use use) {
+  const auto added = static_cast<uint64_t>(use);
+  // A launch that donates waits for the others when it has its pins: LaunchPins::pin().
   uint64_t counts = counts_.load(std::memory_order_relaxed);
   do {
-    if ((counts & kUsers) == 0) return false;
-  } while (!counts_.compare_exchange_weak(counts, counts + (kHolder | kUser),
-                                          std::memory_order_acquire));
-  return true;
+    if ((counts & kArrayUses) == 0) return Pinned::kIsDeleted;
+    if (use != Use::kCall && (counts & kIsDonated) != 0) return Pinned::kIsBeingDonated;
+  } while (!counts_.compare_exchange_weak(counts, counts + added, std::memory_order_acquire));
+  return Pinned::kYes;
 }
 
 // The last user holds the client until the buffer is destroyed.
-void SharedBuffer::unpin() {
-  uint64_t counts = counts_.load(std::memory_order_relaxed);
-  while ((counts & kUsers) > kUser) {
-    if (counts_.compare_exchange_weak(counts, counts - (kHolder | kUser),
-                                      std::memory_order_acq_rel))
-      return;
+void SharedBuffer::drop(uint64_t parts) {
+  uint64_t counts = counts_.load(std::memory_order_relaxed), left;
+  bool is_last_user;
+  do {
+    left = counts - parts;
+    is_last_user = (counts & kUsers) != 0 && (left & kUsers) == 0;
+    if (is_last_user) left |= kIsDestroyed;
+  } while (!counts_.compare_exchange_weak(counts, left, std::memory_order_acq_rel));
+  if (is_last_user) {
+    destroy_buffer();
+    left = counts_.fetch_sub(kIsDestroyed, std::memory_order_acq_rel) - kIsDestroyed;
   }
-  release();
-  drop_holder();
-}
-
-void SharedBuffer::release() {
-  if ((counts_.fetch_sub(kUser, std::memory_order_acq_rel) & kUsers) == kUser) destroy_buffer();
+  if ((left & kHolders) == 0) destroy();
 }
 
 // Where nobody else has it, the counts need no atomic write, which would cost more than the rest.
 void SharedBuffer::let_go(bool is_released) {
-  if (counts_.load(std::memory_order_acquire) == (is_released ? kHolder : kHolder | kUser)) {
-    if (!is_released) destroy_buffer();
-    return destroy();
-  }
-  is_released ? drop_holder() : unpin();
-}
-
-void SharedBuffer::drop_holder() {
-  if (counts_.fetch_sub(kHolder, std::memory_order_acq_rel) < 2 * kHolder) destroy();
+  const uint64_t parts = is_released ? kArrayHolds : kArrayHolds | kArrayUses;
+  if (counts_.load(std::memory_order_acquire) != parts) return drop(parts);
+  if (!is_released) destroy_buffer();
+  destroy();
 }
 
 void SharedBuffer::destroy_buffer() {
@@ -69,10 +82,6 @@ PjrtBuffer::PjrtBuffer(std::shared_ptr<const Client> client, runtime::Device& de
       handle_(SharedBuffer::make(std::move(client), handle)) {}
 
 PjrtBuffer::~PjrtBuffer() { handle_->let_go(deleted_.load(std::memory_order_relaxed)); }
-
-SharedBuffer* PjrtBuffer::pin() const {
-  return !is_deleted() && handle_->pin() ? handle_ : nullptr;
-}
 
 void PjrtBuffer::release() {
   if (deleted_.exchange(true, std::memory_order_acq_rel)) return;
@@ -134,6 +143,57 @@ Status PjrtBuffer::await() {
     finish(asked.ok() ? (*asked)->event.await() : asked.status());
   }
   return error_;
+}
+
+void LaunchPins::add(PjrtBuffer& buffer, bool is_donated) {
+  arguments_.push_back(
+      {&buffer, &buffer.handle(), is_donated ? Use::kDonatingLaunch : Use::kLaunch});
+  donates_ |= is_donated;
+}
+
+// What is donated comes first, and a launch that meets another's donation lets go of all it has.
+// So none waits for a launch that waits for it: launch A waits here for B, in the end, only where B
+// had all its pins before A had what it donates.
+std::optional<size_t> LaunchPins::pin() {
+  for (int tries = 0;; ++tries) {
+    size_t place = 0;
+    Pinned pinned = donates_ ? try_to_pin(Use::kDonatingLaunch, place) : Pinned::kYes;
+    if (pinned == Pinned::kYes) pinned = try_to_pin(Use::kLaunch, place);
+    if (pinned == Pinned::kYes) break;
+    unpin();
+    if (pinned == Pinned::kIsDeleted) return place;
+    pause(tries);
+  }
+  if (!donates_) return std::nullopt;
+  for (const Argument& argument : arguments_) {
+    if (argument.use != Use::kDonatingLaunch) continue;
+    for (int tries = 0; argument.handle->is_being_launched(); ++tries) pause(tries);
+  }
+  return std::nullopt;
+}
+
+SharedBuffer::Pinned LaunchPins::try_to_pin(Use use, size_t& place) {
+  for (place = 0; place < arguments_.size(); ++place) {
+    Argument& argument = arguments_[place];
+    if (argument.use != use) continue;
+    const Pinned pinned = argument.handle->pin(use);
+    if (pinned != Pinned::kYes) return pinned;
+    argument.is_pinned = true;
+  }
+  return Pinned::kYes;
+}
+
+void LaunchPins::delete_donated() {
+  if (!donates_) return;
+  for (const Argument& argument : arguments_) {
+    if (argument.use == Use::kDonatingLaunch) argument.buffer->release();
+  }
+}
+
+void LaunchPins::unpin() {
+  for (Argument& argument : arguments_) {
+    if (std::exchange(argument.is_pinned, false)) argument.handle->unpin(argument.use);
+  }
 }
 
 }  // namespace heddle::pjrt

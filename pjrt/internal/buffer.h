@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "heddle/pjrt/internal/client.h"
 #include "heddle/pjrt/internal/event.h"
 #include "heddle/runtime/backend.h"
@@ -17,33 +19,52 @@ namespace heddle::pjrt {
 // Owns a plugin's buffer. Its users are an array that is not deleted, and pins: the last of them
 // destroys it. The holders of this object are an array, deleted or not, and pins: it goes with the
 // last of them, and holds the client until then.
+//
+// A run is not launched with a buffer while another launch donates it, and the other way round:
+// plugins may lock up there (XLA's CPU plugin does).
 class SharedBuffer {
  public:
+  // What a pin is for.
+  enum class Use : uint64_t {
+    kCall = uint64_t{1} << 3,
+    kLaunch = kCall | uint64_t{1} << 33,
+    kDonatingLaunch = kCall | uint64_t{1} << 32
+  };
+  enum class Pinned { kYes, kIsDeleted, kIsBeingDonated };
+
   // For an array, which is the first user and holder.
   static SharedBuffer* make(std::shared_ptr<const Client> client, abi::Buffer* buffer);
 
   [[nodiscard]] const Client& client() const { return *client_; }
   [[nodiscard]] abi::Buffer* buffer() const { return buffer_; }
-  // False: its last user is gone.
-  [[nodiscard]] bool pin();
-  void unpin();
+  // kIsDeleted: the array is. kIsBeingDonated: only a launch is told.
+  [[nodiscard]] Pinned pin(Use use);
+  void unpin(Use use) { drop(static_cast<uint64_t>(use)); }
+  [[nodiscard]] bool is_being_launched() const {
+    return counts_.load(std::memory_order_acquire) >= kOneLaunch;
+  }
   // The array is deleted: it uses the buffer no longer, and still holds this object.
-  void release();
+  void release() { drop(kArrayUses); }
   // The array goes. Nobody can pin from now on.
   void let_go(bool is_released);
 
  private:
-  static constexpr uint64_t kUser = 1, kUsers = 0xFFFFFFFF, kHolder = uint64_t{1} << 32;
+  // The parts of counts_: pins fill the bits 3 to 31, launches those from 33.
+  static constexpr uint64_t kArrayHolds = 1, kArrayUses = 2, kIsDestroyed = 4;
+  static constexpr uint64_t kPins = (uint64_t{1} << 32) - 8, kIsDonated = uint64_t{1} << 32,
+                            kOneLaunch = uint64_t{1} << 33;
+  static constexpr uint64_t kUsers = kArrayUses | kPins,
+                            kHolders = kArrayHolds | kIsDestroyed | kPins;
 
   SharedBuffer(std::shared_ptr<const Client> client, abi::Buffer* buffer)
       : client_(std::move(client)), buffer_(buffer) {}
-  void drop_holder();
+  void drop(uint64_t parts);
   void destroy_buffer();
   void destroy();
 
   const std::shared_ptr<const Client> client_;
   abi::Buffer* const buffer_;
-  std::atomic<uint64_t> counts_{kHolder | kUser};
+  std::atomic<uint64_t> counts_{kArrayHolds | kArrayUses};
 };
 
 // The plugin's buffer is destroyed when the last call that uses it has returned: runs that were
@@ -68,8 +89,8 @@ class PjrtBuffer final : public runtime::Buffer {
   // A plugin that cannot call back is waited for.
   void hold_until_ready(runtime::Throttle::Ticket ticket) override;
 
-  // Pinned for a call, which unpins it; null where it is deleted.
-  [[nodiscard]] SharedBuffer* pin() const;
+  // The owner of the plugin's buffer, for pins.
+  [[nodiscard]] SharedBuffer& handle() const { return *handle_; }
 
  private:
   // Its ready event, asked for once. Pinned by the caller.
@@ -91,11 +112,14 @@ class PjrtBuffer final : public runtime::Buffer {
 // A plugin's buffer that is in use. The array may go before it; who has a pin holds the client.
 class Pin {
  public:
-  explicit Pin(const PjrtBuffer& buffer) : handle_(buffer.pin()) {}
+  explicit Pin(const PjrtBuffer& buffer)
+      : handle_(buffer.handle().pin(SharedBuffer::Use::kCall) == SharedBuffer::Pinned::kYes
+                    ? &buffer.handle()
+                    : nullptr) {}
   Pin(Pin&& from) noexcept : handle_(std::exchange(from.handle_, nullptr)) {}
   Pin& operator=(Pin&&) = delete;
   ~Pin() {
-    if (handle_ != nullptr) handle_->unpin();
+    if (handle_ != nullptr) handle_->unpin(SharedBuffer::Use::kCall);
   }
   // Null where the array was deleted.
   [[nodiscard]] abi::Buffer* get() const {
@@ -104,6 +128,37 @@ class Pin {
 
  private:
   SharedBuffer* handle_;
+};
+
+// The arguments of a run that is being launched. They are pinned before the run waits for room:
+// a run that has its room waits for no other launch.
+class LaunchPins {
+ public:
+  LaunchPins() = default;
+  LaunchPins(LaunchPins&&) = delete;
+  ~LaunchPins() { unpin(); }
+
+  void add(PjrtBuffer& buffer, bool is_donated);
+  // Pins all of them, once no launch donates one of them and none uses what this one donates.
+  // Returns the place of one that is deleted, where there is one; then nothing is pinned.
+  [[nodiscard]] std::optional<size_t> pin();
+  // In the order of the arguments.
+  [[nodiscard]] abi::Buffer* operator[](size_t i) const { return arguments_[i].handle->buffer(); }
+  // The run has started: those that it donates are deleted.
+  void delete_donated();
+
+ private:
+  struct Argument {
+    PjrtBuffer* buffer;  // the caller's; a pin outlives it
+    SharedBuffer* handle;
+    SharedBuffer::Use use;
+    bool is_pinned = false;
+  };
+  [[nodiscard]] SharedBuffer::Pinned try_to_pin(SharedBuffer::Use use, size_t& place);
+  void unpin();
+
+  absl::InlinedVector<Argument, 16> arguments_;  // no allocation for programs of usual size
+  bool donates_ = false;
 };
 
 }  // namespace heddle::pjrt

@@ -259,6 +259,10 @@ Status PjrtExecutable::run_into(std::span<const BufferPtr> arguments, std::span<
   return {};
 }
 
+bool is_donated_by(const runtime::ExecuteOptions& how, size_t argument) {
+  return std::ranges::find(how.donate, static_cast<int>(argument)) != how.donate.end();
+}
+
 StatusOr<std::shared_ptr<const Loaded>> DonatingPrograms::program_for(std::vector<int> donated) {
   std::ranges::sort(donated);
   donated.erase(std::unique(donated.begin(), donated.end()), donated.end());
@@ -272,20 +276,19 @@ StatusOr<std::shared_ptr<const Loaded>> DonatingPrograms::program_for(std::vecto
 Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> arguments,
                               std::span<BufferPtr> results, const runtime::ExecuteOptions& how,
                               bool& started) const {
-  Few<Pin> pins;
-  Few<abi::Buffer*> handles;
+  LaunchPins pins;
   Few<int64_t> kept;  // arguments that the run may not take, whatever the program says
   for (size_t i = 0; i < arguments.size(); ++i) {
-    pins.emplace_back(static_cast<const PjrtBuffer&>(*arguments[i]));  // of this device
-    handles.push_back(pins.back().get());
-    // execute() saw the buffers whole, so another thread released this one since.
-    if (handles.back() == nullptr)
-      return runtime::deleted_error(base::cat("run ", name(), ": argument ", i),
-                                    parameter_shapes()[i]);
-    const bool is_donated =
-        how_.donates && std::ranges::find(how.donate, static_cast<int>(i)) != how.donate.end();
+    const bool is_donated = how_.donates && is_donated_by(how, i);
+    pins.add(static_cast<PjrtBuffer&>(*arguments[i]), is_donated);  // of this device
     if (!is_donated) kept.push_back(static_cast<int64_t>(i));
   }
+  // execute() saw the buffers whole, so another thread released this one since.
+  if (const std::optional<size_t> place = pins.pin(); place.has_value())
+    return runtime::deleted_error(base::cat("run ", name(), ": argument ", *place),
+                                  parameter_shapes()[*place]);
+  Few<abi::Buffer*> handles;
+  for (size_t i = 0; i < arguments.size(); ++i) handles.push_back(pins[i]);
   abi::ExecuteOptions options{.head = {sizeof(options)},
                               .non_donatable_input_indices = kept.data(),
                               .non_donatable_input_indices_count = kept.size(),
@@ -305,7 +308,8 @@ Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> a
       .execute_device = how_.execute_device};
   HEDDLE_ASSIGN_OR_RETURN(runtime::Throttle::Ticket ticket, admit(bytes_in_flight_, how));
   started = true;
-  Status status = client_->api()->call(args);
+  const Status status = client_->api()->call(args);
+  pins.delete_donated();
   if (!status.ok()) return base::annotate(status, "run ", name(), ": ");
   HEDDLE_RETURN_IF_ERROR(take_results(outputs, results));
   if (!results.empty()) {

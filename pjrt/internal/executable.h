@@ -76,6 +76,9 @@ class Loaded {
   std::optional<int64_t> peak_bytes_;
 };
 
+// A run with these options may take the memory of this argument.
+[[nodiscard]] bool is_donated_by(const runtime::ExecuteOptions& how, size_t argument);
+
 // A run that is given arguments' memory needs a program that says so: it is compiled at the first
 // such run, once for each choice of arguments, and counted as one of `compiles`; or read from the
 // disk cache.

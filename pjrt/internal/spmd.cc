@@ -85,23 +85,27 @@ runtime::ProgramCost PjrtSpmdExecutable::cost() const {
 
 // What one run holds on to until it is started.
 struct PjrtSpmdExecutable::Launch {
-  std::vector<std::vector<Pin>> pins;  // by device, from here on
-  std::vector<std::vector<abi::Buffer*>> arguments;
+  LaunchPins pins;                                   // of all devices, one after another
+  std::vector<std::vector<abi::Buffer*>> arguments;  // by device, from here on
   std::vector<std::vector<abi::Buffer*>> outputs;
 };
 
-Status PjrtSpmdExecutable::pin(const DeviceBuffers& arguments, Launch& launch) const {
+Status PjrtSpmdExecutable::pin(const DeviceBuffers& arguments, const runtime::ExecuteOptions& how,
+                               Launch& launch) const {
   for (const std::vector<BufferPtr>& of_device : arguments) {
-    auto& pins = launch.pins.emplace_back();
-    auto& handles = launch.arguments.emplace_back();
     for (size_t i = 0; i < of_device.size(); ++i) {
-      pins.emplace_back(static_cast<const PjrtBuffer&>(*of_device[i]));  // of the grid's device
-      handles.push_back(pins.back().get());
-      // execute() saw the buffers whole, so another thread released this one since.
-      if (handles.back() == nullptr)
-        return runtime::deleted_error(base::cat("run ", name(), ": argument ", i),
-                                      parameter_shapes()[i]);
+      launch.pins.add(static_cast<PjrtBuffer&>(*of_device[i]),  // of the grid's device
+                      parts_.donates && is_donated_by(how, i));
     }
+  }
+  const size_t count = parameter_shapes().size();
+  // execute() saw the buffers whole, so another thread released this one since.
+  if (const std::optional<size_t> place = launch.pins.pin(); place.has_value())
+    return runtime::deleted_error(base::cat("run ", name(), ": argument ", *place % count),
+                                  parameter_shapes()[*place % count]);
+  for (size_t device = 0; device < arguments.size(); ++device) {
+    auto& handles = launch.arguments.emplace_back();
+    for (size_t i = 0; i < count; ++i) handles.push_back(launch.pins[device * count + i]);
     launch.outputs.emplace_back(result_shapes().size());
   }
   return {};
@@ -115,11 +119,10 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments,
     HEDDLE_ASSIGN_OR_RETURN(program, programs_.program_for(how.donate));
   }
   Launch launch;
-  HEDDLE_RETURN_IF_ERROR(pin(arguments, launch));
+  HEDDLE_RETURN_IF_ERROR(pin(arguments, how, launch));
   std::vector<int64_t> kept;  // arguments whose memory the run may not take
   for (size_t i = 0; i < parameter_shapes().size(); ++i) {
-    if (!donates || std::ranges::find(how.donate, static_cast<int>(i)) == how.donate.end())
-      kept.push_back(static_cast<int64_t>(i));
+    if (!donates || !is_donated_by(how, i)) kept.push_back(static_cast<int64_t>(i));
   }
   abi::ExecuteOptions options{.head = {sizeof(options)},
                               .non_donatable_input_indices = kept.data(),
@@ -146,7 +149,9 @@ StatusOr<DeviceBuffers> PjrtSpmdExecutable::run(const DeviceBuffers& arguments,
   started = true;
   {
     const std::scoped_lock lock(*parts_.launching);
-    HEDDLE_RETURN_IF_ERROR(base::annotate(parts_.client->api()->call(args), "run ", name(), ": "));
+    const Status status = parts_.client->api()->call(args);
+    launch.pins.delete_donated();
+    HEDDLE_RETURN_IF_ERROR(base::annotate(status, "run ", name(), ": "));
   }
   HEDDLE_ASSIGN_OR_RETURN(DeviceBuffers results, results_of(launch));
   for (size_t i = 0; i < tickets.size(); ++i) {

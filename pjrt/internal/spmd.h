@@ -41,7 +41,8 @@ class PjrtSpmdExecutable final : public runtime::SpmdExecutable {
 
  private:
   struct Launch;
-  [[nodiscard]] Status pin(const runtime::DeviceBuffers& arguments, Launch& launch) const;
+  [[nodiscard]] Status pin(const runtime::DeviceBuffers& arguments,
+                           const runtime::ExecuteOptions& how, Launch& launch) const;
   [[nodiscard]] StatusOr<runtime::DeviceBuffers> results_of(const Launch& launch) const;
 
   const Parts parts_;
