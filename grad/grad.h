@@ -66,8 +66,8 @@ constexpr bool maps_trees() {
     return false;
   } else if constexpr (!std::is_invocable_v<const Fn&, Args...>) {
     static_assert(is_misfit_told<const Fn, Args...>(),
-                  "a derivative is called with the arguments of its function, and vmap calls its "
-                  "function with one example of each argument; it must take them as const");
+                  "a derivative calls its function with its arguments, as const, and vmap with "
+                  "one example of each: their number and types must be those of the parameters");
     return false;
   } else {
     using Result = std::invoke_result_t<const Fn&, Args...>;
@@ -315,6 +315,10 @@ template <class Fn, size_t... I>
 auto grad(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocation::here()) {
   return grad_internal::gradient_of<false>(std::forward<Fn>(fn), by, at);
 }
+template <class Fn, std::same_as<Tensor> X, class... More>
+void grad(Fn&& /*fn*/, const X&, const More&...) {
+  static_assert(!sizeof(Fn), "grad(fn) is a function: write grad(fn)(x)");
+}
 inline auto grad(trace_internal::ByName<Operand> fn, SourceLocation at = SourceLocation::here()) {
   return grad_internal::gradient_of<false>(fn, argnums<0>, at);
 }
@@ -323,6 +327,10 @@ inline auto grad(trace_internal::ByName<Operand> fn, SourceLocation at = SourceL
 template <class Fn>
 auto value_and_grad(Fn&& fn, SourceLocation at = SourceLocation::here()) {
   return grad_internal::gradient_of<true>(std::forward<Fn>(fn), argnums<0>, at);
+}
+template <class Fn, std::same_as<Tensor> X, class... More>
+void value_and_grad(Fn&& /*fn*/, const X&, const More&...) {
+  static_assert(!sizeof(Fn), "value_and_grad(fn) is a function: write value_and_grad(fn)(x)");
 }
 template <class Fn, size_t... I>
 auto value_and_grad(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocation::here()) {

@@ -285,6 +285,10 @@ template <class Fn, size_t... I>
 auto hessian(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocation::here()) {
   return grad_internal::hessian_of(std::forward<Fn>(fn), by, at);
 }
+template <class Fn, std::same_as<Tensor> X, class... More>
+void hessian(Fn&& /*fn*/, const X&, const More&...) {
+  static_assert(!sizeof(Fn), "hessian(fn) is a function: write hessian(fn)(x)");
+}
 inline auto hessian(trace_internal::ByName<Operand> fn,
                     SourceLocation at = SourceLocation::here()) {
   return grad_internal::hessian_of(fn, argnums<0>, at);

@@ -132,6 +132,10 @@ template <class Fn, std::integral Axis>
 void vmap(Fn&& /*fn*/, Axis /*axis*/) {
   static_assert(!sizeof(Fn), "the axes of vmap have a name: write vmap(fn, {.in_axes = 0})");
 }
+template <class Fn, std::same_as<Tensor> X, class... More>
+void vmap(Fn&& /*fn*/, const X&, const More&...) {
+  static_assert(!sizeof(Fn), "vmap(fn) is a function: write vmap(fn)(x)");
+}
 inline auto vmap(trace_internal::ByName<Operand> fn, const VmapOptions& options = {},
                  SourceLocation at = SourceLocation::here()) {
   return grad_internal::Vmap<trace_internal::ByName<Operand>>(fn, options, at);

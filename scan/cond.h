@@ -186,6 +186,12 @@ requires(!trace_internal::TakesOperands<OnTrue> && !trace_internal::TakesOperand
   return scan_internal::cond_on(predicate, on_true, on_false, scan_internal::as_tree(operands)...);
 }
 
+template <class Fn, class Other, std::same_as<Tensor> P, class... More>
+requires(!std::is_convertible_v<Fn, Operand> && !std::is_convertible_v<Other, Operand>)  //
+    void cond(Fn&& /*on_true*/, Other&& /*on_false*/, const P& /*predicate*/, const More&...) {
+  static_assert(!sizeof(P), "the predicate comes first: write cond(p, f, g, x)");
+}
+
 // The same with functions of Heddle's by their names: cond(p, exp, log, x), cond(p, fmod, atan2, x,
 // y), and with one of them beside a callable.
 inline Tensor cond(Operand predicate, trace_internal::ByName<Operand> on_true,

@@ -234,10 +234,50 @@ Literal literal_from_bytes(const void* data, size_t count, DType dtype,
   return literal;
 }
 
+namespace {
+
+struct Lost {
+  int64_t place;
+  std::string value;
+};
+
+// Integers hold what they are made from: a cut-off fraction or another number would be silent.
+// Returns the first value that `integers`, converted from those given, do not hold.
+std::optional<Lost> value_that_is_lost(const Literal& given, const Literal& integers) {
+  const DType from = given.shape().dtype(), to = integers.shape().dtype();
+  if (from == to || from == pred) return std::nullopt;
+  const Literal back = value_or_throw(converted(integers, from));
+  const bool is_resigned = is_integer(from) && is_unsigned(from) != is_unsigned(to);
+  for (int64_t i = 0; i < given.element_count(); ++i) {
+    const bool is_kept = is_integer(from) ? given.to_int64(i) == back.to_int64(i) &&
+                                                !(is_resigned && given.to_int64(i) < 0)
+                                          : given.to_double(i) == back.to_double(i);
+    if (is_kept) continue;
+    const std::string value = !is_integer(from) ? base::cat(given.to_double(i))
+                              : is_unsigned(from)
+                                  ? base::cat(static_cast<uint64_t>(given.to_int64(i)))
+                                  : base::cat(given.to_int64(i));
+    return Lost{i, value};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
-                        SourceLocation at) {
+                        SourceLocation at, std::optional<DType> as) {
   const PublicCall call("array", at);
-  return array(literal_from_bytes(data, count, dtype, std::move(shape)));
+  const Literal given = literal_from_bytes(data, count, dtype, std::move(shape));
+  if (!as.has_value() || *as == dtype) return array(given);
+  if (is_complex(dtype) && !is_complex(*as))
+    refuse("has complex values, and ", to_string(*as), " holds none; take their real parts first");
+  const Literal values = value_or_throw(converted(given, *as));
+  if (is_integer(*as)) {
+    if (const std::optional<Lost> lost = value_that_is_lost(given, values))
+      refuse("value ", lost->place, " is ", lost->value, ", which no ", to_string(*as),
+             " holds; round it, or take another dtype");
+  }
+  return array(values);
 }
 
 Tensor scalar_from_bytes(const void* data, DType dtype, SourceLocation at) {
@@ -255,30 +295,6 @@ Literal value_on_host(std::string_view op, const Tensor& tensor) {
 
 }  // namespace
 
-namespace {
-
-// Integers hold what they are read from: a cut-off fraction or another number would be silent.
-void require_kept(const Literal& given, const Literal& read) {
-  const DType from = given.shape().dtype(), to = read.shape().dtype();
-  if (from == to || from == pred) return;
-  const Literal back = value_or_throw(converted(read, from));
-  const bool is_resigned = is_integer(from) && is_unsigned(from) != is_unsigned(to);
-  for (int64_t i = 0; i < given.element_count(); ++i) {
-    const bool is_kept = is_integer(from) ? given.to_int64(i) == back.to_int64(i) &&
-                                                !(is_resigned && given.to_int64(i) < 0)
-                                          : given.to_double(i) == back.to_double(i);
-    if (is_kept) continue;
-    const std::string value = !is_integer(from) ? base::cat(given.to_double(i))
-                              : is_unsigned(from)
-                                  ? base::cat(static_cast<uint64_t>(given.to_int64(i)))
-                                  : base::cat(given.to_int64(i));
-    refuse("element ", i, " of the operand, ", given.shape(), ", is ", value, ", which no ",
-           to_string(to), " holds; read another type, or round and cast the tensor first");
-  }
-}
-
-}  // namespace
-
 void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, SourceLocation at) {
   const PublicCall call(op, at);
   const Literal given = value_on_host(op, tensor);
@@ -287,7 +303,12 @@ void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, 
            ", read std::complex<double> or take real(x)");
   }
   const Literal literal = value_or_throw(converted(given, dtype));
-  if (is_integer(dtype)) require_kept(given, literal);
+  if (is_integer(dtype)) {
+    if (const std::optional<Lost> lost = value_that_is_lost(given, literal))
+      refuse("element ", lost->place, " of the operand, ", given.shape(), ", is ", lost->value,
+             ", which no ", to_string(dtype),
+             " holds; read another type, or round and cast the tensor first");
+  }
   if (literal.byte_size() > 0)
     std::memcpy(out, literal.bytes(), static_cast<size_t>(literal.byte_size()));
 }

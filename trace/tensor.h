@@ -27,6 +27,7 @@
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/dtype.h"
 #include "heddle/hlo/shape.h"
+#include "heddle/trace/host_numbers.h"
 
 // x[0, 1] is a comma operator in C++20, and would be x[1]: the compilers' warning is made an error,
 // for the files that include this one. Write x[{0, 1}].
@@ -129,6 +130,14 @@ class [[nodiscard]] Tensor {
   // The only element, likewise. errors: InvalidArgument where there is not exactly one
   template <class T>
   [[nodiscard]] T item(SourceLocation at = SourceLocation::here()) const;
+  template <class... None>
+  void to_vector(None...) const {
+    static_assert(sizeof...(None) > 9, "the C++ type to read is named: x.to_vector<float>()");
+  }
+  template <class... None>
+  void item(None...) const {
+    static_assert(sizeof...(None) > 9, "the C++ type to read is named: x.item<float>()");
+  }
   // The value as it is.
   [[nodiscard]] Literal to_literal(SourceLocation at = SourceLocation::here()) const;
 
@@ -147,6 +156,10 @@ class [[nodiscard]] Tensor {
                       SourceLocation location = SourceLocation::here()) const;
   [[nodiscard]] At at(std::initializer_list<IndexEntry> entries,
                       SourceLocation location = SourceLocation::here()) const;
+  template <std::integral I, std::integral... More>
+  void at(I, I, More...) const {
+    static_assert(!sizeof(I), "the entries of an index are one list: write x.at({0, 1})");
+  }
 
   // `if (a == b)` has no answer while tracing. A template, so that only a use fails to compile.
   template <std::same_as<bool> B>
@@ -297,51 +310,11 @@ requires std::is_convertible_v<const Sizes&, base::Ints> Tensor placeholder(cons
 
 namespace trace_internal {
 
-// std::complex of float, double and long double, known by its members: <complex> includes
-// <sstream>, and every user's file would pay for that.
-template <class T>
-concept ComplexNumber = requires(const T& z) {
-  { z.real() } -> std::same_as<typename T::value_type>;
-  { z.imag() } -> std::same_as<typename T::value_type>;
-}
-&&sizeof(T) == 2 * sizeof(typename T::value_type) &&
-    (std::same_as<typename T::value_type, float> || std::same_as<typename T::value_type, double> ||
-     std::same_as<typename T::value_type, long double>);
-
-template <class T>
-inline constexpr bool kIsNumber = std::is_arithmetic_v<T>;
-template <ComplexNumber T>
-inline constexpr bool kIsNumber<T> = sizeof(T) <= 2 * sizeof(double);  // no long double
-// A number of a list whose C++ types differ.
-struct MixedNumber {
-  template <class T>
-  requires kIsNumber<T>
-  constexpr MixedNumber(T /*number*/) {}
-};
-
-// The dtype whose elements a T holds.
-template <class T>
-constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, bool>)
-    return pred;
-  else if constexpr (std::is_same_v<T, float>)
-    return f32;
-  else if constexpr (std::is_same_v<T, double>)
-    return f64;
-  else if constexpr (ComplexNumber<T>)
-    return sizeof(T) == 2 * sizeof(float) ? c64 : c128;
-  else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
-    return sizeof(T) == 1 ? s8 : sizeof(T) == 2 ? s16 : sizeof(T) == 4 ? s32 : s64;
-  else if constexpr (std::is_integral_v<T>)
-    return sizeof(T) == 1 ? u8 : sizeof(T) == 2 ? u16 : sizeof(T) == 4 ? u32 : u64;
-  else
-    static_assert(!sizeof(T), "no dtype holds this C++ type");
-}
-
 // `count` elements of `dtype`, row-major. errors: throws Error where the shape takes another count
 Literal literal_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape);
+// `as`: the element type of the result, else `dtype`.
 Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector<int64_t> shape,
-                        SourceLocation at);
+                        SourceLocation at, std::optional<DType> as = {});
 // The same of one number, which errors tell as one; scan/ marks those of its inits likewise.
 Tensor scalar_from_bytes(const void* data, DType dtype, SourceLocation at);
 // Downloads and converts to `dtype`, then writes the bytes; the caller made room for size()
@@ -349,86 +322,18 @@ Tensor scalar_from_bytes(const void* data, DType dtype, SourceLocation at);
 void read_as(std::string_view op, const Tensor& tensor, DType dtype, void* out, SourceLocation at);
 void require_one_element(const Tensor& tensor, SourceLocation at);
 
-// What array() takes beside braces: vectors, std::array, spans and C arrays, of numbers or of
-// such lists.
 template <class C>
-struct ListOf {
-  static constexpr bool kIs = false;
-};
-template <class T>
-struct ListOf<std::vector<T>> {
-  static constexpr bool kIs = true;
-  using Item = T;
-};
-template <class T, size_t N>
-struct ListOf<std::array<T, N>> : ListOf<std::vector<T>> {};
-template <class T, size_t N>
-struct ListOf<T[N]> : ListOf<std::vector<std::remove_cv_t<T>>> {};
-template <class T, size_t N>
-struct ListOf<std::span<T, N>> : ListOf<std::vector<std::remove_cv_t<T>>> {};
-template <class T>
-struct ListOf<std::initializer_list<T>> : ListOf<std::vector<T>> {};
-template <class C>
-concept HostList = ListOf<C>::kIs;
-template <class C>
-concept NumberList = HostList<C> && kIsNumber<typename ListOf<C>::Item>;
-
-template <class C>
-struct NumberIn {
-  using Type = C;
-};
-template <HostList C>
-struct NumberIn<C> : NumberIn<typename ListOf<C>::Item> {};
-
-// Takes nested lists apart, row by row; every list at one depth has the length of the first there.
-class NestedShape {
- public:
-  explicit NestedShape(SourceLocation at) : at_(at) {}
-  // errors: throws Error naming the row that has another length than the first
-  void enter(size_t length);
-  void next() { ++path_.back(); }
-  void leave() { path_.pop_back(); }
-  [[nodiscard]] const std::vector<int64_t>& sizes() const { return sizes_; }
-  // Every depth has a size, also where a list is empty.
-  void fill(size_t depth) { sizes_.resize(depth, 0); }
-
- private:
-  std::vector<int64_t> sizes_;
-  std::vector<int64_t> path_;  // of the list that is read
-  SourceLocation at_;
-};
-
-template <class C, class T>
-void append_list(const C& list, std::vector<T>& values, NestedShape& shape) {
-  shape.enter(std::size(list));
-  for (const auto& item : list) {
-    if constexpr (HostList<typename ListOf<C>::Item>)
-      append_list<typename ListOf<C>::Item>(item, values, shape);
-    else
-      values.push_back(static_cast<T>(item));
-    shape.next();
-  }
-  shape.leave();
-}
-
-template <class C>
-constexpr size_t depth_of() {
-  if constexpr (HostList<C>) return 1 + depth_of<typename ListOf<C>::Item>();
-  return 0;
-}
-
-template <class C>
-Tensor array_of_list(const C& list, SourceLocation at);
+Tensor array_of_list(const C& list, SourceLocation at, std::optional<DType> as = {});
 
 }  // namespace trace_internal
 
 // Tensors from host data: outside a trace an upload (counted), inside one an HLO constant. Element
 // type: that of T (float -> f32, double -> f64, int -> s32, int64_t -> s64, bool -> pred,
-// std::complex<float> -> c64, ...).
+// std::complex<float> -> c64, ...), or `dtype`, as in array({1, 2.5}, bf16).
 // `shape` is row-major; without one it is that of the lists. Values come in braces, up to three
 // deep, or from std::vector, std::array, std::span and C arrays, which may hold each other.
-// errors: InvalidArgument for another number of values than `shape` takes, and for a row of another
-// length than the first, which it names
+// errors: InvalidArgument for another number of values than `shape` takes, for a row of another
+// length than the first, which it names, and for a value that no integer of `dtype` is
 template <class T>
 Tensor array(const std::vector<T>& values, const base::Ints& shape,
              SourceLocation at = SourceLocation::here());
@@ -443,6 +348,19 @@ Tensor array(std::initializer_list<T> values, SourceLocation at = SourceLocation
 template <trace_internal::HostList C>
 Tensor array(const C& values, SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_of_list(values, at);
+}
+template <trace_internal::HostList C>
+Tensor array(const C& values, DType dtype, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::array_of_list(values, at, dtype);
+}
+template <class T>
+Tensor array(std::initializer_list<T> values, DType dtype,
+             SourceLocation at = SourceLocation::here()) {
+  return trace_internal::array_of_list(values, at, dtype);
+}
+inline Tensor array(std::initializer_list<double> values, DType dtype,
+                    SourceLocation at = SourceLocation::here()) {
+  return trace_internal::array_of_list(values, at, dtype);
 }
 template <trace_internal::NumberList C>
 Tensor array(const C& values, const base::Ints& shape, SourceLocation at = SourceLocation::here()) {
@@ -492,6 +410,11 @@ Tensor array(std::initializer_list<std::initializer_list<T>> rows,
   return trace_internal::array_of_list(rows, at);
 }
 template <class T>
+Tensor array(std::initializer_list<std::initializer_list<T>> rows, DType dtype,
+             SourceLocation at = SourceLocation::here()) {
+  return trace_internal::array_of_list(rows, at, dtype);
+}
+template <class T>
 Tensor array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> rows,
              SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_of_list(rows, at);
@@ -539,7 +462,7 @@ Tensor array(const std::vector<T>& values, const base::Ints& shape, SourceLocati
 namespace trace_internal {
 
 template <class C>
-Tensor array_of_list(const C& list, SourceLocation at) {
+Tensor array_of_list(const C& list, SourceLocation at, std::optional<DType> as) {
   using Number = typename NumberIn<C>::Type;
   static_assert(kIsNumber<Number>,
                 "array takes C++ numbers: join tensors with stack or concat, and convert other "
@@ -550,7 +473,8 @@ Tensor array_of_list(const C& list, SourceLocation at) {
     using Item = typename ListOf<C>::Item;
     if constexpr (kIsNumber<Item> && !std::is_same_v<C, std::vector<bool>>) {
       const auto count = static_cast<int64_t>(std::size(list));
-      return array_from_bytes(std::data(list), std::size(list), dtype_of<Number>(), {count}, at);
+      return array_from_bytes(std::data(list), std::size(list), dtype_of<Number>(), {count}, at,
+                              as);
     } else {
       // Of bools a vector has no bytes.
       using Stored = std::conditional_t<std::is_same_v<Number, bool>, uint8_t, Number>;
@@ -558,7 +482,8 @@ Tensor array_of_list(const C& list, SourceLocation at) {
       NestedShape shape(at);
       append_list(list, values, shape);
       shape.fill(depth_of<C>());
-      return array_from_bytes(values.data(), values.size(), dtype_of<Number>(), shape.sizes(), at);
+      return array_from_bytes(values.data(), values.size(), dtype_of<Number>(), shape.sizes(), at,
+                              as);
     }
   } else {
     return {};

@@ -246,22 +246,24 @@ Sum<F> log_bend(F f) {
   }
 }
 
-// k ln(2) + log(1 + f + f_lost), f_lost below an ulp of f.
+// k ln(2) + log(1 + f + f_lost), f_lost below an ulp of f. What takes longest comes last.
 template <Number F>
 F log_from_parts(F k, F f, F f_lost) {
   using C = Coefficients<typename F::Scalar>;
   const auto bend = log_bend(f);
   const auto sum = exact_sum(k * f.constant(C::ln2_hi), f);
   const F low = fma(k, f.constant(C::ln2_lo), f_lost);
-  return sum.hi + ((sum.lo + bend.hi) + (bend.lo + low));
+  return sum.hi + (((sum.lo + bend.hi) + low) + bend.lo);
 }
 
 // y where log(argument) is an ordinary number, else what Annex F says.
 template <Number F>
 F log_or_special(F argument, F y) {
-  const F zero = argument.constant(0), infinity = infinity_like(argument);
-  const F above = select(argument < infinity, y, argument);
-  return select(argument > zero, above, select(argument == zero, -infinity, nan_like(argument)));
+  const F zero = argument.constant(0);
+  const auto is_above = argument > zero;
+  const F special = select(is_above, argument,
+                           select(argument == zero, -infinity_like(argument), nan_like(argument)));
+  return select(is_above & (argument < infinity_like(argument)), y, special);
 }
 
 template <Number F>
@@ -277,14 +279,17 @@ F log_of_single(LogParts<F> parts) {
 // At most 0.85 / 0.85 ulp.
 template <Number F>
 F log(F x) {
-  if constexpr (is_single<F>) {
-    const auto is_ordinary = (x >= x.constant(Format<float>::min_normal)) & (x < infinity_like(x));
-    return rarely(!is_ordinary, log_or_special(x, log_of_single(split_exponent(x))),
-                  log_of_single(split_exponent_of_normal(x)));
-  } else {
-    const auto [k, f] = split_exponent(x);
-    return log_or_special(x, log_from_parts(k, f, x.constant(0)));
-  }
+  const auto log_of = [&](LogParts<F> parts) {
+    if constexpr (is_single<F>) {
+      return log_of_single(parts);
+    } else {
+      return log_from_parts(parts.k, parts.f, x.constant(0));
+    }
+  };
+  const auto is_ordinary =
+      (x >= x.constant(Format<typename F::Scalar>::min_normal)) & (x < infinity_like(x));
+  return rarely(!is_ordinary, log_or_special(x, log_of(split_exponent(x))),
+                log_of(split_exponent_of_normal(x)));
 }
 
 // log2(x) = k + log2(e) log(1 + f), exact for powers of two.

@@ -40,15 +40,17 @@ F power_for_single(F a, F y) {
   using C = Coefficients<double>;
   const F infinity = infinity_like(a);
   const auto parts = split_exponent_of_normal(a);
-  const F log = fma(parts.f, polynomial(C::log2_for_single, parts.f), parts.k);
-  const F p = y * select(a == a.constant(0), -infinity, select(a == infinity, infinity, log));
-  const F most = a.constant(200);  // beyond a float's exponents
-  const F near = select(p > most, most, select(p < -most, -most, p));
+  // Of zero and infinity the fraction is some number, and the exponent alone counts. It is known
+  // before the polynomial is.
+  const F k = select(a == a.constant(0), -infinity, select(a == infinity, infinity, parts.k));
+  const F p = y * fma(parts.f, polynomial(C::log2_for_single, parts.f), k);
   const F rounder = a.constant(Format<double>::rounder);
-  const F shifted = near + rounder;
-  const F r = near - (shifted - rounder);
+  const F shifted = p + rounder;
+  const F r = p - (shifted - rounder);
   const F scale = power_of_two(a, rounded_integer(shifted));
-  return fma(scale * r, polynomial(C::exp2_for_single, r), scale);
+  const F ordinary = fma(scale * r, polynomial(C::exp2_for_single, r), scale);
+  const F most = a.constant(200);  // beyond a float's exponents
+  return select(p > most, infinity, select(p < -most, a.constant(0), ordinary));
 }
 
 // a^y for a >= 0: of floats by doubles, of doubles as e^(y log a), the exponent kept as a sum.
@@ -83,18 +85,19 @@ template <Number F>
 F pow(F x, F y) {
   using S = typename F::Scalar;
   const F one = x.constant(1);
-  const F infinity = infinity_like(x);
   const F a = abs(x);
-  const F size = select(a == one, one, nonnegative_power(a, y));
-
   const F half_y = y * x.constant(S(0.5));
   const auto whole = floor(y) == y;
   const auto odd = whole & (floor(half_y) != half_y);
-  const F signed_size = select(odd, copysign(size, x), size);
-  const auto no_root = (x < x.constant(0)) & (x > -infinity) & !whole;
+  const F sign = select(odd, x, one);
+  // All that is special is known before the power is: one select() after it.
+  const auto is_one = (x == one) | (y == x.constant(0));
+  const auto no_root = (x < x.constant(0)) & (x > -infinity_like(x)) & !whole;
   const auto nan = (x != x) | (y != y);
-  const F result = select(no_root, nan_like(x), select(nan, x + y, signed_size));
-  return select((x == one) | (y == x.constant(0)), one, result);
+  const F special =
+      select(is_one, one, select(no_root, nan_like(x), select(nan, x + y, copysign(one, sign))));
+  return select(is_one | no_root | nan | (a == one), special,
+                copysign(nonnegative_power(a, y), sign));
 }
 
 }  // namespace heddle::cpu

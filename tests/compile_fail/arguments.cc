@@ -138,3 +138,63 @@ Tensor picked(Tensor x) {
   return x[kRow] + x[{kRow, kColumn}] + x.at(kColumn).get() + expand_dims(x, {0, 1}) +
          expand_dims(x, 0) + linalg::funm(x, exp) + linalg::funm(x, [](Tensor w) { return w; });
 }
+
+// Functions of functions give functions, which are called with the arguments.
+//
+// case grad_of_a_value: write grad(fn)(x)
+// case value_and_grad_of_a_value: write value_and_grad(fn)(x)
+// case hessian_of_a_value: write hessian(fn)(x)
+// case vmap_of_a_value: write vmap(fn)(x)
+// case compile_of_a_value: write compile(fn)(x)
+// case predicate_after_the_branches: write cond(p, f, g, x)
+void functions_of(Tensor x, Tensor p) {
+  const auto f = [](Tensor x) { return sum(x * x); };
+#ifdef grad_of_a_value
+  grad(f, x);
+#elif defined(value_and_grad_of_a_value)
+  value_and_grad(f, x);
+#elif defined(hessian_of_a_value)
+  hessian(f, x);
+#elif defined(vmap_of_a_value)
+  vmap(f, x);
+#elif defined(compile_of_a_value)
+  compile(f, x);
+#elif defined(predicate_after_the_branches)
+  cond(f, f, p, x);
+#else
+  (void)grad(f)(x);
+  (void)value_and_grad(f)(x);
+  (void)hessian(f)(x);
+  (void)vmap(f, {.in_axes = {0}})(x);
+  (void)compile(f)(x);
+  (void)cond(p, f, f, x);
+#endif
+}
+
+// case zeros_of_a_type: write zeros({2, 3}, f64)
+// case ones_of_a_type: write ones({2, 3}, f64)
+// case vector_of_no_type: named: x.to_vector<float>()
+// case item_of_no_type: named: x.item<float>()
+// case places_apart: write x.at({0, 1})
+Tensor types_and_places(Tensor x) {
+#ifdef zeros_of_a_type
+  return zeros<double>({2, 3});
+#elif defined(ones_of_a_type)
+  return ones<double>({2, 3});
+#elif defined(vector_of_no_type)
+  (void)x.to_vector();
+#elif defined(item_of_no_type)
+  (void)x.item();
+#elif defined(places_apart)
+  (void)x.at(0, 1);
+#endif
+  (void)x.to_vector<float>();
+  (void)x.item<float>();
+  return zeros({2, 3}, f64) + ones({2, 3}, f64) + x.at({0, 1}).set(2);
+}
+
+// The dtype of values is an argument of array().
+Tensor values_of_a_type(int i) {
+  return array({1, 2, 3}, f32) + array({1, 2.5}, bf16) + array({i, 2}, f32) +
+         array({{1, 2}, {3, 4}}, f32) + array(std::vector<double>{1, 2}, f32);
+}

@@ -3,7 +3,7 @@
 
 using namespace heddle;
 
-// case too_few_arguments: vmap calls its function with one example of each argument
+// case too_few_arguments: vmap with one example of each
 auto too_few(Tensor xs) {
 #ifdef too_few_arguments
   return vmap([](Tensor x, Tensor y) { return x * y; })(xs);

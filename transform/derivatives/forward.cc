@@ -42,6 +42,7 @@ bool has_tangents(const Duals& duals) {
 }
 
 Status without_derivative(const Instruction& instruction, std::string_view why) {
+  if (instruction.opcode == Opcode::kCustomCall) return no_derivative_of_call(instruction, why);
   return at_line(base::unimplemented(to_string(instruction.opcode), ": has no derivative: ", why),
                  instruction);
 }

@@ -1,6 +1,7 @@
 // array() of every kind of list that holds numbers, short forms of creation, and tensors moved
 // between devices.
 #include <array>
+#include <complex>
 #include <span>
 
 #include "heddle/base/metrics/counters.h"
@@ -40,6 +41,33 @@ TEST(Arrays, ComeFromSpansArraysAndCArrays) {
   EXPECT_EQ(array(2.0f).shape(), Shape::scalar(f32));
   EXPECT_EQ(array<double>(std::vector<double>{1}).dtype(), f64);
   EXPECT_EQ(array(std::vector<float>()).shape(), Shape(f32, {0}));
+}
+
+TEST(Arrays, HaveTheDtypeAskedFor) {
+  EXPECT_EQ(array({1, 2, 3}, f32).shape(), Shape(f32, {3}));
+  EXPECT_THAT(doubles(array({1, 2.5}, bf16)), ElementsAre(1, 2.5));
+  EXPECT_EQ(array({{1, 2}, {3, 4}}, f64).shape(), Shape(f64, {2, 2}));
+  EXPECT_THAT(array(std::vector<double>{0, 255}, u8).to_vector<int>(), ElementsAre(0, 255));
+  EXPECT_EQ(array(std::array<float, 2>{1, 2}, f32).dtype(), f32);
+  EXPECT_EQ(array({1, 0}, pred).dtype(), pred);
+  EXPECT_EQ(array(std::vector<float>(), s32).shape(), Shape(s32, {0}));
+  // One upload, in the dtype asked for.
+  const Counters before = counters();
+  const Tensor x = array({0.5, 1.5}, f16);
+  EXPECT_EQ(counters().uploads - before.uploads, 1);
+  EXPECT_EQ(counters().executions, before.executions);
+}
+
+TEST(Arrays, OfIntegersHoldTheirValuesOrSaySo) {
+  EXPECT_THAT(error_of([] {
+                (void)array({1.5, 2.0}, s32);
+              }),
+              HasSubstr("array: value 0 is 1.5, which no s32 holds; round it, or take another"));
+  EXPECT_THAT(error_of([] { (void)array({1, -1}, u8); }), HasSubstr("value 1 is -1, which no u8"));
+  EXPECT_THAT(error_of([] { (void)array(std::vector<int>{300}, u8); }),
+              HasSubstr("value 0 is 300"));
+  EXPECT_THAT(error_of([] { (void)array({std::complex<float>(1, 2)}, f32); }),
+              HasSubstr("complex values"));
 }
 
 TEST(Arrays, ComeFromNestedLists) {

@@ -53,6 +53,16 @@ Tensor ones(const X&, const More&...) {
   static_assert(!sizeof(X), "a list of sizes is wanted, and this is a tensor: write ones_like(x)");
   return {};
 }
+template <class T>
+requires trace_internal::kIsNumber<T> Tensor zeros(const base::Ints& /*shape*/) {
+  static_assert(!sizeof(T), "the element type is an argument: write zeros({2, 3}, f64)");
+  return {};
+}
+template <class T>
+requires trace_internal::kIsNumber<T> Tensor ones(const base::Ints& /*shape*/) {
+  static_assert(!sizeof(T), "the element type is an argument: write ones({2, 3}, f64)");
+  return {};
+}
 // `value` in the shape and dtype of x, or in another dtype. errors: Error where the dtype cannot
 // hold the number, or where the value is on another device than x
 Tensor full_like(Operand x, Operand value, std::optional<DType> dtype = {});
