@@ -129,6 +129,19 @@ TEST(CpuKernels, ConvolutionsOfAnyLayout) {
   expect_convolution("f32[2,40,16]", "f32[5,16,24]", "f32[2,83,24]",
                      "window={size=5 pad=4_4 lhs_dilate=2 rhs_reversal=1}, "
                      "dim_labels=b0f_0io->b0f");
+  // Gradients of weights where features are the last axis: of a padded product, one of strides, of
+  // groups, of more taps than a block holds, and with the weights the other way round.
+  expect_convolution("f32[4,12,11,6]", "f32[4,12,11,9]", "f32[3,3,6,9]",
+                     "window={size=12x11 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf");
+  expect_convolution("f32[3,33,33,5]", "f32[3,16,16,17]", "f32[3,3,5,17]",
+                     "window={size=16x16 rhs_dilate=2x2}, dim_labels=f01b_i01o->01bf");
+  expect_convolution("f64[2,400,8]", "f64[2,398,16]", "f64[3,4,16]",
+                     "window={size=398}, dim_labels=f0b_i0o->0bf, batch_group_count=2");
+  expect_convolution("f32[4,18,18,8]", "f32[4,16,16,12]", "f32[3,3,8,12]",
+                     "window={size=16x16}, dim_labels=f01b_i01o->01bf");
+  expect_convolution("f32[4,16,16,8]", "f32[4,16,16,12]", "f32[2,3,8,12]",
+                     "window={size=16x16 pad=1_0x1_1 rhs_reversal=1x0}, "
+                     "dim_labels=f01b_i01o->01bf");
   // A tap each: rows as they lie.
   expect_convolution("f32[3,7,9,33]", "f32[1,1,33,24]", "f32[3,7,9,24]",
                      "window={size=1x1}, dim_labels=b01f_01io->b01f");
