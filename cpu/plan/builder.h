@@ -245,6 +245,7 @@ class PlanBuilder {
   bool copy_known(BufferId to, BufferId from, int64_t bytes);
   [[nodiscard]] bool fits_half(NodeId index) const;
   NodeId lower_half(NodeId index);
+  NodeId gather_narrow(BufferId buffer, Scalar scalar, NodeId at);
 
   NodeId parameter(BlockId block, Type type);
   Region open_block(std::span<const NodeId> initial, bool with_index, bool is_barrier);

@@ -137,12 +137,26 @@ NodeId PlanBuilder::lower_half(NodeId index) {
 NodeId PlanBuilder::gather(BufferId buffer, Scalar scalar, NodeId at) {
   const int32_t lanes = type(at).lanes;
   if (lanes == 1) return load(buffer, {scalar, 1}, at);
+  const int64_t size = plan_.buffers[buffer.value].bytes;
   const bool is_at_once = plan_.vector_bytes == 64 && lanes >= kFewestGathered &&
-                          bytes_of(scalar) >= 4 &&
-                          plan_.buffers[buffer.value].bytes <= std::numeric_limits<int32_t>::max();
-  if (is_at_once) at = lower_half(at);
+                          size <= std::numeric_limits<int32_t>::max();
+  if (is_at_once && bytes_of(scalar) < 4 && size % 4 == 0) return gather_narrow(buffer, scalar, at);
+  if (is_at_once && bytes_of(scalar) >= 4) at = lower_half(at);
   if (ordered_ > 0) return effect(Op::kGather, {scalar, lanes}, 0, {at}, buffer);
   return pure(Op::kGather, {scalar, lanes}, 0, {at}, buffer, floor_of(buffer));
+}
+
+// Out of the words of 32 bits that hold them, since the machine gathers none that are narrower.
+NodeId PlanBuilder::gather_narrow(BufferId buffer, Scalar scalar, NodeId at) {
+  const int32_t lanes = type(at).lanes;
+  const auto constant = [&](int64_t value) { return splat(bits({Scalar::kI32, 1}, value), lanes); };
+  at = lower_half(at);
+  const int64_t log_bytes = bytes_of(scalar) / 2;
+  const NodeId word = gather(buffer, Scalar::kI32, binary(Op::kLShr, at, constant(2 - log_bytes)));
+  const NodeId place = binary(Op::kAnd, at, constant(scalar == Scalar::kI16 ? 1 : 3));
+  const NodeId shifted = binary(Op::kLShr, word, binary(Op::kShl, place, constant(3 + log_bytes)));
+  if (scalar != Scalar::kPred) return cast(Op::kTruncate, scalar, shifted);
+  return compare(Predicate::kNe, binary(Op::kAnd, shifted, constant(1)), constant(0));
 }
 
 NodeId PlanBuilder::load_strided(BufferId buffer, Type type, NodeId at, int64_t step) {

@@ -63,6 +63,22 @@ TEST(CpuGathers, IndicesThatStandSideBySideAreNotInterleaved) {
       "start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1} }\n");
 }
 
+// Elements of one and two bytes come out of words of four where these hold all of the array.
+TEST(CpuGathers, OfNarrowElements) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"pred", "s8", "u8", "s16", "u16", "bf16", "f16", "s4"}) {
+    for (const int size : {1, 2, 3, 4, 7, 62, 64, 65}) {
+      for (const char* index : {"s32", "u8", "s64"}) {
+        SCOPED_TRACE(cat(type, "[", size, "] by ", index));
+        expect_as_evaluated(gather(cat(type, "[", size, "]"), cat(index, "[203,1]"),
+                                   cat(type, "[203]"),
+                                   "offset_dims={}, collapsed_slice_dims={0}, "
+                                   "start_index_map={0}, index_vector_dim=1, slice_sizes={1}"));
+      }
+    }
+  }
+}
+
 TEST(CpuGathers, OtherGathersStay) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   const auto apart = gather("f32[3,5,7]", "s32[40,2]", "f32[40,5]",
