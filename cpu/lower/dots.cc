@@ -23,7 +23,10 @@ namespace {
 using hlo::Instruction;
 using hlo::InstructionId;
 
-constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors
+constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors, in one product
+// In all products of a region, after which products have loops: machine code of more comes from far
+// caches, and its compilation takes time by the square.
+constexpr int64_t kMaxWrittenOutInAll = 384;
 constexpr int64_t kMaxVectors = 8;      // sums that stand in registers
 constexpr int64_t kNear = 1 << 14;      // bytes that stay in the nearest one
 // Bytes of a matrix that is read row after row, by vectors of 512 bits and shorter ones.
@@ -112,8 +115,9 @@ class DotWriter {
   }
 
   // All of it without a loop, so that what is in registers may stay there: lanes along an axis of
-  // the result, and nothing is summed across lanes.
-  bool write_out(const std::vector<Axis>& outer, const std::vector<Axis>& contracted) {
+  // the result, and nothing is summed across lanes. Adds to the multiplications `written`.
+  bool write_out(const std::vector<Axis>& outer, const std::vector<Axis>& contracted,
+                 int64_t& written) {
     const auto lane = std::ranges::find(outer, 1, &Axis::to);
     if (lane == outer.end() || contracted.size() > 1) return false;
     const Axis along = contracted.empty() ? Axis() : contracted[0];
@@ -121,7 +125,8 @@ class DotWriter {
     others.erase(others.begin() + (lane - outer.begin()));
     const int64_t lanes = std::min(machine_lanes_, lane->size);
     const int64_t vectors = (lane->size + lanes - 1) / lanes, depth = along.size;
-    if (total(others) * vectors * depth > kMaxWrittenOut) return false;
+    const int64_t count = total(others) * vectors * depth;
+    if (count > kMaxWrittenOut) return false;
     if (!is_cheap(lhs_, start_.lhs, lane->lhs, lane->size * depth) ||
         !is_cheap(rhs_, start_.rhs, lane->rhs, lane->size * depth))
       return false;
@@ -133,6 +138,7 @@ class DotWriter {
         store(at.to, sum_written_out(at, *lane, along, width));
       }
     }
+    written += count;
     return true;
   }
 
@@ -538,8 +544,9 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
                    program_.program.plan.vector_bytes, lhs, rhs, to);
   bool is_written = false;
   if (work > 0 && !is_scalar) {
-    is_written = (work > kMaxInlined ? writer.in_registers(outer, axes.contracted)
-                                     : writer.write_out(outer, axes.contracted)) ||
+    const bool has_loops = work > kMaxInlined || written_out_ >= kMaxWrittenOutInAll;
+    is_written = (has_loops ? writer.in_registers(outer, axes.contracted)
+                            : writer.write_out(outer, axes.contracted, written_out_)) ||
                  (dtype == dot.shape.dtype() && !converts &&
                   write_narrow_product(b(), dtype, lhs, rhs, to, outer, axes.contracted));
   }

@@ -359,6 +359,7 @@ class RegionLowering {
   std::map<LeafId, View> turned_;  // matrices with their columns in rows
   // Columns that are loaded already, by buffer, where their rows begin, width, and lanes.
   std::map<std::tuple<BufferId, NodeId, int64_t, int32_t>, std::vector<NodeId>> columns_;
+  int64_t written_out_ = 0;  // multiplications of vectors in products without a loop
   bool keeps_columns_ = false;
   std::vector<int64_t> box_;  // where it begins, in the array of a step that reads joined ones
   std::optional<OpenSquare> square_;  // that the code stands in

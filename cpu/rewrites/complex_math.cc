@@ -208,9 +208,12 @@ class Functions {
 
   // z / |z|; 0 for 0.
   [[nodiscard]] ComplexParts sign(const ComplexParts& z) const {
-    const ComplexParts near = is_c64_ ? z : scaled(z, exponent_of(z));
+    if (is_c64_) {  // in f64
+      const hlo::Value square = squares(z);
+      return times(z, select(square == 0, 0, hlo::rsqrt(square)));
+    }
+    const ComplexParts near = scaled(z, exponent_of(z));
     const hlo::Value size = hlo::sqrt(squares(near)), is_zero = size == 0;
-    if (is_c64_) return times(z, select(is_zero, 0, 1 / size));
     const auto part = [&](const hlo::Value& x) { return select(is_zero, 0, x / size); };
     return {part(near.re), part(near.im)};
   }
