@@ -92,8 +92,9 @@ struct Squaring {
       fields(field("done", &Squaring::done), field("power", &Squaring::power));
 };
 
-// Each matrix squared as often as `times`, s32[..], says.
-Expr squared(const Expr& r, const Expr& times) {
+// Each matrix squared as often as `times`, s32[..], says, and at most `bound` times, which gives
+// reverse mode.
+Expr squared(const Expr& r, const Expr& times, int64_t bound) {
   const Expr most = trace_internal::max_or_least(times.operand(), {});
   const Expr each = column(column(times));
   const auto running = [&](const Squaring& s) { return (Expr(s.done) < most).tensor(); };
@@ -102,8 +103,6 @@ Expr squared(const Expr& r, const Expr& times) {
     return Squaring{(done + 1).tensor(), where(done < each, product(now, now), now).tensor()};
   };
   const Squaring start{zeros({}, s32), r.tensor()};
-  // No finite norm needs more than the dtype's greatest exponent. The bound gives reverse mode.
-  const int64_t bound = real_dtype(r.dtype()) == f32 ? 128 : 1024;
   return Expr(while_loop(running, step, start, {.max_steps = bound}).power);
 }
 
@@ -114,10 +113,10 @@ Expr expm_of(const Expr& a) {
   const Expr excess = log(size / pade.norm) / std::log(2.0);
   const Expr times = where(is_finite(size), maximum(ceil(excess), 0.0), 0.0);
   const Expr factor = power(2.0, -times).astype(a.dtype());
-  const Expr result =
-      squared(approximant(a * column(column(factor)), pade.coefficients), times.astype(s32));
   // Each squaring doubles the error: where there are more than the dtype has digits, none is left.
-  const double digits = real_dtype(a.dtype()) == f32 ? 24 : 53;
+  const int digits = real_dtype(a.dtype()) == f32 ? 24 : 53;
+  const Expr result = squared(approximant(a * column(column(factor)), pade.coefficients),
+                              times.astype(s32), digits);
   return where(column(column(times)) > digits, std::numeric_limits<double>::quiet_NaN(), result);
 }
 
