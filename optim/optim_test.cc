@@ -171,7 +171,8 @@ TEST(Optim, GradientsThatAreNotLikeTheParametersAreErrors) {
   using Leaves = std::vector<Tensor>;
   const Leaves one{p.w}, two{p.w, p.w};
   EXPECT_THAT(error_of([&] { (void)adam.update(two, adam.init(one), one); }),
-              StartsWith("optim::adam: gradients has 2 leaves; params has 1"));
+              StartsWith("optim::adam: gradients has 2 leaves; params has 1: params[0]; give a "
+                         "tree like params"));
   EXPECT_THAT(error_of([&] { (void)adam.update(one, adam.init(two), one); }),
               StartsWith("optim::adam: state.mean has 2 leaves; params has 1"));
   const Leaves whole{ones({2}, s32)};

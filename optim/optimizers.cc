@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "heddle/base/text/strings.h"
 #include "heddle/optim/internal/ranges.h"
 #include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/ops/elementwise/elementwise.h"
@@ -59,7 +60,8 @@ DType moment_type(DType param) { return param == f16 ? f32 : param; }
 
 Leaves Update::check(std::string_view what, Leaves leaves, bool are_moments) const {
   if (leaves.size() != params_.size())
-    refuse(what, " has ", leaves.size(), " leaves; params has ", params_.size());
+    refuse(what, " has ", leaves.size(), " leaves; params has ", params_.size(), ": params",
+           base::join(paths_, ", params"), "; give a tree like params");
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Shape &have = leaves[i].shape(), &param = params_[i].shape();
     const Shape want(are_moments ? moment_type(param.dtype()) : param.dtype(), param.dimensions());

@@ -61,6 +61,12 @@ constexpr void refuse_write() {
                 "x = x.at({0}).set(..), or .add(..), .multiply(..)");
 }
 template <class T>
+constexpr void refuse_assignment() {
+  static_assert(!sizeof(std::type_identity<T>),
+                "what is assigned is no Tensor: of a pair or tuple, as loops give, take .first or "
+                "write auto [carry, ys] = ..; a number is scalar(2.0)");
+}
+template <class T>
 constexpr Refused refuse_logic() {
   static_assert(!sizeof(std::type_identity<T>),
                 "&&, || and ! of Tensors cannot stop early: write x & y, x | y and ~x, or "
@@ -87,6 +93,12 @@ class [[nodiscard]] Tensor {
   template <class V = Tensor>
   void operator=(V&&) && {
     trace_internal::refuse_write<V>();
+  }
+  template <class V>
+  requires(!std::is_convertible_v<V, Tensor>)  //
+      void
+      operator=(V&&) & {
+    trace_internal::refuse_assignment<V>();
   }
 
   // Its type. dtype() and shape() never wait or move a byte.

@@ -108,3 +108,18 @@ Tensor still_right(Tensor x, std::vector<Tensor> list, std::map<std::string, Ten
   x = {};
   return std::exchange(x, y + z + list[0]);
 }
+
+// case assign_pair: of a pair or tuple, as loops give, take .first
+// case assign_number: a number is scalar(2.0)
+Tensor assigned(Tensor h, Tensor xs) {
+  const auto step = [](Tensor h, Tensor x) { return std::pair(h + x, h); };
+#ifdef assign_pair
+  h = scan(step, h, xs);
+#elif defined(assign_number)
+  h = 2.0;
+#else
+  h = scan(step, h, xs).first;
+  h = scalar(2.0);
+#endif
+  return h;
+}

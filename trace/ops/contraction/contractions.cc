@@ -116,13 +116,16 @@ Tensor matmul(Operand left, Operand right, std::optional<DType> result) {
   });
 }
 
-Tensor dot(Operand left, Operand right) {
+Tensor dot(Operand left, Operand right, std::optional<DType> result) {
   const PublicCall call("dot", left.at());
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
-  if (a.rank() == 0 || b.rank() == 0) return multiply(left, right);
+  if (a.rank() == 0 || b.rank() == 0) {
+    return result.has_value() ? multiply(a.astype(*result), b.astype(*result))
+                              : multiply(left, right);
+  }
   return dot_of("dot", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {b.rank() == 1 ? 0 : -2}},
-                {});
+                result);
 }
 
 Tensor outer(Operand a, Operand b) {
@@ -130,7 +133,7 @@ Tensor outer(Operand a, Operand b) {
   return dot_of("outer", as_tensor(a), as_tensor(b), {}, {});
 }
 
-Tensor tensordot(Operand left, Operand right, base::Int axes) {
+Tensor tensordot(Operand left, Operand right, base::Int axes, std::optional<DType> result) {
   const PublicCall call("tensordot", left.at());
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
@@ -143,10 +146,11 @@ Tensor tensordot(Operand left, Operand right, base::Int axes) {
     pairs.lhs_contracting.push_back(a.rank() - axes + i);
     pairs.rhs_contracting.push_back(i);
   }
-  return dot_of("tensordot", a, b, pairs, {});
+  return dot_of("tensordot", a, b, pairs, result);
 }
 
-Tensor tensordot(Operand left, Operand right, const base::Ints& a_axes, const base::Ints& b_axes) {
+Tensor tensordot(Operand left, Operand right, const base::Ints& a_axes, const base::Ints& b_axes,
+                 std::optional<DType> result) {
   const PublicCall call("tensordot", left.at());
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
@@ -154,7 +158,7 @@ Tensor tensordot(Operand left, Operand right, const base::Ints& a_axes, const ba
     trace_internal::refuse("has ", a_axes.size(), " axes of a and ", b_axes.size(),
                            " of b; give as many of both");
   }
-  return dot_of("tensordot", a, b, {.lhs_contracting = a_axes, .rhs_contracting = b_axes}, {});
+  return dot_of("tensordot", a, b, {.lhs_contracting = a_axes, .rhs_contracting = b_axes}, result);
 }
 
 }  // namespace heddle

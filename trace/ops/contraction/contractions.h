@@ -30,24 +30,27 @@ struct DotAxes {
 Tensor dot_general(Operand lhs, Operand rhs, const DotAxes& axes, std::optional<DType> result = {});
 
 // numpy's matmul: [.., n, k] x [.., k, m] -> [.., n, m], leading axes broadcast; vectors are rows
-// or columns as needed.
+// or columns as needed. Here and below `result` is as that of dot_general.
 Tensor matmul(Operand a, Operand b, std::optional<DType> result = {});
 // numpy's dot of vectors: sum(a * b) over the last axis of a and the last but one (or only) axis of
 // b.
-Tensor dot(Operand a, Operand b);
+Tensor dot(Operand a, Operand b, std::optional<DType> result = {});
 // a[..] x b[..] -> all axes of a, then all of b.
 Tensor outer(Operand a, Operand b);
 // Sums over the last `axes` axes of a and the first `axes` axes of b.
-Tensor tensordot(Operand a, Operand b, base::Int axes = 2);
+Tensor tensordot(Operand a, Operand b, base::Int axes = 2, std::optional<DType> result = {});
 // Over pairs of axes: a_axes[i] with b_axes[i]; what is left of a, then what is left of b.
-Tensor tensordot(Operand a, Operand b, const base::Ints& a_axes, const base::Ints& b_axes);
+Tensor tensordot(Operand a, Operand b, const base::Ints& a_axes, const base::Ints& b_axes,
+                 std::optional<DType> result = {});
 
 // einsum("bij,bjk->bik", a, b): explicit or implicit output ("ij,jk"), "..."
 // for broadcast leading axes. A letter that stands twice in one operand takes the diagonal; one
 // that is missing in the output is summed.
-Tensor einsum(std::string_view spec, Operand a);
-Tensor einsum(std::string_view spec, Operand a, Operand b);
+Tensor einsum(std::string_view spec, Operand a, std::optional<DType> result = {});
+Tensor einsum(std::string_view spec, Operand a, Operand b, std::optional<DType> result = {});
 // Of any number of operands, a pair at a time: next the one whose product is smallest.
+Tensor einsum(std::string_view spec, const std::vector<Tensor>& operands, DType result,
+              SourceLocation at = SourceLocation::here());
 Tensor einsum(std::string_view spec, const std::vector<Tensor>& operands,
               SourceLocation at = SourceLocation::here());
 // The same of operands in braces, one too: einsum("ij->i", {x}).

@@ -32,13 +32,16 @@ struct Labelled {
 
 class Einsum {
  public:
-  explicit Einsum(std::string_view spec) : spec_(spec) {}
+  Einsum(std::string_view spec, std::optional<DType> result) : spec_(spec), result_(result) {}
 
   Tensor run(std::vector<Tensor> operands) {
     std::vector<std::string> inputs = parse(operands);
     std::vector<Labelled> terms;
-    for (size_t i = 0; i < operands.size(); ++i) terms.push_back(label(operands[i], inputs[i]));
+    for (size_t i = 0; i < operands.size(); ++i) terms.push_back(label(operands, i, inputs[i]));
     for (Labelled& term : terms) term = take_diagonals(std::move(term));
+    if (result_.has_value() && !is_one_product(terms)) {
+      for (Labelled& term : terms) term.x = term.x.astype(*result_);
+    }
     for (size_t i = 0; i < terms.size(); ++i)
       terms[i] = sum_lone_letters(std::move(terms[i]), letters_beside(terms, i, i));
     while (terms.size() > 1) {
@@ -51,6 +54,16 @@ class Einsum {
   }
 
  private:
+  // Whether all sums are those of one product, which has a result type of its own.
+  [[nodiscard]] bool is_one_product(const std::vector<Labelled>& terms) const {
+    if (terms.size() != 2) return false;
+    for (size_t i = 0; i < 2; ++i) {
+      const std::string wanted = letters_beside(terms, i, i);
+      if (terms[i].letters.find_first_not_of(wanted) != std::string::npos) return false;
+    }
+    return true;
+  }
+
   template <class... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
     trace_internal::refuse("\"", spec_, "\": ", parts...);
@@ -134,12 +147,15 @@ class Einsum {
     }
   }
 
-  Labelled label(const Tensor& x, const std::string& letters) {
+  Labelled label(const std::vector<Tensor>& operands, size_t number, const std::string& letters) {
+    const Tensor& x = operands[number];
     for (size_t i = 0; i < letters.size(); ++i) {
       int64_t size = x.dim(static_cast<int64_t>(i));
       auto [found, is_new] = sizes_.try_emplace(letters[i], size);
+      const size_t first = first_.try_emplace(letters[i], number).first->second;
       if (!is_new && found->second != size)
-        fail("axis '", letters[i], "' has sizes ", found->second, " and ", size,
+        fail("axis '", letters[i], "' has size ", found->second, " in operand ", first, ", ",
+             operands[first].shape(), ", and ", size, " in operand ", number, ", ", x.shape(),
              "; they must be equal");
     }
     return {x, letters};
@@ -238,7 +254,7 @@ class Einsum {
     for (char c : b.letters) {
       if (a.letters.find(c) == std::string::npos) right.push_back(c);
     }
-    return {dot_general(a.x, b.x, axes), batch + left + right};
+    return {dot_general(a.x, b.x, axes, result_), batch + left + right};
   }
 
   [[nodiscard]] Tensor arrange(const Labelled& term) const {
@@ -248,33 +264,41 @@ class Einsum {
   }
 
   std::string_view spec_;
+  std::optional<DType> result_;
   std::string output_;
   std::map<char, int64_t> sizes_;
+  std::map<char, size_t> first_;  // operand that has the letter
 };
 
 }  // namespace
 
-Tensor einsum(std::string_view spec, Operand a) {
+Tensor einsum(std::string_view spec, Operand a, std::optional<DType> result) {
   const PublicCall call("einsum", a.at());
-  const auto of = [&](std::span<const Tensor> xs) { return einsum(spec, xs[0]); };
-  if (Tensor made = known_program("einsum", KnownOptions(spec), {a}, of); made.is_valid())
+  const auto of = [&](std::span<const Tensor> xs) { return einsum(spec, xs[0], result); };
+  if (Tensor made = known_program("einsum", KnownOptions(spec, result), {a}, of); made.is_valid())
     return made;
   Tensor x = as_tensor(a);
-  return one_program("einsum", [&] { return Einsum(spec).run({x}); });
+  return one_program("einsum", [&] { return Einsum(spec, result).run({x}); });
 }
 
-Tensor einsum(std::string_view spec, Operand a, Operand b) {
+Tensor einsum(std::string_view spec, Operand a, Operand b, std::optional<DType> result) {
   const PublicCall call("einsum", a.at());
-  const auto of = [&](std::span<const Tensor> xs) { return einsum(spec, xs[0], xs[1]); };
-  if (Tensor made = known_program("einsum", KnownOptions(spec), {a, b}, of); made.is_valid())
+  const auto of = [&](std::span<const Tensor> xs) { return einsum(spec, xs[0], xs[1], result); };
+  if (Tensor made = known_program("einsum", KnownOptions(spec, result), {a, b}, of);
+      made.is_valid())
     return made;
   Tensor x = as_tensor(a);
   Tensor y = as_tensor(b);
-  return one_program("einsum", [&] { return Einsum(spec).run({x, y}); });
+  return one_program("einsum", [&] { return Einsum(spec, result).run({x, y}); });
+}
+
+Tensor einsum(std::string_view spec, const std::vector<Tensor>& operands, DType result,
+              SourceLocation at) {
+  return one_program("einsum", at, [&] { return Einsum(spec, result).run(operands); });
 }
 
 Tensor einsum(std::string_view spec, const std::vector<Tensor>& operands, SourceLocation at) {
-  return one_program("einsum", at, [&] { return Einsum(spec).run(operands); });
+  return one_program("einsum", at, [&] { return Einsum(spec, std::nullopt).run(operands); });
 }
 
 }  // namespace heddle

@@ -91,6 +91,24 @@ TEST(Reductions, SumsOfSmallIntegersDoNotGoAround) {
   EXPECT_EQ(einsum("ii->", array<int8_t>({1, 2, 3, 4}, {2, 2})).dtype(), s8);  // as dot
 }
 
+// 300 ones are 256 in bf16, where a 257th is lost.
+TEST(Reductions, OfProductsHaveTheTypeAskedFor) {
+  const Tensor x = ones({2, 300}, bf16), y = ones({300}, bf16);
+  const auto expect_300 = [](const Tensor& sums) {
+    EXPECT_EQ(sums.dtype(), f32);
+    EXPECT_THAT(sums.to_vector<float>(), testing::Each(300));
+  };
+  expect_300(dot(x, y, f32));
+  expect_300(tensordot(x, y, 1, f32));
+  expect_300(tensordot(x, y, {1}, {0}, f32));
+  expect_300(einsum("ij,j->i", x, y, f32));
+  expect_300(einsum("ij->i", x, f32));
+  expect_300(einsum("ij,k->i", x, ones({1}, bf16), f32));  // j is summed before the product
+  expect_300(einsum("ij,j,i->i", {x, y, ones({2}, bf16)}, f32));
+  EXPECT_EQ(einsum("ij,j->i", x, y).dtype(), bf16);
+  EXPECT_EQ(dot(y, scalar(2.0F).astype(bf16), f32).shape(), Shape(f32, {300}));
+}
+
 // Not `max`, `sum` or `mean`, which they are made of.
 TEST(Reductions, ErrorsNameTheFunctionThatWasCalled) {
   const Tensor x = ones({2, 3}), whole = arange(3);
