@@ -69,7 +69,7 @@ TEST(NarrowProducts, LoadWhatLiesBetweenRowsInsideOfTheArray) {
 // Rows that are long, that are few, and those whose last load would go beyond the array.
 TEST(NarrowProducts, AreNoOthers) {
   EXPECT_EQ(count(points_by_matrix(4096, 32, 3), Op::kKernel), 1);
-  EXPECT_EQ(count(points_by_matrix(4096, 16, 8), Op::kKernel), 1);
+  EXPECT_EQ(count(points_by_matrix(4096, 64, 8), Op::kKernel), 1);
   EXPECT_NE(count(points_by_matrix(20, 3, 3), Op::kForEach), 1);
   EXPECT_EQ(count(points_of_slice(1), Op::kKernel), 1);
 }

@@ -60,6 +60,39 @@ TEST(SmallMatrices, LargerOnesStandInWholeVectors) {
   EXPECT_EQ(most_lanes(loop_of(12, square(12))), 16);
 }
 
+// Sixty products without a loop would be 60 x 64 of them: what is beyond a budget has loops.
+TEST(SmallMatrices, AreWrittenOutUpToABudget) {
+  std::string lines = " y0 = f32[8,8] add(x, x)\n";
+  for (int i = 0; i < 60; ++i)
+    lines += cat(" y", i == 59 ? "" : cat(i + 1), " = f32[8,8] dot(y", i,
+                 ", x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n");
+  const Plan plan = loop_of(8, lines);
+  EXPECT_LT(std::ranges::count(plan.nodes, Op::kFma, &Node::op), 1100);
+  EXPECT_EQ(std::ranges::count(plan.nodes, Op::kKernel, &Node::op), 0);
+}
+
+// Many of them, or one by a small matrix.
+TEST(SmallMatrices, AreMultipliedByLoopsWhereThereAreMany) {
+  const auto kernels = [](int64_t size, int64_t columns) {
+    const std::string x = cat("f32[100,", size, ",", size, "]"),
+                      y = cat("f32[100,", size, ",", columns, "]");
+    const Plan plan =
+        lower(hlo::parse_text(cat("HloModule m\nENTRY main { x = ", x, " parameter(0)\n y = ", y,
+                                  " parameter(1)\n ROOT r = ", y,
+                                  " dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+                                  "lhs_contracting_dims={2}, rhs_contracting_dims={1} }\n"))
+                  .value(),
+              /*vector_bytes=*/64, /*as_lapack=*/false)
+            .value()
+            .plan;
+    return std::ranges::count(plan.nodes, Op::kKernel, &Node::op);
+  };
+  EXPECT_EQ(kernels(8, 8), 0);
+  EXPECT_EQ(kernels(15, 15), 0);
+  EXPECT_EQ(kernels(24, 24), 1);
+  EXPECT_EQ(kernels(64, 4), 1);  // of few lanes
+}
+
 // The product of a column and a row has nothing to sum.
 TEST(SmallMatrices, OuterProductsAreWrittenOut) {
   const Plan plan = loop_of(
