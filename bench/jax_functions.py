@@ -233,6 +233,14 @@ add(
     floats(4, 16, 32, 32),
     floats(16, 16, 3, 3),
 )
+for co in (1, 8, 32):
+    add(
+        f"conv_grad_w_last_{co}",  # features are the last axis
+        lambda x, k: jax.grad(lambda k: (lax.conv_general_dilated(
+            x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))**2).sum())(k),
+        floats(4, 32, 32, 8),
+        floats(3, 3, 8, co),
+    )
 add(
     "conv_grad_w",
     lambda x, k: jax.grad(lambda k: (lax.conv_general_dilated(x, k, (1, 1), "SAME") ** 2).sum())(k),

@@ -7,6 +7,7 @@
 """
 import jax_batches  # its programs
 import jax_fields  # its programs
+import jax_matrices  # its programs
 import jax_studies  # its programs
 import jax_systems  # its programs
 import jax_updates  # its programs

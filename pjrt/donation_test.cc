@@ -69,9 +69,9 @@ TEST_F(Donation, ALaunchThatDonatesHasTheBufferAlone) {
   donating.add(static_cast<PjrtBuffer&>(*x), /*is_donated=*/true);
   auto reading = std::make_optional<LaunchPins>();
   *reading << x << y;
-  ASSERT_EQ(reading->pin(), std::nullopt);
+  ASSERT_FALSE(reading->pin().has_value());
   std::thread donor([&] {
-    EXPECT_EQ(donating.pin(), std::nullopt);
+    EXPECT_FALSE(donating.pin().has_value());
     is_alone = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -82,9 +82,11 @@ TEST_F(Donation, ALaunchThatDonatesHasTheBufferAlone) {
   LaunchPins late, of_y;
   late << y << x;
   of_y << y;
-  EXPECT_EQ(of_y.pin(), std::nullopt);  // y is not donated
+  EXPECT_FALSE(of_y.pin().has_value());  // y is not donated
   std::thread reader([&] {
-    EXPECT_EQ(late.pin(), 1);
+    const auto refusal = late.pin();
+    EXPECT_TRUE(refusal.has_value() && refusal->place == 1 &&
+                refusal->why == SharedBuffer::Pinned::kIsDeleted);
     is_told = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -93,6 +95,27 @@ TEST_F(Donation, ALaunchThatDonatesHasTheBufferAlone) {
   reader.join();
   EXPECT_TRUE(x->is_deleted());
   EXPECT_FALSE(y->is_deleted());
+}
+
+// A run that may not wait for room does not wait for one that does.
+TEST_F(Donation, ARunOnlyIfThereIsRoomDoesNotWaitForALaunch) {
+  start(with_evaluator());
+  const BufferPtr x = on_device({1, 2}), y = on_device({10, 20});
+  {
+    LaunchPins donating;
+    donating.add(static_cast<PjrtBuffer&>(*x), /*is_donated=*/true);
+    ASSERT_FALSE(donating.pin().has_value());
+    const Status status = add(x, y, {.only_if_room = true}).status();
+    EXPECT_EQ(status.code(), kUnavailable);
+    EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("argument 0 is donated"));
+  }
+  {
+    LaunchPins reading;
+    reading << y;
+    ASSERT_FALSE(reading.pin().has_value());
+    EXPECT_EQ(add(x, y, {.donate = {1}, .only_if_room = true}).status().code(), kUnavailable);
+  }
+  EXPECT_TRUE(add(x, y, {.donate = {1}, .only_if_room = true}).ok());
 }
 
 // Each uses what the other donates.

@@ -38,6 +38,18 @@ struct MixedNumber {
   constexpr MixedNumber(T /*number*/) {}
 };
 
+// A number of such a list that is made an array of a dtype.
+class AnyReal {
+ public:
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  constexpr AnyReal(T number) : value_(static_cast<double>(number)) {}
+  constexpr operator double() const { return value_; }
+
+ private:
+  double value_;
+};
+
 // The dtype whose elements a T holds.
 template <class T>
 constexpr DType dtype_of() {

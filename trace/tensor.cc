@@ -1,5 +1,6 @@
 #include "heddle/trace/tensor.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "heddle/base/system/memory.h"
@@ -241,6 +242,13 @@ struct Lost {
   std::string value;
 };
 
+// Whether integers of the type hold the number. Their bounds are powers of two.
+bool holds(DType integers, double number) {
+  const int digits = static_cast<int>(bit_width(integers)) - (is_signed(integers) ? 1 : 0);
+  return number == std::trunc(number) && number < std::ldexp(1.0, digits) &&
+         number >= (is_signed(integers) ? -std::ldexp(1.0, digits) : 0.0);
+}
+
 // Integers hold what they are made from: a cut-off fraction or another number would be silent.
 // Returns the first value that `integers`, converted from those given, do not hold.
 std::optional<Lost> value_that_is_lost(const Literal& given, const Literal& integers) {
@@ -251,7 +259,7 @@ std::optional<Lost> value_that_is_lost(const Literal& given, const Literal& inte
   for (int64_t i = 0; i < given.element_count(); ++i) {
     const bool is_kept = is_integer(from) ? given.to_int64(i) == back.to_int64(i) &&
                                                 !(is_resigned && given.to_int64(i) < 0)
-                                          : given.to_double(i) == back.to_double(i);
+                                          : holds(to, given.to_double(i));
     if (is_kept) continue;
     const std::string value = !is_integer(from) ? base::cat(given.to_double(i))
                               : is_unsigned(from)

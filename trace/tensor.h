@@ -361,18 +361,20 @@ template <trace_internal::HostList C>
 Tensor array(const C& values, SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_of_list(values, at);
 }
-template <trace_internal::HostList C>
-Tensor array(const C& values, DType dtype, SourceLocation at = SourceLocation::here()) {
+// std::same_as: {} is a shape.
+template <trace_internal::HostList C, std::same_as<DType> D>
+Tensor array(const C& values, D dtype, SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_of_list(values, at, dtype);
 }
-template <class T>
-Tensor array(std::initializer_list<T> values, DType dtype,
+template <class T, std::same_as<DType> D>
+Tensor array(std::initializer_list<T> values, D dtype, SourceLocation at = SourceLocation::here()) {
+  return trace_internal::array_of_list(values, at, dtype);
+}
+template <std::same_as<DType> D>
+Tensor array(std::initializer_list<trace_internal::AnyReal> values, D dtype,
              SourceLocation at = SourceLocation::here()) {
-  return trace_internal::array_of_list(values, at, dtype);
-}
-inline Tensor array(std::initializer_list<double> values, DType dtype,
-                    SourceLocation at = SourceLocation::here()) {
-  return trace_internal::array_of_list(values, at, dtype);
+  return trace_internal::array_of_list(std::vector<double>(values.begin(), values.end()), at,
+                                       dtype);
 }
 template <trace_internal::NumberList C>
 Tensor array(const C& values, const base::Ints& shape, SourceLocation at = SourceLocation::here()) {
@@ -421,8 +423,8 @@ Tensor array(std::initializer_list<std::initializer_list<T>> rows,
              SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_of_list(rows, at);
 }
-template <class T>
-Tensor array(std::initializer_list<std::initializer_list<T>> rows, DType dtype,
+template <class T, std::same_as<DType> D>
+Tensor array(std::initializer_list<std::initializer_list<T>> rows, D dtype,
              SourceLocation at = SourceLocation::here()) {
   return trace_internal::array_of_list(rows, at, dtype);
 }

@@ -18,7 +18,7 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kPartsPerThread = 4;
+constexpr int64_t kPartsPerThread = 4, kPartsOfPlaces = 8;
 constexpr int64_t kFewestOfThreads = int64_t{1} << 20;  // multiplications, some 20 us
 
 template <class T>
@@ -69,9 +69,9 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
   // the last axis: rows of the elements under one tap at all places, in turn, by the weights.
   Status run_by_places(const T* x, const T* w, T* y) const {
     const int64_t places = total(places_);
-    const int64_t parts = rows_ * depth_ * columns_ < kFewestOfThreads
-                              ? 1
-                              : std::min<int64_t>(places, kPartsPerThread * thread_count());
+    // Not of the number of threads, since the bits of a product depend on its strides.
+    const int64_t parts =
+        rows_ * depth_ * columns_ < kFewestOfThreads ? 1 : std::min(places, kPartsOfPlaces);
     const int64_t most = (places + parts - 1) / parts * batch_;  // rows of a part
     const size_t scratch_size = static_cast<size_t>(most * (columns_ + kBlockElements / rows_));
     const auto scratch =

@@ -64,10 +64,13 @@ class DotWriter {
     const int64_t vectors = lane.size / lanes;
     const int64_t together = std::min(vectors, kMaxVectors);
     const Axis rows = take_rows(outer, lane);
+    const int64_t step = std::min(rows.size, kMaxVectors / together);
     const auto sum_block = [&](const Offsets& base, int64_t count_rows) {
       const Axis block = {.size = count_rows, .lhs = rows.lhs, .rhs = rows.rhs, .to = rows.to};
       const auto chunk = [&](NodeId from, int64_t count, int64_t width) {
-        sum_vectors(base, block, lane, contracted, from, count, width);
+        // The last rows are summed as the others are, to the same bits.
+        const auto parts = in_parts(contracted, step * count);
+        sum_vectors(base, block, lane, parts, contracted, from, count, width);
       };
       const int64_t rounds = vectors / together;
       auto loop =
@@ -79,7 +82,6 @@ class DotWriter {
       if (vectors * lanes < lane.size)
         chunk(b_.index(vectors * lanes), 1, lane.size - vectors * lanes);
     };
-    const int64_t step = std::min(rows.size, kMaxVectors / together);
     const int64_t whole = rows.size / step * step;
     each(outer, [&](const Offsets& base) {
       auto loop = b_.begin_for_each(b_.index(0), b_.index(whole), step);
@@ -486,10 +488,11 @@ class DotWriter {
 
   // `count` vectors of `width` lanes, `from` elements along the lane axis, of each row.
   void sum_vectors(const Offsets& base, const Axis& rows, const Axis& lane,
+                   const std::pair<std::vector<Axis>, int64_t>& in_parts,
                    const std::vector<Axis>& contracted, NodeId from, int64_t count, int64_t width) {
     const bool on_rhs = lane.rhs == 1;
     const int64_t results = rows.size * count;
-    const auto [loops, parts] = in_parts(contracted, results);
+    const auto& [loops, parts] = in_parts;
     const Offsets start = {b_.add(base.lhs, on_rhs ? b_.index(0) : from),
                            b_.add(base.rhs, on_rhs ? from : b_.index(0)), base.to};
     std::vector<NodeId> sums(static_cast<size_t>(results * parts), zero(width));

@@ -246,14 +246,14 @@ Sum<F> log_bend(F f) {
   }
 }
 
-// k ln(2) + log(1 + f + f_lost), f_lost below an ulp of f. What takes longest comes last.
+// k ln(2) + log(1 + f + f_lost), f_lost below an ulp of f.
 template <Number F>
 F log_from_parts(F k, F f, F f_lost) {
   using C = Coefficients<typename F::Scalar>;
   const auto bend = log_bend(f);
   const auto sum = exact_sum(k * f.constant(C::ln2_hi), f);
   const F low = fma(k, f.constant(C::ln2_lo), f_lost);
-  return sum.hi + (((sum.lo + bend.hi) + low) + bend.lo);
+  return sum.hi + ((sum.lo + bend.hi) + (bend.lo + low));
 }
 
 // y where log(argument) is an ordinary number, else what Annex F says.

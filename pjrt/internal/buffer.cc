@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "heddle/base/system/pool.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/pjrt/abi/buffer.h"
 
 namespace heddle::pjrt {
@@ -13,9 +14,11 @@ using Pinned = SharedBuffer::Pinned;
 
 namespace {
 
-// Launches are short, but where a plugin runs programs in them.
+constexpr int kShortTries = 100;
+
+// Launches are short, but where a plugin runs programs in them or they wait for room.
 void pause(int tries) {
-  if (tries < 100) return std::this_thread::yield();
+  if (tries < kShortTries) return std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
@@ -39,7 +42,7 @@ SharedBuffer::Pinned SharedBuffer::pin(Use use) {
   do {
     if ((counts & kArrayUses) == 0) return Pinned::kIsDeleted;
     if (use != Use::kCall && (counts & kIsDonated) != 0) return Pinned::kIsBeingDonated;
-  } while (!counts_.compare_exchange_weak(counts, counts + added, std::memory_order_acquire));
+  } while (!counts_.compare_exchange_weak(counts, counts + added, std::memory_order_acq_rel));
   return Pinned::kYes;
 }
 
@@ -154,22 +157,39 @@ void LaunchPins::add(PjrtBuffer& buffer, bool is_donated) {
 // What is donated comes first, and a launch that meets another's donation lets go of all it has.
 // So none waits for a launch that waits for it: launch A waits here for B, in the end, only where B
 // had all its pins before A had what it donates.
-std::optional<size_t> LaunchPins::pin() {
-  for (int tries = 0;; ++tries) {
+std::optional<LaunchPins::Refusal> LaunchPins::pin(bool waits) {
+  int tries = 0;
+  const auto goes_on = [&] { return waits || tries < kShortTries; };
+  while (true) {
     size_t place = 0;
     Pinned pinned = donates_ ? try_to_pin(Use::kDonatingLaunch, place) : Pinned::kYes;
     if (pinned == Pinned::kYes) pinned = try_to_pin(Use::kLaunch, place);
     if (pinned == Pinned::kYes) break;
     unpin();
-    if (pinned == Pinned::kIsDeleted) return place;
-    pause(tries);
+    if (pinned == Pinned::kIsDeleted || !goes_on()) return Refusal{pinned, place};
+    pause(tries++);
   }
-  if (!donates_) return std::nullopt;
-  for (const Argument& argument : arguments_) {
-    if (argument.use != Use::kDonatingLaunch) continue;
-    for (int tries = 0; argument.handle->is_being_launched(); ++tries) pause(tries);
+  for (size_t i = 0; i < arguments_.size() && donates_; ++i) {
+    if (arguments_[i].use != Use::kDonatingLaunch) continue;
+    for (; arguments_[i].handle->is_being_launched(); pause(tries++)) {
+      if (goes_on()) continue;
+      unpin();
+      return Refusal{Pinned::kIsBeingDonated, i};
+    }
   }
   return std::nullopt;
+}
+
+Status LaunchPins::error_of(const Refusal& refusal, std::string_view program,
+                            const std::vector<Shape>& parameters) {
+  const size_t number = refusal.place % parameters.size();
+  const std::string argument = base::cat("run ", program, ": argument ", number);
+  // execute() saw the buffers whole, so another thread released this one since.
+  if (refusal.why == Pinned::kIsDeleted)
+    return runtime::deleted_error(argument, parameters[number]);
+  return base::make_error(StatusCode::kUnavailable, argument,
+                          " is donated, or used, by a run that ",
+                          "waits for room; wait for it, or run without only_if_room");
 }
 
 SharedBuffer::Pinned LaunchPins::try_to_pin(Use use, size_t& place) {

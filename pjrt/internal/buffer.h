@@ -6,7 +6,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "heddle/pjrt/internal/client.h"
@@ -140,8 +142,16 @@ class LaunchPins {
 
   void add(PjrtBuffer& buffer, bool is_donated);
   // Pins all of them, once no launch donates one of them and none uses what this one donates.
-  // Returns the place of one that is deleted, where there is one; then nothing is pinned.
-  [[nodiscard]] std::optional<size_t> pin();
+  // Otherwise nothing is pinned, and the first place tells the argument: that is deleted; or, where
+  // the launch may not wait long, that is in such a launch, which waits for room itself.
+  struct Refusal {
+    SharedBuffer::Pinned why;
+    size_t place;
+  };
+  [[nodiscard]] std::optional<Refusal> pin(bool waits = true);
+  // The error of such a run of a program, whose parameters are those of each device.
+  static Status error_of(const Refusal& refusal, std::string_view program,
+                         const std::vector<Shape>& parameters);
   // In the order of the arguments.
   [[nodiscard]] abi::Buffer* operator[](size_t i) const { return arguments_[i].handle->buffer(); }
   // The run has started: those that it donates are deleted.

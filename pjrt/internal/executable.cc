@@ -283,10 +283,8 @@ Status PjrtExecutable::launch(const Loaded& loaded, std::span<const BufferPtr> a
     pins.add(static_cast<PjrtBuffer&>(*arguments[i]), is_donated);  // of this device
     if (!is_donated) kept.push_back(static_cast<int64_t>(i));
   }
-  // execute() saw the buffers whole, so another thread released this one since.
-  if (const std::optional<size_t> place = pins.pin(); place.has_value())
-    return runtime::deleted_error(base::cat("run ", name(), ": argument ", *place),
-                                  parameter_shapes()[*place]);
+  if (const auto refusal = pins.pin(!how.only_if_room); refusal.has_value())
+    return LaunchPins::error_of(*refusal, name(), parameter_shapes());
   Few<abi::Buffer*> handles;
   for (size_t i = 0; i < arguments.size(); ++i) handles.push_back(pins[i]);
   abi::ExecuteOptions options{.head = {sizeof(options)},

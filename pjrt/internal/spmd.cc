@@ -99,10 +99,8 @@ Status PjrtSpmdExecutable::pin(const DeviceBuffers& arguments, const runtime::Ex
     }
   }
   const size_t count = parameter_shapes().size();
-  // execute() saw the buffers whole, so another thread released this one since.
-  if (const std::optional<size_t> place = launch.pins.pin(); place.has_value())
-    return runtime::deleted_error(base::cat("run ", name(), ": argument ", *place % count),
-                                  parameter_shapes()[*place % count]);
+  if (const auto refusal = launch.pins.pin(!how.only_if_room); refusal.has_value())
+    return LaunchPins::error_of(*refusal, name(), parameter_shapes());
   for (size_t device = 0; device < arguments.size(); ++device) {
     auto& handles = launch.arguments.emplace_back();
     for (size_t i = 0; i < count; ++i) handles.push_back(launch.pins[device * count + i]);

@@ -80,6 +80,14 @@ Tensor matmul_matrices(const Tensor& a, const Tensor& b, std::optional<DType> re
 
 }  // namespace
 
+bool trace_internal::is_wider(DType dtype, DType than) {
+  if (is_complex(than) && !is_complex(dtype)) return false;
+  const bool has_fractions = is_floating(dtype) || is_complex(dtype);
+  if (has_fractions && !is_floating(than) && !is_complex(than)) return true;
+  return has_fractions == (is_floating(than) || is_complex(than)) &&
+         bit_width(dtype) >= bit_width(than);
+}
+
 Tensor dot_general(Operand lhs, Operand rhs, const DotAxes& axes, std::optional<DType> result) {
   const PublicCall call("dot_general", lhs.at());
   const auto of = [&](std::span<const Tensor> xs) {
@@ -121,8 +129,10 @@ Tensor dot(Operand left, Operand right, std::optional<DType> result) {
   Tensor a = as_tensor(left);
   Tensor b = as_tensor(right);
   if (a.rank() == 0 || b.rank() == 0) {
-    return result.has_value() ? multiply(a.astype(*result), b.astype(*result))
-                              : multiply(left, right);
+    if (!result.has_value()) return multiply(left, right);
+    return trace_internal::is_wider(*result, a.dtype())
+               ? multiply(a.astype(*result), b.astype(*result))
+               : multiply(a, b).astype(*result);
   }
   return dot_of("dot", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {b.rank() == 1 ? 0 : -2}},
                 result);

@@ -24,6 +24,11 @@ struct DotAxes {
   base::Ints rhs_batch = {};
 };
 
+namespace trace_internal {
+// Whether numbers of `than` keep their size and whole part in `dtype`.
+bool is_wider(DType dtype, DType than);
+}  // namespace trace_internal
+
 // HLO's dot: result axes are batch, what is left of lhs, what is left of rhs. `result` is its
 // dtype: that of lhs unless given (bf16 operands with an f32 result accumulate in f32). cost: 2 *
 // (result elements) * (contracted elements) flops

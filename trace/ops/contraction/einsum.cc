@@ -39,8 +39,13 @@ class Einsum {
     std::vector<Labelled> terms;
     for (size_t i = 0; i < operands.size(); ++i) terms.push_back(label(operands, i, inputs[i]));
     for (Labelled& term : terms) term = take_diagonals(std::move(term));
-    if (result_.has_value() && !is_one_product(terms)) {
-      for (Labelled& term : terms) term.x = term.x.astype(*result_);
+    // Of several sums none is in less than the result and none in less than the operands.
+    const std::optional<DType> asked = result_;
+    if (asked.has_value() && !is_one_product(terms)) {
+      result_.reset();
+      for (Labelled& term : terms) {
+        if (trace_internal::is_wider(*asked, term.x.dtype())) term.x = term.x.astype(*asked);
+      }
     }
     for (size_t i = 0; i < terms.size(); ++i)
       terms[i] = sum_lone_letters(std::move(terms[i]), letters_beside(terms, i, i));
@@ -50,7 +55,8 @@ class Einsum {
       terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(j));
       terms[i] = std::move(product);
     }
-    return arrange(terms[0]);
+    const Tensor made = arrange(terms[0]);
+    return asked.has_value() ? made.astype(*asked) : made;
   }
 
  private:

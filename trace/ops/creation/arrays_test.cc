@@ -1,6 +1,7 @@
 // array() of every kind of list that holds numbers, short forms of creation, and tensors moved
 // between devices.
 #include <array>
+#include <cmath>
 #include <complex>
 #include <span>
 
@@ -50,6 +51,10 @@ TEST(Arrays, HaveTheDtypeAskedFor) {
   EXPECT_THAT(array(std::vector<double>{0, 255}, u8).to_vector<int>(), ElementsAre(0, 255));
   EXPECT_EQ(array(std::array<float, 2>{1, 2}, f32).dtype(), f32);
   EXPECT_EQ(array({1, 0}, pred).dtype(), pred);
+  EXPECT_EQ(array({{1.0}, {2.0}}, f32).shape(), Shape(f32, {2, 1}));
+  EXPECT_EQ(array({{0.5}}, f32).shape(), Shape(f32, {1, 1}));
+  const int n = 3;
+  EXPECT_THAT(doubles(array({n, 2.5}, f32)), ElementsAre(3, 2.5));
   EXPECT_EQ(array(std::vector<float>(), s32).shape(), Shape(s32, {0}));
   // One upload, in the dtype asked for.
   const Counters before = counters();
@@ -63,6 +68,11 @@ TEST(Arrays, OfIntegersHoldTheirValuesOrSaySo) {
                 (void)array({1.5, 2.0}, s32);
               }),
               HasSubstr("array: value 0 is 1.5, which no s32 holds; round it, or take another"));
+  EXPECT_THAT(error_of([] { (void)array({2147483648.0F}, s32); }), HasSubstr("which no s32"));
+  EXPECT_THAT(error_of([] { (void)array({0x1p64}, u64); }), HasSubstr("which no u64"));
+  EXPECT_THAT(error_of([] { (void)array({0x1p63}).item<int64_t>(); }), HasSubstr("which no s64"));
+  EXPECT_THAT(array({-0x1p63}, s64).to_vector<int64_t>(), ElementsAre(INT64_MIN));
+  EXPECT_THAT(error_of([] { (void)array({NAN}, s32); }), HasSubstr("which no s32"));
   EXPECT_THAT(error_of([] { (void)array({1, -1}, u8); }), HasSubstr("value 1 is -1, which no u8"));
   EXPECT_THAT(error_of([] { (void)array(std::vector<int>{300}, u8); }),
               HasSubstr("value 0 is 300"));

@@ -106,6 +106,11 @@ TEST(Reductions, OfProductsHaveTheTypeAskedFor) {
   expect_300(einsum("ij,k->i", x, ones({1}, bf16), f32));  // j is summed before the product
   expect_300(einsum("ij,j,i->i", {x, y, ones({2}, bf16)}, f32));
   EXPECT_EQ(einsum("ij,j->i", x, y).dtype(), bf16);
+  // A lesser type is that of the sums alone.
+  const Tensor half = array({0.5F, 0.5F}), some = array({1.0F, 2.0F});
+  EXPECT_EQ(einsum("i,i->", half, some, s32).item<int>(), 1);
+  EXPECT_EQ(einsum("i,i,->", {half, some, scalar(1.0F)}, s32).item<int>(), 1);
+  EXPECT_EQ(dot(half, scalar(2.0F), s32).to_vector<int>(), std::vector<int>({1, 1}));
   EXPECT_EQ(dot(y, scalar(2.0F).astype(bf16), f32).shape(), Shape(f32, {300}));
 }
 
