@@ -19,6 +19,7 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kPartsPerThread = 4, kPartsOfPlaces = 8;
+constexpr int64_t kFewestRowsOfPart = 4 * ConvolutionShape::kTileRows;
 constexpr int64_t kFewestOfThreads = int64_t{1} << 20;  // multiplications, some 20 us
 
 template <class T>
@@ -71,7 +72,9 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
     const int64_t places = total(places_);
     // Not of the number of threads, since the bits of a product depend on its strides.
     const int64_t parts =
-        rows_ * depth_ * columns_ < kFewestOfThreads ? 1 : std::min(places, kPartsOfPlaces);
+        rows_ * depth_ * columns_ < kFewestOfThreads
+            ? 1
+            : std::clamp<int64_t>(rows_ / kFewestRowsOfPart, 1, std::min(places, kPartsOfPlaces));
     const int64_t most = (places + parts - 1) / parts * batch_;  // rows of a part
     const size_t scratch_size = static_cast<size_t>(most * (columns_ + kBlockElements / rows_));
     const auto scratch =
