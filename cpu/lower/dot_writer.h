@@ -22,8 +22,8 @@ namespace heddle::cpu {
 class DotWriter {
  public:
   static constexpr int64_t kMaxWrittenOut = 64;  // multiplications of vectors, in one product
-  // In all products of a region, after which products have loops: machine code of more comes from far
-  // caches, and its compilation takes time by the square.
+  // In all products of a region, after which products have loops: machine code of more comes from
+  // far caches, and its compilation takes time by the square.
   static constexpr int64_t kMaxWrittenOutInAll = 384;
   static constexpr int64_t kMaxVectors = 8;  // sums that stand in registers
   static constexpr int64_t kNear = 1 << 14;  // bytes that stay in the nearest one

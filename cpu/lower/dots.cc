@@ -16,7 +16,7 @@ using hlo::Instruction;
 using hlo::InstructionId;
 
 constexpr int64_t kSmallMatrix = 256;  // elements
-constexpr int64_t kFewestLanes = 5;    // of a result in loops that are as fast as the kernel
+constexpr int64_t kFewestLanesInLoops = 5;  // of a result in loops that are as fast as the kernel
 
 NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
   return builder.mul(element, storage_bytes(dtype));
@@ -34,7 +34,7 @@ std::optional<MatrixProduct> product_for_kernel(const Axes& axes, const DotWrite
   const auto is_small = [](const MatrixProduct& p) {
     return p.m * p.k * p.n <= kMaxInlined || p.k * p.n <= kSmallMatrix;
   };
-  if (product.has_value() && is_float && lanes >= kFewestLanes && is_small(*product))
+  if (product.has_value() && is_float && lanes >= kFewestLanesInLoops && is_small(*product))
     return std::nullopt;
   return product;
 }
