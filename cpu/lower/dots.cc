@@ -15,7 +15,7 @@ namespace {
 using hlo::Instruction;
 using hlo::InstructionId;
 
-constexpr int64_t kSmallMatrix = 256;  // elements
+constexpr int64_t kSmallMatrix = 256;       // elements
 constexpr int64_t kFewestLanesInLoops = 5;  // of a result in loops that are as fast as the kernel
 
 NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
