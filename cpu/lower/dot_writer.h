@@ -69,8 +69,8 @@ class DotWriter {
       const Axis block = {.size = count_rows, .lhs = rows.lhs, .rhs = rows.rhs, .to = rows.to};
       const auto chunk = [&](NodeId from, int64_t count, int64_t width) {
         // The last rows are summed as the others are, to the same bits.
-        const auto parts = in_parts(contracted, step * count);
-        sum_vectors(base, block, lane, parts, contracted, from, count, width);
+        const auto split = in_parts(contracted, step * count);
+        sum_vectors(base, block, lane, split, contracted, from, count, width);
       };
       const int64_t rounds = vectors / together;
       auto loop =
@@ -488,11 +488,11 @@ class DotWriter {
 
   // `count` vectors of `width` lanes, `from` elements along the lane axis, of each row.
   void sum_vectors(const Offsets& base, const Axis& rows, const Axis& lane,
-                   const std::pair<std::vector<Axis>, int64_t>& in_parts,
+                   const std::pair<std::vector<Axis>, int64_t>& split,
                    const std::vector<Axis>& contracted, NodeId from, int64_t count, int64_t width) {
     const bool on_rhs = lane.rhs == 1;
     const int64_t results = rows.size * count;
-    const auto& [loops, parts] = in_parts;
+    const auto& [loops, parts] = split;
     const Offsets start = {b_.add(base.lhs, on_rhs ? b_.index(0) : from),
                            b_.add(base.rhs, on_rhs ? from : b_.index(0)), base.to};
     std::vector<NodeId> sums(static_cast<size_t>(results * parts), zero(width));
