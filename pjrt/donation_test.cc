@@ -1,5 +1,9 @@
 // Which arguments are gone after a run that failed, on the mock: those that it was given, once it
 // was started.
+#include <atomic>
+#include <chrono>
+#include <initializer_list>
+#include <optional>
 #include <thread>
 
 #include "heddle/pjrt/internal/buffer.h"
@@ -54,9 +58,9 @@ TEST_F(Donation, ARunWhoseOtherArgumentGoesMeanwhileTakesNothing) {
   EXPECT_EQ(x->state(), ValueState::kReady);
 }
 
-LaunchPins& operator<<(LaunchPins& pins, const BufferPtr& buffer) {
-  pins.add(static_cast<PjrtBuffer&>(*buffer), /*is_donated=*/false);
-  return pins;
+void add_all(std::initializer_list<BufferPtr> read, LaunchPins& pins) {
+  for (const BufferPtr& buffer : read)
+    pins.add(static_cast<PjrtBuffer&>(*buffer), /*is_donated=*/false);
 }
 
 // Plugins may lock up where they are given a buffer that another thread donates just then.
@@ -65,10 +69,10 @@ TEST_F(Donation, ALaunchThatDonatesHasTheBufferAlone) {
   const BufferPtr x = on_device({1, 2}), y = on_device({10, 20});
   std::atomic<bool> is_alone = false, is_told = false;
   LaunchPins donating;
-  donating << y;
+  add_all({y}, donating);
   donating.add(static_cast<PjrtBuffer&>(*x), /*is_donated=*/true);
   auto reading = std::make_optional<LaunchPins>();
-  *reading << x << y;
+  add_all({x, y}, *reading);
   ASSERT_FALSE(reading->pin().has_value());
   std::thread donor([&] {
     EXPECT_FALSE(donating.pin().has_value());
@@ -80,8 +84,8 @@ TEST_F(Donation, ALaunchThatDonatesHasTheBufferAlone) {
   donor.join();
 
   LaunchPins late, of_y;
-  late << y << x;
-  of_y << y;
+  add_all({y, x}, late);
+  add_all({y}, of_y);
   EXPECT_FALSE(of_y.pin().has_value());  // y is not donated
   std::thread reader([&] {
     const auto refusal = late.pin();
@@ -111,7 +115,7 @@ TEST_F(Donation, ARunOnlyIfThereIsRoomDoesNotWaitForALaunch) {
   }
   {
     LaunchPins reading;
-    reading << y;
+    add_all({y}, reading);
     ASSERT_FALSE(reading.pin().has_value());
     EXPECT_EQ(add(x, y, {.donate = {1}, .only_if_room = true}).status().code(), kUnavailable);
   }

@@ -1,5 +1,6 @@
 // Real XLA: the official behaviours of the interface, and ours on top of them. Skipped where the
 // plugin is not there: ./dev setup-plugin xla-cpu fetches it.
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <thread>

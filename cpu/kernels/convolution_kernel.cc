@@ -44,11 +44,7 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
     const size_t scratch_size = static_cast<size_t>(block_ * (row_size_ + columns_));
     const auto scratch =
         std::make_unique_for_overwrite<T[]>(scratch_size * static_cast<size_t>(parts));
-    for (int64_t g = 0; g < feature_groups_ * batch_groups_; ++g) {
-      const T* from = x + (feature_groups_ > 1 ? g * features_ * x_.feature : 0) +
-                      (batch_groups_ > 1 ? g * batch_ * x_.outer : 0);
-      T* to = y + y_begin_ + g * columns_ * y_.feature;
-      const T* own = w + w_begin_ + g * columns_ * w_.outer;
+    each_group(x, w, y, [&](const T* from, const T* own, T* to) {
       if (!by_taps_) gather_weights(own, weights.data());
       if (has_rows_) pack(weights.data(), aligned);
       const auto part = [&](int64_t number) {
@@ -61,16 +57,26 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
         }
       };
       parts == 1 ? part(0) : parallel(parts, part);
-    }
+    });
     return {};
   }
 
  private:
+  // Calls body(x, w, y), each at the first element of a group.
+  template <class Body>
+  void each_group(const T* x, const T* w, T* y, const Body& body) const {
+    for (int64_t g = 0; g < feature_groups_ * batch_groups_; ++g) {
+      body(x + (feature_groups_ > 1 ? g * features_ * x_.feature : 0) +
+               (batch_groups_ > 1 ? g * batch_ * x_.outer : 0),
+           w + w_begin_ + g * columns_ * w_.outer, y + y_begin_ + g * columns_ * y_.feature);
+    }
+  }
+
   // Few places and images that lie side by side, as gradients of weights have where features are
   // the last axis: rows of the elements under one tap at all places, in turn, by the weights.
   Status run_by_places(const T* x, const T* w, T* y) const {
     const int64_t places = total(places_);
-    // Not of the number of threads, since the bits of a product depend on its strides.
+    // The number of threads does not count: the bits of a product depend on its strides.
     const int64_t parts =
         rows_ * depth_ * columns_ < kFewestOfThreads
             ? 1
@@ -80,18 +86,15 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
     const auto scratch =
         std::make_unique_for_overwrite<T[]>(scratch_size * static_cast<size_t>(parts));
     std::vector<T> weights(static_cast<size_t>(depth_ * columns_));
-    for (int64_t g = 0; g < feature_groups_ * batch_groups_; ++g) {
-      const T* from = x + (feature_groups_ > 1 ? g * features_ * x_.feature : 0) +
-                      (batch_groups_ > 1 ? g * batch_ * x_.outer : 0);
-      gather_weights(w + w_begin_ + g * columns_ * w_.outer, weights.data());
-      T* to = y + y_begin_ + g * columns_ * y_.feature;
+    each_group(x, w, y, [&](const T* from, const T* own, T* to) {
+      gather_weights(own, weights.data());
       const auto part = [&](int64_t number) {
         multiply_by_places(from, weights.data(), places * number / parts,
                            places * (number + 1) / parts,
                            scratch.get() + static_cast<size_t>(number) * scratch_size, to);
       };
       parts == 1 ? part(0) : parallel(parts, part);
-    }
+    });
     return {};
   }
 

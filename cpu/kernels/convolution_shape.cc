@@ -135,17 +135,21 @@ void ConvolutionShape::find_lines() {
   }
 }
 
+void ConvolutionShape::append_run(const Run& run, std::vector<Run>& runs) {
+  if (!runs.empty() &&
+      run.begin == (runs.back().begin < 0 ? -1 : runs.back().begin + runs.back().size)) {
+    runs.back().size += run.size;
+  } else {
+    runs.push_back(run);
+  }
+}
+
 void ConvolutionShape::find_runs() {
   for (int64_t place = 0; place < line_places_; ++place) {
     std::vector<Run>& runs = runs_.emplace_back();
     for (int64_t tap = 0; tap < line_taps_; ++tap) {
       const int64_t begin = at(offsets_.back(), place * line_taps_ + tap);
-      if (!runs.empty() &&
-          begin == (runs.back().begin < 0 ? -1 : runs.back().begin + runs.back().size)) {
-        runs.back().size += features_;
-      } else {
-        runs.push_back({begin, tap * features_, features_});
-      }
+      append_run({begin, tap * features_, features_}, runs);
     }
   }
 }
@@ -170,12 +174,7 @@ std::vector<ConvolutionShape::Run> ConvolutionShape::runs_under(int64_t tap, int
     const int64_t line = at(lines_, place / line_places_ * window_lines_ + tap / line_taps_);
     const int64_t inner = at(offsets_.back(), place % line_places_ * line_taps_ + tap % line_taps_);
     const int64_t begin = line < 0 || inner < 0 ? -1 : line + inner;
-    if (!runs.empty() &&
-        begin == (runs.back().begin < 0 ? -1 : runs.back().begin + runs.back().size)) {
-      runs.back().size += batch_;
-    } else {
-      runs.push_back({begin, (place - first) * batch_, batch_});
-    }
+    append_run({begin, (place - first) * batch_, batch_}, runs);
   }
   return runs;
 }

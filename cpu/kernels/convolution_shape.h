@@ -82,6 +82,8 @@ class ConvolutionShape {
                    const PhaseDimension& phase);
   void find_lines();
   void find_runs();
+  // Appends it to the last run where it goes on from there.
+  static void append_run(const Run& run, std::vector<Run>& runs);
   void find_plain_rows();
 };
 

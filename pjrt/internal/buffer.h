@@ -25,12 +25,19 @@ namespace heddle::pjrt {
 // A run is not launched with a buffer while another launch donates it, and the other way round:
 // plugins may lock up there (XLA's CPU plugin does).
 class SharedBuffer {
+  // The parts of counts_: pins fill the bits 3 to 31, launches those from 33.
+  static constexpr uint64_t kArrayHolds = 1, kArrayUses = 2, kIsDestroyed = 4, kOnePin = 8;
+  static constexpr uint64_t kPins = (uint64_t{1} << 32) - kOnePin, kIsDonated = uint64_t{1} << 32,
+                            kOneLaunch = uint64_t{1} << 33;
+  static constexpr uint64_t kUsers = kArrayUses | kPins,
+                            kHolders = kArrayHolds | kIsDestroyed | kPins;
+
  public:
   // What a pin is for.
   enum class Use : uint64_t {
-    kCall = uint64_t{1} << 3,
-    kLaunch = kCall | uint64_t{1} << 33,
-    kDonatingLaunch = kCall | uint64_t{1} << 32
+    kCall = kOnePin,
+    kLaunch = kOnePin | kOneLaunch,
+    kDonatingLaunch = kOnePin | kIsDonated
   };
   enum class Pinned { kYes, kIsDeleted, kIsBeingDonated };
 
@@ -51,13 +58,6 @@ class SharedBuffer {
   void let_go(bool is_released);
 
  private:
-  // The parts of counts_: pins fill the bits 3 to 31, launches those from 33.
-  static constexpr uint64_t kArrayHolds = 1, kArrayUses = 2, kIsDestroyed = 4;
-  static constexpr uint64_t kPins = (uint64_t{1} << 32) - 8, kIsDonated = uint64_t{1} << 32,
-                            kOneLaunch = uint64_t{1} << 33;
-  static constexpr uint64_t kUsers = kArrayUses | kPins,
-                            kHolders = kArrayHolds | kIsDestroyed | kPins;
-
   SharedBuffer(std::shared_ptr<const Client> client, abi::Buffer* buffer)
       : client_(std::move(client)), buffer_(buffer) {}
   void drop(uint64_t parts);
@@ -142,8 +142,8 @@ class LaunchPins {
 
   void add(PjrtBuffer& buffer, bool is_donated);
   // Pins all of them, once no launch donates one of them and none uses what this one donates.
-  // Otherwise nothing is pinned, and the first place tells the argument: that is deleted; or, where
-  // the launch may not wait long, that is in such a launch, which waits for room itself.
+  // A refusal pins nothing. It names an argument that is deleted; or, where this launch may not
+  // wait, one that another launch has for longer than a call takes: that one waits for room.
   struct Refusal {
     SharedBuffer::Pinned why;
     size_t place;

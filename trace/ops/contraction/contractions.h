@@ -25,7 +25,8 @@ struct DotAxes {
 };
 
 namespace trace_internal {
-// Whether numbers of `than` keep their size and whole part in `dtype`.
+// Whether `dtype` has fractions and `than` has none, or both are alike there and `dtype` has at
+// least as many bits.
 bool is_wider(DType dtype, DType than);
 }  // namespace trace_internal
 

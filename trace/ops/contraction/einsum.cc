@@ -39,7 +39,7 @@ class Einsum {
     std::vector<Labelled> terms;
     for (size_t i = 0; i < operands.size(); ++i) terms.push_back(label(operands, i, inputs[i]));
     for (Labelled& term : terms) term = take_diagonals(std::move(term));
-    // Of several sums none is in less than the result and none in less than the operands.
+    // Where there are several sums, each is in the wider type, and the last is cast to the result.
     const std::optional<DType> asked = result_;
     if (asked.has_value() && !is_one_product(terms)) {
       result_.reset();
