@@ -75,6 +75,24 @@ TEST_F(JitTest, ARemainderByAPowerOfTwoIsAMask) {
   EXPECT_THAT(ir, Not(HasSubstr("urem")));
 }
 
+TEST_F(JitTest, LanesThatAreBroadcastOneByOneAreLoaded) {
+  plan_.vector_bytes = 64;
+  const Type type = {Scalar::kF32, 16};
+  const BufferId wide = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 64});
+  const BufferId out = b_.buffer({.kind = BufferInfo::Kind::kResult, .bytes = 64});
+  const NodeId x = b_.load(wide, type, b_.index(0));
+  NodeId sum = x;
+  for (uint32_t lane = 0; lane < 16; ++lane) {
+    const NodeId each =
+        b_.shuffle(std::span(&x, 1), std::vector<LaneSource>(16, {.operand = 0, .lane = lane}));
+    sum = b_.fma(each, each, sum);
+  }
+  b_.store(out, b_.index(0), sum);
+  const std::string ir = compile_plan({.plan = &plan_, .wants_text = true}).value().ir;
+  EXPECT_THAT(ir, HasSubstr("alloca <16 x float>"));
+  EXPECT_THAT(ir, HasSubstr("load float, ptr"));
+}
+
 TEST_F(JitTest, WhatNoLaneTakesIsSkipped) {
   plan_.vector_bytes = 16;
   const NodeId x = b_.load(in_, {Scalar::kF32, 4}, b_.index(0));

@@ -4,6 +4,7 @@
 
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/jit/jit.h"
+#include "heddle/cpu/jit/llvm/internal/broadcasts.h"
 #include "heddle/cpu/jit/llvm/internal/constants.h"
 #include "heddle/cpu/jit/llvm/internal/emit.h"
 #include "heddle/cpu/jit/llvm/internal/link.h"
@@ -196,6 +197,7 @@ void compile(const JitRequest& request, JitResult& result) {
   module->setTargetTriple((*target)->getTargetTriple().str());
   result.arena_bytes = emit_plan(request, features, *module);
   simplify_divisions(*module, **target);
+  broadcast_from_memory(*module, request.plan->vector_bytes);
   keep_constants_in_memory(*module, request.plan->vector_bytes);
   if (request.wants_text) {
     llvm::raw_string_ostream(result.ir) << *module;
