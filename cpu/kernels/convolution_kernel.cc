@@ -20,6 +20,7 @@ namespace {
 
 constexpr int64_t kPartsPerThread = 4, kPartsOfPlaces = 8;
 constexpr int64_t kFewestRowsOfPart = 4 * ConvolutionShape::kTileRows;
+constexpr int64_t kFewestRowsOfPhase = 8;
 constexpr int64_t kFewestOfThreads = int64_t{1} << 20;  // multiplications, some 20 us
 
 template <class T>
@@ -408,7 +409,7 @@ std::unique_ptr<Kernel> make_kernel_of(const Shape& x, const Shape& w, const Sha
   }
   const int64_t rows = y.element_count() / y.dimension(attrs.dim_labels.output_feature);
   const auto is_dilated = [](const hlo::WindowDimension& d) { return d.base_dilation > 1; };
-  if (std::ranges::any_of(window, is_dilated) && rows / steps >= ConvolutionShape::kTileRows)
+  if (std::ranges::any_of(window, is_dilated) && rows / steps >= kFewestRowsOfPhase)
     return std::make_unique<PhasedConvolution<T>>(x, w, y, attrs, phases_of(window, places));
   return std::make_unique<ConvolutionKernel<T>>(x, w, y, attrs, Phase(window.size()));
 }

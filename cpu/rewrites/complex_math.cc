@@ -1,6 +1,7 @@
 #include "heddle/cpu/rewrites/complex_math.h"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numbers>
 #include <vector>
@@ -203,7 +204,7 @@ class Functions {
   }
 
   [[nodiscard]] ComplexParts log(const ComplexParts& z) const {
-    return unless_nan(z, {log_of_size(z), atan2(z.im, z.re)});
+    return unless_nan(z, {log_of_size(z, std::identity()), atan2(z.im, z.re)});
   }
 
   // z / |z|; 0 for 0.
@@ -228,6 +229,26 @@ class Functions {
                     -(hlo::sin(z.re) * in_range(sinh(z.im))))};
   }
 
+  // (sinh a cosh a + i sin b cos b) / (sinh^2 a + cos^2 b), where e^(2a) overflows +-1 + 0i.
+  [[nodiscard]] static ComplexParts tanh(const ComplexParts& z) {
+    constexpr double kFar = 350;
+    const hlo::Value size = abs(z.re);
+    const hlo::Value is_far = (size > kFar) & (is_finite(z.im) | is_infinite(z.re));
+    const hlo::Value less = hlo::expm1(minimum(size, size.number(kFar))), grown = 1 + less;
+    const hlo::Value sinh = 0.5 * (less + less / grown), cosh = 1 + 0.5 * less * (less / grown);
+    const hlo::Value cosine = hlo::cos(z.im), turn = hlo::sin(z.im) * cosine;
+    const hlo::Value norm = sinh * sinh + cosine * cosine;
+    const hlo::Value zero = with_sign(z.im.number(0), select(is_finite(z.im), turn, z.im));
+    return {with_sign(select(is_far, 1, sinh * cosh / norm), z.re),
+            select(z.im == 0, z.im, select(is_far, zero, turn / norm))};
+  }
+
+  // -i tanh(iz)
+  [[nodiscard]] static ComplexParts tan(const ComplexParts& z) {
+    const ComplexParts turned = tanh({-z.im, z.re});
+    return {turned.im, -turned.re};
+  }
+
   // 1 / (1 + e^-z)
   [[nodiscard]] ComplexParts logistic(const ComplexParts& z) const {
     return divide({z.re.number(1), z.re.number(0)}, one_plus(exp(negated(z))));
@@ -243,23 +264,24 @@ class Functions {
   // log(1 + z), of |1 + z|^2 - 1 near 0.
   [[nodiscard]] ComplexParts log1p(const ComplexParts& z) const {
     const hlo::Value is_near = (abs(z.re) <= 0.25) & (abs(z.im) <= 0.25);
-    const ComplexParts small = {select(is_near, z.re, 0), select(is_near, z.im, 0)};
-    const hlo::Value less = small.re * (2 + small.re) + small.im * small.im;
-    const ComplexParts moved = one_plus(z), value = log(moved);
-    return {select(is_near, 0.5 * hlo::log1p(less), value.re), value.im};
+    const hlo::Value less = z.re * (2 + z.re) + z.im * z.im;
+    const ComplexParts moved = one_plus(z);
+    const hlo::Value size = log_of_size(
+        moved, [&](const hlo::Value& rounded) { return select(is_near, less, rounded); });
+    return unless_nan(moved, {size, atan2(moved.im, moved.re)});
   }
 
-  // x^y = |x|^c e^(-d arg x) at the angle c arg x + d log |x|, for y = c + di. 0^0 is 1, and 0^c is
-  // 0 for c > 0.
-  [[nodiscard]] static ComplexParts power(const ComplexParts& x, const ComplexParts& y) {
-    const hlo::Value size = hlo::sqrt(squares(x)), angle = atan2(x.im, x.re);
-    const hlo::Value is_real = y.im == 0;
-    const hlo::Value grown = hlo::power(size, y.re);
-    const hlo::Value large = select(is_real, grown, grown * hlo::exp(-y.im * angle));
-    const hlo::Value turn = select(is_real, y.re * angle, y.re * angle + y.im * hlo::log(size));
+  // e^(y log x); for a real y of |x|^y, which is exact more often. 0^0 is 1, and 0^c is 0 for c > 0.
+  [[nodiscard]] ComplexParts power(const ComplexParts& x, const ComplexParts& y) const {
+    const hlo::Value size = modulus(x), angle = atan2(x.im, x.re), log = hlo::log(size);
+    const hlo::Value is_real = y.im == 0, turn = y.re * angle;
+    const ComplexParts any = exp({y.re * log - y.im * angle, turn + y.im * log});
     const hlo::Value is_fixed = (size == 0) & is_real & (y.re >= 0);
-    return {select(is_fixed, select(y.re == 0, 1, size), large * hlo::cos(turn)),
-            select(is_fixed, 0, large * hlo::sin(turn))};
+    const hlo::Value grown = hlo::power(size, y.re);
+    const auto part = [&](double fixed, const hlo::Value& real, const hlo::Value& value) {
+      return select(is_real, select(is_fixed, select(y.re == 0, fixed, size), real), value);
+    };
+    return {part(1, grown * hlo::cos(turn), any.re), part(0, grown * hlo::sin(turn), any.im)};
   }
 
  private:
@@ -283,8 +305,13 @@ class Functions {
     return is_c64_ ? value : times(value, power);
   }
 
-  // log |z|. Near 1 it is of |z|^2 - 1, of the squares as sums without rounding.
-  [[nodiscard]] hlo::Value log_of_size(const ComplexParts& z) const {
+  [[nodiscard]] hlo::Value modulus(const ComplexParts& z) const {
+    return is_c64_ ? hlo::sqrt(squares(z)) : magnitude(z);
+  }
+
+  // log |z|. Near 1 it is of exact(|z|^2 - 1), of the squares as sums without rounding.
+  template <class Exact>
+  [[nodiscard]] hlo::Value log_of_size(const ComplexParts& z, const Exact& exact) const {
     const hlo::Value high = maximum(abs(z.re), abs(z.im)), low = minimum(abs(z.re), abs(z.im));
     const hlo::Value norm = squares(z);
     const hlo::Value is_near = (norm > 0.5) & (norm < 2);
@@ -297,7 +324,7 @@ class Functions {
       const hlo::Value a = head(high), b = head(low);
       return ((a * a - 1) + b * b) + ((high - a) * (high + a) + (low - b) * (low + b));
     };
-    const hlo::Value near = 0.5 * hlo::log1p(select(is_near, less(), 0));
+    const hlo::Value near = 0.5 * hlo::log1p(select(is_near, exact(less()), 0));
     if (is_c64_) return select(is_near, near, 0.5 * hlo::log(norm));
     const FloatBits of(f64);
     const hlo::Value exponent = exponent_of(z);
@@ -323,7 +350,7 @@ class Functions {
 };
 
 // Nothing where the evaluator's rule serves.
-std::optional<ComplexParts> function_of(Opcode opcode, const Functions& functions, bool is_c64,
+std::optional<ComplexParts> function_of(Opcode opcode, const Functions& functions,
                                         std::span<const ComplexParts> z) {
   switch (opcode) {
     case Opcode::kExp: return functions.exp(z[0]);
@@ -333,14 +360,12 @@ std::optional<ComplexParts> function_of(Opcode opcode, const Functions& function
     case Opcode::kSign: return functions.sign(z[0]);
     case Opcode::kSin: return functions.sin(z[0]);
     case Opcode::kCos: return functions.cos(z[0]);
-    default: break;
-  }
-  if (!is_c64) return std::nullopt;
-  switch (opcode) {
+    case Opcode::kTan: return Functions::tan(z[0]);
+    case Opcode::kTanh: return Functions::tanh(z[0]);
     case Opcode::kExpm1: return Functions::expm1(z[0]);
     case Opcode::kLog1p: return functions.log1p(z[0]);
     case Opcode::kLogistic: return functions.logistic(z[0]);
-    case Opcode::kPower: return Functions::power(z[0], z[1]);
+    case Opcode::kPower: return functions.power(z[0], z[1]);
     case Opcode::kRsqrt: return functions.rsqrt(z[0]);
     default: return std::nullopt;
   }
@@ -369,7 +394,7 @@ std::optional<ComplexParts> write_complex(const hlo::Instruction& op,
     return with_limits(operands[0], operands[1],
                        converted(plain_quotient(wide[0], wide[1], true), f32));
   }
-  const auto value = function_of(op.opcode, Functions(is_c64), is_c64, wide);
+  const auto value = function_of(op.opcode, Functions(is_c64), wide);
   return value && is_c64 ? converted(*value, f32) : value;
 }
 

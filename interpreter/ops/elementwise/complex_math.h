@@ -191,9 +191,9 @@ C<T> power(C<T> x, C<T> y) {
   const T modulus = std::hypot(x.real(), x.imag()), angle = std::atan2(x.imag(), x.real());
   const T c = y.real(), d = y.imag();
   if (modulus == 0 && d == 0 && c >= 0) return c == 0 ? 1 : 0;
-  const T turn = d == 0 ? c * angle : c * angle + d * std::log(modulus);
-  return from_polar(d == 0 ? std::pow(modulus, c) : std::pow(modulus, c) * std::exp(-d * angle),
-                    turn);
+  if (d == 0) return from_polar(std::pow(modulus, c), c * angle);
+  const T log = std::log(modulus);
+  return from_polar(std::exp(c * log - d * angle), c * angle + d * log);
 }
 
 // -i log((x + iy) / sqrt(x^2 + y^2))
