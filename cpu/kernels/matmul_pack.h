@@ -32,27 +32,29 @@ void pack_panel_row(const typename V::T* from, int64_t n, typename V::T* to) {
   }
 }
 
-// A panel of B[k, n] with n <= 2 vectors. Any strides.
+// A vector of columns of a panel: `n` of B[k, n], and then zeros. Any strides; some rows at a time,
+// so that what is written stays in the first cache.
 template <class V>
-void pack_panel_any(const Matrix<const typename V::T>& b, int64_t k, int64_t n, typename V::T* to) {
-  constexpr int kPanel = 2 * V::kLanes;
-  for (int64_t j = 0; j < kPanel; ++j) {
-    for (int64_t p = 0; p < k; ++p) to[p * kPanel + j] = j < n ? *b.at(p, j) : 0;
+void pack_columns_any(const Matrix<const typename V::T>& b, int64_t k, int64_t n,
+                      typename V::T* to) {
+  constexpr int64_t kPanel = 2 * V::kLanes, kRows = 64;
+  for (int64_t first = 0; first < k; first += kRows) {
+    const int64_t last = first + kRows < k ? first + kRows : k;
+    for (int64_t j = 0; j < V::kLanes; ++j) {
+      for (int64_t p = first; p < last; ++p) to[p * kPanel + j] = j < n ? *b.at(p, j) : 0;
+    }
   }
 }
 
-// A full panel of a B whose columns are contiguous. One vector of columns at a time: more of them,
-// a power of 2 apart, do not fit the ways of the first cache.
+// The same of a full vector, whose columns are contiguous. More of them, a power of 2 apart, do not
+// fit the ways of the first cache.
 template <class V>
-void pack_panel_transposed(const Matrix<const typename V::T>& b, int64_t k, typename V::T* to) {
+void pack_columns_transposed(const Matrix<const typename V::T>& b, int64_t k, typename V::T* to) {
   constexpr int kPanel = 2 * V::kLanes;
   const int64_t quads = k / V::kQuad * V::kQuad;
-  for (int64_t j = 0; j < kPanel; j += V::kLanes) {
-    for (int64_t p = 0; p < quads; p += V::kQuad) {
-      V::transpose(b.at(p, j), b.col, to + p * kPanel + j, kPanel);
-    }
-  }
-  pack_panel_any<V>({b.at(quads, 0), b.row, b.col}, k - quads, kPanel, to + quads * kPanel);
+  for (int64_t p = 0; p < quads; p += V::kQuad)
+    V::transpose(b.at(p, 0), b.col, to + p * kPanel, kPanel);
+  pack_columns_any<V>({b.at(quads, 0), b.row, b.col}, k - quads, V::kLanes, to + quads * kPanel);
 }
 
 // B[k, n] as panels of two vectors a row, each panel k rows long, `to_panel` elements apart.
@@ -64,10 +66,13 @@ void pack_b(const Matrix<const typename V::T>& b, int64_t k, int64_t n, typename
     const Matrix<const typename V::T> panel = {b.at(0, j), b.row, b.col};
     if (b.col == 1) {
       for (int64_t p = 0; p < k; ++p) pack_panel_row<V>(panel.at(p, 0), n - j, to + p * kPanel);
-    } else if (b.row == 1 && n - j >= kPanel) {
-      pack_panel_transposed<V>(panel, k, to);
-    } else {
-      pack_panel_any<V>(panel, k, n - j < kPanel ? n - j : kPanel, to);
+      continue;
+    }
+    for (int half = 0; half < kPanel; half += V::kLanes) {
+      const int64_t columns = n - j - half;
+      const Matrix<const typename V::T> part = {panel.at(0, half), b.row, b.col};
+      b.row == 1 && columns >= V::kLanes ? pack_columns_transposed<V>(part, k, to + half)
+                                         : pack_columns_any<V>(part, k, columns, to + half);
     }
   }
 }
