@@ -15,6 +15,7 @@ namespace heddle {
 namespace {
 
 using numpy_internal::of_floats;
+using numpy_internal::of_inexact;
 using numpy_internal::of_two;
 using scan_internal::Tensors;
 
@@ -71,15 +72,15 @@ void require_real_numbers(const Expr& x) {
 }  // namespace
 
 Tensor log2(Operand x) {
-  return of_floats("log2", x, [](const Expr& v) { return log(v) / std::numbers::ln2; });
+  return of_inexact("log2", x, [](const Expr& v) { return log(v) / std::numbers::ln2; });
 }
 
 Tensor log10(Operand x) {
-  return of_floats("log10", x, [](const Expr& v) { return log(v) / std::numbers::ln10; });
+  return of_inexact("log10", x, [](const Expr& v) { return log(v) / std::numbers::ln10; });
 }
 
 Tensor exp2(Operand x) {
-  return of_floats("exp2", x, [](const Expr& v) { return power(2, v); });
+  return of_inexact("exp2", x, [](const Expr& v) { return power(2, v); });
 }
 
 Tensor trunc(Operand x) {

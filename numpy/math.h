@@ -18,9 +18,9 @@
 
 namespace heddle {
 
-// The logarithm to base 2, of floats.
+// The logarithm to base 2, of floats or complex numbers.
 Tensor log2(Operand x);
-Tensor log10(Operand x);                 // The logarithm to base 10, of floats
+Tensor log10(Operand x);                 // the logarithm to base 10
 Tensor exp2(Operand x);                  // 2 to the x
 Tensor trunc(Operand x);                 // to the nearest integer on the side of 0
 Tensor deg2rad(Operand x);               // x pi / 180

@@ -244,6 +244,17 @@ TEST(Formulas, TellComplexNumbersApart) {
   EXPECT_TRUE(is_close(z[0], complex(1.000005, scalar(2.0))).item<bool>());
 }
 
+TEST(Formulas, LogarithmsOfComplexNumbers) {
+  const Tensor z = complex(array<double>({-8}), array<double>({0}));
+  const auto parts = [](const Tensor& x) {
+    return std::pair(doubles(real(x))[0], doubles(imag(x))[0]);
+  };
+  EXPECT_THAT(parts(log2(z)), testing::Pair(DoubleNear(3, 1e-14), DoubleNear(M_PI / M_LN2, 1e-14)));
+  EXPECT_THAT(parts(log10(z)),
+              testing::Pair(DoubleNear(std::log10(8), 1e-14), DoubleNear(M_PI / M_LN10, 1e-14)));
+  EXPECT_THAT(parts(exp2(log2(z))), testing::Pair(DoubleNear(-8, 1e-13), DoubleNear(0, 1e-13)));
+}
+
 TEST(Formulas, RefuseWhatTheyHaveNoMeaningFor) {
   EXPECT_THAT(
       error_of([] { log2(array<int>({1})); }),

@@ -24,13 +24,21 @@ trace_internal::KnownOptions options_of() {
   return trace_internal::KnownOptions(std::is_empty_v<Fn> ? FormulaId(type) : FormulaId::kHasState);
 }
 
-// fn(x), for x of floats. errors: Error if x has another dtype
+// fn(x), for x of floats or complex numbers. errors: Error if x has another dtype
+template <class Fn>
+Tensor of_inexact(std::string_view op, const Operand& x, const Fn& fn) {
+  const trace_internal::PublicCall call(op, x.at());
+  trace_internal::require_inexact(x);
+  const auto of = [&](std::span<const Operand> in) { return fn(Expr(in[0].tensor())).tensor(); };
+  return trace_internal::one_program(op, options_of<Fn>(), {x}, of);
+}
+
+// The same of floats alone.
 template <class Fn>
 Tensor of_floats(std::string_view op, const Operand& x, const Fn& fn) {
   const trace_internal::PublicCall call(op, x.at());
-  const Expr value = trace_internal::floating("x", x);
-  const auto of = [&](std::span<const Operand> in) { return fn(Expr(in[0].tensor())).tensor(); };
-  return trace_internal::one_program(op, options_of<Fn>(), {value.operand()}, of);
+  trace_internal::floating("x", x);
+  return of_inexact(op, x, fn);
 }
 
 // fn(x, y), broadcast against each other. errors: Error if they do not broadcast, or if their

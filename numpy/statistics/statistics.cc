@@ -107,15 +107,17 @@ Tensor nan_mean(Operand x, const Reduction& given) {
 
 Tensor cov(Operand operand, base::Int ddof) {
   const PublicCall call("cov", operand.at());
-  Tensor x = as_tensor(operand);
-  if (x.rank() != 2 || !(is_floating(x.dtype()) || is_complex(x.dtype())))
-    trace_internal::refuse("x is ", x.shape(),
-                           "; it must be of floats or complex numbers, [variables, n]");
+  const Tensor x = as_tensor(operand);
+  trace_internal::require_inexact(operand);
+  if (x.rank() != 1 && x.rank() != 2)
+    trace_internal::refuse("x is ", x.shape(), "; it must be [variables, n], or [n] of one");
   return one_program("cov", [&] {
-    Expr v(x);
+    const bool is_one = x.rank() == 1;
+    Expr v(is_one ? expand_dims(x, 0) : x);
     Expr centred = v - mean(v, {.axes = {1}, .keep_dims = true});
     Expr products(inner(centred.operand(), conj(centred.operand())));
-    return (products / static_cast<double>(std::max<int64_t>(x.dim(1) - ddof, 0))).tensor();
+    products = products / static_cast<double>(std::max<int64_t>(x.dim(-1) - ddof, 0));
+    return is_one ? reshape(products.operand(), {}) : products.tensor();
   });
 }
 
@@ -123,6 +125,7 @@ Tensor corrcoef(Operand operand) {
   const PublicCall call("corrcoef", operand.at());
   return one_program("corrcoef", [&] {
     Expr c(cov(operand));
+    if (c.dimensions().empty()) return (c / c).tensor();
     Tensor variances = diagonal(c.operand());
     if (is_complex(variances.dtype())) variances = real(variances);
     Expr deviation = sqrt(Expr(variances)).astype(c.dtype());

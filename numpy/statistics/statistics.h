@@ -46,7 +46,8 @@ Tensor nan_mean(Operand x, Axis axis, Keep keep_dims = false) {
 }
 
 // The covariances of variables, from rows of observations x: [variables, n] -> [variables,
-// variables]. The sums are divided by n - ddof (or 0 if that is negative).
+// variables]; the variance of one, [n] -> []. The sums are divided by n - ddof (or 0 if that is
+// negative).
 Tensor cov(Operand x, base::Int ddof = 1);
 Tensor corrcoef(Operand x);  // cov divided by the deviations of both variables: -1 .. 1
 

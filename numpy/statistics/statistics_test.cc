@@ -41,6 +41,13 @@ TEST(Statistics, Covariances) {
   EXPECT_THAT(doubles(cov(rows())), ElementsAre(near(3.2), near(0.75), near(0.75), near(7.5)));
   EXPECT_THAT(doubles(corrcoef(rows())),
               ElementsAre(near(1), near(0.15309311), near(0.15309311), near(1)));
+  const Tensor one = array<double>({1, 2, 4, 9});
+  EXPECT_EQ(cov(one).shape(), Shape(f64, {}));
+  EXPECT_DOUBLE_EQ(cov(one).item<double>(), 38.0 / 3);
+  EXPECT_EQ(corrcoef(one).item<double>(), 1);
+  EXPECT_THAT(error_of([] { cov(zeros({2, 3, 4})); }),
+              HasSubstr("cov: x is f32[2,3,4]; it must be [variables, n], or [n] of one"));
+  EXPECT_THAT(error_of([] { cov(array<int>({1, 2})); }), HasSubstr("cov: x is s32[2]"));
 }
 
 // As in numpy, the divisor is never below 0.
