@@ -99,6 +99,10 @@ struct NumberIn {
 };
 template <HostList C>
 struct NumberIn<C> : NumberIn<typename ListOf<C>::Item> {};
+template <>
+struct NumberIn<AnyReal> {
+  using Type = double;
+};
 
 // Takes nested lists apart, row by row; every list at one depth has the length of the first there.
 class NestedShape {

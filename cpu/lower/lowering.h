@@ -179,6 +179,7 @@ class RegionLowering {
   std::pair<NodeId, int64_t> element_offset(const Shape& shape, const Place& place);
   NodeId load_at(BufferId buffer, const Shape& shape, const Place& place);
   std::optional<Column> column_at(const Shape& shape, const Place& place);
+  [[nodiscard]] std::optional<LeafId> source_in_place(LeafId leaf) const;
   NodeId load_column(BufferId buffer, Type type, const Column& column);
   NodeId lane_value(const Coordinate& coordinate, int32_t lanes);
   NodeId clamped_start(hlo::InstructionId start, int64_t most, Memo& memo);

@@ -31,20 +31,34 @@ void RegionLowering::want_results(std::span<const BufferId> places) {
   for (size_t i = places.size(); i-- > 0;) {
     if (places[i].valid()) wanted_[region_.results()[i].value] = places[i];
   }
-  // A reshape has the bytes of what it is of, and an update is made in its target. A scalar is no
-  // array, which lives in its place.
+  // A scalar is no array, which lives in its place.
   for (LeafId leaf : region_.results()) {
     while (!is_node_type(shape(leaf))) {
-      const InstructionId id = region_.leaves()[leaf.value].producer;
-      const auto number = leaf.value - region_.leaf(id).value;
-      const bool is_update = number < updated_operands(at(id));
-      if (at(id).opcode != Opcode::kReshape && !is_update) break;
-      const LeafId from = region_.leaf(at(id).operands[number]);
-      if (is_update && !region_.reads_last(id, from)) break;
-      if (!wanted_[from.value].valid()) wanted_[from.value] = wanted_[leaf.value];
-      leaf = from;
+      const auto from = source_in_place(leaf);
+      if (!from) break;
+      if (!wanted_[from->value].valid()) wanted_[from->value] = wanted_[leaf.value];
+      leaf = *from;
     }
   }
+}
+
+// The leaf that may lie where this one comes to lie: a reshape has the bytes of what it is of, an
+// update is made in its target, and an elementwise step in the last of its operands that it reads.
+std::optional<LeafId> RegionLowering::source_in_place(LeafId leaf) const {
+  const InstructionId id = region_.leaves()[leaf.value].producer;
+  const auto number = leaf.value - region_.leaf(id).value;
+  const bool is_update = number < updated_operands(at(id));
+  if (at(id).opcode == Opcode::kReshape || is_update) {
+    const LeafId from = region_.leaf(at(id).operands[number]);
+    if (is_update && !region_.reads_last(id, from)) return std::nullopt;
+    return from;
+  }
+  for (LeafId read : region_.reads(id)) {
+    if (shape(read) == shape(leaf) && region_.reads_last(id, read) &&
+        region_.reads_in_place(id, read))
+      return read;
+  }
+  return std::nullopt;
 }
 
 void RegionLowering::bind(LeafId leaf, Value value) {
