@@ -42,6 +42,12 @@ bool logs_misses() {
   return kLogs;
 }
 
+Device& device_of(const FunctionOptions& options) {
+  const StatusOr<Device*> found = runtime::find_device(*options.device);
+  throw_if_error(base::annotate(found.status(), "compile: "));
+  return **found;
+}
+
 }  // namespace
 
 Graphs::Graphs(FunctionOptions options, SourceLocation made_at)
@@ -370,7 +376,7 @@ std::vector<Tensor> Graphs::record(Graph& graph, std::span<const Tensor> leaves)
   operands.insert(operands.end(), captures.begin(), captures.end());
   hlo::FrontendAttributes attributes;
   if (options_.device) {
-    const Device& device = *value_or_throw(runtime::find_device(*options_.device));
+    const Device& device = device_of(options_);
     attributes.emplace_back(transform::kDeviceAttribute, device.name());
   }
   return trace_internal::emit_many({.opcode = hlo::Opcode::kCall,
@@ -386,7 +392,7 @@ std::vector<Tensor> Graphs::run(Graph& graph, std::span<const Tensor> leaves, So
   if (trace_internal::Recorder::current() != nullptr) return record(graph, leaves);
   Device* device = nullptr;
   if (options_.device) {
-    device = value_or_throw(runtime::find_device(*options_.device));
+    device = &device_of(options_);
   } else {
     const auto with_buffer = [](const Tensor& tensor) {
       return tensor.is_valid() && tensor.node()->buffer != nullptr;

@@ -25,6 +25,7 @@
 #include "heddle/cpu/rewrites/flat_gathers.h"
 #include "heddle/cpu/rewrites/holes.h"
 #include "heddle/cpu/rewrites/interleaved_pads.h"
+#include "heddle/cpu/rewrites/late_transposes.h"
 #include "heddle/cpu/rewrites/outer_products.h"
 #include "heddle/cpu/rewrites/random_bits.h"
 #include "heddle/cpu/rewrites/ranked_sorts.h"
@@ -134,6 +135,10 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(const auto unstacked, fold_without_stacks(out.flat));
   if (unstacked) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unstacked, flatten));
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const auto late, transpose_late(out.flat));
+  if (late) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*late, flatten));
   }
   HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, update_fixed_scatters(out.flat));

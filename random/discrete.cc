@@ -233,6 +233,10 @@ Tensor permutation(Operand key, Operand x, base::Int axis, base::Flag independen
   constexpr std::string_view kOp = "random::permutation";
   const int64_t count = count_of(x);
   const auto formula = [&](const Operand& with, const Tensor& elements) {
+    if (elements.rank() == 0)
+      trace_internal::refuse("x is ", elements.shape(),
+                             "; it must have an axis to permute; a count is a C++ integer, as in "
+                             "permutation(key, 5)");
     int64_t along = trace_internal::axis_of(elements.shape(), axis);
     return permuted(words_of(with), elements, along, independent, options);
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 namespace heddle::cpu {
@@ -57,8 +58,9 @@ Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs,
   return axes;
 }
 
-void merge(std::vector<Axis>& axes) {
-  std::erase_if(axes, [](const Axis& axis) { return axis.size == 1; });
+namespace {
+
+void merge_neighbours(std::vector<Axis>& axes) {
   for (size_t i = axes.size(); i-- > 1;) {
     Axis& outer = axes[i - 1];
     const Axis& inner = axes[i];
@@ -68,6 +70,19 @@ void merge(std::vector<Axis>& axes) {
     outer = {outer.size * inner.size, inner.lhs, inner.rhs, inner.to};
     axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
   }
+}
+
+}  // namespace
+
+void merge(std::vector<Axis>& axes) {
+  std::erase_if(axes, [](const Axis& axis) { return axis.size == 1; });
+  std::vector<Axis> sorted = axes;
+  std::ranges::stable_sort(sorted, std::ranges::greater(), [](const Axis& axis) {
+    return std::tuple(axis.lhs, axis.rhs, axis.to);
+  });
+  merge_neighbours(axes);
+  merge_neighbours(sorted);
+  if (sorted.size() < axes.size()) axes = std::move(sorted);
 }
 
 int64_t total(std::span<const Axis> axes) {

@@ -30,7 +30,7 @@ Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs,
              const std::vector<int64_t>& lhs_strides, const std::vector<int64_t>& rhs_strides,
              const std::vector<int64_t>& to_strides);
 
-// Neighbours that lie one behind the other in every array become one.
+// Axes that lie one behind the other in every array become one, whatever their order.
 void merge(std::vector<Axis>& axes);
 
 // The product of the sizes.

@@ -79,7 +79,18 @@ BufferId RegionLowering::place_for(LeafId leaf, InstructionId step) {
       return wanted;
     }
   }
-  return program_.allocate(shape(leaf));
+  for (LeafId read : region_.reads(step)) {
+    const Value& value = values_[read.value];
+    if (value.is_buffer() && temporaries_.contains(value.buffer.value) &&
+        program_.state(value.buffer).pending == 1 && shape(read) == shape(leaf) &&
+        region_.reads_in_place(step, read)) {
+      program_.touch(value.buffer);
+      return value.buffer;
+    }
+  }
+  const BufferId own = program_.allocate(shape(leaf));
+  temporaries_.insert(own.value);
+  return own;
 }
 
 BufferId RegionLowering::in_memory(LeafId leaf) {

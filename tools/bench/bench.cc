@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <span>
 
@@ -71,7 +73,8 @@ class Report {
     if (path.empty()) return {};
     json_.open(path);
     return json_ ? Status()
-                 : base::make_error(StatusCode::kUnavailable, path, ": cannot be written");
+                 : base::make_error(StatusCode::kUnavailable, path, ": cannot be written: ",
+                                    std::strerror(errno));
   }
 
   void print_head(const std::string& first) {

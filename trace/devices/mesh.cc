@@ -89,8 +89,10 @@ size_t Mesh::axis(const std::string& name, SourceLocation at) const {
   const PublicCall call("axis", at);
   const auto found = std::ranges::find(axes(), name, &Axis::name);
   if (found == axes().end()) {
-    throw Error(base::invalid_argument(to_string(*this), ": has no axis \"", name, "\"; it has (",
-                                       names_of(axes()), ")"));
+    const std::string_view op = PublicCall::function_or("axis");
+    throw Error(base::invalid_argument(op == "axis" ? "" : base::cat(op, ": "), to_string(*this),
+                                       ": has no axis \"", name, "\"; it has (", names_of(axes()),
+                                       ")"));
   }
   return static_cast<size_t>(found - axes().begin());
 }

@@ -299,8 +299,10 @@ std::vector<Tensor> CompiledProgram::run(std::span<const Tensor> arguments,
     const Device& there = buffers[i]->device();
     if (&there == &now.executable->device()) continue;
     throw elsewhere(*this,
-                    i < arguments.size() ? base::cat("argument ", signature().arguments[i].path)
-                                         : signature().captures[i - arguments.size()].path,
+                    i < arguments.size()
+                        ? base::cat("argument ", signature().arguments[i].path)
+                        : base::cat(signature().captures[i - arguments.size()].path, ", ",
+                                    signature().captures[i - arguments.size()].shape, ","),
                     there);
   }
   const std::vector<int>& donate = now.run_options.donate;

@@ -152,11 +152,11 @@ Tensor iota(DType dtype, const base::Ints& shape, base::Int axis, SourceLocation
   const PublicCall call("iota", at);
   throw_if_error(
       base::annotate(check_shape(Shape(dtype, shape)), PublicCall::function_or("iota"), ": "));
-  int64_t rank = static_cast<int64_t>(shape.size());
+  const Shape type(dtype, shape);
   return emit({.opcode = Opcode::kIota,
                .operands = {},
-               .attrs = hlo::IotaAttrs{.iota_dimension = axis < 0 ? axis + rank : int64_t{axis}},
-               .declared = Shape(dtype, shape)});
+               .attrs = hlo::IotaAttrs{.iota_dimension = trace_internal::axis_of(type, axis)},
+               .declared = type});
 }
 
 Tensor arange_integers(int64_t start, int64_t stop, int64_t step, SourceLocation at) {

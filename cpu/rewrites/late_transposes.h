@@ -1,0 +1,17 @@
+// Transposes after what is computed of transposed arrays.
+#pragma once
+
+#include <optional>
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::cpu {
+
+// Folds a transposed array in the order in which it lies, and moves transposes past elementwise ops
+// to the folds and products that read them, which take any order:
+//   reduce(transpose(x) - broadcast(y))   becomes   reduce(x - broadcast(y))
+// Nothing where there is no such array.
+[[nodiscard]] StatusOr<std::optional<hlo::Module>> transpose_late(const hlo::Module& module);
+
+}  // namespace heddle::cpu
