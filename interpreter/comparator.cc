@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "heddle/hlo/literal/blocks.h"
 #include "heddle/interpreter/internal/lift.h"
@@ -174,22 +175,31 @@ class Matcher {
 constexpr uint64_t kSign = uint64_t{1} << 63;
 
 // Total order of IEEE values: bits of negatives in reverse, then those of positives.
-uint64_t total_order(double value) {
-  const auto bits = std::bit_cast<uint64_t>(value);
-  return (bits & kSign) != 0 ? ~bits : bits | kSign;
+template <class T>
+uint64_t total_order(T value) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr Bits kSignBit = Bits{1} << (8 * sizeof(T) - 1);
+  const auto bits = std::bit_cast<Bits>(value);
+  return (bits & kSignBit) != 0 ? static_cast<Bits>(~bits) : bits | kSignBit;
 }
 
-uint64_t numeric_order(double value) {
-  if (std::isnan(value)) return UINT64_MAX;
-  return total_order(value == 0 ? 0.0 : value);
+template <class T>
+uint64_t numeric_order(T value) {
+  if (std::isnan(value)) return sizeof(T) == 4 ? UINT32_MAX : UINT64_MAX;
+  return total_order(value == 0 ? T{0} : value);
 }
 
+// T holds all values.
+template <class T>
 std::vector<uint64_t> encode_floats(const Literal& values, bool is_total_order) {
   std::vector<double> numbers(static_cast<size_t>(values.element_count()));
   load(values.shape().dtype(), values.bytes(), values.element_count(), numbers.data());
   std::vector<uint64_t> codes;
   codes.reserve(numbers.size());
-  for (double x : numbers) codes.push_back(is_total_order ? total_order(x) : numeric_order(x));
+  for (const double number : numbers) {
+    const T x = static_cast<T>(number);
+    codes.push_back(is_total_order ? total_order(x) : numeric_order(x));
+  }
   return codes;
 }
 
@@ -210,9 +220,10 @@ std::optional<std::vector<SortKey>> sort_keys(const Computation& comparator) {
 }
 
 std::vector<uint64_t> encode(const Literal& values, const SortKey& key) {
-  std::vector<uint64_t> codes = is_floating(values.shape().dtype())
-                                    ? encode_floats(values, key.is_total_order)
-                                    : encode_integers(values);
+  const DType dtype = values.shape().dtype();
+  std::vector<uint64_t> codes = !is_floating(dtype) ? encode_integers(values)
+                                : dtype == f64 ? encode_floats<double>(values, key.is_total_order)
+                                               : encode_floats<float>(values, key.is_total_order);
   if (key.is_descending) {
     for (uint64_t& code : codes) code = ~code;
   }

@@ -99,10 +99,6 @@ struct NumberIn {
 };
 template <HostList C>
 struct NumberIn<C> : NumberIn<typename ListOf<C>::Item> {};
-template <>
-struct NumberIn<AnyReal> {
-  using Type = double;
-};
 
 // Takes nested lists apart, row by row; every list at one depth has the length of the first there.
 class NestedShape {

@@ -373,12 +373,8 @@ Tensor array(std::initializer_list<T> values, D dtype, SourceLocation at = Sourc
 template <std::same_as<DType> D>
 Tensor array(std::initializer_list<trace_internal::AnyReal> values, D dtype,
              SourceLocation at = SourceLocation::here()) {
-  return trace_internal::array_of_list(values, at, dtype);
-}
-template <std::same_as<DType> D>
-Tensor array(std::initializer_list<std::initializer_list<trace_internal::AnyReal>> rows, D dtype,
-             SourceLocation at = SourceLocation::here()) {
-  return trace_internal::array_of_list(rows, at, dtype);
+  return trace_internal::array_of_list(std::vector<double>(values.begin(), values.end()), at,
+                                       dtype);
 }
 template <trace_internal::NumberList C>
 Tensor array(const C& values, const base::Ints& shape, SourceLocation at = SourceLocation::here()) {
@@ -416,14 +412,7 @@ template <class Refused = trace_internal::Refused>
 Refused array(std::initializer_list<trace_internal::MixedNumber> /*values*/) {
   static_assert(!sizeof(Refused),
                 "the values of an array are of one C++ type: write array({1.0, 2.5}) for f64, "
-                "array({1.0f, 2.5f}) or array({1, 2.5}, f32) for f32");
-  return {};
-}
-template <class Refused = trace_internal::Refused>
-Refused array(std::initializer_list<std::initializer_list<trace_internal::MixedNumber>> /*rows*/) {
-  static_assert(!sizeof(Refused),
-                "the values of an array are of one C++ type: write array({{1.0, 0.5}, {0.0, 1.0}}) "
-                "for f64, array({{1, 0.5}, {0, 1}}, f32) for f32");
+                "array({1.0f, 2.5f}) for f32");
   return {};
 }
 // Rank 2, row by row, and rank 3: inner braces are rows, of complex numbers too, so that

@@ -113,16 +113,16 @@ __attribute__((noinline)) void tile_into(const Matrix<typename V::T>& c, TileFun
   }
 }
 
-// All tiles of one block. `t` has the strides of B and k. Heights differ by one at most. A lone
-// tile of few rows is made wider. With `keep` the tiles leave B there as panels `keep_panel`
+// All tiles of one block. `t` has the strides of B and k. Those of A are `a_tile` elements apart; 0:
+// its rows are as they are. A lone tile of few rows is made wider. With `keep` the tiles leave B there as panels `keep_panel`
 // elements apart; 0 serves where nobody reads them later.
 template <class V>
-void run_tiles(const Product<typename V::T>& x, Tile t, typename V::T* keep, int64_t keep_panel) {
+void run_tiles(const Product<typename V::T>& x, int64_t a_tile, Tile t, typename V::T* keep,
+               int64_t keep_panel) {
   using T = typename V::T;
   constexpr int64_t kLanes = V::kLanes, kBytes = sizeof(T), kPanel = 2 * kLanes;
-  const int64_t tiles = ceil_div(x.m, V::kRows);
-  const int64_t height = tiles == 1 ? x.m : x.m / tiles, taller = tiles == 1 ? 0 : x.m % tiles;
-  const int64_t wide = tiles == 1 && keep == nullptr ? V::wide(x.m) * kLanes : kPanel;
+  const TileRows heights(x.m, V::kRows);
+  const int64_t wide = heights.count == 1 && keep == nullptr ? V::wide(x.m) * kLanes : kPanel;
   t.a_row = x.a.row * kBytes;
   t.a_col = x.a.col * kBytes;
   t.k = x.k;
@@ -143,10 +143,10 @@ void run_tiles(const Product<typename V::T>& x, Tile t, typename V::T* keep, int
     t.b_prefetch = b_prefetch;
     t.keep = reinterpret_cast<char*>(keep);
     int64_t row = 0;
-    for (int64_t i = 0; i < tiles; ++i) {
-      const int64_t rows = height + (i < taller ? 1 : 0);
+    for (int64_t i = 0; i < heights.count; ++i) {
+      const int64_t rows = heights[i];
       const TileFunction f = i == 0 && keep != nullptr ? kernels.keep[rows] : kernels.plain[rows];
-      t.a = reinterpret_cast<const char*>(x.a.at(row, 0));
+      t.a = reinterpret_cast<const char*>(a_tile > 0 ? x.a.data + i * a_tile : x.a.at(row, 0));
       if (x.c.col == 1) {
         t.c = reinterpret_cast<char*>(x.c.at(row, j));
         t.c_row = x.c.row * kBytes;
@@ -204,7 +204,9 @@ void run_rows(const Product<typename V::T>& x, Tile t, typename V::T* scratch,
   const int64_t packed_row = x.k + 64 / sizeof(T);
   const bool far = x.a.row * sizeof(T) >= 1024 || x.a.col != 1;
   const bool pack = far && x.n >= 16 * V::kLanes && x.a.row != 1;
-  if (pack && scratch == nullptr) {
+  // Each step of k is on a page of its own.
+  const bool by_tiles = x.a.row == 1 && x.a.col * sizeof(T) >= 2048 && x.n >= 8 * V::kLanes;
+  if ((pack || by_tiles) && scratch == nullptr) {
     scratch = static_cast<T*>(matmul_scratch(scratch_a<V>() * sizeof(T)));
   }
   for (int64_t i = 0; i < x.m; i += block) {
@@ -213,8 +215,11 @@ void run_rows(const Product<typename V::T>& x, Tile t, typename V::T* scratch,
     if (pack) {
       pack_rows<V>(y.a, y.m, y.k, scratch, packed_row);
       y.a = {scratch, packed_row, 1};
+    } else if (by_tiles) {
+      pack_tiles<V>(y.a, y.m, y.k, scratch);
+      y.a = {scratch, 1, V::kRows};
     }
-    run_tiles<V>(y, t, keep, keep_panel);
+    run_tiles<V>(y, by_tiles ? V::kRows * y.k : 0, t, keep, keep_panel);
     if (keep != nullptr) t = tile_packed<V>(keep, keep_panel);
     keep = nullptr;
   }

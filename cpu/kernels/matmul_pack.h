@@ -97,5 +97,26 @@ void pack_rows(const Matrix<const typename V::T>& a, int64_t m, int64_t k, typen
   }
 }
 
+// A block's rows in tiles, whose heights differ by one at most.
+struct TileRows {
+  int64_t count, height, taller;
+
+  TileRows(int64_t m, int64_t most)
+      : count((m + most - 1) / most), height(m / count), taller(m % count) {}
+  int64_t operator[](int64_t i) const { return height + (i < taller ? 1 : 0); }
+};
+
+// A[m, k] whose columns are contiguous, by tiles: each of them k columns of its rows, V::kRows
+// elements apart.
+template <class V>
+void pack_tiles(const Matrix<const typename V::T>& a, int64_t m, int64_t k, typename V::T* to) {
+  const TileRows rows(m, V::kRows);
+  for (int64_t p = 0; p < k; ++p) {
+    const typename V::T* from = a.at(0, p);
+    for (int64_t i = 0; i < rows.count; from += rows[i++])
+      copy_run<V>(from, rows[i], to + (i * k + p) * V::kRows);
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu

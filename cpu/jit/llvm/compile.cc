@@ -19,6 +19,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -169,12 +170,22 @@ void load_by_llvm(const JitRequest& request, const orc::JITTargetMachineBuilder&
   result.code = std::make_unique<JitCode>(std::move(*jit), entry->toPtr<Entry>());
 }
 
+// The scheduler's time grows with the square of the loads and stores of a block, up to so many.
+void limit_scheduler() {
+  constexpr unsigned kMostAccesses = 300;  // LLVM's own: 1000
+  const auto& options = llvm::cl::getRegisteredOptions();
+  const auto found = options.find("dag-maps-huge-region");
+  if (found != options.end())
+    static_cast<llvm::cl::opt<unsigned>*>(found->second)->setValue(kMostAccesses);
+}
+
 void compile(const JitRequest& request, JitResult& result) {
   result.build = kBuildDigest;
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    limit_scheduler();
   });
   const std::string features = host_features(request.plan->vector_bytes);
   auto machine = orc::JITTargetMachineBuilder::detectHost();

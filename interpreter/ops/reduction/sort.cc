@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "heddle/hlo/dimensions.h"
@@ -17,23 +19,24 @@ using Ranked = std::pair<uint64_t, int64_t>;  // a key, and the position that ha
 
 constexpr int64_t kLongRow = 512;  // from here on digits are counted and not keys compared
 
-// Sorts by keys, digit by digit from the last one on, which leaves equal keys in their order.
-// Digits that all keys share cost nothing.
-void sort_by_digits(std::vector<Ranked>& rows) {
-  constexpr int kBits = 8, kDigits = 64 / kBits;
-  constexpr uint64_t kMost = (uint64_t{1} << kBits) - 1;
+// Sorts by keys of kBits, digit by digit from the last one on, which leaves equal keys in their
+// order. Digits that all keys share cost nothing.
+template <int kBits, int kDigitBits, class Row, class KeyOf>
+void sort_by_digits(std::vector<Row>& rows, const KeyOf& key_of) {
+  constexpr int kDigits = (kBits + kDigitBits - 1) / kDigitBits;
+  constexpr uint64_t kMost = (uint64_t{1} << kDigitBits) - 1;
   std::array<std::array<size_t, kMost + 1>, kDigits> counts = {};
-  for (const auto& [key, position] : rows) {
+  for (const Row& row : rows) {
     for (int digit = 0; digit < kDigits; ++digit)
-      ++counts[static_cast<size_t>(digit)][key >> (digit * kBits) & kMost];
+      ++counts[static_cast<size_t>(digit)][key_of(row) >> (digit * kDigitBits) & kMost];
   }
-  std::vector<Ranked> sorted(rows.size());
+  std::vector<Row> sorted(rows.size());
   for (int digit = 0; digit < kDigits; ++digit) {
     auto& ends = counts[static_cast<size_t>(digit)];
     if (std::ranges::count(ends, rows.size()) > 0) continue;
     size_t next = 0;
     for (size_t& end : ends) next += std::exchange(end, next);  // where each begins
-    for (const Ranked& row : rows) sorted[ends[row.first >> (digit * kBits) & kMost]++] = row;
+    for (const Row& row : rows) sorted[ends[key_of(row) >> (digit * kDigitBits) & kMost]++] = row;
     std::swap(rows, sorted);
   }
 }
@@ -83,14 +86,36 @@ class Sorter {
   Order order_by_digits(int64_t start) const {
     Order order(static_cast<size_t>(length_));
     std::iota(order.begin(), order.end(), int64_t{0});
-    std::vector<Ranked> rows(order.size());
     for (size_t k = keys_.size(); k-- > 0;) {
-      for (size_t i = 0; i < rows.size(); ++i)
-        rows[i] = {keys_[k][static_cast<size_t>(start + order[i])], order[i]};
-      sort_by_digits(rows);
-      for (size_t i = 0; i < rows.size(); ++i) order[i] = rows[i].second;
+      const std::span keys(keys_[k].data() + start, order.size());
+      const auto [least, most] = std::ranges::minmax(keys);
+      if (std::max<uint64_t>(most - least, order.size()) <= std::numeric_limits<uint32_t>::max()) {
+        order_by_short_key(keys, least, order);
+      } else {
+        order_by_key(keys, order);
+      }
     }
     return order;
+  }
+
+  static void order_by_key(std::span<const uint64_t> keys, Order& order) {
+    std::vector<Ranked> rows(order.size());
+    for (size_t i = 0; i < rows.size(); ++i)
+      rows[i] = {keys[static_cast<size_t>(order[i])], order[i]};
+    sort_by_digits<64, 8>(rows, [](const Ranked& row) { return row.first; });
+    for (size_t i = 0; i < rows.size(); ++i) order[i] = rows[i].second;
+  }
+
+  // Key and position are one number: half of what is moved.
+  static void order_by_short_key(std::span<const uint64_t> keys, uint64_t least, Order& order) {
+    std::vector<uint64_t> rows(order.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto position = static_cast<uint64_t>(order[i]);
+      rows[i] = (keys[position] - least) << 32 | position;
+    }
+    sort_by_digits<32, 11>(rows, [](uint64_t row) { return row >> 32; });
+    for (size_t i = 0; i < rows.size(); ++i)
+      order[i] = static_cast<int64_t>(rows[i] & std::numeric_limits<uint32_t>::max());
   }
 
   Order order_by_keys(int64_t start) const {
