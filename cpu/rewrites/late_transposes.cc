@@ -119,9 +119,12 @@ class Rewriting {
     Dims sizes(order->size());
     for (size_t d = 0; d < sizes.size(); ++d)
       sizes[static_cast<size_t>((*order)[d])] = old.shape.dimension(static_cast<int64_t>(d));
+    const hlo::Values given = to_.operands(id);
+    if (!std::ranges::all_of(given, [&](const hlo::Value& x) { return follows(x, *order); }))
+      return {};  // an operand stayed
     hlo::Graph& graph = to_.in_place_of(id);
     hlo::Values operands;
-    for (const hlo::Value& operand : to_.operands(id)) {
+    for (const hlo::Value& operand : given) {
       const Instruction& read = to_.at(operand.id());
       operands.push_back(
           operand.shape().is_scalar() ? operand
@@ -159,6 +162,12 @@ class Rewriting {
   }
 
  private:
+  [[nodiscard]] bool follows(const hlo::Value& x, const Dims& order) const {
+    const Instruction& read = to_.at(x.id());
+    return x.shape().is_scalar() || read.opcode == Opcode::kBroadcast ||
+           (read.opcode == Opcode::kTranspose && dims_of(read) == order);
+  }
+
   transform::Rebuilder& to_;
   const Orders& orders_;
 };

@@ -101,6 +101,14 @@ TEST(LateTransposes, StayWhereSomethingElseReadsThem) {
                       "ROOT r = f32[3] reduce(s, z), dimensions={0}, to_apply=sum\n",
                   types),
             -1);
+  // Of two that one reads, the first stays for another.
+  EXPECT_EQ(count(kTranspose,
+                  x + "n = f32[5,3] negate(t)\n m = f32[5,3] multiply(n, t)\n"
+                      "z = f32[] constant(0)\n"
+                      "f = f32[3] reduce(m, z), dimensions={0}, to_apply=sum\n"
+                      "ROOT r = (f32[5,3], f32[3]) tuple(n, f)\n",
+                  types),
+            -1);
   // A fold whose order counts.
   EXPECT_EQ(count(kTranspose,
                   x + "z = f32[] constant(0)\n"
