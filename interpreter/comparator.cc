@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "heddle/hlo/literal/blocks.h"
 #include "heddle/interpreter/internal/lift.h"
@@ -189,7 +190,7 @@ uint64_t numeric_order(T value) {
   return total_order(value == 0 ? T{0} : value);
 }
 
-// T holds all values.
+// Every number of the literal's dtype is a T.
 template <class T>
 std::vector<uint64_t> encode_floats(const Literal& values, bool is_total_order) {
   std::vector<double> numbers(static_cast<size_t>(values.element_count()));

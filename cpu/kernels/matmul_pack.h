@@ -70,9 +70,12 @@ void pack_b(const Matrix<const typename V::T>& b, int64_t k, int64_t n, typename
     }
     for (int half = 0; half < kPanel; half += V::kLanes) {
       const int64_t columns = n - j - half;
-      const Matrix<const typename V::T> part = {panel.at(0, half), b.row, b.col};
-      b.row == 1 && columns >= V::kLanes ? pack_columns_transposed<V>(part, k, to + half)
-                                         : pack_columns_any<V>(part, k, columns, to + half);
+      const Matrix<const typename V::T> part = {panel.at(0, columns > 0 ? half : 0), b.row, b.col};
+      if (b.row == 1 && columns >= V::kLanes) {
+        pack_columns_transposed<V>(part, k, to + half);
+      } else {
+        pack_columns_any<V>(part, k, columns, to + half);
+      }
     }
   }
 }

@@ -251,6 +251,7 @@ void check_large() {
                       {1, 3, 20000},
                       {49, 65, 257},
                       {1, 1, 40000},
+                      {600, 150, 270},
                       {1, 300, 77}}) {
     for (Layout la : {Layout::kRows, Layout::kColumns}) {
       for (Layout lb : {Layout::kRows, Layout::kColumns, Layout::kSpread}) {
@@ -322,6 +323,7 @@ void check_all_parts() {
                       {1, 7, 40},
                       {100, 8, 270},
                       {33, 33, 33},
+                      {520, 200, 130},
                       {2, 2, 4500}}) {
     for (Layout la : {Layout::kRows, Layout::kColumns}) {
       for (Layout lb : {Layout::kRows, Layout::kColumns}) {

@@ -20,6 +20,18 @@ size_t axis_of_matrix(const std::vector<Axis>& axes) {
   return static_cast<size_t>(std::ranges::max_element(axes, {}, score) - axes.begin());
 }
 
+void merge_neighbours(std::vector<Axis>& axes) {
+  for (size_t i = axes.size(); i-- > 1;) {
+    Axis& outer = axes[i - 1];
+    const Axis& inner = axes[i];
+    const bool follow = outer.lhs == inner.lhs * inner.size &&
+                        outer.rhs == inner.rhs * inner.size && outer.to == inner.to * inner.size;
+    if (!follow) continue;
+    outer = {outer.size * inner.size, inner.lhs, inner.rhs, inner.to};
+    axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 }  // namespace
 
 Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs,
@@ -57,22 +69,6 @@ Axes axes_of(const hlo::DotAttrs& attrs, const Shape& lhs, const Shape& rhs,
   }
   return axes;
 }
-
-namespace {
-
-void merge_neighbours(std::vector<Axis>& axes) {
-  for (size_t i = axes.size(); i-- > 1;) {
-    Axis& outer = axes[i - 1];
-    const Axis& inner = axes[i];
-    const bool follow = outer.lhs == inner.lhs * inner.size &&
-                        outer.rhs == inner.rhs * inner.size && outer.to == inner.to * inner.size;
-    if (!follow) continue;
-    outer = {outer.size * inner.size, inner.lhs, inner.rhs, inner.to};
-    axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-}
-
-}  // namespace
 
 void merge(std::vector<Axis>& axes) {
   std::erase_if(axes, [](const Axis& axis) { return axis.size == 1; });

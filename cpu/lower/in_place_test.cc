@@ -49,5 +49,40 @@ TEST(InPlace, AnArrayIsReplacedByWhatItsRowAndColumnGive) {
             1);
 }
 
+// The buffers of the program's own memory.
+int64_t arrays_in_arena(const std::string& entry) {
+  const Plan plan =
+      lower(hlo::parse_text(cat("HloModule m\nENTRY main {\n x = f32[64,64] parameter(0)\n"
+                                " w = f32[64,64] parameter(1)\n"
+                                " p = f32[64,64] dot(x, w), lhs_contracting_dims={1}, "
+                                "rhs_contracting_dims={0}\n",
+                                entry, "}\n"))
+                .value(),
+            /*vector_bytes=*/64, /*as_lapack=*/false)
+          .value()
+          .plan;
+  return std::ranges::count_if(plan.buffers, [](const BufferInfo& buffer) {
+    return buffer.kind == BufferInfo::Kind::kArena && buffer.bytes >= 64 * 64 * 4;
+  });
+}
+
+TEST(InPlace, WhatIsAddedToAProductLiesWhereTheProductLay) {
+  EXPECT_EQ(arrays_in_arena(" ROOT y = f32[64,64] add(p, w)\n"), 0);
+  // Also where neither is a result.
+  EXPECT_EQ(arrays_in_arena(" a = f32[64,64] tanh(p)\n ROOT y = f32[64,64] dot(a, w), "
+                            "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"),
+            1);
+}
+
+TEST(InPlace, AProductThatIsReadLaterOrElsewhereStays) {
+  const std::string later =
+      " a = f32[64,64] tanh(p)\n q = f32[64,64] dot(a, p), "
+      "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  EXPECT_EQ(arrays_in_arena(cat(later, " ROOT y = f32[64,64] negate(q)\n")), 2);
+  EXPECT_EQ(arrays_in_arena(" t = f32[64,64] transpose(p), dimensions={1,0}\n"
+                            " ROOT y = f32[64,64] add(p, t)\n"),
+            1);
+}
+
 }  // namespace
 }  // namespace heddle::cpu

@@ -364,7 +364,7 @@ class RegionLowering {
   bool keeps_columns_ = false;
   std::vector<int64_t> box_;  // where it begins, in the array of a step that reads joined ones
   std::optional<OpenSquare> square_;  // that the code stands in
-  std::set<uint32_t> temporaries_;    // buffers of values that are no results
+  std::set<uint32_t> temporaries_;    // buffers that place_for() allocated
 };
 
 inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -32,25 +33,9 @@ bool is_increasing(const Dims& dims) {
   return std::ranges::adjacent_find(dims, std::ranges::greater_equal()) == dims.end();
 }
 
-// Of elements in any order.
 bool is_plain_fold(const hlo::Module& module, const Instruction& fold) {
-  if (fold.opcode != Opcode::kReduce || fold.operands.size() != 2) return false;
-  const Computation& combiner = module.at(fold.called[0]);
-  const Instruction& root = combiner.root_instruction();
-  const auto is_parameter = [&](InstructionId id) {
-    return combiner.at(id).opcode == Opcode::kParameter;
-  };
-  switch (root.opcode) {
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-      return root.operands[0] != root.operands[1] &&
-             std::ranges::all_of(root.operands, is_parameter);
-    default: return false;
-  }
+  return fold.opcode == Opcode::kReduce && fold.operands.size() == 2 &&
+         fold_of(module.at(fold.called[0])).has_value();
 }
 
 // Which elementwise ops of a computation are worth computing before the transposes of their

@@ -11,7 +11,7 @@ namespace heddle::cpu {
 // Folds a transposed array in the order in which it lies, and moves transposes past elementwise ops
 // to the folds and products that read them, which take any order:
 //   reduce(transpose(x) - broadcast(y))   becomes   reduce(x - broadcast(y))
-// Nothing where there is no such array.
+// Returns nothing where the module has no such array.
 [[nodiscard]] StatusOr<std::optional<hlo::Module>> transpose_late(const hlo::Module& module);
 
 }  // namespace heddle::cpu

@@ -85,9 +85,10 @@ Status parse_format(std::string_view format, const OnText& literal, const OnPlac
       literal(two.substr(0, 1));
       ++i;
     } else if (two[0] == '{' || two[0] == '}') {
-      return base::invalid_argument("a lone ", two.substr(0, 1), " at ", i,
-                                    "; a place for a value is {}, with no format in it, and a brace is "
-                                    "written twice");
+      return base::invalid_argument(
+          "a lone ", two.substr(0, 1), " at ", i,
+          "; a place for a value is {}, with no format in it, and a brace is "
+          "written twice");
     } else {
       literal(two.substr(0, 1));
     }

@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 
@@ -13,6 +14,13 @@ constexpr size_t kFewestLanes = 8;  // for which storing the vector takes less t
 
 using Shuffles = llvm::SmallVector<llvm::ShuffleVectorInst*, 16>;
 
+bool has_many_lanes(const Shuffles& shuffles) {
+  llvm::SmallSet<int, 16> lanes;
+  for (const llvm::ShuffleVectorInst* shuffle : shuffles)
+    lanes.insert(shuffle->getShuffleMask()[0]);
+  return lanes.size() >= kFewestLanes;
+}
+
 // The vectors of which a lane is broadcast in the block, each with those shuffles in order.
 llvm::MapVector<llvm::Value*, Shuffles> broadcasts_of(llvm::BasicBlock& block) {
   llvm::MapVector<llvm::Value*, Shuffles> found;
@@ -20,7 +28,8 @@ llvm::MapVector<llvm::Value*, Shuffles> broadcasts_of(llvm::BasicBlock& block) {
     auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&each);
     if (shuffle == nullptr || shuffle->getType() != shuffle->getOperand(0)->getType()) continue;
     const llvm::ArrayRef<int> lanes = shuffle->getShuffleMask();
-    if (shuffle->getType()->isFPOrFPVectorTy() && llvm::all_equal(lanes) && lanes[0] >= 0 &&
+    if (shuffle->getType()->getPrimitiveSizeInBits() == 8 * kAvx512 &&
+        shuffle->getType()->isFPOrFPVectorTy() && llvm::all_equal(lanes) && lanes[0] >= 0 &&
         lanes[0] < static_cast<int>(lanes.size()))
       found[shuffle->getOperand(0)].push_back(shuffle);
   }
@@ -39,7 +48,6 @@ void load_lanes(llvm::Value* vector, const Shuffles& shuffles) {
     llvm::Value* lane = before.CreateConstGEP1_64(element, slot, shuffle->getShuffleMask()[0]);
     shuffle->replaceAllUsesWith(
         before.CreateVectorSplat(type->getNumElements(), before.CreateLoad(element, lane)));
-    shuffle->eraseFromParent();
   }
 }
 
@@ -50,7 +58,7 @@ void broadcast_from_memory(llvm::Module& module, int64_t vector_bytes) {
   for (llvm::Function& function : module) {
     for (llvm::BasicBlock& block : function) {
       for (const auto& [vector, shuffles] : broadcasts_of(block))
-        if (shuffles.size() >= kFewestLanes) load_lanes(vector, shuffles);
+        if (has_many_lanes(shuffles)) load_lanes(vector, shuffles);
     }
   }
 }

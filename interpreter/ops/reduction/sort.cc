@@ -17,6 +17,7 @@ namespace {
 using Order = std::vector<int64_t>;           // the row's positions, as they come in the result
 using Ranked = std::pair<uint64_t, int64_t>;  // a key, and the position that has it
 
+constexpr size_t kFewestOfLongDigits = 1 << 14;  // elements, beside 3 x 2048 counters
 constexpr int64_t kLongRow = 512;  // from here on digits are counted and not keys compared
 
 // Sorts by keys of kBits, digit by digit from the last one on, which leaves equal keys in their
@@ -113,7 +114,9 @@ class Sorter {
       const auto position = static_cast<uint64_t>(order[i]);
       rows[i] = (keys[position] - least) << 32 | position;
     }
-    sort_by_digits<32, 11>(rows, [](uint64_t row) { return row >> 32; });
+    const auto key_of = [](uint64_t row) { return row >> 32; };
+    order.size() < kFewestOfLongDigits ? sort_by_digits<32, 8>(rows, key_of)
+                                       : sort_by_digits<32, 11>(rows, key_of);
     for (size_t i = 0; i < rows.size(); ++i)
       order[i] = static_cast<int64_t>(rows[i] & std::numeric_limits<uint32_t>::max());
   }

@@ -2,6 +2,7 @@
 // is_stable against XLA's CPU.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -128,6 +129,42 @@ TEST(Sort, ByKeysIsStable) {
     EXPECT_EQ(order_of("ROOT c = pred[] compare(a, b), direction=GT", keys),
               stable_order(keys, std::greater<>()));
   }
+}
+
+// Both ways, of rows whose digits have 8 and 11 bits.
+template <class T>
+void expect_sorted(DType dtype, const std::function<T(uint64_t)>& number) {
+  for (const int64_t n : {600, 20'000}) {
+    std::mt19937_64 random(5);
+    std::vector<T> values;
+    for (int64_t i = 0; i < n; ++i) values.push_back(number(random()));
+    const Literal x = Literal::from<T>(Shape(dtype, {n}), values);
+    std::ranges::sort(values);
+    for (const char* direction : {"LT", "GT"}) {
+      const std::string body = base::cat("ROOT c = pred[] compare(a, b), direction=", direction);
+      EXPECT_EQ(run(sort_text(to_string(dtype), n, body), {x}),
+                Literal::from<T>(Shape(dtype, {n}), values))
+          << to_string(dtype) << " " << direction << " " << n;
+      std::ranges::reverse(values);
+    }
+  }
+}
+
+TEST(Sort, KeysOfEveryRangeAreOrdered) {
+  for (const uint64_t most : {uint64_t{UINT32_MAX}, uint64_t{UINT32_MAX} + 1, UINT64_MAX}) {
+    expect_sorted<uint64_t>(u64, [&](uint64_t bits) {
+      return bits % 7 == 0 ? 0 : bits % 7 == 1 ? most : most == UINT64_MAX ? bits : bits % most;
+    });
+  }
+  expect_sorted<int64_t>(s64, [](uint64_t bits) { return static_cast<int64_t>(bits); });
+  expect_sorted<int32_t>(s32, [](uint64_t bits) { return static_cast<int32_t>(bits); });
+  expect_sorted<uint8_t>(u8, [](uint64_t bits) { return static_cast<uint8_t>(bits); });
+  const auto real = [](uint64_t bits) {
+    const double sign = bits % 2 == 0 ? 1 : -1;
+    return bits % 97 == 0 ? sign * kInf : sign * std::ldexp(static_cast<double>(bits >> 11), -60);
+  };
+  expect_sorted<double>(f64, real);
+  expect_sorted<float>(f32, [&](uint64_t bits) { return static_cast<float>(real(bits)); });
 }
 
 TEST(Sort, ByCallsIsStable) {
