@@ -71,8 +71,9 @@ Status write_file(const std::string& path, std::string_view bytes) {
   std::ofstream out(path, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
-  return out ? Status() : base::make_error(StatusCode::kUnavailable, path, ": cannot be written: ",
-                                            std::strerror(errno));
+  return out ? Status()
+             : base::make_error(StatusCode::kUnavailable, path,
+                                ": cannot be written: ", std::strerror(errno));
 }
 
 StatusOr<Program> load_program(const std::string& path) {

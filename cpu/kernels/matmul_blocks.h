@@ -113,9 +113,9 @@ __attribute__((noinline)) void tile_into(const Matrix<typename V::T>& c, TileFun
   }
 }
 
-// All tiles of one block. `t` has the strides of B and k. Those of A are `a_tile` elements apart; 0:
-// its rows are as they are. A lone tile of few rows is made wider. With `keep` the tiles leave B there as panels `keep_panel`
-// elements apart; 0 serves where nobody reads them later.
+// All tiles of one block. `t` has the strides of B and k. Tiles of A are `a_tile` elements apart;
+// 0: its rows are as they are. A lone tile of few rows is made wider. With `keep` the tiles leave B
+// there as panels `keep_panel` elements apart; 0 serves where nobody reads them later.
 template <class V>
 void run_tiles(const Product<typename V::T>& x, int64_t a_tile, Tile t, typename V::T* keep,
                int64_t keep_panel) {

@@ -272,7 +272,8 @@ class Functions {
     return unless_nan(moved, {size, atan2(moved.im, moved.re)});
   }
 
-  // e^(y log x); for a real y of |x|^y, which is exact more often. 0^0 is 1, and 0^c is 0 for c > 0.
+  // e^(y log x); for a real y of |x|^y, which is exact more often. 0^0 is 1, and 0^c is 0 for
+  // c > 0.
   [[nodiscard]] ComplexParts power(const ComplexParts& x, const ComplexParts& y) const {
     const hlo::Value size = modulus(x), angle = atan2(x.im, x.re), log = hlo::log(size);
     const hlo::Value is_real = y.im == 0, turn = y.re * angle;

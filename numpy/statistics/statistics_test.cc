@@ -45,7 +45,9 @@ TEST(Statistics, Covariances) {
   EXPECT_EQ(cov(one).shape(), Shape(f64, {}));
   EXPECT_DOUBLE_EQ(cov(one).item<double>(), 38.0 / 3);
   EXPECT_EQ(corrcoef(one).item<double>(), 1);
-  EXPECT_THAT(error_of([] { cov(zeros({2, 3, 4})); }),
+  EXPECT_THAT(error_of([] {
+                cov(zeros({2, 3, 4}));
+              }),
               HasSubstr("cov: x is f32[2,3,4]; it must be [variables, n], or [n] of one"));
   EXPECT_THAT(error_of([] { cov(array<int>({1, 2})); }), HasSubstr("cov: x is s32[2]"));
 }

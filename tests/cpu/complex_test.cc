@@ -105,8 +105,8 @@ void expect_near(const Function& f, const std::vector<Numbers<T>>& operands) {
     return f.is_real ? std::complex<T>(y.values<T>()[i]) : y.values<std::complex<T>>()[i];
   };
   // The result of a power has the error of y log x, which f64 holds for c64. That of a large power
-  // has no digits, and near an axis an infinite one has no sign. A part of a divisor that is 2^1000 times smaller than
-  // the other is as 0 below an infinite dividend.
+  // has no digits, and near an axis an infinite one has no sign. A part of a divisor that is 2^1000
+  // times smaller than the other is as 0 below an infinite dividend.
   const auto is_left_out = [&](size_t i) {
     if (f.name == "power") {
       const auto [log, angle] =

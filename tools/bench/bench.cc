@@ -73,8 +73,8 @@ class Report {
     if (path.empty()) return {};
     json_.open(path);
     return json_ ? Status()
-                 : base::make_error(StatusCode::kUnavailable, path, ": cannot be written: ",
-                                    std::strerror(errno));
+                 : base::make_error(StatusCode::kUnavailable, path,
+                                    ": cannot be written: ", std::strerror(errno));
   }
 
   void print_head(const std::string& first) {

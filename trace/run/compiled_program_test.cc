@@ -160,8 +160,9 @@ TEST(CompiledProgram, ATensorOfAnotherDeviceIsNamedWithBothDevices) {
   const CompiledProgram capturing =
       trace([&](Tensor a) { return a + elsewhere; }, placeholder({2}, f32)).compile(evaluator(1));
   const DefaultDevice scope(evaluator(1));
-  EXPECT_THAT(error_of([&] { capturing.call<Tensor>(ones({2})); }),
-              StartsWith(base::cat("call: captured #", elsewhere.id(), ", f32[2], is on interpreter:2")));
+  EXPECT_THAT(
+      error_of([&] { capturing.call<Tensor>(ones({2})); }),
+      StartsWith(base::cat("call: captured #", elsewhere.id(), ", f32[2], is on interpreter:2")));
 }
 
 TEST(CompiledProgram, RunsOnAMesh) {

@@ -17,8 +17,7 @@ Status check_starts(const InferArgs& in, size_t first) {
   if (is_vector) {
     if (is_integer(in[first].dtype()) && in[first].dimension(0) == rank) return {};
     return in.error("start_indices is ", in[first], "; must be ", rank,
-                    " integers, one for each dimension of x: in s32[", rank,
-                    "], or each a scalar");
+                    " integers, one for each dimension of x: in s32[", rank, "], or each a scalar");
   }
   if (in.size() != first + static_cast<size_t>(rank)) {
     return in.error("has ", in.size() - first, " start indices; must have ", rank,
