@@ -147,7 +147,8 @@ TEST(DynamicSliceRule, TakesOneStartADimension) {
             "s32[]");
   EXPECT_EQ(
       infer(Opcode::kDynamicSlice, {f({4, 5}), s({3})}, DynamicSliceAttrs{{1, 2}}),
-      "dynamic-slice: start_indices is s32[3]; must be 2 integers, one for each dimension of x");
+      "dynamic-slice: start_indices is s32[3]; must be 2 integers, one for each dimension of x: in "
+      "s32[2], or each a scalar");
   EXPECT_EQ(infer(Opcode::kDynamicSlice, {f({4}), s({})}, DynamicSliceAttrs{{5}}),
             "dynamic-slice: x is f32[4]; slice size 5 of dimension 0 must be in [0, 4]");
 }
