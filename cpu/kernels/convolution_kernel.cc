@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kPartsPerThread = 4, kPartsOfPlaces = 8;
 constexpr int64_t kFewestRowsOfPart = 4 * ConvolutionShape::kTileRows;
-constexpr int64_t kFewestRowsOfPhase = 8;               // 9 are 1.2 times as fast as the whole
+constexpr int64_t kFewestRowsOfPhase = 8;               // of results
 constexpr int64_t kFewestOfThreads = int64_t{1} << 20;  // multiplications, some 20 us
 
 template <class T>

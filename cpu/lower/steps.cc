@@ -79,6 +79,7 @@ BufferId RegionLowering::place_for(LeafId leaf, InstructionId step) {
       return wanted;
     }
   }
+  // An operand that lies in a buffer of this region, and that this step reads last.
   for (LeafId read : region_.reads(step)) {
     const Value& value = values_[read.value];
     if (value.is_buffer() && temporaries_.contains(value.buffer.value) &&

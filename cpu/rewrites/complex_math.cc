@@ -275,7 +275,8 @@ class Functions {
   // e^(y log x); for a real y of |x|^y, which is exact more often. 0^0 is 1, and 0^c is 0 for
   // c > 0.
   [[nodiscard]] ComplexParts power(const ComplexParts& x, const ComplexParts& y) const {
-    const hlo::Value size = modulus(x), angle = atan2(x.im, x.re), log = hlo::log(size);
+    const hlo::Value size = hlo::sqrt(squares(x)), angle = atan2(x.im, x.re);
+    const hlo::Value log = hlo::log(size);
     const hlo::Value is_real = y.im == 0, turn = y.re * angle;
     const ComplexParts any = exp({y.re * log - y.im * angle, turn + y.im * log});
     const hlo::Value is_fixed = (size == 0) & is_real & (y.re >= 0);
@@ -305,10 +306,6 @@ class Functions {
         select(is_far, kInfinity, select(is_left, abs(smaller), larger)),
         select(is_far, z.im, select(is_left, with_sign(larger, z.im), smaller))};
     return is_c64_ ? value : times(value, power);
-  }
-
-  [[nodiscard]] hlo::Value modulus(const ComplexParts& z) const {
-    return is_c64_ ? hlo::sqrt(squares(z)) : magnitude(z);
   }
 
   // log |z|. Near 1 it is of exact(|z|^2 - 1), of the squares as sums without rounding.
@@ -366,7 +363,7 @@ std::optional<ComplexParts> function_of(Opcode opcode, const Functions& function
     case Opcode::kLog1p: return functions.log1p(z[0]);
     default: break;
   }
-  if (!is_c64) return std::nullopt;  // their parts would be more than an ulp off
+  if (!is_c64) return std::nullopt;  // a part of c128 would be more than an ulp off
   switch (opcode) {
     case Opcode::kTan: return Functions::tan(z[0]);
     case Opcode::kExpm1: return Functions::expm1(z[0]);

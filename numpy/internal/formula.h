@@ -37,7 +37,7 @@ Tensor of_inexact(std::string_view op, const Operand& x, const Fn& fn) {
 template <class Fn>
 Tensor of_floats(std::string_view op, const Operand& x, const Fn& fn) {
   const trace_internal::PublicCall call(op, x.at());
-  trace_internal::floating("x", x);
+  trace_internal::floating("x", x);  // refuses others
   return of_inexact(op, x, fn);
 }
 

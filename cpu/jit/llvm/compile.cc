@@ -170,11 +170,11 @@ void load_by_llvm(const JitRequest& request, const orc::JITTargetMachineBuilder&
   result.code = std::make_unique<JitCode>(std::move(*jit), entry->toPtr<Entry>());
 }
 
-// The scheduler compares each load and store of a block with all that may be at the same place,
-// until there are so many; then it keeps the order of half of them. LLVM has a setting for the
-// whole process alone.
+// The scheduler compares each load and store of a block with all that may be at the same place.
+// Beyond so many it keeps the order of half of them, so that its time is not quadratic. LLVM has
+// one setting for the whole process.
 void limit_scheduler() {
-  constexpr unsigned kMostAccesses = 300;  // LLVM's own is 1000: 60 s for 1600 stores
+  constexpr unsigned kMostAccesses = 300;  // LLVM's own is 1000
   const auto& options = llvm::cl::getRegisteredOptions();
   const auto found = options.find("dag-maps-huge-region");
   if (found != options.end())
