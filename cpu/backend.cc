@@ -26,6 +26,7 @@
 #include "heddle/cpu/rewrites/holes.h"
 #include "heddle/cpu/rewrites/interleaved_pads.h"
 #include "heddle/cpu/rewrites/late_transposes.h"
+#include "heddle/cpu/rewrites/ordered_products.h"
 #include "heddle/cpu/rewrites/outer_products.h"
 #include "heddle/cpu/rewrites/random_bits.h"
 #include "heddle/cpu/rewrites/ranked_sorts.h"
@@ -159,6 +160,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unrolled, flatten));
   }
   HEDDLE_ASSIGN_OR_RETURN(out.flat, pad_windows(out.flat));
+  HEDDLE_ASSIGN_OR_RETURN(out.flat, order_products(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.program, lower(out.flat, host_vector_bytes(), expands));
   return out;
 }
