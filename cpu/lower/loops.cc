@@ -392,14 +392,18 @@ void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {
   if (is_stack && instruction.operands.size() <= kMostStacked) return emit_stack(id, dim, to);
   int64_t offset = 0;
   for (InstructionId operand : instruction.operands) {
-    const std::vector<int64_t>& sizes = at(operand).shape.dimensions();
+    const Shape& part = at(operand).shape;
+    const int64_t joined = joined_dimensions_of(operand, part.rank() - static_cast<int64_t>(dim));
+    const std::vector<int64_t> sizes = with_joined(part, joined);
+    const int64_t step = dim + 1 < sizes.size() ? 1 : row_major_strides(part.dimensions())[dim];
     for_each_place(sizes, lanes_along(id, sizes), [&](Place place) {
       Memo memo;
+      place.joined = joined;
       const NodeId value = operand_element(operand, place, memo);
-      place.coordinates[dim].base = b().add(place.coordinates[dim].base, offset);
+      place.coordinates[dim].base = b().add(place.coordinates[dim].base, offset * step);
       store_at(to, instruction.shape, place, value);
     });
-    offset += at(operand).shape.dimension(static_cast<int64_t>(dim));
+    offset += part.dimension(static_cast<int64_t>(dim));
   }
 }
 

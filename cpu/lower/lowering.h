@@ -194,6 +194,7 @@ class RegionLowering {
   // The step may take its arrays as lists of elements.
   bool is_flat(hlo::InstructionId id);
   int64_t joined_dimensions(hlo::InstructionId id);
+  int64_t joined_dimensions_of(hlo::InstructionId read, int64_t most);
   bool can_join(hlo::InstructionId id, int64_t count);
   void write_part(hlo::InstructionId id, BufferId to, std::span<const NodeId> starts);
 

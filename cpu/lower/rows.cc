@@ -136,6 +136,16 @@ int64_t RegionLowering::joined_dimensions(InstructionId id) {
   return 1;
 }
 
+// As joined_dimensions(), of an array that a step reads, and at most `most`.
+int64_t RegionLowering::joined_dimensions_of(InstructionId read, int64_t most) {
+  const LeafId leaf = region_.leaf(read);
+  if (most < 2 || shape(leaf).dimensions().back() >= kLongLast) return 1;
+  const bool is_lazy = region_.is_lazy(leaf) && !values_[leaf.value].is_buffer();
+  int64_t count = most;
+  while (count > 1 && is_lazy && !can_join(region_.leaves()[leaf.value].producer, count)) --count;
+  return count;
+}
+
 // Writes the part of an update from these places on; as one row where that is what it is.
 void RegionLowering::write_part(InstructionId id, BufferId to, std::span<const NodeId> starts) {
   const Instruction& update = at(id);
