@@ -187,9 +187,11 @@ NodeId RegionLowering::gather_element(const Instruction& gather, const Place& pl
     }
     return at_index;
   };
-  Place source{.coordinates = {}, .lanes = place.lanes};
+  Place source{.coordinates = {}, .lanes = place.lanes, .joined = place.joined};
+  const std::vector<int64_t> strides = row_major_strides(from.dimensions());
+  const int64_t last = from.rank() - place.joined;
   size_t next_offset = 0;
-  for (int64_t d = 0; d < from.rank(); ++d) {
+  for (int64_t d = 0; d <= last; ++d) {
     Coordinate coordinate{b().index(0)};
     const auto batching = std::ranges::find(attrs.operand_batching_dims, d);
     if (batching != attrs.operand_batching_dims.end()) {
@@ -206,6 +208,7 @@ NodeId RegionLowering::gather_element(const Instruction& gather, const Place& pl
           as_index(b(), indices.dtype(), operand_element(gather.operands[1], where, memo));
       const int64_t most = from.dimension(d) - attrs.slice_sizes[static_cast<size_t>(d)];
       start = b().binary(Op::kSMin, b().binary(Op::kSMax, start, b().index(0)), b().index(most));
+      if (d == last && place.joined > 1) start = b().mul(start, strides[static_cast<size_t>(d)]);
       coordinate.base = b().add(coordinate.base, start);
     }
     source.coordinates.push_back(coordinate);

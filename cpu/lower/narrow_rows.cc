@@ -50,11 +50,12 @@ std::optional<size_t> RegionLowering::narrow_rows(InstructionId id,
   if (columns.first == 0 || columns.elements == 1 || columns.elements > kMostWritten)
     return std::nullopt;
   const size_t rows = columns.first - 1;
+  const int64_t outer = product_of(sizes.first(rows));
   for (LeafId leaf : region_.reads(id)) {
     const Shape& read = shape(leaf);
     if (!read.is_array() || !has_scalars(read)) return std::nullopt;
     const Trailing own = trailing(read.dimensions(), lanes);
-    if (own.first == 0) continue;  // the same for all rows
+    if (own.first == 0 || read.element_count() <= outer) continue;  // the same for all rows
     if (own.elements > kMostColumns) return std::nullopt;
     if (own.elements == 1 && read.dimension(static_cast<int64_t>(own.first) - 1) != sizes[rows])
       return std::nullopt;

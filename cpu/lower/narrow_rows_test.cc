@@ -73,6 +73,32 @@ TEST(NarrowRows, ThatAGatherTakesAreColumns) {
   EXPECT_EQ(lanes(plan, Op::kGather), 16);
 }
 
+TEST(NarrowRows, SideBySideAreCopiedAsOne) {
+  const std::string x = " x = f32[50,20,3] parameter(0)\n y = f32[50,30,3] parameter(1)\n";
+  for (const char* root : {"f32[50,50,3] concatenate(x, y), dimensions={1}",
+                           "f32[50,40,3] concatenate(x, x), dimensions={1}"})
+    EXPECT_EQ(lanes(plan_of(cat(x, " ROOT r = ", root)), Op::kStore), 16) << root;
+}
+
+TEST(NarrowRows, OfWindowsAreCopiedAsOne) {
+  const Plan plan = plan_of(
+      " x = f32[9,20,30,3] parameter(0)\n i = s32[9,2] parameter(1)\n"
+      " ROOT g = f32[9,16,16,3] gather(x, i), offset_dims={1,2,3}, collapsed_slice_dims={}, "
+      "operand_batching_dims={0}, start_indices_batching_dims={0}, start_index_map={1,2}, "
+      "index_vector_dim=1, slice_sizes={1,16,16,3}");
+  EXPECT_EQ(lanes(plan, Op::kLoad), 16);
+  EXPECT_EQ(count(plan, Op::kShuffle), 0);
+}
+
+// A flag of each image, which is the same for all of its rows.
+TEST(NarrowRows, OfImagesOfWhichSomeAreTurned) {
+  const Plan plan = plan_of(
+      " x = f32[40,9,33,3] parameter(0)\n p = pred[40] parameter(1)\n"
+      " f = pred[40,9,33,3] broadcast(p), dimensions={0}\n"
+      " r = f32[40,9,33,3] reverse(x), dimensions={2}\n ROOT y = f32[40,9,33,3] select(f, r, x)");
+  EXPECT_EQ(lanes(plan, Op::kSelect), 16);
+}
+
 TEST(NarrowRows, RowsOfManyElementsStay) {
   EXPECT_GT(count(plan_of(sum_of_rows("[2000]", "[2000,13]", "1")), Op::kReduceLanes), 0);
 }

@@ -2,6 +2,7 @@
 // dimensions of others.
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"
@@ -22,6 +23,21 @@ bool is_unit_slice(const Instruction& slice) {
   return slice.opcode == Opcode::kDynamicSlice ||
          std::ranges::all_of(slice.attrs.get<hlo::SliceAttrs>().slice,
                              [](const hlo::SliceDimension& d) { return d.stride == 1; });
+}
+
+// The last `count` dimensions of a gather are those of what it reads: all of it but in the first of
+// them.
+bool picks_runs(const Instruction& gather, const Shape& from, int64_t count) {
+  const auto& attrs = gather.attrs.get<hlo::GatherAttrs>();
+  const auto has = [](const hlo::Dims& dims, int64_t d) { return std::ranges::count(dims, d) > 0; };
+  for (int64_t n = 1; n <= count; ++n) {
+    const int64_t d = from.rank() - n;
+    if (d < 0 || !has(attrs.offset_dims, gather.shape.rank() - n) ||
+        has(attrs.collapsed_slice_dims, d) || has(attrs.operand_batching_dims, d) ||
+        (n < count && attrs.slice_sizes[static_cast<size_t>(d)] != from.dimension(d)))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -113,10 +129,15 @@ bool RegionLowering::can_join(InstructionId id, int64_t count) {
             !is_run(instruction.shape, at(instruction.operands[0]).shape, first))
           return false;
         break;
+      case Opcode::kGather:
+        if (!picks_runs(instruction, at(instruction.operands[0]).shape, count)) return false;
+        break;
       default:
         if (!is_scalar_op(computation(), instruction)) return false;
     }
-    for (InstructionId operand : instruction.operands) {
+    const bool has_indices = instruction.opcode == Opcode::kGather;  // of no joined dimension
+    for (InstructionId operand :
+         std::span(instruction.operands).first(has_indices ? 1 : instruction.operands.size())) {
       const LeafId leaf = region_.leaf(operand);
       if (is_node_type(shape(leaf)) || !region_.is_lazy(leaf)) continue;
       if (seen.insert(operand).second) queue.push_back(region_.leaves()[leaf.value].producer);

@@ -145,6 +145,74 @@ TEST(CpuShortRows, OfStateInALoop) {
   }
 }
 
+// Rows of a few elements side by side: whole rows are copied, whatever they are parts of.
+TEST(CpuShortRows, SideBySide) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"u8", "s16", "f32", "f64", "pred"}) {
+    const std::string x =
+        cat("HloModule m\nENTRY main {\n x = ", type, "[7,20,3] parameter(0)\n y = ", type,
+            "[7,4,3] parameter(1)\n z = ", type, "[3] parameter(2)\n");
+    for (const char* of : {"x, y, x", "y, a, b", "r, x, s", "y, c, x, d"}) {
+      expect_as_evaluated(cat(x, " a = ", type,
+                              "[7,18,3] slice(x), slice={[0:7], [2:20], [0:3]}\n b = ", type,
+                              "[7,2,3] slice(x), slice={[0:7], [0:2], [0:3]}\n r = ", type,
+                              "[7,4,3] reverse(y), dimensions={1}\n s = ", type,
+                              "[7,20,3] reverse(x), dimensions={0}\n c = ", type,
+                              "[7,5,3] broadcast(z), dimensions={2}\n d = ", type,
+                              "[7,4,3] reverse(y), dimensions={2}\n ROOT out = ", type, "[7,",
+                              of[0] == 'x'   ? 44
+                              : of[0] == 'r' ? 44
+                              : of[3] == 'a' ? 24
+                                             : 33,
+                              ",3] concatenate(", of, "), dimensions={1}\n}\n"));
+    }
+    expect_as_evaluated(cat(x, " n = ", type, "[7,20,3] reverse(x), dimensions={2}\n ROOT out = ",
+                            type, "[14,20,3] concatenate(x, n), dimensions={0}\n}\n"));
+    expect_as_evaluated(
+        cat(x, " ROOT out = ", type, "[7,4,6] concatenate(y, y), dimensions={2}\n}\n"));
+  }
+}
+
+TEST(CpuShortRows, TurnedWhereAFlagOfTheImageSays) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int images : {3, 16, 40}) {
+    const std::string x = cat("f32[", images, ",5,33,3]"), k = cat("s32[", images, "]");
+    expect_as_evaluated(cat("HloModule m\nENTRY main {\n x = ", x, " parameter(0)\n k = ", k,
+                            " parameter(1)\n z = s32[] constant(0)\n zs = ", k,
+                            " broadcast(z), dimensions={}\n p = pred[", images,
+                            "] compare(k, zs), direction=GT\n ps = pred[", images,
+                            ",5,33,3] broadcast(p), dimensions={0}\n r = ", x,
+                            " reverse(x), dimensions={2}\n ROOT y = ", x,
+                            " select(ps, r, x)\n}\n"));
+  }
+}
+
+// Windows of rows, from places that may lie outside.
+TEST(CpuShortRows, OfAGather) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"u8", "f32", "f64"}) {
+    for (const char* slice : {"1,6,5,3", "1,6,5,2", "1,6,9,3", "1,8,5,3"}) {
+      const std::string sizes(slice + 2);
+      expect_as_evaluated(cat("HloModule m\nENTRY main {\n x = ", type,
+                              "[4,8,9,3] parameter(0)\n i = s32[10,3] "
+                              "parameter(1)\n j = s32[10,3] add(i, i)\n ROOT g = ",
+                              type, "[10,", sizes,
+                              "] gather(x, j), offset_dims={1,2,3}, collapsed_slice_dims={0}, "
+                              "start_index_map={0,1,2}, index_vector_dim=1, slice_sizes={",
+                              slice, "}\n}\n"));
+      expect_as_evaluated(
+          cat("HloModule m\nENTRY main {\n x = ", type,
+              "[4,8,9,3] parameter(0)\n i = s32[4,2] "
+              "parameter(1)\n ROOT g = ",
+              type, "[4,", sizes,
+              "] gather(x, i), offset_dims={1,2,3}, collapsed_slice_dims={}, operand_batching_dims={0}, "
+              "start_indices_batching_dims={0}, start_index_map={2,1}, index_vector_dim=1, "
+              "slice_sizes={",
+              slice, "}\n}\n"));
+    }
+  }
+}
+
 // Rows of a block and those behind the last one are folded in one order.
 TEST(CpuShortRows, EqualRowsHaveEqualSums) {
   HEDDLE_NEEDS_CODE_GENERATOR();
