@@ -31,6 +31,7 @@
 #include "heddle/cpu/rewrites/random_bits.h"
 #include "heddle/cpu/rewrites/ranked_sorts.h"
 #include "heddle/cpu/rewrites/short_integers.h"
+#include "heddle/cpu/rewrites/sliced_pads.h"
 #include "heddle/cpu/rewrites/small_sorts.h"
 #include "heddle/cpu/rewrites/sparse_sums.h"
 #include "heddle/cpu/rewrites/split_columns.h"
@@ -140,6 +141,10 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(const auto late, transpose_late(out.flat));
   if (late) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*late, flatten));
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const auto sliced, slice_pads(out.flat));
+  if (sliced) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*sliced, flatten));
   }
   HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, update_fixed_scatters(out.flat));

@@ -297,6 +297,34 @@ InstructionId RegionLowering::sliced_by_all(const Instruction& joined) {
   return whole;
 }
 
+// A box is padding or has none along the last dimension; along others rows are chosen.
+NodeId RegionLowering::padded_element(const Instruction& pad, Place place, Memo& memo) {
+  const Shape& from = at(pad.operands[0]).shape;
+  const auto& padding = pad.attrs.get<hlo::PadAttrs>().padding;
+  const NodeId filling = operand_element(pad.operands[1], {}, memo);
+  NodeId is_inside;
+  for (size_t d = 0; d < padding.size(); ++d) {
+    Coordinate& c = place.coordinates[d];
+    const int64_t low = padding[d].low, size = from.dimension(static_cast<int64_t>(d));
+    const bool is_last = d + 1 == padding.size();
+    if (size == 0 || (is_last && (box_[d] < low || box_[d] >= low + size))) return filling;
+    c.base = b().add(c.base, index_like(c.base, -low));
+    if (is_last || (low <= 0 && padding[d].high <= 0)) continue;
+    if (c.step != 0) {
+      c.base = lane_value(c, place.lanes);
+      c.step = 0;
+    }
+    const NodeId nearest = b().binary(Op::kSMax, index_like(c.base, 0),
+                                      b().binary(Op::kSMin, c.base, index_like(c.base, size - 1)));
+    const NodeId here = b().compare(Predicate::kEq, nearest, c.base);
+    c.base = nearest;
+    is_inside = is_inside.valid() ? b().binary(Op::kAnd, is_inside, here) : here;
+  }
+  const NodeId value = operand_element(pad.operands[0], place, memo);
+  if (!is_inside.valid()) return value;
+  return b().select(is_inside, value, filling);
+}
+
 // exp(x) + c of a constant c, as 1 + exp(-x) in many gates, where nothing else reads exp(x). Not
 // valid: the sum is something else.
 NodeId RegionLowering::exponential_plus(const Instruction& sum, const Place& place, Memo& memo) {
@@ -423,6 +451,7 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
     }
     case Opcode::kGather: return gather_element(instruction, place, memo);
     case Opcode::kConcatenate: return joined_element(instruction, place, memo);
+    case Opcode::kPad: return padded_element(instruction, place, memo);
     case Opcode::kReal:
     case Opcode::kImag:
       if (is_part(computation(), instruction)) return part_element(instruction, place);

@@ -89,7 +89,10 @@ class Region {
   [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;
   [[nodiscard]] bool is_memory_in_order(hlo::InstructionId id) const;
   [[nodiscard]] bool is_as_cheap_as_a_read(hlo::InstructionId id) const;
-  bool cuts(hlo::InstructionId step, hlo::InstructionId joined);
+  [[nodiscard]] bool is_cheaper_twice(hlo::InstructionId id) const;
+  [[nodiscard]] bool is_number(hlo::InstructionId id) const;
+  [[nodiscard]] bool is_sum(hlo::InstructionId id) const;
+  bool cuts(hlo::InstructionId step, hlo::InstructionId read);
   [[nodiscard]] bool is_part_of_target(hlo::InstructionId part, hlo::InstructionId step) const;
   [[nodiscard]] bool is_part_of_overwritten(hlo::InstructionId part, hlo::InstructionId step) const;
   void collect(hlo::InstructionId id, hlo::InstructionId step, std::vector<bool>& seen);
@@ -137,6 +140,7 @@ bool is_degenerate_reshape(const Shape& from, const Shape& to);
 
 // Whether a concatenate joins two arrays along a dimension before the last: each of its rows is a
 // row of one of them.
+bool is_cut(const hlo::Instruction& instruction);
 bool joins_rows(const hlo::Instruction& instruction);
 
 // All elements of the literal are alike.

@@ -175,7 +175,7 @@ bool Region::may_be_lazy(InstructionId id) const {
   if (instruction.shape.is_scalar()) return false;
   if (is_scalar_op(*computation_, instruction)) return true;
   if (instruction.opcode == Opcode::kIota || is_part(*computation_, instruction)) return true;
-  if (instruction.opcode == Opcode::kConcatenate) return instruction.shape.byte_size() >= kLeastCut;
+  if (is_cut(instruction)) return instruction.shape.byte_size() >= kLeastCut;
   if (!hlo::does(instruction.opcode, hlo::kPicks)) return false;
   for (InstructionId operand : instruction.operands) {
     if (!is_held(computation_->at(operand).shape)) return false;
@@ -207,20 +207,39 @@ bool Region::is_memory_in_order(InstructionId id) const {
   return true;
 }
 
+// A number, or an array of them.
+bool Region::is_number(InstructionId id) const {
+  const Instruction& from = computation_->at(id);
+  return from.opcode == Opcode::kConstant ||
+         (from.opcode == Opcode::kBroadcast &&
+          computation_->at(from.operands[0]).shape.element_count() * 8 <=
+              from.shape.element_count());
+}
+
+bool Region::is_sum(InstructionId id) const {
+  const Opcode opcode = computation_->at(id).opcode;
+  return opcode == Opcode::kAdd || opcode == Opcode::kSubtract;
+}
+
 // One addition to what is read anyway, of a number or of one array in memory and broadcast numbers:
 // two steps compute it as fast as they would read it.
 bool Region::is_as_cheap_as_a_read(InstructionId id) const {
-  const Instruction& instruction = computation_->at(id);
-  if (instruction.opcode != Opcode::kAdd && instruction.opcode != Opcode::kSubtract) return false;
-  const auto is_number = [&](InstructionId operand) {
-    const Instruction& from = computation_->at(operand);
-    return from.opcode == Opcode::kConstant ||
-           (from.opcode == Opcode::kBroadcast &&
-            computation_->at(from.operands[0]).shape.element_count() * 8 <=
-                from.shape.element_count());
-  };
-  const InstructionId a = instruction.operands[0], b = instruction.operands[1];
+  if (!is_sum(id)) return false;
+  const InstructionId a = computation_->at(id).operands[0], b = computation_->at(id).operands[1];
   return (is_number(a) && is_memory_in_order(b)) || (is_number(b) && is_memory_in_order(a));
+}
+
+// A sum of what lies in memory, of which one step puts two paddings around: to write it and read it
+// twice costs more.
+bool Region::is_cheaper_twice(InstructionId id) const {
+  const auto is_read = [&](InstructionId operand) {
+    return is_number(operand) || is_memory_in_order(operand);
+  };
+  const std::vector<Use>& uses = uses_[leaf(id).value];
+  return is_sum(id) && std::ranges::all_of(computation_->at(id).operands, is_read) &&
+         uses.size() == 2 && std::ranges::all_of(uses, [&](const Use& use) {
+           return computation_->at(use.user).opcode == Opcode::kPad && is_lazy(leaf(use.user));
+         });
 }
 
 void Region::choose_lazy() {
@@ -265,7 +284,7 @@ void Region::choose_lazy() {
         lazy = lazy && uses.size() == 1 && !leaves_[leaf.value].shape->is_scalar();
       is_read_here = is_read_here && is_here[use.user.value];
       one_home = one_home && home[use.user.value] == home[uses[0].user.value];
-      is_moved = is_moved || hlo::does(user.opcode, hlo::kPicks);
+      is_moved = is_moved || hlo::does(user.opcode, hlo::kPicks) || is_cut(user);
       const bool is_of_user =
           leaves_of(use.user).size() == 1 && is_lazy(this->leaf(use.user));  // computed there
       int64_t times = is_of_user ? reads[use.user.value] : 1;
@@ -316,7 +335,7 @@ void Region::choose_lazy() {
     level[i] = levels + 1;
     const InstructionId first = home[uses[0].user.value];
     if (costs) {
-      if (is_moved && uses.size() > 1) continue;
+      if (is_moved && uses.size() > 1 && !is_cheaper_twice(id)) continue;
       if (one_home && first.valid()) {
         if (size[first.value] >= kMaxLazy) continue;
         ++size[first.value];
@@ -324,12 +343,20 @@ void Region::choose_lazy() {
         continue;
       }
     }
-    if (opcode == Opcode::kConcatenate && !(one_home && is_read_here && cuts(first, id))) continue;
+    if (is_cut(computation_->instructions[i]) && !(one_home && is_read_here && cuts(first, id)))
+      continue;
     home[i] = one_home ? first : InstructionId();
     is_here[i] = is_here[i] && is_read_here;
     is_lazy_[leaf.value] = true;
     if (is_widened) read_once[i] = false;  // a view converts once: what it converts is in memory
   }
+}
+
+// A part of its elements comes from one array, a part from another or from a number.
+bool is_cut(const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kPad) return instruction.opcode == Opcode::kConcatenate;
+  return std::ranges::all_of(instruction.attrs.get<hlo::PadAttrs>().padding,
+                             [](const hlo::PadDimension& d) { return d.interior == 0; });
 }
 
 bool joins_rows(const Instruction& instruction) {
@@ -338,19 +365,29 @@ bool joins_rows(const Instruction& instruction) {
          instruction.operands.size() <= kMostRowParts;
 }
 
-// A step that reads joined arrays is written box by box. In each box it reads one of them; of
-// joined rows it finds for each row which one.
-bool Region::cuts(InstructionId step, InstructionId joined) {
+// A step that reads joined or padded arrays is written box by box. In each box it reads one of
+// them, or the padding; of joined rows it finds for each row which one, and of the padding before
+// and behind rows whether it is one.
+bool Region::cuts(InstructionId step, InstructionId read) {
   if (!step.valid() || !is_scalar_op(*computation_, computation_->at(step))) return false;
-  const Instruction& concatenate = computation_->at(joined);
-  if (concatenate.shape.dimensions().back() < kLeastRow) return false;
-  const int64_t along = concatenate.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
-  Cuts all = cuts_.contains(step) ? cuts_[step] : Cuts(concatenate.shape.dimensions().size(), {0});
-  int64_t end = 0;
-  for (InstructionId part : concatenate.operands) {
-    const int64_t size = computation_->at(part).shape.dimension(along);
-    if (size > 0 && !joins_rows(concatenate)) all[static_cast<size_t>(along)].insert(end);
-    end += size;
+  const Instruction& cut = computation_->at(read);
+  if (cut.shape.dimensions().back() < kLeastRow) return false;
+  Cuts all = cuts_.contains(step) ? cuts_[step] : Cuts(cut.shape.dimensions().size(), {0});
+  const auto add = [&](int64_t d, int64_t start) {
+    if (start > 0 && start < cut.shape.dimension(d)) all[static_cast<size_t>(d)].insert(start);
+  };
+  if (cut.opcode == Opcode::kPad) {
+    const int64_t last = cut.shape.rank() - 1;
+    const int64_t low = cut.attrs.get<hlo::PadAttrs>().padding.back().low;
+    add(last, low);
+    add(last, low + computation_->at(cut.operands[0]).shape.dimension(last));
+  } else if (!joins_rows(cut)) {
+    const int64_t along = cut.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
+    int64_t end = 0;
+    for (InstructionId part : cut.operands) {
+      add(along, end);
+      end += computation_->at(part).shape.dimension(along);
+    }
   }
   int64_t boxes = 1;
   for (const std::set<int64_t>& starts : all) boxes *= static_cast<int64_t>(starts.size());
