@@ -328,23 +328,42 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
   for_each_place(sizes, lanes_along(id, sizes), write);
 }
 
-// Calls body(place) for the array of a step that reads joined arrays, box by box.
+// Calls body(place) for the array of a step that reads joined or padded arrays, box by box. Boxes
+// that differ in the last dimension alone are written row by row.
 void RegionLowering::for_each_box(InstructionId id, const std::function<void(Place)>& body) {
   const Shape& shape = at(id).shape;
   const Region::Cuts& cuts = *region_.cuts(id);
   std::vector<int64_t> sizes(cuts.size());
-  const auto from = [&](const auto& self, size_t d) -> void {
-    if (d == cuts.size()) {
-      return for_each_place(sizes, lanes_along(id, sizes),
-                            [&](Place place) { body(moved(std::move(place), box_)); });
-    }
+  const auto each_box = [&](size_t d, const std::function<void()>& visit) {
     for (auto start = cuts[d].begin(); start != cuts[d].end(); ++start) {
       const auto next = std::next(start);
       box_[d] = *start;
       sizes[d] =
           (next == cuts[d].end() ? shape.dimension(static_cast<int64_t>(d)) : *next) - *start;
-      self(self, d + 1);
+      visit();
     }
+  };
+  const size_t last = cuts.size() - 1;
+  const auto rows = [&] {
+    std::vector<NodeId> row;
+    for_each_nest(b(), std::span(sizes).first(last), row, [&] {
+      each_box(last, [&] {
+        const int64_t lanes = lanes_along(id, sizes);
+        for_each_place(std::span(sizes).last(1), lanes, [&](Place place) {
+          std::vector<Coordinate> outer(row.begin(), row.end());
+          place.coordinates.insert(place.coordinates.begin(), outer.begin(), outer.end());
+          body(moved(std::move(place), box_));
+        });
+      });
+    });
+  };
+  const auto from = [&](const auto& self, size_t d) -> void {
+    if (d == last && cuts[d].size() > 1) return rows();
+    if (d > last) {
+      return for_each_place(sizes, lanes_along(id, sizes),
+                            [&](Place place) { body(moved(std::move(place), box_)); });
+    }
+    each_box(d, [&] { self(self, d + 1); });
   };
   box_.assign(cuts.size(), 0);
   from(from, 0);

@@ -192,6 +192,8 @@ void Region::find_lazy() {
   for (size_t i = 0; i < has_place_.size(); ++i)
     has_place_[i] = costs_[i] && is_scalar_op(*computation_, computation_->instructions[i]) &&
                     !is_lazy_[leaf(InstructionId(i)).value];
+  for (size_t i = 0; i < has_place_.size(); ++i)
+    has_place_[i] = has_place_[i] && !is_cheaper_twice(InstructionId(i));
   find_costs();
   choose_lazy();
 }
