@@ -196,6 +196,7 @@ class RegionLowering {
   bool is_flat(hlo::InstructionId id);
   int64_t joined_dimensions(hlo::InstructionId id);
   int64_t joined_dimensions_of(hlo::InstructionId read, int64_t most);
+  int64_t joined_in_window(hlo::InstructionId id);
   bool can_join(hlo::InstructionId id, int64_t count);
   void write_part(hlo::InstructionId id, BufferId to, std::span<const NodeId> starts);
 

@@ -89,6 +89,26 @@ bool is_plain_window(const hlo::Module& module, const hlo::Computation& computat
          computation.at(instruction.operands[0]).shape.element_count() > 0;
 }
 
+// How many last dimensions are written as one, as joined_dimensions(): windows stand on one place of
+// all but the first of them, and side by side along that.
+int64_t RegionLowering::joined_in_window(InstructionId id) {
+  const Instruction& instruction = at(id);
+  const auto& window = instruction.attrs.get<hlo::WindowAttrs>().window.dimensions;
+  const auto is_beside = [&](size_t d) {
+    const auto dim = static_cast<int64_t>(d);
+    const Shape& from = at(instruction.operands[0]).shape;
+    return window[d].stride == 1 &&
+           !has_holes(window[d], from.dimension(dim), shape(region_.leaf(id)).dimension(dim));
+  };
+  size_t first = window.size() - 1;
+  while (first > 0 && window[first].size == 1 && is_beside(first)) --first;
+  int64_t joined = std::ssize(window) - static_cast<int64_t>(first);
+  if (!is_beside(first)) return 1;
+  for (size_t i = 0; i < region_.leaves_of(id).size() && joined > 1; ++i)
+    if (joined_dimensions_of(instruction.operands[i], joined) < joined) joined = 1;
+  return joined;
+}
+
 // Any function, several operands; holes are left out.
 void RegionLowering::emit_window(InstructionId id) {
   const Instruction& instruction = at(id);
@@ -102,7 +122,11 @@ void RegionLowering::emit_window(InstructionId id) {
   for (const WindowDimension& w : window) taps.push_back(w.size);
   std::vector<BufferId> to;
   for (LeafId leaf : leaves) to.push_back(place_for(leaf, id));
-  for_each_place(places.dimensions(), widest_scalar(id), [&](const Place& place) {
+  const int64_t joined = joined_in_window(id);
+  const size_t last = window.size() - static_cast<size_t>(joined);  // of the coordinates
+  const int64_t neighbour = row_major_strides(from.dimensions())[last];
+  for_each_place(with_joined(places, joined), widest_scalar(id), [&](Place place) {
+    place.joined = joined;
     Memo memo;
     std::vector<NodeId> values;
     for (size_t i = 0; i < count; ++i)
@@ -110,9 +134,15 @@ void RegionLowering::emit_window(InstructionId id) {
           b().splat(operand_element(instruction.operands[count + i], {}, memo), place.lanes));
     values = for_each_tap(
         b(), taps, values, [&](const std::vector<NodeId>& tap, std::vector<NodeId> before) {
-          Place source{.coordinates = {}, .lanes = place.lanes};
+          Place source{.coordinates = {}, .lanes = place.lanes, .joined = joined};
           NodeId fits;
-          for (size_t d = 0; d < window.size(); ++d) {
+          for (size_t d = 0; d <= last; ++d) {
+            if (joined > 1 && d == last) {
+              source.coordinates.push_back(place.coordinates[d]);
+              NodeId& base = source.coordinates[d].base;
+              base = b().add(base, b().mul(tap[d], window[d].window_dilation * neighbour));
+              continue;
+            }
             const auto dim = static_cast<int64_t>(d);
             source.coordinates.push_back(under_tap(window[d], from.dimension(dim),
                                                    places.dimension(dim), place.coordinates[d],
