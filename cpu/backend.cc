@@ -35,6 +35,7 @@
 #include "heddle/cpu/rewrites/small_sorts.h"
 #include "heddle/cpu/rewrites/sparse_sums.h"
 #include "heddle/cpu/rewrites/split_columns.h"
+#include "heddle/cpu/rewrites/spread_windows.h"
 #include "heddle/cpu/rewrites/stacked_folds.h"
 #include "heddle/cpu/rewrites/unroll.h"
 #include "heddle/cpu/rewrites/widen.h"
@@ -132,6 +133,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(module, rank_sorts(module));
   HEDDLE_ASSIGN_OR_RETURN(module, flatten_gathers(module));
   HEDDLE_ASSIGN_OR_RETURN(module, join_interleaved_pads(module));
+  HEDDLE_ASSIGN_OR_RETURN(module, spread_windows(module));
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   HEDDLE_ASSIGN_OR_RETURN(const auto unstacked, fold_without_stacks(out.flat));

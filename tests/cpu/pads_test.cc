@@ -1,0 +1,127 @@
+// Padded arrays that are added, parts of them, and windows over padding.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/hlo/text.h"
+#include "heddle/tests/cpu/support.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+using base::join;
+
+// A part of a sum of padded arrays, of a few dimensions: arrays, paddings and the part at random.
+class Writer {
+ public:
+  explicit Writer(uint64_t seed) : random_(seed) {
+    static constexpr const char* kTypes[] = {"f32", "f64", "s32", "u8"};
+    type_ = kTypes[below(4)];
+  }
+
+  std::string text() {
+    std::vector<int64_t> from;
+    for (int64_t d = 1 + below(3); d > 1; --d) from.push_back(1 + below(6));
+    from.push_back(1 + below(40));
+    std::string lines = cat(" x = ", type(from), " parameter(0)\n y = ", type(from),
+                            " parameter(1)\n z = ", type({}), " constant(", below(2),
+                            ")\n s = ", type(from), " subtract(x, y)\n");
+    std::vector<int64_t> whole;
+    for (const int64_t size : from) whole.push_back(size + below(5));
+    const int64_t pads = 1 + below(4);
+    std::string sum = cat("w");
+    lines += cat(" w = ", type(whole), " parameter(2)\n");
+    for (int64_t i = 0; i < pads; ++i) {
+      std::string padding;
+      for (size_t d = 0; d < from.size(); ++d) {
+        const int64_t low = below(6) - 2;
+        padding += cat(d == 0 ? "" : "x", low, "_", whole[d] - from[d] - low);
+      }
+      static constexpr const char* kOf[] = {"x", "y", "s", "s"};
+      lines += cat(" p", i, " = ", type(whole), " pad(", kOf[below(4)], ", z), padding=", padding,
+                   "\n a", i, " = ", type(whole), " ", below(3) == 0 ? "multiply(" : "add(", sum,
+                   ", p", i, ")\n");
+      sum = cat("a", i);
+    }
+    if (below(2) == 0)
+      return cat(head(), lines, " ROOT r = ", type(whole), " negate(", sum, ")\n}\n");
+    std::vector<int64_t> part;
+    std::string slices;
+    for (size_t d = 0; d < whole.size(); ++d) {
+      const int64_t start = below(whole[d]), size = 1 + below(whole[d] - start);
+      slices += cat(d == 0 ? "" : ", ", "[", start, ":", start + size, "]");
+      part.push_back(size);
+    }
+    return cat(head(), lines, " ROOT r = ", type(part), " slice(", sum, "), slice={", slices,
+               "}\n}\n");
+  }
+
+ private:
+  static std::string head() { return "HloModule m\nENTRY main {\n"; }
+  std::string type(const std::vector<int64_t>& sizes) const {
+    return cat(type_, "[", join(sizes, ","), "]");
+  }
+  int64_t below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
+
+  std::mt19937_64 random_;
+  std::string type_;
+};
+
+TEST(CpuPads, OfRandomSumsGiveWhatTheEvaluatorGives) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const auto [first, last] = random_numbers(300);
+  for (uint64_t seed = first; seed < last; ++seed) {
+    const std::string text = Writer(seed).text();
+    SCOPED_TRACE(text);
+    expect_as_evaluated(text, {.any_zero = true});
+    if (HasFailure()) return;
+  }
+}
+
+std::string window(const std::string& from, const std::string& padding, const std::string& padded,
+                   const std::string& window, const std::string& to, const std::string& op) {
+  return cat("HloModule m\nf { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] ",
+             op, "(a, b) }\nENTRY main {\n x = f32", from,
+             " parameter(0)\n z = f32[] constant(0)\n p = f32", padded,
+             " pad(x, z), padding=", padding, "\n ROOT w = f32", to,
+             " reduce-window(p, z), window={", window, "}, to_apply=f\n}\n");
+}
+
+TEST(CpuPads, OfOneElementUnderWindows) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* op : {"add", "maximum"}) {
+    expect_as_evaluated(
+        window("[3,1,1,5]", "0_0x6_6x3_6x0_0", "[3,13,10,5]", "size=1x7x7x1", "[3,7,4,5]", op));
+    expect_as_evaluated(
+        window("[3,1,1,5]", "0_0x7_6x2_2x0_0", "[3,14,5,5]", "size=1x7x3x1", "[3,8,3,5]", op));
+    expect_as_evaluated(
+        window("[3,1,9,5]", "0_0x2_2x2_2x0_0", "[3,5,13,5]", "size=1x3x3x1", "[3,3,11,5]", op));
+    expect_as_evaluated(window("[1]", "4_4", "[9]", "size=5", "[5]", op));
+    expect_as_evaluated(window("[2,1]", "0_0x4_4", "[2,9]", "size=1x5 stride=1x2", "[2,3]", op));
+  }
+}
+
+TEST(CpuPads, WindowsOverRowsOfAFewElements) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* op : {"add", "maximum"}) {
+    expect_as_evaluated(
+        window("[9,20,3]", "1_2x2_1x0_0", "[12,23,3]", "size=3x4x1", "[10,20,3]", op));
+    expect_as_evaluated(window("[9,20,3]", "0_0x0_0x0_0", "[9,20,3]", "size=3x4x1 rhs_dilate=1x2x1",
+                               "[7,14,3]", op));
+    expect_as_evaluated(
+        window("[9,20,3]", "0_0x0_0x0_0", "[9,20,3]", "size=3x4x1 stride=2x1x1", "[4,17,3]", op));
+    expect_as_evaluated(
+        window("[9,20,3]", "0_0x0_0x0_0", "[9,20,3]", "size=3x4x1 stride=1x2x1", "[7,9,3]", op));
+    expect_as_evaluated(
+        window("[9,20,3]", "0_0x0_0x0_0", "[9,20,3]", "size=5x1x1", "[5,20,3]", op));
+    expect_as_evaluated(
+        window("[9,20,3]", "0_0x0_0x0_0", "[9,20,3]", "size=2x2x2", "[8,19,2]", op));
+  }
+}
+
+}  // namespace
+}  // namespace heddle::cpu
