@@ -9,6 +9,10 @@ namespace heddle::cpu {
 namespace {
 
 constexpr double kFewestProducts = 1 << 20;  // multiplications, some 20 us
+// Summands of a block of a long sum. Blocks are summed by themselves and then added: a chain of all
+// would lose digits.
+constexpr int64_t kSummands = 2048;
+constexpr int64_t kPlacesOfBlock = 1 << 20;  // elements of what a block gives
 
 int64_t places_of(std::span<const MatrixProduct::Axis> axes) {
   int64_t places = 1;
@@ -86,7 +90,48 @@ class ProductKernel final : public Kernel {
                             .c_row = p_.c_row,
                             .c_col = p_.c_column,
                             .accumulate = slab > 0};
-      compute_part(p_.dtype, args, part);
+      const bool sums_f32 = is_floating(p_.dtype) && p_.dtype != f64;
+      if (!sums_f32 || p_.k < 2 * kSummands) {
+        compute_part(p_.dtype, args, part);
+      } else {
+        compute_in_blocks(args, part);
+      }
+    }
+  }
+
+  // Where the blocks are cut depends on the sizes alone, and not on the part.
+  void compute_in_blocks(const MatmulArgs& args, const MatmulPart& part) const {
+    const int64_t size = storage_bytes(p_.dtype), columns = part.col_end - part.col_begin;
+    const int64_t most = std::max<int64_t>(kPlacesOfBlock / columns, 16);
+    std::vector<float> block(
+        static_cast<size_t>(std::min(most, part.row_end - part.row_begin) * columns));
+    for (int64_t row = part.row_begin; row < part.row_end; row += most) {
+      const int64_t rows = std::min(most, part.row_end - row);
+      for (int64_t first = 0; first < args.k; first += kSummands) {
+        MatmulArgs some = args;
+        some.a = static_cast<const std::byte*>(args.a) + first * args.a_col * size;
+        some.b = static_cast<const std::byte*>(args.b) + first * args.b_row * size;
+        some.k = std::min(kSummands, args.k - first);
+        if (first == 0) {
+          compute_part(p_.dtype, some, {row, row + rows, part.col_begin, part.col_end});
+          continue;
+        }
+        some.a = static_cast<const std::byte*>(some.a) + row * args.a_row * size;
+        some.b = static_cast<const std::byte*>(some.b) + part.col_begin * args.b_col * size;
+        some.c = block.data();
+        some.m = rows;
+        some.n = columns;
+        some.c_row = columns;
+        some.c_col = 1;
+        some.accumulate = false;
+        compute_part(p_.dtype, some, {0, rows, 0, columns});
+        for (int64_t i = 0; i < rows; ++i) {
+          float* to =
+              static_cast<float*>(args.c) + (row + i) * args.c_row + part.col_begin * args.c_col;
+          const float* from = block.data() + i * columns;
+          for (int64_t j = 0; j < columns; ++j) to[j * args.c_col] += from[j];
+        }
+      }
     }
   }
 

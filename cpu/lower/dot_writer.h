@@ -31,6 +31,7 @@ class DotWriter {
   static constexpr int64_t kStreamed = 1 << 20, kStreamedShort = 1 << 16;
   static constexpr int64_t kRowsTogether = 4;
   static constexpr int64_t kFewestColumns = 4;  // that are worth a loop beside the kernel
+  static constexpr int64_t kManyRows = 4096;    // that sums in memory would add one by one
   static constexpr int64_t kLongSum =
       16;  // products that wait for each other where they are scalars
 
@@ -103,7 +104,8 @@ class DotWriter {
         outer, [&](const Axis& axis) { return (on_rhs ? axis.rhs : axis.lhs) != 0; });
     if (contracted.size() != 1 || !is_streamed || is_small_float(types_.result) || lane.to != 1 ||
         lane.size % machine_lanes_ != 0 || results * bytes_of(type_.scalar) > kNear ||
-        results * rows * storage_bytes(types_.operands) < streamed_)
+        results * rows * storage_bytes(types_.operands) < streamed_ ||
+        (rows >= kManyRows && lane.size <= kMaxVectors * machine_lanes_))
       return false;
     // Vectors of an outer place are written one after the other.
     if (outer.size() > (lane.size / machine_lanes_ <= kMaxVectors / 2 ? 1u : 0u)) return false;
@@ -256,10 +258,11 @@ class DotWriter {
         sums[i] = multiply_add(x, vector, sums[i]);
       }
     };
-    auto loop = b_.begin_for(b_.index(0), b_.index(whole), machine_lanes_, zeros);
-    std::vector<NodeId> sums(loop.parameters.begin() + 1, loop.parameters.end());
-    add(sums, loop.parameters[0], machine_lanes_);
-    sums = b_.end_for(sums);
+    std::vector<NodeId> sums = fold_loop(b_, Op::kAdd, whole, machine_lanes_, zeros,
+                                         [&](NodeId from, std::vector<NodeId> carried) {
+                                           add(carried, from, machine_lanes_);
+                                           return carried;
+                                         });
     if (whole < lane.size) add(sums, b_.index(whole), lane.size - whole);
     store(start.to, fold_together(b_, Op::kAdd, type,
                                   [&](int64_t i) { return sums[static_cast<size_t>(i)]; }));
@@ -280,14 +283,16 @@ class DotWriter {
         return multiply_add(x, y, sum);
       };
       const int64_t rounds = vectors / several;
-      auto loop = b_.begin_for(b_.index(0), b_.index(rounds * several * lanes), several * lanes,
-                               std::span(carried).first(static_cast<size_t>(several)));
-      std::vector<NodeId> inner(loop.parameters.begin() + 1, loop.parameters.end());
-      for (int64_t i = 0; i < several; ++i) {
-        NodeId& sum = inner[static_cast<size_t>(i)];
-        sum = product(b_.add(loop.parameters[0], i * lanes), lanes, sum);
-      }
-      inner = b_.end_for(inner);
+      const auto first = std::span(carried).first(static_cast<size_t>(several));
+      std::vector<NodeId> inner =
+          fold_loop(b_, Op::kAdd, rounds * several * lanes, several * lanes,
+                    {first.begin(), first.end()}, [&](NodeId from, std::vector<NodeId> folded) {
+                      for (int64_t i = 0; i < several; ++i) {
+                        NodeId& sum = folded[static_cast<size_t>(i)];
+                        sum = product(b_.add(from, i * lanes), lanes, sum);
+                      }
+                      return folded;
+                    });
       for (int64_t i = rounds * several; i < vectors; ++i)
         inner[0] = product(b_.index(i * lanes), lanes, inner[0]);
       NodeId rest = carried.back();
@@ -452,8 +457,18 @@ class DotWriter {
   std::vector<NodeId> nest(const std::vector<Axis>& axes, const Offsets& start,
                            std::vector<NodeId> carried, const Body& body) {
     std::vector<NodeId> at;
-    return loop_nest(b_, sizes_of(axes), at, std::move(carried), [&](std::vector<NodeId> inner) {
-      return body(advanced(start, axes, at), std::move(inner));
+    std::vector<int64_t> sizes = sizes_of(axes);
+    if (sizes.empty()) return body(start, std::move(carried));
+    const int64_t last = sizes.back();
+    sizes.pop_back();
+    return loop_nest(b_, sizes, at, std::move(carried), [&](std::vector<NodeId> sums) {
+      return fold_loop(b_, Op::kAdd, last, 1, std::move(sums),
+                       [&](NodeId index, std::vector<NodeId> inner) {
+                         at.push_back(index);
+                         inner = body(advanced(start, axes, at), std::move(inner));
+                         at.pop_back();
+                         return inner;
+                       });
     });
   }
 

@@ -19,6 +19,13 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
                               std::vector<NodeId>& at, std::vector<NodeId> carried,
                               const NestBody& body);
 
+// A loop over 0, step, 2 step, .. below `to` that folds into what it carries. A long sum of f32 is
+// one of blocks, each summed by itself: a number is then added to one of its own size, and the
+// error grows with a block and with the number of blocks, not with all.
+using FoldBody = std::function<std::vector<NodeId>(NodeId index, std::vector<NodeId> carried)>;
+std::vector<NodeId> fold_loop(PlanBuilder& builder, Op fold, int64_t to, int64_t step,
+                              std::vector<NodeId> carried, const FoldBody& body);
+
 // The same of turns that may run in any order, and carry nothing.
 void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::vector<NodeId>& at,
                    const std::function<void()>& body);

@@ -115,14 +115,16 @@ RegionLowering::SlabFold RegionLowering::fold_slab(InstructionId id, Op fold,
   if (has_rest) sums.push_back(b().bits({scalar, 1}, identity_bits(fold, scalar)));
   sums = loop_nest(b(), outer_sizes, at_outer, sums, [&](std::vector<NodeId> carried) {
     const int64_t together = vectors / several * several;
-    auto loop = b().begin_for(b().index(0), b().index(together * lanes), several * lanes,
-                              std::span(carried).first(static_cast<size_t>(several)));
-    std::vector<NodeId> inner(loop.parameters.begin() + 1, loop.parameters.end());
-    for (int64_t i = 0; i < several; ++i) {
-      NodeId& sum = inner[static_cast<size_t>(i)];
-      sum = b().binary(fold, sum, value_at(b().add(loop.parameters[0], i * lanes), lanes));
-    }
-    inner = b().end_for(inner);
+    const auto first_ones = std::span(carried).first(static_cast<size_t>(several));
+    std::vector<NodeId> inner = fold_loop(
+        b(), fold, together * lanes, several * lanes, {first_ones.begin(), first_ones.end()},
+        [&](NodeId from_lane, std::vector<NodeId> folded) {
+          for (int64_t i = 0; i < several; ++i) {
+            NodeId& sum = folded[static_cast<size_t>(i)];
+            sum = b().binary(fold, sum, value_at(b().add(from_lane, i * lanes), lanes));
+          }
+          return folded;
+        });
     for (int64_t i = together; i < vectors; ++i)
       inner[0] = b().binary(fold, inner[0], value_at(b().index(i * lanes), lanes));
     if (has_rest) {
@@ -428,14 +430,15 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
       const std::span outer = std::span(sizes).first(sizes.size() - 1);
       const int64_t together = sizes.back() / parts * parts;
       values = loop_nest(b(), outer, at_reduced, values, [&](std::vector<NodeId> carried) {
-        auto loop = b().begin_for(b().index(0), b().index(together), parts, carried);
-        carried.assign(loop.parameters.begin() + 1, loop.parameters.end());
-        for (int64_t part = 0; part < parts; ++part) {
-          at_reduced.push_back(b().add(loop.parameters[0], part));
-          add(carried, part);
-          at_reduced.pop_back();
-        }
-        carried = b().end_for(carried);
+        carried = fold_loop(b(), fold.value_or(Op::kMul), together, parts, std::move(carried),
+                            [&](NodeId index, std::vector<NodeId> folded) {
+                              for (int64_t part = 0; part < parts; ++part) {
+                                at_reduced.push_back(b().add(index, part));
+                                add(folded, part);
+                                at_reduced.pop_back();
+                              }
+                              return folded;
+                            });
         for (int64_t i = together; i < sizes.back(); ++i) {
           at_reduced.push_back(b().index(i));
           add(carried, i - together);
