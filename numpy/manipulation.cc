@@ -11,6 +11,7 @@
 #include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/ops/movement/indexing.h"
 #include "heddle/trace/public_call.h"
+#include "heddle/trace/recorder.h"
 
 namespace heddle {
 namespace {
@@ -23,15 +24,22 @@ Tensor with_rank(const Tensor& x, int64_t rank) {
   return reshape(x, shape);
 }
 
+// So many parts one by one are faster than a program that is compiled for their number.
+bool is_eager_of_many(int64_t parts) {
+  constexpr int64_t kMany = 32;
+  return parts >= kMany && trace_internal::Recorder::current() == nullptr;
+}
+
 Tensor joined(std::string_view op, const std::vector<Tensor>& parts, int64_t rank, int64_t axis,
               SourceLocation at) {
   const PublicCall call(op, at);
   if (parts.empty()) trace_internal::refuse("has no parts; give at least one");
-  return one_program(op, [&] {
+  const auto join = [&] {
     std::vector<Tensor> all;
     for (const Tensor& part : parts) all.push_back(with_rank(part, rank));
     return concat(all, all[0].rank() == 1 ? 0 : axis);
-  });
+  };
+  return is_eager_of_many(std::ssize(parts)) ? join() : one_program(op, join);
 }
 
 // A run of neighbours, forwards or backwards.
@@ -145,14 +153,15 @@ Tensor dstack(const std::vector<Tensor>& parts, SourceLocation at) {
 }
 
 Tensor column_stack(const std::vector<Tensor>& parts, SourceLocation at) {
-  return one_program("column_stack", at, [&] {
+  const auto join = [&] {
     std::vector<Tensor> columns;
     for (const Tensor& part : parts) {
       Tensor wide = with_rank(part, 1);
       columns.push_back(wide.rank() == 1 ? expand_dims(wide, 1) : wide);
     }
     return joined("column_stack", columns, 2, 1, at);
-  });
+  };
+  return is_eager_of_many(std::ssize(parts)) ? join() : one_program("column_stack", at, join);
 }
 
 Tensor block_matrix(const std::vector<std::vector<Tensor>>& rows, SourceLocation at) {
@@ -215,6 +224,12 @@ std::vector<Tensor> unstack(Operand operand, base::Int axis) {
   Tensor x = as_tensor(operand);
   const int64_t along = axis_of(x.shape(), axis);
   if (x.dim(along) == 0) return {};
+  if (is_eager_of_many(x.dim(along))) {
+    const Tensor rows = moveaxis(x, along, 0);
+    std::vector<Tensor> parts;
+    for (int64_t i = 0; i < rows.dim(0); ++i) parts.push_back(rows[i]);
+    return parts;
+  }
   return in_program("unstack", [&] {
     std::vector<Tensor> parts;
     for (int64_t i = 0; i < x.dim(along); ++i) {

@@ -163,18 +163,20 @@ const void* address_of(Buffer& buffer) { return Pinned({&buffer}).bytes(); }
 
 namespace {
 
-// Whether the bytes of such an array are written here: more of them are left to programs, which
-// share them among threads.
+// Arrays of more bytes are left to programs, which share them among threads.
+constexpr int64_t kMostBytes = int64_t{16} << 20;
+// But a program for each number of parts takes longer to compile than they to copy.
+constexpr size_t kManyParts = 8;
+
+// Whether the bytes of such an array are written here.
 bool can_write(Device& device, const Shape& shape) {
-  constexpr int64_t kMostBytes = int64_t{16} << 20;
-  return device.direct_kernels() != nullptr && bit_width(shape.dtype()) % 8 == 0 &&
-         shape.byte_size() <= kMostBytes;
+  return device.direct_kernels() != nullptr && bit_width(shape.dtype()) % 8 == 0;
 }
 
 }  // namespace
 
 BufferPtr fill(Device& device, const Shape& shape, const void* element) {
-  if (!can_write(device, shape)) return nullptr;
+  if (!can_write(device, shape) || shape.byte_size() > kMostBytes) return nullptr;
   BufferPtr made = result(device, shape, [&](void* out) {
     auto* to = static_cast<std::byte*>(out);
     const auto all = static_cast<size_t>(shape.byte_size());
@@ -189,7 +191,9 @@ BufferPtr fill(Device& device, const Shape& shape, const void* element) {
 
 BufferPtr join(std::span<Buffer* const> parts, int64_t blocks, const Shape& shape) {
   Device& device = parts[0]->device();
-  if (!can_write(device, shape) || shape.byte_size() == 0) return nullptr;
+  if (!can_write(device, shape) || shape.byte_size() == 0 ||
+      (shape.byte_size() > kMostBytes && parts.size() < kManyParts))
+    return nullptr;
   for (Buffer* part : parts) {
     const Shape& of_part = part->shape();
     if (&part->device() != &device || of_part.is_dynamic() || of_part.has_layout()) return nullptr;

@@ -223,6 +223,10 @@ Tensor broadcast_in_dim(Operand operand, const base::Ints& shape, const base::In
 
 namespace {
 
+constexpr size_t kManyParts = 32;  // that one by one are faster than a program that is compiled
+
+bool is_eager() { return trace_internal::Recorder::current() == nullptr; }
+
 // What concat gives; none where the parts do not fit, which the shape rule says.
 std::optional<Shape> shape_of_concat(const std::vector<Tensor>& parts, int64_t axis) {
   Dimensions sizes = parts[0].shape().dimensions();
@@ -271,7 +275,7 @@ Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation a
   }
   int64_t index = axis_of(first, axis);
   if (parts.size() == 1) return parts[0];
-  if (trace_internal::Recorder::current() == nullptr) {
+  if (is_eager()) {
     Tensor made = joined_at_once(parts, index, shape_of_concat(parts, index));
     if (made.is_valid()) return made;
   }
@@ -284,7 +288,7 @@ Tensor stack(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at
   const PublicCall call("stack", at);
   if (parts.empty()) trace_internal::refuse("has no parts; give at least one");
   int64_t rank = trace_internal::node_of(parts[0]).shape.rank();
-  if (trace_internal::Recorder::current() == nullptr) {
+  if (is_eager()) {
     const int64_t index = axis < 0 ? axis + rank + 1 : int64_t{axis};
     Tensor made = joined_at_once(parts, index, shape_of_stack(parts, index));
     if (made.is_valid()) return made;
@@ -312,24 +316,31 @@ std::vector<Tensor> split(Operand operand, base::Int count, base::Int axis) {
   }
   std::vector<int64_t> positions;
   for (int64_t i = 1; i < count; ++i) positions.push_back(i * (size / count));
-  return trace_internal::in_program("split", [&] { return split_at(x, positions, axis); });
+  const auto cut = [&] { return split_at(x, positions, axis); };
+  if (is_eager() && positions.size() >= kManyParts) return cut();
+  return trace_internal::in_program("split", cut);
 }
 
 std::vector<Tensor> split_at(Operand operand, const base::Ints& positions, base::Int axis) {
   const PublicCall call("split_at", operand.at());
   Tensor x = as_tensor(operand);
   int64_t size = x.dim(axis_of(x.shape(), axis));
-  return trace_internal::in_program("split_at", [&] {
+  // One by one the starts are operands: parts of one size share a program.
+  const bool is_apart = is_eager() && positions.size() >= kManyParts;
+  const auto cut = [&] {
     std::vector<Tensor> parts;
     int64_t from = 0;
     for (size_t i = 0; i <= positions.size(); ++i) {
       int64_t to = i < positions.size() ? positions[i] : size;
       to = std::clamp<int64_t>(to < 0 ? to + size : to, 0, size);  // numpy's x[from:to]
-      parts.push_back(slice_in_dim(x, from, std::max(from, to), 1, axis));
+      const int64_t count = std::max(to - from, int64_t{0});
+      parts.push_back(is_apart ? dynamic_slice_in_dim(x, from, count, axis)
+                               : slice_in_dim(x, from, from + count, 1, axis));
       from = to;
     }
     return parts;
-  });
+  };
+  return is_apart ? cut() : trace_internal::in_program("split_at", cut);
 }
 
 Tensor flip(Operand operand, const AxisList& axes) {
@@ -423,11 +434,13 @@ Tensor repeat(Operand operand, base::Int count) {
 Tensor append(Operand operand, Operand values, std::optional<base::Int> axis) {
   const PublicCall call("append", operand.at());
   const Tensor x = as_tensor(operand);
-  return one_program("append", [&] {
+  const auto joined = [&] {
     const Tensor more = values.is_tensor() ? as_tensor(values) : constant_like(values, x.dtype());
     if (axis) return concat({x, more}, *axis);
     return concat({ravel(x), ravel(more)}, 0);
-  });
+  };
+  // Arrays that grow have a new shape each time, which a program would be compiled for.
+  return is_eager() ? joined() : one_program("append", joined);
 }
 
 Tensor slice(Operand operand, const base::Ints& start, const base::Ints& limit,
