@@ -56,6 +56,40 @@ TEST(Arranging, TakingApart) {
   EXPECT_THAT(error_of([] { array_split(arange(2), 0); }), HasSubstr("array_split: count is 0"));
 }
 
+// Another number of parts is no other program.
+TEST(Arranging, ManyPartsWithoutAProgramForTheirNumber) {
+  const auto parts_of = [](int count) {
+    std::vector<Tensor> parts;
+    for (int i = 0; i < count; ++i) parts.push_back(pair(i, -i));
+    return parts;
+  };
+  const auto all = [&](int count) {
+    const std::vector<Tensor> parts = parts_of(count);
+    EXPECT_EQ(of(vstack(parts))[static_cast<size_t>(2 * count) - 1], 1 - count);
+    EXPECT_EQ(of(hstack(parts))[static_cast<size_t>(2 * count) - 2], count - 1);
+    EXPECT_EQ(of(column_stack(parts))[static_cast<size_t>(count) - 1], count - 1);
+    EXPECT_EQ(of(dstack(parts))[static_cast<size_t>(2 * count) - 1], 1 - count);
+    const Tensor rows = reshape(arange(2 * count), {count, 2});
+    EXPECT_THAT(of(unstack(rows)[static_cast<size_t>(count) - 1]),
+                ElementsAre(2 * count - 2, 2 * count - 1));
+    EXPECT_EQ(unstack(transpose(rows), 1).size(), static_cast<size_t>(count));
+    const std::vector<Tensor> halves = split(arange(2 * count), count);
+    EXPECT_THAT(of(halves[static_cast<size_t>(count) - 1]),
+                ElementsAre(2 * count - 2, 2 * count - 1));
+  };
+  all(40);
+  EXPECT_EQ(of(concat(parts_of(40))), of(hstack(parts_of(40))));
+  const std::vector<Tensor> parts = parts_of(41);
+  const int64_t compiles = counters().compiles;
+  EXPECT_EQ(vstack(parts).dim(0), 41);
+  EXPECT_EQ(hstack(parts).dim(0), 82);
+  EXPECT_EQ(column_stack(parts).dim(1), 41);
+  EXPECT_EQ(append(parts[0], 7).dim(0), 3);
+  EXPECT_EQ(split(reshape(stack(parts), {-1}), 41).size(), 41U);
+  EXPECT_EQ(unstack(stack(parts)).size(), 41U);
+  EXPECT_LE(counters().compiles - compiles, 3);  // not one for each number of parts
+}
+
 TEST(Arranging, InsertingAndRemoving) {
   EXPECT_THAT(of(insert(grid(), 1, 9, 1)), ElementsAre(0, 9, 1, 2, 3, 9, 4, 5));
   EXPECT_THAT(of(insert(grid(), -1, array<int>({7, 8, 9}), 0)),
