@@ -249,11 +249,28 @@ bool holds(DType integers, double number) {
          number >= (is_signed(integers) ? -std::ldexp(1.0, digits) : 0.0);
 }
 
+// Every value of an integer type is one of the other.
+bool holds_all(DType to, DType from) {
+  if (!is_integer(from) || !is_integer(to)) return false;
+  const int spare = bit_width(to) - bit_width(from);
+  return is_unsigned(from) == is_unsigned(to) ? spare >= 0 : is_unsigned(from) && spare > 0;
+}
+
+// The first number that the floats of a smaller type only hold as infinity.
+std::optional<Lost> value_that_overflows(const Literal& given, const Literal& floats) {
+  if (bit_width(floats.shape().dtype()) >= bit_width(given.shape().dtype())) return std::nullopt;
+  for (int64_t i = 0; i < floats.element_count(); ++i) {
+    if (!std::isinf(floats.to_double(i)) || std::isinf(given.to_double(i))) continue;
+    return Lost{i, base::cat(given.to_double(i))};
+  }
+  return std::nullopt;
+}
+
 // Integers hold what they are made from: a cut-off fraction or another number would be silent.
 // Returns the first value that `integers`, converted from those given, do not hold.
 std::optional<Lost> value_that_is_lost(const Literal& given, const Literal& integers) {
   const DType from = given.shape().dtype(), to = integers.shape().dtype();
-  if (from == to || from == pred) return std::nullopt;
+  if (from == to || from == pred || holds_all(to, from)) return std::nullopt;
   const Literal back = value_or_throw(converted(integers, from));
   const bool is_resigned = is_integer(from) && is_unsigned(from) != is_unsigned(to);
   for (int64_t i = 0; i < given.element_count(); ++i) {
@@ -284,6 +301,10 @@ Tensor array_from_bytes(const void* data, size_t count, DType dtype, std::vector
     if (const std::optional<Lost> lost = value_that_is_lost(given, values))
       refuse("value ", lost->place, " is ", lost->value, ", which no ", to_string(*as),
              " holds; round it, or take another dtype");
+  } else if (!is_complex(*as)) {
+    if (const std::optional<Lost> lost = value_that_overflows(given, values))
+      refuse("value ", lost->place, " is ", lost->value, ", which no ", to_string(*as),
+             " holds; take another dtype, or give an infinity");
   }
   return array(values);
 }

@@ -355,7 +355,8 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
 }
 
 // Calls body(place) for the array of a step that reads joined or padded arrays, box by box. Boxes
-// that differ in the last dimension alone are written row by row.
+// that differ in the last dimension alone are written row by row, where little is computed for the
+// few elements of a narrow one: in a box of its own they have lanes along another dimension.
 void RegionLowering::for_each_box(InstructionId id, const std::function<void(Place)>& body) {
   const Shape& shape = at(id).shape;
   const Region::Cuts& cuts = *region_.cuts(id);
@@ -384,7 +385,7 @@ void RegionLowering::for_each_box(InstructionId id, const std::function<void(Pla
     });
   };
   const auto from = [&](const auto& self, size_t d) -> void {
-    if (d == last && cuts[d].size() > 1) return rows();
+    if (d == last && cuts[d].size() > 1 && !does_much(id)) return rows();
     if (d > last) {
       return for_each_place(sizes, lanes_along(id, sizes),
                             [&](Place place) { body(moved(std::move(place), box_)); });

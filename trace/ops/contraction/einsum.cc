@@ -2,6 +2,7 @@
 // reduced to distinct letters (diagonals taken, lone letters summed); letters of both operands are
 // batch axes where the output or another operand has them, else contracted.
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <map>
 #include <string>
@@ -84,6 +85,12 @@ class Einsum {
     }
     size_t arrow = text.find("->");
     std::string left = text.substr(0, arrow);
+    const auto is_no_label = [](char c) {
+      return std::isalpha(static_cast<unsigned char>(c)) == 0 && c != ',' && c != '.';
+    };
+    if (const auto other = std::ranges::find_if(left, is_no_label); other != left.end())
+      fail("has '", *other,
+           "', which is no letter; write labels as letters and ',' between operands");
     std::vector<std::string> inputs(1);
     for (char c : left) {
       if (c == ',')
