@@ -316,6 +316,10 @@ TEST(Contractions, ManyOperandsAndPairsOfAxes) {
                 einsum("ij,jk->ik", {a, b, c});
               }),
               HasSubstr("names 2 operands; 3 were given"));
+  EXPECT_THAT(error_of([&] {
+                einsum("ij;jk", {a, b});
+              }),
+              HasSubstr("\"ij;jk\": has ';', which is no letter; write labels as letters"));
 }
 
 // einsum against a plain loop over all letters.

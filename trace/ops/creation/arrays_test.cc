@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <span>
 
 #include "heddle/base/metrics/counters.h"
@@ -78,6 +79,26 @@ TEST(Arrays, OfIntegersHoldTheirValuesOrSaySo) {
               HasSubstr("value 0 is 300"));
   EXPECT_THAT(error_of([] { (void)array({std::complex<float>(1, 2)}, f32); }),
               HasSubstr("complex values"));
+}
+
+// As x * 1e300 does, where numpy warns.
+TEST(Arrays, OfFloatsHoldTheirValuesOrSaySo) {
+  EXPECT_THAT(error_of([] {
+                (void)array(std::vector<double>{1, 1e300}, f32);
+              }),
+              HasSubstr("value 1 is 1e+300, which no f32 holds; take another dtype, or give an "
+                        "infinity"));
+  EXPECT_THAT(error_of([] { (void)array({70000.0F}, f16); }), HasSubstr("which no f16"));
+  EXPECT_THAT(array({HUGE_VAL, 1e-300}, f32).to_vector<float>(), ElementsAre(INFINITY, 0));
+  EXPECT_THAT(array({std::numeric_limits<double>::quiet_NaN()}, f32).to_vector<float>(),
+              ElementsAre(IsNan()));
+}
+
+// No element is asked for where the type holds all of them.
+TEST(Arrays, OfShortIntegersAreReadAsLongOnes) {
+  EXPECT_THAT(array(std::vector<uint8_t>{0, 255}).to_vector<int>(), ElementsAre(0, 255));
+  EXPECT_THAT(error_of([] { (void)array(std::vector<int8_t>{-1}).to_vector<uint16_t>(); }),
+              HasSubstr("which no u16"));
 }
 
 TEST(Arrays, ComeFromNestedLists) {
