@@ -153,6 +153,7 @@ Tensor dstack(const std::vector<Tensor>& parts, SourceLocation at) {
 }
 
 Tensor column_stack(const std::vector<Tensor>& parts, SourceLocation at) {
+  const PublicCall call("column_stack", at);
   const auto join = [&] {
     std::vector<Tensor> columns;
     for (const Tensor& part : parts) {

@@ -256,11 +256,12 @@ bool holds_all(DType to, DType from) {
   return is_unsigned(from) == is_unsigned(to) ? spare >= 0 : is_unsigned(from) && spare > 0;
 }
 
-// The first number that the floats of a smaller type only hold as infinity.
+// The first finite number that floats of the other type hold as infinity or NaN.
 std::optional<Lost> value_that_overflows(const Literal& given, const Literal& floats) {
-  if (bit_width(floats.shape().dtype()) >= bit_width(given.shape().dtype())) return std::nullopt;
+  const DType from = given.shape().dtype(), to = floats.shape().dtype();
+  if (from == to || from == pred || to == f64 || (to == f32 && from != f64)) return std::nullopt;
   for (int64_t i = 0; i < floats.element_count(); ++i) {
-    if (!std::isinf(floats.to_double(i)) || std::isinf(given.to_double(i))) continue;
+    if (std::isfinite(floats.to_double(i)) || !std::isfinite(given.to_double(i))) continue;
     return Lost{i, base::cat(given.to_double(i))};
   }
   return std::nullopt;

@@ -12,7 +12,7 @@ constexpr double kFewestProducts = 1 << 20;  // multiplications, some 20 us
 // Summands of a block of a long sum. Blocks are summed by themselves and then added: a chain of all
 // would lose digits.
 constexpr int64_t kSummands = 2048;
-constexpr int64_t kPlacesOfBlock = 1 << 20;  // elements of what a block gives
+constexpr int64_t kBlockRows = 512, kBlockColumns = 1024;  // that are summed at once
 
 int64_t places_of(std::span<const MatrixProduct::Axis> axes) {
   int64_t places = 1;
@@ -99,38 +99,43 @@ class ProductKernel final : public Kernel {
     }
   }
 
-  // Where the blocks are cut depends on the sizes alone, and not on the part.
+  // All calls have the sizes of all and a part: bits depend on what is computed, not on who does.
   void compute_in_blocks(const MatmulArgs& args, const MatmulPart& part) const {
+    std::vector<float> sums(
+        static_cast<size_t>(std::min(kBlockRows, part.row_end - part.row_begin) *
+                            std::min(kBlockColumns, part.col_end - part.col_begin)));
+    for (int64_t col = part.col_begin; col < part.col_end; col += kBlockColumns) {
+      for (int64_t row = part.row_begin; row < part.row_end; row += kBlockRows) {
+        add_blocks(args,
+                   {row, std::min(row + kBlockRows, part.row_end), col,
+                    std::min(col + kBlockColumns, part.col_end)},
+                   sums.data());
+      }
+    }
+  }
+
+  void add_blocks(const MatmulArgs& args, const MatmulPart& part, float* sums) const {
     const int64_t size = storage_bytes(p_.dtype), columns = part.col_end - part.col_begin;
-    const int64_t most = std::max<int64_t>(kPlacesOfBlock / columns, 16);
-    std::vector<float> block(
-        static_cast<size_t>(std::min(most, part.row_end - part.row_begin) * columns));
-    for (int64_t row = part.row_begin; row < part.row_end; row += most) {
-      const int64_t rows = std::min(most, part.row_end - row);
-      for (int64_t first = 0; first < args.k; first += kSummands) {
-        MatmulArgs some = args;
-        some.a = static_cast<const std::byte*>(args.a) + first * args.a_col * size;
-        some.b = static_cast<const std::byte*>(args.b) + first * args.b_row * size;
-        some.k = std::min(kSummands, args.k - first);
-        if (first == 0) {
-          compute_part(p_.dtype, some, {row, row + rows, part.col_begin, part.col_end});
-          continue;
-        }
-        some.a = static_cast<const std::byte*>(some.a) + row * args.a_row * size;
-        some.b = static_cast<const std::byte*>(some.b) + part.col_begin * args.b_col * size;
-        some.c = block.data();
-        some.m = rows;
-        some.n = columns;
-        some.c_row = columns;
-        some.c_col = 1;
-        some.accumulate = false;
-        compute_part(p_.dtype, some, {0, rows, 0, columns});
-        for (int64_t i = 0; i < rows; ++i) {
-          float* to =
-              static_cast<float*>(args.c) + (row + i) * args.c_row + part.col_begin * args.c_col;
-          const float* from = block.data() + i * columns;
-          for (int64_t j = 0; j < columns; ++j) to[j * args.c_col] += from[j];
-        }
+    for (int64_t first = 0; first < args.k; first += kSummands) {
+      MatmulArgs block = args;
+      block.a = static_cast<const std::byte*>(args.a) + first * args.a_col * size;
+      block.b = static_cast<const std::byte*>(args.b) + first * args.b_row * size;
+      block.k = std::min(kSummands, args.k - first);
+      if (first > 0) {
+        block.c_row = columns;
+        block.c_col = 1;
+        block.accumulate = false;
+        // The part's first element is the first of the sums.
+        const auto before = static_cast<uintptr_t>(part.row_begin * columns + part.col_begin);
+        block.c =
+            reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(sums) - before * sizeof(float));
+      }
+      compute_part(p_.dtype, block, part);
+      if (first == 0) continue;
+      for (int64_t row = part.row_begin; row < part.row_end; ++row) {
+        float* to = static_cast<float*>(args.c) + row * args.c_row + part.col_begin * args.c_col;
+        const float* from = sums + (row - part.row_begin) * columns;
+        for (int64_t j = 0; j < columns; ++j) to[j * args.c_col] += from[j];
       }
     }
   }

@@ -105,7 +105,8 @@ class DotWriter {
     if (contracted.size() != 1 || !is_streamed || is_small_float(types_.result) || lane.to != 1 ||
         lane.size % machine_lanes_ != 0 || results * bytes_of(type_.scalar) > kNear ||
         results * rows * storage_bytes(types_.operands) < streamed_ ||
-        (rows >= kManyRows && lane.size <= kMaxVectors * machine_lanes_))
+        (type_.scalar == Scalar::kF32 && rows >= kManyRows &&
+         lane.size <= kMaxVectors * machine_lanes_))
       return false;
     // Vectors of an outer place are written one after the other.
     if (outer.size() > (lane.size / machine_lanes_ <= kMaxVectors / 2 ? 1u : 0u)) return false;
@@ -258,7 +259,7 @@ class DotWriter {
         sums[i] = multiply_add(x, vector, sums[i]);
       }
     };
-    std::vector<NodeId> sums = fold_loop(b_, Op::kAdd, whole, machine_lanes_, zeros,
+    std::vector<NodeId> sums = fold_loop(b_, true, whole, machine_lanes_, zeros,
                                          [&](NodeId from, std::vector<NodeId> carried) {
                                            add(carried, from, machine_lanes_);
                                            return carried;
@@ -285,7 +286,7 @@ class DotWriter {
       const int64_t rounds = vectors / several;
       const auto first = std::span(carried).first(static_cast<size_t>(several));
       std::vector<NodeId> inner =
-          fold_loop(b_, Op::kAdd, rounds * several * lanes, several * lanes,
+          fold_loop(b_, true, rounds * several * lanes, several * lanes,
                     {first.begin(), first.end()}, [&](NodeId from, std::vector<NodeId> folded) {
                       for (int64_t i = 0; i < several; ++i) {
                         NodeId& sum = folded[static_cast<size_t>(i)];
@@ -462,7 +463,7 @@ class DotWriter {
     const int64_t last = sizes.back();
     sizes.pop_back();
     return loop_nest(b_, sizes, at, std::move(carried), [&](std::vector<NodeId> sums) {
-      return fold_loop(b_, Op::kAdd, last, 1, std::move(sums),
+      return fold_loop(b_, true, last, 1, std::move(sums),
                        [&](NodeId index, std::vector<NodeId> inner) {
                          at.push_back(index);
                          inner = body(advanced(start, axes, at), std::move(inner));

@@ -67,7 +67,7 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
   return builder.end_for(inner);
 }
 
-std::vector<NodeId> fold_loop(PlanBuilder& builder, Op fold, int64_t to, int64_t step,
+std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int64_t step,
                               std::vector<NodeId> carried, const FoldBody& body) {
   constexpr int64_t kBlock = 512, kFewestBlocks = 4;  // turns
   const auto loop_over = [&](NodeId from, int64_t size, std::vector<NodeId> values) {
@@ -75,14 +75,14 @@ std::vector<NodeId> fold_loop(PlanBuilder& builder, Op fold, int64_t to, int64_t
     values.assign(loop.parameters.begin() + 1, loop.parameters.end());
     return builder.end_for(body(builder.add(from, loop.parameters[0]), std::move(values)));
   };
-  const bool is_sum = fold == Op::kAdd && std::ranges::all_of(carried, [&](NodeId value) {
-                        return builder.type(value).scalar == Scalar::kF32;
-                      });
+  is_sum = is_sum && !carried.empty() && std::ranges::all_of(carried, [&](NodeId value) {
+             return builder.type(value).scalar == Scalar::kF32;
+           });
   const int64_t turns = (to + step - 1) / step, blocks = turns / kBlock;
   if (!is_sum || blocks < kFewestBlocks) return loop_over(builder.index(0), to, carried);
   std::vector<NodeId> none;
   for (const NodeId value : carried)
-    none.push_back(builder.bits(builder.type(value), identity_bits(fold, Scalar::kF32)));
+    none.push_back(builder.bits(builder.type(value), identity_bits(Op::kAdd, Scalar::kF32)));
   auto all = builder.begin_for(builder.index(0), builder.index(blocks), 1, carried);
   carried.assign(all.parameters.begin() + 1, all.parameters.end());
   const std::vector<NodeId> sums =

@@ -19,16 +19,17 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
                               std::vector<NodeId>& at, std::vector<NodeId> carried,
                               const NestBody& body);
 
-// A loop over 0, step, 2 step, .. below `to` that folds into what it carries. A long sum of f32 is
-// one of blocks, each summed by itself: a number is then added to one of its own size, and the
-// error grows with a block and with the number of blocks, not with all.
-using FoldBody = std::function<std::vector<NodeId>(NodeId index, std::vector<NodeId> carried)>;
-std::vector<NodeId> fold_loop(PlanBuilder& builder, Op fold, int64_t to, int64_t step,
-                              std::vector<NodeId> carried, const FoldBody& body);
-
 // The same of turns that may run in any order, and carry nothing.
 void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::vector<NodeId>& at,
                    const std::function<void()>& body);
+
+// A loop over 0, step, 2 step, .. below `to` that folds into what it carries. A long one of sums of
+// f32 is one of blocks, each summed by itself: a number is then added to one of its own size, and
+// the error grows with a block and with the number of blocks, not with all. Loops around this one
+// are not cut.
+using FoldBody = std::function<std::vector<NodeId>(NodeId index, std::vector<NodeId> carried)>;
+std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int64_t step,
+                              std::vector<NodeId> carried, const FoldBody& body);
 
 // The index of an element of an array of these sizes, by its number in row-major order.
 std::vector<NodeId> index_of(PlanBuilder& builder, std::span<const int64_t> sizes, int64_t number);

@@ -55,7 +55,8 @@ std::optional<size_t> RegionLowering::narrow_rows(InstructionId id,
     const Shape& read = shape(leaf);
     if (!read.is_array() || !has_scalars(read)) return std::nullopt;
     const Trailing own = trailing(read.dimensions(), lanes);
-    if (own.first == 0 || read.element_count() <= outer) continue;  // the same for all rows
+    // The same for all rows, or few elements beside the places.
+    if (own.first == 0 || read.element_count() <= outer) continue;
     if (own.elements > kMostColumns) return std::nullopt;
     if (own.elements == 1 && read.dimension(static_cast<int64_t>(own.first) - 1) != sizes[rows])
       return std::nullopt;

@@ -117,8 +117,8 @@ RegionLowering::SlabFold RegionLowering::fold_slab(InstructionId id, Op fold,
     const int64_t together = vectors / several * several;
     const auto first_ones = std::span(carried).first(static_cast<size_t>(several));
     std::vector<NodeId> inner = fold_loop(
-        b(), fold, together * lanes, several * lanes, {first_ones.begin(), first_ones.end()},
-        [&](NodeId from_lane, std::vector<NodeId> folded) {
+        b(), fold == Op::kAdd, together * lanes, several * lanes,
+        {first_ones.begin(), first_ones.end()}, [&](NodeId from_lane, std::vector<NodeId> folded) {
           for (int64_t i = 0; i < several; ++i) {
             NodeId& sum = folded[static_cast<size_t>(i)];
             sum = b().binary(fold, sum, value_at(b().add(from_lane, i * lanes), lanes));
@@ -430,7 +430,7 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
       const std::span outer = std::span(sizes).first(sizes.size() - 1);
       const int64_t together = sizes.back() / parts * parts;
       values = loop_nest(b(), outer, at_reduced, values, [&](std::vector<NodeId> carried) {
-        carried = fold_loop(b(), fold.value_or(Op::kMul), together, parts, std::move(carried),
+        carried = fold_loop(b(), fold == Op::kAdd, together, parts, std::move(carried),
                             [&](NodeId index, std::vector<NodeId> folded) {
                               for (int64_t part = 0; part < parts; ++part) {
                                 at_reduced.push_back(b().add(index, part));

@@ -138,9 +138,11 @@ bool is_run(const Shape& part, const Shape& whole, int64_t first = 0);
 // A reshape that only adds and removes dimensions of size 1.
 bool is_degenerate_reshape(const Shape& from, const Shape& to);
 
+// The elements come from several arrays, or from one and a number around it.
+bool is_cut(const hlo::Instruction& instruction);
+
 // Whether a concatenate joins two arrays along a dimension before the last: each of its rows is a
 // row of one of them.
-bool is_cut(const hlo::Instruction& instruction);
 bool joins_rows(const hlo::Instruction& instruction);
 
 // All elements of the literal are alike.

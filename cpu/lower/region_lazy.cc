@@ -286,7 +286,7 @@ void Region::choose_lazy() {
         lazy = lazy && uses.size() == 1 && !leaves_[leaf.value].shape->is_scalar();
       is_read_here = is_read_here && is_here[use.user.value];
       one_home = one_home && home[use.user.value] == home[uses[0].user.value];
-      is_moved = is_moved || hlo::does(user.opcode, hlo::kPicks) || is_cut(user);
+      is_moved = is_moved || hlo::does(user.opcode, hlo::kPicks) || user.opcode == Opcode::kPad;
       const bool is_of_user =
           leaves_of(use.user).size() == 1 && is_lazy(this->leaf(use.user));  // computed there
       int64_t times = is_of_user ? reads[use.user.value] : 1;
@@ -354,7 +354,6 @@ void Region::choose_lazy() {
   }
 }
 
-// A part of its elements comes from one array, a part from another or from a number.
 bool is_cut(const Instruction& instruction) {
   if (instruction.opcode != Opcode::kPad) return instruction.opcode == Opcode::kConcatenate;
   return std::ranges::all_of(instruction.attrs.get<hlo::PadAttrs>().padding,

@@ -97,7 +97,7 @@ int64_t RegionLowering::joined_in_window(InstructionId id) {
   const auto is_beside = [&](size_t d) {
     const auto dim = static_cast<int64_t>(d);
     const Shape& from = at(instruction.operands[0]).shape;
-    return window[d].stride == 1 &&
+    return window[d].stride == 1 && window[d].padding_low == 0 && window[d].padding_high == 0 &&
            !has_holes(window[d], from.dimension(dim), shape(region_.leaf(id)).dimension(dim));
   };
   size_t first = window.size() - 1;

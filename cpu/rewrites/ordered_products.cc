@@ -4,6 +4,7 @@
 #include <numeric>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
@@ -22,7 +23,6 @@ using hlo::Opcode;
 constexpr int64_t kFewestPlaces = 16;
 constexpr int64_t kFewestPlacesOfBatch = 32;  // where vectors are along the batch else
 constexpr int64_t kManySummands = 256;
-
 constexpr int64_t kFewestSideBySide = 32;  // of a result
 
 bool has(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }

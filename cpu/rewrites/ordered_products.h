@@ -6,12 +6,14 @@
 
 namespace heddle::cpu {
 
-// Copies the operand of a large product into the order batch, rows, contracted, where
-//   - it contracts several dimensions, which lie in another order in the other operand: the product
-//     would be many thin ones, each added to the whole result;
-//   - its last dimension is a batch dimension: each product would read single elements of lines.
-// A product whose batch comes last after a transpose is written apart from it. Comes after all
-// rewrites that would move transposes into products.
+// Copies an operand of a large product into the order batch, rows, contracted, or batch, contracted,
+// columns where its last dimension is a column, where
+//   - it contracts several dimensions, which are no neighbours or lie in another order in the other
+//     operand: the product would be many thin ones, each added to the whole result;
+//   - its last dimension is a batch dimension: each product would read single elements of lines;
+//   - its last dimension is a few rows behind the contracted one: they join the other rows.
+// A product whose transpose would be written in short pieces, as one whose batch comes last, is
+// written apart from it. Comes after all rewrites that would move transposes into products.
 [[nodiscard]] StatusOr<hlo::Module> order_products(const hlo::Module& module);
 
 }  // namespace heddle::cpu

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/region.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -38,9 +39,7 @@ std::optional<Dims> part_of(const Instruction& instruction) {
 }
 
 bool is_plain_pad(const Instruction& instruction) {
-  return instruction.opcode == Opcode::kPad &&
-         std::ranges::all_of(instruction.attrs.get<hlo::PadAttrs>().padding,
-                             [](const hlo::PadDimension& d) { return d.interior == 0; });
+  return instruction.opcode == Opcode::kPad && is_cut(instruction);
 }
 
 class Rewriting {

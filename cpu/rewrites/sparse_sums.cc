@@ -19,8 +19,8 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int kMostSteps = 1000;     // of one proof
-constexpr int64_t kLeastSparse = 2;  // times the part
+constexpr int kMostSteps = 1000;             // of one proof
+constexpr int64_t kLeastSparse = 2;          // times the part
 constexpr int64_t kMostComparedRows = 2048;  // that are compared with each other
 constexpr int64_t kComparesPerElement = 4;
 

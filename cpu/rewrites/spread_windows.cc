@@ -1,6 +1,6 @@
 #include "heddle/cpu/rewrites/spread_windows.h"
 
-#include <numeric>
+#include <cmath>
 #include <utility>
 
 #include "heddle/cpu/lower/scalar_ops.h"
@@ -16,10 +16,12 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
+// +0: with -0 a sum of zeros would have another sign.
 bool is_zero(const hlo::Computation& computation, InstructionId id) {
   const Instruction& number = computation.at(id);
-  return number.opcode == Opcode::kConstant && number.shape.is_scalar() &&
-         number.attrs.get<hlo::ConstantAttrs>().literal.to_double(0) == 0;
+  if (number.opcode != Opcode::kConstant || !number.shape.is_scalar()) return false;
+  const double value = number.attrs.get<hlo::ConstantAttrs>().literal.to_double(0);
+  return value == 0 && !std::signbit(value);
 }
 
 // Every window of these many places holds the one element.

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "heddle/base/text/strings.h"
-#include "heddle/hlo/text.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {
@@ -33,7 +32,7 @@ class Writer {
     std::vector<int64_t> whole;
     for (const int64_t size : from) whole.push_back(size + below(5));
     const int64_t pads = 1 + below(4);
-    std::string sum = cat("w");
+    std::string sum = "w";
     lines += cat(" w = ", type(whole), " parameter(2)\n");
     for (int64_t i = 0; i < pads; ++i) {
       std::string padding;
@@ -120,6 +119,12 @@ TEST(CpuPads, WindowsOverRowsOfAFewElements) {
         window("[9,20,3]", "0_0x0_0x0_0", "[9,20,3]", "size=5x1x1", "[5,20,3]", op));
     expect_as_evaluated(
         window("[9,20,3]", "0_0x0_0x0_0", "[9,20,3]", "size=2x2x2", "[8,19,2]", op));
+    expect_as_evaluated(window("[9,20,4]", "0_0x0_0x0_0", "[9,20,4]", "size=3x1x1 pad=0_0x0_0x0_-1",
+                               "[7,20,3]", op));
+    expect_as_evaluated(window("[9,20,3]", "0_0x0_0x0_0", "[9,20,3]", "size=3x1x1 pad=-1_0x0_0x0_0",
+                               "[6,20,3]", op));
+    expect_as_evaluated(window("[9,20,3]", "0_0x0_0x0_0", "[9,20,3]", "size=3x2x1 pad=0_0x-2_0x0_0",
+                               "[7,17,3]", op));
   }
 }
 

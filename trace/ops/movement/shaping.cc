@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
@@ -224,6 +225,7 @@ Tensor broadcast_in_dim(Operand operand, const base::Ints& shape, const base::In
 namespace {
 
 constexpr size_t kManyParts = 32;  // that one by one are faster than a program that is compiled
+constexpr size_t kMostSizes = 4;   // of such parts: each size has a program
 
 bool is_eager() { return trace_internal::Recorder::current() == nullptr; }
 
@@ -317,7 +319,7 @@ std::vector<Tensor> split(Operand operand, base::Int count, base::Int axis) {
   std::vector<int64_t> positions;
   for (int64_t i = 1; i < count; ++i) positions.push_back(i * (size / count));
   const auto cut = [&] { return split_at(x, positions, axis); };
-  if (is_eager() && positions.size() >= kManyParts) return cut();
+  if (is_eager() && positions.size() + 1 >= kManyParts) return cut();
   return trace_internal::in_program("split", cut);
 }
 
@@ -326,7 +328,10 @@ std::vector<Tensor> split_at(Operand operand, const base::Ints& positions, base:
   Tensor x = as_tensor(operand);
   int64_t size = x.dim(axis_of(x.shape(), axis));
   // One by one the starts are operands: parts of one size share a program.
-  const bool is_apart = is_eager() && positions.size() >= kManyParts;
+  std::set<int64_t> sizes;
+  for (size_t i = 1; i < positions.size(); ++i) sizes.insert(positions[i] - positions[i - 1]);
+  const bool is_apart =
+      is_eager() && positions.size() + 1 >= kManyParts && sizes.size() <= kMostSizes;
   const auto cut = [&] {
     std::vector<Tensor> parts;
     int64_t from = 0;

@@ -1,0 +1,94 @@
+// Sums of many f32, which are sums of blocks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/hlo/text.h"
+#include "heddle/tests/cpu/support.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+std::string sum_of(const std::string& from, const std::string& kept, const std::string& dims) {
+  return cat(
+      "HloModule m\nf { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] "
+      "add(a, b) }\nENTRY main {\n x = f32",
+      from,
+      " parameter(0)\n z = f32[] constant(0)\n"
+      " ROOT r = f32",
+      kept, " reduce(x, z), dimensions={", dims, "}, to_apply=f\n}\n");
+}
+
+std::string product_of(const std::string& type, const std::string& lhs, const std::string& rhs,
+                       const std::string& result, int lhs_dim, int rhs_dim) {
+  return cat("HloModule m\nENTRY main {\n x = ", type, lhs, " parameter(0)\n y = ", type, rhs,
+             " parameter(1)\n ROOT r = f32", result, " dot(x, y), lhs_contracting_dims={", lhs_dim,
+             "}, rhs_contracting_dims={", rhs_dim, "}\n}\n");
+}
+
+// Sums of whole numbers are exact in any order: blocks, what is left of them, and parts of threads.
+TEST(CpuLongSums, HaveAllNumbersOnce) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int size : {2047, 2048, 2049, 8191, 40003}) {
+    expect_as_evaluated(sum_of(cat("[", size, "]"), "[]", "0"));
+    expect_as_evaluated(sum_of(cat("[", size, ",3]"), "[3]", "0"));
+    expect_as_evaluated(sum_of(cat("[", size, ",70]"), "[70]", "0"));
+    expect_as_evaluated(sum_of(cat("[3,", size, "]"), "[3]", "1"));
+    expect_as_evaluated(sum_of(cat("[2,", size, ",5]"), "[5]", "0,1"));
+    expect_as_evaluated(product_of("f32", cat("[", size, "]"), cat("[", size, "]"), "[]", 0, 0));
+    expect_as_evaluated(
+        product_of("f32", cat("[", size, "]"), cat("[", size, ",40]"), "[40]", 0, 0));
+    expect_as_evaluated(
+        product_of("f32", cat("[20,", size, "]"), cat("[", size, "]"), "[20]", 1, 0));
+  }
+  for (const int size : {4095, 4096, 4101, 6150}) {
+    for (const char* type : {"f32", "bf16"}) {
+      expect_as_evaluated(
+          product_of(type, cat("[21,", size, "]"), cat("[", size, ",33]"), "[21,33]", 1, 0));
+      expect_as_evaluated(
+          product_of(type, cat("[", size, ",21]"), cat("[33,", size, "]"), "[21,33]", 0, 1));
+    }
+    expect_as_evaluated(
+        product_of("f32", cat("[2,", size, "]"), cat("[", size, ",1100]"), "[2,1100]", 1, 0));
+    expect_as_evaluated(
+        product_of("f32", cat("[600,", size, "]"), cat("[", size, ",2]"), "[600,2]", 1, 0));
+  }
+}
+
+// The largest share by which a sum of 0.1f differs from the true one.
+double error_of_tenths(const std::string& text, double count) {
+  const hlo::Module module = hlo::parse_text(text).value();
+  std::vector<Literal> arguments;
+  for (const hlo::InstructionId id : module.entry_computation().parameters) {
+    Literal x(module.entry_computation().at(id).shape);
+    for (float& value : x.mutable_values<float>()) value = arguments.empty() ? 0.1F : 1.0F;
+    arguments.push_back(std::move(x));
+  }
+  const Literal sums = OnCpu(module).run(arguments);
+  double most = 0;
+  for (int64_t i = 0; i < sums.element_count(); ++i)
+    most = std::max(most, std::abs(sums.to_double(i) / (count * 0.1F) - 1));
+  return most;
+}
+
+TEST(CpuLongSums, KeepTheirDigits) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  // One chain is a thousandth and more off.
+  EXPECT_LT(error_of_tenths(sum_of("[400000,8]", "[8]", "0"), 4e5), 5e-5);
+  EXPECT_LT(error_of_tenths(sum_of("[400000,64]", "[64]", "0"), 4e5), 5e-5);
+  EXPECT_LT(error_of_tenths(sum_of("[2,4000000]", "[2]", "1"), 4e6), 5e-5);
+  EXPECT_LT(error_of_tenths(product_of("f32", "[8000000]", "[8000000]", "[]", 0, 0), 8e6), 5e-5);
+  EXPECT_LT(error_of_tenths(product_of("f32", "[400000]", "[400000,32]", "[32]", 0, 0), 4e5), 5e-5);
+  EXPECT_LT(error_of_tenths(product_of("f32", "[16,400000]", "[400000,32]", "[16,32]", 1, 0), 4e5),
+            5e-5);
+}
+
+}  // namespace
+}  // namespace heddle::cpu
