@@ -124,16 +124,13 @@ void RegionLowering::emit_pad(InstructionId id, BufferId to) {
     const NodeId value = operand_element(instruction.operands[0], place, memo);
     for (size_t d = 0; d < first.size(); ++d) {
       Coordinate& c = place.coordinates[d];
-      c.base = b().add(b().mul(c.base, padding[d].interior + 1), padding[d].low);
+      const int64_t step = padding[d].interior + 1;
+      c.base = b().add(b().mul(c.base, step), padding[d].low);
+      c.step *= step;
     }
     store_at(to, instruction.shape, place, value);
   };
-  if (!has_interior) {
-    for_each_place(sizes, lanes_along(id, sizes), write);
-  } else if (!std::ranges::count(sizes, 0)) {
-    std::vector<NodeId> at_nodes;
-    for_each_nest(b(), sizes, at_nodes, [&] { write(place_at(at_nodes)); });
-  }
+  if (!std::ranges::count(sizes, 0)) for_each_place(sizes, lanes_along(id, sizes), write);
 }
 
 // The part, and what lies around it of the old array, go to another place than that.

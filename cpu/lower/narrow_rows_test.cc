@@ -80,6 +80,26 @@ TEST(NarrowRows, SideBySideAreCopiedAsOne) {
     EXPECT_EQ(lanes(plan_of(cat(x, " ROOT r = ", root)), Op::kStore), 16) << root;
 }
 
+TEST(NarrowRows, UnderWindowsAreOne) {
+  const std::string x = " x = f32[50,20,3] parameter(0)\n z = f32[] constant(0)\n";
+  const char* const root =
+      " ROOT w = f32[48,17,3] reduce-window(x, z), window={size=3x4x1}, to_apply=sum";
+  EXPECT_EQ(lanes(plan_of(x + root), Op::kStore), 16);
+  EXPECT_EQ(lanes(plan_of(x + " ROOT w = f32[48,9,3] reduce-window(x, z), window={size=3x4x1 "
+                              "stride=1x2x1}, to_apply=sum"),
+                  Op::kStore),
+            3);
+}
+
+// No padded array is stored, and what two paddings are put around is computed in both places.
+TEST(Paddings, AreReadWhereTheyLie) {
+  const Plan plan = plan_of(
+      " x = f32[20,40] parameter(0)\n y = f32[20,40] parameter(1)\n z = f32[] constant(0)\n"
+      " s = f32[20,40] subtract(x, y)\n p = f32[21,41] pad(s, z), padding=1_0x0_1\n"
+      " q = f32[21,41] pad(s, z), padding=0_1x1_0\n ROOT r = f32[21,41] add(p, q)");
+  EXPECT_EQ(plan.buffers.size(), 3U);
+}
+
 TEST(NarrowRows, OfWindowsAreCopiedAsOne) {
   const Plan plan = plan_of(
       " x = f32[9,20,30,3] parameter(0)\n i = s32[9,2] parameter(1)\n"

@@ -17,8 +17,8 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int64_t kMostOps = 64;  // of which a part is taken at once
-constexpr int64_t kFewestPads = 2;
+constexpr int64_t kMostOps = 64;    // of which a part is taken at once
+constexpr int64_t kFewestPads = 2;  // or one of which the part is inside
 
 // A part without holes: where it begins.
 std::optional<Dims> part_of(const Instruction& instruction) {
@@ -56,17 +56,29 @@ class Rewriting {
     const std::optional<Dims> starts = part_of(instruction);
     if (!starts || instruction.shape.element_count() == 0) return {};
     int64_t ops = 0, pads = 0;
-    count(instruction.operands[0], ops, pads);
-    if (pads < kFewestPads || ops > kMostOps) return {};
+    bool is_inside = true;
+    const auto see = [&](const Instruction& pad) {
+      ++pads;
+      const auto& padding = pad.attrs.get<hlo::PadAttrs>().padding;
+      const Shape& from = to_.old(pad.operands[0]).shape;
+      for (size_t d = 0; d < padding.size(); ++d) {
+        const auto dim = static_cast<int64_t>(d);
+        const int64_t start = (*starts)[d], end = start + instruction.shape.dimension(dim);
+        is_inside &= start >= padding[d].low && end <= padding[d].low + from.dimension(dim);
+      }
+    };
+    count(instruction.operands[0], ops, see);
+    if (ops > kMostOps || pads == 0 || (pads < kFewestPads && !is_inside)) return {};
     return sliced(instruction.operands[0], id, *starts);
   }
 
  private:
-  // The ops that nobody else reads, and the padded arrays under them.
-  void count(InstructionId id, int64_t& ops, int64_t& pads) const {
-    if (is_plain_pad(to_.old(id)) && uses_[id.value] == 1) ++pads;
+  // Counts the ops that nobody else reads, and sees the padded arrays under them.
+  template <class See>
+  void count(InstructionId id, int64_t& ops, const See& see) const {
+    if (is_plain_pad(to_.old(id)) && uses_[id.value] == 1) see(to_.old(id));
     if (!is_inner(id) || ++ops > kMostOps) return;
-    for (const InstructionId operand : to_.old(id).operands) count(operand, ops, pads);
+    for (const InstructionId operand : to_.old(id).operands) count(operand, ops, see);
   }
   [[nodiscard]] bool is_inner(InstructionId id) const {
     const Instruction& instruction = to_.old(id);

@@ -6,6 +6,7 @@
 
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
+#include "heddle/interpreter/evaluate.h"
 
 namespace heddle::cpu {
 namespace {
@@ -18,6 +19,12 @@ std::string root_of(const std::string& lines) {
                                  .value();
   const auto sliced = slice_pads(module).value();
   if (!sliced) return "";
+  Literal x(Shape(f32, {9}));
+  for (size_t i = 0; i < 9; ++i) x.mutable_values<float>()[i] = static_cast<float>(i) + 1;
+  const Literal arguments[] = {x};
+  EXPECT_EQ(interpreter::evaluate(*sliced, arguments).value(),
+            interpreter::evaluate(module, arguments).value())
+      << lines;
   const hlo::Computation& in = sliced->entry_computation();
   return std::string(to_string(in.at(in.root).opcode));
 }
@@ -29,6 +36,9 @@ constexpr const char* kSum =
 TEST(SlicedPads, APartOfASumIsASumOfParts) {
   EXPECT_EQ(root_of(base::cat(kSum, " ROOT r = f32[9] slice(s), slice={[1:10]}\n")), "add");
   EXPECT_EQ(root_of(base::cat(kSum, " ROOT r = f32[9] pad(s, z), padding=-1_-1\n")), "add");
+  // Padding alone of one, and all of what the other pads.
+  EXPECT_EQ(root_of(base::cat(kSum, " ROOT r = f32[2] slice(s), slice={[9:11]}\n")), "add");
+  EXPECT_EQ(root_of(base::cat(kSum, " ROOT r = f32[9] slice(s), slice={[2:11]}\n")), "add");
 }
 
 TEST(SlicedPads, StayWhereSomebodyElseReadsThemOrOneIsAlone) {

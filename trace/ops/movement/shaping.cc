@@ -440,6 +440,7 @@ Tensor append(Operand operand, Operand values, std::optional<base::Int> axis) {
   const PublicCall call("append", operand.at());
   const Tensor x = as_tensor(operand);
   const auto joined = [&] {
+    const trace_internal::OnDeviceOf device(x);
     const Tensor more = values.is_tensor() ? as_tensor(values) : constant_like(values, x.dtype());
     if (axis) return concat({x, more}, *axis);
     return concat({ravel(x), ravel(more)}, 0);
