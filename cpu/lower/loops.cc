@@ -354,6 +354,8 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
   for_each_place(sizes, lanes_along(id, sizes), write);
 }
 
+constexpr int64_t kMuchForRows = 2;  // functions and quotients
+
 // Calls body(place) for the array of a step that reads joined or padded arrays, box by box. Boxes
 // that differ in the last dimension alone are written row by row, where little is computed for the
 // few elements of a narrow one: in a box of its own they have lanes along another dimension.
@@ -385,7 +387,7 @@ void RegionLowering::for_each_box(InstructionId id, const std::function<void(Pla
     });
   };
   const auto from = [&](const auto& self, size_t d) -> void {
-    if (d == last && cuts[d].size() > 1 && !does_much(id)) return rows();
+    if (d == last && cuts[d].size() > 1 && much_work(id) <= kMuchForRows) return rows();
     if (d > last) {
       return for_each_place(sizes, lanes_along(id, sizes),
                             [&](Place place) { body(moved(std::move(place), box_)); });

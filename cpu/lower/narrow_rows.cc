@@ -102,21 +102,22 @@ std::optional<size_t> RegionLowering::narrow_reduce(InstructionId id) {
   return is_array && kept <= kMostColumns ? rows : std::nullopt;
 }
 
-// The step computes a function or a quotient for each element.
-bool RegionLowering::does_much(InstructionId id) {
+// How many functions and quotients the step computes for each element.
+int64_t RegionLowering::much_work(InstructionId id) {
+  int64_t found = 0;
   std::vector<InstructionId> queue = {id};
   std::vector<bool> seen(static_cast<size_t>(computation().size()));
   while (!queue.empty()) {
     const InstructionId next = queue.back();
     queue.pop_back();
-    if (hlo::facts(at(next).opcode).work >= hlo::Work::kMuch) return true;
+    found += hlo::facts(at(next).opcode).work >= hlo::Work::kMuch ? 1 : 0;
     for (InstructionId operand : at(next).operands) {
       if (!region_.is_lazy(region_.leaf(operand)) || seen[operand.value]) continue;
       seen[operand.value] = true;
       queue.push_back(operand);
     }
   }
-  return false;
+  return found;
 }
 
 // values_at(place) of all elements of arrays of these sizes, one for each array.
