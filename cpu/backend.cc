@@ -25,6 +25,7 @@
 #include "heddle/cpu/rewrites/flat_gathers.h"
 #include "heddle/cpu/rewrites/holes.h"
 #include "heddle/cpu/rewrites/interleaved_pads.h"
+#include "heddle/cpu/rewrites/late_repeats.h"
 #include "heddle/cpu/rewrites/late_transposes.h"
 #include "heddle/cpu/rewrites/ordered_products.h"
 #include "heddle/cpu/rewrites/outer_products.h"
@@ -143,6 +144,10 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(const auto late, transpose_late(out.flat));
   if (late) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*late, flatten));
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const auto repeated, repeat_late(out.flat));
+  if (repeated) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*repeated, flatten));
   }
   HEDDLE_ASSIGN_OR_RETURN(const auto sliced, slice_pads(out.flat));
   if (sliced) {

@@ -355,6 +355,30 @@ NodeId RegionLowering::run_element(const Instruction& slice, std::span<const Nod
   return operand_element(slice.operands[0], place, memo);
 }
 
+// The coordinates before a reshape that joins dimensions.
+std::vector<Coordinate> RegionLowering::apart(const Instruction& reshape, const Place& place) {
+  const std::vector<int64_t>& sizes = at(reshape.operands[0]).shape.dimensions();
+  std::vector<Coordinate> found;
+  for (size_t d = 0; d < place.coordinates.size(); ++d) {
+    const size_t first = found.size();
+    int64_t product = 1;
+    while (product < reshape.shape.dimension(static_cast<int64_t>(d))) {
+      product *= sizes[found.size()];
+      found.push_back({b().index(0)});
+    }
+    if (found.size() == first) continue;
+    Coordinate rest = place.coordinates[d];
+    if (found.size() > first + 1 && rest.step != 0) rest = {lane_value(rest, place.lanes)};
+    for (size_t i = found.size(); i-- > first + 1;) {
+      const NodeId size = index_like(rest.base, sizes[i]);
+      found[i].base = b().binary(Op::kURem, rest.base, size);
+      rest.base = b().binary(Op::kUDiv, rest.base, size);
+    }
+    found[first] = rest;
+  }
+  return found;
+}
+
 NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place& place,
                                     Memo& memo) {
   const PlanBuilder::For made_for(b(), program_.origin(instruction));
@@ -437,6 +461,7 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
         if (at(instruction.operands[0]).shape.is_scalar()) same = Place{};
         return operand_element(instruction.operands[0], same, memo);
       }
+      if (joins_repeats(computation(), instruction)) return part(apart(instruction, place));
       size_t next = 0;
       const Shape& from = at(instruction.operands[0]).shape;
       for (int64_t d = 0; d < from.rank(); ++d) {

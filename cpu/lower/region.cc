@@ -68,6 +68,21 @@ bool is_degenerate_reshape(const Shape& from, const Shape& to) {
   return a == b;
 }
 
+bool joins_repeats(const hlo::Computation& computation, const Instruction& reshape) {
+  if (reshape.opcode != Opcode::kReshape) return false;
+  const Instruction& broadcast = computation.at(reshape.operands[0]);
+  if (broadcast.opcode != Opcode::kBroadcast || reshape.shape.element_count() == 0) return false;
+  const std::vector<int64_t>&from = broadcast.shape.dimensions(), &to = reshape.shape.dimensions();
+  if (from.empty() || to.empty() || from.back() != to.back()) return false;
+  size_t d = 0;
+  for (const int64_t size : to) {
+    int64_t product = 1;
+    while (product < size && d < from.size()) product *= from[d++];
+    if (product != size) return false;
+  }
+  return d == from.size() && !is_degenerate_reshape(broadcast.shape, reshape.shape);
+}
+
 bool is_splat(const Literal& literal) {
   const auto size = static_cast<size_t>(literal.byte_size());
   const auto step = static_cast<size_t>(storage_bytes(literal.shape().dtype()));

@@ -138,6 +138,9 @@ bool is_run(const Shape& part, const Shape& whole, int64_t first = 0);
 // A reshape that only adds and removes dimensions of size 1.
 bool is_degenerate_reshape(const Shape& from, const Shape& to);
 
+// A reshape of a broadcast that joins dimensions before the last one, as repeat() and tile() do.
+bool joins_repeats(const hlo::Computation& computation, const hlo::Instruction& reshape);
+
 // The elements come from several arrays, or from one and a number around it.
 bool is_cut(const hlo::Instruction& instruction);
 

@@ -36,7 +36,8 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
   if (is_scalar_op(computation, user)) return true;
   switch (user.opcode) {
     case Opcode::kReshape:
-      return is_degenerate_reshape(computation.at(user.operands[0]).shape, user.shape);
+      return is_degenerate_reshape(computation.at(user.operands[0]).shape, user.shape) ||
+             joins_repeats(computation, user);
     case Opcode::kPad:
     case Opcode::kComplex:
     case Opcode::kConcatenate:
@@ -181,7 +182,9 @@ bool Region::may_be_lazy(InstructionId id) const {
     if (!is_held(computation_->at(operand).shape)) return false;
   }
   return instruction.opcode != Opcode::kReshape ||
-         is_degenerate_reshape(computation_->at(instruction.operands[0]).shape, instruction.shape);
+         is_degenerate_reshape(computation_->at(instruction.operands[0]).shape,
+                               instruction.shape) ||
+         joins_repeats(*computation_, instruction);
 }
 
 // Twice: to move elements of what has a place of its own costs nothing.
@@ -273,6 +276,8 @@ void Region::choose_lazy() {
     for (const Use& use : uses) {
       const Instruction& user = computation_->at(use.user);
       lazy = lazy && reads_elements(*module_, *computation_, user, use.operand);
+      // As a step it lies where its operand does.
+      if (joins_repeats(*computation_, user)) lazy = lazy && is_lazy(this->leaf(use.user));
       as_view[i] = as_view[i] || user.opcode == Opcode::kDot ||
                    (as_view[use.user.value] && use.operand == 0);
       read_once[i] = uses.size() == 1 &&
@@ -322,6 +327,7 @@ void Region::choose_lazy() {
     const bool costs = costs_[i] && !(as_view[i] && is_other_order);
     const bool is_widened = as_view[i] && read_once[i] &&
                             is_widening_convert(*computation_, computation_->instructions[i]);
+    if (as_view[i] && joins_repeats(*computation_, computation_->instructions[i])) lazy = false;
     if (as_view[i] && !is_widened && (costs || !hlo::does(opcode, hlo::kStrided))) lazy = false;
     if (!lazy) {
       as_view[i] = read_once[i] = false;

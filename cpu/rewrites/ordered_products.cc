@@ -25,15 +25,15 @@ constexpr int64_t kFewestPlacesOfBatch = 32;  // where vectors are along the bat
 constexpr int64_t kManySummands = 256;
 constexpr int64_t kFewestSideBySide = 32;  // of a result
 
-bool has(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
+bool contains(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-int64_t places(const Shape& shape, const Dims& dims) {
+int64_t places_along(const Shape& shape, const Dims& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1},
                          [&](int64_t all, int64_t d) { return all * shape.dimension(d); });
 }
 
 // One operand of a product, and how its dimensions stand.
-struct Operand {
+struct DotOperand {
   const Shape& shape;
   const Dims& batch;
   const Dims& contracted;
@@ -41,13 +41,13 @@ struct Operand {
   [[nodiscard]] Dims free() const {
     Dims dims;
     for (int64_t d = 0; d < shape.rank(); ++d)
-      if (!has(batch, d) && !has(contracted, d)) dims.push_back(d);
+      if (!contains(batch, d) && !contains(contracted, d)) dims.push_back(d);
     return dims;
   }
   [[nodiscard]] bool ends_in(const Dims& dims) const {
     int64_t last = shape.rank() - 1;
     while (last >= 0 && shape.dimension(last) == 1) --last;
-    return last >= 0 && has(dims, last);
+    return last >= 0 && contains(dims, last);
   }
   // The numbers of the contracted dimensions, in the order in which they lie in memory.
   [[nodiscard]] std::vector<size_t> order() const {
@@ -61,18 +61,19 @@ struct Operand {
   [[nodiscard]] bool are_neighbours(const Dims& dims) const {
     const auto [first, last] = std::ranges::minmax(dims);
     for (int64_t d = first; d < last; ++d)
-      if (!has(dims, d) && shape.dimension(d) != 1) return false;
+      if (!contains(dims, d) && shape.dimension(d) != 1) return false;
     return true;
   }
 };
 
-class Product {
+class DotShape {
  public:
-  Product(const DotAttrs& attrs, const Shape& lhs, const Shape& rhs)
+  DotShape(const DotAttrs& attrs, const Shape& lhs, const Shape& rhs)
       : operands_{{lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims},
                   {rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims}},
-        fewest_(std::min({places(lhs, operands_[0].free()), places(rhs, operands_[1].free()),
-                          places(lhs, attrs.lhs_contracting_dims)})) {}
+        fewest_(std::min({places_along(lhs, operands_[0].free()),
+                          places_along(rhs, operands_[1].free()),
+                          places_along(lhs, attrs.lhs_contracting_dims)})) {}
 
   // Whether the result, of this shape, is written in short pieces where it is transposed.
   [[nodiscard]] bool is_broken_by(const Dims& transpose, const Shape& result) const {
@@ -90,7 +91,7 @@ class Product {
   }
   // The order that the operand has to lie in; empty: it lies well.
   [[nodiscard]] Dims order_for(size_t which) const {
-    const Operand& own = operands_[which];
+    const DotOperand& own = operands_[which];
     const std::vector<size_t> lies = own.order();
     if (fewest_ < kFewestPlaces || lies.empty()) return {};
     Dims order = own.batch, contracted, free = own.free();
@@ -103,7 +104,7 @@ class Product {
     for (const size_t i : is_crossed(which) ? operands_[1 - which].order() : lies)
       contracted.push_back(own.contracted[i]);
     for (const int64_t d : own.contracted)
-      if (!has(contracted, d)) order.push_back(d);  // of one place
+      if (!contains(contracted, d)) order.push_back(d);  // of one place
     const bool ends_in_free = own.ends_in(free);
     for (const Dims& dims : {ends_in_free ? contracted : free, ends_in_free ? free : contracted})
       order.insert(order.end(), dims.begin(), dims.end());
@@ -113,23 +114,23 @@ class Product {
  private:
   // The contracted dimensions lie in another order in the other operand, which is the larger one.
   [[nodiscard]] bool is_crossed(size_t which) const {
-    const Operand &own = operands_[which], &other = operands_[1 - which];
+    const DotOperand &own = operands_[which], &other = operands_[1 - which];
     const int64_t size = own.shape.element_count(), other_size = other.shape.element_count();
     return own.order() != other.order() && (which == 0 ? size < other_size : size <= other_size);
   }
   // Not one product of all summands.
   [[nodiscard]] bool adds_products() const {
-    const Operand& lhs = operands_[0];
+    const DotOperand& lhs = operands_[0];
     return lhs.order().size() > 1 && std::ranges::all_of(lhs.contracted, [&](int64_t d) {
              return lhs.shape.dimension(d) < kManySummands;
            });
   }
 
-  Operand operands_[2];
+  DotOperand operands_[2];
   int64_t fewest_;  // rows, columns or summands
 };
 
-hlo::Value copied(transform::Rebuilder& to, InstructionId id, const hlo::Value& x) {
+hlo::Value copy_of_value(transform::Rebuilder& to, InstructionId id, const hlo::Value& x) {
   Instruction copy;
   copy.opcode = Opcode::kCopy;
   copy.shape = x.shape();
@@ -142,16 +143,16 @@ void renumber(Dims& dims, const Dims& order) {
 }
 
 // Through memory: a product that is read is written before, in its own order.
-hlo::Value turned(transform::Rebuilder& to, InstructionId id, hlo::Value x, const Dims& order) {
-  if (to.at(x.id()).opcode == Opcode::kDot) x = copied(to, id, x);
-  return copied(to, id, transpose(x, order));
+hlo::Value in_order(transform::Rebuilder& to, InstructionId id, hlo::Value x, const Dims& order) {
+  if (to.at(x.id()).opcode == Opcode::kDot) x = copy_of_value(to, id, x);
+  return copy_of_value(to, id, transpose(x, order));
 }
 
 // Nothing: the product stays.
-hlo::Value ordered(transform::Rebuilder& to, InstructionId id) {
+hlo::Value with_ordered_operands(transform::Rebuilder& to, InstructionId id) {
   const Instruction& dot = to.old(id);
-  const Product product(dot.attrs.get<DotAttrs>(), to.old(dot.operands[0]).shape,
-                        to.old(dot.operands[1]).shape);
+  const DotShape product(dot.attrs.get<DotAttrs>(), to.old(dot.operands[0]).shape,
+                         to.old(dot.operands[1]).shape);
   Instruction now = to.mapped(id);
   DotAttrs attrs = dot.attrs.get<DotAttrs>();
   const hlo::Values given = to.operands(id);
@@ -159,7 +160,7 @@ hlo::Value ordered(transform::Rebuilder& to, InstructionId id) {
   for (size_t which = 0; which < 2; ++which) {
     const Dims order = product.order_for(which);
     if (order.empty()) continue;
-    now.operands[which] = turned(to, id, given[which], order).id();
+    now.operands[which] = in_order(to, id, given[which], order).id();
     renumber(which == 0 ? attrs.lhs_batch_dims : attrs.rhs_batch_dims, order);
     renumber(which == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims, order);
     is_other = true;
@@ -170,15 +171,15 @@ hlo::Value ordered(transform::Rebuilder& to, InstructionId id) {
 }
 
 // A product whose transpose would be written in short pieces, apart from it.
-hlo::Value apart(transform::Rebuilder& to, InstructionId id) {
+hlo::Value apart_from_transpose(transform::Rebuilder& to, InstructionId id) {
   const Instruction& transpose = to.old(id);
   const Instruction& dot = to.old(transpose.operands[0]);
   if (dot.opcode != Opcode::kDot) return {};
   const auto& attrs = dot.attrs.get<DotAttrs>();
-  const Product product(attrs, to.old(dot.operands[0]).shape, to.old(dot.operands[1]).shape);
+  const DotShape product(attrs, to.old(dot.operands[0]).shape, to.old(dot.operands[1]).shape);
   const Dims& order = transpose.attrs.get<hlo::DimensionsAttrs>().dimensions;
   if (!product.is_broken_by(order, dot.shape)) return {};
-  const hlo::Value copy = copied(to, id, to.operands(id)[0]);
+  const hlo::Value copy = copy_of_value(to, id, to.operands(id)[0]);
   Instruction now = to.mapped(id);
   now.operands[0] = copy.id();
   return to.in_place_of(id).wrap(to.builder().append(std::move(now)));
@@ -191,8 +192,8 @@ StatusOr<hlo::Module> order_products(const hlo::Module& module) {
                                    [](transform::ModuleRebuilder&, transform::Rebuilder& to,
                                       hlo::ComputationId, InstructionId id) -> hlo::Value {
                                      switch (to.old(id).opcode) {
-                                       case Opcode::kDot: return ordered(to, id);
-                                       case Opcode::kTranspose: return apart(to, id);
+                                       case Opcode::kDot: return with_ordered_operands(to, id);
+                                       case Opcode::kTranspose: return apart_from_transpose(to, id);
                                        default: return {};
                                      }
                                    });

@@ -21,7 +21,7 @@ constexpr int64_t kMostOps = 64;    // of which a part is taken at once
 constexpr int64_t kFewestPads = 2;  // or one of which the part is inside
 
 // A part without holes: where it begins.
-std::optional<Dims> part_of(const Instruction& instruction) {
+std::optional<Dims> part_start(const Instruction& instruction) {
   Dims starts;
   if (instruction.opcode == Opcode::kSlice) {
     for (const hlo::SliceDimension& d : instruction.attrs.get<hlo::SliceAttrs>().slice) {
@@ -42,9 +42,9 @@ bool is_plain_pad(const Instruction& instruction) {
   return instruction.opcode == Opcode::kPad && is_cut(instruction);
 }
 
-class Rewriting {
+class PadSlicer {
  public:
-  explicit Rewriting(transform::Rebuilder& to) : to_(to), uses_(to.from().instructions.size()) {
+  explicit PadSlicer(transform::Rebuilder& to) : to_(to), uses_(to.from().instructions.size()) {
     for (const Instruction& user : to.from().instructions)
       for (const InstructionId operand : user.operands) ++uses_[operand.value];
     ++uses_[to.from().root.value];
@@ -53,7 +53,7 @@ class Rewriting {
   // Nothing: the instruction stays.
   hlo::Value part(InstructionId id) {
     const Instruction& instruction = to_.old(id);
-    const std::optional<Dims> starts = part_of(instruction);
+    const std::optional<Dims> starts = part_start(instruction);
     if (!starts || instruction.shape.element_count() == 0) return {};
     int64_t ops = 0, pads = 0;
     bool is_inside = true;
@@ -145,9 +145,9 @@ StatusOr<std::optional<hlo::Module>> slice_pads(const hlo::Module& module) {
   bool is_other = false;
   for (const hlo::ComputationId id : into.order()) {
     transform::Rebuilder to(into, id);
-    Rewriting rewriting(to);
+    PadSlicer slicer(to);
     for (const InstructionId i : to.order()) {
-      if (const hlo::Value now = rewriting.part(i)) {
+      if (const hlo::Value now = slicer.part(i)) {
         to.replace(i, now);
         is_other = true;
       } else {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
@@ -21,7 +22,7 @@ std::string root_of(const std::string& lines) {
   if (!sliced) return "";
   Literal x(Shape(f32, {9}));
   for (size_t i = 0; i < 9; ++i) x.mutable_values<float>()[i] = static_cast<float>(i) + 1;
-  const Literal arguments[] = {x};
+  const std::vector<Literal> arguments = {x};
   EXPECT_EQ(interpreter::evaluate(*sliced, arguments).value(),
             interpreter::evaluate(module, arguments).value())
       << lines;

@@ -17,7 +17,7 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 // +0: with -0 a sum of zeros would have another sign.
-bool is_zero(const hlo::Computation& computation, InstructionId id) {
+bool is_plus_zero(const hlo::Computation& computation, InstructionId id) {
   const Instruction& number = computation.at(id);
   if (number.opcode != Opcode::kConstant || !number.shape.is_scalar()) return false;
   const double value = number.attrs.get<hlo::ConstantAttrs>().literal.to_double(0);
@@ -32,13 +32,13 @@ bool holds_all(const hlo::WindowDimension& w, const hlo::PadDimension& pad, int6
 }
 
 // Nothing: the window stays.
-hlo::Value spread(transform::Rebuilder& to, InstructionId id) {
+hlo::Value spread_window(transform::Rebuilder& to, InstructionId id) {
   const Instruction& old = to.old(id);
   if (old.opcode != Opcode::kReduceWindow || old.operands.size() != 2) return {};
   const Instruction& pad = to.old(old.operands[0]);
   const auto fold = fold_of(to.into().at(to.mapped(id).called[0]));
   if (pad.opcode != Opcode::kPad || fold != Op::kAdd || pad.shape.is_dynamic() ||
-      !is_zero(to.from(), pad.operands[1]) || !is_zero(to.from(), old.operands[1]))
+      !is_plus_zero(to.from(), pad.operands[1]) || !is_plus_zero(to.from(), old.operands[1]))
     return {};
   hlo::WindowAttrs window = old.attrs.get<hlo::WindowAttrs>();
   hlo::PadAttrs padding = pad.attrs.get<hlo::PadAttrs>();
@@ -72,7 +72,7 @@ hlo::Value spread(transform::Rebuilder& to, InstructionId id) {
 StatusOr<hlo::Module> spread_windows(const hlo::Module& module) {
   return transform::with_rewritten(
       module, [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
-                 InstructionId id) { return spread(to, id); });
+                 InstructionId id) { return spread_window(to, id); });
 }
 
 }  // namespace heddle::cpu

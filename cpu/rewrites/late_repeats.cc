@@ -1,0 +1,115 @@
+#include "heddle/cpu/rewrites/late_repeats.h"
+
+#include <utility>
+
+#include "heddle/cpu/lower/region.h"
+#include "heddle/hlo/attributes.h"
+#include "heddle/hlo/value.h"
+#include "heddle/transform/rebuilder.h"
+
+namespace heddle::cpu {
+namespace {
+
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+class RepeatMover {
+ public:
+  explicit RepeatMover(transform::Rebuilder& to) : to_(to) {}
+
+  // Nothing: the instruction stays.
+  hlo::Value elementwise(InstructionId id) {
+    const Instruction& old = to_.old(id);
+    if (!has_trait(old.opcode, hlo::kElementwise) || old.operands.empty() ||
+        !old.shape.is_array() || old.shape.is_dynamic() || old.shape.is_scalar())
+      return {};
+    return late(id, to_.operands(id));
+  }
+
+ private:
+  // A broadcast number, or none.
+  [[nodiscard]] hlo::Value number(const hlo::Value& x) {
+    if (x.shape().is_scalar()) return x;
+    const Instruction& read = to_.at(x.id());
+    if (read.opcode != Opcode::kBroadcast || !to_.at(read.operands[0]).shape.is_scalar()) return {};
+    return to_.in_place_of(to_.from().root).wrap(read.operands[0]);
+  }
+  [[nodiscard]] bool is_repeat(const hlo::Value& x) const {
+    const Instruction& reshape = to_.at(x.id());
+    if (reshape.opcode != Opcode::kReshape) return false;
+    const Instruction& broadcast = to_.at(reshape.operands[0]);
+    return broadcast.opcode == Opcode::kBroadcast &&
+           !to_.at(broadcast.operands[0]).shape.is_scalar() &&
+           broadcast.shape.element_count() > to_.at(broadcast.operands[0]).shape.element_count() &&
+           !is_degenerate_reshape(broadcast.shape, reshape.shape);
+  }
+
+  // The op on what is repeated, repeated; as late as it can be.
+  hlo::Value late(InstructionId id, const hlo::Values& given) {
+    InstructionId first;
+    for (const hlo::Value& x : given) {
+      if (number(x)) continue;
+      if (!is_repeat(x) || (first.valid() && !is_same_repeat(x.id(), first))) return {};
+      first = x.id();
+    }
+    if (!first.valid()) return {};
+    const InstructionId broadcast = to_.at(first).operands[0];
+    const hlo::Dims dims = to_.at(broadcast).attrs.get<hlo::DimensionsAttrs>().dimensions;
+    const hlo::Dims all = to_.at(broadcast).shape.dimensions(),
+                    joined = to_.at(first).shape.dimensions();
+    const Shape small = to_.at(to_.at(broadcast).operands[0]).shape;
+    hlo::Values operands;
+    for (const hlo::Value& x : given) {
+      const hlo::Value scalar = number(x);
+      hlo::Graph& graph = to_.in_place_of(id);
+      operands.push_back(x.shape().is_scalar() ? x
+                         : scalar              ? hlo::broadcast(scalar, small.dimensions(), {})
+                                  : graph.wrap(to_.at(to_.at(x.id()).operands[0]).operands[0]));
+    }
+    return reshape(hlo::broadcast(computed(id, operands, small), all, dims), joined);
+  }
+
+  [[nodiscard]] bool is_same_repeat(InstructionId x, InstructionId y) const {
+    const Instruction &a = to_.at(to_.at(x).operands[0]), &b = to_.at(to_.at(y).operands[0]);
+    return a.shape.dimensions() == b.shape.dimensions() &&
+           a.attrs.get<hlo::DimensionsAttrs>().dimensions ==
+               b.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  }
+
+  hlo::Value computed(InstructionId id, const hlo::Values& operands, const Shape& small) {
+    if (const hlo::Value later = late(id, operands)) return later;
+    Instruction now = to_.mapped(id);
+    now.shape = Shape(now.shape.dtype(), small.dimensions());
+    now.operands.clear();
+    for (const hlo::Value& operand : operands) now.operands.push_back(operand.id());
+    return to_.in_place_of(id).wrap(to_.builder().append(std::move(now)));
+  }
+
+  transform::Rebuilder& to_;
+};
+
+}  // namespace
+
+StatusOr<std::optional<hlo::Module>> repeat_late(const hlo::Module& module) {
+  transform::ModuleRebuilder into(module);
+  bool is_other = false;
+  for (const hlo::ComputationId id : into.order()) {
+    transform::Rebuilder to(into, id);
+    RepeatMover mover(to);
+    for (const InstructionId i : to.order()) {
+      if (const hlo::Value now = mover.elementwise(i)) {
+        to.replace(i, now);
+        is_other = true;
+      } else {
+        to.copy(i);
+      }
+    }
+    into.replace(id, std::move(to).finish());
+  }
+  if (!is_other) return std::optional<hlo::Module>();
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, std::move(into).finish());
+  return std::optional(std::move(out));
+}
+
+}  // namespace heddle::cpu
