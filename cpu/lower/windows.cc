@@ -89,8 +89,8 @@ bool is_plain_window(const hlo::Module& module, const hlo::Computation& computat
          computation.at(instruction.operands[0]).shape.element_count() > 0;
 }
 
-// How many last dimensions are written as one, as joined_dimensions(): windows stand on one place of
-// all but the first of them, and side by side along that.
+// How many last dimensions are written as one, as joined_dimensions(): windows stand on one place
+// of all but the first of them, and side by side along that.
 int64_t RegionLowering::joined_in_window(InstructionId id) {
   const Instruction& instruction = at(id);
   const auto& window = instruction.attrs.get<hlo::WindowAttrs>().window.dimensions;

@@ -20,8 +20,8 @@ using hlo::Opcode;
 
 // Products with fewer rows, columns or summands are as fast where their operands lie, and so are
 // sums of products with that many summands each.
-constexpr int64_t kFewestPlaces = 16;
-constexpr int64_t kFewestPlacesOfBatch = 32;  // where vectors are along the batch else
+constexpr int64_t kFewestOfProduct = 16;
+constexpr int64_t kFewestOfBatch = 32;  // where vectors are along the batch else
 constexpr int64_t kManySummands = 256;
 constexpr int64_t kFewestSideBySide = 32;  // of a result
 
@@ -81,7 +81,7 @@ class DotShape {
                   rows = batch + std::ssize(operands_[0].free());
     Dims order = transpose;
     std::erase_if(order, [&](int64_t d) { return result.dimension(d) == 1; });
-    if (fewest_ < kFewestPlacesOfBatch || order.empty()) return false;
+    if (fewest_ < kFewestOfBatch || order.empty()) return false;
     if (order.back() < batch) return true;
     if (result.dimension(order.back()) >= kFewestSideBySide) return false;
     Dims group;  // the rows or the columns
@@ -93,13 +93,13 @@ class DotShape {
   [[nodiscard]] Dims order_for(size_t which) const {
     const DotOperand& own = operands_[which];
     const std::vector<size_t> lies = own.order();
-    if (fewest_ < kFewestPlaces || lies.empty()) return {};
+    if (fewest_ < kFewestOfProduct || lies.empty()) return {};
     Dims order = own.batch, contracted, free = own.free();
-    const bool is_last = fewest_ >= kFewestPlacesOfBatch && own.ends_in(own.batch);
+    const bool is_last = fewest_ >= kFewestOfBatch && own.ends_in(own.batch);
     const bool is_apart =
         adds_products() && (!own.are_neighbours(own.contracted) || is_crossed(which));
     const bool is_thin = !own.are_neighbours(free) && own.ends_in(free) &&
-                         own.shape.dimensions().back() < kFewestPlaces;
+                         own.shape.dimensions().back() < kFewestOfProduct;
     if (!is_last && !is_apart && !is_thin) return {};
     for (const size_t i : is_crossed(which) ? operands_[1 - which].order() : lies)
       contracted.push_back(own.contracted[i]);

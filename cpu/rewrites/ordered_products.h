@@ -6,8 +6,8 @@
 
 namespace heddle::cpu {
 
-// Copies an operand of a large product into the order batch, rows, contracted, or batch, contracted,
-// columns where its last dimension is a column, where
+// Copies an operand of a large product into the order batch, rows, contracted, or into batch,
+// contracted, columns if its last dimension is a column, where
 //   - it contracts several dimensions, which are no neighbours or lie in another order in the other
 //     operand: the product would be many thin ones, each added to the whole result;
 //   - its last dimension is a batch dimension: each product would read single elements of lines;

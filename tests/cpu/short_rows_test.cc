@@ -205,7 +205,8 @@ TEST(CpuShortRows, OfAGather) {
               "[4,8,9,3] parameter(0)\n i = s32[4,2] "
               "parameter(1)\n ROOT g = ",
               type, "[4,", sizes,
-              "] gather(x, i), offset_dims={1,2,3}, collapsed_slice_dims={}, operand_batching_dims={0}, "
+              "] gather(x, i), offset_dims={1,2,3}, collapsed_slice_dims={}, "
+              "operand_batching_dims={0}, "
               "start_indices_batching_dims={0}, start_index_map={2,1}, index_vector_dim=1, "
               "slice_sizes={",
               slice, "}\n}\n"));
