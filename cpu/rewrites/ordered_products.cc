@@ -18,12 +18,11 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-// Products with fewer rows, columns or summands are as fast where their operands lie, and so are
-// sums of products with that many summands each.
+// Products of fewer rows, columns or summands are as fast where their operands lie.
 constexpr int64_t kFewestOfProduct = 16;
-constexpr int64_t kFewestOfBatch = 32;  // where vectors are along the batch else
-constexpr int64_t kManySummands = 256;
-constexpr int64_t kFewestSideBySide = 32;  // of a result
+constexpr int64_t kFewestOfBatch = 32;     // of one whose vectors would go along the batch
+constexpr int64_t kManySummands = 256;     // of one that may be one of several that are added
+constexpr int64_t kFewestSideBySide = 32;  // of a result, where its transpose ends
 
 bool contains(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
