@@ -259,7 +259,7 @@ class DotWriter {
         sums[i] = multiply_add(x, vector, sums[i]);
       }
     };
-    std::vector<NodeId> sums = fold_loop(b_, true, whole, machine_lanes_, zeros,
+    std::vector<NodeId> sums = fold_loop(b_, /*is_sum=*/true, whole, machine_lanes_, zeros,
                                          [&](NodeId from, std::vector<NodeId> carried) {
                                            add(carried, from, machine_lanes_);
                                            return carried;
@@ -286,7 +286,7 @@ class DotWriter {
       const int64_t rounds = vectors / several;
       const auto first = std::span(carried).first(static_cast<size_t>(several));
       std::vector<NodeId> inner =
-          fold_loop(b_, true, rounds * several * lanes, several * lanes,
+          fold_loop(b_, /*is_sum=*/true, rounds * several * lanes, several * lanes,
                     {first.begin(), first.end()}, [&](NodeId from, std::vector<NodeId> folded) {
                       for (int64_t i = 0; i < several; ++i) {
                         NodeId& sum = folded[static_cast<size_t>(i)];
@@ -463,7 +463,7 @@ class DotWriter {
     const int64_t last = sizes.back();
     sizes.pop_back();
     return loop_nest(b_, sizes, at, std::move(carried), [&](std::vector<NodeId> sums) {
-      return fold_loop(b_, true, last, 1, std::move(sums),
+      return fold_loop(b_, /*is_sum=*/true, last, 1, std::move(sums),
                        [&](NodeId index, std::vector<NodeId> inner) {
                          at.push_back(index);
                          inner = body(advanced(start, axes, at), std::move(inner));

@@ -356,7 +356,8 @@ NodeId RegionLowering::run_element(const Instruction& slice, std::span<const Nod
 }
 
 // The coordinates before a reshape that joins dimensions.
-std::vector<Coordinate> RegionLowering::apart(const Instruction& reshape, const Place& place) {
+std::vector<Coordinate> RegionLowering::before_joining(const Instruction& reshape,
+                                                       const Place& place) {
   const std::vector<int64_t>& sizes = at(reshape.operands[0]).shape.dimensions();
   std::vector<Coordinate> found;
   for (size_t d = 0; d < place.coordinates.size(); ++d) {
@@ -461,7 +462,8 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
         if (at(instruction.operands[0]).shape.is_scalar()) same = Place{};
         return operand_element(instruction.operands[0], same, memo);
       }
-      if (joins_repeats(computation(), instruction)) return part(apart(instruction, place));
+      if (joins_repeats(computation(), instruction))
+        return part(before_joining(instruction, place));
       size_t next = 0;
       const Shape& from = at(instruction.operands[0]).shape;
       for (int64_t d = 0; d < from.rank(); ++d) {

@@ -169,7 +169,7 @@ class RegionLowering {
     return element(region_.leaf(operand), place, memo);
   }
   NodeId joined_element(const hlo::Instruction& joined, Place place, Memo& memo);
-  std::vector<Coordinate> apart(const hlo::Instruction& reshape, const Place& place);
+  std::vector<Coordinate> before_joining(const hlo::Instruction& reshape, const Place& place);
   NodeId padded_element(const hlo::Instruction& pad, Place place, Memo& memo);
   NodeId joined_row_element(const hlo::Instruction& joined, Place place, Memo& memo);
   hlo::InstructionId sliced_by_all(const hlo::Instruction& joined);

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
-#include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
 namespace {
@@ -92,24 +92,9 @@ class RepeatMover {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> repeat_late(const hlo::Module& module) {
-  transform::ModuleRebuilder into(module);
-  bool is_other = false;
-  for (const hlo::ComputationId id : into.order()) {
-    transform::Rebuilder to(into, id);
-    RepeatMover mover(to);
-    for (const InstructionId i : to.order()) {
-      if (const hlo::Value now = mover.elementwise(i)) {
-        to.replace(i, now);
-        is_other = true;
-      } else {
-        to.copy(i);
-      }
-    }
-    into.replace(id, std::move(to).finish());
-  }
-  if (!is_other) return std::optional<hlo::Module>();
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, std::move(into).finish());
-  return std::optional(std::move(out));
+  return rewritten_if_any(module, [](transform::Rebuilder& to, hlo::ComputationId) {
+    return [mover = RepeatMover(to)](InstructionId id) mutable { return mover.elementwise(id); };
+  });
 }
 
 }  // namespace heddle::cpu

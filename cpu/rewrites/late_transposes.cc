@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
 namespace {
@@ -95,7 +95,7 @@ class Orders {
 
 class Rewriting {
  public:
-  Rewriting(transform::Rebuilder& to, const Orders& orders) : to_(to), orders_(orders) {}
+  Rewriting(transform::Rebuilder& to, Orders orders) : to_(to), orders_(std::move(orders)) {}
 
   // Nothing: the instruction stays.
   hlo::Value elementwise(InstructionId id) {
@@ -155,32 +155,19 @@ class Rewriting {
   }
 
   transform::Rebuilder& to_;
-  const Orders& orders_;
+  Orders orders_;
 };
 
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> transpose_late(const hlo::Module& module) {
-  transform::ModuleRebuilder into(module);
-  bool is_other = false;
-  for (const hlo::ComputationId id : into.order()) {
-    const Orders orders(module, module.at(id));
-    transform::Rebuilder to(into, id);
-    Rewriting rewriting(to, orders);
-    for (const InstructionId i : to.order()) {
+  return rewritten_if_any(module, [&](transform::Rebuilder& to, hlo::ComputationId id) {
+    return [&module, &to,
+            rewriting = Rewriting(to, Orders(module, module.at(id)))](InstructionId i) mutable {
       const bool is_fold = is_plain_fold(module, to.old(i)) && !to.old(i).shape.is_dynamic();
-      if (const hlo::Value now = is_fold ? rewriting.fold(i) : rewriting.elementwise(i)) {
-        to.replace(i, now);
-        is_other = true;
-      } else {
-        to.copy(i);
-      }
-    }
-    into.replace(id, std::move(to).finish());
-  }
-  if (!is_other) return std::optional<hlo::Module>();
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, std::move(into).finish());
-  return std::optional(std::move(out));
+      return is_fold ? rewriting.fold(i) : rewriting.elementwise(i);
+    };
+  });
 }
 
 }  // namespace heddle::cpu

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
 namespace {
@@ -141,24 +141,9 @@ class PadSlicer {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> slice_pads(const hlo::Module& module) {
-  transform::ModuleRebuilder into(module);
-  bool is_other = false;
-  for (const hlo::ComputationId id : into.order()) {
-    transform::Rebuilder to(into, id);
-    PadSlicer slicer(to);
-    for (const InstructionId i : to.order()) {
-      if (const hlo::Value now = slicer.part(i)) {
-        to.replace(i, now);
-        is_other = true;
-      } else {
-        to.copy(i);
-      }
-    }
-    into.replace(id, std::move(to).finish());
-  }
-  if (!is_other) return std::optional<hlo::Module>();
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, std::move(into).finish());
-  return std::optional(std::move(out));
+  return rewritten_if_any(module, [](transform::Rebuilder& to, hlo::ComputationId) {
+    return [slicer = PadSlicer(to)](InstructionId id) mutable { return slicer.part(id); };
+  });
 }
 
 }  // namespace heddle::cpu

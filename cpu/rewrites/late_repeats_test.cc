@@ -1,0 +1,48 @@
+#include "heddle/cpu/rewrites/late_repeats.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/hlo/text.h"
+
+namespace heddle::cpu {
+namespace {
+
+// The elements that the root's operand, before it is repeated, has; 0: the module stays.
+int64_t elements_before(const std::string& lines) {
+  const hlo::Module module =
+      hlo::parse_text(base::cat("HloModule m\nENTRY main {\n x = f32[3,5] parameter(0)\n"
+                                " y = f32[3,10] parameter(1)\n"
+                                " b = f32[3,2,5] broadcast(x), dimensions={0,2}\n"
+                                " r = f32[3,10] reshape(b)\n"
+                                " two = f32[] constant(2)\n"
+                                " twos = f32[3,10] broadcast(two), dimensions={}\n",
+                                lines, "}\n"))
+          .value();
+  const auto late = repeat_late(module).value();
+  if (!late) return 0;
+  const hlo::Computation& in = late->entry_computation();
+  const hlo::Instruction& root = in.root_instruction();
+  EXPECT_EQ(root.opcode, hlo::Opcode::kReshape);
+  return in.at(in.at(root.operands[0]).operands[0]).shape.element_count();
+}
+
+TEST(LateRepeats, ComeAfterWhatIsComputedOfThem) {
+  EXPECT_EQ(elements_before(" ROOT z = f32[3,10] multiply(r, twos)\n"), 15);
+  EXPECT_EQ(elements_before(" m = f32[3,10] multiply(r, twos)\n n = f32[3,10] negate(m)\n"
+                            " ROOT z = f32[3,10] add(n, r)\n"),
+            15);
+}
+
+TEST(LateRepeats, StayBesideOtherArrays) {
+  EXPECT_EQ(elements_before(" ROOT z = f32[3,10] add(r, y)\n"), 0);
+  EXPECT_EQ(elements_before(" c = f32[3,5,2] broadcast(x), dimensions={0,1}\n"
+                            " s = f32[3,10] reshape(c)\n ROOT z = f32[3,10] add(r, s)\n"),
+            0);
+  EXPECT_EQ(elements_before(" ROOT z = f32[3,10] add(y, twos)\n"), 0);
+}
+
+}  // namespace
+}  // namespace heddle::cpu
