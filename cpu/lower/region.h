@@ -89,6 +89,8 @@ class Region {
   [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;
   [[nodiscard]] bool is_memory_in_order(hlo::InstructionId id) const;
   [[nodiscard]] bool is_as_cheap_as_a_read(hlo::InstructionId id) const;
+  [[nodiscard]] bool is_cheap(hlo::InstructionId id) const;
+  [[nodiscard]] bool is_padded(const Use& use) const;
   [[nodiscard]] bool is_cheaper_twice(hlo::InstructionId id) const;
   [[nodiscard]] bool is_number(hlo::InstructionId id) const;
   [[nodiscard]] bool is_sum(hlo::InstructionId id) const;

@@ -15,6 +15,7 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
+constexpr int64_t kMostTwice = 8;  // cheap ops that one step computes for two paddings of it
 
 // What a broadcast repeats along the last dimensions is computed for one element at a time where it
 // is read. That costs more than a pass over memory where it takes so many operations, and one for
@@ -234,17 +235,39 @@ bool Region::is_as_cheap_as_a_read(InstructionId id) const {
   return (is_number(a) && is_memory_in_order(b)) || (is_number(b) && is_memory_in_order(a));
 }
 
-// A sum of what lies in memory, of which one step puts two paddings around: to write it and read it
-// twice costs more.
+// It is a few cheap ops on what lies in memory in order and on numbers.
+bool Region::is_cheap(InstructionId id) const {
+  std::vector<InstructionId> queue = {id};
+  std::set<InstructionId> seen = {id};
+  int64_t ops = 0;
+  while (!queue.empty()) {
+    const InstructionId next = queue.back();
+    queue.pop_back();
+    if (is_number(next) || is_memory_in_order(next)) continue;
+    const Instruction& instruction = computation_->at(next);
+    if (!is_scalar_op(*computation_, instruction) || operations_of(instruction) > 1 ||
+        ++ops > kMostTwice)
+      return false;
+    for (const InstructionId operand : instruction.operands)
+      if (seen.insert(operand).second) queue.push_back(operand);
+  }
+  return true;
+}
+
+// One step puts padding around it, or around one cheap op on it.
+bool Region::is_padded(const Use& use) const {
+  const Instruction& user = computation_->at(use.user);
+  if (user.opcode == Opcode::kPad) return is_lazy(leaf(use.user));
+  return is_scalar_op(*computation_, user) && operations_of(user) == 1 &&
+         uses_[leaf(use.user).value].size() == 1 && is_padded(uses_[leaf(use.user).value][0]);
+}
+
+// A few ops on what lies in memory, around which one step puts two paddings: to write the result
+// and to read it twice costs more.
 bool Region::is_cheaper_twice(InstructionId id) const {
-  const auto is_read = [&](InstructionId operand) {
-    return is_number(operand) || is_memory_in_order(operand);
-  };
   const std::vector<Use>& uses = uses_[leaf(id).value];
-  return is_sum(id) && std::ranges::all_of(computation_->at(id).operands, is_read) &&
-         uses.size() == 2 && std::ranges::all_of(uses, [&](const Use& use) {
-           return computation_->at(use.user).opcode == Opcode::kPad && is_lazy(leaf(use.user));
-         });
+  return uses.size() == 2 && is_cheap(id) &&
+         std::ranges::all_of(uses, [&](const Use& use) { return is_padded(use); });
 }
 
 void Region::choose_lazy() {

@@ -1,6 +1,8 @@
 #include "heddle/cpu/rewrites/sliced_pads.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,7 +19,7 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int64_t kMostOps = 64;    // of which a part is taken at once
+constexpr size_t kMostOps = 64;    // of which a part is taken at once
 constexpr int64_t kFewestPads = 2;  // or one of which the part is inside
 
 // A part without holes: where it begins.
@@ -55,63 +57,79 @@ class PadSlicer {
     const Instruction& instruction = to_.old(id);
     const std::optional<Dims> starts = part_start(instruction);
     if (!starts || instruction.shape.element_count() == 0) return {};
-    int64_t ops = 0, pads = 0;
+    find_inner(instruction.operands[0]);
+    int64_t pads = 0;
     bool is_inside = true;
-    const auto see = [&](const Instruction& pad) {
+    for (const InstructionId inner : inner_) {
+      if (to_.old(inner).opcode != Opcode::kPad) continue;
       ++pads;
-      const auto& padding = pad.attrs.get<hlo::PadAttrs>().padding;
-      const Shape& from = to_.old(pad.operands[0]).shape;
+      const auto& padding = to_.old(inner).attrs.get<hlo::PadAttrs>().padding;
+      const Shape& from = to_.old(to_.old(inner).operands[0]).shape;
       for (size_t d = 0; d < padding.size(); ++d) {
         const auto dim = static_cast<int64_t>(d);
         const int64_t start = (*starts)[d], end = start + instruction.shape.dimension(dim);
         is_inside &= start >= padding[d].low && end <= padding[d].low + from.dimension(dim);
       }
-    };
-    count(instruction.operands[0], ops, see);
-    if (ops > kMostOps || pads == 0 || (pads < kFewestPads && !is_inside)) return {};
+    }
+    if (inner_.size() > kMostOps || pads == 0 || (pads < kFewestPads && !is_inside)) return {};
+    parts_.clear();
     return sliced(instruction.operands[0], id, *starts);
   }
 
  private:
-  // Counts the ops that nobody else reads, and sees the padded arrays under them.
-  template <class See>
-  void count(InstructionId id, int64_t& ops, const See& see) const {
-    if (is_plain_pad(to_.old(id)) && uses_[id.value] == 1) see(to_.old(id));
-    if (!is_inner(id) || ++ops > kMostOps) return;
-    for (const InstructionId operand : to_.old(id).operands) count(operand, ops, see);
+  // The elementwise ops and the padded arrays that the part alone reads, by itself or through
+  // others of them.
+  void find_inner(InstructionId id) {
+    inner_.clear();
+    std::map<InstructionId, int64_t> seen;  // uses by others of them
+    std::vector<InstructionId> queue = {id};
+    while (!queue.empty() && inner_.size() <= kMostOps) {
+      const InstructionId next = queue.back();
+      queue.pop_back();
+      if (!may_be_inner(to_.old(next)) || ++seen[next] < uses_[next.value]) continue;
+      inner_.insert(next);
+      if (to_.old(next).opcode == Opcode::kPad) continue;
+      for (const InstructionId operand : to_.old(next).operands) queue.push_back(operand);
+    }
   }
-  [[nodiscard]] bool is_inner(InstructionId id) const {
-    const Instruction& instruction = to_.old(id);
-    return has_trait(instruction.opcode, hlo::kElementwise) && uses_[id.value] == 1 &&
+  [[nodiscard]] static bool may_be_inner(const Instruction& instruction) {
+    return (has_trait(instruction.opcode, hlo::kElementwise) || is_plain_pad(instruction)) &&
            instruction.shape.is_array() && !instruction.shape.is_dynamic();
   }
 
   hlo::Value sliced(InstructionId id, InstructionId part, const Dims& starts) {
+    if (to_.old(id).shape.is_scalar()) return to_.value(id);
+    const auto found = parts_.find(id);
+    if (found != parts_.end()) return found->second;
+    return parts_.emplace(id, sliced_once(id, part, starts)).first->second;
+  }
+
+  hlo::Value sliced_once(InstructionId id, InstructionId part, const Dims& starts) {
     const Instruction& old = to_.old(id);
-    if (old.shape.is_scalar()) return to_.value(id);
+    if (!inner_.contains(id)) return slice_at(id, part, starts);
+    if (old.opcode == Opcode::kPad) return sliced_pad(id, part, starts);
+    hlo::Values operands;
+    for (const InstructionId operand : old.operands)
+      operands.push_back(sliced(operand, part, starts));
+    return emit(id, part, operands, old.attrs);
+  }
+
+  hlo::Value sliced_pad(InstructionId id, InstructionId part, const Dims& starts) {
+    const Instruction& old = to_.old(id);
     const Dims& sizes = to_.old(part).shape.dimensions();
-    if (is_plain_pad(old) && uses_[id.value] == 1) {
-      const Shape& from = to_.old(old.operands[0]).shape;
-      hlo::PadAttrs attrs = old.attrs.get<hlo::PadAttrs>();
-      Dims inside;
-      bool pads = false;
-      for (size_t d = 0; d < starts.size(); ++d) {
-        hlo::PadDimension& own = attrs.padding[d];
-        own.low -= starts[d];
-        own.high = sizes[d] - own.low - from.dimension(static_cast<int64_t>(d));
-        inside.push_back(-own.low);
-        pads |= own.low > 0 || own.high > 0;
-      }
-      if (!pads) return slice_at(old.operands[0], part, inside);
-      return emit(id, part, {to_.value(old.operands[0]), to_.value(old.operands[1])}, attrs);
+    const Shape& from = to_.old(old.operands[0]).shape;
+    hlo::PadAttrs attrs = old.attrs.get<hlo::PadAttrs>();
+    Dims inside;
+    bool pads = false;
+    for (size_t d = 0; d < starts.size(); ++d) {
+      hlo::PadDimension& own = attrs.padding[d];
+      own.low -= starts[d];
+      own.high = sizes[d] - own.low - from.dimension(static_cast<int64_t>(d));
+      inside.push_back(-own.low);
+      pads |= own.low > 0 || own.high > 0;
     }
-    if (is_inner(id)) {
-      hlo::Values operands;
-      for (const InstructionId operand : old.operands)
-        operands.push_back(sliced(operand, part, starts));
-      return emit(id, part, operands, old.attrs);
-    }
-    return slice_at(id, part, starts);
+    if (!pads) return slice_at(old.operands[0], part, inside);
+    return emit(id, part, {to_.value(old.operands[0]), to_.value(old.operands[1])}, attrs);
   }
 
   hlo::Value slice_at(InstructionId id, InstructionId part, const Dims& starts) {
@@ -136,6 +154,8 @@ class PadSlicer {
 
   transform::Rebuilder& to_;
   std::vector<int64_t> uses_;
+  std::set<InstructionId> inner_;                // of the part that is taken now
+  std::map<InstructionId, hlo::Value> parts_;  // of them and of their operands
 };
 
 }  // namespace
