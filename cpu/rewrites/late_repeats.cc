@@ -1,8 +1,10 @@
 #include "heddle/cpu/rewrites/late_repeats.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
@@ -14,11 +16,18 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
+constexpr int64_t kMostTerms = 16;
+
 class RepeatMover {
  public:
-  explicit RepeatMover(transform::Rebuilder& to) : to_(to) {}
+  RepeatMover(const hlo::Module& from, transform::Rebuilder& to) : from_(from), to_(to) {}
 
   // Nothing: the instruction stays.
+  hlo::Value written(InstructionId id) {
+    return to_.old(id).opcode == Opcode::kReduce ? sum(id) : elementwise(id);
+  }
+
+ private:
   hlo::Value elementwise(InstructionId id) {
     const Instruction& old = to_.old(id);
     if (!has_trait(old.opcode, hlo::kElementwise) || old.operands.empty() ||
@@ -27,7 +36,58 @@ class RepeatMover {
     return late(id, to_.operands(id));
   }
 
- private:
+  // A sum over what a broadcast repeats, of equal terms.
+  hlo::Value sum(InstructionId id) {
+    const Instruction& old = to_.old(id);
+    if (old.operands.size() != 2 || !old.shape.is_array() || old.shape.is_dynamic() ||
+        fold_of(from_.at(old.called[0])) != Op::kAdd)
+      return {};
+    const InstructionId broadcast = broadcast_under(to_.value(old.operands[0]).id());
+    if (!broadcast.valid()) return {};
+    const auto& reduced = old.attrs.get<hlo::DimensionsAttrs>().dimensions;
+    hlo::Dims dims = to_.at(broadcast).attrs.get<hlo::DimensionsAttrs>().dimensions;
+    int64_t times = 1;
+    for (const int64_t d : reduced) {
+      if (std::ranges::count(dims, d) > 0) return {};
+      times *= to_.at(broadcast).shape.dimension(d);
+    }
+    if (times > kMostTerms) return {};
+    for (int64_t& d : dims)
+      d -= std::ranges::count_if(reduced, [&](int64_t before) { return before < d; });
+    hlo::Graph& graph = to_.in_place_of(id);
+    const hlo::Value term = graph.wrap(to_.at(broadcast).operands[0]);
+    const hlo::Value all = sum_of(term, times, to_.value(old.operands[1]));
+    return hlo::broadcast(all, old.shape.dimensions(), dims);
+  }
+
+  // init + x + x + .., of what is repeated in x where it is.
+  hlo::Value sum_of(const hlo::Value& x, int64_t times, const hlo::Value& init) {
+    hlo::Graph& graph = x.graph();
+    if (is_repeat(x)) {
+      const InstructionId broadcast = to_.at(x.id()).operands[0];
+      const hlo::Value all = sum_of(graph.wrap(to_.at(broadcast).operands[0]), times, init);
+      return reshape(
+          hlo::broadcast(all, to_.at(broadcast).shape.dimensions(),
+                         to_.at(broadcast).attrs.get<hlo::DimensionsAttrs>().dimensions),
+          to_.at(x.id()).shape.dimensions());
+    }
+    hlo::Value all = hlo::broadcast(init, x.shape().dimensions(), {});
+    for (int64_t i = 0; i < times; ++i) all = all + x;
+    return all;
+  }
+
+  // The broadcast that the instruction is, or that a reshape made a repeat of and this one undoes.
+  [[nodiscard]] InstructionId broadcast_under(InstructionId id) const {
+    if (to_.at(id).opcode == Opcode::kReshape) {
+      const Instruction& repeat = to_.at(to_.at(id).operands[0]);
+      if (repeat.opcode != Opcode::kReshape ||
+          to_.at(repeat.operands[0]).shape != to_.at(id).shape)
+        return {};
+      id = repeat.operands[0];
+    }
+    return to_.at(id).opcode == Opcode::kBroadcast ? id : InstructionId();
+  }
+
   // A broadcast number, or none.
   [[nodiscard]] hlo::Value number(const hlo::Value& x) {
     if (x.shape().is_scalar()) return x;
@@ -86,14 +146,15 @@ class RepeatMover {
     return to_.in_place_of(id).wrap(to_.builder().append(std::move(now)));
   }
 
+  const hlo::Module& from_;
   transform::Rebuilder& to_;
 };
 
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> repeat_late(const hlo::Module& module) {
-  return rewritten_if_any(module, [](transform::Rebuilder& to, hlo::ComputationId) {
-    return [mover = RepeatMover(to)](InstructionId id) mutable { return mover.elementwise(id); };
+  return rewritten_if_any(module, [&](transform::Rebuilder& to, hlo::ComputationId) {
+    return [mover = RepeatMover(module, to)](InstructionId id) mutable { return mover.written(id); };
   });
 }
 
