@@ -20,6 +20,7 @@
 #include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/rewrites/complex.h"
+#include "heddle/cpu/rewrites/early_reshapes.h"
 #include "heddle/cpu/rewrites/first_places.h"
 #include "heddle/cpu/rewrites/fixed_scatters.h"
 #include "heddle/cpu/rewrites/flat_gathers.h"
@@ -133,7 +134,8 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(module, expand_small_sorts(module));
   HEDDLE_ASSIGN_OR_RETURN(module, rank_sorts(module));
   HEDDLE_ASSIGN_OR_RETURN(module, flatten_gathers(module));
-  HEDDLE_ASSIGN_OR_RETURN(module, join_interleaved_pads(module));
+  HEDDLE_ASSIGN_OR_RETURN(auto by_turns, join_interleaved_pads(module));
+  if (by_turns) module = *std::move(by_turns);
   HEDDLE_ASSIGN_OR_RETURN(module, spread_windows(module));
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
@@ -144,6 +146,10 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(const auto late, transpose_late(out.flat));
   if (late) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*late, flatten));
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const auto early, reshape_early(out.flat));
+  if (early) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*early, flatten));
   }
   HEDDLE_ASSIGN_OR_RETURN(const auto repeated, repeat_late(out.flat));
   if (repeated) {

@@ -83,6 +83,11 @@ bool joins_repeats(const hlo::Computation& computation, const Instruction& resha
   return d == from.size() && !is_degenerate_reshape(broadcast.shape, reshape.shape);
 }
 
+bool is_zero(const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kConstant || !instruction.shape.is_scalar()) return false;
+  return instruction.attrs.get<hlo::ConstantAttrs>().literal == Literal(instruction.shape);
+}
+
 bool is_splat(const Literal& literal) {
   const auto size = static_cast<size_t>(literal.byte_size());
   const auto step = static_cast<size_t>(storage_bytes(literal.shape().dtype()));

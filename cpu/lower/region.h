@@ -153,6 +153,9 @@ bool joins_rows(const hlo::Instruction& instruction);
 // All elements of the literal are alike.
 bool is_splat(const Literal& literal);
 
+// A scalar constant of which all bits are zero.
+bool is_zero(const hlo::Instruction& instruction);
+
 // The arrays that the step may overwrite with its results, each with the one of its number: the
 // first operands of an update.
 size_t updated_operands(const hlo::Instruction& instruction);

@@ -1,7 +1,14 @@
 #include "heddle/cpu/rewrites/interleaved_pads.h"
 
+#include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
+#include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/rewrites/if_any.h"
+#include "heddle/cpu/rewrites/inner_ops.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
@@ -14,70 +21,117 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using hlo::PadDimension;
 
-// 0, and not -0.
-bool is_zero(const hlo::Computation& computation, InstructionId id) {
-  const Instruction& value = computation.at(id);
-  if (value.opcode != Opcode::kConstant || !value.shape.is_scalar()) return false;
-  return value.attrs.get<hlo::ConstantAttrs>().literal == Literal(value.shape);
-}
+constexpr int64_t kMostTurns = 8;  // arrays that take turns
 
-// The dimension along which every second element is a zero, the first one if `is_odd`. No other
-// dimension is padded.
-std::optional<int64_t> spread_dimension(const hlo::Computation& computation, InstructionId id,
-                                        bool is_odd) {
-  const Instruction& pad = computation.at(id);
-  if (pad.opcode != Opcode::kPad || !is_zero(computation, pad.operands[1])) return std::nullopt;
+// Of an array padded with zeros: every how manieth row along one dimension is its own, from which
+// one on.
+struct Turn {
+  int64_t along = 0;
+  int64_t every = 0;
+  int64_t first = 0;
+};
+
+std::optional<Turn> turn_of(const hlo::Computation& computation, const Instruction& pad) {
+  if (pad.opcode != Opcode::kPad || !is_zero(computation.at(pad.operands[1]))) return std::nullopt;
   const Shape& rows = computation.at(pad.operands[0]).shape;
   const auto& padding = pad.attrs.get<hlo::PadAttrs>().padding;
-  std::optional<int64_t> found;
+  std::optional<Turn> found;
   for (size_t d = 0; d < padding.size(); ++d) {
     const PadDimension& p = padding[d];
     if (p == PadDimension{}) continue;
-    if (found || p.low != (is_odd ? 1 : 0) || p.interior != 1 || p.high < 0 || p.high > 1 ||
-        rows.dimension(static_cast<int64_t>(d)) == 0)
+    const auto along = static_cast<int64_t>(d);
+    const int64_t every = p.interior + 1;
+    if (found || every < 2 || every > kMostTurns || p.low < 0 || p.low >= every || p.high < 0 ||
+        p.high >= every || rows.dimension(along) == 0)
       return std::nullopt;
-    found = static_cast<int64_t>(d);
+    found = {.along = along, .every = every, .first = p.low};
   }
   return found;
 }
 
-// The elements of both by turns; of `even` there may be one more.
-hlo::Value by_turns(const hlo::Value& even, const hlo::Value& odd, int64_t along) {
-  const int64_t turns = odd.size(along);
-  const hlo::Value pairs = hlo::concatenate(
-      {add_dimension(slice(even, along, 0, turns), along + 1), add_dimension(odd, along + 1)},
-      along + 1);
-  hlo::Dims sizes = odd.shape().dimensions();
-  sizes[static_cast<size_t>(along)] *= 2;
-  const hlo::Value both = reshape(pairs, sizes);
-  return even.size(along) == turns ? both
-                                   : hlo::concatenate({both, slice(even, along, turns, 1)}, along);
-}
+class TurnJoiner {
+ public:
+  explicit TurnJoiner(transform::Rebuilder& to) : to_(to), ops_(to.from()) {}
 
-hlo::Value joined(transform::Rebuilder& to, InstructionId id) {
-  const Instruction& sum = to.old(id);
-  if (sum.opcode != Opcode::kAdd || sum.shape.is_dynamic()) return {};
-  for (const bool is_turned : {false, true}) {
-    const InstructionId even = sum.operands[is_turned ? 1 : 0];
-    const InstructionId odd = sum.operands[is_turned ? 0 : 1];
-    const auto along = spread_dimension(to.from(), even, /*is_odd=*/false);
-    if (!along || spread_dimension(to.from(), odd, /*is_odd=*/true) != along) continue;
-    to.in_place_of(id);
-    const auto elements = [&](InstructionId pad) {
-      const hlo::Value x = to.operands(pad)[0];
-      return is_integer(x.dtype()) ? x : x + x.number(0);  // -0 + 0 is 0
+  // Nothing: the instruction stays.
+  hlo::Value joined(InstructionId id) {
+    const Instruction& sum = to_.old(id);
+    if (sum.opcode != Opcode::kAdd || !sum.shape.is_array() || sum.shape.is_dynamic()) return {};
+    std::optional<Turn> all;
+    std::vector<bool> is_taken(kMostTurns);
+    const auto fits = [&](const Instruction& pad) {
+      const std::optional<Turn> turn = turn_of(to_.from(), pad);
+      if (!turn || (all && (all->along != turn->along || all->every != turn->every))) return false;
+      all = turn;
+      is_taken[static_cast<size_t>(turn->first)] = true;
+      return true;
     };
-    return by_turns(elements(even), elements(odd), *along);
+    inner_.clear();
+    for (const InstructionId operand : sum.operands) inner_.merge(ops_.under(operand, kind_of));
+    if (inner_.size() > kMostInnerOps || !sums_pads(id, id, fits) || std::ranges::count(is_taken, true) < 2)
+      return {};
+    to_.in_place_of(id);
+    hlo::Values turns;
+    for (int64_t turn = 0; turn < all->every; ++turn) turns.push_back(rows_of(id, id, turn));
+    return by_turns(turns, *all, sum.shape);
   }
-  return {};
-}
+
+ private:
+  static Inner kind_of(const Instruction& instruction) {
+    return instruction.opcode == Opcode::kAdd ? Inner::kThrough : Inner::kNot;
+  }
+  template <class Fits>
+  bool sums_pads(InstructionId id, InstructionId sum, const Fits& fits) const {
+    if (id != sum && !inner_.contains(id)) return fits(to_.old(id));
+    return std::ranges::all_of(to_.old(id).operands, [&](InstructionId operand) {
+      return sums_pads(operand, sum, fits);
+    });
+  }
+
+  // The sum's rows of one turn; absent: they are zeros.
+  hlo::Value rows_of(InstructionId id, InstructionId sum, int64_t turn) {
+    const Instruction& old = to_.old(id);
+    if (id != sum && !inner_.contains(id)) {
+      return turn_of(to_.from(), old)->first == turn ? to_.operands(id)[0] : hlo::Value();
+    }
+    const hlo::Value a = rows_of(old.operands[0], sum, turn), b = rows_of(old.operands[1], sum, turn);
+    if (a && b) return a + b;
+    const hlo::Value& x = a ? a : b;
+    return x.is_absent() || is_integer(x.dtype()) ? x : x + x.number(0);  // -0 + 0 is 0
+  }
+
+  // The rows of all by turns; of the first ones there may be one more.
+  hlo::Value by_turns(hlo::Values rows, const Turn& turn, const Shape& all) {
+    const int64_t turns = all.dimension(turn.along) / turn.every,
+                  rest = all.dimension(turn.along) % turn.every;
+    hlo::Dims sizes = all.dimensions();
+    auto& size = sizes[static_cast<size_t>(turn.along)];
+    hlo::Values side_by_side, last;
+    for (int64_t i = 0; i < turn.every; ++i) {
+      size = turns + (i < rest ? 1 : 0);
+      hlo::Value& own = rows[static_cast<size_t>(i)];
+      if (own.is_absent()) own = to_.in_place_of(to_.from().root).zeros(Shape(all.dtype(), sizes));
+      side_by_side.push_back(add_dimension(slice(own, turn.along, 0, turns), turn.along + 1));
+      if (i < rest) last.push_back(slice(own, turn.along, turns, 1));
+    }
+    size = turns * turn.every;
+    const hlo::Value whole = reshape(hlo::concatenate(side_by_side, turn.along + 1), sizes);
+    if (rest == 0) return whole;
+    last.insert(last.begin(), whole);
+    return hlo::concatenate(last, turn.along);
+  }
+
+  transform::Rebuilder& to_;
+  InnerOps ops_;
+  std::set<InstructionId> inner_;  // sums that the sum that is written now reads
+};
 
 }  // namespace
 
-StatusOr<hlo::Module> join_interleaved_pads(const hlo::Module& module) {
-  return transform::with_rewritten(
-      module, [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
-                 InstructionId id) { return joined(to, id); });
+StatusOr<std::optional<hlo::Module>> join_interleaved_pads(const hlo::Module& module) {
+  return rewritten_if_any(module, [](transform::Rebuilder& to, hlo::ComputationId) {
+    return [joiner = TurnJoiner(to)](InstructionId id) mutable { return joiner.joined(id); };
+  });
 }
 
 }  // namespace heddle::cpu

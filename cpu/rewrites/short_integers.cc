@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
@@ -147,12 +148,6 @@ class Shortened {
   std::map<uint64_t, Known> known_;
   int depth_ = 0;
 };
-
-bool is_zero(const Instruction& instruction) {
-  if (instruction.opcode != Opcode::kConstant) return false;
-  const Literal& literal = instruction.attrs.get<hlo::ConstantAttrs>().literal;
-  return literal.element_count() == 1 && literal.to_int64(0) == 0;
-}
 
 // Whether a conversion of `dtype` to `than` keeps the low bits of its numbers: all that `than` has.
 bool is_no_wider(DType dtype, DType than) {

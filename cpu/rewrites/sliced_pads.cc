@@ -8,6 +8,7 @@
 
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/rewrites/if_any.h"
+#include "heddle/cpu/rewrites/inner_ops.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -19,7 +20,6 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr size_t kMostOps = 64;    // of which a part is taken at once
 constexpr int64_t kFewestPads = 2;  // or one of which the part is inside
 
 // A part without holes: where it begins.
@@ -44,20 +44,22 @@ bool is_plain_pad(const Instruction& instruction) {
   return instruction.opcode == Opcode::kPad && is_cut(instruction);
 }
 
+Inner padded_kind(const Instruction& instruction) {
+  if (!instruction.shape.is_array() || instruction.shape.is_dynamic()) return Inner::kNot;
+  if (is_plain_pad(instruction)) return Inner::kLast;
+  return has_trait(instruction.opcode, hlo::kElementwise) ? Inner::kThrough : Inner::kNot;
+}
+
 class PadSlicer {
  public:
-  explicit PadSlicer(transform::Rebuilder& to) : to_(to), uses_(to.from().instructions.size()) {
-    for (const Instruction& user : to.from().instructions)
-      for (const InstructionId operand : user.operands) ++uses_[operand.value];
-    ++uses_[to.from().root.value];
-  }
+  explicit PadSlicer(transform::Rebuilder& to) : to_(to), ops_(to.from()) {}
 
   // Nothing: the instruction stays.
   hlo::Value part(InstructionId id) {
     const Instruction& instruction = to_.old(id);
     const std::optional<Dims> starts = part_start(instruction);
     if (!starts || instruction.shape.element_count() == 0) return {};
-    find_inner(instruction.operands[0]);
+    inner_ = ops_.under(instruction.operands[0], padded_kind);
     int64_t pads = 0;
     bool is_inside = true;
     for (const InstructionId inner : inner_) {
@@ -71,32 +73,12 @@ class PadSlicer {
         is_inside &= start >= padding[d].low && end <= padding[d].low + from.dimension(dim);
       }
     }
-    if (inner_.size() > kMostOps || pads == 0 || (pads < kFewestPads && !is_inside)) return {};
+    if (inner_.size() > kMostInnerOps || pads == 0 || (pads < kFewestPads && !is_inside)) return {};
     parts_.clear();
     return sliced(instruction.operands[0], id, *starts);
   }
 
  private:
-  // The elementwise ops and the padded arrays that the part alone reads, by itself or through
-  // others of them.
-  void find_inner(InstructionId id) {
-    inner_.clear();
-    std::map<InstructionId, int64_t> seen;  // uses by others of them
-    std::vector<InstructionId> queue = {id};
-    while (!queue.empty() && inner_.size() <= kMostOps) {
-      const InstructionId next = queue.back();
-      queue.pop_back();
-      if (!may_be_inner(to_.old(next)) || ++seen[next] < uses_[next.value]) continue;
-      inner_.insert(next);
-      if (to_.old(next).opcode == Opcode::kPad) continue;
-      for (const InstructionId operand : to_.old(next).operands) queue.push_back(operand);
-    }
-  }
-  [[nodiscard]] static bool may_be_inner(const Instruction& instruction) {
-    return (has_trait(instruction.opcode, hlo::kElementwise) || is_plain_pad(instruction)) &&
-           instruction.shape.is_array() && !instruction.shape.is_dynamic();
-  }
-
   hlo::Value sliced(InstructionId id, InstructionId part, const Dims& starts) {
     if (to_.old(id).shape.is_scalar()) return to_.value(id);
     const auto found = parts_.find(id);
@@ -153,8 +135,8 @@ class PadSlicer {
   }
 
   transform::Rebuilder& to_;
-  std::vector<int64_t> uses_;
-  std::set<InstructionId> inner_;                // of the part that is taken now
+  InnerOps ops_;
+  std::set<InstructionId> inner_;              // of the part that is taken now
   std::map<InstructionId, hlo::Value> parts_;  // of them and of their operands
 };
 

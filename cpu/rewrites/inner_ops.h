@@ -1,0 +1,54 @@
+// What one instruction alone reads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "heddle/hlo/module.h"
+
+namespace heddle::cpu {
+
+inline constexpr size_t kMostInnerOps = 64;
+
+enum class Inner : uint8_t {
+  kNot,
+  kLast,     // it belongs to them, and its operands do not
+  kThrough,  // its operands may belong to them too
+};
+
+// Finds the instructions that one of them alone reads, by itself or through others.
+class InnerOps {
+ public:
+  explicit InnerOps(const hlo::Computation& from) : from_(&from), uses_(from.instructions.size()) {
+    for (const hlo::Instruction& user : from.instructions)
+      for (const hlo::InstructionId operand : user.operands) ++uses_[operand.value];
+    ++uses_[from.root.value];
+  }
+
+  // Those from `id`, an operand, on; kind(instruction) tells of each. It stops beyond
+  // kMostInnerOps.
+  template <class Kind>
+  [[nodiscard]] std::set<hlo::InstructionId> under(hlo::InstructionId id, const Kind& kind) const {
+    std::set<hlo::InstructionId> inner;
+    std::map<hlo::InstructionId, int64_t> seen;  // uses by others of them
+    std::vector<hlo::InstructionId> queue = {id};
+    while (!queue.empty() && inner.size() <= kMostInnerOps) {
+      const hlo::InstructionId next = queue.back();
+      queue.pop_back();
+      const Inner is = kind(from_->at(next));
+      if (is == Inner::kNot || ++seen[next] < uses_[next.value]) continue;
+      inner.insert(next);
+      if (is == Inner::kLast) continue;
+      for (const hlo::InstructionId operand : from_->at(next).operands) queue.push_back(operand);
+    }
+    return inner;
+  }
+
+ private:
+  const hlo::Computation* from_;
+  std::vector<int64_t> uses_;
+};
+
+}  // namespace heddle::cpu
