@@ -68,8 +68,9 @@ class TurnJoiner {
     };
     inner_.clear();
     for (const InstructionId operand : sum.operands) inner_.merge(ops_.under(operand, kind_of));
-    if (inner_.size() > kMostInnerOps || !sums_pads(id, id, fits) || std::ranges::count(is_taken, true) < 2)
-      return {};
+    if (inner_.size() > kMostInnerOps || !sums_pads(id, id, fits)) return {};
+    const int64_t taken = std::ranges::count(is_taken, true);
+    if (taken < 2 || taken * 2 < all->every) return {};
     to_.in_place_of(id);
     hlo::Values turns;
     for (int64_t turn = 0; turn < all->every; ++turn) turns.push_back(rows_of(id, id, turn));

@@ -36,6 +36,26 @@ TEST(LateRepeats, ComeAfterWhatIsComputedOfThem) {
             15);
 }
 
+// r is f32[3,(2,5)]: what a sum over the 2 has is no longer repeated.
+TEST(LateRepeats, SumsOfThemAreSumsOfEqualTerms) {
+  const hlo::Module module =
+      hlo::parse_text(
+          "HloModule m\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+          " ROOT c = f32[] add(a, b) }\nENTRY main {\n x = f32[3,5] parameter(0)\n"
+          " b = f32[3,3,5] broadcast(x), dimensions={0,2}\n r = f32[9,5] reshape(b)\n"
+          " zero = f32[] constant(0)\n s = f32[3,3,5] reshape(r)\n"
+          " ROOT t = f32[3,5] reduce(s, zero), dimensions={1}, to_apply=add\n}\n")
+          .value();
+  const auto late = repeat_late(module).value();
+  ASSERT_TRUE(late);
+  int64_t sums = 0;
+  for (const hlo::Instruction& instruction : late->entry_computation().instructions) {
+    EXPECT_NE(instruction.opcode, hlo::Opcode::kReduce);
+    sums += instruction.opcode == hlo::Opcode::kAdd;
+  }
+  EXPECT_EQ(sums, 3);
+}
+
 TEST(LateRepeats, StayBesideOtherArrays) {
   EXPECT_EQ(elements_before(" ROOT z = f32[3,10] add(r, y)\n"), 0);
   EXPECT_EQ(elements_before(" c = f32[3,5,2] broadcast(x), dimensions={0,1}\n"

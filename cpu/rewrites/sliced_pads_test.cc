@@ -42,6 +42,13 @@ TEST(SlicedPads, APartOfASumIsASumOfParts) {
   EXPECT_EQ(root_of(base::cat(kSum, " ROOT r = f32[9] slice(s), slice={[2:11]}\n")), "add");
 }
 
+// The derivative of mean((pad(x) * w)^2): one op reads another twice.
+TEST(SlicedPads, APartOfOneThatIsReadTwiceByItsOnlyReader) {
+  EXPECT_EQ(root_of(" p = f32[11] pad(x, z), padding=1_1\n s = f32[11] multiply(p, p)\n"
+                    " t = f32[11] add(s, s)\n ROOT r = f32[9] pad(t, z), padding=-1_-1\n"),
+            "add");
+}
+
 TEST(SlicedPads, StayWhereSomebodyElseReadsThemOrOneIsAlone) {
   EXPECT_EQ(root_of(base::cat(kSum,
                               " t = f32[9] slice(s), slice={[1:10]}\n"
