@@ -30,6 +30,7 @@
 #include "heddle/cpu/rewrites/late_transposes.h"
 #include "heddle/cpu/rewrites/ordered_products.h"
 #include "heddle/cpu/rewrites/outer_products.h"
+#include "heddle/cpu/rewrites/padded_columns.h"
 #include "heddle/cpu/rewrites/random_bits.h"
 #include "heddle/cpu/rewrites/ranked_sorts.h"
 #include "heddle/cpu/rewrites/short_integers.h"
@@ -134,11 +135,17 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(module, expand_small_sorts(module));
   HEDDLE_ASSIGN_OR_RETURN(module, rank_sorts(module));
   HEDDLE_ASSIGN_OR_RETURN(module, flatten_gathers(module));
-  HEDDLE_ASSIGN_OR_RETURN(auto by_turns, join_interleaved_pads(module));
-  if (by_turns) module = *std::move(by_turns);
   HEDDLE_ASSIGN_OR_RETURN(module, spread_windows(module));
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
+  HEDDLE_ASSIGN_OR_RETURN(const auto by_turns, join_interleaved_pads(out.flat));
+  if (by_turns) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*by_turns, flatten));
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const auto columns, join_padded_columns(out.flat));
+  if (columns) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*columns, flatten));
+  }
   HEDDLE_ASSIGN_OR_RETURN(const auto unstacked, fold_without_stacks(out.flat));
   if (unstacked) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unstacked, flatten));

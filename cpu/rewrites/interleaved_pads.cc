@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/rewrites/if_any.h"
-#include "heddle/cpu/rewrites/inner_ops.h"
+#include "heddle/cpu/rewrites/pad_sums.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
@@ -51,56 +50,34 @@ std::optional<Turn> turn_of(const hlo::Computation& computation, const Instructi
 
 class TurnJoiner {
  public:
-  explicit TurnJoiner(transform::Rebuilder& to) : to_(to), ops_(to.from()) {}
+  explicit TurnJoiner(transform::Rebuilder& to) : to_(to), terms_(to) {}
 
   // Nothing: the instruction stays.
   hlo::Value joined(InstructionId id) {
-    const Instruction& sum = to_.old(id);
-    if (sum.opcode != Opcode::kAdd || !sum.shape.is_array() || sum.shape.is_dynamic()) return {};
     std::optional<Turn> all;
     std::vector<bool> is_taken(kMostTurns);
-    const auto fits = [&](const Instruction& pad) {
-      const std::optional<Turn> turn = turn_of(to_.from(), pad);
+    const auto fits = [&](InstructionId pad) {
+      const std::optional<Turn> turn = turn_of(to_.from(), to_.old(pad));
       if (!turn || (all && (all->along != turn->along || all->every != turn->every))) return false;
       all = turn;
       is_taken[static_cast<size_t>(turn->first)] = true;
       return true;
     };
-    inner_.clear();
-    for (const InstructionId operand : sum.operands) inner_.merge(ops_.under(operand, kind_of));
-    if (inner_.size() > kMostInnerOps || !sums_pads(id, id, fits)) return {};
+    if (!terms_.has(id, fits)) return {};
     const int64_t taken = std::ranges::count(is_taken, true);
     if (taken < 2 || taken * 2 < all->every) return {};
     to_.in_place_of(id);
     hlo::Values turns;
-    for (int64_t turn = 0; turn < all->every; ++turn) turns.push_back(rows_of(id, id, turn));
-    return by_turns(turns, *all, sum.shape);
+    for (int64_t turn = 0; turn < all->every; ++turn) {
+      turns.push_back(terms_.sum(id, [&](InstructionId pad) {
+        return turn_of(to_.from(), to_.old(pad))->first == turn ? to_.operands(pad)[0]
+                                                                : hlo::Value();
+      }));
+    }
+    return by_turns(turns, *all, to_.old(id).shape);
   }
 
  private:
-  static Inner kind_of(const Instruction& instruction) {
-    return instruction.opcode == Opcode::kAdd ? Inner::kThrough : Inner::kNot;
-  }
-  template <class Fits>
-  bool sums_pads(InstructionId id, InstructionId sum, const Fits& fits) const {
-    if (id != sum && !inner_.contains(id)) return fits(to_.old(id));
-    return std::ranges::all_of(to_.old(id).operands, [&](InstructionId operand) {
-      return sums_pads(operand, sum, fits);
-    });
-  }
-
-  // The sum's rows of one turn; absent: they are zeros.
-  hlo::Value rows_of(InstructionId id, InstructionId sum, int64_t turn) {
-    const Instruction& old = to_.old(id);
-    if (id != sum && !inner_.contains(id)) {
-      return turn_of(to_.from(), old)->first == turn ? to_.operands(id)[0] : hlo::Value();
-    }
-    const hlo::Value a = rows_of(old.operands[0], sum, turn), b = rows_of(old.operands[1], sum, turn);
-    if (a && b) return a + b;
-    const hlo::Value& x = a ? a : b;
-    return x.is_absent() || is_integer(x.dtype()) ? x : x + x.number(0);  // -0 + 0 is 0
-  }
-
   // The rows of all by turns; of the first ones there may be one more.
   hlo::Value by_turns(hlo::Values rows, const Turn& turn, const Shape& all) {
     const int64_t turns = all.dimension(turn.along) / turn.every,
@@ -123,8 +100,7 @@ class TurnJoiner {
   }
 
   transform::Rebuilder& to_;
-  InnerOps ops_;
-  std::set<InstructionId> inner_;  // sums that the sum that is written now reads
+  PadSum terms_;
 };
 
 }  // namespace
