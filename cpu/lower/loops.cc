@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kFewOf = 8;          // one in so many instructions is few
 constexpr int64_t kMaxUnrolled = 8;    // bodies of a loop that are written one after the other
-constexpr size_t kMostStacked = 8;     // arrays that one loop writes side by side
+constexpr size_t kMostStacked = 8, kMostColumnsStacked = 32;  // arrays that one loop writes side by side
 constexpr int64_t kSmallVectors = 4;   // of an array that registers may hold
 constexpr int64_t kMaxRowBytes = 256;  // of a matrix whose rows stand in registers
 constexpr int64_t kMostRows = 8;
@@ -437,7 +437,9 @@ void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {
   const bool is_stack = std::ranges::all_of(instruction.operands, [&](InstructionId operand) {
     return at(operand).shape.dimension(static_cast<int64_t>(dim)) == 1;
   });
-  if (is_stack && instruction.operands.size() <= kMostStacked) return emit_stack(id, dim, to);
+  const bool alternates = row_major_strides(instruction.shape.dimensions())[dim] == 1;
+  if (is_stack && instruction.operands.size() <= (alternates ? kMostColumnsStacked : kMostStacked))
+    return emit_stack(id, dim, to);
   int64_t offset = 0;
   for (InstructionId operand : instruction.operands) {
     const Shape& part = at(operand).shape;
