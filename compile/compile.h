@@ -277,8 +277,9 @@ requires(!std::is_convertible_v<Fn, Tensor> && !trace_internal::TakesOperands<Fn
   return CompiledFunction<std::decay_t<Fn>>(std::forward<Fn>(fn), std::move(options), at);
 }
 template <class Fn, std::same_as<Tensor> X, class... More>
-void compile(Fn&& /*fn*/, const X&, const More&...) {
+trace_internal::Refused compile(Fn&& /*fn*/, const X&, const More&...) {
   static_assert(!sizeof(Fn), "compile(fn) is a function: write compile(fn)(x)");
+  return {};
 }
 // A function of Heddle's by its name: compile(exp), compile(maximum).
 inline auto compile(trace_internal::ByName<Operand> fn, FunctionOptions options = {},

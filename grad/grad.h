@@ -316,8 +316,9 @@ auto grad(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocation::here())
   return grad_internal::gradient_of<false>(std::forward<Fn>(fn), by, at);
 }
 template <class Fn, std::same_as<Tensor> X, class... More>
-void grad(Fn&& /*fn*/, const X&, const More&...) {
+trace_internal::Refused grad(Fn&& /*fn*/, const X&, const More&...) {
   static_assert(!sizeof(Fn), "grad(fn) is a function: write grad(fn)(x)");
+  return {};
 }
 inline auto grad(trace_internal::ByName<Operand> fn, SourceLocation at = SourceLocation::here()) {
   return grad_internal::gradient_of<false>(fn, argnums<0>, at);
@@ -329,8 +330,9 @@ auto value_and_grad(Fn&& fn, SourceLocation at = SourceLocation::here()) {
   return grad_internal::gradient_of<true>(std::forward<Fn>(fn), argnums<0>, at);
 }
 template <class Fn, std::same_as<Tensor> X, class... More>
-void value_and_grad(Fn&& /*fn*/, const X&, const More&...) {
+trace_internal::Refused value_and_grad(Fn&& /*fn*/, const X&, const More&...) {
   static_assert(!sizeof(Fn), "value_and_grad(fn) is a function: write value_and_grad(fn)(x)");
+  return {};
 }
 template <class Fn, size_t... I>
 auto value_and_grad(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocation::here()) {

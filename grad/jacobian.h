@@ -286,8 +286,9 @@ auto hessian(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocation::here
   return grad_internal::hessian_of(std::forward<Fn>(fn), by, at);
 }
 template <class Fn, std::same_as<Tensor> X, class... More>
-void hessian(Fn&& /*fn*/, const X&, const More&...) {
+trace_internal::Refused hessian(Fn&& /*fn*/, const X&, const More&...) {
   static_assert(!sizeof(Fn), "hessian(fn) is a function: write hessian(fn)(x)");
+  return {};
 }
 inline auto hessian(trace_internal::ByName<Operand> fn,
                     SourceLocation at = SourceLocation::here()) {

@@ -129,12 +129,14 @@ requires(!trace_internal::TakesOperands<Fn>)  //
   return grad_internal::Vmap<std::decay_t<Fn>>(std::forward<Fn>(fn), options, at);
 }
 template <class Fn, std::integral Axis>
-void vmap(Fn&& /*fn*/, Axis /*axis*/) {
+trace_internal::Refused vmap(Fn&& /*fn*/, Axis /*axis*/) {
   static_assert(!sizeof(Fn), "the axes of vmap have a name: write vmap(fn, {.in_axes = 0})");
+  return {};
 }
 template <class Fn, std::same_as<Tensor> X, class... More>
-void vmap(Fn&& /*fn*/, const X&, const More&...) {
+trace_internal::Refused vmap(Fn&& /*fn*/, const X&, const More&...) {
   static_assert(!sizeof(Fn), "vmap(fn) is a function: write vmap(fn)(x)");
+  return {};
 }
 inline auto vmap(trace_internal::ByName<Operand> fn, const VmapOptions& options = {},
                  SourceLocation at = SourceLocation::here()) {

@@ -8,6 +8,10 @@
 //          and the caller's line; also for a C++ number outside of the distribution's domain
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
+
 #include "heddle/base/containers/ints.h"
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
@@ -22,6 +26,13 @@ namespace heddle::random {
 // a bias of (high - low) / 2^64 (f64-wide dtypes: 2^128).
 Tensor randint(Operand key, const base::Ints& shape, Operand low, Operand high, DType dtype = s32,
                const Options& options = {});
+// torch's order, the bounds before the shape, does not compile.
+template <class Number, class Other>
+requires(std::is_arithmetic_v<Number>&& std::is_arithmetic_v<Other>)  //
+    Tensor randint(Operand, Number, Other, std::initializer_list<int64_t>) {
+  static_assert(!sizeof(Number), "the shape stands first: write randint(key, {3}, low, high)");
+  return {};
+}
 
 // pred: true with probability p, a C++ number (then drawn in f32) or a tensor of floats.
 Tensor bernoulli(Operand key, Parameter p = 0.5, const base::Ints& shape = {},

@@ -188,8 +188,9 @@ requires(!trace_internal::TakesOperands<OnTrue> && !trace_internal::TakesOperand
 
 template <class Fn, class Other, std::same_as<Tensor> P, class... More>
 requires(!std::is_convertible_v<Fn, Operand> && !std::is_convertible_v<Other, Operand>)  //
-    void cond(Fn&& /*on_true*/, Other&& /*on_false*/, const P& /*predicate*/, const More&...) {
+    trace_internal::Refused cond(Fn&& /*on_true*/, Other&& /*on_false*/, const P& /*predicate*/, const More&...) {
   static_assert(!sizeof(P), "the predicate comes first: write cond(p, f, g, x)");
+  return {};
 }
 
 // The same with functions of Heddle's by their names: cond(p, exp, log, x), cond(p, fmod, atan2, x,

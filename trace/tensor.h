@@ -104,8 +104,9 @@ class [[nodiscard]] Tensor {
   // Its type. dtype() and shape() never wait or move a byte.
   [[nodiscard]] const Shape& shape(SourceLocation at = SourceLocation::here()) const;
   template <std::integral Axis>
-  void shape(Axis) const {
+  trace_internal::Refused shape(Axis) const {
     static_assert(!sizeof(Axis), "the size along an axis is x.dim(0)");
+    return {};
   }
   [[nodiscard]] DType dtype(SourceLocation at = SourceLocation::here()) const {
     return shape_for("dtype", at).dtype();
@@ -143,12 +144,14 @@ class [[nodiscard]] Tensor {
   template <class T>
   [[nodiscard]] T item(SourceLocation at = SourceLocation::here()) const;
   template <class... None>
-  void to_vector(None...) const {
+  trace_internal::Refused to_vector(None...) const {
     static_assert(sizeof...(None) > 9, "the C++ type to read is named: x.to_vector<float>()");
+    return {};
   }
   template <class... None>
-  void item(None...) const {
+  trace_internal::Refused item(None...) const {
     static_assert(sizeof...(None) > 9, "the C++ type to read is named: x.item<float>()");
+    return {};
   }
   // The value as it is.
   [[nodiscard]] Literal to_literal(SourceLocation at = SourceLocation::here()) const;
@@ -169,8 +172,9 @@ class [[nodiscard]] Tensor {
   [[nodiscard]] At at(std::initializer_list<IndexEntry> entries,
                       SourceLocation location = SourceLocation::here()) const;
   template <std::integral I, std::integral... More>
-  void at(I, I, More...) const {
+  trace_internal::Refused at(I, I, More...) const {
     static_assert(!sizeof(I), "the entries of an index are one list: write x.at({0, 1})");
+    return {};
   }
 
   // `if (a == b)` has no answer while tracing. A template, so that only a use fails to compile.

@@ -61,6 +61,8 @@ std::optional<Window> fixed_window(const Computation& computation, const Instruc
     const int64_t start = window.start[static_cast<size_t>(d)];
     if (start < 0 || start > shape.dimension(d) - window.size.back()) return std::nullopt;
   }
+  // Several windows, of indices without numbers, are all at one place.
+  if (Shape(pred, window.size).element_count() != updates.element_count()) return std::nullopt;
   return window;
 }
 

@@ -244,6 +244,7 @@ Tensor other_habits(Tensor x) {
 // case integers_and_floats: the values of an array are of one C++ type: write array({1.0, 2.5})
 // case start_without_braces: the starts are one list, an entry an axis: write {i} or {i, 0}
 // case bounds_before_the_shape: the shape stands first: write uniform(key, {3}, f32, low, high)
+// case integers_before_the_shape: the shape stands first: write randint(key, {3}, low, high)
 // case deviation_before_the_shape: write mean + deviation * normal(key, {3})
 Tensor of_numbers(Tensor x, Tensor i, Tensor key) {
 #ifdef integers_and_floats
@@ -252,10 +253,13 @@ Tensor of_numbers(Tensor x, Tensor i, Tensor key) {
   return dynamic_slice(x, i, {2});
 #elif defined(bounds_before_the_shape)
   return random::uniform(key, -1.0, 1.0, {3});
+#elif defined(integers_before_the_shape)
+  return random::randint(key, 1, 3, {5});
 #elif defined(deviation_before_the_shape)
   return random::normal(key, 0.0, 1.0, {3});
 #else
   return array({1.0f, 2.5f}) + array({{1.0f, 2.0f}}) + dynamic_slice(x, {i}, {2}) +
-         random::uniform(key, {2}, f32, -1.0, 1.0) + random::normal(key, {2});
+         random::uniform(key, {2}, f32, -1.0, 1.0) + random::normal(key, {2}) +
+         random::randint(key, {2}, 0, 9);
 #endif
 }

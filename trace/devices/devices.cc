@@ -7,6 +7,26 @@
 
 namespace heddle {
 
+namespace {
+
+// Null as getenv() gives it, or a 0 that was meant as a number.
+std::string_view named(const char* name) {
+  if (name == nullptr) trace_internal::refuse("the name is null; write \"cpu\" or another one");
+  return name;
+}
+
+}  // namespace
+
+void use_device(const char* name, SourceLocation at) {
+  const trace_internal::PublicCall call("use_device", at);
+  use_device(named(name), at);
+}
+
+std::vector<Device*> devices(const char* name, SourceLocation at) {
+  const trace_internal::PublicCall call("devices", at);
+  return devices(named(name), at);
+}
+
 void use_device(std::string_view name, SourceLocation at) {
   const trace_internal::PublicCall call("use_device", at);
   throw_if_error(base::annotate(set_default_device(name), "use_device: "));

@@ -22,10 +22,13 @@ namespace heddle {
 // Makes `name` ("interpreter", "pjrt:xla-cpu", "pjrt:xla-cpu:1") the default device of the process.
 // errors   Error that lists the backends there are; or what is wrong with the plugin or the number
 void use_device(std::string_view name, SourceLocation at = SourceLocation::here());
+void use_device(const char* name, SourceLocation at = SourceLocation::here());  // null: an error
 
 // The devices of the backend `name`, in their order; they live as long as the process.
 // errors   as use_device()
 [[nodiscard]] std::vector<Device*> devices(std::string_view name,
+                                           SourceLocation at = SourceLocation::here());
+[[nodiscard]] std::vector<Device*> devices(const char* name,
                                            SourceLocation at = SourceLocation::here());
 
 // A device, or the name of one ("interpreter", "pjrt:cuda:1").

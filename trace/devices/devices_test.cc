@@ -24,6 +24,13 @@ TEST(Devices, OneThatIsNotThereIsAnErrorWithTheLine) {
       AllOf(HasSubstr("use_device: device \"interpreter:7\""), HasSubstr("devices_test.cc:")));
 }
 
+TEST(Devices, NamesThatAreNull) {
+  const char* none = std::getenv("HEDDLE_IS_NOT_SET");
+  EXPECT_THAT(error_of([&] { use_device(none); }),
+              AllOf(HasSubstr("use_device: the name is null"), HasSubstr("devices_test.cc:")));
+  EXPECT_THAT(error_of([] { (void)devices(0); }), HasSubstr("devices: the name is null"));
+}
+
 // The variable is read once in a process; ctest gives each test its own.
 #define SKIP_UNLESS_ALONE()                                        \
   if (::testing::UnitTest::GetInstance()->test_to_run_count() > 1) \
