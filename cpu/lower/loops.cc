@@ -68,8 +68,9 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
 }
 
 std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int64_t step,
-                              std::vector<NodeId> carried, const FoldBody& body) {
-  constexpr int64_t kBlock = 512, kFewestBlocks = 4;  // turns
+                              std::vector<NodeId> carried, const FoldBody& body,
+                              int64_t turns_of_body) {
+  constexpr int64_t kBlock = 128, kFewestBlocks = 4;
   const auto loop_over = [&](NodeId from, int64_t size, std::vector<NodeId> values) {
     auto loop = builder.begin_for(builder.index(0), builder.index(size), step, values);
     values.assign(loop.parameters.begin() + 1, loop.parameters.end());
@@ -78,19 +79,41 @@ std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int
   is_sum = is_sum && !carried.empty() && std::ranges::all_of(carried, [&](NodeId value) {
              return builder.type(value).scalar == Scalar::kF32;
            });
-  const int64_t turns = (to + step - 1) / step, blocks = turns / kBlock;
+  const int64_t turns = (to + step - 1) / step;
+  const int64_t block = std::max<int64_t>(kBlock / turns_of_body, 1), blocks = turns / block;
   if (!is_sum || blocks < kFewestBlocks) return loop_over(builder.index(0), to, carried);
   std::vector<NodeId> none;
   for (const NodeId value : carried)
     none.push_back(builder.bits(builder.type(value), identity_bits(Op::kAdd, Scalar::kF32)));
-  auto all = builder.begin_for(builder.index(0), builder.index(blocks), 1, carried);
-  carried.assign(all.parameters.begin() + 1, all.parameters.end());
-  const std::vector<NodeId> sums =
-      loop_over(builder.mul(all.parameters[0], kBlock * step), kBlock * step, none);
-  for (size_t i = 0; i < carried.size(); ++i) carried[i] = builder.add(carried[i], sums[i]);
-  carried = builder.end_for(carried);
-  const int64_t done = blocks * kBlock * step;
+  constexpr int64_t kTurnsOfBlocks = 2;  // of which 64 are a block again
+  carried = fold_loop(
+      builder, is_sum, blocks, 1, std::move(carried),
+      [&](NodeId number, std::vector<NodeId> all) {
+        const NodeId from = builder.mul(number, block * step);
+        const std::vector<NodeId> sums = loop_over(from, block * step, none);
+        for (size_t i = 0; i < all.size(); ++i) all[i] = builder.add(all[i], sums[i]);
+        return all;
+      },
+      kTurnsOfBlocks);
+  const int64_t done = blocks * block * step;
   return done < to ? loop_over(builder.index(done), to - done, carried) : carried;
+}
+
+std::vector<NodeId> fold_nest(PlanBuilder& builder, bool is_sum, std::span<const int64_t> sizes,
+                              std::vector<NodeId>& at, std::vector<NodeId> carried,
+                              int64_t turns_of_body, const NestBody& body) {
+  if (sizes.empty()) return body(carried);
+  if (sizes[0] == 0) return carried;
+  const std::span<const int64_t> inner = sizes.subspan(1);
+  return fold_loop(
+      builder, is_sum, sizes[0], 1, std::move(carried),
+      [&](NodeId index, std::vector<NodeId> values) {
+        at.push_back(index);
+        values = fold_nest(builder, is_sum, inner, at, std::move(values), turns_of_body, body);
+        at.pop_back();
+        return values;
+      },
+      product_of(inner) * turns_of_body);
 }
 
 void store_in_turn(PlanBuilder& builder, BufferId to, NodeId at, std::span<const NodeId> vectors) {

@@ -113,8 +113,8 @@ RegionLowering::SlabFold RegionLowering::fold_slab(InstructionId id, Op fold,
       b().bits({scalar, static_cast<int32_t>(lanes)}, identity_bits(fold, scalar)));
   const bool has_rest = vectors * lanes < length;
   if (has_rest) sums.push_back(b().bits({scalar, 1}, identity_bits(fold, scalar)));
-  sums = loop_nest(b(), outer_sizes, at_outer, sums, [&](std::vector<NodeId> carried) {
-    const int64_t together = vectors / several * several;
+  const int64_t together = vectors / several * several;
+  const auto fold_row = [&](std::vector<NodeId> carried) {
     const auto first_ones = std::span(carried).first(static_cast<size_t>(several));
     std::vector<NodeId> inner = fold_loop(
         b(), fold == Op::kAdd, together * lanes, several * lanes,
@@ -132,7 +132,9 @@ RegionLowering::SlabFold RegionLowering::fold_slab(InstructionId id, Op fold,
       inner.push_back(b().binary(fold, carried.back(), b().reduce_lanes(fold, rest)));
     }
     return inner;
-  });
+  };
+  sums = fold_nest(b(), fold == Op::kAdd, outer_sizes, at_outer, sums,
+                   std::max<int64_t>(together / several, 1), fold_row);
   NodeId sum = sums[0];
   for (int64_t i = 1; i < several; ++i) sum = b().binary(fold, sum, sums[static_cast<size_t>(i)]);
   return {sum, has_rest ? sums.back() : NodeId()};
@@ -233,11 +235,12 @@ NodeId RegionLowering::reduce_chunks(InstructionId id, Op fold, int64_t size, in
   const NodeId number = each.parameters[0];
   b().store(folds, number, reduce_slab(id, fold, {}, b().mul(number, chunk), chunk));
   b().end_for({});
-  const NodeId none[] = {b().bits(type, identity_bits(fold, type.scalar))};
-  auto all = b().begin_for(b().index(0), b().index(chunks), 1, none);
-  const NodeId next[] = {
-      b().binary(fold, all.parameters[1], b().load(folds, type, all.parameters[0]))};
-  const NodeId sum = b().end_for(next)[0];
+  const NodeId none = b().bits(type, identity_bits(fold, type.scalar));
+  const NodeId sum = fold_loop(b(), fold == Op::kAdd, chunks, 1, {none},
+                               [&](NodeId at, std::vector<NodeId> folded) {
+                                 folded[0] = b().binary(fold, folded[0], b().load(folds, type, at));
+                                 return folded;
+                               })[0];
   if (chunks * chunk == size) return sum;
   const NodeId rest = reduce_slab(id, fold, {}, b().index(chunks * chunk), size - chunks * chunk);
   return b().binary(fold, sum, rest);
@@ -429,7 +432,7 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
     } else {
       const std::span outer = std::span(sizes).first(sizes.size() - 1);
       const int64_t together = sizes.back() / parts * parts;
-      values = loop_nest(b(), outer, at_reduced, values, [&](std::vector<NodeId> carried) {
+      const auto fold_last = [&](std::vector<NodeId> carried) {
         carried = fold_loop(b(), fold == Op::kAdd, together, parts, std::move(carried),
                             [&](NodeId index, std::vector<NodeId> folded) {
                               for (int64_t part = 0; part < parts; ++part) {
@@ -445,7 +448,9 @@ void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> t
           at_reduced.pop_back();
         }
         return carried;
-      });
+      };
+      values = fold_nest(b(), fold == Op::kAdd, outer, at_reduced, values,
+                         std::max<int64_t>(together / parts, 1), fold_last);
     }
     for (size_t i = each; i < values.size(); ++i)
       values[i % each] = b().binary(*fold, values[i % each], values[i]);
