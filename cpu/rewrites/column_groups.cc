@@ -220,10 +220,9 @@ void ColumnGroups::join_groups() {
 
 // Elements that are taken apart for a group, or put together for a reader.
 void ColumnGroups::count_crossings(std::map<size_t, Sums>& sums) {
-  std::vector<bool> crosses(groups_.size());
+  std::set<std::pair<InstructionId, size_t>> crosses;
   const auto cross = [&](InstructionId operand, size_t of) {
-    if (crosses[operand.value]) return;
-    crosses[operand.value] = true;
+    if (!crosses.emplace(operand, root(of)).second) return;
     sums[root(of)].crossings += at(operand).shape.element_count();
   };
   for (size_t i = 0; i < groups_.size(); ++i) {
