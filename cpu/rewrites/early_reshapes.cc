@@ -22,7 +22,9 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int64_t kMostShortSum = 16;   // terms of sums that are joined
+constexpr int64_t kMostShortSum = 16;      // terms of sums that are joined
+constexpr int64_t kMostColumnsJoined = 15;  // of arrays whose other dimensions are joined
+constexpr int64_t kFewestJoined = 256;      // elements of such arrays
 
 // Each dimension of an array as the dimensions that a reshape makes of it.
 using Splits = std::vector<Dims>;
@@ -100,18 +102,34 @@ Inner reshaped_kind(const Instruction& instruction) {
 class ReshapeMover {
  public:
   ReshapeMover(const hlo::Module& from, transform::Rebuilder& to)
-      : from_(from), to_(to), ops_(to.from()), is_fused_(to.from().instructions.size()) {
+      : from_(from),
+        to_(to),
+        ops_(to.from()),
+        is_fused_(to.from().instructions.size()),
+        is_read_by_one_op_(to.from().instructions.size()) {
     for (const Instruction& user : to.from().instructions)
-      for (const InstructionId operand : user.operands)
+      for (const InstructionId operand : user.operands) {
+        const Inner kind = elementwise_kind(user);
+        const auto reads = std::ranges::count(user.operands, operand);
+        is_read_by_one_op_[operand.value] =
+            ops_.uses(operand) == reads && (kind == Inner::kThrough || user.opcode == Opcode::kReduce);
         is_fused_[operand.value] =
             is_fused_[operand.value] || user.opcode == Opcode::kReduce ||
             (user.opcode != Opcode::kReshape && reshaped_kind(user) == Inner::kThrough);
+      }
   }
 
   // Nothing: the instruction stays.
   hlo::Value written(InstructionId id) {
-    if (to_.old(id).opcode == Opcode::kReduce) return joined_sums(id);
-    return to_.old(id).opcode == Opcode::kReshape ? moved(id) : hlo::Value();
+    const Opcode opcode = to_.old(id).opcode;
+    if (opcode == Opcode::kReshape) return moved(id);
+    if (opcode == Opcode::kReduce) {
+      const hlo::Value sum = joined_sums(id);
+      return sum ? sum : with_fewer_dimensions(id);
+    }
+    return has_trait(opcode, hlo::kElementwise) && !is_read_by_one_op_[id.value]
+               ? with_fewer_dimensions(id)
+               : hlo::Value();
   }
 
  private:
@@ -121,7 +139,7 @@ class ReshapeMover {
     if (!is_fused_[id.value] || reshape.shape.is_dynamic() || reshape.shape.element_count() == 0 ||
         is_degenerate_reshape(to_.old(from).shape, reshape.shape))
       return {};
-    inner_ = ops_.under(from, reshaped_kind);
+    inner_ = ops_.under(reshape.operands, reshaped_kind);
     if (inner_.empty() || inner_.size() > kMostInnerOps) return {};
     splits_ = splits_of(to_.old(from).shape, reshape.shape);
     sizes_ = reshape.shape.dimensions();
@@ -131,6 +149,90 @@ class ReshapeMover {
     written_.clear();
     id_ = id;
     return reshaped(from, splits_.value_or(Splits{}));
+  }
+
+  // An op, with what it alone reads, or a fold, on arrays of few columns with many rows: dimensions
+  // between which no broadcast and no fold tells apart are one.
+  hlo::Value with_fewer_dimensions(InstructionId id) {
+    const Instruction& old = to_.old(id);
+    const bool folds = old.opcode == Opcode::kReduce;
+    const Instruction& top = folds ? to_.old(old.operands[0]) : old;
+    const Shape& shape = top.shape;
+    if (!shape.is_array() || shape.is_dynamic() || shape.rank() < (folds ? 2 : 3) ||
+        shape.dimensions().back() > kMostColumnsJoined || shape.element_count() < kFewestJoined ||
+        (folds && old.operands.size() != 2))
+      return {};
+    inner_ = ops_.under(old.operands, elementwise_kind);
+    if (!folds) inner_.insert(id);
+    if (inner_.size() > kMostInnerOps) return {};
+    starts_.assign(shape.dimensions().size(), false);
+    starts_[0] = true;
+    ops_read_.clear();
+    has_broadcast_ = folds;
+    if (folds) start_where_differs(old.attrs.get<hlo::DimensionsAttrs>().dimensions);
+    const InstructionId from = folds ? old.operands[0] : id;
+    const bool is_stored = folds && !inner_.contains(from);
+    if (!is_stored && !sees_leaves(from, shape.dimensions())) return {};
+    if (!has_broadcast_ || !std::ranges::count(starts_, false)) return {};
+    splits_ = Splits();
+    size_t group = 0;
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      const bool starts = starts_[static_cast<size_t>(d)];
+      splits_->push_back(starts ? Dims{1} : Dims{});
+      if (starts) group = splits_->size() - 1;
+      (*splits_)[group][0] *= shape.dimension(d);
+    }
+    const Dims joined = sizes_of(*splits_);
+    for (const InstructionId read : ops_read_)
+      if (shapes_.at(read) != joined) return {};
+    written_.clear();
+    id_ = id;
+    if (!folds) {
+      shapes_[id] = joined;
+      return reshape(reshaped(id, *splits_), shape.dimensions());
+    }
+    to_.in_place_of(id);
+    const hlo::Value x =
+        is_stored ? reshape(to_.value(from), joined) : reshaped(from, *splits_);
+    Instruction now = to_.mapped(id);
+    Dims dims;
+    for (const int64_t d : old.attrs.get<hlo::DimensionsAttrs>().dimensions)
+      if (starts_[static_cast<size_t>(d)]) dims.push_back(places_of(*splits_, {d})[0]);
+    now.operands[0] = x.id();
+    now.attrs = hlo::DimensionsAttrs{dims};
+    Dims kept;
+    for (size_t d = 0; d < joined.size(); ++d)
+      if (std::ranges::count(dims, static_cast<int64_t>(d)) == 0) kept.push_back(joined[d]);
+    now.shape = Shape(now.shape.dtype(), kept);
+    const hlo::Value fold = to_.in_place_of(id).wrap(to_.builder().append(std::move(now)));
+    return kept == old.shape.dimensions() ? fold : reshape(fold, old.shape.dimensions());
+  }
+  void start_where_differs(const Dims& dims) {
+    for (size_t d = 1; d < starts_.size(); ++d)
+      if (std::ranges::count(dims, d) != std::ranges::count(dims, d - 1)) starts_[d] = true;
+  }
+  // Whether what is under it lies in memory, has broadcasts in order, or has the same dimensions.
+  bool sees_leaves(InstructionId id, const Dims& sizes) {
+    const Instruction& old = to_.old(id);
+    if (old.shape.is_scalar()) return true;
+    if (inner_.contains(id))
+      return std::ranges::all_of(
+          old.operands, [&](InstructionId operand) { return sees_leaves(operand, sizes); });
+    if (is_number(old)) return true;
+    if (old.opcode == Opcode::kBroadcast) {
+      const auto& dims = old.attrs.get<hlo::DimensionsAttrs>().dimensions;
+      start_where_differs(dims);
+      return has_broadcast_ = std::ranges::is_sorted(dims);
+    }
+    if (has_trait(old.opcode, hlo::kElementwise)) {
+      ops_read_.push_back(id);
+      return shapes_.contains(id);
+    }
+    return is_memory(old) && !joins_repeats(to_.from(), old);
+  }
+  static Inner elementwise_kind(const Instruction& instruction) {
+    return has_trait(instruction.opcode, hlo::kElementwise) ? reshaped_kind(instruction)
+                                                            : Inner::kNot;
   }
 
   // Whether the elements under it lie in memory, or are numbers, or come from such by a broadcast.
@@ -149,6 +251,9 @@ class ReshapeMover {
       const InstructionId from = old.operands[0];
       return splits_ && (!is_through(from) || may_move(from, of(old, splits)));
     }
+    return is_memory(old);
+  }
+  static bool is_memory(const Instruction& old) {
     return old.opcode == Opcode::kReshape ||
            (!hlo::does(old.opcode, hlo::kPicks) && old.opcode != Opcode::kPad &&
             old.opcode != Opcode::kConcatenate && old.opcode != Opcode::kIota);
@@ -258,6 +363,8 @@ class ReshapeMover {
   transform::Rebuilder& to_;
   InnerOps ops_;
   std::vector<bool> is_fused_;  // a loop may compute what reads it
+  std::vector<bool> is_read_by_one_op_;
+  std::map<InstructionId, Dims> shapes_;  // of ops that have fewer dimensions
   std::set<InstructionId> moved_sums_;
   // Of the reshape that moves now.
   InstructionId id_;
@@ -265,6 +372,10 @@ class ReshapeMover {
   std::optional<Splits> splits_;
   Dims sizes_;
   int64_t undone_ = 0;  // repeats
+  // Of the op that has fewer dimensions now.
+  std::vector<bool> starts_;  // a dimension is not joined with the one before
+  std::vector<InstructionId> ops_read_;
+  bool has_broadcast_ = false;
   std::map<std::pair<InstructionId, Splits>, hlo::Value> written_;
 };
 

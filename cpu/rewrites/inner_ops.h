@@ -27,13 +27,14 @@ class InnerOps {
     ++uses_[from.root.value];
   }
 
-  // Those from `id`, an operand, on; kind(instruction) tells of each. It stops beyond
-  // kMostInnerOps.
+  // Those from `operands`, which the one instruction reads, on; kind(instruction) tells of each. It
+  // stops beyond kMostInnerOps.
   template <class Kind>
-  [[nodiscard]] std::set<hlo::InstructionId> under(hlo::InstructionId id, const Kind& kind) const {
+  [[nodiscard]] std::set<hlo::InstructionId> under(const std::vector<hlo::InstructionId>& operands,
+                                                   const Kind& kind) const {
     std::set<hlo::InstructionId> inner;
     std::map<hlo::InstructionId, int64_t> seen;  // uses by others of them
-    std::vector<hlo::InstructionId> queue = {id};
+    std::vector<hlo::InstructionId> queue = operands;
     while (!queue.empty() && inner.size() <= kMostInnerOps) {
       const hlo::InstructionId next = queue.back();
       queue.pop_back();
@@ -45,6 +46,7 @@ class InnerOps {
     }
     return inner;
   }
+  [[nodiscard]] int64_t uses(hlo::InstructionId id) const { return uses_[id.value]; }
 
  private:
   const hlo::Computation* from_;

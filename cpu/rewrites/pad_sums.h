@@ -21,9 +21,8 @@ class PadSum {
     const hlo::Instruction& old = to_.old(sum);
     if (kind_of(old) == Inner::kNot || !old.shape.is_array() || old.shape.is_dynamic())
       return false;
-    inner_ = {sum};
-    for (const hlo::InstructionId operand : old.operands)
-      inner_.merge(ops_.under(operand, kind_of));
+    inner_ = ops_.under(old.operands, kind_of);
+    inner_.insert(sum);
     return inner_.size() <= kMostInnerOps && has_under(sum, all);
   }
 

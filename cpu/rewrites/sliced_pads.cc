@@ -59,7 +59,7 @@ class PadSlicer {
     const Instruction& instruction = to_.old(id);
     const std::optional<Dims> starts = part_start(instruction);
     if (!starts || instruction.shape.element_count() == 0) return {};
-    inner_ = ops_.under(instruction.operands[0], padded_kind);
+    inner_ = ops_.under(instruction.operands, padded_kind);
     int64_t pads = 0;
     bool is_inside = true;
     for (const InstructionId inner : inner_) {
