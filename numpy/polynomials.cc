@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/numpy/internal/formula.h"
+#include "heddle/numpy/sequences.h"
 #include "heddle/numpy/vectors.h"
 #include "heddle/scan/loops.h"
 #include "heddle/trace/axes.h"
@@ -11,6 +12,8 @@
 
 namespace heddle {
 namespace {
+
+constexpr int64_t kMostWrittenOut = 16;  // coefficients, each with a product of its own
 
 using trace_internal::vector_of;
 using trace_internal::wide_for_sums;
@@ -111,6 +114,8 @@ Tensor polymul(Operand left, Operand right) {
     const Expr longer = wide_for_sums((n < m ? q : p).tensor());
     const Expr shorter = wide_for_sums((n < m ? p : q).tensor());
     const int64_t count = std::min(n, m);
+    if (count > kMostWrittenOut)
+      return Expr(convolve(longer.operand(), shorter.operand())).astype(p.dtype()).tensor();
     Expr out = shifted(longer * coefficient(shorter, 0), 0, count - 1);
     for (int64_t i = 1; i < count; ++i)
       out = out + shifted(longer * coefficient(shorter, i), i, count - 1 - i);

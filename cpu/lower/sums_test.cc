@@ -31,7 +31,7 @@ TEST(Sums, OneVectorOfResultsIsFoldedInParts) {
 }
 
 TEST(Sums, AFewVectorsOfResultsAreFoldedByOneLoop) {
-  const Plan plan = lowered(sum_down("[5,16]", "[1000,5,16]")).plan;
+  const Plan plan = lowered(sum_down("[5,16]", "[500,5,16]")).plan;
   EXPECT_EQ(count(plan, Op::kFor), 1);
   EXPECT_EQ(count(plan, Op::kLoad), 5);
 }
@@ -51,12 +51,12 @@ TEST(Sums, RowsOfAProductAreFoldedTogether) {
 // A product of so few results would be packed for longer than it takes.
 TEST(Sums, ALongProductOfFewResultsStandsInRegisters) {
   const std::string operands =
-      " x = f32[2000,5] parameter(0)\n y = f32[2000,4] parameter(1)\n e = f32[2000,5] "
+      " x = f32[500,5] parameter(0)\n y = f32[500,4] parameter(1)\n e = f32[500,5] "
       "exponential(x)\n"
-      " s = f32[2000,5] add(e, e)\n";
+      " s = f32[500,5] add(e, e)\n";
   const LoweredProgram program =
       lowered(operands +
-              " t = f32[5,2000] transpose(s), dimensions={1,0}\n ROOT r = f32[5,4] dot(t, y), "
+              " t = f32[5,500] transpose(s), dimensions={1,0}\n ROOT r = f32[5,4] dot(t, y), "
               "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
   EXPECT_EQ(program.kernels.size(), 0u);
   EXPECT_EQ(count(program.plan, Op::kGather), 0) << "the transpose is read by strides";

@@ -61,6 +61,25 @@ TEST(EarlyReshapes, UndoRepeatsAndJoinShortSums) {
             1);
 }
 
+// Of rows that a broadcast does not tell apart, and of a fold over all.
+TEST(EarlyReshapes, ArraysOfFewColumnsHaveFewerDimensions) {
+  const std::string rows = " q = f32[40,5,3] parameter(3)\n v = f32[3] parameter(4)\n"
+                           " w = f32[40,5,3] broadcast(v), dimensions={2}\n"
+                           " m = f32[40,5,3] multiply(q, w)\n";
+  EXPECT_EQ(ops_of({200, 3}, rows + " ROOT z = f32[40,5,3] negate(m)\n"), 2);
+  EXPECT_EQ(ops_of({200, 3}, rows + " ROOT z = f32[40,5] reduce(m, zero), dimensions={2}, "
+                                    "to_apply=add\n"),
+            1);
+  EXPECT_EQ(ops_of({600}, " q = f32[40,5,3] parameter(3)\n m = f32[40,5,3] negate(q)\n"
+                          " ROOT z = f32[] reduce(m, zero), dimensions={0,1,2}, to_apply=add\n"),
+            1);
+  // A broadcast tells the first two apart.
+  EXPECT_EQ(ops_of({200, 3}, " q = f32[40,5,3] parameter(3)\n v = f32[40,3] parameter(4)\n"
+                             " w = f32[40,5,3] broadcast(v), dimensions={0,2}\n"
+                             " ROOT m = f32[40,5,3] multiply(q, w)\n"),
+            -1);
+}
+
 TEST(EarlyReshapes, StayWhereSomethingElseReadsTheOpOrNothingIsFused) {
   const std::string product = " m = f32[4,6,5] multiply(x, y)\n r = f32[120] reshape(m)\n";
   EXPECT_EQ(ops_of({120}, product + " n = f32[120] negate(r)\n"

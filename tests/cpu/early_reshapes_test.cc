@@ -16,16 +16,19 @@ using base::join;
 using Sizes = std::vector<int64_t>;
 
 // Ops on arrays of a few dimensions at random, of which a reshape splits each one or joins all; it
-// is added to an array of its sizes, or folded, and what is left is folded again.
+// is added to an array of its sizes, or folded, and what is left is folded again. The first
+// dimension may be long.
 class ReshapeWriter {
  public:
   explicit ReshapeWriter(uint64_t seed) : random_(seed) {
     static constexpr const char* kTypes[] = {"f32", "f64", "s32", "u8"};
     type_ = kTypes[below(4)];
+    const bool has_many_rows = below(2) == 0;
     for (int64_t d = 1 + below(3); d > 0; --d) {
       Sizes parts;
       int64_t size = 1;
-      for (int64_t i = 1 + below(3); i > 0; --i) parts.push_back(1 + below(d == 1 ? 9 : 4));
+      const int64_t most = d == 1 ? 9 : has_many_rows && whole_.empty() ? 40 : 4;
+      for (int64_t i = 1 + below(3); i > 0; --i) parts.push_back(1 + below(most));
       for (const int64_t part : parts) size *= part;
       whole_.push_back(size);
       split_.push_back(parts);
@@ -38,7 +41,12 @@ class ReshapeWriter {
     const std::string tree = whole_tree(1 + below(3));
     Sizes sizes = all_;
     if (below(4) == 0) sizes = {elements(all_)};
-    std::string value = line(sizes, cat("reshape(", tree, ")"));
+    std::string value = tree;
+    if (below(3) == 0) {
+      sizes = whole_;
+    } else {
+      value = line(sizes, cat("reshape(", tree, ")"));
+    }
     if (below(3) > 0) value = line(sizes, cat("add(", value, ", ", parameter(sizes), ")"));
     for (int64_t folds = below(3); folds > 0 && !sizes.empty(); --folds) {
       Sizes dims, left;
