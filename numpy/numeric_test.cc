@@ -3,6 +3,8 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/numpy/math.h"
+#include "heddle/numpy/polynomials.h"
+#include "heddle/numpy/sequences.h"
 #include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/ops/movement/indexing.h"
@@ -22,6 +24,28 @@ TEST(Numbers, AreRoundedToDecimals) {
   EXPECT_EQ(around(scalar<int>(17), 1).item<int>(), 17);
   EXPECT_EQ(around(scalar<float>(300.2F).astype(f16), 1).item<float>(), 300.25F);
   EXPECT_THAT(error_of([] { around(scalar<int>(17), -1); }), HasSubstr("around: x is s32[]"));
+}
+
+// Long ones are convolutions of rows.
+TEST(Convolve, OfLongVectorsAsOfShortOnes) {
+  const int64_t n = 20011, m = 97;
+  const Tensor x = mod(iota(f32, {n}, 0), 7), y = mod(iota(f32, {m}, 0), 5) - 2;
+  const std::vector<float> a = x.to_vector<float>(), b = y.to_vector<float>();
+  std::vector<float> all(static_cast<size_t>(n + m - 1));
+  for (size_t i = 0; i < a.size(); ++i)
+    for (size_t j = 0; j < b.size(); ++j) all[i + j] += a[i] * b[j];
+  const auto part = [&](int64_t from, int64_t count) {
+    return std::vector<float>(all.begin() + from, all.begin() + from + count);
+  };
+  EXPECT_EQ(convolve(x, y).to_vector<float>(), all);
+  EXPECT_EQ(convolve(y, x).to_vector<float>(), all);
+  EXPECT_EQ(convolve(x, y, ConvolveMode::kSame).to_vector<float>(), part((m - 1) / 2, n));
+  EXPECT_EQ(convolve(x, y, ConvolveMode::kValid).to_vector<float>(), part(m - 1, n - m + 1));
+  EXPECT_EQ(correlate(x, flip(y), ConvolveMode::kFull).to_vector<float>(), all);
+  EXPECT_EQ(polymul(x, y).to_vector<float>(), all);
+  const Tensor whole = convolve(x.astype(s32), y.astype(s32));
+  EXPECT_EQ(whole.dtype(), s32);
+  EXPECT_EQ(whole.astype(f32).to_vector<float>(), all);
 }
 
 TEST(Numbers, InfinitiesAndSteps) {

@@ -56,6 +56,28 @@ TEST(Region, ElementsAreComputedWhereTheyAreRead) {
   EXPECT_EQ(known.region().steps().size(), 1u);
 }
 
+// The derivative of sum(diff(x)^2), and one of as many ops as a pass over memory would cost.
+TEST(Region, AFewOpsUnderTwoPaddingsAreComputedTwice) {
+  const auto is_lazy = [](const std::string& ops) {
+    const Known known(
+        cat("  x = f32[33,64] parameter(0)\n  z = f32[] constant(0)\n"
+            "  a = f32[32,64] slice(x), slice={[1:33], [0:64]}\n"
+            "  b = f32[32,64] slice(x), slice={[0:32], [0:64]}\n"
+            "  d = f32[32,64] subtract(a, b)\n",
+            ops,
+            "  n = f32[32,64] negate(m)\n"
+            "  p = f32[33,64] pad(n, z), padding=0_1x0_0\n"
+            "  q = f32[33,64] pad(m, z), padding=1_0x0_0\n"
+            "  ROOT r = f32[33,64] add(p, q)"));
+    return known.is_lazy("m");
+  };
+  EXPECT_TRUE(is_lazy("  m = f32[32,64] add(d, d)\n"));
+  EXPECT_FALSE(is_lazy("  m = f32[32,64] tanh(d)\n"));
+  std::string many = "  m0 = f32[32,64] multiply(d, a)\n";
+  for (int i = 1; i < 9; ++i) many += cat("  m", i, " = f32[32,64] multiply(m", i - 1, ", a)\n");
+  EXPECT_FALSE(is_lazy(many + "  m = f32[32,64] add(m8, d)\n"));
+}
+
 // x[:, i * 2]: once, and not for each row of x.
 TEST(Region, IndicesUnderAWindowHaveAPlace) {
   const auto gather = [](const char* shape, const char* window, const char* sizes,

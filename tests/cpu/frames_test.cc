@@ -63,6 +63,10 @@ TEST(CpuFixedScatters, OthersStay) {
            scatter("s32[2] constant({1, 1})", "f32[6,7]", kWindow,
                    "t = f32[] add(a, b)\n ROOT r = f32[] multiply(t, t)"),
            scatter("s32[2] constant({1, 1})", "f32[0,7]", kWindow),
+           // Several windows whose indices have no numbers: all are at 0.
+           scatter("s32[3,0] constant({{}, {}, {}})", "f32[6,7,3]",
+                   "update_window_dims={0,1}, inserted_window_dims={}, "
+                   "scatter_dims_to_operand_dims={}, index_vector_dim=1"),
            scatter("s32[2,1] constant({{7}, {7}})", "f32[2,9]",
                    "update_window_dims={1}, inserted_window_dims={0}, "
                    "scatter_dims_to_operand_dims={0}, index_vector_dim=1"),

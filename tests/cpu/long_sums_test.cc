@@ -42,6 +42,10 @@ TEST(CpuLongSums, HaveAllNumbersOnce) {
     expect_as_evaluated(sum_of(cat("[", size, ",70]"), "[70]", "0"));
     expect_as_evaluated(sum_of(cat("[3,", size, "]"), "[3]", "1"));
     expect_as_evaluated(sum_of(cat("[2,", size, ",5]"), "[5]", "0,1"));
+    expect_as_evaluated(sum_of(cat("[", size, ",5]"), "[]", "0,1"));
+    expect_as_evaluated(sum_of(cat("[", size, ",3,2]"), "[3]", "0,2"));
+    expect_as_evaluated(sum_of(cat("[", size, ",2,17]"), "[2]", "0,2"));
+    expect_as_evaluated(sum_of(cat("[2,9,", size, ",20]"), "[9,20]", "0,2"));
     expect_as_evaluated(product_of("f32", cat("[", size, "]"), cat("[", size, "]"), "[]", 0, 0));
     expect_as_evaluated(
         product_of("f32", cat("[", size, "]"), cat("[", size, ",40]"), "[40]", 0, 0));
@@ -81,6 +85,9 @@ double error_of_tenths(const std::string& text, double count) {
 TEST(CpuLongSums, KeepTheirDigits) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   // One chain is a thousandth and more off.
+  EXPECT_LT(error_of_tenths(sum_of("[200000,2]", "[]", "0,1"), 4e5), 5e-6);
+  EXPECT_LT(error_of_tenths(sum_of("[300000,8,2]", "[8]", "0,2"), 6e5), 5e-6);
+  EXPECT_LT(error_of_tenths(sum_of("[1000,1000,3]", "[]", "0,1,2"), 3e6), 5e-6);
   EXPECT_LT(error_of_tenths(sum_of("[400000,8]", "[8]", "0"), 4e5), 5e-5);
   EXPECT_LT(error_of_tenths(sum_of("[400000,64]", "[64]", "0"), 4e5), 5e-5);
   EXPECT_LT(error_of_tenths(sum_of("[2,4000000]", "[2]", "1"), 4e6), 5e-5);

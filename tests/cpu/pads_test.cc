@@ -1,6 +1,7 @@
 // Padded arrays that are added, parts of them, and windows over padding.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -78,6 +79,61 @@ TEST(CpuPads, OfRandomSumsGiveWhatTheEvaluatorGives) {
     SCOPED_TRACE(text);
     expect_as_evaluated(text, {.any_zero = true});
     if (HasFailure()) return;
+  }
+}
+
+// Sums of arrays that are zeros but for some columns, in any order, with others and with arrays of
+// all columns.
+TEST(CpuPads, OfColumnsGiveWhatTheEvaluatorGives) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const auto [first, last] = random_numbers(100);
+  for (uint64_t seed = first; seed < last; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto below = [&](uint64_t n) { return static_cast<int64_t>(random() % n); };
+    static constexpr const char* kTypes[] = {"f32", "f64", "s32", "u8", "bf16"};
+    const std::string type = kTypes[below(5)];
+    const int64_t rows = 1 + below(70), columns = 2 + below(15);
+    const std::string all = cat(type, "[", rows, ",", columns, "]");
+    std::string lines = cat(" z = ", type, "[] constant(0)\n s0 = ", all, " parameter(0)\n"), sum;
+    int64_t parameters = 1;
+    for (int64_t at = 0; at < columns || parameters < 3; ++parameters) {
+      if (at >= columns) at = 0;  // once more
+      const int64_t size = 1 + below(static_cast<uint64_t>(std::min<int64_t>(columns - at, 3)));
+      const std::string own = cat(type, "[", rows, ",", size, "]");
+      lines +=
+          cat(" x", parameters, " = ", own, " parameter(", parameters, ")\n p", parameters, " = ",
+              all, " pad(x", parameters, ", z), padding=0_0x", at, "_", columns - at - size, "\n");
+      const std::string term = below(5) == 0 ? "s0" : cat("p", parameters);
+      if (!sum.empty())
+        lines += cat(" a", parameters, " = ", all, " add(",
+                     below(2) == 0 ? sum + ", " + term : term + ", " + sum, ")\n");
+      sum = sum.empty() ? term : cat("a", parameters);
+      at += size + below(2);
+    }
+    const std::string text =
+        cat("HloModule m\nENTRY main {\n", lines, " ROOT r = ", all, " negate(", sum, ")\n}\n");
+    SCOPED_TRACE(text);
+    expect_as_evaluated(text, {.any_zero = true});
+    if (HasFailure()) return;
+  }
+}
+
+// More columns than a vector has lanes, and numbers of them with large factors.
+TEST(CpuPads, StacksOfManyColumns) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int count : {9, 13, 16, 17, 31, 32, 33}) {
+    for (const char* type : {"f32", "u8", "f64"}) {
+      std::string lines, parts;
+      for (int i = 0; i < count; ++i) {
+        lines += cat(" c", i, " = ", type, "[] constant(", i % 5, ")\n b", i, " = ", type,
+                     "[50,1] broadcast(c", i, "), dimensions={}\n m", i, " = ", type,
+                     "[50,1] multiply(x, b", i, ")\n");
+        parts += cat(i == 0 ? "" : ", ", "m", i);
+      }
+      expect_as_evaluated(cat("HloModule m\nENTRY main {\n x = ", type, "[50,1] parameter(0)\n",
+                              lines, " ROOT r = ", type, "[50,", count, "] concatenate(", parts,
+                              "), dimensions={1}\n}\n"));
+    }
   }
 }
 
