@@ -1,5 +1,6 @@
-"""Functions of real sizes whose arrays lie transposed or pass through memory: gradients of weights, statistics of
-columns, distances, experts, sorts, and functions of complex numbers. bench/jax_ops.py writes them."""
+"""Functions of real sizes whose arrays lie transposed or pass through memory: gradients of weights, of paddings and of
+parts, statistics of columns, distances, experts, sorts, rows of few elements, and functions of complex numbers.
+bench/jax_ops.py writes them."""
 from jax_programs import floats, function as add, jax, jnp, numbers
 
 # ----- x^T dy: the first operand lies transposed
@@ -30,3 +31,42 @@ for size, part in (("c64", "float32"), ("c128", "float64")):
     for name, fn in (("tanh", jnp.tanh), ("tan", jnp.tan), ("expm1", jnp.expm1), ("log1p", jnp.log1p)):
         add(f"{name}_{size}", lambda a, b, fn=fn: jnp.abs(fn(jax.lax.complex(a, b))), *parts)
     add(f"power_{size}", lambda a, b: jnp.abs(jax.lax.complex(a, b) ** jax.lax.complex(b, a)), *parts)
+
+# ----- gradients of paddings, differences, picked columns, repeated elements and strided slices
+
+
+def gradient(name, fn, *inputs):
+    add(name, jax.grad(fn), *inputs)
+
+
+gradient("grad_pad_nchw", lambda x, t: ((jnp.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))) * t) ** 2).sum(),
+         floats(8, 16, 56, 56), floats(8, 16, 58, 58))
+gradient("grad_diff_rows", lambda x: (jnp.diff(x, axis=0) ** 2).mean(), floats(1024, 1024))
+gradient("grad_total_variation", lambda x: jnp.abs(jnp.diff(x, axis=1)).sum() + jnp.abs(jnp.diff(x, axis=2)).sum(),
+         floats(4, 64, 64, 16))
+gradient("grad_columns", lambda s: (s[:, 0] * s[:, 1]).sum(), floats(100000, 3))
+gradient("grad_luma", lambda x, y: ((.3 * x[..., 0] + .6 * x[..., 1] + .1 * x[..., 2] - y) ** 2).mean(),
+         floats(8, 128, 128, 3), floats(8, 128, 128))
+gradient("grad_upsampled", lambda x, t: ((jnp.repeat(jnp.repeat(x, 2, 1), 2, 2) - t) ** 2).mean(),
+         floats(8, 28, 28, 64), floats(8, 56, 56, 64))
+gradient("grad_repeated", lambda x: ((jnp.repeat(x, 4, 1) * .5) ** 2).mean(), floats(16, 256, 64))
+gradient("grad_haar", lambda x: ((x[:, ::2] + x[:, 1::2] - (x[:, ::2] - x[:, 1::2]) ** 2) ** 2).mean(),
+         floats(1024, 1024))
+
+
+def lorenz(state, _):
+    def step(s):
+        return s + .01 * jnp.array([10 * (s[1] - s[0]), s[0] * (28 - s[2]) - s[1], s[0] * s[1] - 8 / 3 * s[2]])
+
+    return jax.vmap(step)(state), None
+
+
+gradient("grad_lorenz_indexed", lambda s: (jax.lax.scan(lorenz, s, None, length=20)[0] ** 2).sum(), floats(1000, 3))
+
+# ----- rows of few elements
+
+add("stack_16", lambda x, y, z: jnp.stack([x * (k + 1) + y * (k - 3) * z for k in range(16)], -1), floats(20000),
+    floats(20000), floats(20000))
+add("max_argmax_middle", lambda x: (x.max(1), x.argmax(1)), floats(500, 64, 5))
+add("softmax_1000_5_5", lambda x: jax.nn.softmax(x, -1), floats(1000, 5, 5))
+add("sum_200000_2", lambda x: x.sum(), floats(200000, 2))

@@ -26,7 +26,6 @@ TEST(Numbers, AreRoundedToDecimals) {
   EXPECT_THAT(error_of([] { around(scalar<int>(17), -1); }), HasSubstr("around: x is s32[]"));
 }
 
-// Long ones are convolutions of rows.
 TEST(Convolve, OfLongVectorsAsOfShortOnes) {
   const int64_t n = 20011, m = 97;
   const Tensor x = mod(iota(f32, {n}, 0), 7), y = mod(iota(f32, {m}, 0), 5) - 2;

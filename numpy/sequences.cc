@@ -1,7 +1,6 @@
 #include "heddle/numpy/sequences.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "heddle/numpy/index_grids.h"
 #include "heddle/numpy/internal/formula.h"
@@ -90,35 +89,9 @@ void require_vectors(const Tensor& x, const Tensor& y) {
                          "; they must be vectors of numbers of one dtype, with elements");
 }
 
-// The same of long vectors, as convolutions of matrices of about sqrt(m) columns: their rows are the
-// vectors' parts, and the products of parts overlap by one row in the result. A table of all pairs
-// of a place and a tap, as a convolution of vectors may have, would take gigabytes.
-Tensor sliding_dot_in_rows(const Tensor& x, const Tensor& y, ConvolveMode overlap) {
-  const int64_t n = x.size(), m = y.size();
-  const auto columns = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(m))));
-  const auto rows_of = [&](const Tensor& vector) {
-    const int64_t rows = (vector.size() + columns - 1) / columns;
-    return reshape(pad(vector, 0, {{0, rows * columns - vector.size()}}), {rows, columns});
-  };
-  const Tensor parts = rows_of(x), window = flip(rows_of(flip(y)));
-  const int64_t above = window.dim(0) - 1, beside = columns - 1;
-  Convolution how{.padding = WindowPadding({{above, above}, {beside, beside}})};
-  const Tensor products = squeeze(conv(expand_dims(parts, {0, 3}), expand_dims(window, {2, 3}), how),
-                                  {0, 3});
-  const Tensor first = products[{Ellipsis{}, Slice{0, columns}}],
-               second = products[{Ellipsis{}, Slice{columns, {}}}];
-  const Tensor all = ravel(pad(first, 0, {{0, 1}, {0, 0}}) + pad(second, 0, {{1, 0}, {0, 1}}));
-  int64_t start = 0, count = n + m - 1;
-  if (overlap == ConvolveMode::kSame) start = m - 1 - m / 2, count = n;
-  if (overlap == ConvolveMode::kValid) start = m - 1, count = n - m + 1;
-  return all[Slice{start, start + count}];
-}
-
-// sum over j of x[i + j] y[j] at `count` places from `first`; y is the shorter one.
+// sum over j of x[i + j] y[j] at each place i where `overlap` has one; y is the shorter one.
 Tensor sliding_dot(const Tensor& x, const Tensor& y, ConvolveMode overlap) {
-  constexpr int64_t kLongWindow = 64, kManyPairs = int64_t{1} << 20;
   const int64_t m = y.size();
-  if (m >= kLongWindow && x.size() * m > kManyPairs) return sliding_dot_in_rows(x, y, overlap);
   EdgePadding edges{.low = m - 1, .high = m - 1};
   if (overlap == ConvolveMode::kSame) edges = {.low = m / 2, .high = (m - 1) / 2};
   if (overlap == ConvolveMode::kValid) edges = {};

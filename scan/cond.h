@@ -188,7 +188,8 @@ requires(!trace_internal::TakesOperands<OnTrue> && !trace_internal::TakesOperand
 
 template <class Fn, class Other, std::same_as<Tensor> P, class... More>
 requires(!std::is_convertible_v<Fn, Operand> && !std::is_convertible_v<Other, Operand>)  //
-    trace_internal::Refused cond(Fn&& /*on_true*/, Other&& /*on_false*/, const P& /*predicate*/, const More&...) {
+    trace_internal::Refused
+    cond(Fn&& /*on_true*/, Other&& /*on_false*/, const P& /*predicate*/, const More&...) {
   static_assert(!sizeof(P), "the predicate comes first: write cond(p, f, g, x)");
   return {};
 }

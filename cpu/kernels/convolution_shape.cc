@@ -51,6 +51,7 @@ ConvolutionShape::ConvolutionShape(const Shape& x, const Shape& w, const Shape& 
   if (places_.empty()) {  // a point of each
     places_ = taps_ = {1};
     offsets_ = {{0}};
+    pitches_ = {1};
     reversed_ = {false};
     w_.spatial = {0};
     y_.spatial = {y_.outer};
@@ -100,8 +101,14 @@ bool ConvolutionShape::are_runs(const std::vector<hlo::WindowDimension>& window)
 void ConvolutionShape::add_offsets(const hlo::WindowDimension& window, int64_t size, size_t d,
                                    const PhaseDimension& phase) {
   std::vector<int64_t>& offsets = offsets_.emplace_back();
+  // One place further is one tap further: the table has a row for each place, less all but its
+  // first element.
+  const bool is_one_row =
+      phase.place_step * window.stride == phase.tap_step * window.window_dilation;
+  pitches_.push_back(is_one_row ? 1 : taps_[d]);
   for (int64_t place = 0; place < places_[d]; ++place) {
-    for (int64_t tap = 0; tap < taps_[d]; ++tap) {
+    const bool has_whole_row = !is_one_row || place + 1 == places_[d];
+    for (int64_t tap = 0; tap < (has_whole_row ? taps_[d] : 1); ++tap) {
       const int64_t spread = (phase.place + place * phase.place_step) * window.stride +
                              (phase.tap + tap * phase.tap_step) * window.window_dilation -
                              window.padding_low;
@@ -127,7 +134,7 @@ void ConvolutionShape::find_lines() {
     for (int64_t l = 0; l < window_lines_; ++l, tap.next_line()) {
       int64_t sum = 0;
       for (size_t d = 0; d + 1 < taps_.size() && sum >= 0; ++d) {
-        const int64_t offset = at(offsets_[d], place[d] * taps_[d] + tap[d]);
+        const int64_t offset = at(offsets_[d], place[d] * pitches_[d] + tap[d]);
         sum = offset < 0 ? -1 : sum + offset;
       }
       lines_.push_back(sum);
@@ -148,7 +155,7 @@ void ConvolutionShape::find_runs() {
   for (int64_t place = 0; place < line_places_; ++place) {
     std::vector<Run>& runs = runs_.emplace_back();
     for (int64_t tap = 0; tap < line_taps_; ++tap) {
-      const int64_t begin = at(offsets_.back(), place * line_taps_ + tap);
+      const int64_t begin = at(offsets_.back(), place * pitches_.back() + tap);
       append_run({begin, tap * features_, features_}, runs);
     }
   }
@@ -157,7 +164,7 @@ void ConvolutionShape::find_runs() {
 ConvolutionShape::Line ConvolutionShape::line_at(int64_t row, int64_t line) const {
   const int64_t place = row % (rows_ / batch_), outer = place / line_places_;
   return {.begin = at(lines_, outer * window_lines_ + line),
-          .inner = offsets_.back().data() + place % line_places_ * line_taps_};
+          .inner = offsets_.back().data() + place % line_places_ * pitches_.back()};
 }
 int64_t ConvolutionShape::offset_in_y(int64_t row) const {
   const int64_t places = rows_ / batch_;
@@ -172,7 +179,8 @@ std::vector<ConvolutionShape::Run> ConvolutionShape::runs_under(int64_t tap, int
   std::vector<Run> runs;
   for (int64_t place = first; place < last; ++place) {
     const int64_t line = at(lines_, place / line_places_ * window_lines_ + tap / line_taps_);
-    const int64_t inner = at(offsets_.back(), place % line_places_ * line_taps_ + tap % line_taps_);
+    const int64_t inner =
+        at(offsets_.back(), place % line_places_ * pitches_.back() + tap % line_taps_);
     const int64_t begin = line < 0 || inner < 0 ? -1 : line + inner;
     append_run({begin, (place - first) * batch_, batch_}, runs);
   }

@@ -57,7 +57,9 @@ class ConvolutionShape {
   Layout x_, w_, y_;
   int64_t w_begin_ = 0, y_begin_ = 0;          // of the phase
   std::vector<int64_t> places_, taps_;         // spatial sizes of y and w
-  std::vector<std::vector<int64_t>> offsets_;  // by spatial dimension, place and tap
+  // By spatial dimension: place * pitch + tap.
+  std::vector<std::vector<int64_t>> offsets_;
+  std::vector<int64_t> pitches_;
   std::vector<int64_t> lines_;                 // by place and tap, but for their last dimension
   int64_t line_places_ = 1, line_taps_ = 1, window_lines_ = 1;
   std::vector<std::vector<Run>> runs_;  // by place of the last dimension

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heddle/cpu/lower/dot_axes.h"
+#include "heddle/cpu/lower/fold_loops.h"
 #include "heddle/cpu/lower/folded_together.h"
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"

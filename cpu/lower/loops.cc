@@ -18,7 +18,8 @@ namespace {
 
 constexpr int64_t kFewOf = 8;          // one in so many instructions is few
 constexpr int64_t kMaxUnrolled = 8;    // bodies of a loop that are written one after the other
-constexpr size_t kMostStacked = 8, kMostColumnsStacked = 32;  // arrays that one loop writes side by side
+constexpr size_t kMostStacked = 8;     // arrays that one loop writes side by side
+constexpr size_t kMostColumnsStacked = 32;
 constexpr int64_t kSmallVectors = 4;   // of an array that registers may hold
 constexpr int64_t kMaxRowBytes = 256;  // of a matrix whose rows stand in registers
 constexpr int64_t kMostRows = 8;
@@ -65,55 +66,6 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
   inner = loop_nest(builder, sizes.subspan(1), at, std::move(inner), body);
   at.pop_back();
   return builder.end_for(inner);
-}
-
-std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int64_t step,
-                              std::vector<NodeId> carried, const FoldBody& body,
-                              int64_t turns_of_body) {
-  constexpr int64_t kBlock = 128, kFewestBlocks = 4;
-  const auto loop_over = [&](NodeId from, int64_t size, std::vector<NodeId> values) {
-    auto loop = builder.begin_for(builder.index(0), builder.index(size), step, values);
-    values.assign(loop.parameters.begin() + 1, loop.parameters.end());
-    return builder.end_for(body(builder.add(from, loop.parameters[0]), std::move(values)));
-  };
-  is_sum = is_sum && !carried.empty() && std::ranges::all_of(carried, [&](NodeId value) {
-             return builder.type(value).scalar == Scalar::kF32;
-           });
-  const int64_t turns = (to + step - 1) / step;
-  const int64_t block = std::max<int64_t>(kBlock / turns_of_body, 1), blocks = turns / block;
-  if (!is_sum || blocks < kFewestBlocks) return loop_over(builder.index(0), to, carried);
-  std::vector<NodeId> none;
-  for (const NodeId value : carried)
-    none.push_back(builder.bits(builder.type(value), identity_bits(Op::kAdd, Scalar::kF32)));
-  constexpr int64_t kTurnsOfBlocks = 2;  // of which 64 are a block again
-  carried = fold_loop(
-      builder, is_sum, blocks, 1, std::move(carried),
-      [&](NodeId number, std::vector<NodeId> all) {
-        const NodeId from = builder.mul(number, block * step);
-        const std::vector<NodeId> sums = loop_over(from, block * step, none);
-        for (size_t i = 0; i < all.size(); ++i) all[i] = builder.add(all[i], sums[i]);
-        return all;
-      },
-      kTurnsOfBlocks);
-  const int64_t done = blocks * block * step;
-  return done < to ? loop_over(builder.index(done), to - done, carried) : carried;
-}
-
-std::vector<NodeId> fold_nest(PlanBuilder& builder, bool is_sum, std::span<const int64_t> sizes,
-                              std::vector<NodeId>& at, std::vector<NodeId> carried,
-                              int64_t turns_of_body, const NestBody& body) {
-  if (sizes.empty()) return body(carried);
-  if (sizes[0] == 0) return carried;
-  const std::span<const int64_t> inner = sizes.subspan(1);
-  return fold_loop(
-      builder, is_sum, sizes[0], 1, std::move(carried),
-      [&](NodeId index, std::vector<NodeId> values) {
-        at.push_back(index);
-        values = fold_nest(builder, is_sum, inner, at, std::move(values), turns_of_body, body);
-        at.pop_back();
-        return values;
-      },
-      product_of(inner) * turns_of_body);
 }
 
 void store_in_turn(PlanBuilder& builder, BufferId to, NodeId at, std::span<const NodeId> vectors) {

@@ -23,20 +23,6 @@ std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> siz
 void for_each_nest(PlanBuilder& builder, std::span<const int64_t> sizes, std::vector<NodeId>& at,
                    const std::function<void()>& body);
 
-// A loop over 0, step, 2 step, .. below `to` that folds into what it carries. A long one of sums of
-// f32 is one of blocks, and of blocks of blocks, each summed by itself: a number is then added to
-// one of its own size, and the error grows with a block and with their number, not with all. The
-// body takes so many turns of its own.
-using FoldBody = std::function<std::vector<NodeId>(NodeId index, std::vector<NodeId> carried)>;
-std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int64_t step,
-                              std::vector<NodeId> carried, const FoldBody& body,
-                              int64_t turns_of_body = 1);
-// Such loops of these sizes, one inside another: their indices are `at` for the innermost body,
-// which takes so many turns of its own.
-std::vector<NodeId> fold_nest(PlanBuilder& builder, bool is_sum, std::span<const int64_t> sizes,
-                              std::vector<NodeId>& at, std::vector<NodeId> carried,
-                              int64_t turns_of_body, const NestBody& body);
-
 // The index of an element of an array of these sizes, by its number in row-major order.
 std::vector<NodeId> index_of(PlanBuilder& builder, std::span<const int64_t> sizes, int64_t number);
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "heddle/cpu/lower/fold_loops.h"
 #include "heddle/cpu/lower/folded_together.h"
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/lowering.h"

@@ -256,10 +256,14 @@ bool Region::is_cheap(InstructionId id) const {
 
 // One step puts padding around it, or around one cheap op on it.
 bool Region::is_padded(const Use& use) const {
+  const auto is_lazy_pad = [&](InstructionId id) {
+    return computation_->at(id).opcode == Opcode::kPad && is_lazy(leaf(id));
+  };
+  if (is_lazy_pad(use.user)) return true;
   const Instruction& user = computation_->at(use.user);
-  if (user.opcode == Opcode::kPad) return is_lazy(leaf(use.user));
-  return is_scalar_op(*computation_, user) && operations_of(user) == 1 &&
-         uses_[leaf(use.user).value].size() == 1 && is_padded(uses_[leaf(use.user).value][0]);
+  const std::vector<Use>& next = uses_[leaf(use.user).value];
+  return is_scalar_op(*computation_, user) && operations_of(user) == 1 && next.size() == 1 &&
+         is_lazy_pad(next[0].user);
 }
 
 // A few ops on what lies in memory, around which one step puts two paddings: to write the result

@@ -22,7 +22,7 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int64_t kMostShortSum = 16;      // terms of sums that are joined
+constexpr int64_t kMostShortSum = 16;       // terms of sums that are joined
 constexpr int64_t kMostColumnsJoined = 15;  // of arrays whose other dimensions are joined
 constexpr int64_t kFewestJoined = 256;      // elements of such arrays
 
@@ -47,6 +47,12 @@ std::optional<Splits> splits_of(const Shape& from, const Shape& to) {
   return splits;
 }
 
+Dims sizes_of(const Splits& splits) {
+  Dims sizes;
+  for (const Dims& parts : splits) sizes.insert(sizes.end(), parts.begin(), parts.end());
+  return sizes;
+}
+
 // The splits of what `first` splits into the dimensions that `then` splits.
 Splits composed(const Splits& first, const Splits& then) {
   Splits all;
@@ -67,16 +73,10 @@ std::optional<Splits> refined(const Splits& first, const Splits& all) {
   for (size_t d = 0; d < first.size(); ++d) {
     const Shape whole(pred, first[d]), parts(pred, all[d]);
     const std::optional<Splits> own = splits_of(whole, parts);
-    if (!own) return std::nullopt;
+    if (!own || sizes_of(*own) != all[d]) return std::nullopt;
     then.insert(then.end(), own->begin(), own->end());
   }
   return then;
-}
-
-Dims sizes_of(const Splits& splits) {
-  Dims sizes;
-  for (const Dims& parts : splits) sizes.insert(sizes.end(), parts.begin(), parts.end());
-  return sizes;
 }
 
 // Where the dimensions of a part of the splits stand among all.
@@ -96,7 +96,10 @@ Inner reshaped_kind(const Instruction& instruction) {
   const Shape& shape = instruction.shape;
   if (!shape.is_array() || shape.is_dynamic() || shape.is_scalar()) return Inner::kNot;
   const bool folds = instruction.opcode == Opcode::kReduce && instruction.operands.size() == 2;
-  return folds || instruction.opcode == Opcode::kReshape || has_trait(instruction.opcode, hlo::kElementwise) ? Inner::kThrough : Inner::kNot;
+  return folds || instruction.opcode == Opcode::kReshape ||
+                 has_trait(instruction.opcode, hlo::kElementwise)
+             ? Inner::kThrough
+             : Inner::kNot;
 }
 
 class ReshapeMover {
@@ -107,16 +110,16 @@ class ReshapeMover {
         ops_(to.from()),
         is_fused_(to.from().instructions.size()),
         is_read_by_one_op_(to.from().instructions.size()) {
-    for (const Instruction& user : to.from().instructions)
+    for (const Instruction& user : to.from().instructions) {
+      const bool is_op =
+          elementwise_kind(user) == Inner::kThrough || user.opcode == Opcode::kReduce;
+      if (!is_op) continue;
       for (const InstructionId operand : user.operands) {
-        const Inner kind = elementwise_kind(user);
-        const auto reads = std::ranges::count(user.operands, operand);
+        is_fused_[operand.value] = true;
         is_read_by_one_op_[operand.value] =
-            ops_.uses(operand) == reads && (kind == Inner::kThrough || user.opcode == Opcode::kReduce);
-        is_fused_[operand.value] =
-            is_fused_[operand.value] || user.opcode == Opcode::kReduce ||
-            (user.opcode != Opcode::kReshape && reshaped_kind(user) == Inner::kThrough);
+            ops_.uses(operand) == std::ranges::count(user.operands, operand);
       }
+    }
   }
 
   // Nothing: the instruction stays.
@@ -144,6 +147,7 @@ class ReshapeMover {
     splits_ = splits_of(to_.old(from).shape, reshape.shape);
     sizes_ = reshape.shape.dimensions();
     undone_ = 0;
+    seen_.clear();
     if (!may_move(from, splits_.value_or(Splits{}))) return {};
     if (to_.old(from).opcode == Opcode::kReduce && undone_ == 0) return {};
     written_.clear();
@@ -167,12 +171,15 @@ class ReshapeMover {
     if (inner_.size() > kMostInnerOps) return {};
     starts_.assign(shape.dimensions().size(), false);
     starts_[0] = true;
+    seen_.clear();
     ops_read_.clear();
     has_broadcast_ = folds;
     if (folds) start_where_differs(old.attrs.get<hlo::DimensionsAttrs>().dimensions);
     const InstructionId from = folds ? old.operands[0] : id;
     const bool is_stored = folds && !inner_.contains(from);
-    if (!is_stored && !sees_leaves(from, shape.dimensions())) return {};
+    const bool is_there = is_stored ? is_memory(top) && !joins_repeats(to_.from(), top)
+                                    : sees_leaves(from, shape.dimensions());
+    if (!is_there) return {};
     if (!has_broadcast_ || !std::ranges::count(starts_, false)) return {};
     splits_ = Splits();
     size_t group = 0;
@@ -192,8 +199,7 @@ class ReshapeMover {
       return reshape(reshaped(id, *splits_), shape.dimensions());
     }
     to_.in_place_of(id);
-    const hlo::Value x =
-        is_stored ? reshape(to_.value(from), joined) : reshaped(from, *splits_);
+    const hlo::Value x = is_stored ? reshape(to_.value(from), joined) : reshaped(from, *splits_);
     Instruction now = to_.mapped(id);
     Dims dims;
     for (const int64_t d : old.attrs.get<hlo::DimensionsAttrs>().dimensions)
@@ -215,11 +221,13 @@ class ReshapeMover {
   bool sees_leaves(InstructionId id, const Dims& sizes) {
     const Instruction& old = to_.old(id);
     if (old.shape.is_scalar()) return true;
+    if (!seen_.emplace(id, Splits()).second) return true;
     if (inner_.contains(id))
       return std::ranges::all_of(
           old.operands, [&](InstructionId operand) { return sees_leaves(operand, sizes); });
     if (is_number(old)) return true;
     if (old.opcode == Opcode::kBroadcast) {
+      if (joins_repeats(to_.from(), to_.old(old.operands[0]))) return false;
       const auto& dims = old.attrs.get<hlo::DimensionsAttrs>().dimensions;
       start_where_differs(dims);
       return has_broadcast_ = std::ranges::is_sorted(dims);
@@ -238,7 +246,7 @@ class ReshapeMover {
   // Whether the elements under it lie in memory, or are numbers, or come from such by a broadcast.
   bool may_move(InstructionId id, const Splits& splits) {
     const Instruction& old = to_.old(id);
-    if (old.shape.is_scalar()) return true;
+    if (old.shape.is_scalar() || !seen_.emplace(id, splits).second) return true;
     if (is_through(id)) {
       const std::optional<Splits> before = splits_before(old, splits);
       undone_ += before && joins_repeats(to_.from(), old);
@@ -322,8 +330,8 @@ class ReshapeMover {
     hlo::Values operands;
     if (old.opcode == Opcode::kReduce) {
       operands = {reshaped(old.operands[0], all), to_.value(old.operands[1])};
-      now.attrs = hlo::DimensionsAttrs{
-          places_of(all, old.attrs.get<hlo::DimensionsAttrs>().dimensions)};
+      now.attrs =
+          hlo::DimensionsAttrs{places_of(all, old.attrs.get<hlo::DimensionsAttrs>().dimensions)};
     } else {
       for (const InstructionId operand : old.operands) operands.push_back(reshaped(operand, all));
     }
@@ -342,7 +350,7 @@ class ReshapeMover {
     const Instruction& outer = to_.old(id);
     const InstructionId read = to_.value(outer.operands[0]).id();
     if (!moved_sums_.contains(read) || outer.operands.size() != 2 || !outer.shape.is_array() ||
-        fold_of(from_.at(outer.called[0])) != Op::kAdd)
+        fold_of(from_.at(outer.called[0])) != Op::kAdd || !is_zero(to_.old(outer.operands[1])))
       return {};
     const Instruction inner = to_.at(read);
     const Shape& from = to_.at(inner.operands[0]).shape;
@@ -372,6 +380,7 @@ class ReshapeMover {
   std::optional<Splits> splits_;
   Dims sizes_;
   int64_t undone_ = 0;  // repeats
+  std::set<std::pair<InstructionId, Splits>> seen_;
   // Of the op that has fewer dimensions now.
   std::vector<bool> starts_;  // a dimension is not joined with the one before
   std::vector<InstructionId> ops_read_;
@@ -383,7 +392,8 @@ class ReshapeMover {
 
 StatusOr<std::optional<hlo::Module>> reshape_early(const hlo::Module& module) {
   return rewritten_if_any(module, [&](transform::Rebuilder& to, hlo::ComputationId) {
-    return [mover = ReshapeMover(module, to)](InstructionId id) mutable { return mover.written(id); };
+    return
+        [mover = ReshapeMover(module, to)](InstructionId id) mutable { return mover.written(id); };
   });
 }
 

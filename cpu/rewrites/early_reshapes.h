@@ -1,4 +1,4 @@
-// Reshapes before what is computed of arrays.
+// Reshapes before what is computed of arrays, and arrays with fewer dimensions.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,11 @@ namespace heddle::cpu {
 // computes what is before and behind them:
 //   sum(reshape(x * y))   becomes   sum(reshape(x) * reshape(y))
 // A reshape that splits dimensions also moves past sums and broadcasts, and undoes repeats; short
-// sums of short sums are one then. Returns nothing where the module has no such reshape.
+// sums of short sums are one then.
+//
+// Ops and folds on arrays of few columns, as the maximum of f32[1000,5,5] over the last dimension,
+// are computed on f32[5000,5]: neighbouring dimensions are one where no broadcast and no fold tells
+// them apart. Returns nothing where the module has neither.
 [[nodiscard]] StatusOr<std::optional<hlo::Module>> reshape_early(const hlo::Module& module);
 
 }  // namespace heddle::cpu

@@ -74,12 +74,13 @@ class TurnJoiner {
                                                                 : hlo::Value();
       }));
     }
-    return by_turns(turns, *all, to_.old(id).shape);
+    return by_turns(id, turns, *all);
   }
 
  private:
   // The rows of all by turns; of the first ones there may be one more.
-  hlo::Value by_turns(hlo::Values rows, const Turn& turn, const Shape& all) {
+  hlo::Value by_turns(InstructionId id, hlo::Values rows, const Turn& turn) {
+    const Shape& all = to_.old(id).shape;
     const int64_t turns = all.dimension(turn.along) / turn.every,
                   rest = all.dimension(turn.along) % turn.every;
     hlo::Dims sizes = all.dimensions();
@@ -88,7 +89,7 @@ class TurnJoiner {
     for (int64_t i = 0; i < turn.every; ++i) {
       size = turns + (i < rest ? 1 : 0);
       hlo::Value& own = rows[static_cast<size_t>(i)];
-      if (own.is_absent()) own = to_.in_place_of(to_.from().root).zeros(Shape(all.dtype(), sizes));
+      if (own.is_absent()) own = to_.in_place_of(id).zeros(Shape(all.dtype(), sizes));
       side_by_side.push_back(add_dimension(slice(own, turn.along, 0, turns), turn.along + 1));
       if (i < rest) last.push_back(slice(own, turn.along, turns, 1));
     }

@@ -66,10 +66,9 @@ class RepeatMover {
     if (is_repeat(x)) {
       const InstructionId broadcast = to_.at(x.id()).operands[0];
       const hlo::Value all = sum_of(graph.wrap(to_.at(broadcast).operands[0]), times, init);
-      return reshape(
-          hlo::broadcast(all, to_.at(broadcast).shape.dimensions(),
-                         to_.at(broadcast).attrs.get<hlo::DimensionsAttrs>().dimensions),
-          to_.at(x.id()).shape.dimensions());
+      return reshape(hlo::broadcast(all, to_.at(broadcast).shape.dimensions(),
+                                    to_.at(broadcast).attrs.get<hlo::DimensionsAttrs>().dimensions),
+                     to_.at(x.id()).shape.dimensions());
     }
     hlo::Value all = hlo::broadcast(init, x.shape().dimensions(), {});
     for (int64_t i = 0; i < times; ++i) all = all + x;
@@ -80,8 +79,7 @@ class RepeatMover {
   [[nodiscard]] InstructionId broadcast_under(InstructionId id) const {
     if (to_.at(id).opcode == Opcode::kReshape) {
       const Instruction& repeat = to_.at(to_.at(id).operands[0]);
-      if (repeat.opcode != Opcode::kReshape ||
-          to_.at(repeat.operands[0]).shape != to_.at(id).shape)
+      if (repeat.opcode != Opcode::kReshape || to_.at(repeat.operands[0]).shape != to_.at(id).shape)
         return {};
       id = repeat.operands[0];
     }
@@ -154,7 +152,8 @@ class RepeatMover {
 
 StatusOr<std::optional<hlo::Module>> repeat_late(const hlo::Module& module) {
   return rewritten_if_any(module, [&](transform::Rebuilder& to, hlo::ComputationId) {
-    return [mover = RepeatMover(module, to)](InstructionId id) mutable { return mover.written(id); };
+    return
+        [mover = RepeatMover(module, to)](InstructionId id) mutable { return mover.written(id); };
   });
 }
 

@@ -34,6 +34,14 @@ TEST(PaddedColumns, BecomeOneArray) {
   EXPECT_EQ(root_of(" s = f32[9,3] add(a, w)\n ROOT r = f32[9,3] add(s, b)\n"), "add");
 }
 
+// 50 sums, each of the one before with itself.
+TEST(PaddedColumns, OfSumsThatAreReadTwice) {
+  std::string lines = " s0 = f32[9,3] add(a, b)\n";
+  for (int i = 1; i < 50; ++i)
+    lines += base::cat(" s", i, " = f32[9,3] add(s", i - 1, ", s", i - 1, ")\n");
+  EXPECT_EQ(root_of(lines + " ROOT r = f32[9,3] add(s49, a)\n"), "concatenate");
+}
+
 TEST(PaddedColumns, StayWhereTheyOverlapOrAreAloneOrOnes) {
   EXPECT_EQ(root_of(" ROOT r = f32[9,3] add(b, c)\n"), "");
   EXPECT_EQ(root_of(" ROOT r = f32[9,3] add(a, a)\n"), "");

@@ -31,7 +31,6 @@ class ReshapeWriter {
       for (int64_t i = 1 + below(3); i > 0; --i) parts.push_back(1 + below(most));
       for (const int64_t part : parts) size *= part;
       whole_.push_back(size);
-      split_.push_back(parts);
       all_.insert(all_.end(), parts.begin(), parts.end());
     }
   }
@@ -109,7 +108,6 @@ class ReshapeWriter {
   std::mt19937_64 random_;
   std::string type_, lines_;
   Sizes whole_, all_;
-  std::vector<Sizes> split_;
   int64_t parameters_ = 0, values_ = 0;
 };
 

@@ -202,5 +202,26 @@ TEST(Constants, OfALoopThatHasMany) {
   }
 }
 
+// LLVM's instcombine took quotients by numbers that it knows in part for the dividend. Another
+// division, by a power of two, brings it to the function.
+TEST(CpuQuotients, ByVectorsThatAreKnownInPart) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* op : {"divide", "remainder"}) {
+    for (const char* type : {"s32", "u32", "s64"}) {
+      const std::string t = type;
+      expect_as_evaluated(
+          "HloModule m\nf { a = " + t + "[] parameter(0)\n b = " + t +
+          "[] parameter(1)\n ROOT r = " + t + "[] add(a, b) }\nENTRY e {\n i = " + t +
+          "[33] iota(), iota_dimension=0\n p = pred[33] parameter(0)\n q = " + t +
+          "[33] convert(p)\n d = " + t + "[33] subtract(i, q)\n x = " + t +
+          "[33] parameter(1)\n r = " + t + "[33] " + op + "(x, d)\n two = " + t +
+          "[] constant(2)\n w = " + t + "[32,11] broadcast(two), dimensions={}\n zero = " + t +
+          "[] constant(0)\n s = " + t +
+          "[11] reduce(w, zero), dimensions={0}, to_apply=f\n ROOT out = (" + t + "[33], " + t +
+          "[11]) tuple(r, s)\n}\n");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu

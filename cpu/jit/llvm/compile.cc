@@ -99,6 +99,15 @@ bool has_halves(const llvm::Function& function) {
   });
 }
 
+// With instructions combined, LLVM 19 takes x / select(p, 1, d) of vectors for x where it knows that
+// some lane of d is 0 (llvm-project pull request 114280).
+bool divides_vectors(const llvm::Function& function) {
+  return std::ranges::any_of(llvm::instructions(function), [](const llvm::Instruction& each) {
+    return each.isIntDivRem() && each.getType()->isVectorTy() &&
+           !llvm::isa<llvm::Constant>(each.getOperand(1));
+  });
+}
+
 // Tests of signs and remainders around a division by a power of two become masks and shifts, also
 // where a test before says that x > 0. Other functions stay as the plan orders them, which is
 // faster.
@@ -108,7 +117,8 @@ void simplify_divisions(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.add(llvm::createInstructionCombiningPass());
   passes.doInitialization();
   for (llvm::Function& function : module) {
-    if (divides_by_power_of_two(function) && !has_halves(function)) passes.run(function);
+    if (divides_by_power_of_two(function) && !has_halves(function) && !divides_vectors(function))
+      passes.run(function);
   }
   passes.doFinalization();
 }
