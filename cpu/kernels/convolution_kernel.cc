@@ -253,15 +253,16 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
 
   // The elements under one tap at neighbouring places, and zeros where there are none.
   void fill_run(const T* from, const int64_t* inner, int64_t count, T* out) const {
-    const auto is_hole = [&](int64_t i) { return inner[i * line_taps_] < 0; };
+    const int64_t pitch = pitches_.back();
+    const auto is_hole = [&](int64_t i) { return inner[i * pitch] < 0; };
     if (!is_dense_) {
-      for (int64_t i = 0; i < count; ++i) out[i] = is_hole(i) ? T{0} : from[inner[i * line_taps_]];
+      for (int64_t i = 0; i < count; ++i) out[i] = is_hole(i) ? T{0} : from[inner[i * pitch]];
       return;
     }
     int64_t begin = 0, end = count;
     while (begin < end && is_hole(begin)) out[begin++] = 0;
     while (end > begin && is_hole(end - 1)) out[--end] = 0;
-    if (begin < end) std::copy_n(from + inner[begin * line_taps_], end - begin, out + begin);
+    if (begin < end) std::copy_n(from + inner[begin * pitch], end - begin, out + begin);
   }
 
   // What the rows of a block are multiplied with: the weights, also packed.
