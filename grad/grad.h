@@ -272,8 +272,7 @@ class Pullback {
   grad_internal::Point point_;  // leaves without tangents are zeros here
 };
 
-// What linearize() returns beside the value: tangents of the arguments -> the tangent of the
-// result.
+// What linearize() returns beside the value: tangents of the arguments -> that of the result.
 template <class Result, class... Args>
 class Pushforward {
  public:
@@ -341,8 +340,7 @@ auto value_and_grad(Fn&& fn, Argnums<I...> by, SourceLocation at = SourceLocatio
 
 namespace grad_internal {
 
-// The leaves of a tangent, and whether each leaf of the argument has a tangent. None{}: no
-// tangents.
+// The leaves of a tangent, and whether each leaf of the argument has one. None{}: no tangents.
 template <class Arg, class Tangent>
 void append_tangents(std::string_view what, size_t number, const Arg& arg, const Tangent& tangent,
                      std::vector<bool>& of, std::vector<Tensor>& out) {

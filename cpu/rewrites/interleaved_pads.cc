@@ -20,7 +20,7 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using hlo::PadDimension;
 
-constexpr int64_t kMostTurns = 8;  // arrays that take turns
+constexpr int64_t kMostByTurns = 8;  // arrays that take turns
 
 // Of an array padded with zeros: every how manieth row along one dimension is its own, from which
 // one on.
@@ -40,7 +40,7 @@ std::optional<Turn> turn_of(const hlo::Computation& computation, const Instructi
     if (p == PadDimension{}) continue;
     const auto along = static_cast<int64_t>(d);
     const int64_t every = p.interior + 1;
-    if (found || every < 2 || every > kMostTurns || p.low < 0 || p.low >= every || p.high < 0 ||
+    if (found || every < 2 || every > kMostByTurns || p.low < 0 || p.low >= every || p.high < 0 ||
         p.high >= every || rows.dimension(along) == 0)
       return std::nullopt;
     found = {.along = along, .every = every, .first = p.low};
@@ -55,7 +55,7 @@ class TurnJoiner {
   // Nothing: the instruction stays.
   hlo::Value joined(InstructionId id) {
     std::optional<Turn> all;
-    std::vector<bool> is_taken(kMostTurns);
+    std::vector<bool> is_taken(kMostByTurns);
     const auto fits = [&](InstructionId pad) {
       const std::optional<Turn> turn = turn_of(to_.from(), to_.old(pad));
       if (!turn || (all && (all->along != turn->along || all->every != turn->every))) return false;

@@ -16,7 +16,7 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int64_t kMostTerms = 16;
+constexpr int64_t kMostEqualTerms = 16;
 
 class RepeatMover {
  public:
@@ -51,7 +51,7 @@ class RepeatMover {
       if (std::ranges::count(dims, d) > 0) return {};
       times *= to_.at(broadcast).shape.dimension(d);
     }
-    if (times > kMostTerms) return {};
+    if (times > kMostEqualTerms) return {};
     for (int64_t& d : dims)
       d -= std::ranges::count_if(reduced, [&](int64_t before) { return before < d; });
     hlo::Graph& graph = to_.in_place_of(id);

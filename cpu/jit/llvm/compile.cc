@@ -99,8 +99,8 @@ bool has_halves(const llvm::Function& function) {
   });
 }
 
-// With instructions combined, LLVM 19 takes x / select(p, 1, d) of vectors for x where it knows that
-// some lane of d is 0 (llvm-project pull request 114280).
+// With instructions combined, LLVM 19 takes x / select(p, 1, d) of vectors for x where it knows
+// that some lane of d is 0 (llvm-project pull request 114280).
 bool divides_vectors(const llvm::Function& function) {
   return std::ranges::any_of(llvm::instructions(function), [](const llvm::Instruction& each) {
     return each.isIntDivRem() && each.getType()->isVectorTy() &&
