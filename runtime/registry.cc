@@ -152,7 +152,7 @@ StatusOr<Device*> find_device(std::string_view name) {
 StatusOr<Device*> find_default_device() {
   if (scoped_device != nullptr) return scoped_device;
   if (Device* set = registry().default_device.load(std::memory_order_acquire)) return set;
-  static const StatusOr<Device*> first = device_of_environment();
+  static const auto& first = *new StatusOr<Device*>(device_of_environment());
   return first;
 }
 

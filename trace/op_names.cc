@@ -52,9 +52,9 @@ std::string named(Opcode opcode) {
 }  // namespace
 
 std::string_view user_name(Opcode opcode) {
-  static const auto names = [] {
-    std::array<std::string, hlo::kOpcodeCount> all;
-    for (size_t i = 0; i < all.size(); ++i) all[i] = named(static_cast<Opcode>(i));
+  static const auto& names = *[] {
+    auto* all = new std::array<std::string, hlo::kOpcodeCount>;
+    for (size_t i = 0; i < all->size(); ++i) (*all)[i] = named(static_cast<Opcode>(i));
     return all;
   }();
   return names[static_cast<size_t>(opcode)];

@@ -51,7 +51,7 @@ StatusOr<Lapack> load_lapack(const char* library) {
 }
 
 const StatusOr<Lapack>& lapack() {
-  static const StatusOr<Lapack> loaded = load_lapack("liblapack.so.3");
+  static const auto& loaded = *new StatusOr<Lapack>(load_lapack("liblapack.so.3"));
   return loaded;
 }
 

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "heddle/heddle.h"
@@ -322,6 +325,26 @@ TEST(InPlaceOf, DeviceBytesStayRight) {
     EXPECT_EQ(device.live_bytes() - before, 4000);
   }
   EXPECT_EQ(device.live_bytes(), before);
+}
+
+// A logger or a checkpoint that is a global: what it computes at last is no crash.
+struct AtLast {
+  Tensor t;
+  ~AtLast() {
+    const auto step = [](Tensor c, Tensor x) { return std::pair(c + x, c); };
+    const Tensor all = scan(step, sum(exp(t)), arange(5.0f)).first;
+    std::fprintf(stderr, "at last %.1f\n", static_cast<double>(all.item<float>()));
+  }
+};
+
+TEST(Lifetimes, GlobalsMayComputeWhenTheyAreDestroyed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto end = [] {
+    static AtLast last;  // before what Heddle makes for the first computation
+    last.t = tanh(zeros({3}));
+    std::exit(0);
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(0), "at last 13.0");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "heddle/base/system/of_this_thread.h"
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/trace/error.h"
@@ -79,8 +80,10 @@ void require_results(const hlo::Module& function, std::span<const Shape> wanted)
 }
 
 Fragment scalar_computation(hlo::Opcode opcode, DType dtype) {
-  thread_local std::map<std::pair<hlo::Opcode, DType>, Fragment> memo;
-  Fragment& fragment = memo[{opcode, dtype}];
+  using Made = std::map<std::pair<hlo::Opcode, DType>, Fragment>;
+  auto* made = base::of_this_thread<Made>();  // null when destructors of globals run
+  Fragment own;
+  Fragment& fragment = made != nullptr ? (*made)[{opcode, dtype}] : own;
   if (!fragment) {
     hlo::Module module;
     hlo::ComputationBuilder builder(module, std::string(to_string(opcode)));

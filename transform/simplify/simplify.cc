@@ -29,12 +29,12 @@ std::array<std::span<const Rule>, 3> all_rules() {
   return {movement_rules(), arithmetic_rules(), region_rules()};
 }
 
-// In the order of the tables.
+// In the order of the tables. They outlive globals, whose destructors may compute.
 std::span<const Rule> rules_of(Opcode opcode) {
-  static const auto by_opcode = [] {
-    std::array<std::vector<Rule>, hlo::kOpcodeCount> out;
+  static const auto& by_opcode = *[] {
+    auto* out = new std::array<std::vector<Rule>, hlo::kOpcodeCount>;
     for (std::span<const Rule> rules : all_rules()) {
-      for (const Rule& rule : rules) out[static_cast<size_t>(rule.opcode)].push_back(rule);
+      for (const Rule& rule : rules) (*out)[static_cast<size_t>(rule.opcode)].push_back(rule);
     }
     return out;
   }();
