@@ -24,7 +24,8 @@ using hlo::Opcode;
 
 constexpr int64_t kMostShortSum = 16;       // terms of sums that are joined
 constexpr int64_t kMostColumnsJoined = 15;  // of arrays whose other dimensions are joined
-constexpr int64_t kFewestJoined = 256;      // elements of such arrays
+constexpr int64_t kFewestJoined = 4096;     // elements of such arrays
+constexpr int64_t kManyRows = 32;           // side by side already: vectors lie along them
 
 // Each dimension of an array as the dimensions that a reshape makes of it.
 using Splits = std::vector<Dims>;
@@ -181,6 +182,10 @@ class ReshapeMover {
                                     : sees_leaves(from, shape.dimensions());
     if (!is_there) return {};
     if (!has_broadcast_ || !std::ranges::count(starts_, false)) return {};
+    // Rows that are few become more, or a fold takes them with the columns.
+    const bool has_more_rows =
+        !starts_[starts_.size() - 2] && shape.dimension(shape.rank() - 2) < kManyRows;
+    if (!has_more_rows && (!folds || starts_.back())) return {};
     splits_ = Splits();
     size_t group = 0;
     for (int64_t d = 0; d < shape.rank(); ++d) {

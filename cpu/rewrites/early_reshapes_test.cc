@@ -64,22 +64,22 @@ TEST(EarlyReshapes, UndoRepeatsAndJoinShortSums) {
 // Of rows that a broadcast does not tell apart, and of a fold over all.
 TEST(EarlyReshapes, ArraysOfFewColumnsHaveFewerDimensions) {
   const std::string rows =
-      " q = f32[40,5,3] parameter(3)\n v = f32[3] parameter(4)\n"
-      " w = f32[40,5,3] broadcast(v), dimensions={2}\n"
-      " m = f32[40,5,3] multiply(q, w)\n";
-  EXPECT_EQ(ops_of({200, 3}, rows + " ROOT z = f32[40,5,3] negate(m)\n"), 2);
-  EXPECT_EQ(ops_of({200, 3}, rows + " ROOT z = f32[40,5] reduce(m, zero), dimensions={2}, "
-                                    "to_apply=add\n"),
+      " q = f32[400,5,3] parameter(3)\n v = f32[3] parameter(4)\n"
+      " w = f32[400,5,3] broadcast(v), dimensions={2}\n"
+      " m = f32[400,5,3] multiply(q, w)\n";
+  EXPECT_EQ(ops_of({2000, 3}, rows + " ROOT z = f32[400,5,3] negate(m)\n"), 2);
+  EXPECT_EQ(ops_of({2000, 3}, rows + " ROOT z = f32[400,5] reduce(m, zero), dimensions={2}, "
+                                     "to_apply=add\n"),
             1);
-  EXPECT_EQ(ops_of({600},
-                   " q = f32[40,5,3] parameter(3)\n m = f32[40,5,3] negate(q)\n"
+  EXPECT_EQ(ops_of({6000},
+                   " q = f32[400,5,3] parameter(3)\n m = f32[400,5,3] negate(q)\n"
                    " ROOT z = f32[] reduce(m, zero), dimensions={0,1,2}, to_apply=add\n"),
             1);
   // A broadcast tells the first two apart.
-  EXPECT_EQ(ops_of({200, 3},
-                   " q = f32[40,5,3] parameter(3)\n v = f32[40,3] parameter(4)\n"
-                   " w = f32[40,5,3] broadcast(v), dimensions={0,2}\n"
-                   " ROOT m = f32[40,5,3] multiply(q, w)\n"),
+  EXPECT_EQ(ops_of({2000, 3},
+                   " q = f32[400,5,3] parameter(3)\n v = f32[400,3] parameter(4)\n"
+                   " w = f32[400,5,3] broadcast(v), dimensions={0,2}\n"
+                   " ROOT m = f32[400,5,3] multiply(q, w)\n"),
             -1);
 }
 
@@ -101,12 +101,12 @@ TEST(EarlyReshapes, RepeatsUnderBroadcastsAndOpsThatAreReadTwice) {
                    " ROOT z = f32[4,6,5,3] multiply(q, w)\n"),
             -1);
   std::string lines =
-      " q = f32[40,5,3] parameter(3)\n v = f32[3] parameter(4)\n"
-      " w = f32[40,5,3] broadcast(v), dimensions={2}\n"
-      " m0 = f32[40,5,3] multiply(q, w)\n";
+      " q = f32[400,5,3] parameter(3)\n v = f32[3] parameter(4)\n"
+      " w = f32[400,5,3] broadcast(v), dimensions={2}\n"
+      " m0 = f32[400,5,3] multiply(q, w)\n";
   for (int i = 1; i < 50; ++i)
-    lines += base::cat(" m", i, " = f32[40,5,3] add(m", i - 1, ", m", i - 1, ")\n");
-  EXPECT_EQ(ops_of({200, 3}, lines + " ROOT z = f32[40,5,3] negate(m49)\n"), 51);
+    lines += base::cat(" m", i, " = f32[400,5,3] add(m", i - 1, ", m", i - 1, ")\n");
+  EXPECT_EQ(ops_of({2000, 3}, lines + " ROOT z = f32[400,5,3] negate(m49)\n"), 51);
 }
 
 TEST(EarlyReshapes, StayWhereSomethingElseReadsTheOpOrNothingIsFused) {
