@@ -138,33 +138,13 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(module, spread_windows(module));
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
-  HEDDLE_ASSIGN_OR_RETURN(const auto by_turns, join_interleaved_pads(out.flat));
-  if (by_turns) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*by_turns, flatten));
-  }
-  HEDDLE_ASSIGN_OR_RETURN(const auto columns, join_padded_columns(out.flat));
-  if (columns) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*columns, flatten));
-  }
-  HEDDLE_ASSIGN_OR_RETURN(const auto unstacked, fold_without_stacks(out.flat));
-  if (unstacked) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unstacked, flatten));
-  }
-  HEDDLE_ASSIGN_OR_RETURN(const auto late, transpose_late(out.flat));
-  if (late) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*late, flatten));
-  }
-  HEDDLE_ASSIGN_OR_RETURN(const auto early, reshape_early(out.flat));
-  if (early) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*early, flatten));
-  }
-  HEDDLE_ASSIGN_OR_RETURN(const auto repeated, repeat_late(out.flat));
-  if (repeated) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*repeated, flatten));
-  }
-  HEDDLE_ASSIGN_OR_RETURN(const auto sliced, slice_pads(out.flat));
-  if (sliced) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*sliced, flatten));
+  // Rewritings that may find nothing; flat again after each that does.
+  for (const auto rewritten : {join_interleaved_pads, join_padded_columns, fold_without_stacks,
+                               transpose_late, reshape_early, repeat_late, slice_pads}) {
+    HEDDLE_ASSIGN_OR_RETURN(const auto found, rewritten(out.flat));
+    if (found) {
+      HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*found, flatten));
+    }
   }
   HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, update_fixed_scatters(out.flat));

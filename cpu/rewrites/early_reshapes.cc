@@ -156,8 +156,8 @@ class ReshapeMover {
     return reshaped(from, splits_.value_or(Splits{}));
   }
 
-  // An op, with what it alone reads, or a fold, on arrays of few columns with many rows: dimensions
-  // between which no broadcast and no fold tells apart are one.
+  // An op, with what it alone reads, or a fold, on arrays of few columns: neighbouring dimensions
+  // are one where no broadcast and no fold tells them apart.
   hlo::Value with_fewer_dimensions(InstructionId id) {
     const Instruction& old = to_.old(id);
     const bool folds = old.opcode == Opcode::kReduce;
@@ -178,8 +178,8 @@ class ReshapeMover {
     if (folds) start_where_differs(old.attrs.get<hlo::DimensionsAttrs>().dimensions);
     const InstructionId from = folds ? old.operands[0] : id;
     const bool is_stored = folds && !inner_.contains(from);
-    const bool is_there = is_stored ? is_memory(top) && !joins_repeats(to_.from(), top)
-                                    : sees_leaves(from, shape.dimensions());
+    const bool is_there =
+        is_stored ? is_memory(top) && !joins_repeats(to_.from(), top) : sees_leaves(from);
     if (!is_there) return {};
     if (!has_broadcast_ || !std::ranges::count(starts_, false)) return {};
     // Rows that are few become more, or a fold takes them with the columns.
@@ -223,13 +223,13 @@ class ReshapeMover {
       if (std::ranges::count(dims, d) != std::ranges::count(dims, d - 1)) starts_[d] = true;
   }
   // Whether what is under it lies in memory, has broadcasts in order, or has the same dimensions.
-  bool sees_leaves(InstructionId id, const Dims& sizes) {
+  bool sees_leaves(InstructionId id) {
     const Instruction& old = to_.old(id);
     if (old.shape.is_scalar()) return true;
     if (!seen_.emplace(id, Splits()).second) return true;
     if (inner_.contains(id))
-      return std::ranges::all_of(
-          old.operands, [&](InstructionId operand) { return sees_leaves(operand, sizes); });
+      return std::ranges::all_of(old.operands,
+                                 [&](InstructionId operand) { return sees_leaves(operand); });
     if (is_number(old)) return true;
     if (old.opcode == Opcode::kBroadcast) {
       if (joins_repeats(to_.from(), to_.old(old.operands[0]))) return false;
