@@ -107,6 +107,11 @@ auto checkpoint(Fn fn, const CheckpointOptions& options = {},
                 SourceLocation at = SourceLocation::here()) {
   return grad_internal::Checkpoint<Fn>(std::move(fn), options.policy, at);
 }
+template <class Fn, std::same_as<Tensor> X, class... More>
+trace_internal::Refused checkpoint(Fn&& /*fn*/, const X&, const More&...) {
+  static_assert(!sizeof(Fn), "checkpoint(fn) is a function: write checkpoint(fn)(x)");
+  return {};
+}
 
 // The same tree, whose leaves have a name for the policies of checkpoint().
 template <class T>

@@ -72,6 +72,45 @@ TEST(Solve, OfSingularMatricesIsNotFinite) {
   EXPECT_FALSE(any(is_finite(inv(zeros({2, 2}, f64)))).item<bool>());
 }
 
+// t x of the tridiagonal t, for x[.., n, k].
+Tensor tridiagonal_product(const Tensor& l, const Tensor& d, const Tensor& u, const Tensor& x) {
+  const int64_t n = d.dim(-1);
+  const std::vector<Padding> none(static_cast<size_t>(x.rank()) - 2);
+  const auto moved = [&](int64_t by) {
+    std::vector<Padding> padding = none;
+    padding.push_back({.low = by, .high = -by});
+    padding.push_back({});
+    return pad(x, padding);
+  };
+  const Tensor place = arange(n);
+  const auto columns = [](const Tensor& a) { return expand_dims(a, -1); };
+  return columns(where(place > 0, l, 0)) * moved(1) + columns(d) * x +
+         columns(where(place < n - 1, u, 0)) * moved(-1);
+}
+
+TEST_P(Solving, TridiagonalEquationsExchangeRows) {
+  for (const int64_t n : {1, 2, 3, 8}) {
+    const Tensor l = draw({2, n}), u = draw({2, n}, 2), b = draw({2, n, 3}, 3);
+    for (const double d : {0.0, 0.3, 5.0}) {
+      if (d == 0 && n % 2 == 1) continue;  // singular
+      const Tensor middle = full({2, n}, d).astype(dtype());
+      const Tensor x = tridiagonal_solve(l, middle, u, b);
+      EXPECT_LE(distance(tridiagonal_product(l, middle, u, x), b), near() * 100) << n << " " << d;
+    }
+  }
+  const Tensor l = draw({4}), d = full({3, 4}, 4.0).astype(dtype()), b = draw({4}, 2);
+  const Tensor rows = tridiagonal_solve(l, d[0], l, b);
+  EXPECT_EQ(rows.shape(), Shape(dtype(), {4}));
+  const Tensor all = tridiagonal_solve(broadcast_to(l, {3, 4}), d, broadcast_to(l, {3, 4}), b);
+  EXPECT_LE(distance(all, broadcast_to(rows, {3, 4})), near());
+  EXPECT_EQ(tridiagonal_solve(draw({0}), draw({0}), draw({0}), draw({0, 2})).shape(),
+            Shape(dtype(), {0, 2}));
+  EXPECT_THAT(error_of([&] { tridiagonal_solve(draw({3}), d[0], l, b); }),
+              HasSubstr("linalg::tridiagonal_solve: lower is "));
+  EXPECT_THAT(error_of([&] { tridiagonal_solve(l, d[0], l, draw({3})); }),
+              HasSubstr("must have 4 rows, as diagonal, "));
+}
+
 TEST_P(Solving, LeastSquaresLeaveAnOrthogonalResidual) {
   for (const Dimensions& shape : {Dimensions{6, 3}, Dimensions{3, 6}, Dimensions{2, 5, 4}}) {
     const Tensor a = draw(shape);

@@ -146,10 +146,18 @@ inline Tensor nanargmax(Operand x, base::Int axis) {
   const trace_internal::PublicCall call("nanargmax", x.at());
   return nan_argmax(x, axis);
 }
+inline Tensor nanargmax(Operand x) {
+  const trace_internal::PublicCall call("nanargmax", x.at());
+  return nan_argmax(x);
+}
 // nan_argmin
 inline Tensor nanargmin(Operand x, base::Int axis) {
   const trace_internal::PublicCall call("nanargmin", x.at());
   return nan_argmin(x, axis);
+}
+inline Tensor nanargmin(Operand x) {
+  const trace_internal::PublicCall call("nanargmin", x.at());
+  return nan_argmin(x);
 }
 // nan_median
 inline Tensor nanmedian(Operand x, const Reduction& over = {}) {

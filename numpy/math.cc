@@ -69,14 +69,23 @@ void require_real_numbers(const Expr& x) {
                          "; they must be of integers or floats, cast them with astype(f32)");
 }
 
+// x / d; each part of a complex number, since a quotient of complex numbers would be NaN where one
+// part is infinite.
+Expr parts_over(const Expr& x, double d) {
+  if (!is_complex(x.dtype())) return x / d;
+  const Expr re = real(x.operand()), im = imag(x.operand());
+  return complex((re / d).operand(), (im / d).operand());
+}
+
 }  // namespace
 
 Tensor log2(Operand x) {
-  return of_inexact("log2", x, [](const Expr& v) { return log(v) / std::numbers::ln2; });
+  return of_inexact("log2", x, [](const Expr& v) { return parts_over(log(v), std::numbers::ln2); });
 }
 
 Tensor log10(Operand x) {
-  return of_inexact("log10", x, [](const Expr& v) { return log(v) / std::numbers::ln10; });
+  return of_inexact("log10", x,
+                    [](const Expr& v) { return parts_over(log(v), std::numbers::ln10); });
 }
 
 Tensor exp2(Operand x) {

@@ -26,7 +26,7 @@ struct LbfgsOptions {
   base::Int max_halvings = 30;  // evaluations of one line search
 };
 
-template <Tree P>
+template <TensorTree P>
 struct LbfgsResult {
   P x;
   Tensor value;        // f(x)
@@ -68,9 +68,11 @@ namespace heddle::optim {
 // start    where it begins; its leaves have one dtype, f32 or f64
 // errors   Error (InvalidArgument) for other dtypes, and that names an option outside of its range
 // cost     one evaluation of fn and its gradient for most steps, since the first try is mostly good
-template <class Fn, Tree P>
+template <class Fn, TensorTree P>
 LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options = {},
                      SourceLocation at = SourceLocation::here()) {
+  static_assert(std::is_invocable_v<const Fn&, const P&>,
+                "lbfgs takes the function first, then where it starts: lbfgs(fn, start)");
   constexpr std::string_view kName = "optim::lbfgs";
   const trace_internal::HigherOrderCall call(kName, at);
   trace_internal::require_function("function", fn);

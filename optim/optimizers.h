@@ -35,19 +35,19 @@
 namespace heddle::optim {
 
 // The number of updates so far, s32[], and an optimizer's state for each parameter.
-template <Tree P>
+template <TensorTree P>
 struct SgdState {
   Tensor step;
   static constexpr auto kFields = fields(field("step", &SgdState::step));
 };
-template <Tree P>
+template <TensorTree P>
 struct MomentumState {
   Tensor step;
   P velocity;
   static constexpr auto kFields =
       fields(field("step", &MomentumState::step), field("velocity", &MomentumState::velocity));
 };
-template <Tree P>
+template <TensorTree P>
 struct AdamState {
   Tensor step;
   P mean, square;  // of the gradients, decaying
@@ -55,7 +55,7 @@ struct AdamState {
       fields(field("step", &AdamState::step), field("mean", &AdamState::mean),
              field("square", &AdamState::square));
 };
-template <Tree P>
+template <TensorTree P>
 struct LionState {
   Tensor step;
   P mean;
@@ -64,13 +64,13 @@ struct LionState {
 };
 
 struct SgdOptions {
-  template <Tree P>
+  template <TensorTree P>
   using State = SgdState<P>;
   static constexpr const char* kName = "optim::sgd";
   Rate learning_rate;
 };
 struct MomentumOptions {
-  template <Tree P>
+  template <TensorTree P>
   using State = MomentumState<P>;
   static constexpr const char* kName = "optim::momentum";
   Rate learning_rate;
@@ -78,7 +78,7 @@ struct MomentumOptions {
   bool nesterov = false;
 };
 struct AdamOptions {
-  template <Tree P>
+  template <TensorTree P>
   using State = AdamState<P>;
   static constexpr const char* kName = "optim::adam";
   Rate learning_rate;
@@ -88,7 +88,7 @@ struct AdamOptions {
   double weight_decay = 0;  // times the learning rate (Loshchilov and Hutter 2017): adamw's
 };
 struct LionOptions {
-  template <Tree P>
+  template <TensorTree P>
   using State = LionState<P>;
   static constexpr const char* kName = "optim::lion";
   Rate learning_rate;
@@ -148,18 +148,18 @@ Leaves clipped(const Leaves& leaves, double greatest_norm);
 Leaves bounded(const Leaves& leaves, double bound);
 
 // The leaves of a tree. errors: throws Error that names the one without a value
-template <Tree P>
+template <TensorTree P>
 Leaves leaves_of(std::string_view what, const P& tree) {
   Leaves leaves = flatten(tree);
   trace_internal::require_values("optim", what, leaves, [&] { return tree_spec(tree); });
   return leaves;
 }
-template <Tree P>
+template <TensorTree P>
 P tree_of(const TreeSpec& spec, const Leaves& leaves) {
   std::span<const Tensor> rest(leaves);
   return unflatten<P>(spec, rest);
 }
-template <Tree P>
+template <TensorTree P>
 Update update_of(const P& params) {
   return Update(leaves_of("params", params), leaf_paths(tree_spec(params)));
 }
@@ -175,13 +175,13 @@ void for_each_moment(State& state, const Visit& visit) {
 
 template <class Options>
 struct Optimizer {
-  template <Tree P>
+  template <TensorTree P>
   using State = typename Options::template State<P>;
 
   Options options;
   const char* name = Options::kName;  // of the function that made it, for errors
 
-  template <Tree P>
+  template <TensorTree P>
   [[nodiscard]] State<P> init(const P& params, SourceLocation at = SourceLocation::here()) const {
     const PublicCall call(name, at);
     const Leaves leaves = leaves_of("params", params);
@@ -192,7 +192,7 @@ struct Optimizer {
         state, [&](std::string_view, P& moment) { moment = tree_of<P>(spec, moments_of(leaves)); });
     return state;
   }
-  template <Tree P>
+  template <TensorTree P>
   [[nodiscard]] std::pair<P, State<P>> update(const P& grads, const State<P>& state,
                                               const P& params,
                                               SourceLocation at = SourceLocation::here()) const {
@@ -291,14 +291,14 @@ inline Lion lion(LionOptions options, SourceLocation at = SourceLocation::here()
 }
 
 // The root of the sum of the squares of all elements, in f32, or f64 where a leaf is.
-template <Tree P>
+template <TensorTree P>
 Tensor global_norm(const P& tree, SourceLocation at = SourceLocation::here()) {
   const optim_internal::PublicCall call("optim::global_norm", at);
   return optim_internal::norm_of(optim_internal::leaves_of("tree", tree));
 }
 // The tree times min(1, greatest_norm / global_norm(tree)); infinity leaves it as it is.
 // errors: Error if greatest_norm is not greater than 0
-template <Tree P>
+template <TensorTree P>
 P clip_by_global_norm(const P& grads, double greatest_norm,
                       SourceLocation at = SourceLocation::here()) {
   const optim_internal::PublicCall call("optim::clip_by_global_norm", at);
@@ -307,7 +307,7 @@ P clip_by_global_norm(const P& grads, double greatest_norm,
       optim_internal::clipped(optim_internal::leaves_of("gradients", grads), greatest_norm));
 }
 // Each element brought to -bound .. bound. errors: Error if bound is not greater than 0
-template <Tree P>
+template <TensorTree P>
 P clip_by_value(const P& grads, double bound, SourceLocation at = SourceLocation::here()) {
   const optim_internal::PublicCall call("optim::clip_by_value", at);
   return optim_internal::tree_of<P>(

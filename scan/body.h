@@ -41,7 +41,7 @@ Callable callable_of(const Fn& fn, Run& run) {
 
 // The leaves of an argument, as flatten gives them; of a lone tensor without an allocation. They
 // are copies, since the user's function may assign to what it captured.
-template <Tree T>
+template <TensorTree T>
 auto leaves_of(const T& tree) {
   if constexpr (std::is_same_v<T, Tensor>)
     return std::array<Tensor, 1>{tree};
@@ -59,7 +59,7 @@ struct Argument {
 
 // Appends lengths of vectors, keys of maps and presence of optionals. Appends nothing if the type
 // says it all.
-template <Tree T>
+template <TensorTree T>
 void append_structure(std::string& out, const T& tree) {
   using namespace tree_internal;
   if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, None>)

@@ -56,6 +56,14 @@ class Function {
     if (base::is_null_function(fn_)) trace_internal::throw_no_function("callable");
   }
 
+  template <class F>
+  requires(!std::same_as<std::decay_t<F>, Function>) explicit Function(F&& fn)
+      : Function(std::string(), std::forward<F>(fn)) {
+    static_assert(!sizeof(std::decay_t<F>),
+                  "a Function has a name, by which it is cached and shown: write "
+                  "Function step(\"step\", fn)");
+  }
+
   template <class... Args>
   requires std::is_invocable_v<const Fn&, Args...>
   auto operator()(Args&&... args) const {
@@ -100,6 +108,9 @@ class Function {
   Id id_;
   SourceLocation made_at_;
 };
+
+template <class F>
+Function(F) -> Function<F>;  // refused, in words
 
 // Wraps a function of Heddle's, given by its name: Function("exp", exp).
 Function(std::string, trace_internal::ByName<Operand>, SourceLocation = {})

@@ -34,7 +34,7 @@ std::vector<Tensor> run_while(const Callable& condition, const Callable& body, c
 std::vector<Tensor> run_fori(const Callable& body, Operand low, Operand high, const Argument& init,
                              const ForiOptions& options);
 
-template <Tree C, class Run>
+template <TensorTree C, class Run>
 C with_leaves(const C& init, Run&& run) {
   auto init_spec = [&] { return tree_spec(init); };
   std::vector<Tensor> leaves = run(Argument{leaves_of(init), structure_of(init), init_spec});

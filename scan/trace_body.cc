@@ -224,6 +224,10 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
     if (repair.empty() && !number.empty()) repair = base::cat("; it starts as ", number);
   }
   if (wrong.empty()) return;
+  const Shape& out_shape = out_shapes[0];
+  if (what == "fori_loop" && paths.size() == 1 && out_shape.rank() == 0 &&
+      is_integer(out_shape.dtype()))
+    repair = "; the body takes (i, value), the index first, and returns the next value";
   if (repair.empty() && grows) {
     repair = base::cat("; start it as what leaves or, where it grows at each step, ",
                        what == "scan" ? "return what is new as y"

@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-template <Tree C, Tree Y>
+template <TensorTree C, TensorTree Y>
 struct ScanUntilResult {
   C carry;       // after the last step that ran
   Y ys;          // stacked; zeros behind that step

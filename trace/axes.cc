@@ -10,7 +10,7 @@ int64_t axis_of(const Shape& shape, int64_t axis) {
   int64_t index = axis < 0 ? axis + shape.rank() : axis;
   if (!shape.has_dimension(index)) {
     refuse("axis is ", axis, "; ", shape,
-           shape.rank() == 0 ? std::string(" has none")
+           shape.rank() == 0 ? std::string(" has none; expand_dims(x, 0) gives it one")
                              : base::cat(" has axes ", -shape.rank(), " .. ", shape.rank() - 1));
   }
   return index;

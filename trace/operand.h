@@ -4,7 +4,9 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -16,6 +18,15 @@
 #include "heddle/trace/tensor.h"
 
 namespace heddle {
+
+namespace trace_internal {
+
+// A list of numbers or a text, where a Tensor or one number is wanted.
+template <class T>
+concept ListOrText = std::is_convertible_v<T, std::string_view> ||
+    (std::ranges::range<T>&& std::is_arithmetic_v<std::ranges::range_value_t<T>>);
+
+}  // namespace trace_internal
 
 class Operand {
  public:
@@ -41,6 +52,12 @@ class Operand {
       : value_(
             ComplexValue{static_cast<double>(number.real()), static_cast<double>(number.imag())}),
         at_(at) {}
+  template <trace_internal::ListOrText T>
+  Operand(const T&) {
+    refuse<T>();
+  }
+  template <class T>
+  requires std::is_arithmetic_v<T> Operand(std::initializer_list<T>) { refuse<T>(); }
 
   [[nodiscard]] bool is_tensor() const { return std::holds_alternative<const Tensor*>(value_); }
   [[nodiscard]] const Tensor& tensor() const { return *std::get<const Tensor*>(value_); }
@@ -62,6 +79,13 @@ class Operand {
   }
 
  private:
+  template <class T>
+  static constexpr void refuse() {
+    static_assert(!sizeof(std::type_identity<T>),
+                  "an operand is a Tensor or one number, and this is a list or a text: write "
+                  "array({0, 1}), or array(values) of a std::vector");
+  }
+
   // True of the operand that the caller made alone.
   struct OfThisOne {
     OfThisOne(bool is_so = false) : value(is_so) {}
@@ -81,10 +105,11 @@ class Operand {
 namespace trace_internal {
 
 // A function of Heddle's, which templates for users' functions leave to ByName.
+using UnaryFunction = Tensor (*)(Operand);
+using BinaryFunction = Tensor (*)(Operand, Operand);
 template <class Fn>
-concept TakesOperands = std::is_same_v < std::decay_t<Fn>,
-        Tensor(*)
-(Operand) > || std::is_same_v<std::decay_t<Fn>, Tensor (*)(Operand, Operand)>;
+concept TakesOperands =
+    std::same_as<std::decay_t<Fn>, UnaryFunction> || std::same_as<std::decay_t<Fn>, BinaryFunction>;
 
 // A function of Heddle's by its name, as one of Tensors. C's math has an exp as well: no template
 // could take it, and this can. Nor does it take a generic lambda, as a Tensor (*)(Operand) would by

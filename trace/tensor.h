@@ -73,6 +73,12 @@ constexpr Refused refuse_logic() {
                 "logical_not(x)");
   return {};
 }
+template <class... Given>
+constexpr Refused refuse_method() {
+  static_assert(sizeof...(Given) > 9,
+                "an op is a function and no method: write sum(x, 0), max(x), reshape(x, {3, 2})");
+  return {};
+}
 }  // namespace trace_internal
 
 class [[nodiscard]] Tensor {
@@ -120,6 +126,12 @@ class [[nodiscard]] Tensor {
     return shape_for("size", at).element_count();
   }
 
+  template <std::integral Axis>
+  trace_internal::Refused size(Axis) const {
+    static_assert(!sizeof(Axis), "the size along an axis is x.dim(0)");
+    return {};
+  }
+
   [[nodiscard]] bool is_valid() const {
     return node_ != nullptr && node_.get() != &trace_internal::kMovedFrom;
   }
@@ -155,6 +167,32 @@ class [[nodiscard]] Tensor {
   }
   // The value as it is.
   [[nodiscard]] Literal to_literal(SourceLocation at = SourceLocation::here()) const;
+
+  // Methods of other libraries, refused in words.
+  template <class... Given>
+  trace_internal::Refused sum(Given...) const {
+    return trace_internal::refuse_method<Given...>();
+  }
+  template <class... Given>
+  trace_internal::Refused mean(Given...) const {
+    return trace_internal::refuse_method<Given...>();
+  }
+  template <class... Given>
+  trace_internal::Refused max(Given...) const {
+    return trace_internal::refuse_method<Given...>();
+  }
+  template <class... Given>
+  trace_internal::Refused min(Given...) const {
+    return trace_internal::refuse_method<Given...>();
+  }
+  template <class Size = int>
+  trace_internal::Refused reshape(std::initializer_list<Size>) const {
+    return trace_internal::refuse_method<Size>();
+  }
+  template <class... Sizes>
+  trace_internal::Refused reshape(Sizes...) const {
+    return trace_internal::refuse_method<Sizes...>();
+  }
 
   // The same values in another element type (XLA's convert: truncates toward zero, saturates).
   [[nodiscard]] Tensor astype(DType dtype, SourceLocation at = SourceLocation::here()) const;

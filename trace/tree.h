@@ -135,7 +135,7 @@ void for_each_member(T&& object, OnTree&& on_tree, OnStatic&& on_static) {
 }  // namespace tree_internal
 
 // Calls visit(const Tensor&) for each leaf in order.
-template <Tree T, class Visit>
+template <TensorTree T, class Visit>
 void for_each_leaf(const T& tree, Visit&& visit) {
   using namespace tree_internal;
   if constexpr (std::is_same_v<T, Tensor>)
@@ -157,7 +157,7 @@ void for_each_leaf(const T& tree, Visit&& visit) {
 }
 
 // The leaves in order.
-template <Tree T>
+template <TensorTree T>
 std::vector<Tensor> flatten(const T& tree) {
   std::vector<Tensor> leaves;
   for_each_leaf(tree, [&](const Tensor& leaf) { leaves.push_back(leaf); });
@@ -165,7 +165,7 @@ std::vector<Tensor> flatten(const T& tree) {
 }
 
 // The structure of a tree, without its tensors.
-template <Tree T>
+template <TensorTree T>
 TreeSpec tree_spec(const T& tree) {
   using namespace tree_internal;
   using Kind = TreeSpec::Kind;
@@ -205,7 +205,7 @@ TreeSpec tree_spec(const T& tree) {
 }
 
 // Whether tree_spec(tree) is `spec`, without making it.
-template <Tree T>
+template <TensorTree T>
 bool has_structure(const T& tree, const TreeSpec& spec) {
   using namespace tree_internal;
   using Kind = TreeSpec::Kind;
@@ -249,7 +249,7 @@ bool has_structure(const T& tree, const TreeSpec& spec) {
 
 // Whether unflatten<T> can take the structure: nodes are told apart by their children, so that a
 // tuple may stand for a struct.
-template <Tree T>
+template <TensorTree T>
 bool fits(const TreeSpec& spec) {
   using namespace tree_internal;
   using Kind = TreeSpec::Kind;
@@ -290,7 +290,7 @@ bool fits(const TreeSpec& spec) {
 }
 
 // A T of the given structure, which it fits; takes its leaves from the front of `leaves`.
-template <Tree T>
+template <TensorTree T>
 T unflatten(const TreeSpec& spec, std::span<const Tensor>& leaves) {
   using namespace tree_internal;
   if constexpr (std::is_same_v<T, Tensor>) {
@@ -342,7 +342,7 @@ T unflatten(const TreeSpec& spec, std::span<const Tensor>& leaves) {
 namespace tree_internal {
 
 // unflatten(tree_spec(like), leaves), without the spec.
-template <Tree T>
+template <TensorTree T>
 T unflatten_like(const T& like, std::span<const Tensor>& leaves) {
   if constexpr (std::is_same_v<T, Tensor>) {
     const Tensor& leaf = leaves.front();

@@ -163,7 +163,7 @@ constexpr bool is_tree() {
 
 // A type whose leaves are Tensors.
 template <class T>
-concept Tree = is_tree<std::remove_cvref_t<T>>();
+concept TensorTree = is_tree<std::remove_cvref_t<T>>();
 
 namespace tree_internal {
 

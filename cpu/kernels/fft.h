@@ -96,15 +96,22 @@ template <class T>
 struct FftMoves {
   void (*load_complex)(const T* const* rows, int64_t n, bool swapped, T* data);
   void (*store_complex)(T* data, int64_t n, bool swapped, T factor, T* const* rows);
-  // Rows side by side, `step` numbers from point to point.
-  void (*load_columns)(const T* from, int64_t step, int64_t n, bool swapped, T* data);
+  // `count` rows side by side, `step` numbers from point to point.
+  void (*load_columns)(const T* from, int64_t step, int64_t count, int64_t n, bool swapped,
+                       T* data);
   void (*store_columns)(T* data, int64_t n, bool swapped, T factor, T* to, int64_t step,
+                        int64_t count,
                         const T* turns);  // null, or times what is stored, as `to` lies
   void (*load_real)(const T* const* rows, int64_t n, T* data);
   void (*store_real)(T* data, int64_t n, bool swapped, T factor, T* const* rows);
   // The first n / 2 + 1 points of a transform of real numbers.
   void (*load_halves)(const T* const* rows, int64_t n, bool swapped, T* data);
   void (*store_halves)(T* data, int64_t n, T* const* rows);
+  // Points 0 .. h of the transform of 2 h real numbers, from that of the h complex numbers that
+  // they are in pairs. `turns` has exp(-pi i k / h).
+  void (*split_halves)(T* data, int64_t h, const T* turns);
+  // And back, to points of exchanged parts.
+  void (*join_halves)(T* data, int64_t h, const T* turns);
 };
 
 // Runs a plan on the first `lanes` of points of vectors.

@@ -20,7 +20,6 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kTile = 32;                        // points that are moved together
 constexpr int64_t kFewestPoints = int64_t{1} << 14;  // points
 constexpr size_t kMostKept = size_t{1} << 22;        // bytes that a thread keeps for the next run
 
@@ -75,7 +74,16 @@ class FftPass {
   static constexpr int kLanes = kFftVectorBytes / static_cast<int>(sizeof(T));
 
   FftPass(int64_t n, bool inverse, Elements in, Elements out)
-      : n_(n), inverse_(inverse), in_(in), out_(out), plan_(n) {}
+      : n_(n),
+        inverse_(inverse),
+        in_(in),
+        out_(out),
+        is_halved_(in != out && n % 2 == 0),
+        plan_(is_halved_ ? n / 2 : n) {
+    if (!is_halved_) return;
+    const RootsOfUnity<T> roots(n);
+    for (int64_t k = 0; k <= n / 4; ++k) roots.append(k, turns_);
+  }
 
   // Times `turns`, which lie as `to` does, where they are not null: of complex numbers.
   // returns: false, where an element is not finite
@@ -85,25 +93,26 @@ class FftPass {
     const int64_t blocks = (in_rows.count + at_once - 1) / at_once;
     const int64_t parts =
         in_rows.count * n_ < kFewestPoints ? 1 : std::min<int64_t>(blocks, 2 * thread_count());
-    const auto size = static_cast<size_t>(2 * plan_.size * kLanes);  // of T
+    const auto size = static_cast<size_t>(2 * (plan_.size + 1) * kLanes);  // of T
+    const auto row_size = static_cast<size_t>(2 * (n_ + 1));
     std::atomic<bool> all_finite = true;
     const auto part = [&](int64_t number) {
       std::unique_ptr<T, decltype(&std::free)> own(nullptr, std::free);
       T* data = nullptr;
-      if (const size_t bytes = 2 * size * sizeof(T); bytes <= kMostKept) {
+      if (const size_t bytes = (2 * size + row_size) * sizeof(T); bytes <= kMostKept) {
         data = static_cast<T*>(matmul_scratch(bytes));
       } else {
-        own.reset(static_cast<T*>(std::aligned_alloc(kFftVectorBytes, bytes)));
+        const size_t vectors = (bytes + kFftVectorBytes - 1) / kFftVectorBytes;
+        own.reset(static_cast<T*>(std::aligned_alloc(kFftVectorBytes, vectors * kFftVectorBytes)));
         data = own.get();
         if (data == nullptr) throw std::bad_alloc();
       }
       for (int64_t b = blocks * number / parts; b < blocks * (number + 1) / parts; ++b) {
         const int64_t first = b * at_once, last = std::min(in_rows.count, first + at_once);
-        if (last - first < at_once) std::fill_n(data, size, T{0});
         load(from, in_rows, first, last, data);
         const int64_t lanes = is_paired() ? (last - first + 1) / 2 : last - first;
         if (T* points = run_table(plan_, static_cast<int>(lanes), data, data + size)) {
-          store(points, to, out_rows, first, last, turns);
+          store(points, to, out_rows, first, last, turns, data + 2 * size);
         } else {
           all_finite = false;
         }
@@ -114,21 +123,23 @@ class FftPass {
   }
 
  private:
-  [[nodiscard]] bool is_paired() const { return in_ != Elements::kComplex || out_ != in_; }
+  [[nodiscard]] bool is_paired() const { return in_ != out_ && !is_halved_; }
   [[nodiscard]] int64_t rows_at_once() const { return kLanes * (is_paired() ? 2 : 1); }
 
-  // Where the rows begin, in numbers of type T. Rows of real numbers and their transforms lie along
-  // the last dimension.
+  // Where the rows begin, in numbers of type T; those that a full set has more are at `rest`. Rows
+  // of real numbers and their transforms lie along the last dimension.
   template <class U>
-  void find_rows(U* base, const Rows& rows, bool is_real, int64_t first, int64_t last,
-                 std::array<U*, 2 * kLanes>& begin) const {
+  std::array<U*, 2 * kLanes> starts_of(U* base, const Rows& rows, bool is_real, int64_t first,
+                                       int64_t last, U* rest) const {
+    std::array<U*, 2 * kLanes> starts;
+    starts.fill(rest);
     for (int64_t row = first; row < last; ++row)
-      begin[static_cast<size_t>(row - first)] = base + (is_real ? 1 : 2) * rows.first(row);
+      starts[static_cast<size_t>(row - first)] = base + (is_real ? 1 : 2) * rows.first(row);
+    return starts;
   }
-  // A full set of rows that are neighbours.
-  [[nodiscard]] bool are_columns(const Rows& rows, int64_t first, int64_t last) const {
-    return rows.neighbours > 1 && last - first == kLanes &&
-           rows.first(last - 1) - rows.first(first) == kLanes - 1;
+  // Rows of one run of neighbours.
+  [[nodiscard]] static bool are_columns(const Rows& rows, int64_t first, int64_t last) {
+    return rows.neighbours > 1 && rows.first(last - 1) - rows.first(first) == last - 1 - first;
   }
 
   // Point k of the rows: real parts of all lanes, then imaginary ones.
@@ -138,127 +149,79 @@ class FftPass {
   [[nodiscard]] int re() const { return inverse_ ? kLanes : 0; }
   [[nodiscard]] int im() const { return inverse_ ? 0 : kLanes; }
 
-  // Calls move(lane, row, k) for the points [0, count) of rows, tile by tile.
-  template <class Move>
-  static void each(int64_t first, int64_t last, int64_t count, bool side_by_side,
-                   const Move& move) {
-    if (side_by_side) {
-      for (int64_t k = 0; k < count; ++k)
-        for (int64_t row = first; row < last; ++row) move(row, k);
-      return;
-    }
-    for (int64_t tile = 0; tile < count; tile += kTile)
-      for (int64_t row = first; row < last; ++row)
-        for (int64_t k = tile; k < std::min(count, tile + kTile); ++k) move(row, k);
-  }
-
   void load(const T* from, const Rows& rows, int64_t first, int64_t last, T* data) const {
     const bool side_by_side = rows.neighbours > 1;
     const int64_t step = rows.neighbours;
     const FftMoves<T>& moves = moves_of<T>();
-    if (!is_paired() && are_columns(rows, first, last))
-      return moves.load_columns(from + 2 * rows.first(first), 2 * step, n_, inverse_, data);
-    if (!side_by_side && last - first == rows_at_once()) {
-      std::array<const T*, 2 * kLanes> begin;
-      find_rows(from, rows, in_ == Elements::kReal, first, last, begin);
+    if (are_columns(rows, first, last))
+      return moves.load_columns(from + 2 * rows.first(first), 2 * step, last - first, n_, inverse_,
+                                data);
+    if (in_ != out_ || !side_by_side) {
+      const T* const any = from + (in_ == Elements::kReal ? 1 : 2) * rows.first(first);
+      const auto begin = starts_of(from, rows, in_ == Elements::kReal, first, last, any);
+      if (is_halved_) {
+        const bool is_real = in_ == Elements::kReal;
+        moves.load_complex(begin.data(), n_ / 2 + (is_real ? 0 : 1), /*swapped=*/false, data);
+        return is_real ? void() : moves.join_halves(data, n_ / 2, turns_.data());
+      }
       return !is_paired()             ? moves.load_complex(begin.data(), n_, inverse_, data)
              : in_ == Elements::kReal ? moves.load_real(begin.data(), n_, data)
                                       : moves.load_halves(begin.data(), n_, inverse_, data);
     }
-    std::array<int64_t, 2 * kLanes> begin;
+    std::fill_n(data, 2 * plan_.size * kLanes, T{0});
+    std::array<int64_t, kLanes> begin;
     for (int64_t row = first; row < last; ++row) begin[row - first] = rows.first(row);
-    if (!is_paired()) {
-      each(first, last, n_, side_by_side, [&](int64_t row, int64_t k) {
+    for (int64_t k = 0; k < n_; ++k) {
+      for (int64_t row = first; row < last; ++row) {
         const T* x = from + 2 * (begin[row - first] + k * step);
         T* to = point(data, k) + (row - first);
         to[re()] = x[0];
         to[im()] = x[1];
-      });
-    } else if (in_ == Elements::kReal) {
-      each(first, last, n_, side_by_side, [&](int64_t row, int64_t k) {
-        const int64_t number = row - first;
-        point(data, k)[number / 2 + number % 2 * kLanes] = from[begin[number] + k * step];
-      });
-    } else {
-      load_halves(from, begin, step, first, last, data);
-    }
-  }
-
-  void load_halves(const T* from, const std::array<int64_t, 2 * kLanes>& begin, int64_t step,
-                   int64_t first, int64_t last, T* data) const {
-    const int64_t count = last - first;
-    for (int64_t lane = 0; 2 * lane < count; ++lane) {
-      const bool has_other = 2 * lane + 1 < count;
-      for (int64_t k = 0; k <= n_ / 2; ++k) {
-        const T* x = from + 2 * (begin[2 * lane] + k * step);
-        const T* y = has_other ? from + 2 * (begin[2 * lane + 1] + k * step) : nullptr;
-        const bool is_real = k == 0 || 2 * k == n_;
-        const T a = x[0], b = is_real ? 0 : x[1], c = y ? y[0] : 0, d = y && !is_real ? y[1] : 0;
-        T* to = point(data, k) + lane;
-        to[re()] = a - d;
-        to[im()] = b + c;
-        if (is_real) continue;
-        T* mirror = point(data, n_ - k) + lane;
-        mirror[re()] = a + d;
-        mirror[im()] = c - b;
       }
     }
   }
 
-  void store(T* data, T* to, const Rows& rows, int64_t first, int64_t last, const T* turns) const {
+  // Rows that a full set has more go to `waste`.
+  void store(T* data, T* to, const Rows& rows, int64_t first, int64_t last, const T* turns,
+             T* waste) const {
     const bool side_by_side = rows.neighbours > 1;
     const int64_t step = rows.neighbours;
-    const T factor = inverse_ ? T{1} / static_cast<T>(n_) : T{1};
+    const T factor = inverse_ ? T{1} / static_cast<T>(plan_.length) : T{1};
     const FftMoves<T>& moves = moves_of<T>();
-    if (!is_paired() && are_columns(rows, first, last)) {
+    if (are_columns(rows, first, last)) {
       const int64_t at = 2 * rows.first(first);
-      return moves.store_columns(data, n_, inverse_, factor, to + at, 2 * step,
+      return moves.store_columns(data, n_, inverse_, factor, to + at, 2 * step, last - first,
                                  turns == nullptr ? nullptr : turns + at);
     }
-    if (!side_by_side && turns == nullptr && last - first == rows_at_once()) {
-      std::array<T*, 2 * kLanes> starts;
-      find_rows(to, rows, out_ == Elements::kReal, first, last, starts);
+    if (in_ != out_ || !side_by_side) {
+      const auto starts = starts_of(to, rows, out_ == Elements::kReal, first, last, waste);
+      if (is_halved_ && !inverse_) moves.split_halves(data, n_ / 2, turns_.data());
+      if (is_halved_)
+        return moves.store_complex(data, n_ / 2 + (inverse_ ? 0 : 1), inverse_, factor,
+                                   starts.data());
       return !is_paired() ? moves.store_complex(data, n_, inverse_, factor, starts.data())
              : out_ == Elements::kReal ? moves.store_real(data, n_, inverse_, factor, starts.data())
                                        : moves.store_halves(data, n_, starts.data());
     }
-    std::array<int64_t, 2 * kLanes> begin;
+    std::array<int64_t, kLanes> begin;
     for (int64_t row = first; row < last; ++row) begin[row - first] = rows.first(row);
-    if (!is_paired()) {
-      each(first, last, n_, side_by_side, [&](int64_t row, int64_t k) {
+    for (int64_t k = 0; k < n_; ++k) {
+      for (int64_t row = first; row < last; ++row) {
         const T* x = point(data, k) + (row - first);
         const int64_t at = 2 * (begin[row - first] + k * step);
         const T a = x[re()] * factor, b = x[im()] * factor;
         to[at] = turns == nullptr ? a : a * turns[at] - b * turns[at + 1];
         to[at + 1] = turns == nullptr ? b : a * turns[at + 1] + b * turns[at];
-      });
-    } else if (out_ == Elements::kReal) {
-      each(first, last, n_, side_by_side, [&](int64_t row, int64_t k) {
-        const int64_t number = row - first;
-        const T* x = point(data, k) + number / 2;
-        to[begin[number] + k * step] = x[number % 2 == 0 ? re() : im()] * factor;
-      });
-    } else {
-      each(first, last, n_ / 2 + 1, side_by_side, [&](int64_t row, int64_t k) {
-        const int64_t number = row - first;
-        const T* x = point(data, k) + number / 2;
-        const T* y = point(data, k == 0 ? 0 : n_ - k) + number / 2;
-        T* out = to + 2 * (begin[number] + k * step);
-        if (number % 2 == 0) {
-          out[0] = (x[0] + y[0]) / 2;
-          out[1] = (x[kLanes] - y[kLanes]) / 2;
-        } else {
-          out[0] = (x[kLanes] + y[kLanes]) / 2;
-          out[1] = (y[0] - x[0]) / 2;
-        }
-      });
+      }
     }
   }
 
   int64_t n_;
   bool inverse_;
   Elements in_, out_;
+  bool is_halved_;  // rows of n real numbers go as n / 2 complex ones
   FftPlan<T> plan_;
+  std::vector<T> turns_;  // exp(-2 pi i k / n) where it is halved
 };
 
 // One row of n = a * b complex numbers as a matrix of a by b, so that its columns, and then its
@@ -268,16 +231,16 @@ class FftPass {
 template <class T>
 class FftOfOneRow {
  public:
-  // Nothing: `rows` of them are as fast in lanes.
-  static std::optional<FftOfOneRow> make(int64_t n, int64_t rows, bool inverse) {
+  // Nothing: `rows` of them are as fast in lanes. `work`: what a row costs, of its transform.
+  static std::optional<FftOfOneRow> make(int64_t n, int64_t rows, bool inverse, double work = 1) {
     const int64_t split = best_split(n);
     const double by_split = cost_of_best_split(n);
     const int64_t size = convolution_size(n, cost_of_best_split);
     const double by_convolution = 2 * cost_of_best_split(size) + static_cast<double>(size);
     const int64_t native = table().native_bytes / static_cast<int64_t>(sizeof(T));
     const double together = cost_of(rows, n, native);
-    if (static_cast<double>(rows) * std::min(by_split, by_convolution) >= 0.7 * together)
-      return std::nullopt;
+    const double alone = work * static_cast<double>(rows) * std::min(by_split, by_convolution);
+    if (alone >= 0.7 * together) return std::nullopt;
     if (by_split <= by_convolution) return FftOfOneRow(split, n / split, inverse);
     const int64_t a = best_split(size);
     FftOfOneRow row(a, size / a, false);
@@ -301,6 +264,7 @@ class FftOfOneRow {
  private:
   template <class>
   friend class FftOfOneRow;
+  static constexpr double kPartial = 400;  // measured
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
   FftOfOneRow(int64_t a, int64_t b, bool inverse)
@@ -333,7 +297,11 @@ class FftOfOneRow {
     return static_cast<double>((count + lanes - 1) / lanes * lanes) * fft_cost(length);
   }
   static double cost_of_split(int64_t n, int64_t a) {
-    return cost_of(n / a, a) + cost_of(a, n / a);
+    return cost_of(n / a, a) + cost_of(a, n / a) + cost_of_moves(a) + cost_of_moves(n / a);
+  }
+  // Of rows that do not fill the lanes.
+  static double cost_of_moves(int64_t count) {
+    return count % FftPass<T>::kLanes == 0 ? 0 : kPartial;
   }
 
   // 0, where n is prime.
@@ -378,7 +346,8 @@ template <class T>
 class FftOfOneRealRow {
  public:
   static std::optional<FftOfOneRealRow> make(int64_t n, int64_t rows, bool inverse) {
-    auto row = FftOfOneRow<T>::make(n % 2 == 0 ? n / 2 : n, rows, inverse);
+    constexpr double kWork = 2;  // the halves are taken apart, or joined, one by one
+    auto row = FftOfOneRow<T>::make(n % 2 == 0 ? n / 2 : n, rows, inverse, kWork);
     if (!row) return std::nullopt;
     return FftOfOneRealRow(n, *std::move(row));
   }
@@ -472,8 +441,8 @@ class FftKernel final : public Kernel {
     if (attrs.fft_length.size() == 1) {
       const int64_t n = attrs.fft_length[0];
       if (to_half || from_half) {
-        const int64_t points = n % 2 == 0 ? n / 2 : n;
-        real_row_ = FftOfOneRealRow<T>::make(n, is_long(points) ? 1 : (rows_ + 1) / 2, inverse);
+        const int64_t points = n % 2 == 0 ? n / 2 : n, lanes = n % 2 == 0 ? rows_ : (rows_ + 1) / 2;
+        real_row_ = FftOfOneRealRow<T>::make(n, is_long(points) ? 1 : lanes, inverse);
       } else {
         row_ = FftOfOneRow<T>::make(n, is_long(n) ? 1 : rows_, inverse);
       }

@@ -143,33 +143,47 @@ struct Moves {
   }
 
   // Of rows that lie side by side: point k of all of them at from + k * step.
-  static void load_columns(const T* from, int64_t step, int64_t n, bool swapped, T* data) {
+  static void load_columns(const T* from, int64_t step, int64_t count, int64_t n, bool swapped,
+                           T* data) {
+    T some[2 * kLanes] = {};  // with those that a full set has more
     for (int64_t k = 0; k < n; ++k, from += step) {
+      const T* const all = whole_point(from, count, some);
       for (int lane = 0; lane < kLanes; lane += kSide) {
         V a, b;
-        load_pairs(from + 2 * lane, a, b);
+        load_pairs(all + 2 * lane, a, b);
         re(data, k, lane) = swapped ? b : a;
         im(data, k, lane) = swapped ? a : b;
       }
     }
   }
 
+  [[gnu::always_inline]] static const T* whole_point(const T* from, int64_t count, T* some) {
+    if (count == kLanes) return from;
+    std::copy_n(from, 2 * count, some);
+    return some;
+  }
+
   static void store_columns(T* data, int64_t n, bool swapped, T factor, T* to, int64_t step,
-                            const T* turns) {
+                            int64_t count, const T* turns) {
+    T some[2 * kLanes], some_turns[2 * kLanes] = {};
     for (int64_t k = 0; k < n; ++k, to += step) {
+      T* const all = count == kLanes ? to : some;
+      const T* const turn =
+          turns == nullptr ? nullptr : whole_point(turns + k * step, count, some_turns);
       for (int lane = 0; lane < kLanes; lane += kSide) {
         const V x = re(data, k, lane) * factor, y = im(data, k, lane) * factor;
         V a = swapped ? y : x, b = swapped ? x : y;
         if (turns != nullptr) {
           V c, s;
-          load_pairs(turns + k * step + 2 * lane, c, s);
+          load_pairs(turn + 2 * lane, c, s);
           const V re = a * c - b * s;
           b = a * s + b * c;
           a = re;
         }
-        put(to + 2 * lane, low_lanes(a, b));
-        put(to + 2 * lane + kSide, high_lanes(a, b));
+        put(all + 2 * lane, low_lanes(a, b));
+        put(all + 2 * lane + kSide, high_lanes(a, b));
       }
+      if (all == some) std::copy_n(some, 2 * count, to);
     }
   }
 
@@ -277,6 +291,51 @@ struct Moves {
       re(imaginary, n - k - j, lane) = c - b;
     }
   }
+
+  // Where e and o are the halves of x + conj(y) and of x - conj(y), p is o times a turn.
+  struct Halves {
+    V e_re, e_im, p_re, p_im;
+  };
+  [[gnu::always_inline]] static Halves halves_of(T* data, int64_t k, int64_t other, int lane, T c,
+                                                 T s) {
+    const T half = T{1} / 2;
+    const V a = re(data, k, lane), b = im(data, k, lane);
+    const V x = re(data, other, lane), y = im(data, other, lane);
+    const V o_re = (a - x) * half, o_im = (b + y) * half;
+    return {(a + x) * half, (b - y) * half, o_re * c - o_im * s, o_re * s + o_im * c};
+  }
+
+  static void split_halves(T* data, int64_t h, const T* turns) {
+    for (int lane = 0; lane < kLanes; lane += kSide) {
+      const V a = re(data, 0, lane), b = im(data, 0, lane), none = {};
+      re(data, 0, lane) = a + b;
+      re(data, h, lane) = a - b;
+      im(data, 0, lane) = im(data, h, lane) = none;
+      for (int64_t k = 1; 2 * k <= h; ++k) {  // e - i p, and conj(e + i p)
+        const Halves x = halves_of(data, k, h - k, lane, turns[2 * k], turns[2 * k + 1]);
+        re(data, h - k, lane) = x.e_re - x.p_im;
+        im(data, h - k, lane) = -x.e_im - x.p_re;
+        re(data, k, lane) = x.e_re + x.p_im;
+        im(data, k, lane) = x.e_im - x.p_re;
+      }
+    }
+  }
+
+  static void join_halves(T* data, int64_t h, const T* turns) {
+    const T half = T{1} / 2;
+    for (int lane = 0; lane < kLanes; lane += kSide) {
+      const V a = re(data, 0, lane), b = re(data, h, lane);
+      im(data, 0, lane) = (a + b) * half;
+      re(data, 0, lane) = (a - b) * half;
+      for (int64_t k = 1; 2 * k <= h; ++k) {  // e + i p, and conj(e - i p)
+        const Halves x = halves_of(data, k, h - k, lane, turns[2 * k], -turns[2 * k + 1]);
+        im(data, h - k, lane) = x.e_re + x.p_im;
+        re(data, h - k, lane) = x.p_re - x.e_im;
+        im(data, k, lane) = x.e_re - x.p_im;
+        re(data, k, lane) = x.e_im + x.p_re;
+      }
+    }
+  }
 };
 
 template <class T>
@@ -289,6 +348,8 @@ constexpr FftMoves<T> kMoves = {
     .store_real = Moves<T>::store_real,
     .load_halves = Moves<T>::load_halves,
     .store_halves = Moves<T>::store_halves,
+    .split_halves = Moves<T>::split_halves,
+    .join_halves = Moves<T>::join_halves,
 };
 
 }  // namespace

@@ -164,6 +164,16 @@ Tensor nan_argmax(Operand x, base::Int axis) {
   return nan_position("nan_argmax", x, axis, true, argmax);
 }
 
+Tensor nan_argmax(Operand x) {
+  const PublicCall call("nan_argmax", x.at());
+  return nan_argmax(ravel(x), 0);
+}
+
+Tensor nan_argmin(Operand x) {
+  const PublicCall call("nan_argmin", x.at());
+  return nan_argmin(ravel(x), 0);
+}
+
 Tensor nan_argmin(Operand x, base::Int axis) {
   return nan_position("nan_argmin", x, axis, false, argmin);
 }

@@ -51,8 +51,10 @@ Tensor nan_std(Operand x, Axis axis, Count ddof = 0) {
 
 // s32 position of the greatest (least) number along an axis; -1 where there is none.
 Tensor nan_argmax(Operand x, base::Int axis);
+Tensor nan_argmax(Operand x);  // s32[]: the position in the flattened x
 // s32 position of the least number along an axis; -1 where there is none.
 Tensor nan_argmin(Operand x, base::Int axis);
+Tensor nan_argmin(Operand x);  // s32[]: the position in the flattened x
 
 // The sum of the rows x[n, ..] of each segment; without rows 0. `ids` [n], of integers, has the
 // segment of each row, 0 .. segments - 1; rows with other ids are dropped. Gives [segments, ..].

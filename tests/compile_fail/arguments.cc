@@ -146,6 +146,9 @@ Tensor picked(Tensor x) {
 // case hessian_of_a_value: write hessian(fn)(x)
 // case vmap_of_a_value: write vmap(fn)(x)
 // case compile_of_a_value: write compile(fn)(x)
+// case checkpoint_of_a_value: write checkpoint(fn)(x)
+// case start_before_the_function: lbfgs takes the function first, then where it starts
+// case function_without_a_name: a Function has a name, by which it is cached and shown
 // case predicate_after_the_branches: write cond(p, f, g, x)
 void functions_of(Tensor x, Tensor p) {
   const auto f = [](Tensor x) { return sum(x * x); };
@@ -159,6 +162,12 @@ void functions_of(Tensor x, Tensor p) {
   vmap(f, x);
 #elif defined(compile_of_a_value)
   compile(f, x);
+#elif defined(checkpoint_of_a_value)
+  checkpoint(f, x);
+#elif defined(start_before_the_function)
+  (void)optim::lbfgs(x, f);
+#elif defined(function_without_a_name)
+  Function step([](Tensor x) { return x; });
 #elif defined(predicate_after_the_branches)
   cond(f, f, p, x);
 #else
@@ -167,6 +176,9 @@ void functions_of(Tensor x, Tensor p) {
   (void)hessian(f)(x);
   (void)vmap(f, {.in_axes = {0}})(x);
   (void)compile(f)(x);
+  (void)checkpoint(f)(x);
+  (void)optim::lbfgs(f, x);
+  (void)Function("step", f)(x);
   (void)cond(p, f, f, x);
 #endif
 }
@@ -175,6 +187,11 @@ void functions_of(Tensor x, Tensor p) {
 // case ones_of_a_type: write ones({2, 3}, f64)
 // case vector_of_no_type: named: x.to_vector<float>()
 // case item_of_no_type: named: x.item<float>()
+// case method_sum: an op is a function and no method: write sum(x, 0)
+// case method_max: an op is a function and no method: write sum(x, 0)
+// case method_reshape: an op is a function and no method: write sum(x, 0)
+// case method_reshape_of_sizes: an op is a function and no method: write sum(x, 0)
+// case size_along_an_axis: the size along an axis is x.dim(0)
 // case places_apart: write x.at({0, 1})
 Tensor types_and_places(Tensor x) {
 #ifdef zeros_of_a_type
@@ -185,6 +202,16 @@ Tensor types_and_places(Tensor x) {
   (void)x.to_vector();
 #elif defined(item_of_no_type)
   (void)x.item();
+#elif defined(method_sum)
+  return x.sum();
+#elif defined(method_max)
+  return x.max(0);
+#elif defined(method_reshape)
+  return x.reshape({3, 2});
+#elif defined(method_reshape_of_sizes)
+  return x.reshape(3, -1);
+#elif defined(size_along_an_axis)
+  return x * x.size(0);
 #elif defined(places_apart)
   (void)x.at(0, 1);
 #endif

@@ -246,6 +246,27 @@ Tensor other_habits(Tensor x) {
 // case bounds_before_the_shape: the shape stands first: write uniform(key, {3}, f32, low, high)
 // case integers_before_the_shape: the shape stands first: write randint(key, {3}, low, high)
 // case deviation_before_the_shape: write mean + deviation * normal(key, {3})
+// case vector_as_operand: an operand is a Tensor or one number, and this is a list or a text
+// case braces_as_indices: an operand is a Tensor or one number, and this is a list or a text
+// case vector_as_index_list: an operand is a Tensor or one number, and this is a list or a text
+// case text_as_operand: an operand is a Tensor or one number, and this is a list or a text
+// case braces_as_bound: an operand is a Tensor or one number, and this is a list or a text
+Tensor of_operands(Tensor x, std::vector<float> list, std::vector<int> places) {
+#ifdef vector_as_operand
+  return x + list;
+#elif defined(braces_as_indices)
+  return take(x, {0, 1});
+#elif defined(vector_as_index_list)
+  return take(x, places);
+#elif defined(text_as_operand)
+  return x *= "2";
+#elif defined(braces_as_bound)
+  return clip(x, {0, 1});
+#else
+  return x + array(list) + take(x, array({0, 1})) + take(x, array(places)) + clip(x, 0, 1);
+#endif
+}
+
 Tensor of_numbers(Tensor x, Tensor i, Tensor key) {
 #ifdef integers_and_floats
   return array({1, 2.5});

@@ -147,6 +147,8 @@ hess("cholesky_second", jnp.linalg.cholesky, definite(2))
 case("cholesky_batched", jnp.linalg.cholesky, np.stack([definite(2), definite(2, 1)]))
 case("triangular_solve", lambda a, b: sl.solve_triangular(a, b, lower=True), definite(3), some(3, 2, seed=1))
 case("triangular_solve_trans", lambda a, b: sl.solve_triangular(a, b, trans=1), definite(3), some(3, seed=1))
+case("tridiagonal_solve", lambda l, d, u, b: jax.lax.linalg.tridiagonal_solve(
+    l.at[0].set(0), d, u.at[-1].set(0), b), some(4), some(4, seed=3), some(4, seed=1), some(4, 2, seed=2))
 case("cho_solve", lambda a, b: sl.cho_solve((jnp.linalg.cholesky(a), True), b), definite(3), some(3, seed=1))
 case("matrix_power", lambda a: jnp.linalg.matrix_power(a, 3), some(3, 3))
 case("matrix_power_-2", lambda a: jnp.linalg.matrix_power(a, -2), definite(3))

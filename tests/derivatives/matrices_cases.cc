@@ -34,6 +34,7 @@ std::vector<Case> matrices() {
        modes([](V v) { return solve_triangular(v[0], v[1], {.lower = true}); })},
       {"triangular_solve_trans",
        modes([](V v) { return solve_triangular(v[0], v[1], {.transpose_a = true}); })},
+      {"tridiagonal_solve", modes([](V v) { return tridiagonal_solve(v[0], v[1], v[2], v[3]); })},
       {"cho_solve", modes([](V v) { return cho_solve(cholesky(v[0]), v[1]); })},
       {"matrix_power", modes([](V v) { return matrix_power(v[0], 3); })},
       {"matrix_power_-2", modes([](V v) { return matrix_power(v[0], -2); })},

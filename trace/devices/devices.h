@@ -60,7 +60,7 @@ std::vector<Tensor> leaves_on(std::span<const Tensor> leaves, const TreeSpec& sp
 //
 // errors   Error: NotFound that lists the backends there are; FailedPrecondition for a traced,
 //          placeholder or donated tensor, by its path, or under a TransferGuard
-template <Tree T>
+template <TensorTree T>
 [[nodiscard]] T device_put(const T& tree, const DeviceOrName& device,
                            SourceLocation at = SourceLocation::here()) {
   const trace_internal::PublicCall call("device_put", at);

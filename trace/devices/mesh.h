@@ -170,7 +170,7 @@ Tensor array(const std::vector<T>& values, const base::Ints& shape, const Shardi
 Tensor device_put(const Tensor& x, const Sharding& sharding,
                   SourceLocation at = SourceLocation::here());
 // The same of each tensor of a tree.
-template <Tree T>
+template <TensorTree T>
 T device_put(const T& tree, const Sharding& sharding, SourceLocation at = SourceLocation::here()) {
   return tree_map([&](const Tensor& leaf) { return device_put(leaf, sharding, at); }, tree);
 }

@@ -86,12 +86,12 @@ class Calls {
   const { return call_at<Out>({}, a, b, c, d, e, f, g, h, more...); }
   template <class Out, class... Args>
   Out call_at(SourceLocation at, const Args&... args) const {
-    static_assert(Tree<Out>,
+    static_assert(TensorTree<Out>,
                   "call<Out> names what the function returned: a tree of Tensors, or None");
-    static_assert((Tree<Args> && ...),
+    static_assert((TensorTree<Args> && ...),
                   "an argument of a program is a tree of Tensors; make a tensor of a number with "
                   "scalar(..)");
-    if constexpr (Tree<Out> && (Tree<Args> && ...))
+    if constexpr (TensorTree<Out> && (TensorTree<Args> && ...))
       return call_trees<Out>(at, args...);
     else
       std::terminate();  // never compiled

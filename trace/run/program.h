@@ -212,7 +212,7 @@ class Traceable {
   template <class Fn>
   static std::vector<Tensor> run(void* object, const std::vector<TreeSpec>& specs,
                                  std::span<const Tensor> leaves, TreeSpec& out) {
-    if constexpr ((Tree<Args> && ...)) return run_on_trees<Fn>(object, specs, leaves, out);
+    if constexpr ((TensorTree<Args> && ...)) return run_on_trees<Fn>(object, specs, leaves, out);
     return {};  // trace() says why
   }
   template <class Fn>
@@ -241,10 +241,10 @@ class Traceable {
 // says why.
 template <class Fn, class... Args>
 auto returned_by() {
-  if constexpr ((Tree<Args> && ...)) {
+  if constexpr ((TensorTree<Args> && ...)) {
     if constexpr (std::is_invocable_v<Fn&, Args...>) {
       using Result = std::remove_cvref_t<std::invoke_result_t<Fn&, Args...>>;
-      if constexpr (Tree<Result>)
+      if constexpr (TensorTree<Result>)
         return std::type_identity<Result>();
       else
         return std::type_identity<None>();
@@ -266,7 +266,7 @@ Program trace_of(const Traceable<Args...>& fn, const Args&... args) {
       (tree_internal::is_tree_or_explained<Args> && ...),
       "an argument of trace is a tree of Tensors: a Tensor, a pair, tuple, vector, map or "
       "optional of them, or a struct with its kFields; capture C++ numbers instead");
-  if constexpr ((Tree<Args> && ...)) {
+  if constexpr ((TensorTree<Args> && ...)) {
     std::vector<TreeSpec> specs{tree_spec(args)...};
     std::vector<Tensor> leaves;
     (for_each_leaf(args, [&](const Tensor& leaf) { leaves.push_back(leaf); }), ...);

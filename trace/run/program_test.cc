@@ -110,7 +110,7 @@ struct Branch {
   std::vector<Branch> parts;
   static constexpr auto kFields = fields(field("w", &Branch::w), field("parts", &Branch::parts));
 };
-static_assert(Tree<Branch>);
+static_assert(TensorTree<Branch>);
 
 TEST(Program, TakesStructsOfTheirOwnKind) {
   const Tensor x = ones({2});

@@ -16,7 +16,7 @@ std::vector<Tensor> barrier(std::span<const Tensor> leaves, SourceLocation at);
 
 // The same tree. All of its leaves are computed before what uses the result, and no compiler moves
 // or merges operations across it, as jax.lax.optimization_barrier. One opt-barrier for them all.
-template <Tree T>
+template <TensorTree T>
 T optimization_barrier(const T& tree, SourceLocation at = SourceLocation::here()) {
   const std::vector<Tensor> out = trace_internal::barrier(flatten(tree), at);
   std::span<const Tensor> rest(out);

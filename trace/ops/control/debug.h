@@ -28,7 +28,11 @@ class DebugFormat {
   template <class Text>
   requires std::is_convertible_v<const Text&, std::string_view> DebugFormat(
       const Text& text, SourceLocation at = SourceLocation::here())
-      : text_(std::string_view(text)), at_(at) {}
+      : at_(at) {
+    if constexpr (std::is_pointer_v<Text>)
+      if (text == nullptr) return;  // as getenv() gives it: a format without places
+    text_ = std::string_view(text);
+  }
 
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] SourceLocation at() const { return at_; }

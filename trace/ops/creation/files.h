@@ -167,7 +167,7 @@ std::vector<Tensor> load_leaves(const std::string& path, const LoadRequest& requ
                                 TreeSpec& spec);
 
 // Where there is no `like`, the names tell what is in vectors, maps and optionals.
-template <Tree T>
+template <TensorTree T>
 T load_tree(const std::string& path, LoadRequest request, const T* like, SourceLocation at) {
   const PublicCall call(request.naming.op, at);
   TreeSpec spec;
@@ -194,11 +194,16 @@ T load_tree(const std::string& path, LoadRequest request, const T* like, SourceL
 // Static fields are not in the file: load_npz(path, like) takes those of `like`.
 // errors   as save_npy(); Error (InvalidArgument) where two paths are the same
 // cost     a download for each tensor, counted
-template <Tree T>
+template <TensorTree T>
 void save_npz(const std::string& path, const T& tree, const SaveOptions& options = {},
               SourceLocation at = SourceLocation::here()) {
   const trace_internal::PublicCall call("save_npz", at);
   trace_internal::save_npz_leaves(path, tree_spec(tree), flatten(tree), options);
+}
+// The same of tensors by name: save_npz("a.npz", {{"x", x}, {"y", y}}).
+inline void save_npz(const std::string& path, const std::map<std::string, Tensor>& tensors,
+                     const SaveOptions& options = {}, SourceLocation at = SourceLocation::here()) {
+  save_npz<std::map<std::string, Tensor>>(path, tensors, options, at);
 }
 
 // The tree in a .npz file, as save_npz() and numpy's savez and savez_compressed write them; without
@@ -207,7 +212,7 @@ void save_npz(const std::string& path, const T& tree, const SaveOptions& options
 // errors   as load_npy(); Error (InvalidArgument) for an array that is missing, or that T has no
 //          place for, by name
 // cost     an upload for each tensor, counted
-template <Tree T = std::map<std::string, Tensor>>
+template <TensorTree T = std::map<std::string, Tensor>>
 T load_npz(const std::string& path, SourceLocation at = SourceLocation::here()) {
   return trace_internal::load_tree<T>(path, {.naming = {"load_npz"}}, nullptr, at);
 }
@@ -215,7 +220,7 @@ T load_npz(const std::string& path, SourceLocation at = SourceLocation::here()) 
 // The same, of the structure, shapes and dtypes of `like`, whose tensors may be placeholders; one
 // without a value takes any shape and dtype.
 // errors   as above, and Error (InvalidArgument) for an array of another shape or dtype
-template <Tree T>
+template <TensorTree T>
 T load_npz(const std::string& path, const T& like, SourceLocation at = SourceLocation::here()) {
   return trace_internal::load_tree(path, {.naming = {"load_npz"}}, &like, at);
 }
@@ -225,7 +230,7 @@ T load_npz(const std::string& path, const T& like, SourceLocation at = SourceLoc
 // errors   as save_npz(); Error (InvalidArgument) for a dtype that the format has not: c128, and
 //          types of fewer than 8 bits but pred
 // cost     a download for each tensor, counted
-template <Tree T>
+template <TensorTree T>
 void save_safetensors(const std::string& path, const T& tree,
                       const SafetensorsOptions& options = {},
                       SourceLocation at = SourceLocation::here()) {
@@ -238,7 +243,7 @@ void save_safetensors(const std::string& path, const T& tree,
 // cost     aliased_bytes grows by what is lent of the file: an array that begins at a multiple of
 //          64 bytes, as those of a multiple of 64 bytes do in files of ours, on a device that
 //          computes in host memory; an upload for each other tensor, counted
-template <Tree T = std::map<std::string, Tensor>>
+template <TensorTree T = std::map<std::string, Tensor>>
 T load_safetensors(const std::string& path, const LoadOptions& options = {},
                    SourceLocation at = SourceLocation::here()) {
   return trace_internal::load_tree<T>(path, {{"load_safetensors", options.dotted}, true, options},
@@ -247,7 +252,7 @@ T load_safetensors(const std::string& path, const LoadOptions& options = {},
 
 // The same, of the structure, shapes and dtypes of `like`, as load_npz() takes it.
 // errors   as above, and Error (InvalidArgument) for an array of another shape or dtype
-template <Tree T>
+template <TensorTree T>
 T load_safetensors(const std::string& path, const T& like, const LoadOptions& options = {},
                    SourceLocation at = SourceLocation::here()) {
   return trace_internal::load_tree(path, {{"load_safetensors", options.dotted}, true, options},

@@ -8,8 +8,10 @@ Tensor like(std::string_view name, const Operand& operand, DType dtype) {
   if (!operand.is_tensor()) return constant_like(operand, dtype);
   Tensor x = as_tensor(operand);
   if (x.dtype() == dtype) return x;
-  refuse(name, " is ", x.shape(), "; it must be of ", to_string(dtype),
-         " as the others, cast it with astype(", to_string(dtype), ")");
+  const bool would_round = is_floating(x.dtype()) && !is_floating(dtype) && !is_complex(dtype);
+  refuse(name, " is ", x.shape(), "; it must be of ", to_string(dtype), " as the others, cast ",
+         would_round ? "them" : "it", " with astype(", to_string(would_round ? x.dtype() : dtype),
+         ")");
 }
 
 Tensor stretched(const Tensor& value, const Dimensions& shape) {

@@ -573,6 +573,10 @@ Tensor dynamic_update_index_in_dim(Operand operand, Operand update, Operand inde
   });
 }
 
+Tensor pad(Operand x, const std::vector<Padding>& padding) {
+  return pad(x, Operand(0, x.at()), padding);
+}
+
 Tensor pad(Operand operand, Operand value, const std::vector<Padding>& padding) {
   const PublicCall call("pad", operand.at());
   const trace_internal::OnDeviceOf device(operand, value);

@@ -124,5 +124,6 @@ struct Padding {
 };
 // x with edges of `value`; negative low and high crop, interior puts values between elements.
 Tensor pad(Operand x, Operand value, const std::vector<Padding>& padding);
+Tensor pad(Operand x, const std::vector<Padding>& padding);  // with edges of 0, as numpy's default
 
 }  // namespace heddle
