@@ -25,7 +25,9 @@
 #include "heddle/cpu/rewrites/fixed_scatters.h"
 #include "heddle/cpu/rewrites/flat_gathers.h"
 #include "heddle/cpu/rewrites/holes.h"
+#include "heddle/cpu/rewrites/integer_products.h"
 #include "heddle/cpu/rewrites/interleaved_pads.h"
+#include "heddle/cpu/rewrites/keyed_sorts.h"
 #include "heddle/cpu/rewrites/late_repeats.h"
 #include "heddle/cpu/rewrites/late_transposes.h"
 #include "heddle/cpu/rewrites/ordered_products.h"
@@ -156,10 +158,13 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
   HEDDLE_ASSIGN_OR_RETURN(module, expand_random_bits(module));
+  HEDDLE_ASSIGN_OR_RETURN(module, sort_in_rows(module));
   HEDDLE_ASSIGN_OR_RETURN(module, expand_small_sorts(module));
   HEDDLE_ASSIGN_OR_RETURN(module, rank_sorts(module));
+  HEDDLE_ASSIGN_OR_RETURN(module, key_sorts(module));
   HEDDLE_ASSIGN_OR_RETURN(module, flatten_gathers(module));
   HEDDLE_ASSIGN_OR_RETURN(module, spread_windows(module));
+  HEDDLE_ASSIGN_OR_RETURN(module, float_integer_products(module));
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   // Rewritings that may find nothing; flat again after each that does.

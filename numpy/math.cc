@@ -243,8 +243,7 @@ Tensor nan_to_num(Operand x, double nan) {
   return of_floats("nan_to_num", x, [&](const Expr& v) {
     trace_internal::require_ieee_float("x", v.dtype());
     const double largest = float_limits(v.dtype()).largest;
-    Expr finite = minimum(maximum(v, -largest), largest);
-    return where(is_nan(v), nan, finite);
+    return where(is_nan(v), nan, where(v > largest, largest, where(v < -largest, -largest, v)));
   });
 }
 

@@ -18,7 +18,7 @@ void require_order(const Tensor& x, const Tensor& y) {
 
 Expr isin_of(const Expr& x, const Expr& elements) {
   const int64_t n = elements.tensor().size();
-  if (n == 0) return x != x;
+  if (n == 0) return Expr(full(x.dimensions(), false, pred));
   Expr sorted = sort(Expr(ravel(elements.operand())).operand());
   Expr place = searchsorted(sorted.operand(), x.operand());
   return x == Expr(take(sorted.operand(), minimum(place, n - 1).operand()));

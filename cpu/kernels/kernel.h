@@ -64,6 +64,10 @@ bool is_fast_fourier(const Shape& x, const hlo::FftAttrs& attrs);
 std::unique_ptr<Kernel> make_fft_kernel(const Shape& x, const Shape& y, const hlo::FftAttrs& attrs,
                                         std::unique_ptr<Kernel> rule);
 
+// Of module_of() of a stable sort along the last dimension by its first operand, of integers of 32
+// or 64 bits: buffers are the operands and the results. `rule` is returned for other sorts.
+std::unique_ptr<Kernel> make_sort_kernel(const hlo::Module& alone, std::unique_ptr<Kernel> rule);
+
 // Of a call of LAPACK's syevd on small real matrices, in LAPACK's roundings: buffers a, vectors,
 // values, info. `rule` takes a batch with numbers that are too large, too small or not finite; and
 // it is returned for other calls.

@@ -48,7 +48,9 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
     case Opcode::kDot: return is_loop_step(module, computation, user);
     case Opcode::kReduceWindow:  // other windows read an element several times
       return running_fold(module, computation.at(user.operands[0]).shape, user).has_value();
-    case Opcode::kGather: return operand > 0;
+    case Opcode::kGather:  // of few elements; else they are computed once, in vectors
+      return operand > 0 || user.shape.element_count() * kManyReads <=
+                                computation.at(user.operands[0]).shape.element_count();
     case Opcode::kDynamicUpdateSlice:
       return operand > 0 || framed_start(computation, user).has_value();
     case Opcode::kScatter:

@@ -14,6 +14,9 @@ namespace {
 
 using hlo::Opcode;
 
+// Integers of four bits: a byte holds one.
+bool is_nibble(DType dtype) { return dtype == s4 || dtype == u4; }
+
 // Writes one elementwise op.
 class ScalarOpWriter {
  public:
@@ -51,6 +54,8 @@ class ScalarOpWriter {
   NodeId select();
   NodeId clamp();
   NodeId convert();
+  NodeId convert_to_nibble();
+  NodeId reduce_precision();
 
   PlanBuilder& b_;
   const hlo::Instruction& instruction_;
@@ -181,6 +186,7 @@ NodeId ScalarOpWriter::convert() {
   const Scalar scalar = *scalar_of(to_);
   const NodeId x = x_[0];
   if (from_ == to_) return x;
+  if (is_nibble(to_)) return convert_to_nibble();
   if (to_ == pred) {
     const NodeId zero = floats() ? number(0) : constant(0);
     return b_.compare(Predicate::kNe, x, zero);
@@ -192,6 +198,44 @@ NodeId ScalarOpWriter::convert() {
   if (is_floating(to_)) return b_.cast(is_signed_type() ? Op::kSToFloat : Op::kUToFloat, scalar, x);
   if (bits_of(scalar) < bits_of(type().scalar)) return b_.cast(Op::kTruncate, scalar, x);
   return b_.cast(is_signed_type() ? Op::kSExtend : Op::kZExtend, scalar, x);
+}
+
+// Integers wrap, and floats do not.
+NodeId ScalarOpWriter::convert_to_nibble() {
+  const bool has_sign = is_signed(to_);
+  const auto limited = [&](NodeId x) {  // of an i8
+    if (has_sign) {
+      const auto four = [&](Op op, NodeId y) {
+        return b_.binary(op, y, b_.integer(b_.type(y), 4));
+      };
+      return four(Op::kAShr, four(Op::kShl, x));
+    }
+    return b_.binary(Op::kAnd, x, b_.integer(b_.type(x), 15));
+  };
+  if (from_ == pred) return b_.cast(Op::kZExtend, Scalar::kI8, x_[0]);
+  if (!floats()) {
+    const bool is_wide = bits_of(type().scalar) > 8;
+    return limited(is_wide ? b_.cast(Op::kTruncate, Scalar::kI8, x_[0]) : x_[0]);
+  }
+  const NodeId wide = b_.cast(has_sign ? Op::kFloatToS : Op::kFloatToU, Scalar::kI32, x_[0]);
+  const auto at = [&](int64_t value) { return b_.integer(b_.type(wide), value); };
+  const NodeId within = has_sign ? b_.binary(Op::kSMin, b_.binary(Op::kSMax, wide, at(-8)), at(7))
+                                 : b_.binary(Op::kUMin, wide, at(15));
+  return b_.cast(Op::kTruncate, Scalar::kI8, within);
+}
+
+// To even; what overflows into the exponent counts on there, up to infinity.
+NodeId ScalarOpWriter::reduce_precision() {
+  const int64_t dropped = 23 - instruction_.attrs.get<hlo::ReducePrecisionAttrs>().mantissa_bits;
+  const NodeId bits = b_.cast(Op::kBitcast, Scalar::kI32, x_[0]);
+  const auto op = [&](Op op, NodeId x, int64_t y) {
+    return b_.binary(op, x, b_.integer(b_.type(x), y));
+  };
+  const NodeId odd = op(Op::kAnd, op(Op::kLShr, bits, dropped), 1);
+  const NodeId up = b_.add(op(Op::kAdd, bits, (int64_t{1} << (dropped - 1)) - 1), odd);
+  const NodeId rounded = op(Op::kAnd, up, -(int64_t{1} << dropped));
+  const NodeId is_nan = b_.compare(Predicate::kNe, x_[0], x_[0]);
+  return b_.select(is_nan, x_[0], b_.cast(Op::kBitcast, Scalar::kF32, rounded));
 }
 
 NodeId ScalarOpWriter::run() {
@@ -219,6 +263,7 @@ NodeId ScalarOpWriter::run() {
     case Opcode::kClamp: return clamp();
     case Opcode::kConvert: return convert();
     case Opcode::kBitcastConvert: return b_.cast(Op::kBitcast, *scalar_of(to_), x_[0]);
+    case Opcode::kReducePrecision: return reduce_precision();
     case Opcode::kCopy:
     case Opcode::kReal: return x_[0];
     case Opcode::kNegate:
@@ -297,11 +342,16 @@ DType computed_as(DType dtype, const hlo::Instruction& instruction, DType from) 
   return instruction.opcode == Opcode::kConvert && is_wide ? f64 : f32;
 }
 
+// It keeps the exponent of an f32, and some of the mantissa.
+bool cuts_mantissa(const hlo::Instruction& instruction) {
+  const auto& attrs = instruction.attrs.get<hlo::ReducePrecisionAttrs>();
+  return attrs.exponent_bits == 8 && attrs.mantissa_bits > 0 && attrs.mantissa_bits < 23;
+}
+
 bool is_written(Opcode opcode) {
   switch (opcode) {
     case Opcode::kImag:
     case Opcode::kComplex:
-    case Opcode::kReducePrecision:
     case Opcode::kStochasticConvert: return false;
     case Opcode::kBitcastConvert: return true;
     default: return has_trait(opcode, hlo::kElementwise);
@@ -313,8 +363,12 @@ bool is_written(Opcode opcode) {
 std::optional<Scalar> scalar_of(DType dtype) {
   switch (dtype) {
     case pred: return Scalar::kPred;
+    case s4:
+    case u4:
     case s8:
-    case u8: return Scalar::kI8;
+    case u8:
+    case f8e4m3fn:
+    case f8e5m2: return Scalar::kI8;
     case s16:
     case u16:
     case bf16:
@@ -340,7 +394,10 @@ bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& i
   });
   if (!all_known) return false;
   const DType from = computation.at(instruction.operands[0]).shape.dtype();
+  if (is_nibble(from) || is_nibble(instruction.shape.dtype()))  // else their results would not wrap
+    return instruction.opcode == Opcode::kConvert || instruction.opcode == Opcode::kCopy;
   switch (instruction.opcode) {
+    case Opcode::kReducePrecision: return from == f32 && cuts_mantissa(instruction);
     case Opcode::kPower: return is_floating(from);  // integers: a loop
     case Opcode::kConvert:                          // in one rounding
       return !is_small_float(instruction.shape.dtype()) || (from != s64 && from != u64);

@@ -1,5 +1,5 @@
-// Floats of 16 bits. A plan holds their bits as an i16 and computes on them as f32, rounding each
-// result to the type.
+// Floats of 16 and 8 bits. A plan holds their bits as an i16 or i8 and computes on them as f32,
+// rounding each result to the type.
 #pragma once
 
 #include "heddle/cpu/plan/builder.h"
@@ -7,7 +7,9 @@
 
 namespace heddle::cpu {
 
-inline bool is_small_float(DType dtype) { return dtype == bf16 || dtype == f16; }
+inline bool is_small_float(DType dtype) {
+  return dtype == bf16 || dtype == f16 || dtype == f8e4m3fn || dtype == f8e5m2;
+}
 
 // The bits as f32, exactly.
 NodeId widen(PlanBuilder& builder, DType from, NodeId bits);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
@@ -126,6 +127,14 @@ class FlatGather {
   int64_t first_ = 0;
 };
 
+// Few elements of what is computed: they are computed where they are read, as the array lies.
+bool is_of_few_computed(const hlo::Computation& computation, const Instruction& gather) {
+  constexpr int64_t kManyReads = 4;  // as region_lazy.cc has it
+  const Instruction& x = computation.at(gather.operands[0]);
+  return x.operands.size() > 0 && is_scalar_op(computation, x) &&
+         gather.shape.element_count() * kManyReads <= x.shape.element_count();
+}
+
 }  // namespace
 
 StatusOr<hlo::Module> flatten_gathers(const hlo::Module& module) {
@@ -134,7 +143,7 @@ StatusOr<hlo::Module> flatten_gathers(const hlo::Module& module) {
         const Instruction& old = to.old(id);
         if (old.opcode != Opcode::kGather) return {};
         FlatGather gather(to.from(), old);
-        if (!gather.is_flattened()) return {};
+        if (!gather.is_flattened() || is_of_few_computed(to.from(), old)) return {};
         hlo::Graph& graph = to.in_place_of(id);
         const bool is_stack = gather.is_stack(to.from(), to.old(old.operands[1]));
         return gather.run(graph, to.operands(id),

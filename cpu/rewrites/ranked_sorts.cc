@@ -1,7 +1,6 @@
 #include "heddle/cpu/rewrites/ranked_sorts.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -62,7 +61,8 @@ class RankedSort {
     // Of equal elements the first comes first.
     hlo::Value before = graph_.iota(pairs_, rank_ - 1) < graph_.iota(pairs_, rank_);
     for (size_t i = keys.size(); i-- > 0;)
-      before = ordered(as_integers(key_of(keys[i], comparator_, operands_)), keys[i], before);
+      before =
+          ordered(as_ordered_integers(key_of(keys[i], comparator_, operands_)), keys[i], before);
     const hlo::Value ranks = reduce_sum(convert(before, s32), {rank_ - 1});
     hlo::Values results;
     for (size_t i = 0; i < operands_.size(); ++i) {
@@ -87,17 +87,6 @@ class RankedSort {
   hlo::Value ordered(const hlo::Value& keys, const SortKey& key, const hlo::Value& rest) {
     const hlo::Value other = over_pairs(keys, false), own = over_pairs(keys, true);
     return (key.is_descending ? other > own : other < own) | ((other == own) & rest);
-  }
-
-  // Integers in the total order of floats: the bits of negative ones but for the sign turn around.
-  hlo::Value as_integers(const hlo::Value& x) {
-    if (!is_floating(x.dtype())) return x;
-    const bool is_short = x.dtype() == f32;
-    const hlo::Value bits = bitcast_convert(x, is_short ? s32 : s64);
-    const int64_t most =
-        is_short ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
-    const hlo::Value all_but_sign = graph_.constant(Literal::scalar(bits.dtype(), most));
-    return bits ^ ((bits >> (is_short ? 31 : 63)) & all_but_sign);
   }
 
   // (x, y) -> y on scalars.

@@ -12,4 +12,7 @@ namespace heddle::cpu {
 hlo::Value key_of(const interpreter::SortKey& key, const hlo::Computation& comparator,
                   const hlo::Values& values);
 
+// Integers in the order of a key, floats in their total order.
+hlo::Value as_ordered_integers(const hlo::Value& key);
+
 }  // namespace heddle::cpu

@@ -61,6 +61,61 @@ void expect_converted(std::string_view bits, int64_t count, std::string_view ste
     EXPECT_EQ(difference(run(module, bytes, argument), want, allowed), "") << bytes;
 }
 
+TEST(SmallFloats, OfEightBitsConvertAsTheEvaluatorDoes) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* small : {"f8e4m3fn", "f8e5m2"}) {
+    const std::string other = small == std::string("f8e5m2") ? "f8e4m3fn" : "f8e5m2";
+    for (const char* to : {"f32", "f64", "bf16", "f16", "s32", "u8", "pred", other.c_str()})
+      expect_converted("u8", 256, "1", small, to);
+    for (const char* op : {"negate", "abs", "sign", "sqrt", "floor"})
+      expect_converted("u8", 256, "1", small, small, op);
+    expect_converted("u16", 65536, "1", "bf16", small);
+    expect_converted("u16", 65536, "1", "f16", small);
+    expect_converted("u32", 300000, "14321", "f32", small);
+    expect_converted("u64", 300000, "61489146912365", "f64", small);
+    // Halfway between two, and beside it.
+    for (const char* step : {"524288", "524287", "1048576"})
+      expect_converted("u32", 8192, step, "f32", small);
+    expect_converted("u64", 300000, "281474976710656", "f64", small);
+    expect_converted("u64", 300000, "281474976710657", "f64", small);
+    expect_converted("s32", 300000, "14321", "s32", small);
+  }
+}
+
+TEST(SmallFloats, NibblesConvertAsTheEvaluatorDoes) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const std::string small : {"s4", "u4"}) {
+    for (const std::string from : {"s8", "u8", "s32", "u32", "f32", "bf16", "f8e4m3fn"}) {
+      const std::string text =
+          cat("HloModule m\nENTRY e {\n  x = ", from, "[600] parameter(0)\n  n = ", small,
+              "[600] convert(x)\n  y = f32[600] convert(n)\n  z = s32[600] convert(n)\n"
+              "  ROOT t = (f32[600], s32[600], ",
+              small, "[600]) tuple(y, z, n)\n}\n");
+      SCOPED_TRACE(text);
+      expect_as_evaluated(text);
+    }
+  }
+}
+
+TEST(SmallFloats, MantissasAreCutAsTheEvaluatorDoes) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int mantissa : {1, 7, 10, 22}) {
+    const std::string text =
+        cat("HloModule m\nENTRY e {\n  i = u32[300000] iota(), "
+            "iota_dimension=0\n  s = u32[] parameter(0)\n  sb = u32[300000] "
+            "broadcast(s), dimensions={}\n  p = u32[300000] multiply(i, sb)\n"
+            "  x = f32[300000] bitcast-convert(p)\n  ROOT y = f32[300000] "
+            "reduce-precision(x), exponent_bits=8, mantissa_bits=",
+            mantissa, "\n}\n");
+    const hlo::Module module = hlo::parse_text(text).value();
+    for (const char* step : {"14321", "2048", "2049"}) {
+      const Literal argument = hlo::parse_literal(step, Shape(u32, {})).value();
+      const Literal want = interpreter::evaluate(module, {argument}).value();
+      EXPECT_EQ(difference(run(module, host_vector_bytes(), argument), want, {}), "") << mantissa;
+    }
+  }
+}
+
 TEST(SmallFloats, ConvertAsTheEvaluatorDoes) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* small : {"bf16", "f16"}) {

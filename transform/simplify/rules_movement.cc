@@ -117,6 +117,27 @@ InstructionId slice_of_slice(Simplifier& to, const Instruction& now) {
   return past(to, now, *inner, std::move(both));
 }
 
+// The slice of the only part that it reads.
+InstructionId slice_of_concatenate(Simplifier& to, const Instruction& now) {
+  const Instruction* inner = to.inner(now, Opcode::kConcatenate);
+  if (inner == nullptr) return kDoesNotApply;
+  hlo::SliceAttrs attrs = now.attrs.get<hlo::SliceAttrs>();
+  hlo::SliceDimension& s = attrs.slice[static_cast<size_t>(dims(*inner)[0])];
+  for (const InstructionId part : inner->operands) {
+    const int64_t size = to.shape(part).dimension(dims(*inner)[0]);
+    if (s.start < size) {
+      if (s.limit > size) return kDoesNotApply;
+      Instruction slice = now;
+      slice.operands = {part};
+      slice.attrs = std::move(attrs);
+      return to.emit(std::move(slice));
+    }
+    s.start -= size;
+    s.limit -= size;
+  }
+  return kDoesNotApply;
+}
+
 InstructionId pad_of_nothing(Simplifier& to, const Instruction& now) {
   const auto& padding = now.attrs.get<hlo::PadAttrs>().padding;
   bool nothing = std::ranges::all_of(
@@ -154,6 +175,33 @@ InstructionId dynamic_slice_at_constant(Simplifier& to, const Instruction& now) 
   slice.opcode = Opcode::kSlice;
   slice.operands = {now.operands[0]};
   slice.attrs = std::move(attrs);
+  return to.emit(std::move(slice));
+}
+
+// What a block at constants covers, or what it does not reach.
+InstructionId slice_of_update(Simplifier& to, const Instruction& now) {
+  const Instruction* inner = to.inner(now, Opcode::kDynamicUpdateSlice);
+  if (inner == nullptr || now.shape.element_count() == 0) return kDoesNotApply;
+  const Shape x = to.shape(inner->operands[0]), block = to.shape(inner->operands[1]);
+  if (inner->operands.size() != static_cast<size_t>(x.rank()) + 2) return kDoesNotApply;
+  hlo::SliceAttrs attrs = now.attrs.get<hlo::SliceAttrs>();
+  bool is_inside = true, is_outside = false;
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    hlo::SliceDimension& s = attrs.slice[static_cast<size_t>(d)];
+    const int64_t size = block.dimension(d);
+    int64_t start = 0;
+    if (!constant_start(to, inner->operands[static_cast<size_t>(d) + 2], x.dimension(d) - size,
+                        start))
+      return kDoesNotApply;
+    is_outside |= s.limit <= start || s.start >= start + size;
+    is_inside &= s.start >= start && s.limit <= start + size;
+    s.start -= start;
+    s.limit -= start;
+  }
+  if (!is_inside && !is_outside) return kDoesNotApply;
+  Instruction slice = now;
+  slice.operands = {inner->operands[is_outside ? 0 : 1]};
+  if (!is_outside) slice.attrs = std::move(attrs);
   return to.emit(std::move(slice));
 }
 
@@ -238,6 +286,8 @@ constexpr Rule kMovementRules[] = {
     {"reverse-of-reverse", Opcode::kReverse, reverse_of_reverse},
     {"slice-of-everything", Opcode::kSlice, to_same_type},
     {"slice-of-slice", Opcode::kSlice, slice_of_slice},
+    {"slice-of-concatenate", Opcode::kSlice, slice_of_concatenate},
+    {"slice-of-dynamic-update-slice", Opcode::kSlice, slice_of_update},
     {"pad-of-nothing", Opcode::kPad, pad_of_nothing},
     {"concatenate-of-one", Opcode::kConcatenate, concatenate_of_one},
     {"dynamic-slice-of-everything", Opcode::kDynamicSlice, to_same_type},

@@ -1,0 +1,14 @@
+// Products of integers and of truths, for which there are no kernels.
+#pragma once
+
+#include "heddle/base/status.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::cpu {
+
+// Writes convolutions of integers over few points as sums of shifted arrays, and others as
+// convolutions of floats that hold their sums: of 32 bits by their halves. Writes dots of truths as
+// those of f32. All are exact. Convolutions in groups of features, and of s64 and u64, stay.
+[[nodiscard]] StatusOr<hlo::Module> float_integer_products(const hlo::Module& module);
+
+}  // namespace heddle::cpu
