@@ -1,9 +1,11 @@
 #include "heddle/cpu/backend.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <mutex>
+#include <span>
 
 #include "heddle/base/containers/span.h"
 #include "heddle/base/metrics/counters.h"
@@ -111,6 +113,28 @@ bool has_small_tridiagonals(const hlo::Module& module) {
   return has;
 }
 
+// What writes some ops as others, where a module has them.
+struct OpRewriting {
+  std::array<hlo::Opcode, 2> opcodes;
+  StatusOr<hlo::Module> (*write)(const hlo::Module&);
+};
+constexpr OpRewriting kOpRewritings[] = {
+    {{hlo::Opcode::kSort, hlo::Opcode::kTopK}, sort_in_rows},
+    {{hlo::Opcode::kSort, hlo::Opcode::kSort}, expand_small_sorts},
+    {{hlo::Opcode::kSort, hlo::Opcode::kSort}, rank_sorts},
+    {{hlo::Opcode::kSort, hlo::Opcode::kSort}, key_sorts},
+    {{hlo::Opcode::kGather, hlo::Opcode::kGather}, flatten_gathers},
+    {{hlo::Opcode::kConvolution, hlo::Opcode::kDot}, float_integer_products},
+};
+
+bool has_any(const hlo::Module& module, std::span<const hlo::Opcode> opcodes) {
+  return std::ranges::any_of(module.computations, [&](const hlo::Computation& computation) {
+    return std::ranges::any_of(computation.instructions, [&](const hlo::Instruction& i) {
+      return std::ranges::find(opcodes, i.opcode) != opcodes.end();
+    });
+  });
+}
+
 constexpr int kMostSplitDimensions = 3;  // a batch of small matrices has two
 
 // A module on its way: flat, and as a plan.
@@ -158,13 +182,12 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
   HEDDLE_ASSIGN_OR_RETURN(module, expand_random_bits(module));
-  HEDDLE_ASSIGN_OR_RETURN(module, sort_in_rows(module));
-  HEDDLE_ASSIGN_OR_RETURN(module, expand_small_sorts(module));
-  HEDDLE_ASSIGN_OR_RETURN(module, rank_sorts(module));
-  HEDDLE_ASSIGN_OR_RETURN(module, key_sorts(module));
-  HEDDLE_ASSIGN_OR_RETURN(module, flatten_gathers(module));
+  for (const OpRewriting& rewriting : kOpRewritings) {
+    if (has_any(module, rewriting.opcodes)) {
+      HEDDLE_ASSIGN_OR_RETURN(module, rewriting.write(module));
+    }
+  }
   HEDDLE_ASSIGN_OR_RETURN(module, spread_windows(module));
-  HEDDLE_ASSIGN_OR_RETURN(module, float_integer_products(module));
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   // Rewritings that may find nothing; flat again after each that does.

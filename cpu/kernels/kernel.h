@@ -68,6 +68,10 @@ std::unique_ptr<Kernel> make_fft_kernel(const Shape& x, const Shape& y, const hl
 // or 64 bits: buffers are the operands and the results. `rule` is returned for other sorts.
 std::unique_ptr<Kernel> make_sort_kernel(const hlo::Module& alone, std::unique_ptr<Kernel> rule);
 
+// Buffers x, values, positions. `rule` is returned for arrays that have no order, or no elements.
+std::unique_ptr<Kernel> make_topk_kernel(const Shape& x, const hlo::TopKAttrs& attrs,
+                                         std::unique_ptr<Kernel> rule);
+
 // Of a call of LAPACK's syevd on small real matrices, in LAPACK's roundings: buffers a, vectors,
 // values, info. `rule` takes a batch with numbers that are too large, too small or not finite; and
 // it is returned for other calls.

@@ -16,6 +16,7 @@
 #include "heddle/cpu/kernels/pool.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/interpreter/comparator.h"
+#include "heddle/interpreter/ops/reduction/topk.h"
 
 namespace heddle::cpu {
 namespace {
@@ -180,7 +181,28 @@ class SortKernel final : public Kernel {
   uint64_t flip_ = 0;           // what gives the keys unsigned order
 };
 
+class TopKKernel final : public Kernel {
+ public:
+  TopKKernel(Shape x, const hlo::TopKAttrs& attrs) : x_(std::move(x)), attrs_(attrs) {}
+
+  Status run(std::span<void* const> pointers) const override {
+    interpreter::top_k(x_, static_cast<const std::byte*>(pointers[0]), attrs_.k, attrs_.largest,
+                       static_cast<std::byte*>(pointers[1]), static_cast<int32_t*>(pointers[2]));
+    return {};
+  }
+
+ private:
+  Shape x_;
+  hlo::TopKAttrs attrs_;
+};
+
 }  // namespace
+
+std::unique_ptr<Kernel> make_topk_kernel(const Shape& x, const hlo::TopKAttrs& attrs,
+                                         std::unique_ptr<Kernel> rule) {
+  if (is_complex(x.dtype()) || attrs.k == 0 || x.element_count() == 0) return rule;
+  return std::make_unique<TopKKernel>(x, attrs);
+}
 
 std::unique_ptr<Kernel> make_sort_kernel(const hlo::Module& alone, std::unique_ptr<Kernel> rule) {
   const hlo::Computation& entry = alone.entry_computation();

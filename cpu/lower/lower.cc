@@ -200,6 +200,8 @@ StatusOr<std::unique_ptr<Kernel>> make_kernel(const KernelRecipe& recipe) {
     if (is_fast_fourier(operand(0), attrs))
       return make_fft_kernel(operand(0), instruction.shape, attrs, std::move(rule));
   }
+  if (instruction.opcode == Opcode::kTopK)
+    return make_topk_kernel(operand(0), instruction.attrs.get<hlo::TopKAttrs>(), std::move(rule));
   if (instruction.opcode == Opcode::kSort)
     return make_sort_kernel(recipe.instruction, std::move(rule));
   std::vector<const Shape*> operands;

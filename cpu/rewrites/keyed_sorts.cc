@@ -21,11 +21,17 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using interpreter::SortKey;
 
-constexpr int64_t kFewestToPick = 129;  // of shorter rows all elements are ranked (ranked_sorts.h)
-constexpr int64_t kPickedShare = 4;     // of a row's elements one in so many, or fewer, is read
+constexpr int64_t kFewestToPick = 129;   // of shorter rows all elements are ranked (ranked_sorts.h)
+constexpr int64_t kMostOfShortRow = 64;  // from here on topk's kernel is as fast
+constexpr int64_t kPickedShare = 4;      // of a row's elements one in so many, or fewer, is read
 
 int64_t dimension_of(const Instruction& sort) {
   return sort.attrs.get<hlo::SortAttrs>().dimensions[0];
+}
+
+bool has_order(DType dtype) {
+  return dtype == pred || is_integer(dtype) || dtype == f32 || dtype == f64 || dtype == bf16 ||
+         dtype == f16;
 }
 
 bool is_plain_sort(const Computation& computation, const Instruction& sort) {
@@ -51,9 +57,7 @@ std::optional<SortKey> key_of_sort(const hlo::Module& module, const Computation&
   const auto keys = interpreter::sort_keys(comparator);
   if (!keys || keys->size() != 1 || !is_scalar_computation(comparator)) return {};
   const DType dtype = comparator.at((*keys)[0].left).shape.dtype();
-  const bool has_order = dtype == pred || is_integer(dtype) || dtype == f32 || dtype == f64 ||
-                         dtype == bf16 || dtype == f16;
-  return has_order ? std::optional((*keys)[0]) : std::nullopt;
+  return has_order(dtype) ? std::optional((*keys)[0]) : std::nullopt;
 }
 
 // A sort of a few integers that are narrow: of their own type they fill no vectors.
@@ -218,12 +222,30 @@ class SortsOfAComputation {
   std::map<size_t, hlo::Values> picked_;
 };
 
+// The first elements of short rows in order: all of them are.
+hlo::Value first_of_short_rows(transform::Rebuilder& to, InstructionId id) {
+  const Instruction& old = to.old(id);
+  const hlo::Value x = to.operands(id)[0];
+  const int64_t last = x.rank() - 1;
+  if (x.shape().dimension(last) > kMostOfShortRow || old.shape.element(0).element_count() == 0 ||
+      !has_order(x.dtype()) || !scalar_of(x.dtype()))
+    return {};
+  hlo::Graph& graph = to.in_place_of(id);
+  const auto& attrs = old.attrs.get<hlo::TopKAttrs>();
+  const auto direction =
+      attrs.largest ? hlo::ComparisonDirection::kGt : hlo::ComparisonDirection::kLt;
+  const hlo::Values sorted =
+      hlo::sort({as_ordered_integers(x), x, graph.iota(x.sizes(), last)}, last, direction);
+  return graph.tuple({slice(sorted[1], last, 0, attrs.k), slice(sorted[2], last, 0, attrs.k)});
+}
+
 }  // namespace
 
 StatusOr<hlo::Module> sort_in_rows(const hlo::Module& module) {
   return transform::with_rewritten(
       module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
         const Instruction& sort = to.old(id);
+        if (sort.opcode == Opcode::kTopK) return first_of_short_rows(to, id);
         if (!is_plain_sort(to.from(), sort)) return {};
         const Shape& shape = to.from().at(sort.operands[0]).shape;
         const int64_t dimension = dimension_of(sort);

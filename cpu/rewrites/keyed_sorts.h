@@ -7,7 +7,8 @@
 namespace heddle::cpu {
 
 // Writes sorts along other dimensions as transposed ones along the last, and those of up to 128
-// narrow integers as those of s32: rows lie in memory as they are sorted, and fill vectors.
+// narrow integers as those of s32: rows lie in memory as they are sorted, and fill vectors. Writes
+// topk of such short rows as sorts.
 [[nodiscard]] StatusOr<hlo::Module> sort_in_rows(const hlo::Module& module);
 
 // Writes stable sorts along the last dimension as sorts by one operand more, of integers in the

@@ -115,18 +115,17 @@ class FirstOfRow {
 };
 
 template <class Key>
-void find_first(const Literal& x, int64_t k, bool largest, Literal& values, Literal& positions) {
-  const auto length = static_cast<size_t>(x.shape().dimensions().back());
-  FirstOfRow<Key> first(x.shape().dtype(), largest, static_cast<size_t>(k));
-  std::byte* to = values.mutable_bytes();
-  auto position = positions.mutable_values<int32_t>().begin();
-  const std::byte* const end = to + values.byte_size();
-  for (const std::byte* row = x.bytes(); to != end; row += length * sizeof(Key)) {
+void find_first(const Shape& shape, const std::byte* row, int64_t k, bool largest,
+                std::byte* values, int32_t* positions) {
+  const auto length = static_cast<size_t>(shape.dimensions().back());
+  const int64_t rows = shape.element_count() / shape.dimensions().back();
+  FirstOfRow<Key> first(shape.dtype(), largest, static_cast<size_t>(k));
+  for (int64_t i = 0; i < rows; ++i, row += length * sizeof(Key)) {
     for (const auto ranked : first.find(row, length)) {
       const auto at = static_cast<uint32_t>(ranked);
-      *position++ = static_cast<int32_t>(at);
-      std::memcpy(to, row + at * sizeof(Key), sizeof(Key));
-      to += sizeof(Key);
+      *positions++ = static_cast<int32_t>(at);
+      std::memcpy(values, row + at * sizeof(Key), sizeof(Key));
+      values += sizeof(Key);
     }
   }
 }
@@ -147,18 +146,23 @@ Literal top_k(const Literal& x, int64_t k, bool largest) {
   sizes.back() = k;
   Literal values = Literal::uninitialised(x.shape().with_dimensions(sizes));
   Literal positions = Literal::uninitialised(Shape(s32, sizes));
-  if (values.element_count() > 0) {
-    const auto find = [&](auto key) {
-      find_first<decltype(key)>(x, k, largest, values, positions);
-    };
-    switch (storage_bytes(x.shape().dtype())) {
-      case 1: find(int8_t{}); break;
-      case 2: find(int16_t{}); break;
-      case 4: find(int32_t{}); break;
-      default: find(int64_t{});
-    }
-  }
+  if (values.element_count() > 0)
+    top_k(x.shape(), x.bytes(), k, largest, values.mutable_bytes(),
+          positions.mutable_values<int32_t>().data());
   return Literal::tuple({std::move(values), std::move(positions)});
+}
+
+void top_k(const Shape& shape, const std::byte* x, int64_t k, bool largest, std::byte* values,
+           int32_t* positions) {
+  const auto find = [&](auto key) {
+    find_first<decltype(key)>(shape, x, k, largest, values, positions);
+  };
+  switch (storage_bytes(shape.dtype())) {
+    case 1: find(int8_t{}); break;
+    case 2: find(int16_t{}); break;
+    case 4: find(int32_t{}); break;
+    default: find(int64_t{});
+  }
 }
 
 const Evaluation kTopKEvaluation = {.evaluate = evaluate_topk};
