@@ -159,35 +159,45 @@ class FloatConvolution {
   const Convolution& of_;
 };
 
+// What a result of this type is summed in: bits of bytes wrap, and those of less do not.
+DType summed_as(DType dtype) { return is_integer(dtype) && bit_width(dtype) < 8 ? s32 : dtype; }
+
 hlo::Value convolved(transform::Rebuilder& to, InstructionId id) {
   const Instruction& old = to.old(id);
   const auto& attrs = old.attrs.get<ConvolutionAttrs>();
   const hlo::Values operands = to.operands(id);
-  const Convolution of{attrs, operands[0].shape(), operands[1].shape(), old.shape};
+  const Shape result = old.shape.with_dtype(summed_as(old.shape.dtype()));
+  const Convolution of{attrs, operands[0].shape(), operands[1].shape(), result};
   if (!is_short_integer(of.x.dtype()) || !is_short_integer(of.w.dtype()) ||
       !is_short_integer(of.y.dtype()) || attrs.feature_group_count != 1 ||
       attrs.batch_group_count != 1 || of.y.element_count() == 0 || of.points() * of.inputs() == 0)
     return {};
   hlo::Graph& graph = to.in_place_of(id);
-  if (of.points() * of.inputs() <= kMostShifted) {
-    const DType dtype = of.y.dtype();
-    return ShiftedSum(of, convert(operands[0], dtype), convert(operands[1], dtype)).run();
-  }
-  return FloatConvolution(graph, of).run(operands[0], operands[1]);
+  const DType dtype = of.y.dtype();
+  const hlo::Value sum =
+      of.points() * of.inputs() <= kMostShifted
+          ? ShiftedSum(of, convert(operands[0], dtype), convert(operands[1], dtype)).run()
+          : FloatConvolution(graph, of).run(operands[0], operands[1]);
+  return convert(sum, old.shape.dtype());
 }
 
-// The sum of numbers that are not negative is 0 where all are.
-hlo::Value any_of_products(transform::Rebuilder& to, InstructionId id) {
+hlo::Value dot_of_few_bits(transform::Rebuilder& to, InstructionId id) {
   const Instruction& old = to.old(id);
-  if (old.shape.dtype() != pred) return {};
   const hlo::Values operands = to.operands(id);
-  if (operands[0].dtype() != pred || operands[1].dtype() != pred) return {};
+  const auto& attrs = old.attrs.get<hlo::DotAttrs>();
   hlo::Graph& graph = to.in_place_of(id);
-  const Shape shape = old.shape.with_dtype(f32);
-  const hlo::Value sum =
-      graph.op(Opcode::kDot, {convert(operands[0], f32), convert(operands[1], f32)},
-               old.attrs.get<hlo::DotAttrs>(), {}, &shape);
-  return sum != 0;
+  const auto dot = [&](DType type_of_operands, DType type) {
+    const Shape shape = old.shape.with_dtype(type);
+    const hlo::Value x = convert(operands[0], type_of_operands),
+                     y = convert(operands[1], type_of_operands);
+    return graph.op(Opcode::kDot, {x, y}, attrs, {}, &shape);
+  };
+  const DType dtype = old.shape.dtype();
+  if (summed_as(dtype) != dtype) return convert(dot(s32, s32), dtype);
+  // The sum of numbers that are not negative is 0 where all are.
+  const bool is_of_truths =
+      dtype == pred && operands[0].dtype() == pred && operands[1].dtype() == pred;
+  return is_of_truths ? dot(f32, f32) != 0 : hlo::Value();
 }
 
 }  // namespace
@@ -197,7 +207,7 @@ StatusOr<hlo::Module> float_integer_products(const hlo::Module& module) {
       module, [](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
         switch (to.old(id).opcode) {
           case Opcode::kConvolution: return convolved(to, id);
-          case Opcode::kDot: return any_of_products(to, id);
+          case Opcode::kDot: return dot_of_few_bits(to, id);
           default: return {};
         }
       });

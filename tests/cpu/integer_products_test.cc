@@ -37,7 +37,7 @@ TEST(CpuIntegerProducts, ConvolutionsOfFewPointsAreSums) {
     expect_as_evaluated(text);
     // Strides, dilations of both and a reversal, features last, and more of them.
     expect_as_evaluated(convolution(
-        type + "[2,9,7,3]", type + "[2,3,3,4]", type + "[2,7,5,4]",
+        type + "[2,9,7,3]", type + "[2,3,3,4]", type + "[2,7,4,4]",
         "window={size=2x3 stride=2x2 pad=1_0x1_2 lhs_dilate=2x1 rhs_dilate=4x1 rhs_reversal=1x0}, "
         "dim_labels=b01f_01io->b01f"));
   }
@@ -51,7 +51,7 @@ TEST(CpuIntegerProducts, ConvolutionsOfFewPointsAreSums) {
 TEST(CpuIntegerProducts, OthersAreConvolutionsOfFloats) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string type : {"s8", "u8", "s16", "s32", "u32"}) {
-    for (const std::string result : {type, std::string("s32")}) {
+    for (const std::string& result : {type, std::string("s32")}) {
       const std::string text =
           convolution(type + "[2,9,7,8]", type + "[3,3,8,5]", result + "[2,9,7,5]",
                       "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f");
@@ -64,6 +64,20 @@ TEST(CpuIntegerProducts, OthersAreConvolutionsOfFloats) {
                   hlo::Opcode::kConvert),
             0)
       << "s64 stays";
+}
+
+TEST(CpuIntegerProducts, FourBitsWrap) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const std::string type : {"s4", "u4"}) {
+    expect_as_evaluated(cat("HloModule m\nENTRY e { x = ", type, "[6,30] parameter(0)\n y = ", type,
+                            "[30,7] parameter(1)\n ROOT z = ", type, "[6,7] dot(x, y), ",
+                            "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
+    expect_as_evaluated(cat("HloModule m\nENTRY e { x = ", type, "[6,30] parameter(0)\n y = ", type,
+                            "[30,7] parameter(1)\n ROOT z = s32[6,7] dot(x, y), ",
+                            "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
+    expect_as_evaluated(convolution(type + "[2,1,9,7]", type + "[1,1,3,3]", type + "[2,1,7,5]",
+                                    "window={size=3x3}, dim_labels=bf01_oi01->bf01"));
+  }
 }
 
 TEST(CpuIntegerProducts, DotsOfTruths) {
