@@ -37,8 +37,8 @@ struct SolveTriangular {
 // The x of op(a) x = b for one triangle of a.
 Tensor solve_triangular(Operand a, Operand b, const SolveTriangular& options = {});
 
-// x with t x = b, for t with `diagonal`[.., n] and the entries `lower` and `upper` beside it, of the
-// same shape: row i of t is lower[i], diagonal[i], upper[i]; lower[0] and upper[n - 1] are not
+// x with t x = b, for t with `diagonal`[.., n] and the entries `lower` and `upper` beside it, of
+// its shape: row i of t is lower[i], diagonal[i], upper[i]; lower[0] and upper[n - 1] are not
 // looked at. b as for solve. Rows are exchanged where the one below has the greater pivot.
 // source   LAPACK's gtsv; the arguments are those of jax.lax.linalg.tridiagonal_solve
 // cost     two loops of n steps

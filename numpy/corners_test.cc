@@ -309,7 +309,7 @@ TEST(Corners, FlattenedPositionsAndElements) {
 TEST(Corners, OtherDtypesAreRefused) {
   const Tensor x = arange(3), half = scalar<float>(2.5f), square = zeros({2, 2}, s32);
   const Tensor is = array<bool>({true, false, true});
-  const std::string text = " is f32[]; it must be of s32 as the others, cast it with astype(s32)";
+  const std::string text = " is f32[]; it must be of s32 as the others, cast them with astype(f32)";
   EXPECT_THAT(error_of([&] { insert(x, 0, half); }), StartsWith("insert: value" + text));
   EXPECT_THAT(error_of([&] { fill_diagonal(square, half); }),
               StartsWith("fill_diagonal: value" + text));

@@ -226,7 +226,7 @@ void check_carry(std::string_view what, std::string_view name, const Argument& i
   if (wrong.empty()) return;
   const Shape& out_shape = out_shapes[0];
   if (what == "fori_loop" && paths.size() == 1 && out_shape.rank() == 0 &&
-      is_integer(out_shape.dtype()))
+      out_shape.dtype() == s32 && is_floating(in_shapes[0].dtype()))
     repair = "; the body takes (i, value), the index first, and returns the next value";
   if (repair.empty() && grows) {
     repair = base::cat("; start it as what leaves or, where it grows at each step, ",

@@ -21,7 +21,6 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kFewestPoints = int64_t{1} << 14;  // points
-constexpr size_t kMostKept = size_t{1} << 22;        // bytes that a thread keeps for the next run
 
 const FftTable& table() {
 #if defined(__x86_64__)

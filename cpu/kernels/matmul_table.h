@@ -33,5 +33,6 @@ void bf16_part_avx512(const MatmulArgs& args, const MatmulPart& part);
 
 // This thread's scratch memory: at least `bytes`, aligned to 64. The next call invalidates it.
 void* matmul_scratch(size_t bytes);
+inline constexpr size_t kMostKept = size_t{1} << 22;  // bytes that kernels ask of it
 
 }  // namespace heddle::cpu

@@ -16,7 +16,7 @@
 #include "heddle/cpu/kernels/pool.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/interpreter/comparator.h"
-#include "heddle/interpreter/ops/reduction/topk.h"
+#include "heddle/interpreter/topk.h"
 
 namespace heddle::cpu {
 namespace {
@@ -24,7 +24,6 @@ namespace {
 constexpr size_t kMostInserted = 24;                     // elements
 constexpr size_t kMostCompared = 96;                     // elements
 constexpr size_t kFewestOfLongDigits = size_t{1} << 14;  // elements, beside 3 x 2048 counters
-constexpr size_t kMostKept = size_t{1} << 22;        // bytes that a thread keeps for the next run
 constexpr int64_t kFewestShared = int64_t{1} << 13;  // elements of all rows, for several threads
 
 // A wide key, and the position that has it.

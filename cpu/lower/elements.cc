@@ -402,7 +402,8 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
       if (const DType dtype = instruction.shape.dtype(); is_small_float(dtype))
         return narrow(b(), dtype, b().cast(Op::kSToFloat, Scalar::kF64, value));
       if (is_float(scalar)) return b().cast(Op::kSToFloat, scalar, value);
-      return b().cast(Op::kTruncate, scalar, value);
+      const NodeId low = b().cast(Op::kTruncate, scalar, value);
+      return wrapped_to_nibble(b(), instruction.shape.dtype(), low);
     }
     case Opcode::kBroadcast:
       if (place.is_flat) return part({});

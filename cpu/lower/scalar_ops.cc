@@ -203,19 +203,11 @@ NodeId ScalarOpWriter::convert() {
 // Integers wrap, and floats do not.
 NodeId ScalarOpWriter::convert_to_nibble() {
   const bool has_sign = is_signed(to_);
-  const auto limited = [&](NodeId x) {  // of an i8
-    if (has_sign) {
-      const auto four = [&](Op op, NodeId y) {
-        return b_.binary(op, y, b_.integer(b_.type(y), 4));
-      };
-      return four(Op::kAShr, four(Op::kShl, x));
-    }
-    return b_.binary(Op::kAnd, x, b_.integer(b_.type(x), 15));
-  };
   if (from_ == pred) return b_.cast(Op::kZExtend, Scalar::kI8, x_[0]);
   if (!floats()) {
     const bool is_wide = bits_of(type().scalar) > 8;
-    return limited(is_wide ? b_.cast(Op::kTruncate, Scalar::kI8, x_[0]) : x_[0]);
+    const NodeId byte = is_wide ? b_.cast(Op::kTruncate, Scalar::kI8, x_[0]) : x_[0];
+    return wrapped_to_nibble(b_, to_, byte);
   }
   const NodeId wide = b_.cast(has_sign ? Op::kFloatToS : Op::kFloatToU, Scalar::kI32, x_[0]);
   const auto at = [&](int64_t value) { return b_.integer(b_.type(wide), value); };
@@ -381,6 +373,14 @@ std::optional<Scalar> scalar_of(DType dtype) {
     case f64: return Scalar::kF64;
     default: return std::nullopt;
   }
+}
+
+NodeId wrapped_to_nibble(PlanBuilder& builder, DType dtype, NodeId byte) {
+  if (!is_nibble(dtype)) return byte;
+  const auto op = [&](Op op, NodeId x, int64_t y) {
+    return builder.binary(op, x, builder.integer(builder.type(x), y));
+  };
+  return is_signed(dtype) ? op(Op::kAShr, op(Op::kShl, byte, 4), 4) : op(Op::kAnd, byte, 15);
 }
 
 bool is_node_type(const Shape& shape) {

@@ -13,6 +13,8 @@ namespace heddle::cpu {
 
 // How a plan holds an element; nothing for types that machine code does not compute on.
 std::optional<Scalar> scalar_of(DType dtype);
+// An i8 as an integer of the type: of four bits, which a byte holds, it keeps the low ones.
+NodeId wrapped_to_nibble(PlanBuilder& builder, DType dtype, NodeId byte);
 
 // The value is a node of the plan, and needs no place in memory.
 bool is_node_type(const Shape& shape);

@@ -18,6 +18,8 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 constexpr int64_t kMostShifted = 32;  // arrays that are added
+constexpr int64_t kMostSummed = int64_t{1}
+                                << 20;  // two products of 16 bits each: an f64 holds them
 
 bool is_short_integer(DType dtype) { return is_integer(dtype) && bit_width(dtype) <= 32; }
 
@@ -172,6 +174,7 @@ hlo::Value convolved(transform::Rebuilder& to, InstructionId id) {
       !is_short_integer(of.y.dtype()) || attrs.feature_group_count != 1 ||
       attrs.batch_group_count != 1 || of.y.element_count() == 0 || of.points() * of.inputs() == 0)
     return {};
+  if (of.points() * of.inputs() > kMostSummed) return {};
   hlo::Graph& graph = to.in_place_of(id);
   const DType dtype = of.y.dtype();
   const hlo::Value sum =

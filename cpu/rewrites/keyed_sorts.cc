@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/rewrites/ranked_sorts.h"
 #include "heddle/cpu/rewrites/sort_keys.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
@@ -21,9 +22,9 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using interpreter::SortKey;
 
-constexpr int64_t kFewestToPick = 129;   // of shorter rows all elements are ranked (ranked_sorts.h)
-constexpr int64_t kMostOfShortRow = 64;  // from here on topk's kernel is as fast
-constexpr int64_t kPickedShare = 4;      // of a row's elements one in so many, or fewer, is read
+constexpr int64_t kFewestToPick = kMostRanked + 1;  // of shorter rows all elements are ranked
+constexpr int64_t kMostOfShortRow = 64;             // from here on topk's kernel is as fast
+constexpr int64_t kPickedShare = 4;  // of a row's elements one in so many, or fewer, is read
 
 int64_t dimension_of(const Instruction& sort) {
   return sort.attrs.get<hlo::SortAttrs>().dimensions[0];

@@ -18,8 +18,6 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using interpreter::SortKey;
 
-constexpr int64_t kMostRanked = 128;
-
 // The keys of a sort that is ranked; none where it stays.
 std::vector<SortKey> ranked_keys(const hlo::Module& module, const hlo::Computation& computation,
                                  const Instruction& sort) {

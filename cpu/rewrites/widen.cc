@@ -129,7 +129,8 @@ bool is_narrow_fold(const hlo::Module& module, const Instruction& instruction) {
       has_few_taps(instruction.attrs.get<hlo::WindowAttrs>().window))
     return false;
   return instruction.operands.size() == 2 && instruction.shape.is_array() &&
-         is_small_float(instruction.shape.dtype()) && float_fold(module.at(instruction.called[0]));
+         is_small_float(instruction.shape.dtype()) && bit_width(instruction.shape.dtype()) == 16 &&
+         float_fold(module.at(instruction.called[0]));
 }
 
 // A dot of its operands as they are, summed in another type than that of its result.

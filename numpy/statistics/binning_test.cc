@@ -194,7 +194,7 @@ TEST(Sets, NumbersTakeTheOtherDtype) {
   EXPECT_THAT(ints(isin(row({1, 3}), 3)), ElementsAre(0, 1));
   EXPECT_THAT(ints(isin(array<float>({1, 3}), 3.0)), ElementsAre(0, 1));
   EXPECT_TRUE(isin(3, row({1, 3})).item<bool>());
-  const std::string text = "fill is f32[]; it must be of s32 as the others, cast it with";
+  const std::string text = "fill is f32[]; it must be of s32 as the others, cast them with";
   EXPECT_THAT(error_of([] { union1d(arange(2), arange(2), 3, scalar<float>(2.5f)); }),
               HasSubstr("union1d: " + text));
   const Tensor half = scalar<float>(2.5f);

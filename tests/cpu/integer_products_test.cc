@@ -69,6 +69,9 @@ TEST(CpuIntegerProducts, OthersAreConvolutionsOfFloats) {
 TEST(CpuIntegerProducts, FourBitsWrap) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string type : {"s4", "u4"}) {
+    expect_as_evaluated(cat("HloModule m\nENTRY e { x = ", type, "[3,40] parameter(0)\n i = ", type,
+                            "[3,40] iota(), iota_dimension=1\n a = s32[3,40] convert(x)\n b = "
+                            "s32[3,40] convert(i)\n ROOT z = s32[3,40] add(a, b) }"));
     expect_as_evaluated(cat("HloModule m\nENTRY e { x = ", type, "[6,30] parameter(0)\n y = ", type,
                             "[30,7] parameter(1)\n ROOT z = ", type, "[6,7] dot(x, y), ",
                             "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));

@@ -117,10 +117,12 @@ InstructionId slice_of_slice(Simplifier& to, const Instruction& now) {
   return past(to, now, *inner, std::move(both));
 }
 
-// The slice of the only part that it reads.
+// The slice of the only part that it reads, of few parts: a chain of them, or many slices of many,
+// would take quadratic time.
 InstructionId slice_of_concatenate(Simplifier& to, const Instruction& now) {
+  constexpr size_t kMostParts = 64;
   const Instruction* inner = to.inner(now, Opcode::kConcatenate);
-  if (inner == nullptr) return kDoesNotApply;
+  if (inner == nullptr || inner->operands.size() > kMostParts) return kDoesNotApply;
   hlo::SliceAttrs attrs = now.attrs.get<hlo::SliceAttrs>();
   hlo::SliceDimension& s = attrs.slice[static_cast<size_t>(dims(*inner)[0])];
   for (const InstructionId part : inner->operands) {
@@ -129,6 +131,7 @@ InstructionId slice_of_concatenate(Simplifier& to, const Instruction& now) {
       if (s.limit > size) return kDoesNotApply;
       Instruction slice = now;
       slice.operands = {part};
+      if (to.inner(slice, Opcode::kConcatenate) != nullptr) return kDoesNotApply;
       slice.attrs = std::move(attrs);
       return to.emit(std::move(slice));
     }
@@ -178,30 +181,28 @@ InstructionId dynamic_slice_at_constant(Simplifier& to, const Instruction& now) 
   return to.emit(std::move(slice));
 }
 
-// What a block at constants covers, or what it does not reach.
+// Of a block at constants. What it does not reach stays a slice of the updated array, so that the
+// update may be in place.
 InstructionId slice_of_update(Simplifier& to, const Instruction& now) {
   const Instruction* inner = to.inner(now, Opcode::kDynamicUpdateSlice);
   if (inner == nullptr || now.shape.element_count() == 0) return kDoesNotApply;
   const Shape x = to.shape(inner->operands[0]), block = to.shape(inner->operands[1]);
   if (inner->operands.size() != static_cast<size_t>(x.rank()) + 2) return kDoesNotApply;
   hlo::SliceAttrs attrs = now.attrs.get<hlo::SliceAttrs>();
-  bool is_inside = true, is_outside = false;
   for (int64_t d = 0; d < x.rank(); ++d) {
     hlo::SliceDimension& s = attrs.slice[static_cast<size_t>(d)];
     const int64_t size = block.dimension(d);
+    const InstructionId operand = inner->operands[static_cast<size_t>(d) + 2];
     int64_t start = 0;
-    if (!constant_start(to, inner->operands[static_cast<size_t>(d) + 2], x.dimension(d) - size,
-                        start))
+    if (!constant_start(to, operand, x.dimension(d) - size, start) || s.start < start ||
+        s.limit > start + size)
       return kDoesNotApply;
-    is_outside |= s.limit <= start || s.start >= start + size;
-    is_inside &= s.start >= start && s.limit <= start + size;
     s.start -= start;
     s.limit -= start;
   }
-  if (!is_inside && !is_outside) return kDoesNotApply;
   Instruction slice = now;
-  slice.operands = {inner->operands[is_outside ? 0 : 1]};
-  if (!is_outside) slice.attrs = std::move(attrs);
+  slice.operands = {inner->operands[1]};
+  slice.attrs = std::move(attrs);
   return to.emit(std::move(slice));
 }
 

@@ -16,8 +16,8 @@
 #include "heddle/interpreter/ops/elementwise/complex_math.h"
 #include "heddle/interpreter/ops/movement/elements.h"
 #include "heddle/interpreter/ops/movement/permute.h"
-#include "heddle/interpreter/ops/reduction/topk.h"
 #include "heddle/interpreter/rules.h"
+#include "heddle/interpreter/topk.h"
 
 namespace heddle::interpreter {
 namespace {

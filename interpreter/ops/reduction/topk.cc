@@ -1,4 +1,4 @@
-#include "heddle/interpreter/ops/reduction/topk.h"
+#include "heddle/interpreter/topk.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // topk: its order, ties among it, against std::stable_sort.
-#include "heddle/interpreter/ops/reduction/topk.h"
+#include "heddle/interpreter/topk.h"
 
 #include <algorithm>
 #include <cmath>
