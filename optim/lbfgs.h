@@ -5,6 +5,7 @@
 //   if (found.converged.item<bool>()) use(found.x);
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -71,8 +72,6 @@ namespace heddle::optim {
 template <class Fn, TensorTree P>
 LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options = {},
                      SourceLocation at = SourceLocation::here()) {
-  static_assert(std::is_invocable_v<const Fn&, const P&>,
-                "lbfgs takes the function first, then where it starts: lbfgs(fn, start)");
   constexpr std::string_view kName = "optim::lbfgs";
   const trace_internal::HigherOrderCall call(kName, at);
   trace_internal::require_function("function", fn);
@@ -93,6 +92,13 @@ LbfgsResult<P> lbfgs(const Fn& fn, const P& start, const LbfgsOptions& options =
       optim_internal::lbfgs(optim_internal::joined(like, leaf_paths(spec)), look, options);
   return {tree_of(found.x), found.value,       found.slope,
           found.steps,      found.evaluations, found.converged};
+}
+
+template <std::same_as<Tensor> P, class Fn>
+trace_internal::Refused lbfgs(const P& /*start*/, const Fn& /*fn*/) {
+  static_assert(!sizeof(Fn),
+                "lbfgs takes the function first, then where it starts: lbfgs(fn, start)");
+  return {};
 }
 
 }  // namespace heddle::optim

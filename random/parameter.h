@@ -19,6 +19,7 @@ class Parameter : public Operand {
   using Operand::Operand;
   Parameter(const Operand& x) : Operand(x) {}
   template <class T>
+  requires std::is_arithmetic_v<T>  // as that of Operand, which this one takes the place of
   Parameter(std::initializer_list<T>) : Operand(0) {
     static_assert(!sizeof(T),
                   "braces are a shape, and stand behind the parameters of a distribution: write "

@@ -121,5 +121,19 @@ TEST_F(CpuRepeats, InTheBodyOfALoop) {
       " tuple(i, x, y)\n  ROOT w = ", state, " while(t), condition=more, body=step }\n"));
 }
 
+// LLVM 19 joined their stores, and crashed.
+TEST(CpuRepeats, OfPartsOfSixLanes) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"s64", "f64"}) {
+    for (const int n : {3, 4, 5, 6, 9}) {
+      expect_as_evaluated(cat("HloModule m\nENTRY e { a = ", type, "[6] parameter(0)\n b = ", type,
+                              "[6] parameter(1)\n v = ", type, "[6] add(b, a)\n x = ", type,
+                              "[2] slice(v), slice={[0:2]}\n z = ", type, "[", n,
+                              ",2] broadcast(x), dimensions={1}\n ROOT o = (", type, "[6], ", type,
+                              "[", n, ",2]) tuple(v, z) }"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu

@@ -47,7 +47,7 @@ std::vector<FunctionSample> more_matrices() {
       {"linalg::lu_solve", [](In i) { return Tensors{lu_solve(lu(i.m), i.m)}; }},
       {"linalg::solve_triangular", [](In i) { return Tensors{solve_triangular(i.m, i.m)}; }},
       {"linalg::tridiagonal_solve",
-       [](In i) { return Tensors{tridiagonal_solve(i.m, i.m, i.m, expand_dims(i.m, -1))}; }},
+       [](In i) { return Tensors{tridiagonal_solve(i.v, i.v, i.v, i.m)}; }},
       {"linalg::cho_solve", [](In i) { return Tensors{cho_solve(i.m, i.m)}; }},
       {"linalg::tensorsolve", [](In i) { return Tensors{tensorsolve(i.square, i.v)}; }},
       {"linalg::tensorinv", [](In i) { return Tensors{tensorinv(i.square, 1)}; }},

@@ -182,7 +182,13 @@ llvm::Value* ArithmeticEmitter::shuffle(const Node& node) {
     for (const LaneSource& source : lanes)
       from.push_back(static_cast<int>(source.operand) * lanes_of(0) +
                      static_cast<int>(source.lane));
-    if (args.size() == 1) return b_.CreateShuffleVector(value(args[0]), from);
+    if (args.size() == 1) {
+      llvm::Value* out = b_.CreateShuffleVector(value(args[0]), from);
+      // LLVM 19 crashes where it joins stores of parts of vectors of six lanes and the like.
+      const bool is_odd_part =
+          width < lanes_of(0) && !std::has_single_bit(static_cast<unsigned>(lanes_of(0)));
+      return is_odd_part ? b_.CreateFreeze(out) : out;
+    }
     return b_.CreateShuffleVector(shuffled(args[0]), shuffled(args[1]), from);
   }
   llvm::Value* out = llvm::PoisonValue::get(type(node.type));
