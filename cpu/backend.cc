@@ -124,7 +124,7 @@ constexpr OpRewriting kOpRewritings[] = {
     {{hlo::Opcode::kSort, hlo::Opcode::kSort}, rank_sorts},
     {{hlo::Opcode::kSort, hlo::Opcode::kSort}, key_sorts},
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, flatten_gathers},
-    {{hlo::Opcode::kConvolution, hlo::Opcode::kDot}, float_integer_products},
+    {{hlo::Opcode::kConvolution, hlo::Opcode::kDot}, expand_integer_products},
 };
 
 bool has_any(const hlo::Module& module, std::span<const hlo::Opcode> opcodes) {

@@ -22,8 +22,6 @@ constexpr int64_t kMostTwice = 8;  // cheap ops that one step computes for two p
 // so many elements of the row.
 constexpr int64_t kMuchWork = 24, kMostWork = 256, kRepeatsOfOperation = 8;
 constexpr int64_t kManyRepeated = 8;
-// Elements that stand apart are brought together once if they are read so many times.
-constexpr int64_t kManyReads = 4;
 constexpr int64_t kManyIndices = 32;    // elements
 constexpr size_t kMostRowParts = 2;     // joined arrays of which a row is
 constexpr int64_t kMostBoxes = 27;      // that joined arrays cut a step's array into

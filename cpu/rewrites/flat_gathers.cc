@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
@@ -129,7 +130,6 @@ class FlatGather {
 
 // Few elements of what is computed: they are computed where they are read, as the array lies.
 bool is_of_few_computed(const hlo::Computation& computation, const Instruction& gather) {
-  constexpr int64_t kManyReads = 4;  // as region_lazy.cc has it
   const Instruction& x = computation.at(gather.operands[0]);
   return x.operands.size() > 0 && is_scalar_op(computation, x) &&
          gather.shape.element_count() * kManyReads <= x.shape.element_count();

@@ -205,7 +205,7 @@ hlo::Value dot_of_few_bits(transform::Rebuilder& to, InstructionId id) {
 
 }  // namespace
 
-StatusOr<hlo::Module> float_integer_products(const hlo::Module& module) {
+StatusOr<hlo::Module> expand_integer_products(const hlo::Module& module) {
   return transform::with_rewritten(
       module, [](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
         switch (to.old(id).opcode) {

@@ -10,6 +10,6 @@ namespace heddle::cpu {
 // convolutions of floats that hold their sums: of 32 bits by their halves. Writes dots of truths as
 // those of f32, and those to s4 and u4 as those of s32. All are exact. Convolutions in groups of
 // features, and of s64 and u64, stay.
-[[nodiscard]] StatusOr<hlo::Module> float_integer_products(const hlo::Module& module);
+[[nodiscard]] StatusOr<hlo::Module> expand_integer_products(const hlo::Module& module);
 
 }  // namespace heddle::cpu

@@ -263,7 +263,8 @@ Tensor of_operands(Tensor x, std::vector<float> list, std::vector<int> places) {
 #elif defined(braces_as_bound)
   return maximum(x, {0, 1});
 #else
-  return x + array(list) + take(x, array({0, 1})) + take(x, array(places)) + maximum(x, array({0, 1}));
+  return x + array(list) + take(x, array({0, 1})) + take(x, array(places)) +
+         maximum(x, array({0, 1}));
 #endif
 }
 

@@ -160,5 +160,27 @@ ENTRY e {
 })");
 }
 
+// They are computed where they are read: no array of them is stored.
+TEST(CpuGathers, OfFewElementsOfWhatIsComputed) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(
+      "HloModule m\nENTRY e { x = s8[900,20] parameter(0)\n s = f32[900] parameter(1)\n"
+      " i = s32[7] parameter(2)\n w = f32[900,20] convert(x)\n"
+      " b = f32[900,20] broadcast(s), dimensions={0}\n t = f32[900,20] multiply(w, b)\n"
+      " ROOT y = f32[7,20] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, "
+      "start_index_map={0}, index_vector_dim=1, slice_sizes={1,20} }");
+  expect_as_evaluated(
+      "HloModule m\nENTRY e { x = f32[6,50,9] parameter(0)\n i = s32[6,2] parameter(1)\n"
+      " t = f32[6,50,9] negate(x)\n"
+      " ROOT y = f32[6,9] gather(t, i), offset_dims={1}, collapsed_slice_dims={0,1}, "
+      "start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1,9} }");
+  expect_as_evaluated(
+      "HloModule m\nENTRY e { x = f32[5,400] parameter(0)\n i = s32[5,3] parameter(1)\n"
+      " t = f32[5,400] multiply(x, x)\n"
+      " ROOT y = f32[5,3] gather(t, i), offset_dims={}, collapsed_slice_dims={1}, "
+      "start_index_map={1}, operand_batching_dims={0}, start_indices_batching_dims={0}, "
+      "index_vector_dim=2, slice_sizes={1,1} }");
+}
+
 }  // namespace
 }  // namespace heddle::cpu

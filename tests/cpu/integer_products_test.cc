@@ -22,7 +22,7 @@ std::string convolution(const std::string& x, const std::string& w, const std::s
 }
 
 int64_t count(const std::string& text, hlo::Opcode opcode) {
-  const hlo::Module written = float_integer_products(hlo::parse_text(text).value()).value();
+  const hlo::Module written = expand_integer_products(hlo::parse_text(text).value()).value();
   return std::ranges::count(written.entry_computation().instructions, opcode,
                             &hlo::Instruction::opcode);
 }
