@@ -1,5 +1,5 @@
 """What JAX's users wrote that the evaluator's rules computed: FFTs of few rows, sorts and first elements, integers and floats of
-8 bits, tridiagonal equations, and elements of what is computed. bench/jax_ops.py writes them."""
+8 bits, and elements of what is computed. bench/jax_ops.py writes them."""
 from jax_programs import floats, function as add, jax, jnp, lax, numbers
 
 
@@ -38,11 +38,6 @@ add("quantize_fp8", lambda x: lax.bitcast_convert_type(x.astype(jnp.float8_e4m3f
 add("matmul_int4_weights", lambda x, w, s: x @ (w.astype(jnp.int4).astype(jnp.float32) * s), floats(8, 256),
     numbers((256, 256), "int8", -8, 7), floats(256))
 add("reduce_precision_bf16", lambda x: lax.reduce_precision(x, 8, 7), floats(200, 200))
-
-# ----- tridiagonal equations
-
-repeated("tridiagonal_33_8", lambda c, l, d, u: lax.linalg.tridiagonal_solve(l, d + 4, u, c), floats(33, 8),
-         floats(33), floats(33), floats(33))
 
 # ----- elements of what is computed
 

@@ -92,27 +92,6 @@ int64_t most_rows(const hlo::Module& module, const transform::CallFilter& wants)
   return most;
 }
 
-bool is_tridiagonal(std::string_view target) { return target.ends_with("gtsv_ffi"); }
-
-// Whether tridiagonal equations of the module are small: loops over their rows take less time than
-// a call.
-bool has_small_tridiagonals(const hlo::Module& module) {
-  constexpr int64_t kMostElements = 2048;  // of the right-hand sides
-  bool has = false;
-  for (const hlo::Computation& computation : module.computations) {
-    for (const hlo::Instruction& i : computation.instructions) {
-      if (i.opcode != hlo::Opcode::kCustomCall || i.operands.size() != 4 ||
-          !is_tridiagonal(i.attrs.get<hlo::CustomCallAttrs>().custom_call_target))
-        continue;
-      if (computation.at(i.operands[0]).shape.rank() != 1 ||
-          computation.at(i.operands[3]).shape.element_count() > kMostElements)
-        return false;
-      has = true;
-    }
-  }
-  return has;
-}
-
 // What writes some ops as others, where a module has them.
 struct OpRewriting {
   std::array<hlo::Opcode, 2> opcodes;
@@ -175,9 +154,6 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
     HEDDLE_ASSIGN_OR_RETURN(
         module, transform::expand_lapack(module, factors ? is_factor_or_solution : is_solution,
                                          /*unrolls=*/true));
-  }
-  if (has_small_tridiagonals(module)) {
-    HEDDLE_ASSIGN_OR_RETURN(module, transform::expand_lapack(module, is_tridiagonal));
   }
   const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
