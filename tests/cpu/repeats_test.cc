@@ -122,7 +122,7 @@ TEST_F(CpuRepeats, InTheBodyOfALoop) {
 }
 
 // LLVM 19 joined their stores, and crashed.
-TEST(CpuRepeats, OfPartsOfSixLanes) {
+TEST(CpuSixLanes, PartsAreStoredAgainAndAgain) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"s64", "f64"}) {
     for (const int n : {3, 4, 5, 6, 9}) {
