@@ -75,9 +75,10 @@ bool are_equal_numbers(const Literal& got, const Literal& want) {
   });
 }
 
+template <class Int>
 std::string difference_of_small(const Literal& got, const Literal& want, const Allowed& allowed) {
   const std::vector<double> x = numbers_of(got), y = numbers_of(want);
-  return difference_of_floats<int16_t, double>(got, want, x, y, allowed);
+  return difference_of_floats<Int, double>(got, want, x, y, allowed);
 }
 
 void append_leaves(const Literal& value, std::vector<Literal>& out) {
@@ -150,7 +151,8 @@ std::string difference(const Literal& got, const Literal& want, const Allowed& a
   const DType part = real_part(want.shape().dtype());
   if (part == f32) return difference_of_parts<float, int32_t>(got, want, allowed);
   if (part == f64) return difference_of_parts<double, int64_t>(got, want, allowed);
-  if (part == bf16 || part == f16) return difference_of_small(got, want, allowed);
+  if (part == bf16 || part == f16) return difference_of_small<int16_t>(got, want, allowed);
+  if (part == f8e4m3fn || part == f8e5m2) return difference_of_small<int8_t>(got, want, allowed);
   // Of smaller floats the NaNs differ in bits, and are printed alike.
   if (got == want || hlo::print_literal(got) == hlo::print_literal(want)) return "";
   if (allowed.any_zero && is_floating(part) && are_equal_numbers(got, want)) return "";
