@@ -75,7 +75,7 @@ constexpr Refused refuse_logic() {
 }
 template <class... Given>
 constexpr Refused refuse_method() {
-  static_assert(sizeof...(Given) > 9,
+  static_assert(!sizeof(std::type_identity<Refused(Given...)>),
                 "an op is a function and no method: write sum(x, 0), max(x), reshape(x, {3, 2})");
   return {};
 }

@@ -107,10 +107,10 @@ struct FftMoves {
   // The first n / 2 + 1 points of a transform of real numbers.
   void (*load_halves)(const T* const* rows, int64_t n, bool swapped, T* data);
   void (*store_halves)(T* data, int64_t n, T* const* rows);
-  // Points 0 .. h of the transform of 2 h real numbers, from that of the h complex numbers that
-  // they are in pairs. `turns` has exp(-pi i k / h).
+  // Each pair of 2 h real numbers is read as one complex number. From the transform of these h
+  // numbers this makes points 0 .. h of that of the real ones. `turns` has exp(-pi i k / h).
   void (*split_halves)(T* data, int64_t h, const T* turns);
-  // And back, to points of exchanged parts.
+  // The reverse. It exchanges the real and the imaginary parts.
   void (*join_halves)(T* data, int64_t h, const T* turns);
 };
 

@@ -125,8 +125,8 @@ class FftPass {
   [[nodiscard]] bool is_paired() const { return in_ != out_ && !is_halved_; }
   [[nodiscard]] int64_t rows_at_once() const { return kLanes * (is_paired() ? 2 : 1); }
 
-  // Where the rows begin, in numbers of type T; those that a full set has more are at `rest`. Rows
-  // of real numbers and their transforms lie along the last dimension.
+  // Where the rows begin, in numbers of type T. Lanes that have no row begin at `rest`. Rows of
+  // real numbers and their transforms lie along the last dimension.
   template <class U>
   std::array<U*, 2 * kLanes> starts_of(U* base, const Rows& rows, bool is_real, int64_t first,
                                        int64_t last, U* rest) const {
@@ -180,7 +180,7 @@ class FftPass {
     }
   }
 
-  // Rows that a full set has more go to `waste`.
+  // The lanes that have no row are written to `waste`.
   void store(T* data, T* to, const Rows& rows, int64_t first, int64_t last, const T* turns,
              T* waste) const {
     const bool side_by_side = rows.neighbours > 1;

@@ -145,7 +145,7 @@ struct Moves {
   // Of rows that lie side by side: point k of all of them at from + k * step.
   static void load_columns(const T* from, int64_t step, int64_t count, int64_t n, bool swapped,
                            T* data) {
-    T some[2 * kLanes] = {};  // with those that a full set has more
+    T some[2 * kLanes] = {};  // a point of all lanes, where fewer have a row
     for (int64_t k = 0; k < n; ++k, from += step) {
       const T* const all = whole_point(from, count, some);
       for (int lane = 0; lane < kLanes; lane += kSide) {

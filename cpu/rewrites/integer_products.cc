@@ -18,12 +18,12 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 constexpr int64_t kMostShifted = 32;  // arrays that are added
-constexpr int64_t kMostSummed = int64_t{1}
-                                << 20;  // two products of 16 bits each: an f64 holds them
+// Products of two halves of 16 bits: an f64 holds the sum of so many pairs.
+constexpr int64_t kMostSummed = 1 << 20;
 
 bool is_short_integer(DType dtype) { return is_integer(dtype) && bit_width(dtype) <= 32; }
 
-// A convolution as x[n, i, ..] and w[i, o, ..] would have it.
+// A convolution and its shapes.
 struct Convolution {
   const ConvolutionAttrs& attrs;
   const Shape &x, &w, &y;
@@ -133,7 +133,7 @@ class FloatConvolution {
                         static_cast<double>(of_.points() * of_.inputs());
     if (most <= 0x1p24) return rounded(product(convert(x, f32), convert(w, f32)));
     if (most <= 0x1p53) return rounded(product(convert(x, f64), convert(w, f64)));
-    // What overflows does not count: neither does the product of the high halves.
+    // Results wrap at 32 bits, which drops the product of the high halves.
     const auto [x_low, x_high] = halves(x);
     const auto [w_low, w_high] = halves(w);
     const hlo::Value cross = product(x_low, w_high) + product(x_high, w_low);
@@ -161,7 +161,7 @@ class FloatConvolution {
   const Convolution& of_;
 };
 
-// What a result of this type is summed in: bits of bytes wrap, and those of less do not.
+// The type that sums are computed in. A byte holds an s4 or u4, and does not wrap as they do.
 DType summed_as(DType dtype) { return is_integer(dtype) && bit_width(dtype) < 8 ? s32 : dtype; }
 
 hlo::Value convolved(transform::Rebuilder& to, InstructionId id) {

@@ -74,8 +74,8 @@ bool is_of_few_narrow(const hlo::Module& module, const Computation& computation,
   return keys && keys->size() == 1 && keys->front().left == comparator.parameters[0];
 }
 
-// The rows in the order of the sort, whose comparator is `called` now. Of those that became wide,
-// numbers decide.
+// The sorted rows. `called` is the comparator in the new module. Rows that were converted are
+// compared as numbers.
 hlo::Values in_order(const hlo::Module& module, hlo::Graph& graph, const Instruction& sort,
                      hlo::ComputationId called, const hlo::Values& xs) {
   const int64_t last = xs[0].rank() - 1;

@@ -2,6 +2,7 @@
 #include "heddle/numpy/statistics/binning.h"
 
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "heddle/base/support_test.h"
@@ -188,6 +189,31 @@ TEST(Binning, EdgesAsFarApartAsThereAre) {
               testing::StartsWith("histogram_at: "));
   EXPECT_THAT(error_of([] { digitize(ones({2}), arange(3)); }),
               testing::StartsWith("digitize: x is f32[2]; it must be of s32"));
+}
+
+TEST(Sets, NothingHoldsNoNan) {
+  const Tensor found = isin(array<float>({NAN, 1}), zeros({0}));
+  EXPECT_FALSE(any(found).item<bool>());
+}
+
+// A quotient of complex numbers would have NaN parts here.
+TEST(ComplexLogarithms, OfZerosAndInfinitiesHaveNoNan) {
+  using Complex = std::complex<float>;
+  for (const auto& log : {log2, log10}) {
+    const auto zero = log(scalar(Complex(0, 0))).item<Complex>();
+    EXPECT_EQ(zero.real(), -INFINITY);
+    EXPECT_EQ(zero.imag(), 0);
+    const auto far = log(scalar(Complex(0, INFINITY))).item<Complex>();
+    EXPECT_EQ(far.real(), INFINITY);
+    EXPECT_GT(far.imag(), 0);
+  }
+}
+
+TEST(EdgesOfZeros, AreOfTheElementsType) {
+  const auto edges = [](const Tensor& x) { return pad(x, {{.low = 1, .high = 1}}); };
+  EXPECT_THAT(edges(array<bool>({true})).to_vector<bool>(), ElementsAre(false, true, false));
+  EXPECT_THAT(edges(array<int>({7})).to_vector<int>(), ElementsAre(0, 7, 0));
+  EXPECT_EQ(edges(ones({1}, c64)).shape(), Shape(c64, {3}));
 }
 
 TEST(Sets, NumbersTakeTheOtherDtype) {

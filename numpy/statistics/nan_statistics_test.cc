@@ -40,6 +40,9 @@ TEST(NanStatistics, Variances) {
 TEST(NanStatistics, Positions) {
   EXPECT_THAT(ints(nan_argmax(rows(), 0)), ElementsAre(0, -1, 1));
   EXPECT_THAT(ints(nan_argmin(rows(), -1)), ElementsAre(2, 2));
+  const Tensor flat = array<float>({{NAN, 2}, {5, -1}});
+  EXPECT_EQ(nan_argmax(flat).item<int>(), 2);
+  EXPECT_EQ(nan_argmin(flat).item<int>(), 3);
 }
 
 TEST(Segments, CombineRowsOfOneNumber) {

@@ -160,7 +160,7 @@ ENTRY e {
 })");
 }
 
-// They are computed where they are read: no array of them is stored.
+// They are computed where they are read.
 TEST(CpuGathers, OfFewElementsOfWhatIsComputed) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(
