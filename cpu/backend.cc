@@ -37,13 +37,13 @@
 #include "heddle/cpu/rewrites/padded_columns.h"
 #include "heddle/cpu/rewrites/random_bits.h"
 #include "heddle/cpu/rewrites/ranked_sorts.h"
+#include "heddle/cpu/rewrites/short_folds.h"
 #include "heddle/cpu/rewrites/short_integers.h"
 #include "heddle/cpu/rewrites/sliced_pads.h"
 #include "heddle/cpu/rewrites/small_sorts.h"
 #include "heddle/cpu/rewrites/sparse_sums.h"
 #include "heddle/cpu/rewrites/split_columns.h"
 #include "heddle/cpu/rewrites/spread_windows.h"
-#include "heddle/cpu/rewrites/stacked_folds.h"
 #include "heddle/cpu/rewrites/unroll.h"
 #include "heddle/cpu/rewrites/widen.h"
 #include "heddle/cpu/stored.h"
@@ -167,7 +167,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   // Rewritings that may find nothing; flat again after each that does.
-  for (const auto rewritten : {join_interleaved_pads, join_padded_columns, fold_without_stacks,
+  for (const auto rewritten : {join_interleaved_pads, join_padded_columns, unroll_short_folds,
                                transpose_late, reshape_early, repeat_late, slice_pads}) {
     HEDDLE_ASSIGN_OR_RETURN(const auto found, rewritten(out.flat));
     if (found) {
