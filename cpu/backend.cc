@@ -21,6 +21,7 @@
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
+#include "heddle/cpu/rewrites/channels_last.h"
 #include "heddle/cpu/rewrites/complex.h"
 #include "heddle/cpu/rewrites/early_reshapes.h"
 #include "heddle/cpu/rewrites/first_places.h"
@@ -104,6 +105,7 @@ constexpr OpRewriting kOpRewritings[] = {
     {{hlo::Opcode::kSort, hlo::Opcode::kSort}, key_sorts},
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, flatten_gathers},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kDot}, expand_integer_products},
+    {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, put_channels_last},
 };
 
 bool has_any(const hlo::Module& module, std::span<const hlo::Opcode> opcodes) {

@@ -289,6 +289,12 @@ class RegionLowering {
   std::optional<size_t> tiled_dimension(hlo::InstructionId id);
   void for_each_tile(std::span<const int64_t> sizes, size_t along, Scalar widest,
                      const std::function<void(Place)>& body);
+  struct Rectangle {
+    int64_t row = 0, column = 0, rows = 0, columns = 0;
+  };
+  using WriteRow = std::function<void(NodeId row, NodeId column, int64_t count)>;
+  void write_squares(const Rectangle& part, int64_t side, int64_t lanes, const WriteRow& write);
+  void write_rows(const Rectangle& part, int64_t lanes, const WriteRow& write);
   NodeId tile_row(BufferId buffer, const Shape& shape, const Place& place);
 
   // ---- windows.cc

@@ -16,6 +16,7 @@ using hlo::Opcode;
 
 namespace {
 
+constexpr int64_t kLeastSquare = 4;  // rows
 constexpr size_t kMostRead = 12;  // instructions that a turn computes for each row of a square
 
 // Which dimension of the operand is which of the step's result, given those of the instruction; -1:
@@ -144,29 +145,46 @@ void RegionLowering::for_each_tile(std::span<const int64_t> sizes, size_t along,
     }
     body(place);
   };
-  const int64_t whole = sizes[lane] / lanes * lanes, left = sizes[lane] - whole;
-  const auto rest_of_row = [&](NodeId row) {
-    if (left > 0) write(row, b().index(whole), left);
-  };
-  const int64_t in_squares = sizes[along] / lanes * lanes;
-  for_each_nest(b(), outer, at_outer, [&] {
-    auto strip = b().begin_for_each(b().index(0), b().index(in_squares), lanes);
-    auto square = b().begin_for_each(b().index(0), b().index(whole), lanes);
+  const Rectangle all{.row = 0, .column = 0, .rows = sizes[along], .columns = sizes[lane]};
+  for_each_nest(b(), outer, at_outer, [&] { write_squares(all, lanes, lanes, write); });
+}
+
+// Squares of `side` rows and columns, then smaller ones of what is left, then rows of vectors.
+void RegionLowering::write_squares(const Rectangle& part, int64_t side, int64_t lanes,
+                                   const WriteRow& write) {
+  if (part.rows == 0 || part.columns == 0) return;
+  if (side < std::min(kLeastSquare, lanes)) return write_rows(part, lanes, write);
+  const int64_t rows = part.rows / side * side, columns = part.columns / side * side;
+  if (rows > 0 && columns > 0) {
+    auto strip = b().begin_for_each(b().index(part.row), b().index(part.row + rows), side);
+    auto square =
+        b().begin_for_each(b().index(part.column), b().index(part.column + columns), side);
     square_.emplace();
-    for (int64_t i = 0; i < lanes; ++i) square_->rows.push_back(b().add(strip.parameters[0], i));
+    for (int64_t i = 0; i < side; ++i) square_->rows.push_back(b().add(strip.parameters[0], i));
     for (; square_->row < square_->rows.size(); ++square_->row)
-      write(square_->rows[square_->row], square.parameters[0], lanes);
+      write(square_->rows[square_->row], square.parameters[0], side);
     square_.reset();
     b().end_for({});
-    for (int64_t i = 0; i < lanes; ++i) rest_of_row(b().add(strip.parameters[0], i));
     b().end_for({});
-    for (int64_t row = in_squares; row < sizes[along]; ++row) {
-      auto vectors = b().begin_for_each(b().index(0), b().index(whole), lanes);
-      write(b().index(row), vectors.parameters[0], lanes);
-      b().end_for({});
-      rest_of_row(b().index(row));
-    }
-  });
+  }
+  write_squares({part.row, part.column + columns, rows, part.columns - columns}, side / 2, lanes,
+                write);
+  write_squares({part.row + rows, part.column, part.rows - rows, part.columns}, side / 2, lanes,
+                write);
+}
+
+void RegionLowering::write_rows(const Rectangle& part, int64_t lanes, const WriteRow& write) {
+  const int64_t whole = part.columns / lanes * lanes;
+  auto row = b().begin_for_each(b().index(part.row), b().index(part.row + part.rows), 1);
+  if (whole > 0) {
+    auto vectors =
+        b().begin_for_each(b().index(part.column), b().index(part.column + whole), lanes);
+    write(row.parameters[0], vectors.parameters[0], lanes);
+    b().end_for({});
+  }
+  if (whole < part.columns)
+    write(row.parameters[0], b().index(part.column + whole), part.columns - whole);
+  b().end_for({});
 }
 
 // The lanes at a place whose row is one of the square's, from vectors that lie across its rows; not
