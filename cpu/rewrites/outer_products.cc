@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
@@ -15,49 +17,108 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-bool sums_nothing(const hlo::Computation& computation, const Instruction& dot) {
-  if (dot.opcode != Opcode::kDot) return false;
-  const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
-  const Shape& x = computation.at(dot.operands[0]).shape;
-  return attrs.algorithm == hlo::DotAlgorithm::kUnset && x.dtype() == dot.shape.dtype() &&
-         computation.at(dot.operands[1]).shape.dtype() == dot.shape.dtype() &&
-         std::ranges::all_of(attrs.lhs_contracting_dims,
-                             [&](int64_t d) { return x.dimension(d) == 1; });
-}
+constexpr int64_t kMostSummed = 4;
+constexpr int64_t kMostOfSmall = 16;  // elements of the smaller operand of a product that sums some
+constexpr int64_t kFewestLanes = 8;
 
-// The operand with the product's sizes: its batch first, then what is its own from dimension
-// `first` of the product on.
-hlo::Value spread(const hlo::Value& operand, const Dims& batch, const Dims& contracting,
-                  int64_t first, const Dims& sizes) {
-  Dims order = batch;  // of the operand's dimensions, as the product has them
-  Dims places(batch.size());
-  std::iota(places.begin(), places.end(), 0);
+// A product, or one and the transpose that reads it.
+struct Product {
+  const Instruction& dot;
+  const hlo::DotAttrs& attrs;
+  const Shape &x, &y;
+  Dims places;  // which dimension of the result each one of the product is
+
+  [[nodiscard]] int64_t summed() const {
+    int64_t count = 1;
+    for (const int64_t d : attrs.lhs_contracting_dims) count *= x.dimension(d);
+    return count;
+  }
+  [[nodiscard]] bool is_plain() const {
+    return dot.opcode == Opcode::kDot && attrs.algorithm == hlo::DotAlgorithm::kUnset &&
+           x.dtype() == dot.shape.dtype() && y.dtype() == dot.shape.dtype();
+  }
+  // A product of few terms with a small matrix, as a gate of two states has it, whose last
+  // dimension is the small one and whose transpose's is not: vectors lie along that of the latter.
+  [[nodiscard]] bool turns_lanes() const {
+    const auto last = static_cast<int64_t>(places.size()) - 1;
+    if (places.empty() || places.back() == last || !attrs.lhs_batch_dims.empty() || summed() < 2 ||
+        summed() > kMostSummed)
+      return false;
+    const bool x_is_small = x.element_count() <= kMostOfSmall;
+    const Shape& small = x_is_small ? x : y;
+    const Shape& large = x_is_small ? y : x;
+    const Dims& contracted = x_is_small ? attrs.rhs_contracting_dims : attrs.lhs_contracting_dims;
+    const int64_t lane = large.rank() - 1;
+    if (small.element_count() > kMostOfSmall || std::ranges::count(contracted, lane) > 0)
+      return false;
+    // Its place in the product: the last one of its operand's.
+    const auto sums = std::ssize(contracted);
+    const int64_t place = (x_is_small ? small.rank() - sums : 0) + large.rank() - sums - 1;
+    return large.dimension(lane) >= kFewestLanes && places[static_cast<size_t>(place)] == last;
+  }
+};
+
+// The operand at term `i` of the sum, with the result's sizes: its batch first, then what is its own
+// from dimension `first` of the product on.
+hlo::Value spread(hlo::Value operand, const Dims& batch, const Dims& contracting, int64_t i,
+                  int64_t first, const Dims& sizes, const Dims& to) {
+  std::vector<std::pair<int64_t, int64_t>> places;  // in the result, of the operand's dimensions
+  for (int64_t d = 0; d < std::ssize(batch); ++d)
+    places.emplace_back(to[static_cast<size_t>(d)], batch[static_cast<size_t>(d)]);
   for (int64_t d = 0; d < operand.rank(); ++d) {
     if (std::ranges::count(contracting, d) > 0 || std::ranges::count(batch, d) > 0) continue;
-    order.push_back(d);
-    places.push_back(first++);
+    places.emplace_back(to[static_cast<size_t>(first++)], d);
   }
-  Dims kept;
-  for (const int64_t d : order) kept.push_back(operand.size(d));
+  for (const int64_t d : contracting) {
+    const int64_t count = operand.size(d);
+    if (count > 1) operand = slice(operand, d, i % count, 1);
+    i /= std::max<int64_t>(count, 1);
+  }
+  std::ranges::sort(places);
+  Dims order, kept, where;
+  for (const auto& [place, d] : places) {
+    order.push_back(d);
+    kept.push_back(operand.size(d));
+    where.push_back(place);
+  }
   order.insert(order.end(), contracting.begin(), contracting.end());  // of size 1
-  return broadcast(reshape(transpose(operand, order), kept), sizes, places);
+  return broadcast(reshape(transpose(operand, order), kept), sizes, where);
 }
 
+// What takes the place of a product that sums nothing, or of the transpose of one.
 hlo::Value as_product(transform::Rebuilder& to, InstructionId id) {
-  const Instruction& dot = to.old(id);
-  if (!sums_nothing(to.from(), dot)) return {};
-  const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
+  const Instruction& old = to.old(id);
+  const bool is_turned = old.opcode == Opcode::kTranspose;
+  const InstructionId dot = is_turned ? old.operands[0] : id;
+  if (to.old(dot).opcode != Opcode::kDot) return {};
+  const hlo::Computation& from = to.from();
+  Product product{to.old(dot), to.old(dot).attrs.get<hlo::DotAttrs>(),
+                  from.at(to.old(dot).operands[0]).shape, from.at(to.old(dot).operands[1]).shape,
+                  Dims(static_cast<size_t>(old.shape.rank()))};
+  std::iota(product.places.begin(), product.places.end(), 0);
+  if (is_turned) {
+    const Dims& order = old.attrs.get<hlo::DimensionsAttrs>().dimensions;
+    for (size_t d = 0; d < order.size(); ++d)
+      product.places[static_cast<size_t>(order[d])] = static_cast<int64_t>(d);
+  }
+  if (!product.is_plain() || (product.summed() != 1 && !product.turns_lanes())) return {};
+  const hlo::DotAttrs& attrs = product.attrs;
+  const hlo::Values operands = to.operands(dot);
   hlo::Graph& graph = to.in_place_of(id);
-  const hlo::Values operands = to.operands(id);
   const auto batch = static_cast<int64_t>(attrs.lhs_batch_dims.size());
   const int64_t own =
       operands[0].rank() - batch - static_cast<int64_t>(attrs.lhs_contracting_dims.size());
-  const Dims& sizes = dot.shape.dimensions();
-  const hlo::Value x =
-      spread(operands[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims, batch, sizes);
-  const hlo::Value y =
-      spread(operands[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims, batch + own, sizes);
-  return graph.op(Opcode::kMultiply, {x, y}, {}, {}, &dot.shape);
+  const Dims& sizes = old.shape.dimensions();
+  hlo::Value sum;
+  for (int64_t i = 0; i < product.summed(); ++i) {
+    const hlo::Value x = spread(operands[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims, i,
+                                batch, sizes, product.places);
+    const hlo::Value y = spread(operands[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims, i,
+                                batch + own, sizes, product.places);
+    const hlo::Value term = graph.op(Opcode::kMultiply, {x, y}, {}, {}, &old.shape);
+    sum = sum.is_absent() ? term : graph.op(Opcode::kAdd, {sum, term}, {}, {}, &old.shape);
+  }
+  return sum;
 }
 
 }  // namespace
