@@ -49,6 +49,41 @@ TEST(InPlace, AnArrayIsReplacedByWhatItsRowAndColumnGive) {
             1);
 }
 
+// As pivots do, and a shuffle. A row that a later update needs is taken before the first one.
+TEST(InPlace, RowsOfAnArrayChangePlaces) {
+  EXPECT_EQ(copies(plan_of(" last = s32[] constant(39)\n other = s32[] subtract(last, k)\n"
+                           " a = f32[1,40] dynamic-slice(x, k, zero), dynamic_slice_sizes={1,40}\n"
+                           " b = f32[1,40] dynamic-slice(x, other, zero), "
+                           "dynamic_slice_sizes={1,40}\n"
+                           " u = f32[40,40] dynamic-update-slice(x, b, k, zero)\n"
+                           " y = f32[40,40] dynamic-update-slice(u, a, other, zero)\n")),
+            1);
+}
+
+TEST(InPlace, RowsOfTwoArraysChangePlaces) {
+  const std::string text =
+      "HloModule m\ncond { s = (s32[], f32[40,40], f32[40,40]) parameter(0)\n"
+      " k = s32[] get-tuple-element(s), index=0\n n = s32[] constant(40)\n"
+      " ROOT r = pred[] compare(k, n), direction=LT }\n"
+      "body { s = (s32[], f32[40,40], f32[40,40]) parameter(0)\n"
+      " k = s32[] get-tuple-element(s), index=0\n x = f32[40,40] get-tuple-element(s), index=1\n"
+      " y = f32[40,40] get-tuple-element(s), index=2\n one = s32[] constant(1)\n"
+      " next = s32[] add(k, one)\n zero = s32[] constant(0)\n"
+      " a = f32[1,40] dynamic-slice(x, k, zero), dynamic_slice_sizes={1,40}\n"
+      " b = f32[1,40] dynamic-slice(y, k, zero), dynamic_slice_sizes={1,40}\n"
+      " u = f32[40,40] dynamic-update-slice(x, b, k, zero)\n"
+      " v = f32[40,40] dynamic-update-slice(y, a, k, zero)\n"
+      " ROOT r = (s32[], f32[40,40], f32[40,40]) tuple(next, u, v) }\n"
+      "ENTRY main { x = f32[40,40] parameter(0)\n y = f32[40,40] parameter(1)\n"
+      " k = s32[] constant(0)\n init = (s32[], f32[40,40], f32[40,40]) tuple(k, x, y)\n"
+      " w = (s32[], f32[40,40], f32[40,40]) while(init), condition=cond, body=body\n"
+      " p = f32[40,40] get-tuple-element(w), index=1\n"
+      " q = f32[40,40] get-tuple-element(w), index=2\n"
+      " ROOT r = (f32[40,40], f32[40,40]) tuple(p, q) }\n";
+  const Plan plan = lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, false).value().plan;
+  EXPECT_EQ(copies(plan), 2) << "of the arguments";
+}
+
 // The buffers of the program's own memory.
 int64_t arrays_in_arena(const std::string& entry) {
   const Plan plan =

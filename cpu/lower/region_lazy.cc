@@ -346,7 +346,7 @@ void Region::choose_lazy() {
         is_read_often && (scatters_reads(*computation_, computation_->at(id)) ||
                           (one_home && is_part_of_target(id, home[uses[0].user.value])));
     if (is_written_once && own.element_count() >= kManyRepeated) lazy = false;
-    if (one_home && is_part_of_overwritten(id, home[uses[0].user.value])) lazy = false;
+    if (one_home && is_part_of_overwritten(id, home[uses[0].user.value], home)) lazy = false;
     // What a product reads by strides is computed in its own order, and stored: as many elements.
     // A conversion that is read once is not.
     const hlo::Opcode opcode = computation_->instructions[i].opcode;
@@ -443,17 +443,36 @@ bool Region::is_part_of_target(InstructionId part, InstructionId step) const {
 
 // Elements of an array that another step than theirs overwrites: that may be in place once they
 // have a place of their own.
-bool Region::is_part_of_overwritten(InstructionId part, InstructionId step) const {
-  const Instruction& gather = computation_->at(part);
-  if (gather.opcode != Opcode::kGather) return false;
-  const Shape& whole = computation_->at(gather.operands[0]).shape;
+bool Region::is_part_of_overwritten(InstructionId part, InstructionId step,
+                                    std::span<const InstructionId> home) const {
+  const Instruction& taken = computation_->at(part);
+  const bool is_slice = taken.opcode == Opcode::kDynamicSlice || taken.opcode == Opcode::kSlice;
+  if (taken.opcode != Opcode::kGather && !is_slice) return false;
+  const Shape& whole = computation_->at(taken.operands[0]).shape;
   const auto overwrites = [&](const Use& use) {
     return use.user != step &&
-           use.operand < static_cast<int>(updated_operands(computation_->at(use.user)));
+           use.operand < static_cast<int>(updated_operands(computation_->at(use.user))) &&
+           (!is_slice || updates(step, use.user) || overwrites_for(step, use.user, home));
   };
   return whole.byte_size() > kSmallTarget &&
-         gather.shape.element_count() * kManyReads <= whole.element_count() &&
-         std::ranges::any_of(uses_[leaf(gather.operands[0]).value], overwrites);
+         taken.shape.element_count() * kManyReads <= whole.element_count() &&
+         std::ranges::any_of(uses_[leaf(taken.operands[0]).value], overwrites);
+}
+
+// The step overwrites an array of which `other` computes something that it reads.
+bool Region::overwrites_for(InstructionId step, InstructionId other,
+                            std::span<const InstructionId> home) const {
+  return step.valid() && updated_operands(computation_->at(step)) == 1 &&
+         std::ranges::any_of(
+             uses_[leaf(computation_->at(step).operands[0]).value],
+             [&](const Use& use) { return use.user != other && home[use.user.value] == other; });
+}
+
+// The step updates what `before` gives, or an update of it.
+bool Region::updates(InstructionId step, InstructionId before) const {
+  while (step.valid() && step != before && updated_operands(computation_->at(step)) == 1)
+    step = computation_->at(step).operands[0];
+  return step == before;
 }
 
 }  // namespace heddle::cpu
