@@ -47,6 +47,7 @@
 #include "heddle/cpu/rewrites/spread_windows.h"
 #include "heddle/cpu/rewrites/unroll.h"
 #include "heddle/cpu/rewrites/widen.h"
+#include "heddle/cpu/rewrites/window_gathers.h"
 #include "heddle/cpu/stored.h"
 #include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/interpreter/evaluate.h"
@@ -103,6 +104,7 @@ constexpr OpRewriting kOpRewritings[] = {
     {{hlo::Opcode::kSort, hlo::Opcode::kSort}, expand_small_sorts},
     {{hlo::Opcode::kSort, hlo::Opcode::kSort}, rank_sorts},
     {{hlo::Opcode::kSort, hlo::Opcode::kSort}, key_sorts},
+    {{hlo::Opcode::kGather, hlo::Opcode::kGather}, gather_windows},
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, flatten_gathers},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kDot}, expand_integer_products},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, put_channels_last},
