@@ -2,6 +2,7 @@
 #pragma once
 
 #include "heddle/cpu/kernels/internal/matmul_narrow_blocks.h"
+#include "heddle/cpu/kernels/unroll.h"
 
 namespace heddle::cpu {
 namespace {
@@ -12,12 +13,15 @@ struct Vectors : Load {
   static void begin() {}
   static void end() {}
 
-  // Eight rows of C, 32 columns wide.
+  // Eight rows of C, 32 columns wide. All 16 sums stand in registers only where no loop over them
+  // is left.
   static void rows(const char* a, const Strip& strip, const char* b, int64_t steps,
                    typename Load::Sum* c, int64_t c_row, bool adds) {
     constexpr int kRows = 8;
     typename Add::Sums sums[kRows][2];
+    HEDDLE_UNROLL
     for (int i = 0; i < kRows; ++i) {
+      HEDDLE_UNROLL
       for (int j = 0; j < 2; ++j)
         sums[i][j] = adds ? Add::load(c + i * c_row + 16 * j) : typename Add::Sums{};
     }
@@ -25,6 +29,7 @@ struct Vectors : Load {
       for (int64_t group = 0; group < 16; ++group) {
         const __m512i left = _mm512_load_si512(b + group * 64);
         const __m512i right = _mm512_load_si512(b + kTileBytes + group * 64);
+        HEDDLE_UNROLL
         for (int i = 0; i < kRows; ++i) {
           int32_t word;
           std::memcpy(&word, a + i * strip.row + step * strip.step + group * 4, 4);
@@ -34,7 +39,9 @@ struct Vectors : Load {
         }
       }
     }
+    HEDDLE_UNROLL
     for (int i = 0; i < kRows; ++i) {
+      HEDDLE_UNROLL
       for (int j = 0; j < 2; ++j) Add::store(c + i * c_row + 16 * j, sums[i][j]);
     }
   }
