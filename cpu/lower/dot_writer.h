@@ -64,9 +64,12 @@ class DotWriter {
     outer.pop_back();
     const int64_t lanes = std::min(machine_lanes_, lane.size);
     const int64_t vectors = lane.size / lanes;
-    const int64_t together = std::min(vectors, kMaxVectors);
     const Axis rows = take_rows(outer, lane);
-    const int64_t step = std::min(rows.size, kMaxVectors / together);
+    // What is converted where it is read serves several rows.
+    const bool converts = storage_bytes(types_.operands) < 4 && rows.size > 1;
+    const int64_t sums = converts ? 2 * kMaxVectors : kMaxVectors;
+    const int64_t together = std::min(vectors, converts ? kMaxVectors / 2 : kMaxVectors);
+    const int64_t step = std::min(rows.size, sums / together);
     const auto sum_block = [&](const Offsets& base, int64_t count_rows) {
       const Axis block = {.size = count_rows, .lhs = rows.lhs, .rhs = rows.rhs, .to = rows.to};
       const auto chunk = [&](NodeId from, int64_t count, int64_t width) {

@@ -59,10 +59,10 @@ bool is_vector_product(const hlo::Computation& computation, const Instruction& d
          (reads_once(computation, dot, 0) || reads_once(computation, dot, 1));
 }
 
-// Products of bf16, s8 or u8 that are large enough for the processor's unit, and the type that it
-// sums them in.
+// Products of bf16, s8 or u8 that the processor's unit may take, or loops that convert what they
+// read, and the type that these sum them in.
 std::optional<DType> sum_type_of_unit(const hlo::Computation& computation, const Instruction& dot) {
-  constexpr int64_t kFewestLanes = 4, kFewestProducts = 1 << 15;
+  constexpr int64_t kFewestLanes = 2, kFewestProducts = 1 << 15;
   if (dot.opcode != Opcode::kDot || !is_number(dot.shape)) return std::nullopt;
   const Shape &lhs = computation.at(dot.operands[0]).shape,
               &rhs = computation.at(dot.operands[1]).shape;
