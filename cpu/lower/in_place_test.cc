@@ -60,8 +60,9 @@ TEST(InPlace, RowsOfAnArrayChangePlaces) {
             1);
 }
 
-TEST(InPlace, RowsOfTwoArraysChangePlaces) {
-  const std::string text =
+// Copies in a loop over two arrays, x and y, whose lines make u and v of their rows k, a and b.
+int64_t copies_of_two(const std::string& lines) {
+  const std::string text = cat(
       "HloModule m\ncond { s = (s32[], f32[40,40], f32[40,40]) parameter(0)\n"
       " k = s32[] get-tuple-element(s), index=0\n n = s32[] constant(40)\n"
       " ROOT r = pred[] compare(k, n), direction=LT }\n"
@@ -70,18 +71,34 @@ TEST(InPlace, RowsOfTwoArraysChangePlaces) {
       " y = f32[40,40] get-tuple-element(s), index=2\n one = s32[] constant(1)\n"
       " next = s32[] add(k, one)\n zero = s32[] constant(0)\n"
       " a = f32[1,40] dynamic-slice(x, k, zero), dynamic_slice_sizes={1,40}\n"
-      " b = f32[1,40] dynamic-slice(y, k, zero), dynamic_slice_sizes={1,40}\n"
-      " u = f32[40,40] dynamic-update-slice(x, b, k, zero)\n"
-      " v = f32[40,40] dynamic-update-slice(y, a, k, zero)\n"
+      " b = f32[1,40] dynamic-slice(y, k, zero), dynamic_slice_sizes={1,40}\n",
+      lines,
       " ROOT r = (s32[], f32[40,40], f32[40,40]) tuple(next, u, v) }\n"
       "ENTRY main { x = f32[40,40] parameter(0)\n y = f32[40,40] parameter(1)\n"
       " k = s32[] constant(0)\n init = (s32[], f32[40,40], f32[40,40]) tuple(k, x, y)\n"
       " w = (s32[], f32[40,40], f32[40,40]) while(init), condition=cond, body=body\n"
       " p = f32[40,40] get-tuple-element(w), index=1\n"
       " q = f32[40,40] get-tuple-element(w), index=2\n"
-      " ROOT r = (f32[40,40], f32[40,40]) tuple(p, q) }\n";
-  const Plan plan = lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, false).value().plan;
-  EXPECT_EQ(copies(plan), 2) << "of the arguments";
+      " ROOT r = (f32[40,40], f32[40,40]) tuple(p, q) }\n");
+  return copies(lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, false).value().plan);
+}
+
+TEST(InPlace, RowsOfTwoArraysChangePlaces) {
+  EXPECT_EQ(copies_of_two(" u = f32[40,40] dynamic-update-slice(x, b, k, zero)\n"
+                          " v = f32[40,40] dynamic-update-slice(y, a, k, zero)\n"),
+            2)
+      << "of the arguments";
+}
+
+// As complex numbers do in a loop, and pairs of tables that learn from each other.
+TEST(InPlace, RowsOfTwoArraysAreComputedOfBoth) {
+  EXPECT_EQ(copies_of_two(" ra = f32[40] reshape(a)\n rb = f32[40] reshape(b)\n"
+                          " s2 = f32[40] add(ra, rb)\n d = f32[40] subtract(ra, rb)\n"
+                          " s3 = f32[1,40] reshape(s2)\n d3 = f32[1,40] reshape(d)\n"
+                          " u = f32[40,40] dynamic-update-slice(x, s3, k, zero)\n"
+                          " v = f32[40,40] dynamic-update-slice(y, d3, k, zero)\n"),
+            2)
+      << "of the arguments";
 }
 
 // The buffers of the program's own memory.

@@ -100,10 +100,12 @@ class Region {
   [[nodiscard]] bool is_sum(hlo::InstructionId id) const;
   bool cuts(hlo::InstructionId step, hlo::InstructionId read);
   [[nodiscard]] bool is_part_of_target(hlo::InstructionId part, hlo::InstructionId step) const;
-  [[nodiscard]] bool is_part_of_overwritten(hlo::InstructionId part, hlo::InstructionId step,
+  [[nodiscard]] bool is_part_of_overwritten(hlo::InstructionId part,
                                             std::span<const hlo::InstructionId> home) const;
   [[nodiscard]] bool overwrites_for(hlo::InstructionId step, hlo::InstructionId other,
                                     std::span<const hlo::InstructionId> home) const;
+  [[nodiscard]] bool is_read_in(hlo::InstructionId step, hlo::InstructionId id,
+                                std::span<const hlo::InstructionId> home, int levels) const;
   [[nodiscard]] bool updates(hlo::InstructionId step, hlo::InstructionId before) const;
   void collect(hlo::InstructionId id, hlo::InstructionId step, std::vector<bool>& seen);
   void order_steps();

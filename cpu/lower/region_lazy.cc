@@ -27,6 +27,7 @@ constexpr size_t kMostRowParts = 2;     // joined arrays of which a row is
 constexpr int64_t kMostBoxes = 27;      // that joined arrays cut a step's array into
 constexpr int64_t kLeastRow = 16;       // elements: several rows of such arrays share a vector
 constexpr int64_t kLeastCut = 256;      // bytes of an array that is worth them
+constexpr int kMostPartsOfParts = 2;    // a slice of the array, and a reshape of that
 constexpr int64_t kSmallTarget = 1024;  // bytes of an array whose copy costs next to nothing
 
 // The operand is computed where the step reads it, and need not lie in memory.
@@ -346,7 +347,7 @@ void Region::choose_lazy() {
         is_read_often && (scatters_reads(*computation_, computation_->at(id)) ||
                           (one_home && is_part_of_target(id, home[uses[0].user.value])));
     if (is_written_once && own.element_count() >= kManyRepeated) lazy = false;
-    if (one_home && is_part_of_overwritten(id, home[uses[0].user.value], home)) lazy = false;
+    if (is_part_of_overwritten(id, home)) lazy = false;
     // What a product reads by strides is computed in its own order, and stored: as many elements.
     // A conversion that is read once is not.
     const hlo::Opcode opcode = computation_->instructions[i].opcode;
@@ -441,31 +442,55 @@ bool Region::is_part_of_target(InstructionId part, InstructionId step) const {
          slice.shape.element_count() * kManyReads <= whole.element_count();
 }
 
-// Elements of an array that another step than theirs overwrites: that may be in place once they
-// have a place of their own.
-bool Region::is_part_of_overwritten(InstructionId part, InstructionId step,
-                                    std::span<const InstructionId> home) const {
-  const Instruction& taken = computation_->at(part);
+// Elements of an array that one step overwrites and another one needs, which cannot come first: that
+// may be in place once they have a place of their own.
+bool Region::is_part_of_overwritten(InstructionId part, std::span<const InstructionId> home) const {
+  const Instruction& own = computation_->at(part);
+  const Instruction& taken =
+      own.opcode == Opcode::kReshape ? computation_->at(own.operands[0]) : own;
   const bool is_slice = taken.opcode == Opcode::kDynamicSlice || taken.opcode == Opcode::kSlice;
   if (taken.opcode != Opcode::kGather && !is_slice) return false;
   const Shape& whole = computation_->at(taken.operands[0]).shape;
+  if (whole.byte_size() <= kSmallTarget ||
+      taken.shape.element_count() * kManyReads > whole.element_count())
+    return false;
   const auto overwrites = [&](const Use& use) {
-    return use.user != step &&
-           use.operand < static_cast<int>(updated_operands(computation_->at(use.user))) &&
-           (!is_slice || updates(step, use.user) || overwrites_for(step, use.user, home));
+    return use.operand < static_cast<int>(updated_operands(computation_->at(use.user)));
   };
-  return whole.byte_size() > kSmallTarget &&
-         taken.shape.element_count() * kManyReads <= whole.element_count() &&
-         std::ranges::any_of(uses_[leaf(taken.operands[0]).value], overwrites);
+  for (const Use& use : uses_[leaf(taken.operands[0]).value]) {
+    if (!overwrites(use)) continue;
+    const auto comes_later = [&](const Use& read) {
+      const InstructionId step = home[read.user.value];
+      return step != use.user &&
+             (!is_slice || updates(step, use.user) || overwrites_for(step, use.user, home));
+    };
+    const std::vector<Use>& reads = uses_[leaf(part).value];
+    if (is_slice ? std::ranges::any_of(reads, comes_later)
+                 : std::ranges::all_of(reads, comes_later))
+      return true;
+  }
+  return false;
 }
 
 // The step overwrites an array of which `other` computes something that it reads.
 bool Region::overwrites_for(InstructionId step, InstructionId other,
                             std::span<const InstructionId> home) const {
   return step.valid() && updated_operands(computation_->at(step)) == 1 &&
-         std::ranges::any_of(
-             uses_[leaf(computation_->at(step).operands[0]).value],
-             [&](const Use& use) { return use.user != other && home[use.user.value] == other; });
+         is_read_in(other, computation_->at(step).operands[0], home, kMostPartsOfParts);
+}
+
+// What reads `id`, or a part of it, is computed in the step.
+bool Region::is_read_in(InstructionId step, InstructionId id, std::span<const InstructionId> home,
+                        int levels) const {
+  return std::ranges::any_of(uses_[leaf(id).value], [&](const Use& use) {
+    if (use.user == step) return false;
+    if (home[use.user.value] == step) return true;
+    const Opcode opcode = computation_->at(use.user).opcode;
+    return levels > 0 &&
+           (opcode == Opcode::kReshape || opcode == Opcode::kSlice ||
+            opcode == Opcode::kDynamicSlice) &&
+           is_read_in(step, use.user, home, levels - 1);
+  });
 }
 
 // The step updates what `before` gives, or an update of it.

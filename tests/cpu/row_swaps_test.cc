@@ -69,8 +69,25 @@ TEST(RowSwaps, GiveTheEvaluatorsValue) {
       " new = f32[1,32] dynamic-slice(a, j, zero), dynamic_slice_sizes={1,32}\n"
       " t = f32[1,32] add(new, xi)\n u = f32[32,32] dynamic-update-slice(a, t, j, zero)\n"
       " v = f32[32,32] dynamic-update-slice(y, xi, i, zero)\n",
+      // Rotations: each of two rows, of one array or of two, is computed of both.
+      " d2 = f32[1,32] subtract(xi, yi)\n s2 = f32[1,32] add(xi, yi)\n"
+      " u = f32[32,32] dynamic-update-slice(x, d2, i, zero)\n"
+      " v = f32[32,32] dynamic-update-slice(y, s2, i, zero)\n",
+      " rx = f32[32] reshape(xi)\n ry = f32[32] reshape(yj)\n d2 = f32[32] subtract(rx, ry)\n"
+      " s2 = f32[32] add(rx, ry)\n du = f32[1,32] reshape(d2)\n su = f32[1,32] reshape(s2)\n"
+      " u = f32[32,32] dynamic-update-slice(x, du, i, zero)\n"
+      " v = f32[32,32] dynamic-update-slice(y, su, j, zero)\n",
+      " d2 = f32[1,32] subtract(xi, xj)\n s2 = f32[1,32] add(xj, xi)\n"
+      " a = f32[32,32] dynamic-update-slice(x, d2, i, zero)\n"
+      " u = f32[32,32] dynamic-update-slice(a, s2, j, zero)\n v = f32[32,32] copy(y)\n",
+      // An error that both rows need, and three arrays in a circle.
+      " e = f32[1,32] multiply(xi, yj)\n ex = f32[1,32] multiply(e, yj)\n"
+      " ey = f32[1,32] multiply(e, xi)\n nx = f32[1,32] subtract(xi, ex)\n"
+      " ny = f32[1,32] subtract(yj, ey)\n u = f32[32,32] dynamic-update-slice(x, nx, i, zero)\n"
+      " v = f32[32,32] dynamic-update-slice(y, ny, j, zero)\n",
   };
-  for (const char* body : bodies) expect_as_evaluated(loop_of(body));
+  for (const char* body : bodies)
+    expect_as_evaluated(loop_of(body), {.ulp = 4});  // products may join sums
 }
 
 }  // namespace
