@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "heddle/hlo/calls/custom_derivative.h"
+
 namespace heddle::transform {
 
 using hlo::Opcode;
@@ -14,6 +16,9 @@ void Effects::add(const hlo::Computation& computation) {
   has_effect_.push_back(
       std::ranges::any_of(computation.instructions,
                           [this](const hlo::Instruction& instruction) { return of(instruction); }));
+  has_backward_.push_back(std::ranges::any_of(
+      computation.instructions,
+      [this](const hlo::Instruction& instruction) { return has_backward(instruction); }));
 }
 
 bool Effects::of(const hlo::Instruction& instruction) const {
@@ -25,9 +30,16 @@ bool Effects::of(const hlo::Instruction& instruction) const {
   return std::ranges::any_of(instruction.called, [this](hlo::ComputationId id) { return of(id); });
 }
 
+bool Effects::has_backward(const hlo::Instruction& instruction) const {
+  return hlo::is_custom(instruction, hlo::kCustomVjp) ||
+         hlo::is_custom(instruction, hlo::kCustomPullback) ||
+         std::ranges::any_of(instruction.called,
+                             [this](hlo::ComputationId id) { return has_backward_[id.value]; });
+}
+
 bool Effects::may_merge(const hlo::Instruction& instruction) const {
   return instruction.opcode != Opcode::kParameter && instruction.opcode != Opcode::kOptBarrier &&
-         !instruction.shape.is_token() && !of(instruction);
+         !instruction.shape.is_token() && !of(instruction) && !has_backward(instruction);
 }
 
 }  // namespace heddle::transform

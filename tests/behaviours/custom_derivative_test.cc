@@ -158,6 +158,60 @@ TEST(CustomVjp, ClipsTheGradientOfATree) {
   EXPECT_EQ(value(slope.second), 0.5);
 }
 
+// The backward of each of two equal calls runs by itself: the sum of what it gives of two cotangents
+// need not be what it gives of their sum.
+TEST(CustomVjp, EqualCallsStayTwo) {
+  const auto f = custom_vjp([](const Tensor& x) { return x * 1.0; },
+                            [](const Tensor& x) { return std::pair(x * 1.0, None{}); },
+                            [](None, const Tensor& ct) { return clip(ct, -0.25, 0.25); });
+  const auto twice = [=](const Tensor& x) { return 0.25 * f(x) + 0.125 * f(x) + f(x); };
+  constexpr double kSlope = 0.625;
+  const auto all = [](const Tensor& x) { return value(sum(x)); };
+  const Tensor x = scalar(0.5), xs = ones({4}, f64);
+  EXPECT_EQ(value(grad(twice)(x)), kSlope);
+  EXPECT_EQ(value(grad(checkpoint(twice))(x)), kSlope);
+  EXPECT_EQ(value(grad(compile(twice))(x)), kSlope);
+  EXPECT_EQ(value(grad([&](const Tensor& v) { return cond(v > 0.0, twice, twice, v); })(x)),
+            kSlope);
+  EXPECT_EQ(all(vmap(grad(twice))(xs)), 4 * kSlope);
+  EXPECT_EQ(all(grad([&](const Tensor& v) { return sum(vmap(twice)(v)); })(xs)), 4 * kSlope);
+  EXPECT_EQ(all(grad([&](const Tensor& v) { return sum(map(twice, v)); })(xs)), 4 * kSlope);
+  const auto steps = [&](const Tensor& v) {
+    return scan([&](const Tensor& c, const Tensor& e) { return std::pair(c + twice(e), None{}); },
+                scalar(0.0), v)
+        .first;
+  };
+  EXPECT_EQ(all(grad(steps)(xs)), 4 * kSlope);
+  EXPECT_EQ(value(grad([&](const Tensor& v) {
+              return fori_loop(
+                  0, 1, [&](const Tensor&, const Tensor& c) { return twice(c); }, v);
+            })(x)),
+            kSlope);
+  // Two equal loops.
+  const auto loop = [&](const Tensor& v) {
+    return scan([&](const Tensor& c, const Tensor& e) { return std::pair(c + f(e), None{}); },
+                scalar(0.0), v)
+        .first;
+  };
+  const auto loops = [&](const Tensor& v) { return 0.25 * loop(v) + 0.125 * loop(v) + loop(v); };
+  EXPECT_EQ(all(grad(checkpoint(loops))(xs)), 4 * kSlope);
+}
+
+TEST(CustomVjp, HasNoJacobianForAllStepsAtOnce) {
+  const auto f = custom_vjp([](const Tensor& x) { return x * 1.0; },
+                            [](const Tensor& x) { return std::pair(x * 1.0, None{}); },
+                            [](None, const Tensor& ct) { return clip(ct, -0.25, 0.25); });
+  const auto end = [&](const Tensor& x) {
+    return scan([&](const Tensor& c, const Tensor& e) { return std::pair(f(c) + e, None{}); }, x,
+                ones({3}, f64), {.parallel_backward = true})
+        .first;
+  };
+  EXPECT_THAT(
+      error_of([&] { (void)grad(end)(scalar(0.5)); }),
+      HasSubstr("parallel_backward: a step calls a custom_vjp, whose backward need not be "
+                "linear, and has no Jacobian; leave the option out, or write a custom_jvp"));
+}
+
 TEST(CustomVjp, OfSeveralArgumentsAndWhatItCaptures) {
   const Tensor rate = scalar(10.0);
   const auto f = custom_vjp(

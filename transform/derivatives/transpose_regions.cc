@@ -13,6 +13,7 @@
 #include <numeric>
 #include <utility>
 
+#include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/backward.h"
@@ -227,8 +228,25 @@ class ScanTranspose {
     std::vector<bool> is_sum;
   };
 
+  // The way back of a step is no matrix: the author of a custom_vjp wrote it.
+  [[nodiscard]] bool has_pullback(const Computation& step) const {
+    return std::ranges::any_of(step.instructions, [&](const Instruction& instruction) {
+      return hlo::is_custom(instruction, hlo::kCustomPullback) ||
+             std::ranges::any_of(instruction.called, [&](hlo::ComputationId id) {
+               return has_pullback(backward_.source_.at(id));
+             });
+    });
+  }
+
   // All steps at once: outputs and carries after them.
   StatusOr<Values> at_once(const Steps& steps) {
+    if (has_pullback(body_)) {
+      return at_line(base::unimplemented(
+                         "parallel_backward: a step calls a custom_vjp, whose backward need not "
+                         "be linear, and has no Jacobian; leave the option out, or write a "
+                         "custom_jvp"),
+                     scan_);
+    }
     std::vector<bool> is_cotangent(steps.inputs.size());
     const auto known = static_cast<size_t>(
         std::ranges::count_if(inputs_, [](const Value& each) { return bool(each); }));
