@@ -128,10 +128,12 @@ class FlatGather {
   int64_t first_ = 0;
 };
 
-// Few elements of what is computed: they are computed where they are read, as the array lies.
+// Few elements of what is computed, as the parts of complex numbers are: they are computed where
+// they are read, as the array lies.
 bool is_of_few_computed(const hlo::Computation& computation, const Instruction& gather) {
   const Instruction& x = computation.at(gather.operands[0]);
-  return x.operands.size() > 0 && is_scalar_op(computation, x) &&
+  const bool is_computed = x.operands.size() > 0 && is_scalar_op(computation, x);
+  return (is_computed || is_complex(x.shape.dtype())) &&
          gather.shape.element_count() * kManyReads <= x.shape.element_count();
 }
 
