@@ -45,6 +45,7 @@
 #include "heddle/cpu/rewrites/sparse_sums.h"
 #include "heddle/cpu/rewrites/split_columns.h"
 #include "heddle/cpu/rewrites/spread_windows.h"
+#include "heddle/cpu/rewrites/stack_choices.h"
 #include "heddle/cpu/rewrites/unroll.h"
 #include "heddle/cpu/rewrites/widen.h"
 #include "heddle/cpu/rewrites/window_gathers.h"
@@ -105,6 +106,7 @@ constexpr OpRewriting kOpRewritings[] = {
     {{hlo::Opcode::kSort, hlo::Opcode::kSort}, rank_sorts},
     {{hlo::Opcode::kSort, hlo::Opcode::kSort}, key_sorts},
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, gather_windows},
+    {{hlo::Opcode::kGather, hlo::Opcode::kGather}, choose_from_stacks},
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, flatten_gathers},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kDot}, expand_integer_products},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, put_channels_last},
