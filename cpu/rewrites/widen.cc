@@ -185,6 +185,29 @@ hlo::Value with_folded_types(const hlo::Module& module, transform::Rebuilder& to
   return graph.op(old.opcode, operands, old.attrs, {by}, &old.shape);
 }
 
+bool is_long_to_small(const hlo::Computation& computation, const Instruction& convert) {
+  if (convert.opcode != Opcode::kConvert || convert.shape.is_dynamic() ||
+      !is_small_float(convert.shape.dtype()))
+    return false;
+  const DType from = computation.at(convert.operands[0]).shape.dtype();
+  return from == s64 || from == u64;
+}
+
+// Through f64, and rounded once: of more bits than f64 has, the last ones become one that says
+// whether any of them is set (rounding to odd).
+// source: S. Boldo, G. Melquiond, Emulation of FMA and correctly rounded sums (IEEE TC 2008)
+hlo::Value through_f64(transform::Rebuilder& to, InstructionId id) {
+  constexpr double kBelow = 1 << 11;  // f64 has 53 of 64 bits
+  constexpr double kExact = static_cast<double>(int64_t{1} << 53);
+  to.in_place_of(id);
+  const hlo::Value x = to.operands(id)[0];
+  const hlo::Value last = x & x.number(kBelow - 1);
+  const hlo::Value odd = (x - last) | select(last != x.number(0), x.number(kBelow), 0);
+  hlo::Value is_long = x > x.number(kExact);
+  if (x.dtype() == s64) is_long = is_long | (x < x.number(-kExact));
+  return convert(convert(select(is_long, odd, x), f64), to.old(id).shape.dtype());
+}
+
 }  // namespace
 
 StatusOr<hlo::Module> widen(const hlo::Module& module) {
@@ -200,6 +223,8 @@ StatusOr<hlo::Module> widen(const hlo::Module& module) {
                                        const Opcode opcode = *float_fold(module.at(old.called[0]));
                                        return wide(to, i, f32, {into.combiner(opcode, f32)});
                                      }
+                                     if (is_long_to_small(to.from(), old))
+                                       return through_f64(to, i);
                                      if (has_other_types(module, to.from(), old))
                                        return with_folded_types(module, to, i, into[old.called[0]]);
                                      return {};

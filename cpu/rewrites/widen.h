@@ -10,7 +10,8 @@ namespace heddle::cpu {
 // integers in the type of the result, and the result is rounded once. A dot that reads each element
 // of its larger operand once converts what it reads. One of matrices of bf16, s8 or u8 keeps its
 // operands where the processor has a unit for them. A fold whose computation takes other types than
-// its operands have gets converted operands.
+// its operands have gets converted operands. Integers of 64 bits become small floats through f64,
+// rounded once.
 [[nodiscard]] StatusOr<hlo::Module> widen(const hlo::Module& module);
 
 }  // namespace heddle::cpu

@@ -202,5 +202,33 @@ TEST(CpuSmallFloats, FoldsInAWiderType) {
   }
 }
 
+// Rounded once: numbers beside the middle between two, by less than f64 tells apart.
+TEST(SmallFloats, OfLongIntegers) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  std::string numbers, naturals;
+  for (const int shift : {5, 9, 12, 15, 40, 52, 53, 54, 60, 62}) {
+    for (const int64_t step : {-1, 0, 1}) {
+      for (const int64_t odd : {1, 3}) {
+        const int64_t one = int64_t{1} << shift;
+        const int64_t middle = one + odd * std::max<int64_t>(one >> 8, 1) + step;
+        base::append(numbers, numbers.empty() ? "" : ", ", middle, ", ", -middle);
+        base::append(naturals, naturals.empty() ? "" : ", ", middle, ", ",
+                     static_cast<uint64_t>(middle) * 2);
+      }
+    }
+  }
+  base::append(numbers, ", 0, 9223372036854775807, -9223372036854775808, -9223372036854775807");
+  base::append(naturals, ", 0, 18446744073709551615, 9223372036854775808, 9223372036854775807");
+  for (const char* type : {"bf16", "f16", "f8e4m3fn", "f8e5m2"}) {
+    for (const auto& [from, list] : {std::pair("s64", numbers), {"u64", naturals}}) {
+      const auto count = std::ranges::count(list, ',') + 1;
+      expect_as_evaluated(base::cat("HloModule m\nENTRY main {\n k = ", from, "[", count,
+                                    "] constant({", list, "})\n x = ", from, "[", count,
+                                    "] maximum(k, k)\n ROOT y = ", type, "[", count,
+                                    "] convert(x) }"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu
