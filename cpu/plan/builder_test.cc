@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace heddle::cpu {
 namespace {
@@ -64,6 +65,20 @@ TEST_F(Builder, EqualNodesAreMadeOnce) {
 TEST_F(Builder, LoadsAreMadeEachTime) {
   const BufferId buffer = b_.buffer({.bytes = 64});
   EXPECT_NE(b_.load(buffer, kF32x1, b_.index(0)), b_.load(buffer, kF32x1, b_.index(0)));
+}
+
+// Code that never runs may store outside of an array.
+TEST_F(Builder, StoresOutsideOfAnArrayAreNotFollowed) {
+  const BufferId buffer = b_.buffer({.kind = BufferInfo::Kind::kArena, .bytes = 64});
+  const NodeId value = b_.splat(b_.bits(kF32x1, 0), 4);
+  for (const int64_t at :
+       {int64_t{-4}, int64_t{-1}, int64_t{13}, int64_t{16}, std::numeric_limits<int64_t>::min(),
+        std::numeric_limits<int64_t>::max()}) {
+    b_.store(buffer, b_.index(at), value);
+    EXPECT_EQ(plan_.at(b_.load(buffer, {Scalar::kF32, 4}, b_.index(0))).op, Op::kLoad) << at;
+  }
+  b_.store(buffer, b_.index(12), value);
+  EXPECT_NE(plan_.at(b_.load(buffer, {Scalar::kF32, 4}, b_.index(12))).op, Op::kLoad);
 }
 
 TEST_F(Builder, ArithmeticOnConstantFloatsFolds) {

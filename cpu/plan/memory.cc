@@ -31,11 +31,12 @@ void PlanBuilder::remember(BufferId buffer, NodeId at, NodeId value) {
   const int64_t bytes = plan_.buffers[buffer.value].bytes;
   if (!is_constant(at) || bytes > kMaxKnown) return forget(buffer);
   const Type stored = type(value);
+  // A branch that is never taken may store anywhere.
+  const int64_t size = bytes / bytes_of(stored.scalar);
+  if (bits_of(at) < 0 || bits_of(at) > size - stored.lanes) return forget(buffer);
   const auto first = static_cast<size_t>(bits_of(at));
-  const auto size = static_cast<size_t>(bytes / bytes_of(stored.scalar));
-  if (first + static_cast<size_t>(stored.lanes) > size) return forget(buffer);
   std::vector<Lane>& lanes = open_.back().contents[buffer];
-  lanes.resize(size);
+  lanes.resize(static_cast<size_t>(size));
   for (size_t lane = 0; lane < static_cast<size_t>(stored.lanes); ++lane)
     lanes[first + lane] = {value, static_cast<int32_t>(lane)};
   open_.back().written.insert(buffer);

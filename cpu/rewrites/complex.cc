@@ -249,9 +249,9 @@ class Writer {
       case Opcode::kConcatenate:
       case Opcode::kGather:
       case Opcode::kSelect: return write_each(id);
-      case Opcode::kReduce: return write_reduce(id);
-      case Opcode::kReduceWindow:
-      case Opcode::kScatter: return write_combined(id);
+      case Opcode::kReduceWindow: return write_combined(id);
+      case Opcode::kReduce:
+      case Opcode::kScatter: return write_reduce(id);
       case Opcode::kDot:
       case Opcode::kConvolution: return write_product(id);
       case Opcode::kConstant: return write_constant(id);

@@ -1,4 +1,4 @@
-// Scatters of one window, as updates.
+// Scatters of one window at a place that is known.
 #pragma once
 
 #include "heddle/base/status.h"
@@ -8,8 +8,7 @@ namespace heddle::cpu {
 
 // Writes a scatter of one window, whose indices are constants, as a dynamic-update-slice of what
 // the window's elements become. JAX's x.at[1:-1].set(y) and .add(y) are such. A window that does
-// not fit stays a scatter. One that multiplies complex numbers is an update at any place, since the
-// parts of a product are no products of parts.
+// not fit stays a scatter.
 [[nodiscard]] StatusOr<hlo::Module> update_fixed_scatters(const hlo::Module& module);
 
 }  // namespace heddle::cpu

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "heddle/base/text/strings.h"
-#include "heddle/cpu/rewrites/fixed_scatters.h"
+#include "heddle/cpu/backend.h"
 #include "heddle/hlo/text.h"
 #include "heddle/tests/cpu/support.h"
 
@@ -37,7 +37,7 @@ constexpr const char* kElement =
     "index_vector_dim=0";
 
 TEST(ComplexUpdates, OfOneWindow) {
-  for (const char* type : {"c64", "c128"}) {
+  for (const char* type : {"c64", "c128", "f32"}) {
     for (const char* index_type : {"s32", "s64", "s8"}) {
       for (const char* at : {"0", "3", "5", "6", "-1", "100"})
         expect_as_evaluated(multiplied(type, index_type, at, "[5]", kRow), {.share = 1e-6});
@@ -50,14 +50,30 @@ TEST(ComplexUpdates, OfOneWindow) {
   }
 }
 
-TEST(ComplexUpdates, AreNoScatters) {
-  const auto has_scatter = [](const std::string& text) {
-    const hlo::Module now = update_fixed_scatters(hlo::parse_text(text).value()).value();
-    return now.computations.back().root_instruction().opcode == hlo::Opcode::kScatter;
+// Products of many at one place, the greatest by their real parts, and a function of both.
+TEST(ComplexUpdates, OfManyWindowsAndByAnyFunction) {
+  const auto scattered = [](const std::string& type, const std::string& by) {
+    return cat("HloModule m\nby { a = ", type, "[] parameter(0)\n b = ", type, "[] parameter(1)\n",
+               by, " }\nENTRY main {\n x = ", type, "[6,5] parameter(0)\n u = ", type,
+               "[8,5] parameter(1)\n k = s32[8] constant({0,2,2,5,-1,6,2,0})\n ROOT y = ", type,
+               "[6,5] scatter(x, k, u), update_window_dims={1}, inserted_window_dims={0}, "
+               "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=by }");
   };
-  EXPECT_FALSE(has_scatter(multiplied("c64", "s32", "3", "[5]", kRow)));
-  EXPECT_FALSE(has_scatter(multiplied("c64", "s32", "1,2", "[]", kElement)));
-  EXPECT_TRUE(has_scatter(multiplied("f32", "s32", "3", "[5]", kRow))) << "it has loops";
+  for (const auto& [type, part] : {std::pair("c64", "f32"), {"c128", "f64"}}) {
+    const std::string functions[] = {
+        cat(" ROOT c = ", type, "[] multiply(a, b)"),
+        cat(" p = ", part, "[] real(a)\n q = ", part,
+            "[] real(b)\n g = pred[] compare(p, q), direction=GT\n ROOT c = ", type,
+            "[] select(g, a, b)"),
+        cat(" p = ", type, "[] multiply(a, b)\n ROOT c = ", type, "[] add(p, b)"),
+    };
+    for (const std::string& by : functions) {
+      const std::string text = scattered(type, by);
+      expect_as_evaluated(text, {.share = 1e-5});
+      const std::string plan = stages_of(hlo::parse_text(text).value()).value().plan;
+      EXPECT_EQ(plan.find("kernel"), std::string::npos) << plan;
+    }
+  }
 }
 
 }  // namespace
