@@ -21,8 +21,8 @@ class Effects {
 
   // Whether the value of an equal instruction may be read in place of this one's. A barrier keeps
   // the values behind it apart; a token orders effects; parameters are the signature. The backward
-  // of a custom_vjp runs once for each call: of the sum of two cotangents it may give something else
-  // than the sum of what it gives of both.
+  // of a custom_vjp runs once for each call: of the sum of two cotangents it may give something
+  // else than the sum of what it gives of both.
   [[nodiscard]] bool may_merge(const hlo::Instruction& instruction) const;
 
  private:

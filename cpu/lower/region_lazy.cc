@@ -442,8 +442,8 @@ bool Region::is_part_of_target(InstructionId part, InstructionId step) const {
          slice.shape.element_count() * kManyReads <= whole.element_count();
 }
 
-// Elements of an array that one step overwrites and another one needs, which cannot come first: that
-// may be in place once they have a place of their own.
+// Elements of an array that one step overwrites and another one needs, which cannot come first: the
+// first may work in place once they have a place of their own.
 bool Region::is_part_of_overwritten(InstructionId part, std::span<const InstructionId> home) const {
   const Instruction& own = computation_->at(part);
   const Instruction& taken =

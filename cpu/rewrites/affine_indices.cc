@@ -14,7 +14,7 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int64_t kMostConstants = 1 << 20;  // elements of a literal that are looked at
+constexpr int64_t kMostOfLiteral = 1 << 20;  // elements of a literal that are looked at
 
 // Whether all elements are of the type, so that no operation on them wraps around.
 bool fits(const Affine& value, const Shape& shape) {
@@ -56,7 +56,7 @@ std::optional<Affine> product(const Affine& x, const Affine& y) {
 
 std::optional<Affine> of_literal(const Literal& literal, const Shape& shape) {
   const Dims& sizes = shape.dimensions();
-  if (literal.is_elided() || shape.element_count() < 1 || shape.element_count() > kMostConstants)
+  if (literal.is_elided() || shape.element_count() < 1 || shape.element_count() > kMostOfLiteral)
     return std::nullopt;
   Affine out{literal.to_int64(0), Dims(sizes.size(), 0)};
   int64_t stride = 1;

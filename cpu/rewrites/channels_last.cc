@@ -18,7 +18,7 @@ using hlo::Opcode;
 using hlo::WindowDimension;
 
 constexpr int64_t kFewestFeatures = 16;
-constexpr int64_t kFewestProducts = 1 << 16;
+constexpr int64_t kFewestMultiplied = 1 << 16;
 constexpr int64_t kProductsPerElement = 140;  // that is transposed
 
 // 2, 3, ..: the spatial dimensions of an array whose first two dimensions are batch and features.
@@ -55,7 +55,7 @@ struct ChannelsFirst {
     const bool is_forward = std::ranges::all_of(
         attrs.window.dimensions, [](const WindowDimension& d) { return d.base_dilation == 1; });
     if (strides())
-      return products >= kFewestProducts &&
+      return products >= kFewestMultiplied &&
              (in >= kFewestFeatures || (is_forward && !is_of_weights()));
     return in >= kFewestFeatures && products > kProductsPerElement * moved;
   }

@@ -17,9 +17,9 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int64_t kMostSummed = 4;
+constexpr int64_t kMostAdded = 4;
 constexpr int64_t kMostOfSmall = 16;  // elements of the smaller operand of a product that sums some
-constexpr int64_t kFewestLanes = 8;
+constexpr int64_t kFewestAlongLanes = 8;
 
 // A product, or one and the transpose that reads it.
 struct Product {
@@ -42,7 +42,7 @@ struct Product {
   [[nodiscard]] bool turns_lanes() const {
     const auto last = static_cast<int64_t>(places.size()) - 1;
     if (places.empty() || places.back() == last || !attrs.lhs_batch_dims.empty() || summed() < 2 ||
-        summed() > kMostSummed)
+        summed() > kMostAdded)
       return false;
     const bool x_is_small = x.element_count() <= kMostOfSmall;
     const Shape& small = x_is_small ? x : y;
@@ -54,12 +54,12 @@ struct Product {
     // Its place in the product: the last one of its operand's.
     const auto sums = std::ssize(contracted);
     const int64_t place = (x_is_small ? small.rank() - sums : 0) + large.rank() - sums - 1;
-    return large.dimension(lane) >= kFewestLanes && places[static_cast<size_t>(place)] == last;
+    return large.dimension(lane) >= kFewestAlongLanes && places[static_cast<size_t>(place)] == last;
   }
 };
 
-// The operand at term `i` of the sum, with the result's sizes: its batch first, then what is its own
-// from dimension `first` of the product on.
+// The operand at term `i` of the sum, with the result's sizes: its batch comes first, and what is
+// its own from dimension `first` of the product on.
 hlo::Value spread(hlo::Value operand, const Dims& batch, const Dims& contracting, int64_t i,
                   int64_t first, const Dims& sizes, const Dims& to) {
   std::vector<std::pair<int64_t, int64_t>> places;  // in the result, of the operand's dimensions

@@ -18,7 +18,7 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int64_t kMostPlaces = 16;
+constexpr int64_t kMostFoldedPlaces = 16;
 constexpr int64_t kFewestFolded = 64;  // results: fewer may stand in registers as they are
 constexpr int64_t kMostInARow = 16;    // elements side by side that fill no vector
 constexpr int64_t kMostPlaced = 64;    // instructions that compute what is folded
@@ -54,9 +54,9 @@ int64_t inner_count(const Shape& shape, int64_t d) {
 
 // Whether places along d of `x` can be written as arrays each, so that nothing of x's size is read
 // from memory: stacks, numbers, broadcasts, and elementwise ops on such.
-class Placed {
+class PlacedArrays {
  public:
-  Placed(const Computation& in, int64_t d) : in_(in), d_(d) {}
+  PlacedArrays(const Computation& in, int64_t d) : in_(in), d_(d) {}
 
   bool contains(InstructionId id) {
     if (const auto found = known_.find(id); found != known_.end()) return found->second;
@@ -90,9 +90,9 @@ bool is_short_fold(const hlo::Module& module, const Computation& in, const Instr
   const std::span<const InstructionId> arrays(fold.operands.data(), fold.operands.size() / 2);
   const Shape& first = in.at(arrays[0]).shape;
   const int64_t count = first.dimension(d);
-  if (count < 1 || count > kMostPlaces || first.element_count() / count < kFewestFolded)
+  if (count < 1 || count > kMostFoldedPlaces || first.element_count() / count < kFewestFolded)
     return false;
-  Placed placed(in, d);
+  PlacedArrays placed(in, d);
   const int64_t row = inner_count(first, d);
   return std::ranges::all_of(arrays, [&](InstructionId id) { return placed.contains(id); }) &&
          placed.varies() &&
@@ -101,10 +101,10 @@ bool is_short_fold(const hlo::Module& module, const Computation& in, const Instr
          is_scalar_computation(module.at(fold.called[0]));
 }
 
-// Writes places along d of arrays that Placed contains.
-class Places {
+// Writes places along d of arrays that PlacedArrays contains.
+class PlaceWriter {
  public:
-  Places(transform::Rebuilder& to, int64_t d) : to_(to), d_(d) {}
+  PlaceWriter(transform::Rebuilder& to, int64_t d) : to_(to), d_(d) {}
 
   hlo::Value of(hlo::Graph& graph, InstructionId id, int64_t i) {
     hlo::Value& place = made_[{id, i}];
@@ -160,7 +160,7 @@ hlo::Value folded(const hlo::Module& module, transform::Rebuilder& to, Instructi
   const hlo::Values operands = to.operands(id);
   hlo::Values sums;
   for (size_t j = count; j < 2 * count; ++j) sums.push_back(broadcast(operands[j], sizes, {}));
-  Places places(to, d);
+  PlaceWriter places(to, d);
   for (int64_t i = 0; i < turns; ++i) {
     hlo::Values arguments = sums;
     for (size_t j = 0; j < count; ++j) arguments.push_back(places.of(graph, fold.operands[j], i));

@@ -19,7 +19,7 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr size_t kMostStacked = 8;
+constexpr size_t kMostChoices = 8;
 
 // A gather of single elements of a stack.
 class StackChoice {
@@ -53,7 +53,7 @@ class StackChoice {
   [[nodiscard]] const Instruction& stack() const { return from_.at(gather_.operands[0]); }
 
   bool is_stack() {
-    if (stack().opcode != Opcode::kConcatenate || stack().operands.size() > kMostStacked ||
+    if (stack().opcode != Opcode::kConcatenate || stack().operands.size() > kMostChoices ||
         stack().shape.is_dynamic() || gather_.shape.is_dynamic() ||
         gather_.shape.element_count() == 0)
       return false;

@@ -158,8 +158,8 @@ TEST(CustomVjp, ClipsTheGradientOfATree) {
   EXPECT_EQ(value(slope.second), 0.5);
 }
 
-// The backward of each of two equal calls runs by itself: the sum of what it gives of two cotangents
-// need not be what it gives of their sum.
+// The backward of each of two equal calls runs by itself: the sum of what it gives of two
+// cotangents need not be what it gives of their sum.
 TEST(CustomVjp, EqualCallsStayTwo) {
   const auto f = custom_vjp([](const Tensor& x) { return x * 1.0; },
                             [](const Tensor& x) { return std::pair(x * 1.0, None{}); },

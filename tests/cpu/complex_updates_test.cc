@@ -13,8 +13,7 @@ namespace {
 
 using base::cat;
 
-// x[6,5] with its row, columns or element at `index` multiplied. The index is no constant when it is
-// looked at.
+// x[6,5] with its row, columns or element at `index` multiplied. The index is no constant at first.
 std::string multiplied(const std::string& type, const std::string& index_type,
                        const std::string& index, const std::string& updates,
                        const std::string& dims) {

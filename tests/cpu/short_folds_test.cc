@@ -96,8 +96,8 @@ TEST(ShortFolds, OfManyArraysOrFewResultsStay) {
                   "  ROOT y = f32[5] reduce(s, zero), dimensions={0}, to_apply=sum }\n"));
 }
 
-// A step of Viterbi with `states` states: the best score and its place of `all`, [batch, from, to] or
-// [batch, to, from], by which `along` is "from".
+// A step of Viterbi with `states` states: the best score and its place of `all`, which is [batch,
+// from, to] or [batch, to, from]; `along` is the dimension "from".
 std::string best_of(int batch, int states, int along, const std::string& folds,
                     const std::string& root) {
   const std::string two = cat("[", batch, ",", states, "]");

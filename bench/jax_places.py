@@ -1,0 +1,114 @@
+"""What JAX's users wrote whose elements lie in an order that loops disliked: few states side by side, channels before places,
+windows and choices by indices, gates, rows that change places, parts of complex arrays. bench/jax_ops.py writes them."""
+from jax_programs import floats, function as add, jax, jnp, lax, numbers
+
+# ----- few states
+
+
+def viterbi(batch, states, axis):
+    def best(seen, weights, emissions):
+        def step(scores, o):
+            all_ = (scores[:, :, None] if axis == 1 else scores[:, None]) + weights
+            return all_.max(axis) + emissions[o].reshape(batch, states), all_.argmax(axis).astype(jnp.int32)
+        return lax.scan(step, jnp.zeros((batch, states)), seen)
+    add(f"viterbi_{batch}_{states}_axis{axis}", best, numbers((50, batch), "int32", 0, states), floats(states, states),
+        floats(states, states))
+
+
+def forward(batch, states):
+    def likelihood(seen, weights, emissions):
+        def step(a, o):
+            return jax.nn.logsumexp(a[:, :, None] + weights, axis=1) + emissions[o].reshape(batch, states), None
+        return lax.scan(step, jnp.zeros((batch, states)), seen)[0]
+    add(f"forward_{batch}_{states}", likelihood, numbers((50, batch), "int32", 0, states), floats(states, states),
+        floats(states, states))
+
+
+for sizes in ((256, 4), (1000, 3), (64, 8)):
+    viterbi(*sizes, axis=1)
+    forward(*sizes)
+viterbi(100, 5, axis=2)
+
+# ----- channels before places
+
+
+def convolution(x, w, stride=2):
+    return lax.conv_general_dilated(x, w, (stride,) * (x.ndim - 2), "SAME")
+
+
+def of_both(part):
+    return lambda x, w, g: jax.vjp(convolution, x, w)[1](g)[part]
+
+
+SIGNAL, FILTER, OUTPUT = floats(8, 16, 32, 32), floats(32, 16, 3, 3), floats(8, 32, 16, 16)
+add("nchw_stride2", convolution, SIGNAL, FILTER)
+add("nchw_stride2_input", of_both(0), SIGNAL, FILTER, OUTPUT)
+add("nchw_stride2_weights", of_both(1), SIGNAL, FILTER, OUTPUT)
+add("nchw_dense", lambda x, w: convolution(x, w, 1), floats(4, 64, 28, 28), floats(64, 64, 3, 3))
+add("ncdhw_dense", lambda x, w: convolution(x, w, 1), floats(2, 32, 16, 16, 16), floats(32, 32, 3, 3, 3))
+
+# ----- by indices
+
+add("frames", lambda x: x[jnp.arange(300)[:, None] + jnp.arange(200)], floats(600))
+add("frames_take", lambda x: jnp.take(x, jnp.arange(100)[:, None] * 50 + jnp.arange(200)), floats(5200))
+add("choose_4", lambda i, a: jnp.choose(i, [a * 0, a, a * 2, a * 3], mode="clip"), numbers((65536,), "int32", 0, 4),
+    floats(65536))
+
+# ----- small products
+
+
+def gates(states, u):
+    def layer(_, s):
+        for q in range(10):
+            s = jnp.einsum("ab,xby->xay", u, s.reshape(2**q, 2, 2 ** (9 - q))).reshape(-1)
+        return s
+    return lax.fori_loop(0, 10, layer, states)
+
+
+add("gates_10", lambda r, i, u, v: jnp.abs(gates(r + 1j * i, u + 1j * v)), floats(1024), floats(1024), floats(2, 2), floats(2, 2))
+add("khatri_rao", lambda a, b: jnp.einsum("ik,jk->ijk", a, b), floats(64, 64), floats(64, 64))
+
+
+def narrow(dtype, result, m, k, n):
+    range_ = (-1, 1) if "float" in dtype else (-100, 100)
+    add(f"{dtype}_{m}_{k}_{n}",
+        lambda a, b: lax.dot_general(a, b, (((1,), (0,)), ((), ())), preferred_element_type=result),
+        numbers((m, k), dtype, *range_), numbers((k, n), dtype, *range_))
+
+
+for sizes in ((4, 1024, 1024), (256, 256, 256), (5000, 8, 8)):
+    narrow("bfloat16", jnp.float32, *sizes)
+    narrow("int8", jnp.int32, *sizes)
+
+# ----- rows that change in place
+
+
+def steps(step, count=100):
+    return lambda *state: lax.scan(lambda s, i: (step(s, i), None), state, jnp.arange(count))[0]
+
+
+def swap(state, i):
+    (x,), j = state, 499 - i
+    return (x.at[i].set(x[j]).at[j].set(x[i]),)
+
+
+def rotate(state, i):
+    x, y = state
+    return x.at[i].set(x[i] * 0.6 - y[i] * 0.8), y.at[i].set(x[i] * 0.8 + y[i] * 0.6)
+
+
+def factors(state, i):
+    p, q = state
+    u, v = i % 500, i * 7 % 500
+    error = 1.0 - p[u] @ q[v]
+    return p.at[u].add(0.1 * error * q[v]), q.at[v].add(0.1 * error * p[u])
+
+
+add("swap_rows", steps(swap), floats(500, 500))
+add("rotate_rows", steps(rotate), floats(256, 256), floats(256, 256))
+add("factorize", steps(factors, 1000), floats(500, 16), floats(500, 16))
+add("complex_rows", lambda r, i: steps(lambda s, k: (s[0].at[k].multiply(0.6 + 0.8j),))(r + 1j * i)[0], floats(256, 256),
+    floats(256, 256))
+add("complex_segments", lambda r, i, k: jax.ops.segment_max(r + 1j * i, k, 100), floats(5000), floats(5000),
+    numbers((5000,), "int32", 0, 99))
+add("long_to_bf16", lambda x: x.astype(jnp.bfloat16), numbers((32768,), "int64", -1000, 1000))
