@@ -10,7 +10,7 @@ def viterbi(batch, states, axis):
         def step(scores, o):
             all_ = (scores[:, :, None] if axis == 1 else scores[:, None]) + weights
             return all_.max(axis) + emissions[o].reshape(batch, states), all_.argmax(axis).astype(jnp.int32)
-        return lax.scan(step, jnp.zeros((batch, states)), seen)
+        return lax.scan(step, jnp.zeros((batch, states), jnp.float32), seen)
     add(f"viterbi_{batch}_{states}_axis{axis}", best, numbers((50, batch), "int32", 0, states), floats(states, states),
         floats(states, states))
 
@@ -19,7 +19,7 @@ def forward(batch, states):
     def likelihood(seen, weights, emissions):
         def step(a, o):
             return jax.nn.logsumexp(a[:, :, None] + weights, axis=1) + emissions[o].reshape(batch, states), None
-        return lax.scan(step, jnp.zeros((batch, states)), seen)[0]
+        return lax.scan(step, jnp.zeros((batch, states), jnp.float32), seen)[0]
     add(f"forward_{batch}_{states}", likelihood, numbers((50, batch), "int32", 0, states), floats(states, states),
         floats(states, states))
 

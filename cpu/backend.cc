@@ -23,6 +23,7 @@
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/rewrites/channels_last.h"
 #include "heddle/cpu/rewrites/complex.h"
+#include "heddle/cpu/rewrites/complex_views.h"
 #include "heddle/cpu/rewrites/early_reshapes.h"
 #include "heddle/cpu/rewrites/first_places.h"
 #include "heddle/cpu/rewrites/fixed_scatters.h"
@@ -185,7 +186,8 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(out.flat, update_sparse_sums(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, find_first_places(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, shorten_integers(out.flat));
-  if (has_complex(out.flat)) {
+  const bool splits = has_complex(out.flat);
+  if (splits) {
     HEDDLE_ASSIGN_OR_RETURN(module, split_complex(out.flat));
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   }
@@ -197,6 +199,9 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(const auto unrolled, unroll_short_loops(out.flat));
   if (unrolled) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unrolled, flatten));
+  }
+  if (splits) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, view_complex_inputs(out.flat));
   }
   HEDDLE_ASSIGN_OR_RETURN(out.flat, pad_windows(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, order_products(out.flat));

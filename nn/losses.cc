@@ -16,10 +16,19 @@ Expr weighted(const Expr& weight, const Expr& value) {
   return where(weight == 0, 0, weight * value);
 }
 
-// A target: a tensor as it is, a number in the dtype of the predictions.
-Expr target_of(std::string_view name, const Operand& target, const Expr& like) {
-  if (target.is_tensor()) return floating(name, target);
-  return constant_like(target, like.dtype());
+// A target: a tensor as it is, a number in the dtype of the predictions. One of them may be
+// repeated for the other. Where both would be, as f32[5,1] and f32[5], a loss is for each pair.
+Expr target_of(std::string_view name, const Operand& target, std::string_view like_name,
+               const Expr& like) {
+  if (!target.is_tensor()) return constant_like(target, like.dtype());
+  const Shape &x = like.tensor().shape(), &y = target.tensor().shape();
+  const auto all = common_dimensions(x, y);
+  if (all && *all != x.dimensions() && *all != y.dimensions()) {
+    trace_internal::refuse(name, " are ", y, " and ", like_name, " ", x, "; a loss of [",
+                           base::join(*all, ","),
+                           "] would be of all pairs; reshape one to the sizes of the other");
+  }
+  return floating(name, target);
 }
 
 Expr log_sigmoid_of(const Expr& x) { return log_sigmoid(x.operand()); }
@@ -80,7 +89,7 @@ Tensor sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
   const PublicCall call("nn::sigmoid_binary_cross_entropy", logits.at());
   constexpr std::string_view kOp = "nn::sigmoid_binary_cross_entropy";
   Expr x = floating("logits", logits);
-  Expr p = target_of("labels", labels, x);
+  Expr p = target_of("labels", labels, "logits", x);
   return formula(kOp, KnownOptions(), {x, p}, [](Values in) {
     const Expr &x = in[0], &p = in[1];
     return -weighted(p, log_sigmoid_of(x)) - weighted(1.0 - p, log_sigmoid_of(-x));
@@ -90,7 +99,7 @@ Tensor sigmoid_binary_cross_entropy(Operand logits, Operand labels) {
 Tensor huber_loss(Operand predictions, Operand targets, double delta) {
   const PublicCall call("nn::huber_loss", predictions.at());
   Expr x = floating("predictions", predictions);
-  Expr y = target_of("targets", targets, x);
+  Expr y = target_of("targets", targets, "predictions", x);
   if (!(delta > 0)) trace_internal::refuse("delta is ", delta, "; it must be more than 0");
   return formula("nn::huber_loss", KnownOptions(FixedNumber{delta}), {x, y}, [&](Values in) {
     Expr size = abs(in[0] - in[1]);
@@ -102,7 +111,7 @@ Tensor huber_loss(Operand predictions, Operand targets, double delta) {
 Tensor l2_loss(Operand predictions, Operand targets) {
   const PublicCall call("nn::l2_loss", predictions.at());
   Expr x = floating("predictions", predictions);
-  Expr y = target_of("targets", targets, x);
+  Expr y = target_of("targets", targets, "predictions", x);
   return formula("nn::l2_loss", KnownOptions(), {x, y},
                  [](Values in) { return 0.5 * square(in[0] - in[1]); });
 }

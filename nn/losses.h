@@ -1,4 +1,6 @@
-// Losses, one for each example: take the mean of the result. Names are those of optax.
+// Losses, one for each example: take the mean of the result. Names are those of optax. Targets are
+// repeated for predictions, or these for targets; f32[5,1] and f32[5] are an error, since either
+// would be.
 // errors: all throw Error (InvalidArgument) with the op, what the operand is, what it had to be,
 // and the caller's line
 #pragma once

@@ -402,6 +402,17 @@ TEST(Losses, HuberIsSquareThenLinear) {
   EXPECT_THAT(l2_loss(array<float>({3, -1}), array<float>({1, -1})).to_vector<float>(),
               ElementsAre(2, 0));
   EXPECT_EQ(l2_loss(scalar<float>(4)).item<float>(), 8);
+  EXPECT_EQ(l2_loss(ones({5, 3}), ones({3})).shape(), Shape(f32, {5, 3}));
+  EXPECT_EQ(l2_loss(ones({3}), ones({5, 3})).shape(), Shape(f32, {5, 3}));
+  EXPECT_THAT(error_of([] {
+                (void)l2_loss(ones({5, 1}), ones({5}));
+              }),
+              HasSubstr("nn::l2_loss: targets are f32[5] and predictions f32[5,1]; a loss of [5,5] "
+                        "would be of all pairs; reshape one to the sizes of the other"));
+  EXPECT_THAT(error_of([] {
+                (void)sigmoid_binary_cross_entropy(ones({5}), ones({5, 1}));
+              }),
+              HasSubstr("labels are f32[5,1] and logits f32[5]; a loss of [5,5]"));
 }
 
 // Against results of jax.nn.

@@ -9,6 +9,11 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
+bool is_complex_view(const hlo::Computation& computation, const Instruction& instruction) {
+  return instruction.opcode == hlo::Opcode::kBitcastConvert &&
+         is_complex(computation.at(instruction.operands[0]).shape.dtype());
+}
+
 bool is_part(const hlo::Computation& computation, const Instruction& instruction) {
   if (instruction.opcode != Opcode::kReal && instruction.opcode != Opcode::kImag) return false;
   const Shape& from = computation.at(instruction.operands[0]).shape;

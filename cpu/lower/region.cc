@@ -127,7 +127,7 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
                   const Instruction& instruction) {
   const auto held = [&](InstructionId id) { return is_held(computation.at(id).shape); };
   if (instruction.opcode == Opcode::kWhile || instruction.opcode == Opcode::kConditional ||
-      is_part(computation, instruction))
+      is_part(computation, instruction) || is_complex_view(computation, instruction))
     return true;
   if (!std::ranges::all_of(instruction.operands, held)) return false;
   switch (instruction.opcode) {

@@ -184,6 +184,9 @@ std::optional<std::vector<int64_t>> framed_start(const hlo::Computation& computa
 // The real or imaginary part of a complex array, which lies in memory.
 bool is_part(const hlo::Computation& computation, const hlo::Instruction& instruction);
 
+// A complex array as it lies, f32[.., 2]: it has the array's place (`rewrites/complex_views.h`).
+bool is_complex_view(const hlo::Computation& computation, const hlo::Instruction& instruction);
+
 // A dot whose operands are arrays of numbers that a plan holds.
 bool is_plain_dot(const hlo::Computation& computation, const hlo::Instruction& dot);
 

@@ -214,6 +214,10 @@ Status RegionLowering::emit(InstructionId id) {
       return {};
     }
   }
+  if (is_complex_view(computation(), instruction)) {
+    bind(leaf, Value::of(in_memory(region_.leaf(instruction.operands[0]))));
+    return {};
+  }
   if (instruction.opcode == Opcode::kReshape) {
     const Shape& from = at(instruction.operands[0]).shape;
     if (!is_degenerate_reshape(from, instruction.shape) && !from.is_scalar()) {

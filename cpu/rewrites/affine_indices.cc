@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -76,10 +77,6 @@ std::optional<Affine> of_literal(const Literal& literal, const Shape& shape) {
   return out;
 }
 
-const Dims& dims_of(const Instruction& instruction) {
-  return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
-}
-
 }  // namespace
 
 Affine::Range Affine::range(const Dims& sizes) const {
@@ -101,6 +98,9 @@ AffineIndices::AffineIndices(const hlo::Module& module, const Computation& compu
     if (shape.dtype() == pred) truths_[i] = truth(instruction);
     if (is_integer(shape.dtype())) values_[i] = value_of(instruction);
     if (values_[i] && !fits(*values_[i], shape)) values_[i].reset();
+    for (int64_t d = 0; values_[i] && d < shape.rank(); ++d) {
+      if (shape.dimension(d) == 1) values_[i]->steps[static_cast<size_t>(d)] = 0;
+    }
   }
 }
 
@@ -126,7 +126,7 @@ std::optional<Affine> AffineIndices::value_of(const Instruction& x) const {
   if (x.opcode == Opcode::kTranspose && is_one) {
     Affine out = *operand(0);
     for (size_t d = 0; d < out.steps.size(); ++d)
-      out.steps[d] = operand(0)->steps[static_cast<size_t>(dims_of(x)[d])];
+      out.steps[d] = operand(0)->steps[static_cast<size_t>(dimensions_of(x)[d])];
     return out;
   }
   if (!are_two) return std::nullopt;
@@ -141,7 +141,7 @@ std::optional<Affine> AffineIndices::of_broadcast(const Instruction& broadcast) 
   if (from == nullptr) return std::nullopt;
   Affine out{from->constant, Dims(static_cast<size_t>(broadcast.shape.rank()), 0)};
   for (size_t d = 0; d < from->steps.size(); ++d)
-    out.steps[static_cast<size_t>(dims_of(broadcast)[d])] = from->steps[d];
+    out.steps[static_cast<size_t>(dimensions_of(broadcast)[d])] = from->steps[d];
   return out;
 }
 

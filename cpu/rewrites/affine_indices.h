@@ -9,7 +9,8 @@
 
 namespace heddle::cpu {
 
-// constant + steps[0] * i + steps[1] * j + .. at place (i, j, ..).
+// constant + steps[0] * i + steps[1] * j + .. at place (i, j, ..). A dimension of size 1 has step
+// 0.
 struct Affine {
   int64_t constant = 0;
   hlo::Dims steps;

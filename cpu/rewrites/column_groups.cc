@@ -6,6 +6,7 @@
 
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/trip_count.h"
 
@@ -37,10 +38,6 @@ bool is_short(const Shape& shape, int64_t axis) {
 
 bool names(const std::vector<int64_t>& dimensions, int64_t d) {
   return std::ranges::find(dimensions, d) != dimensions.end();
-}
-
-const hlo::Dims& dimensions_of(const Instruction& instruction) {
-  return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
 }
 
 int64_t index_of(const Instruction& element) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/hlo/attributes.h"
 
@@ -18,10 +19,6 @@ using hlo::Dims;
 using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
-
-const Dims& dims_of(const Instruction& instruction) {
-  return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
-}
 
 // order[dims[0]], order[dims[1]], ..
 Dims mapped(const Dims& order, const Dims& dims) {
@@ -71,7 +68,7 @@ class Orders {
 
   [[nodiscard]] std::optional<Dims> order_of(const Instruction& instruction) const {
     if (!instruction.shape.is_array() || instruction.shape.is_dynamic()) return std::nullopt;
-    if (instruction.opcode == Opcode::kTranspose) return dims_of(instruction);
+    if (instruction.opcode == Opcode::kTranspose) return dimensions_of(instruction);
     if (!has_trait(instruction.opcode, hlo::kElementwise)) return std::nullopt;
     std::optional<Dims> order;
     for (const InstructionId operand : instruction.operands) {
@@ -83,7 +80,8 @@ class Orders {
     const auto follows = [&](InstructionId operand) {
       const Instruction& read = in_.at(operand);
       return orders_[operand.value].has_value() || read.shape.is_scalar() ||
-             (read.opcode == Opcode::kBroadcast && is_increasing(mapped(*order, dims_of(read))));
+             (read.opcode == Opcode::kBroadcast &&
+              is_increasing(mapped(*order, dimensions_of(read))));
     };
     return order && std::ranges::all_of(instruction.operands, follows) ? order : std::nullopt;
   }
@@ -112,11 +110,11 @@ class Rewriting {
     hlo::Values operands;
     for (const hlo::Value& operand : given) {
       const Instruction& read = to_.at(operand.id());
-      operands.push_back(
-          operand.shape().is_scalar() ? operand
-          : read.opcode == Opcode::kTranspose
-              ? graph.wrap(read.operands[0])
-              : broadcast(graph.wrap(read.operands[0]), sizes, mapped(*order, dims_of(read))));
+      operands.push_back(operand.shape().is_scalar() ? operand
+                         : read.opcode == Opcode::kTranspose
+                             ? graph.wrap(read.operands[0])
+                             : broadcast(graph.wrap(read.operands[0]), sizes,
+                                         mapped(*order, dimensions_of(read))));
     }
     Instruction now = to_.mapped(id);
     now.shape = Shape(old.shape.dtype(), sizes);
@@ -129,10 +127,11 @@ class Rewriting {
     Instruction now = to_.mapped(id);
     const Instruction& read = to_.at(now.operands[0]);
     if (read.opcode != Opcode::kTranspose) return {};
-    const Dims& order = dims_of(read);
-    Dims folded = mapped(order, dims_of(now)), kept;
+    const Dims& order = dimensions_of(read);
+    Dims folded = mapped(order, dimensions_of(now)), kept;
     for (int64_t d = 0; d < std::ssize(order); ++d)
-      if (std::ranges::count(dims_of(now), d) == 0) kept.push_back(order[static_cast<size_t>(d)]);
+      if (std::ranges::count(dimensions_of(now), d) == 0)
+        kept.push_back(order[static_cast<size_t>(d)]);
     Dims sorted = kept, back, sizes;
     std::ranges::sort(folded);
     std::ranges::sort(sorted);
@@ -151,7 +150,7 @@ class Rewriting {
   [[nodiscard]] bool follows(const hlo::Value& x, const Dims& order) const {
     const Instruction& read = to_.at(x.id());
     return x.shape().is_scalar() || read.opcode == Opcode::kBroadcast ||
-           (read.opcode == Opcode::kTranspose && dims_of(read) == order);
+           (read.opcode == Opcode::kTranspose && dimensions_of(read) == order);
   }
 
   transform::Rebuilder& to_;

@@ -35,7 +35,10 @@ struct Product {
   }
   [[nodiscard]] bool is_plain() const {
     return dot.opcode == Opcode::kDot && attrs.algorithm == hlo::DotAlgorithm::kUnset &&
-           x.dtype() == dot.shape.dtype() && y.dtype() == dot.shape.dtype();
+           x.dtype() == y.dtype() &&
+           (x.dtype() == dot.shape.dtype() ||
+            (kind_of(x.dtype()) == kind_of(dot.shape.dtype()) &&
+             storage_bytes(x.dtype()) < storage_bytes(dot.shape.dtype())));
   }
   // A product of few terms with a small matrix, as a gate of two states has it, whose last
   // dimension is the small one and whose transpose's is not: vectors lie along that of the latter.
@@ -85,11 +88,13 @@ hlo::Value spread(hlo::Value operand, const Dims& batch, const Dims& contracting
   return broadcast(reshape(transpose(operand, order), kept), sizes, where);
 }
 
-// What takes the place of a product that sums nothing, or of the transpose of one.
+// What takes the place of a product that sums nothing, or of the transpose of one, which may be
+// converted between.
 hlo::Value as_product(transform::Rebuilder& to, InstructionId id) {
   const Instruction& old = to.old(id);
   const bool is_turned = old.opcode == Opcode::kTranspose;
-  const InstructionId dot = is_turned ? old.operands[0] : id;
+  InstructionId dot = is_turned ? old.operands[0] : id;
+  if (is_turned && to.old(dot).opcode == Opcode::kConvert) dot = to.old(dot).operands[0];
   if (to.old(dot).opcode != Opcode::kDot) return {};
   const hlo::Computation& from = to.from();
   Product product{to.old(dot), to.old(dot).attrs.get<hlo::DotAttrs>(),
@@ -103,22 +108,24 @@ hlo::Value as_product(transform::Rebuilder& to, InstructionId id) {
   }
   if (!product.is_plain() || (product.summed() != 1 && !product.turns_lanes())) return {};
   const hlo::DotAttrs& attrs = product.attrs;
-  const hlo::Values operands = to.operands(dot);
+  hlo::Values operands = to.operands(dot);
   hlo::Graph& graph = to.in_place_of(id);
+  for (hlo::Value& operand : operands) operand = convert(operand, product.dot.shape.dtype());
   const auto batch = static_cast<int64_t>(attrs.lhs_batch_dims.size());
   const int64_t own =
       operands[0].rank() - batch - static_cast<int64_t>(attrs.lhs_contracting_dims.size());
   const Dims& sizes = old.shape.dimensions();
+  const Shape shape = old.shape.with_dtype(product.dot.shape.dtype());
   hlo::Value sum;
   for (int64_t i = 0; i < product.summed(); ++i) {
     const hlo::Value x = spread(operands[0], attrs.lhs_batch_dims, attrs.lhs_contracting_dims, i,
                                 batch, sizes, product.places);
     const hlo::Value y = spread(operands[1], attrs.rhs_batch_dims, attrs.rhs_contracting_dims, i,
                                 batch + own, sizes, product.places);
-    const hlo::Value term = graph.op(Opcode::kMultiply, {x, y}, {}, {}, &old.shape);
-    sum = sum.is_absent() ? term : graph.op(Opcode::kAdd, {sum, term}, {}, {}, &old.shape);
+    const hlo::Value term = graph.op(Opcode::kMultiply, {x, y}, {}, {}, &shape);
+    sum = sum.is_absent() ? term : graph.op(Opcode::kAdd, {sum, term}, {}, {}, &shape);
   }
-  return sum;
+  return convert(sum, old.shape.dtype());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/cpu/rewrites/inlined_scalars.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
@@ -24,12 +25,8 @@ constexpr int64_t kMostInARow = 16;    // elements side by side that fill no vec
 constexpr int64_t kMostPlaced = 64;    // instructions that compute what is folded
 constexpr int64_t kMostInlinedInstructions = 64;  // instructions of the computation that folds
 
-const Dims& dims_of(const Instruction& instruction) {
-  return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
-}
-
 bool is_stack(const Computation& in, const Instruction& x, int64_t d) {
-  return x.opcode == Opcode::kConcatenate && dims_of(x)[0] == d &&
+  return x.opcode == Opcode::kConcatenate && dimensions_of(x)[0] == d &&
          std::ranges::all_of(
              x.operands, [&](InstructionId piece) { return in.at(piece).shape.dimension(d) == 1; });
 }
@@ -37,7 +34,7 @@ bool is_stack(const Computation& in, const Instruction& x, int64_t d) {
 // Each element is its place along d.
 bool is_number(const Computation& in, const Instruction& x, int64_t d) {
   if (x.opcode == Opcode::kIota) return x.attrs.get<hlo::IotaAttrs>().iota_dimension == d;
-  return x.opcode == Opcode::kBroadcast && dims_of(x) == Dims{d} &&
+  return x.opcode == Opcode::kBroadcast && dimensions_of(x) == Dims{d} &&
          in.at(x.operands[0]).opcode == Opcode::kIota;
 }
 
@@ -71,7 +68,7 @@ class PlacedArrays {
   bool has_places(const Instruction& x) {
     if (x.shape.is_dynamic() || !scalar_of(x.shape.dtype()).has_value()) return false;
     has_stack_ |= is_stack(in_, x, d_);
-    varies_ |= has_stack_ || (is_repeat(in_, x) && std::ranges::count(dims_of(x), d_) > 0);
+    varies_ |= has_stack_ || (is_repeat(in_, x) && std::ranges::count(dimensions_of(x), d_) > 0);
     if (is_stack(in_, x, d_) || is_number(in_, x, d_) || is_repeat(in_, x)) return true;
     return is_scalar_op(in_, x) && std::ranges::all_of(x.operands, [&](InstructionId operand) {
              return in_.at(operand).shape.dimensions() == x.shape.dimensions() && contains(operand);
@@ -85,8 +82,8 @@ class PlacedArrays {
 };
 
 bool is_short_fold(const hlo::Module& module, const Computation& in, const Instruction& fold) {
-  if (fold.opcode != Opcode::kReduce || dims_of(fold).size() != 1) return false;
-  const int64_t d = dims_of(fold)[0];
+  if (fold.opcode != Opcode::kReduce || dimensions_of(fold).size() != 1) return false;
+  const int64_t d = dimensions_of(fold)[0];
   const std::span<const InstructionId> arrays(fold.operands.data(), fold.operands.size() / 2);
   const Shape& first = in.at(arrays[0]).shape;
   const int64_t count = first.dimension(d);
@@ -128,7 +125,7 @@ class PlaceWriter {
 
   [[nodiscard]] hlo::Value broadcast_of(const Instruction& x, hlo::Value from, const Dims& sizes,
                                         int64_t i) const {
-    Dims places = dims_of(x);
+    Dims places = dimensions_of(x);
     if (const auto along = std::ranges::find(places, d_); along != places.end()) {
       const int64_t axis = along - places.begin();
       from = drop_dimension(slice(from, axis, i, 1), axis);
@@ -151,7 +148,7 @@ class PlaceWriter {
 hlo::Value folded(const hlo::Module& module, transform::Rebuilder& to, InstructionId id) {
   const Instruction& fold = to.old(id);
   const Computation& by = module.at(fold.called[0]);
-  const int64_t d = dims_of(fold)[0];
+  const int64_t d = dimensions_of(fold)[0];
   const size_t count = fold.operands.size() / 2;
   Dims sizes = to.from().at(fold.operands[0]).shape.dimensions();
   const int64_t turns = sizes[static_cast<size_t>(d)];

@@ -60,6 +60,22 @@ TEST(OuterProducts, OfNoSumInTheTransposesOrder) {
   }
 }
 
+// As products of bf16 are computed: in f32, and converted before the transpose.
+TEST(OuterProducts, OfNarrowElements) {
+  for (const auto& [narrow, wide] : {std::pair("bf16", "f32"), {"f16", "f32"}, {"s8", "s32"}}) {
+    const std::string text =
+        cat("HloModule m\nENTRY main {\n x = ", narrow, "[30,5] parameter(0)\n y = ", narrow,
+            "[40,5] parameter(1)\n d = ", wide,
+            "[5,30,40] dot(x, y), lhs_batch_dims={1}, rhs_batch_dims={1}, lhs_contracting_dims={}, "
+            "rhs_contracting_dims={}\n c = ",
+            narrow, "[5,30,40] convert(d)\n ROOT t = ", narrow,
+            "[30,40,5] transpose(c), dimensions={1,2,0} }");
+    const hlo::Module now = expand_outer_products(hlo::parse_text(text).value()).value();
+    EXPECT_EQ(now.computations.back().root_instruction().opcode, hlo::Opcode::kConvert) << text;
+    expect_as_evaluated(text);
+  }
+}
+
 TEST(OuterProducts, OfFewTermsWithASmallMatrix) {
   const Case cases[] = {
       // einsum("ab,xby->xay"), with the small matrix second and first

@@ -71,5 +71,18 @@ TEST(StackChoices, OthersStay) {
   }
 }
 
+// All zeros, since the dimension that it counts has one place.
+TEST(StackChoices, OfOneRowAreNoPlaces) {
+  const std::string text =
+      "HloModule m\nENTRY main {\n n = s32[1,5,5] parameter(0)\n a = f32[1,5] parameter(1)\n"
+      " b = f32[1,5] parameter(2)\n stack = f32[2,5] concatenate(a, b), dimensions={0}\n"
+      " z = s32[1,5,5] iota(), iota_dimension=0\n"
+      " at = s32[2,5,5] concatenate(n, z), dimensions={0}\n"
+      " ROOT y = f32[5,5] gather(stack, at), offset_dims={}, collapsed_slice_dims={0,1}, "
+      "start_index_map={0,1}, index_vector_dim=0, slice_sizes={1,1} }";
+  EXPECT_FALSE(is_chosen(text));
+  expect_as_evaluated(text);
+}
+
 }  // namespace
 }  // namespace heddle::cpu
