@@ -36,7 +36,8 @@ struct Amx : Load {
   static void order_memory() { asm volatile("" ::: "memory"); }
 
   static void block(const Strip& a, const char* b, int64_t steps, typename Load::Sum* c,
-                    int64_t c_row, bool has_two, bool adds) {
+                    int64_t c_row, BlockSize size, bool adds) {
+    const bool has_two = size.rows > 16;
     const int64_t row_bytes = c_row * 4;
     auto* const below = c + 16 * c_row;
     order_memory();

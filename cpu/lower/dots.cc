@@ -16,7 +16,7 @@ using hlo::Instruction;
 using hlo::InstructionId;
 
 constexpr int64_t kSmallMatrix = 256;       // elements
-constexpr int64_t kFewestRowsOfUnit = 12, kFewestColumnsOfUnit = 16;
+constexpr int64_t kFewestRowsOfUnit = 12, kFewestColumnsOfUnit = 16, kLongSumOfUnit = 32;
 constexpr int64_t kFewestLanesInLoops = 5;  // of a result in loops that are as fast as the kernel
 
 NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
@@ -31,9 +31,11 @@ std::optional<MatrixProduct> product_for_kernel(const Axes& axes, const DotWrite
   const bool is_for_unit =
       storage_bytes(types.result) == 4 && narrow_unit(types.operands) != NarrowUnit::kNone;
   if (!is_float && !is_for_unit) return std::nullopt;
-  // A unit packs the matrix first: that pays for several rows, and for whole vectors of columns.
+  // A unit packs the matrix first: that pays for several rows, and for whole vectors of columns or
+  // long sums.
   if (is_for_unit &&
-      (total(axes.rows) < kFewestRowsOfUnit || total(axes.columns) < kFewestColumnsOfUnit))
+      (total(axes.rows) < kFewestRowsOfUnit ||
+       (total(axes.columns) < kFewestColumnsOfUnit && total(axes.contracted) < kLongSumOfUnit)))
     return std::nullopt;
   const std::optional<MatrixProduct> product = matrix_product(axes, types.operands);
   const auto is_small = [](const MatrixProduct& p) {

@@ -19,6 +19,7 @@
 
 #include "heddle/cpu/kernels/matmul_narrow.h"
 #include "heddle/cpu/kernels/matmul_table.h"
+#include "heddle/cpu/kernels/unroll.h"
 
 namespace heddle::cpu {
 namespace {
@@ -101,22 +102,26 @@ struct Lanes {
 // 16 x 16 elements of 32 bits.
 void transpose(__m512i (&x)[16]) {
   __m512i y[16];
+  HEDDLE_UNROLL
   for (int i = 0; i < 16; i += 2) {
     y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
     y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
   }
+  HEDDLE_UNROLL
   for (int i = 0; i < 16; i += 4) {
     x[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
     x[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
     x[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
     x[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
   }
+  HEDDLE_UNROLL
   for (int i = 0; i < 4; ++i) {
     y[i] = _mm512_shuffle_i32x4(x[i], x[i + 4], 0x88);
     y[i + 4] = _mm512_shuffle_i32x4(x[i], x[i + 4], 0xdd);
     y[i + 8] = _mm512_shuffle_i32x4(x[i + 8], x[i + 12], 0x88);
     y[i + 12] = _mm512_shuffle_i32x4(x[i + 8], x[i + 12], 0xdd);
   }
+  HEDDLE_UNROLL
   for (int i = 0; i < 4; ++i) {
     x[i] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0x88);
     x[i + 8] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0xdd);
@@ -129,6 +134,7 @@ void transpose(__m512i (&x)[16]) {
 template <class Load>
 void load_along_k(const Lanes<typename Load::Element>& from, int64_t lanes, int64_t depth,
                   __m512i (&x)[16]) {
+  HEDDLE_UNROLL
   for (int i = 0; i < 16; ++i) {
     x[i] = i < lanes ? Load::along_k(from.data + i * from.lane, depth) : _mm512_setzero_si512();
   }
@@ -139,8 +145,10 @@ template <class Load>
 void load_along_lanes(const Lanes<typename Load::Element>& from, int64_t lanes, int64_t depth,
                       __m512i (&x)[16]) {
   const auto mask = static_cast<__mmask16>((1u << lanes) - 1);
+  HEDDLE_UNROLL
   for (int i = 0; i < 16; ++i) {
     x[i] = _mm512_setzero_si512();
+    HEDDLE_UNROLL
     for (int g = 0; g < Load::kGroup; ++g) {
       const int64_t k = i * Load::kGroup + g;
       if (k >= depth) break;
@@ -167,6 +175,7 @@ void pack_tile(const Lanes<typename Load::Element>& from, int64_t lanes, int64_t
     load_along_k<Load>({rows[0], kDepth<Load>, 1}, 16, kDepth<Load>, x);
   }
   if (has_groups_in_rows != kGroupsInRows) transpose(x);
+  HEDDLE_UNROLL
   for (int i = 0; i < 16; ++i) _mm512_store_si512(to + 64 * i, x[i]);
 }
 
@@ -209,26 +218,34 @@ Strip strip_of(const Lanes<typename Load::Element>& a, int64_t rows, int64_t dep
   return {scratch, 64, kTileBytes, steps_of<Load>(depth) * kTileBytes};
 }
 
+// How much of a block is C; a unit may compute more.
+struct BlockSize {
+  int64_t rows, columns;
+};
+
 // The block of C at `c`, whose rows and columns may be fewer, or apart.
 template <class Unit>
 void run_block(const Strip& a, const char* b, int64_t steps, const MatmulArgs& args,
                typename Unit::Sum* c, int64_t rows, int64_t columns, bool adds) {
-  const bool has_two = rows > 16;
   if (columns == kBlock && rows % 16 == 0 && args.c_col == 1)
-    return Unit::block(a, b, steps, c, args.c_row, has_two, adds);
+    return Unit::block(a, b, steps, c, args.c_row, {rows, columns}, adds);
   alignas(64) typename Unit::Sum whole[kBlock * kBlock];
-  const auto at = [&](int64_t i, int64_t j) ->
-      typename Unit::Sum& { return c[i * args.c_row + j * args.c_col]; };
+  const auto for_each_row = [&](const auto& move) {
+    for (int64_t i = 0; i < rows; ++i) move(c + i * args.c_row, whole + i * kBlock);
+  };
+  const size_t row_bytes = static_cast<size_t>(columns) * sizeof(whole[0]);
   if (adds) {
     std::memset(whole, 0, sizeof(whole));
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < columns; ++j) whole[i * kBlock + j] = at(i, j);
-    }
+    for_each_row([&](const auto* there, auto* here) {
+      if (args.c_col == 1) return static_cast<void>(std::memcpy(here, there, row_bytes));
+      for (int64_t j = 0; j < columns; ++j) here[j] = there[j * args.c_col];
+    });
   }
-  Unit::block(a, b, steps, whole, kBlock, has_two, adds);
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) at(i, j) = whole[i * kBlock + j];
-  }
+  Unit::block(a, b, steps, whole, kBlock, {rows, columns}, adds);
+  for_each_row([&](auto* there, const auto* here) {
+    if (args.c_col == 1) return static_cast<void>(std::memcpy(there, here, row_bytes));
+    for (int64_t j = 0; j < columns; ++j) there[j * args.c_col] = here[j];
+  });
 }
 
 // One slab of k: columns in groups that the second cache holds, rows in strips that the first does.
