@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/cpu/rewrites/inlined_scalars.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/op.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
@@ -49,16 +52,29 @@ int64_t inner_count(const Shape& shape, int64_t d) {
   return count;
 }
 
+// How often each instruction is read.
+std::vector<int> uses_in(const Computation& in) {
+  std::vector<int> uses(in.instructions.size());
+  for (const Instruction& user : in.instructions) {
+    for (const InstructionId operand : user.operands) ++uses[operand.value];
+  }
+  ++uses[in.root.value];
+  return uses;
+}
+
 // Whether places along d of `x` can be written as arrays each, so that nothing of x's size is read
-// from memory: stacks, numbers, broadcasts, and elementwise ops on such.
+// from memory: stacks, numbers, broadcasts, and elementwise ops on such. A function, such as exp,
+// is not computed a second time for another reader.
 class PlacedArrays {
  public:
-  PlacedArrays(const Computation& in, int64_t d) : in_(in), d_(d) {}
+  PlacedArrays(const Computation& in, const std::vector<int>& uses, int64_t d)
+      : in_(in), uses_(uses), d_(d) {}
 
   bool contains(InstructionId id) {
     if (const auto found = known_.find(id); found != known_.end()) return found->second;
     if (std::ssize(known_) >= kMostPlaced) return false;
-    return known_[id] = has_places(in_.at(id));
+    const bool is_placed = has_places(in_.at(id)) && (uses_[id.value] == 1 || !takes_long(id));
+    return known_[id] = is_placed;
   }
   [[nodiscard]] bool has_stack() const { return has_stack_; }
   // Not all places are alike.
@@ -75,21 +91,35 @@ class PlacedArrays {
            });
   }
 
+  // It or what it is computed of is a function; its operands are known.
+  bool takes_long(InstructionId id) {
+    const Instruction& x = in_.at(id);
+    if (!is_scalar_op(in_, x)) return false;
+    const bool is_long =
+        hlo::facts(x.opcode).work > hlo::Work::kLittle ||
+        std::ranges::any_of(x.operands, [&](InstructionId read) { return long_.contains(read); });
+    if (is_long) long_.insert(id);
+    return is_long;
+  }
+
   const Computation& in_;
+  const std::vector<int>& uses_;
   const int64_t d_;
   bool has_stack_ = false, varies_ = false;
   std::map<InstructionId, bool> known_;
+  std::set<InstructionId> long_;
 };
 
-bool is_short_fold(const hlo::Module& module, const Computation& in, const Instruction& fold) {
-  if (fold.opcode != Opcode::kReduce || dimensions_of(fold).size() != 1) return false;
+bool is_short_fold(const hlo::Module& module, const Computation& in, const std::vector<int>& uses,
+                   const Instruction& fold) {
+  if (dimensions_of(fold).size() != 1) return false;
   const int64_t d = dimensions_of(fold)[0];
   const std::span<const InstructionId> arrays(fold.operands.data(), fold.operands.size() / 2);
   const Shape& first = in.at(arrays[0]).shape;
   const int64_t count = first.dimension(d);
   if (count < 1 || count > kMostFoldedPlaces || first.element_count() / count < kFewestFolded)
     return false;
-  PlacedArrays placed(in, d);
+  PlacedArrays placed(in, uses, d);
   const int64_t row = inner_count(first, d);
   return std::ranges::all_of(arrays, [&](InstructionId id) { return placed.contains(id); }) &&
          placed.varies() &&
@@ -175,18 +205,26 @@ hlo::Value folded(const hlo::Module& module, transform::Rebuilder& to, Instructi
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> unroll_short_folds(const hlo::Module& module) {
-  const auto has_fold = [&](const Computation& in) {
-    return std::ranges::any_of(
-        in.instructions, [&](const Instruction& each) { return is_short_fold(module, in, each); });
-  };
-  if (std::ranges::none_of(module.computations, has_fold)) return std::optional<hlo::Module>();
+  std::set<std::pair<hlo::ComputationId, InstructionId>> folds;
+  for (size_t c = 0; c < module.computations.size(); ++c) {
+    const Computation& in = module.computations[c];
+    std::vector<int> uses;
+    for (size_t i = 0; i < in.instructions.size(); ++i) {
+      if (in.instructions[i].opcode != Opcode::kReduce) continue;
+      if (uses.empty()) uses = uses_in(in);
+      if (is_short_fold(module, in, uses, in.instructions[i]))
+        folds.emplace(hlo::ComputationId(c), InstructionId(i));
+    }
+  }
+  if (folds.empty()) return std::optional<hlo::Module>();
   HEDDLE_ASSIGN_OR_RETURN(
       hlo::Module out,
-      transform::with_rewritten(
-          module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
-            if (!is_short_fold(module, to.from(), to.old(id))) return {};
-            return folded(module, to, id);
-          }));
+      transform::with_rewritten(module,
+                                [&](auto&, transform::Rebuilder& to, hlo::ComputationId c,
+                                    InstructionId id) -> hlo::Value {
+                                  if (!folds.contains({c, id})) return {};
+                                  return folded(module, to, id);
+                                }));
   return std::optional(std::move(out));
 }
 

@@ -152,5 +152,19 @@ TEST(ShortFolds, OfLongRowsOrOfArraysInMemoryStay) {
       << "folds along the last dimension have their own way";
 }
 
+// As the softmax reads the numbers that it sums: they are computed once.
+TEST(ShortFolds, OfAFunctionThatOthersReadStay) {
+  const auto sum_of = [](const char* op, const char* root) {
+    return best_of(40, 4, 1,
+                   cat(" e = f32[40,4,4] ", op,
+                       "(all)\n m = f32[40,4] reduce(e, low), dimensions={1}, to_apply=max\n"),
+                   root);
+  };
+  const char* both = "(f32[40,4], f32[40,4,4]) tuple(m, e)";
+  EXPECT_TRUE(is_unrolled(sum_of("exponential", "f32[40,4] copy(m)")));
+  EXPECT_FALSE(is_unrolled(sum_of("exponential", both)));
+  EXPECT_TRUE(is_unrolled(sum_of("negate", both)));
+}
+
 }  // namespace
 }  // namespace heddle::cpu
