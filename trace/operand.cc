@@ -233,7 +233,10 @@ std::string text_of(const trace_internal::Number& number) {
 
 }  // namespace
 
-std::string number_advice(const Tensor& x, DType wanted) {
+namespace {
+
+// The number that a tensor is of; "" where it is of none, or of another dtype now.
+std::string number_said(const Tensor& x) {
   const auto number = trace_internal::number_behind(x);
   if (!number || number->dtype != x.dtype()) return "";
   const bool is_branch = number->of == "cond" || number->of == "switch_case";
@@ -242,22 +245,29 @@ std::string number_advice(const Tensor& x, DType wanted) {
                                       : "the init of ",
                    number->of, number->of.empty() ? "" : ", ", "the C++ number ", text_of(*number),
                    number->at.known() ? base::cat(" at ", to_string(number->at)) : "",
-                   ", which is ", to_string(number->dtype), "; write ",
-                   written(number->value, wanted), " there");
+                   ", which is ", to_string(number->dtype));
+}
+
+}  // namespace
+
+std::string number_advice(const Tensor& x, DType wanted) {
+  const std::string said = number_said(x);
+  if (said.empty()) return said;
+  return base::cat(said, "; write ", written(trace_internal::number_behind(x)->value, wanted),
+                   " there");
 }
 
 std::string cast_advice(const Tensor& a, const Tensor& b) {
-  // A number with a point beside integers: to cast those may be what is meant.
   const auto advice = [](const Tensor& number, const Tensor& other) {
-    const std::string said = number_advice(number, other.dtype());
-    const bool may_cast =
+    const std::string said = number_said(number);
+    if (said.empty()) return said;
+    // A number with a point beside integers, as a loop's counter is: to cast those is likely meant.
+    const bool casts =
         is_floating(number.dtype()) && (is_integer(other.dtype()) || other.dtype() == pred);
-    return said.empty()
-               ? said
-               : base::cat("one is ", said,
-                           may_cast
-                               ? base::cat(", or cast the other with astype(", number.dtype(), ")")
-                               : "");
+    if (!casts) return base::cat("one is ", number_advice(number, other.dtype()));
+    return base::cat(
+        "one is ", said, "; cast the other with astype(", number.dtype(), "), or write ",
+        written(trace_internal::number_behind(number)->value, other.dtype()), " there");
   };
   const std::string first = advice(a, b);
   if (!first.empty()) return first;

@@ -51,6 +51,10 @@ extern const Node kMovedFrom;  // what a tensor refers to once it was moved from
 struct Refused {
   template <class T>
   operator T() const;
+  template <class Stream>
+  friend Stream& operator<<(Stream& to, const Refused&) {
+    return to;
+  }
 };
 
 // Its own template, so that only a use fails to compile.

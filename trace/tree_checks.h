@@ -445,7 +445,8 @@ constexpr bool is_traceable() {
     using Value = std::remove_cvref_t<Result>;
     static_assert(
         is_tree_or_explained<Value>,
-        "a traced function returns a tree of Tensors, or None{} where it returns nothing");
+        "a traced function returns a tree of Tensors, or None{} where it returns nothing: of a C++ "
+        "number return scalar(1.0f), and a struct needs its kFields");
     if constexpr (is_tree<Value>())
       require_value<Fn, Result>();
     else if constexpr (!std::is_void_v<Value>)

@@ -457,6 +457,8 @@ bool Region::is_part_of_overwritten(InstructionId part, std::span<const Instruct
   const auto overwrites = [&](const Use& use) {
     return use.operand < static_cast<int>(updated_operands(computation_->at(use.user)));
   };
+  // What a gather takes is stored unless the one that overwrites needs it alone; a slice only where
+  // a step needs it that cannot come first.
   for (const Use& use : uses_[leaf(taken.operands[0]).value]) {
     if (!overwrites(use)) continue;
     const auto comes_later = [&](const Use& read) {
@@ -479,7 +481,7 @@ bool Region::overwrites_for(InstructionId step, InstructionId other,
          is_read_in(other, computation_->at(step).operands[0], home, kMostPartsOfParts);
 }
 
-// What reads `id`, or a part of it, is computed in the step.
+// What reads `id`, or a part of it, is computed in the step; parts of parts up to so many levels.
 bool Region::is_read_in(InstructionId step, InstructionId id, std::span<const InstructionId> home,
                         int levels) const {
   return std::ranges::any_of(uses_[leaf(id).value], [&](const Use& use) {

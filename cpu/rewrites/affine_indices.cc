@@ -208,9 +208,10 @@ std::optional<bool> AffineIndices::truth(const Instruction& x) const {
 
 // All or any of what is alike.
 std::optional<bool> AffineIndices::truth_of_fold(const Instruction& reduce) const {
-  const Opcode by = module_.at(reduce.called[0]).root_instruction().opcode;
-  if (reduce.operands.size() != 2 || module_.at(reduce.called[0]).size() != 3 ||
-      (by != Opcode::kAnd && by != Opcode::kOr))
+  const Computation& called = module_.at(reduce.called[0]);
+  const Opcode by = called.root_instruction().opcode;
+  if (reduce.operands.size() != 2 || (by != Opcode::kAnd && by != Opcode::kOr) ||
+      !std::ranges::is_permutation(called.root_instruction().operands, called.parameters))
     return std::nullopt;
   const std::optional<bool> each = truth_of(reduce.operands[0]),
                             start = truth_of(reduce.operands[1]);

@@ -88,8 +88,8 @@ hlo::Value spread(hlo::Value operand, const Dims& batch, const Dims& contracting
   return broadcast(reshape(transpose(operand, order), kept), sizes, where);
 }
 
-// What takes the place of a product that sums nothing, or of the transpose of one, which may be
-// converted between.
+// What takes the place of a product that sums nothing, or of the transpose of one that sums nothing
+// or few terms, which may be converted between.
 hlo::Value as_product(transform::Rebuilder& to, InstructionId id) {
   const Instruction& old = to.old(id);
   const bool is_turned = old.opcode == Opcode::kTranspose;

@@ -24,7 +24,7 @@ using hlo::Opcode;
 
 constexpr int64_t kMostFoldedPlaces = 16;
 constexpr int64_t kFewestFolded = 64;  // results: fewer may stand in registers as they are
-constexpr int64_t kMostInARow = 16;    // elements side by side that fill no vector
+constexpr int64_t kMostInARow = 15;    // elements side by side that fill no vector
 constexpr int64_t kMostPlaced = 64;    // instructions that compute what is folded
 constexpr int64_t kMostInlinedInstructions = 64;  // instructions of the computation that folds
 

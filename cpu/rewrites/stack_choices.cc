@@ -88,9 +88,11 @@ class StackChoice {
           all.operands.size() != attrs_.start_index_map.size() ||
           all.attrs.get<hlo::DimensionsAttrs>().dimensions[0] != vector)
         return false;
-      const Affine* own =
-          indices.of(all.operands[static_cast<size_t>(mapped - attrs_.start_index_map.begin())]);
-      if (own == nullptr || own->constant != 0) return false;
+      const InstructionId part =
+          all.operands[static_cast<size_t>(mapped - attrs_.start_index_map.begin())];
+      const Affine* own = indices.of(part);
+      if (own == nullptr || own->constant != 0 || from_.at(part).shape.dimension(vector) != 1)
+        return false;
       int64_t place = -1;
       for (size_t k = 0; k < own->steps.size(); ++k) {
         if (own->steps[k] == 0) continue;

@@ -195,7 +195,8 @@ TEST(LoopWords, NameTheNumberThatGivesACarryItsType) {
                     0, 3, [](Tensor i, Tensor c) { return c + i; }, 0.0f);
               }),
               AllOf(HasSubstr("the init of fori_loop, the C++ number 0.0f"),
-                    HasSubstr("or cast the other with astype(f32)"), HasSubstr(kHere)));
+                    HasSubstr("cast the other with astype(f32), or write 0 there"),
+                    HasSubstr(kHere)));
   EXPECT_THAT(error_of([] {
                 while_loop([](Tensor c) { return c < 5; }, [](Tensor c) { return c * 1.5; }, 1);
               }),

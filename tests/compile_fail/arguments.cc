@@ -1,5 +1,6 @@
 // Arguments as another library takes them: some are meant here too, the others have a repair.
 #include <cmath>
+#include <iostream>
 
 #include "heddle/heddle.h"
 
@@ -188,6 +189,7 @@ void functions_of(Tensor x, Tensor p) {
 // case vector_of_no_type: named: x.to_vector<float>()
 // case item_of_no_type: named: x.item<float>()
 // case method_sum: an op is a function and no method: write sum(x, 0)
+// case method_sum_printed: an op is a function and no method: write sum(x, 0)
 // case method_max: an op is a function and no method: write sum(x, 0)
 // case method_reshape: an op is a function and no method: write sum(x, 0)
 // case method_reshape_of_sizes: an op is a function and no method: write sum(x, 0)
@@ -204,6 +206,9 @@ Tensor types_and_places(Tensor x) {
   (void)x.item();
 #elif defined(method_sum)
   return x.sum();
+#elif defined(method_sum_printed)
+  std::cout << x.sum() << "\n";
+  return x;
 #elif defined(method_max)
   return x.max(0);
 #elif defined(method_reshape)

@@ -112,7 +112,7 @@ TEST_P(Checks, CheckNansNamesTheFirstOperation) {
             HasSubstr("of the loop"), HasSubstr("checks_test.cc:")));
   const auto with_name =
       compile([](Tensor x) { return sqrt(x); }, {.name = "root", .check_nans = true});
-  const std::string text = "check_nans: the result of sqrt in root is not a number; it must be ";
+  const std::string text = "check_nans: the result of sqrt in root is not a number; it must be one";
   EXPECT_THAT(error_of([&] { with_name(scalar(-1.0f)).wait(); }), HasSubstr(text));
   EXPECT_THAT(error_of([&] { vmap(with_name)(full({2}, -1)).wait(); }), HasSubstr(text));
   const auto plain = compile(fn);
