@@ -22,6 +22,7 @@
 #include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/rewrites/channels_last.h"
+#include "heddle/cpu/rewrites/chosen_updates.h"
 #include "heddle/cpu/rewrites/complex.h"
 #include "heddle/cpu/rewrites/complex_views.h"
 #include "heddle/cpu/rewrites/early_reshapes.h"
@@ -174,8 +175,9 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   // Rewritings that may find nothing; flat again after each that does.
-  for (const auto rewritten : {join_interleaved_pads, join_padded_columns, unroll_short_folds,
-                               transpose_late, reshape_early, repeat_late, slice_pads}) {
+  for (const auto rewritten :
+       {choose_updates, join_interleaved_pads, join_padded_columns, unroll_short_folds,
+        transpose_late, reshape_early, repeat_late, slice_pads}) {
     HEDDLE_ASSIGN_OR_RETURN(const auto found, rewritten(out.flat));
     if (found) {
       HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*found, flatten));
