@@ -1,5 +1,5 @@
-"""What JAX's users wrote whose elements lie in an order that loops disliked: few states side by side, channels before places,
-windows and choices by indices, gates, rows that change places, parts of complex arrays. bench/jax_ops.py writes them."""
+"""Programs whose elements do not lie as loops like them: few states side by side, channels before places, windows and choices by
+indices, gates, rows that change places, parts of complex arrays; and products of narrow numbers. bench/jax_ops.py writes them."""
 from jax_programs import floats, function as add, jax, jnp, lax, numbers
 
 # ----- few states
@@ -20,8 +20,9 @@ def forward(batch, states):
         def step(a, o):
             return jax.nn.logsumexp(a[:, :, None] + weights, axis=1) + emissions[o].reshape(batch, states), None
         return lax.scan(step, jnp.zeros((batch, states), jnp.float32), seen)[0]
-    add(f"forward_{batch}_{states}", likelihood, numbers((50, batch), "int32", 0, states), floats(states, states),
-        floats(states, states))
+    types = numbers((50, batch), "int32", 0, states), floats(states, states), floats(states, states)
+    add(f"forward_{batch}_{states}", likelihood, *types)
+    add(f"forward_{batch}_{states}_grad", jax.grad(lambda *args: likelihood(*args).sum(), argnums=(1, 2)), *types)
 
 
 for sizes in ((256, 4), (1000, 3), (64, 8)):
@@ -47,10 +48,29 @@ add("nchw_stride2_weights", of_both(1), SIGNAL, FILTER, OUTPUT)
 add("nchw_dense", lambda x, w: convolution(x, w, 1), floats(4, 64, 28, 28), floats(64, 64, 3, 3))
 add("ncdhw_dense", lambda x, w: convolution(x, w, 1), floats(2, 32, 16, 16, 16), floats(32, 32, 3, 3, 3))
 
+
+
+def generator_loss(z, *filters):
+    for w in filters:
+        z = jax.nn.leaky_relu(lax.conv_transpose(z, w, (2, 2), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW")))
+    return (z**2).sum()
+
+
+add("dcgan_grad", lambda z, *filters: jax.grad(lambda f: generator_loss(z, *f))(filters), floats(4, 64, 4, 4),
+    floats(64, 64, 4, 4), floats(32, 64, 4, 4), floats(16, 32, 4, 4))
+
 # ----- by indices
 
 add("frames", lambda x: x[jnp.arange(300)[:, None] + jnp.arange(200)], floats(600))
 add("frames_take", lambda x: jnp.take(x, jnp.arange(100)[:, None] * 50 + jnp.arange(200)), floats(5200))
+
+
+def patches(x):
+    i, d = jnp.arange(28), jnp.arange(5)
+    return x[i[:, None, None, None] + d[:, None], i[:, None, None] + d]
+
+
+add("patches", patches, floats(32, 32))
 add("choose_4", lambda i, a: jnp.choose(i, [a * 0, a, a * 2, a * 3], mode="clip"), numbers((65536,), "int32", 0, 4),
     floats(65536))
 
@@ -67,6 +87,7 @@ def gates(states, u):
 
 add("gates_10", lambda r, i, u, v: jnp.abs(gates(r + 1j * i, u + 1j * v)), floats(1024), floats(1024), floats(2, 2), floats(2, 2))
 add("khatri_rao", lambda a, b: jnp.einsum("ik,jk->ijk", a, b), floats(64, 64), floats(64, 64))
+add("pairs_bf16", lambda x: jnp.einsum("ic,jc->ijc", x, x), numbers((300, 8), "bfloat16"))
 
 
 def narrow(dtype, result, m, k, n):
@@ -76,7 +97,7 @@ def narrow(dtype, result, m, k, n):
         numbers((m, k), dtype, *range_), numbers((k, n), dtype, *range_))
 
 
-for sizes in ((4, 1024, 1024), (256, 256, 256), (5000, 8, 8)):
+for sizes in ((4, 1024, 1024), (256, 256, 256), (5000, 8, 8), (512, 2048, 12)):
     narrow("bfloat16", jnp.float32, *sizes)
     narrow("int8", jnp.int32, *sizes)
 
@@ -104,11 +125,30 @@ def factors(state, i):
     return p.at[u].add(0.1 * error * q[v]), q.at[v].add(0.1 * error * p[u])
 
 
+def metropolis(spins, chances, places):
+    def step(s, given):
+        chance, (i, j) = given
+        change = 2 * s[i, j] * (s[i - 1, j] + s[(i + 1) % 200, j] + s[i, j - 1] + s[i, (j + 1) % 200])
+        return jnp.where(chance < jnp.exp(-0.4 * change), s.at[i, j].set(-s[i, j]), s), None
+    return lax.scan(step, jnp.sign(spins), (chances, places))[0]
+
+
+def append_large(x, values):
+    def step(state, v):
+        x, count = state
+        return (jnp.where(v > 0.2, lax.dynamic_update_slice(x, v[None], (count,)), x), count + (v > 0.2)), None
+    return lax.scan(step, (x, jnp.int32(0)), values)[0][0]
+
+
+add("metropolis", metropolis, floats(200, 200), floats(1000, low=0.0), numbers((1000, 2), "int32", 0, 199))
+add("append_large", append_large, floats(10000), floats(1000))
 add("swap_rows", steps(swap), floats(500, 500))
 add("rotate_rows", steps(rotate), floats(256, 256), floats(256, 256))
 add("factorize", steps(factors, 1000), floats(500, 16), floats(500, 16))
 add("complex_rows", lambda r, i: steps(lambda s, k: (s[0].at[k].multiply(0.6 + 0.8j),))(r + 1j * i)[0], floats(256, 256),
     floats(256, 256))
+add("complex_sum", lambda x: lax.scan(lambda s, row: (s + row, None), x[0], x)[0], numbers((256, 256), "complex64"))
+add("complex_diagonal", jnp.diagonal, numbers((256, 256), "complex64"))
 add("complex_segments", lambda r, i, k: jax.ops.segment_max(r + 1j * i, k, 100), floats(5000), floats(5000),
     numbers((5000,), "int32", 0, 99))
 add("long_to_bf16", lambda x: x.astype(jnp.bfloat16), numbers((32768,), "int64", -1000, 1000))

@@ -1,7 +1,6 @@
 #include "heddle/cpu/rewrites/affine_indices.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/hlo/attributes.h"

@@ -53,4 +53,21 @@ class AffineIndices {
   std::vector<std::optional<bool>> truths_;
 };
 
+// The indices of one computation after the other, as a rewriting of a module takes them.
+class IndicesInTurn {
+ public:
+  explicit IndicesInTurn(const hlo::Module& module) : module_(module) {}
+
+  const AffineIndices& in(const hlo::Computation& computation) {
+    if (known_ != &computation) indices_.emplace(module_, computation);
+    known_ = &computation;
+    return *indices_;
+  }
+
+ private:
+  const hlo::Module& module_;
+  const hlo::Computation* known_ = nullptr;
+  std::optional<AffineIndices> indices_;
+};
+
 }  // namespace heddle::cpu

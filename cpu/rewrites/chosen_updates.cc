@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/rewrites/fixed_scatters.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
@@ -34,16 +35,9 @@ bool is_update(const hlo::Module& module, const Computation& in, const Instructi
   if (x.opcode == Opcode::kDynamicUpdateSlice)
     return std::ssize(x.operands) == 2 + x.shape.rank() &&
            in.at(x.operands[1]).shape.element_count() > 0;
-  if (x.opcode != Opcode::kScatter || x.operands.size() != 3) return false;
-  const auto& attrs = x.attrs.get<hlo::ScatterAttrs>();
+  if (x.opcode != Opcode::kScatter) return false;
   const Computation& by = module.at(x.called[0]);
-  const Shape& indices = in.at(x.operands[1]).shape;
-  const Shape& updates = in.at(x.operands[2]).shape;
-  int64_t window = 1;
-  for (const int64_t d : attrs.update_window_dims) window *= updates.dimension(d);
-  return by.root == by.parameters[1] && attrs.input_batching_dims.empty() &&
-         indices.element_count() == std::ssize(attrs.scatter_dims_to_operand_dims) &&
-         updates.element_count() > 0 && updates.element_count() == window;
+  return by.root == by.parameters.back() && one_window(in, x).has_value();
 }
 
 int64_t updated_elements(const Computation& in, const Instruction& update) {
@@ -66,7 +60,7 @@ std::vector<InstructionId> updates_between(const hlo::Module& module, const Comp
   return chain;
 }
 
-// The array `now` with the update of `old` where `chosen`, and as it is elsewhere.
+// The array `now` with the update `id` where `chosen`, and as it is elsewhere.
 hlo::Value updated_if(transform::Rebuilder& to, InstructionId id, const hlo::Value& now,
                       const hlo::Value& chosen) {
   const Instruction& old = to.old(id);
@@ -87,11 +81,7 @@ hlo::Value updated_if(transform::Rebuilder& to, InstructionId id, const hlo::Val
     for (size_t i = 0; i < mapped.size(); ++i)
       starts[static_cast<size_t>(mapped[i])] =
           reshape(slice(numbers, 0, static_cast<int64_t>(i), 1), {});
-    auto next = attrs.update_window_dims.begin();
-    for (int64_t d = 0; d < now.rank(); ++d) {
-      const bool is_inserted = std::ranges::count(attrs.inserted_window_dims, d) > 0;
-      sizes.push_back(is_inserted ? 1 : operands[2].size(*next++));
-    }
+    sizes = *one_window(to.from(), old);
   }
   // A window outside of the array is dropped by a scatter, whatever it would write.
   const hlo::Value there = reshape(dynamic_slice(now, starts, sizes), operands[part].sizes());

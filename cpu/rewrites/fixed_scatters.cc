@@ -38,31 +38,18 @@ struct Window {
 
 // Nothing where there are several windows, or the one does not fit.
 std::optional<Window> fixed_window(const Computation& computation, const Instruction& scatter) {
-  const auto& attrs = scatter.attrs.get<ScatterAttrs>();
-  const Shape& shape = scatter.shape;
-  if (scatter.operands.size() != 3 || shape.is_dynamic() || shape.is_scalar() ||
-      !attrs.input_batching_dims.empty() || !attrs.scatter_indices_batching_dims.empty())
-    return std::nullopt;
-  const Shape& indices = computation.at(scatter.operands[1]).shape;
-  const Shape& updates = computation.at(scatter.operands[2]).shape;
-  const Dims& mapped = attrs.scatter_dims_to_operand_dims;
-  if (indices.is_dynamic() || updates.is_dynamic() || updates.element_count() == 0 ||
-      indices.element_count() != static_cast<int64_t>(mapped.size()))
-    return std::nullopt;
+  std::optional<Dims> sizes = one_window(computation, scatter);
+  if (!sizes) return std::nullopt;
   const std::optional<Dims> numbers = constant_numbers(computation, scatter.operands[1]);
   if (!numbers) return std::nullopt;
-  Window window{Dims(shape.dimensions().size()), {}};
+  Window window{Dims(sizes->size()), *std::move(sizes)};
+  const Dims& mapped = scatter.attrs.get<ScatterAttrs>().scatter_dims_to_operand_dims;
   for (size_t i = 0; i < mapped.size(); ++i)
     window.start[static_cast<size_t>(mapped[i])] = (*numbers)[i];
-  auto next = attrs.update_window_dims.begin();
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    const bool is_inserted = std::ranges::count(attrs.inserted_window_dims, d) > 0;
-    window.size.push_back(is_inserted ? 1 : updates.dimension(*next++));
-    const int64_t start = window.start[static_cast<size_t>(d)];
-    if (start < 0 || start > shape.dimension(d) - window.size.back()) return std::nullopt;
+  for (size_t d = 0; d < window.start.size(); ++d) {
+    const int64_t last = scatter.shape.dimension(static_cast<int64_t>(d)) - window.size[d];
+    if (window.start[d] < 0 || window.start[d] > last) return std::nullopt;
   }
-  // Several windows, of indices without numbers, are all at one place.
-  if (Shape(pred, window.size).element_count() != updates.element_count()) return std::nullopt;
   return window;
 }
 
@@ -118,6 +105,28 @@ hlo::Value updated(const hlo::Module& module, transform::Rebuilder& to, Instruct
 }
 
 }  // namespace
+
+std::optional<Dims> one_window(const Computation& computation, const Instruction& scatter) {
+  const auto& attrs = scatter.attrs.get<ScatterAttrs>();
+  const Shape& shape = scatter.shape;
+  if (scatter.operands.size() != 3 || shape.is_dynamic() || shape.is_scalar() ||
+      !attrs.input_batching_dims.empty() || !attrs.scatter_indices_batching_dims.empty())
+    return std::nullopt;
+  const Shape& indices = computation.at(scatter.operands[1]).shape;
+  const Shape& updates = computation.at(scatter.operands[2]).shape;
+  if (indices.is_dynamic() || updates.is_dynamic() || updates.element_count() == 0 ||
+      indices.element_count() != std::ssize(attrs.scatter_dims_to_operand_dims))
+    return std::nullopt;
+  Dims sizes;
+  auto next = attrs.update_window_dims.begin();
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    const bool is_inserted = std::ranges::count(attrs.inserted_window_dims, d) > 0;
+    sizes.push_back(is_inserted ? 1 : updates.dimension(*next++));
+  }
+  // Several windows, of indices without numbers, are all at one place.
+  if (Shape(pred, sizes).element_count() != updates.element_count()) return std::nullopt;
+  return sizes;
+}
 
 StatusOr<hlo::Module> update_fixed_scatters(const hlo::Module& module) {
   return transform::with_rewritten(

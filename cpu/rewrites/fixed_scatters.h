@@ -1,10 +1,18 @@
 // Scatters of one window at a place that is known.
 #pragma once
 
+#include <optional>
+
 #include "heddle/base/status.h"
+#include "heddle/hlo/attributes.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::cpu {
+
+// The sizes of the one window of a scatter of one array, by dimension of the array. Nothing where
+// there are several windows.
+std::optional<hlo::Dims> one_window(const hlo::Computation& computation,
+                                    const hlo::Instruction& scatter);
 
 // Writes a scatter of one window, whose indices are constants, as a dynamic-update-slice of what
 // the window's elements become. JAX's x.at[1:-1].set(y) and .add(y) are such. A window that does

@@ -1,7 +1,6 @@
 #include "heddle/cpu/rewrites/stack_choices.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -117,18 +116,13 @@ class StackChoice {
 }  // namespace
 
 StatusOr<hlo::Module> choose_from_stacks(const hlo::Module& module) {
-  const hlo::Computation* analysed = nullptr;
-  std::unique_ptr<AffineIndices> indices;
+  IndicesInTurn indices(module);
   return transform::with_rewritten(
       module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
         const Instruction& old = to.old(id);
         if (old.opcode != Opcode::kGather || to.old(old.operands[0]).opcode != Opcode::kConcatenate)
           return {};
-        if (analysed != &to.from()) {
-          analysed = &to.from();
-          indices = std::make_unique<AffineIndices>(module, *analysed);
-        }
-        const StackChoice choice(to.from(), *indices, old);
+        const StackChoice choice(to.from(), indices.in(to.from()), old);
         if (!choice.is_choice()) return {};
         to.in_place_of(id);
         return choice.run(to.operands(old.operands[0]), to.operands(id)[1]);

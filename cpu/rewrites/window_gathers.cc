@@ -1,7 +1,6 @@
 #include "heddle/cpu/rewrites/window_gathers.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -149,23 +148,18 @@ class WindowGather {
 
 StatusOr<hlo::Module> gather_windows(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(const hlo::Module module, transform::inline_calls(traced));
-  const hlo::Computation* analysed = nullptr;
-  std::unique_ptr<AffineIndices> indices;
+  IndicesInTurn indices(module);
   return transform::with_rewritten(
       module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
         const Instruction& old = to.old(id);
         const bool is_truth =
             old.shape.is_array() && old.shape.dtype() == pred && old.opcode != Opcode::kConstant;
         if (old.opcode != Opcode::kGather && !is_truth) return {};
-        if (analysed != &to.from()) {
-          analysed = &to.from();
-          indices = std::make_unique<AffineIndices>(module, *analysed);
-        }
         if (is_truth) {
-          const std::optional<bool> truth = indices->truth_of(id);
+          const std::optional<bool> truth = indices.in(to.from()).truth_of(id);
           return truth ? to.in_place_of(id).full(old.shape, *truth ? 1 : 0) : hlo::Value();
         }
-        const WindowGather gather(to.from(), *indices, old);
+        const WindowGather gather(to.from(), indices.in(to.from()), old);
         if (!gather.is_known()) return {};
         hlo::Graph& graph = to.in_place_of(id);
         return gather.run(graph, to.operands(id)[0]);
