@@ -24,6 +24,7 @@
 #include "heddle/cpu/rewrites/channels_last.h"
 #include "heddle/cpu/rewrites/chosen_updates.h"
 #include "heddle/cpu/rewrites/complex.h"
+#include "heddle/cpu/rewrites/complex_moves.h"
 #include "heddle/cpu/rewrites/complex_views.h"
 #include "heddle/cpu/rewrites/early_reshapes.h"
 #include "heddle/cpu/rewrites/first_places.h"
@@ -190,6 +191,8 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(out.flat, shorten_integers(out.flat));
   const bool splits = has_complex(out.flat);
   if (splits) {
+    HEDDLE_ASSIGN_OR_RETURN(auto moved, move_whole_complex(out.flat));
+    if (moved) out.flat = *std::move(moved);
     HEDDLE_ASSIGN_OR_RETURN(module, split_complex(out.flat));
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   }

@@ -10,8 +10,14 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 bool is_complex_view(const hlo::Computation& computation, const Instruction& instruction) {
-  return instruction.opcode == hlo::Opcode::kBitcastConvert &&
-         is_complex(computation.at(instruction.operands[0]).shape.dtype());
+  if (instruction.opcode != Opcode::kBitcast && instruction.opcode != Opcode::kBitcastConvert)
+    return false;
+  const Shape &from = computation.at(instruction.operands[0]).shape, &to = instruction.shape;
+  if (instruction.opcode == Opcode::kBitcastConvert) return is_complex(from.dtype());
+  const auto is_plain = [](const Shape& shape) {
+    return !shape.is_scalar() && !shape.is_dynamic() && !shape.has_layout();
+  };
+  return is_complex(from.dtype()) != is_complex(to.dtype()) && is_plain(from) && is_plain(to);
 }
 
 bool is_part(const hlo::Computation& computation, const Instruction& instruction) {

@@ -184,7 +184,8 @@ std::optional<std::vector<int64_t>> framed_start(const hlo::Computation& computa
 // The real or imaginary part of a complex array, which lies in memory.
 bool is_part(const hlo::Computation& computation, const hlo::Instruction& instruction);
 
-// A complex array as it lies, f32[.., 2]: it has the array's place (`rewrites/complex_views.h`).
+// A complex array as it lies, f32[.., 2] or u64, or such an array as complex numbers: both have
+// one place (`rewrites/complex_views.h`, `rewrites/complex_moves.h`).
 bool is_complex_view(const hlo::Computation& computation, const hlo::Instruction& instruction);
 
 // A dot whose operands are arrays of numbers that a plan holds.

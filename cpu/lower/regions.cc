@@ -96,8 +96,9 @@ void assume_counter(PlanBuilder& builder, NodeId counter, NodeId start, int64_t 
   if (low >= all.low && high <= all.high) builder.assume(counter, {low, high});
 }
 
-// Whether it is a reshape that lies where its operand does.
+// Whether it is a reshape or view that lies where its operand does.
 bool is_same_memory(const Region& region, const Instruction& reshape) {
+  if (is_complex_view(region.computation(), reshape)) return true;
   if (reshape.opcode != Opcode::kReshape) return false;
   const Shape& from = region.computation().at(reshape.operands[0]).shape;
   return !is_degenerate_reshape(from, reshape.shape) && !from.is_scalar();

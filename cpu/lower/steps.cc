@@ -42,13 +42,14 @@ void RegionLowering::want_results(std::span<const BufferId> places) {
   }
 }
 
-// The leaf that may lie where this one comes to lie: a reshape has the bytes of what it is of, an
-// update is made in its target, and an elementwise step in the last of its operands that it reads.
+// The leaf that may lie where this one comes to lie: a reshape or view has the bytes of what it is
+// of, an update is made in its target, and an elementwise step in the last of its operands that it
+// reads.
 std::optional<LeafId> RegionLowering::source_in_place(LeafId leaf) const {
   const InstructionId id = region_.leaves()[leaf.value].producer;
   const auto number = leaf.value - region_.leaf(id).value;
   const bool is_update = number < updated_operands(at(id));
-  if (at(id).opcode == Opcode::kReshape || is_update) {
+  if (at(id).opcode == Opcode::kReshape || is_complex_view(computation(), at(id)) || is_update) {
     const LeafId from = region_.leaf(at(id).operands[number]);
     if (is_update && !region_.reads_last(id, from)) return std::nullopt;
     return from;
