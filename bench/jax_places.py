@@ -152,3 +152,20 @@ add("complex_diagonal", jnp.diagonal, numbers((256, 256), "complex64"))
 add("complex_segments", lambda r, i, k: jax.ops.segment_max(r + 1j * i, k, 100), floats(5000), floats(5000),
     numbers((5000,), "int32", 0, 99))
 add("long_to_bf16", lambda x: x.astype(jnp.bfloat16), numbers((32768,), "int64", -1000, 1000))
+
+# ----- complex arrays that are only moved
+
+for name, fn in (("roll", lambda x: jnp.roll(x, 1, 1)), ("roll_rows", lambda x: jnp.roll(x, 3, 0)),
+                 ("repeat", lambda x: jnp.repeat(x, 2, 1)), ("reverse", lambda x: x[:, ::-1]), ("transpose", jnp.transpose),
+                 ("pad", lambda x: jnp.pad(x, 3)), ("pad_wrap", lambda x: jnp.pad(x, 3, mode="wrap")),
+                 ("half", lambda x: x.reshape(2, -1)[1]), ("seventh", lambda x: x.reshape(-1)[::7]),
+                 ("shifted_fft", lambda x: jnp.fft.fftshift(jnp.fft.fft(x)))):
+    add(f"complex_{name}", fn, numbers((512, 512), "complex64"))
+add("complex_join", lambda x, y: jnp.concatenate([x, y], 1), *(numbers((512, 512), "complex64"),) * 2)
+add("complex_row_set", lambda x, y: x.at[5].set(y), numbers((512, 512), "complex64"), numbers((512,), "complex64"))
+
+# ----- bytes by few columns
+
+for m, k, n in ((512, 2048, 2), (512, 2048, 8), (12, 2048, 512), (512, 512, 512)):
+    add(f"int8_{m}x{k}x{n}", lambda x, y: jnp.matmul(x, y, preferred_element_type=jnp.int32), numbers((m, k), "int8"),
+        numbers((k, n), "int8"))

@@ -322,6 +322,8 @@ function(heddle_jit)
       "-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512;${HEDDLE_MAY_FUSE}")
     set_source_files_properties(${kernels}/matmul_narrow_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
+    set_source_files_properties(${kernels}/matmul_narrow_vnni.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+      "-mavx512vnni;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
     set_source_files_properties(${kernels}/matmul_bf16_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-mavx512bf16;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
     set_source_files_properties(${kernels}/matmul_narrow_amx.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
@@ -334,7 +336,8 @@ function(heddle_jit)
       "-O3;-mavx2;-fno-math-errno;-fno-trapping-math")
   else()
     set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/matmul_avx2.cc ${kernels}/fft_avx512.cc
-      ${kernels}/matmul_narrow_avx512.cc ${kernels}/matmul_bf16_avx512.cc ${kernels}/matmul_narrow_amx.cc
+      ${kernels}/matmul_narrow_avx512.cc ${kernels}/matmul_narrow_vnni.cc ${kernels}/matmul_bf16_avx512.cc
+      ${kernels}/matmul_narrow_amx.cc
       ${kernels}/fft_avx2.cc ${kernels}/direct_avx2.cc ${kernels}/factors_avx2.cc PROPERTIES HEADER_FILE_ONLY ON)
   endif()
   set_source_files_properties(${kernels}/direct_generic.cc ${kernels}/factors_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS

@@ -6,6 +6,7 @@ namespace {
 
 struct PairsOfBf16 {
   using Sums = __m512;
+  static constexpr bool kFlips = false;
   static Sums load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, Sums x) { _mm512_storeu_ps(p, x); }
   static Sums sum(Sums x, __m512i a, __m512i b) {

@@ -32,7 +32,9 @@ bool has_amx() {
 
 NarrowUnit best_unit() {
 #if defined(__x86_64__)
-  if (host_isa() == Isa::kAvx512) return has_amx() ? NarrowUnit::kAmx : NarrowUnit::kAvx512;
+  if (host_isa() != Isa::kAvx512) return NarrowUnit::kNone;
+  if (has_amx()) return NarrowUnit::kAmx;
+  return __builtin_cpu_supports("avx512vnni") ? NarrowUnit::kVnni : NarrowUnit::kAvx512;
 #endif
   return NarrowUnit::kNone;
 }
@@ -53,7 +55,7 @@ NarrowUnit narrow_unit(DType element) noexcept {
   if (element != bf16 && element != s8 && element != u8) return NarrowUnit::kNone;
   const NarrowUnit unit = active_unit().load(std::memory_order_relaxed);
 #if defined(__x86_64__)
-  if (element == bf16 && unit == NarrowUnit::kAvx512 && !__builtin_cpu_supports("avx512bf16"))
+  if (element == bf16 && unit != NarrowUnit::kAmx && !__builtin_cpu_supports("avx512bf16"))
     return NarrowUnit::kNone;
 #endif
   return unit;
@@ -70,9 +72,12 @@ void narrow_part([[maybe_unused]] DType element, [[maybe_unused]] const MatmulAr
 #if defined(__x86_64__)
   switch (narrow_unit(element)) {
     case NarrowUnit::kAmx: return narrow_part_amx(element, args, part);
+    case NarrowUnit::kVnni:
+      if (element != bf16) return narrow_part_vnni(element, args, part);
+      return bf16_part_avx512(args, part);
     case NarrowUnit::kAvx512:
-      return element == bf16 ? bf16_part_avx512(args, part)
-                             : narrow_part_avx512(element, args, part);
+      if (element != bf16) return narrow_part_avx512(element, args, part);
+      return bf16_part_avx512(args, part);
     case NarrowUnit::kNone: break;
   }
 #endif

@@ -1,6 +1,6 @@
 // Products of matrices of narrow elements, C[m,n] = A[m,k] B[k,n]: bf16 summed in f32, s8 and u8
 // in 32 bits, modulo 2^32. For processors that have units for them: AMX, or AVX-512 (with
-// AVX512_BF16 for bf16).
+// AVX512_BF16 for bf16; AVX512_VNNI multiplies bytes as they are, else they are widened).
 //
 // A sum of f32 takes its products in order of k, by two at a time. The bits of an element depend on
 // the processor's unit and on k, and not on the part that a call computes. The units take subnormal
@@ -12,7 +12,7 @@
 
 namespace heddle::cpu {
 
-enum class NarrowUnit { kNone, kAvx512, kAmx };
+enum class NarrowUnit { kNone, kAvx512, kVnni, kAmx };
 
 // The unit that products of such elements use: the best that the processor has, and the system lets
 // the process use. kNone for other element types too.

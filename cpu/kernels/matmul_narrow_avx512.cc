@@ -6,6 +6,7 @@ namespace {
 
 struct PairsOfWords {
   using Sums = __m512i;
+  static constexpr bool kFlips = false;
   static Sums load(const int32_t* p) { return _mm512_loadu_si512(p); }
   static void store(int32_t* p, Sums x) { _mm512_storeu_si512(p, x); }
   static Sums sum(Sums x, __m512i a, __m512i b) {

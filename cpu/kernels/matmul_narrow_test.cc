@@ -169,6 +169,20 @@ TEST_P(NarrowMatmul, InEachLayout) {
   });
 }
 
+TEST_P(NarrowMatmul, OfFewColumns) {
+  for_each_kind([]<class Kind>() {
+    for (int64_t n : {1, 2, 3, 4, 5, 7, 8, 9}) {
+      for (int64_t k : {64, 130, 4097}) {
+        for (int lb : {0, 1, 3}) {
+          NarrowProblem<Kind> x(9, n, k, n % 2 == 0 ? 0 : 2, lb, lb, k % 2 == 0);
+          x.run();
+          x.check();
+        }
+      }
+    }
+  });
+}
+
 // More than one slab of k, group of columns and strip of rows.
 TEST_P(NarrowMatmul, OfSeveralBlocks) {
   for_each_kind([]<class Kind>() {
@@ -235,9 +249,11 @@ TEST_P(NarrowMatmul, OfNoDepthIsZeroOrLeavesTheSum) {
 }
 
 std::string unit_name(const testing::TestParamInfo<NarrowUnit>& info) {
-  return info.param == NarrowUnit::kAmx ? "Amx" : "Avx512";
+  if (info.param == NarrowUnit::kAmx) return "Amx";
+  return info.param == NarrowUnit::kVnni ? "Vnni" : "Avx512";
 }
-INSTANTIATE_TEST_SUITE_P(Each, NarrowMatmul, testing::Values(NarrowUnit::kAvx512, NarrowUnit::kAmx),
+INSTANTIATE_TEST_SUITE_P(Each, NarrowMatmul,
+                         testing::Values(NarrowUnit::kAvx512, NarrowUnit::kVnni, NarrowUnit::kAmx),
                          unit_name);
 
 }  // namespace

@@ -29,6 +29,7 @@ extern const MatmulTables kMatmulAvx512;  // where __x86_64__ is defined
 // The units for narrow elements (matmul_narrow.h), where __x86_64__ is defined.
 void narrow_part_amx(DType element, const MatmulArgs& args, const MatmulPart& part);
 void narrow_part_avx512(DType element, const MatmulArgs& args, const MatmulPart& part);  // s8, u8
+void narrow_part_vnni(DType element, const MatmulArgs& args, const MatmulPart& part);    // s8, u8
 void bf16_part_avx512(const MatmulArgs& args, const MatmulPart& part);
 
 // This thread's scratch memory: at least `bytes`, aligned to 64. The next call invalidates it.

@@ -7,7 +7,9 @@
 namespace heddle::cpu {
 namespace {
 
-// Add: Sum, the vector of sums; load and store; sum(x, a, b), x plus the products of the groups.
+// Add: Sums, the vector of sums; load and store; sum(x, a, b), x plus the products of the groups.
+// Where kFlips, sum() takes `a` with its elements' sign bits flipped. What that adds to the sums of a
+// column, as zeros that are flipped have it, is subtracted: without(x, flipped).
 template <class Load, class Add>
 struct Vectors : Load {
   static void begin() {}
@@ -19,7 +21,9 @@ struct Vectors : Load {
   static void rows(const char* a, const Strip& strip, const char* b, int64_t steps,
                    typename Load::Sum* c, int64_t c_row, bool adds) {
     constexpr int kRows = 8;
+    const __m512i flip = _mm512_set1_epi8(-128);
     typename Add::Sums sums[kRows][kVectors];
+    [[maybe_unused]] typename Add::Sums flipped[kVectors] = {};
     HEDDLE_UNROLL
     for (int i = 0; i < kRows; ++i) {
       HEDDLE_UNROLL
@@ -32,11 +36,16 @@ struct Vectors : Load {
         HEDDLE_UNROLL
         for (int j = 0; j < kVectors; ++j)
           columns[j] = _mm512_load_si512(b + j * kTileBytes + group * 64);
+        if constexpr (Add::kFlips) {
+          HEDDLE_UNROLL
+          for (int j = 0; j < kVectors; ++j) flipped[j] = Add::sum(flipped[j], flip, columns[j]);
+        }
         HEDDLE_UNROLL
         for (int i = 0; i < kRows; ++i) {
           int32_t word;
           std::memcpy(&word, a + i * strip.row + step * strip.step + group * 4, 4);
-          const __m512i all = _mm512_set1_epi32(word);
+          __m512i all = _mm512_set1_epi32(word);
+          if constexpr (Add::kFlips) all = _mm512_xor_si512(all, flip);
           HEDDLE_UNROLL
           for (int j = 0; j < kVectors; ++j) sums[i][j] = Add::sum(sums[i][j], all, columns[j]);
         }
@@ -45,7 +54,10 @@ struct Vectors : Load {
     HEDDLE_UNROLL
     for (int i = 0; i < kRows; ++i) {
       HEDDLE_UNROLL
-      for (int j = 0; j < kVectors; ++j) Add::store(c + i * c_row + 16 * j, sums[i][j]);
+      for (int j = 0; j < kVectors; ++j) {
+        if constexpr (Add::kFlips) sums[i][j] = Add::without(sums[i][j], flipped[j]);
+        Add::store(c + i * c_row + 16 * j, sums[i][j]);
+      }
     }
   }
 
