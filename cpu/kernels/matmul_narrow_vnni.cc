@@ -22,8 +22,8 @@ struct QuadsOfBytes {
 };
 
 // Few columns, whose sums are lanes along k: A is read as it lies, and no lane is idle.
-constexpr int64_t kFewColumns = 8;
-constexpr int64_t kFewDepth = 4096;  // of a slab, whose columns of B stay in the first cache
+constexpr int64_t kColumnsAlongK = 8;
+constexpr int64_t kDepthAlongK = 4096;  // of a slab, whose columns of B stay in the first cache
 
 // Columns of B, one after the other, with zeros up to whole vectors.
 template <class T>
@@ -91,10 +91,10 @@ void few_columns(const T* a, const T* b, int64_t b_column, int64_t depth, const 
 template <class T>
 void few_columns_part(const MatmulArgs& args, const MatmulPart& part) {
   const int64_t columns = part.col_end - part.col_begin, rows = part.row_end - part.row_begin;
-  T* packed = static_cast<T*>(matmul_scratch(kFewColumns * kFewDepth));
+  T* packed = static_cast<T*>(matmul_scratch(kColumnsAlongK * kDepthAlongK));
   const Lanes<T> b = {static_cast<const T*>(args.b), args.b_col, args.b_row};
-  for (int64_t k = 0; k < args.k; k += kFewDepth) {
-    const int64_t depth = least(args.k - k, kFewDepth), column = (depth + 63) / 64 * 64;
+  for (int64_t k = 0; k < args.k; k += kDepthAlongK) {
+    const int64_t depth = least(args.k - k, kDepthAlongK), column = (depth + 63) / 64 * 64;
     pack_few_columns(b.from(part.col_begin, k), columns, depth, column, packed);
     const T* a = static_cast<const T*>(args.a) + part.row_begin * args.a_row + k;
     const bool adds = args.accumulate || k > 0;
@@ -117,7 +117,7 @@ void few_columns_part(const MatmulArgs& args, const MatmulPart& part) {
 
 template <class T>
 void part_by_quads(const MatmulArgs& args, const MatmulPart& part) {
-  if (part.col_end - part.col_begin <= kFewColumns && args.a_col == 1 && args.k >= 64)
+  if (part.col_end - part.col_begin <= kColumnsAlongK && args.a_col == 1 && args.k >= 64)
     return few_columns_part<T>(args, part);
   narrow_part_by<Vectors<Bytes<T>, QuadsOfBytes<T>>>(args, part);
 }
