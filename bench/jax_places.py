@@ -163,3 +163,9 @@ for name, fn in (("roll", lambda x: jnp.roll(x, 1, 1)), ("roll_rows", lambda x: 
     add(f"complex_{name}", fn, numbers((512, 512), "complex64"))
 add("complex_join", lambda x, y: jnp.concatenate([x, y], 1), *(numbers((512, 512), "complex64"),) * 2)
 add("complex_row_set", lambda x, y: x.at[5].set(y), numbers((512, 512), "complex64"), numbers((512,), "complex64"))
+
+# ----- a few columns
+
+for dtype in ("uint8", "bfloat16", "float32"):
+    for m, n in ((10000, 6), (6, 10000), (10000, 8), (8, 10000)):
+        add(f"transpose_{dtype}_{m}_{n}", jnp.transpose, numbers((m, n), dtype, 0, 100))

@@ -48,7 +48,8 @@ std::optional<Column> RegionLowering::column_at(const Shape& shape, const Place&
   while (along < strides.size() && place.coordinates[along].step == 0) ++along;
   if (along == strides.size() || place.coordinates[along].step != 1) return std::nullopt;
   Column column{b().index(0), strides[along]};
-  if (column.width < 2 || column.width > std::min<int64_t>(kMostColumns, place.lanes - 1))
+  const int64_t most = keeps_columns_ ? kMostTurned : kMostColumns;
+  if (column.width < 2 || column.width > std::min<int64_t>(most, place.lanes - 1))
     return std::nullopt;
   for (size_t d = 0; d < strides.size(); ++d) {
     const Coordinate& c = place.coordinates[d];

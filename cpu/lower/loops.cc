@@ -326,6 +326,8 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
   if (const auto along = tiled_dimension(id))
     return for_each_tile(instruction.shape.dimensions(), *along, widest_scalar(id), write);
   const std::vector<int64_t>& sizes = instruction.shape.dimensions();
+  if (const auto rows = few_rows(id))
+    return for_each_column(sizes, *rows, lanes_along(id, sizes), write);
   for_each_place(sizes, lanes_along(id, sizes), write);
 }
 

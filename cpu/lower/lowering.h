@@ -286,7 +286,12 @@ class RegionLowering {
                     const std::function<std::vector<NodeId>(Place)>& values_at);
 
   // ---- tiles.cc
+  std::optional<size_t> turned_dimension(hlo::InstructionId id,
+                                         const std::function<bool(size_t, int64_t)>& fits);
   std::optional<size_t> tiled_dimension(hlo::InstructionId id);
+  std::optional<size_t> few_rows(hlo::InstructionId id);
+  void for_each_column(std::span<const int64_t> sizes, size_t rows, int64_t lanes,
+                       const std::function<void(Place)>& body);
   void for_each_tile(std::span<const int64_t> sizes, size_t along, Scalar widest,
                      const std::function<void(Place)>& body);
   struct Rectangle {
@@ -379,6 +384,7 @@ class RegionLowering {
 };
 
 inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes
+inline constexpr int64_t kMostTurned = 16;  // of an array that is transposed
 
 // The lanes of a small array's vectors in registers: those of its rows where products in the region
 // have such matrices, since they take them row by row; else as many as the machine has.

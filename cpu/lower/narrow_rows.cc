@@ -71,7 +71,10 @@ std::optional<size_t> RegionLowering::narrow_result(InstructionId id) {
   if (!rows || !has_scalars(shape)) return std::nullopt;
   if (moves_rows(at(id)) && !does_much(id)) return std::nullopt;
   const int64_t columns = product_of(std::span(shape.dimensions()).subspan(*rows + 1));
-  if (columns > kMostColumns || (columns > kCheapColumns && !does_much(id))) return std::nullopt;
+  const bool turns =
+      turned_dimension(id, [&](size_t d, int64_t) { return d == *rows; }).has_value();
+  if (columns > (turns ? kMostTurned : kMostColumns)) return std::nullopt;
+  if (columns > kCheapColumns && !turns && !does_much(id)) return std::nullopt;
   return rows;
 }
 

@@ -93,12 +93,12 @@ std::vector<NodeId> turned(PlanBuilder& b, std::vector<NodeId> rows) {
 }  // namespace
 
 // The dimension of the step's result along which an array that it reads lies in memory, where that
-// is not the one of the lanes.
-std::optional<size_t> RegionLowering::tiled_dimension(InstructionId id) {
+// is not the last one and fits(dimension, elements of a row of the array).
+std::optional<size_t> RegionLowering::turned_dimension(
+    InstructionId id, const std::function<bool(size_t, int64_t)>& fits) {
   const std::vector<int64_t>& sizes = at(id).shape.dimensions();
   const int64_t lane = lane_dimension(sizes);
-  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
-  if (lane < 0 || sizes[static_cast<size_t>(lane)] < lanes || does_much(id)) return std::nullopt;
+  if (lane < 0 || does_much(id)) return std::nullopt;
   std::vector<std::pair<InstructionId, std::vector<int64_t>>> queue(1, {id, {}});
   for (size_t d = 0; d < sizes.size(); ++d) queue[0].second.push_back(static_cast<int64_t>(d));
   std::optional<size_t> found;
@@ -117,12 +117,49 @@ std::optional<size_t> RegionLowering::tiled_dimension(InstructionId id) {
       const int64_t along = lane_dimension(from.dimensions());
       if (along < 0 || scalar_type(from) == Scalar::kPred) continue;
       const int64_t d = (*dims)[static_cast<size_t>(along)];
-      if (d >= 0 && d != lane && sizes[static_cast<size_t>(d)] >= lanes &&
-          place_of(*dims, lane) < from.rank())
+      if (d >= 0 && d != lane && place_of(*dims, lane) < from.rank() &&
+          fits(static_cast<size_t>(d), from.dimension(along)))
         found = static_cast<size_t>(d);
     }
   }
   return found;
+}
+
+// That of squares.
+std::optional<size_t> RegionLowering::tiled_dimension(InstructionId id) {
+  const std::vector<int64_t>& sizes = at(id).shape.dimensions();
+  const int64_t lane = lane_dimension(sizes);
+  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
+  if (lane < 0 || sizes[static_cast<size_t>(lane)] < lanes) return std::nullopt;
+  return turned_dimension(id, [&](size_t d, int64_t) { return sizes[d] >= lanes; });
+}
+
+// That of a result of few rows, which are the columns of an array of as few: all are brought into
+// lanes at once.
+std::optional<size_t> RegionLowering::few_rows(InstructionId id) {
+  const std::vector<int64_t>& sizes = at(id).shape.dimensions();
+  const int64_t lane = lane_dimension(sizes);
+  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
+  if (lane < 0 || sizes[static_cast<size_t>(lane)] < lanes) return std::nullopt;
+  return turned_dimension(id, [&](size_t d, int64_t width) {
+    return sizes[d] > 1 && width < std::min(lanes, kMostTurned);
+  });
+}
+
+// As for_each_place(), with all places along `rows` written out, for each vector.
+void RegionLowering::for_each_column(std::span<const int64_t> sizes, size_t rows, int64_t lanes,
+                                     const std::function<void(Place)>& body) {
+  std::vector<int64_t> others(sizes.begin(), sizes.end());
+  others[rows] = 1;
+  for_each_place(others, lanes, [&](Place place) {
+    keeps_columns_ = true;
+    for (int64_t row = 0; row < sizes[rows]; ++row) {
+      place.coordinates[rows] = {b().index(row)};
+      body(place);
+    }
+    keeps_columns_ = false;
+    columns_.clear();
+  });
 }
 
 // As for_each_place(), in squares along the last dimension and `along`.

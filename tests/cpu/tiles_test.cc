@@ -64,6 +64,47 @@ TEST(Tiles, TakeNoGathers) {
   }
 }
 
+// Rows of a few elements become a few rows, and the other way round.
+TEST(Tiles, OfFewRowsOrColumns) {
+  for (const int few : {2, 3, 5, 6, 7, 8, 12, 15, 17}) {
+    for (const int many : {5, 131, 144}) {
+      const std::string x = cat(many, ",", few), y = cat(few, ",", many);
+      const std::pair<std::string, std::string> programs[] = {
+          {x, cat("ROOT y = T[", y, "] transpose(x), dimensions={1,0}")},
+          {y, cat("ROOT y = T[", x, "] transpose(x), dimensions={1,0}")},
+          {cat("3,", x),
+           cat("t = T[3,", y, "] transpose(x), dimensions={0,2,1}\n n = T[3,", y,
+               "] negate(t)\n b = T[3,", y, "] broadcast(n), dimensions={0,1,2}\n ROOT y = T[3,", y,
+               "] subtract(b, t)")},
+          {y, cat("r = T[", y, "] reverse(x), dimensions={0,1}\n t = T[", x,
+                  "] transpose(r), dimensions={1,0}\n ROOT y = T[", x, "] add(t, t)")},
+          {cat(many, ",", few + 1),
+           cat("s = T[", x, "] slice(x), slice={[0:", many, "], [1:", few + 1, "]}\n ROOT y = T[",
+               y, "] transpose(s), dimensions={1,0}")},
+      };
+      for (const std::string type : {"u8", "bf16", "f32", "f64", "c64", "pred"}) {
+        for (const auto& [from, rest] : programs) {
+          const std::string text = of_type(rest, type);
+          const bool computes =
+              text.find("add") != std::string::npos || text.find("negate") != std::string::npos;
+          if (computes && (type == "c64" || type == "pred")) continue;
+          SCOPED_TRACE(cat(type, " ", text));
+          const hlo::Module module = module_of(type, from, text);
+          const bool has_numbers = type != "c64" && type != "pred";
+          if (rest == programs[0].second && has_numbers && few < 15 && many == 144) {
+            EXPECT_EQ(gathers(module, 64), 0);
+          }
+          if (!has_code_generator()) continue;
+          const Literal numbers_of_x = numbers(type, from);
+          EXPECT_EQ(difference(OnCpu(module).run({numbers_of_x}),
+                               interpreter::evaluate(module, {numbers_of_x}).value()),
+                    "");
+        }
+      }
+    }
+  }
+}
+
 // Of as many rows as a vector has lanes: all their numbers are known.
 TEST(Tiles, OfOneStripReadTheirOwnArray) {
   HEDDLE_NEEDS_CODE_GENERATOR();
