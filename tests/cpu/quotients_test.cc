@@ -223,5 +223,66 @@ TEST(CpuQuotients, ByVectorsThatAreKnownInPart) {
   }
 }
 
+// Divisors and dividends of all bytes, of words next to multiples, and of what wraps.
+template <class T>
+void expect_whole_quotients(DType dtype) {
+  using Limits = std::numeric_limits<T>;
+  std::mt19937_64 random(dtype == s32 ? 1 : 2);
+  std::vector<T> xs, ys;
+  const auto add = [&](T x, T y) {
+    xs.push_back(x);
+    ys.push_back(y);
+  };
+  if (sizeof(T) == 1) {
+    for (int x = 0; x < 256; ++x) {
+      for (int y = 0; y < 256; ++y) add(static_cast<T>(x), static_cast<T>(y));
+    }
+  }
+  const T edges[] = {Limits::min(),
+                     static_cast<T>(Limits::min() + 1),
+                     static_cast<T>(-1),
+                     0,
+                     1,
+                     2,
+                     static_cast<T>(Limits::max() - 1),
+                     Limits::max(),
+                     Limits::max() / 2};
+  for (const T x : edges) {
+    for (const T y : edges) add(x, y);
+  }
+  while (xs.size() < kCount) {
+    const T y = static_cast<T>(static_cast<T>(random()) >> random() % (8 * sizeof(T)));
+    const T q = static_cast<T>(static_cast<T>(random()) >> random() % (8 * sizeof(T)));
+    const auto multiple = static_cast<T>(static_cast<uint64_t>(q) * static_cast<uint64_t>(y));
+    for (int more = -1; more <= 1; ++more) add(static_cast<T>(multiple + more), y);
+    add(static_cast<T>(random()), y);
+  }
+  const std::string type = base::cat(to_string(dtype), "[", xs.size(), "]");
+  const hlo::Module module =
+      hlo::parse_text(base::cat("HloModule m\nENTRY e { x = ", type, " parameter(0)\n y = ", type,
+                                " parameter(1)\n q = ", type, " divide(x, y)\n r = ", type,
+                                " remainder(x, y)\n ROOT t = (", type, ", ", type,
+                                ") tuple(q, r) }"))
+          .value();
+  const Shape shape(dtype, {static_cast<int64_t>(xs.size())});
+  const std::vector<Literal> arguments = {Literal::from<T>(shape, std::span(xs)),
+                                          Literal::from<T>(shape, std::span(ys))};
+  EXPECT_EQ(
+      difference(OnCpu(module).run(arguments), interpreter::evaluate(module, arguments).value()),
+      "")
+      << type;
+}
+
+TEST(CpuQuotients, OfIntegersInVectors) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_whole_quotients<int8_t>(s8);
+  expect_whole_quotients<uint8_t>(u8);
+  expect_whole_quotients<int16_t>(s16);
+  expect_whole_quotients<uint16_t>(u16);
+  expect_whole_quotients<int32_t>(s32);
+  expect_whole_quotients<uint32_t>(u32);
+  expect_whole_quotients<int64_t>(s64);
+}
+
 }  // namespace
 }  // namespace heddle::cpu

@@ -298,6 +298,27 @@ llvm::Value* ArithmeticEmitter::is_small(llvm::Value* x, llvm::Value* least, Typ
   return b_.CreateICmpSLT(rank(x), rank(least));
 }
 
+// Machines divide vectors of floats alone. A quotient x / y that is no integer is 1 / |y| or more from
+// the next one, and rounding moves it by |x| / |y| 2^-p at most, in floats of p bits: by less, since
+// |x| is 2^16 at most where p is 24, and 2^32 where it is 53.
+llvm::Value* ArithmeticEmitter::divided_integers(Op op, llvm::Value* x, llvm::Value* y) {
+  const bool is_signed = op == Op::kSDiv || op == Op::kSRem;
+  const bool is_rest = op == Op::kSRem || op == Op::kURem;
+  llvm::Type* type = x->getType();
+  const unsigned bits = type->getScalarSizeInBits();
+  if (!type->isVectorTy() || llvm::isa<llvm::Constant>(y) || bits > 32) {
+    if (is_rest) return is_signed ? b_.CreateSRem(x, y) : b_.CreateURem(x, y);
+    return is_signed ? b_.CreateSDiv(x, y) : b_.CreateUDiv(x, y);
+  }
+  llvm::Type* wide = type->getWithNewType(bits > 16 ? b_.getDoubleTy() : b_.getFloatTy());
+  const auto as_float = [&](llvm::Value* number) {
+    return is_signed ? b_.CreateSIToFP(number, wide) : b_.CreateUIToFP(number, wide);
+  };
+  llvm::Value* exact = b_.CreateFDiv(as_float(x), as_float(y));
+  llvm::Value* quotient = is_signed ? b_.CreateFPToSI(exact, type) : b_.CreateFPToUI(exact, type);
+  return is_rest ? b_.CreateSub(x, b_.CreateMul(quotient, y)) : quotient;
+}
+
 // Products, but where one of them is not normal and the dividend is not zero: there it divides.
 llvm::Value* ArithmeticEmitter::divided_by(const Node& node) {
   const auto args = plan_.args_of(node);
@@ -393,10 +414,10 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
                                     : b_.CreateMul(x(0), x(1));
     case Op::kDiv: return b_.CreateFDiv(x(0), x(1));
     case Op::kDivBy: return divided_by(node);
-    case Op::kSDiv: return b_.CreateSDiv(x(0), x(1));
-    case Op::kUDiv: return b_.CreateUDiv(x(0), x(1));
-    case Op::kSRem: return b_.CreateSRem(x(0), x(1));
-    case Op::kURem: return b_.CreateURem(x(0), x(1));
+    case Op::kSDiv:
+    case Op::kUDiv:
+    case Op::kSRem:
+    case Op::kURem: return divided_integers(node.op, x(0), x(1));
     case Op::kFma: return b_.CreateIntrinsic(in::fmuladd, {to}, {x(0), x(1), x(2)});
     case Op::kMin: return binary(in::minimum);
     case Op::kMax: return binary(in::maximum);
