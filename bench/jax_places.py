@@ -169,3 +169,9 @@ add("complex_row_set", lambda x, y: x.at[5].set(y), numbers((512, 512), "complex
 for dtype in ("uint8", "bfloat16", "float32"):
     for m, n in ((10000, 6), (6, 10000), (10000, 8), (8, 10000)):
         add(f"transpose_{dtype}_{m}_{n}", jnp.transpose, numbers((m, n), dtype, 0, 100))
+
+# ----- convolutions to few features
+
+for batch, size, from_, to, taps in ((4, 32, 16, 3, 3), (4, 32, 64, 1, 3), (1, 128, 8, 1, 7), (4, 32, 64, 6, 5)):
+    add(f"conv_{from_}_to_{to}_by_{taps}", lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME",
+        dimension_numbers=("NHWC", "HWIO", "NHWC")), floats(batch, size, size, from_), floats(taps, taps, from_, to))

@@ -27,6 +27,7 @@
 #include "heddle/cpu/rewrites/complex_moves.h"
 #include "heddle/cpu/rewrites/complex_views.h"
 #include "heddle/cpu/rewrites/early_reshapes.h"
+#include "heddle/cpu/rewrites/few_features.h"
 #include "heddle/cpu/rewrites/first_places.h"
 #include "heddle/cpu/rewrites/fixed_scatters.h"
 #include "heddle/cpu/rewrites/flat_gathers.h"
@@ -112,6 +113,7 @@ constexpr OpRewriting kOpRewritings[] = {
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, choose_from_stacks},
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, flatten_gathers},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kDot}, expand_integer_products},
+    {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, multiply_taps},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, put_channels_last},
 };
 
