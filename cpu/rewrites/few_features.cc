@@ -18,9 +18,9 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using hlo::WindowDimension;
 
-constexpr int64_t kMostFeatures = 8, kFewestSummed = 8, kMostTaps = 64;
-constexpr int64_t kFewestPlaces = 256;
-constexpr int64_t kMostProducts = int64_t{1} << 21;  // elements that lie in memory
+constexpr int64_t kMostGiven = 8, kFewestTaken = 8, kMostTaps = 64;
+constexpr int64_t kFewestResults = 256;              // of each feature
+constexpr int64_t kMostInMemory = int64_t{1} << 21;  // elements that lie in memory
 
 class TapProducts {
  public:
@@ -32,9 +32,9 @@ class TapProducts {
       return d.stride == 1 && d.base_dilation == 1 && d.padding_low >= 0 && d.padding_high >= 0;
     });
     return is_plain && attrs_.feature_group_count == 1 && attrs_.batch_group_count == 1 &&
-           features() <= kMostFeatures && summed() >= kFewestSummed && taps() > 1 &&
-           taps() <= kMostTaps && y_.element_count() >= kFewestPlaces * features() &&
-           places() * taps() * features() <= kMostProducts;
+           features() <= kMostGiven && summed() >= kFewestTaken && taps() > 1 &&
+           taps() <= kMostTaps && y_.element_count() >= kFewestResults * features() &&
+           places() * taps() * features() <= kMostInMemory;
   }
 
   hlo::Value write(const hlo::Value& x, const hlo::Value& w) const {
