@@ -175,3 +175,12 @@ for dtype in ("uint8", "bfloat16", "float32"):
 for batch, size, from_, to, taps in ((4, 32, 16, 3, 3), (4, 32, 64, 1, 3), (1, 128, 8, 1, 7), (4, 32, 64, 6, 5)):
     add(f"conv_{from_}_to_{to}_by_{taps}", lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME",
         dimension_numbers=("NHWC", "HWIO", "NHWC")), floats(batch, size, size, from_), floats(taps, taps, from_, to))
+
+# ----- short rows
+
+for dtype in ("int32", "float32", "bfloat16"):
+    for length in (10, 19, 47):
+        for name in ("sum", "max", "argmax"):
+            add(f"{name}_{dtype}_{length}", lambda x, name=name: getattr(jnp, name)(x, axis=1),
+                numbers((8000, length), dtype, 0, 100))
+add("floor_divide_s16", lambda x, y: x // y, numbers((65536,), "int16", -100, 100), numbers((65536,), "int16", 1, 100))

@@ -55,6 +55,8 @@ int64_t identity_bits(Op fold, Scalar scalar) {
   }
 }
 
+bool is_idempotent(Op fold) { return fold != Op::kAdd && fold != Op::kMul && fold != Op::kXor; }
+
 std::vector<NodeId> loop_nest(PlanBuilder& builder, std::span<const int64_t> sizes,
                               std::vector<NodeId>& at, std::vector<NodeId> carried,
                               const NestBody& body) {

@@ -39,5 +39,7 @@ int64_t lane_dimension(std::span<const int64_t> sizes);
 
 // The bits of what a fold leaves every value as it is.
 int64_t identity_bits(Op fold, Scalar scalar);
+// An element may be folded in twice.
+bool is_idempotent(Op fold);
 
 }  // namespace heddle::cpu

@@ -257,12 +257,8 @@ class RegionLowering {
   // ---- reductions.cc
   void emit_reduce(hlo::InstructionId id);
   NodeId reduce_along_lanes(hlo::InstructionId id, Op fold, std::span<const NodeId> kept);
-  // By lane; and what did not fill a vector, folded, where there is such.
-  struct SlabFold {
-    NodeId lanes, rest;
-  };
-  SlabFold fold_slab(hlo::InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
-                     int64_t count, Memo* shared = nullptr);
+  NodeId fold_slab(hlo::InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
+                   int64_t count, Memo* shared = nullptr);
   bool has_short_rows(hlo::InstructionId id);
   std::vector<NodeId> fold_pairs(hlo::InstructionId id, std::span<const NodeId> kept, NodeId first,
                                  int64_t size);
@@ -275,7 +271,8 @@ class RegionLowering {
   void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);
 
   // ---- narrow_rows.cc
-  std::optional<size_t> narrow_rows(hlo::InstructionId id, std::span<const int64_t> sizes);
+  std::optional<size_t> narrow_rows(hlo::InstructionId id, std::span<const int64_t> sizes,
+                                    int64_t most_columns);
   std::optional<size_t> narrow_result(hlo::InstructionId id);
   int64_t lanes_of_rows(hlo::InstructionId id, int64_t rows);
   std::optional<size_t> narrow_reduce(hlo::InstructionId id);
@@ -385,6 +382,7 @@ class RegionLowering {
 
 inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes
 inline constexpr int64_t kMostTurned = 16;  // of an array that is transposed
+inline constexpr int64_t kMostReduced = 32;  // of rows that are reduced
 
 // The lanes of a small array's vectors in registers: those of its rows where products in the region
 // have such matrices, since they take them row by row; else as many as the machine has.

@@ -42,10 +42,11 @@ bool has_scalars(const Shape& shape) { return scalar_of(shape.dtype()).has_value
 }  // namespace
 
 // The dimension of the rows, of a step that goes over an array of these sizes.
-std::optional<size_t> RegionLowering::narrow_rows(InstructionId id,
-                                                  std::span<const int64_t> sizes) {
+std::optional<size_t> RegionLowering::narrow_rows(InstructionId id, std::span<const int64_t> sizes,
+                                                  int64_t most_columns) {
   if (std::ranges::count(sizes, 0) || region_.is_lazy(region_.leaf(id))) return std::nullopt;
-  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
+  const int64_t lanes =
+      std::max<int64_t>(lanes_for(program_.program.plan, widest_scalar(id)), most_columns + 1);
   const Trailing columns = trailing(sizes, lanes);
   if (columns.first == 0 || columns.elements == 1 || columns.elements > kMostWritten)
     return std::nullopt;
@@ -57,7 +58,7 @@ std::optional<size_t> RegionLowering::narrow_rows(InstructionId id,
     const Trailing own = trailing(read.dimensions(), lanes);
     // The same for all rows, or few elements beside the places.
     if (own.first == 0 || read.element_count() <= outer) continue;
-    if (own.elements > kMostColumns) return std::nullopt;
+    if (own.elements > most_columns) return std::nullopt;
     if (own.elements == 1 && read.dimension(static_cast<int64_t>(own.first) - 1) != sizes[rows])
       return std::nullopt;
   }
@@ -67,7 +68,7 @@ std::optional<size_t> RegionLowering::narrow_rows(InstructionId id,
 // As narrow_rows(), of an elementwise step: moving elements into lanes and back has to pay.
 std::optional<size_t> RegionLowering::narrow_result(InstructionId id) {
   const Shape& shape = at(id).shape;
-  const auto rows = narrow_rows(id, shape.dimensions());
+  const auto rows = narrow_rows(id, shape.dimensions(), kMostColumns);
   if (!rows || !has_scalars(shape)) return std::nullopt;
   if (moves_rows(at(id)) && !does_much(id)) return std::nullopt;
   const int64_t columns = product_of(std::span(shape.dimensions()).subspan(*rows + 1));
@@ -90,7 +91,10 @@ int64_t RegionLowering::lanes_of_rows(InstructionId id, int64_t rows) {
 std::optional<size_t> RegionLowering::narrow_reduce(InstructionId id) {
   const Instruction& reduce = at(id);
   const Shape& from = at(reduce.operands[0]).shape;
-  const auto rows = narrow_rows(id, from.dimensions());
+  // One function folds the lanes of a row of whole vectors as fast.
+  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
+  const int64_t most = region_.leaves_of(id).size() > 1 ? kMostReduced : lanes - 1;
+  const auto rows = narrow_rows(id, from.dimensions(), std::max(most, kMostColumns));
   if (!rows) return std::nullopt;
   const auto& reduced = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
   int64_t kept = 1;

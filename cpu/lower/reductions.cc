@@ -81,9 +81,8 @@ NodeId every_second(PlanBuilder& builder, std::span<const NodeId> vectors, int64
 
 // The fold of a slab of one result's elements, without the initial value: `count` from `first` on,
 // along the first reduced dimension. Lanes lie along the last one, and are folded at the end.
-RegionLowering::SlabFold RegionLowering::fold_slab(InstructionId id, Op fold,
-                                                   std::span<const NodeId> kept, NodeId first,
-                                                   int64_t count, Memo* shared) {
+NodeId RegionLowering::fold_slab(InstructionId id, Op fold, std::span<const NodeId> kept,
+                                 NodeId first, int64_t count, Memo* shared) {
   const Instruction& reduce = at(id);
   const Shape& from = at(reduce.operands[0]).shape;
   const Slab slab = slab_of(from, reduce);
@@ -112,40 +111,43 @@ RegionLowering::SlabFold RegionLowering::fold_slab(InstructionId id, Op fold,
   std::vector<NodeId> sums(
       static_cast<size_t>(several),
       b().bits({scalar, static_cast<int32_t>(lanes)}, identity_bits(fold, scalar)));
-  const bool has_rest = vectors * lanes < length;
-  if (has_rest) sums.push_back(b().bits({scalar, 1}, identity_bits(fold, scalar)));
+  // The last vector of a row that is no whole number of them.
+  const int64_t rest = length - vectors * lanes;
+  const auto last_vector = [&] {
+    if (is_idempotent(fold)) return value_at(b().index(length - lanes), lanes);
+    const NodeId some = value_at(b().index(length - rest), rest);
+    const NodeId both[] = {some, b().bits(b().type(some), identity_bits(fold, scalar))};
+    std::vector<LaneSource> sources;
+    for (int64_t i = 0; i < lanes; ++i)
+      sources.push_back(i < rest ? LaneSource{0, static_cast<uint32_t>(i)} : LaneSource{1, 0});
+    return b().shuffle(both, std::move(sources));
+  };
   const int64_t together = vectors / several * several;
   const auto fold_row = [&](std::vector<NodeId> carried) {
-    const auto first_ones = std::span(carried).first(static_cast<size_t>(several));
-    std::vector<NodeId> inner = fold_loop(
-        b(), fold == Op::kAdd, together * lanes, several * lanes,
-        {first_ones.begin(), first_ones.end()}, [&](NodeId from_lane, std::vector<NodeId> folded) {
-          for (int64_t i = 0; i < several; ++i) {
-            NodeId& sum = folded[static_cast<size_t>(i)];
-            sum = b().binary(fold, sum, value_at(b().add(from_lane, i * lanes), lanes));
-          }
-          return folded;
-        });
+    std::vector<NodeId> inner =
+        fold_loop(b(), fold == Op::kAdd, together * lanes, several * lanes, std::move(carried),
+                  [&](NodeId from_lane, std::vector<NodeId> folded) {
+                    for (int64_t i = 0; i < several; ++i) {
+                      NodeId& sum = folded[static_cast<size_t>(i)];
+                      sum = b().binary(fold, sum, value_at(b().add(from_lane, i * lanes), lanes));
+                    }
+                    return folded;
+                  });
     for (int64_t i = together; i < vectors; ++i)
       inner[0] = b().binary(fold, inner[0], value_at(b().index(i * lanes), lanes));
-    if (has_rest) {
-      const NodeId rest = value_at(b().index(vectors * lanes), length - vectors * lanes);
-      inner.push_back(b().binary(fold, carried.back(), b().reduce_lanes(fold, rest)));
-    }
+    if (rest > 0) inner.back() = b().binary(fold, inner.back(), last_vector());
     return inner;
   };
   sums = fold_nest(b(), fold == Op::kAdd, outer_sizes, at_outer, sums,
                    std::max<int64_t>(together / several, 1), fold_row);
   NodeId sum = sums[0];
   for (int64_t i = 1; i < several; ++i) sum = b().binary(fold, sum, sums[static_cast<size_t>(i)]);
-  return {sum, has_rest ? sums.back() : NodeId()};
+  return sum;
 }
 
 NodeId RegionLowering::reduce_slab(InstructionId id, Op fold, std::span<const NodeId> kept,
                                    NodeId first, int64_t count) {
-  const SlabFold made = fold_slab(id, fold, kept, first, count);
-  const NodeId sum = b().reduce_lanes(fold, made.lanes);
-  return made.rest.valid() ? b().binary(fold, sum, made.rest) : sum;
+  return b().reduce_lanes(fold, fold_slab(id, fold, kept, first, count));
 }
 
 NodeId RegionLowering::reduce_along_lanes(InstructionId id, Op fold, std::span<const NodeId> kept) {
@@ -172,7 +174,7 @@ bool RegionLowering::has_short_rows(InstructionId id) {
   const int64_t row = from.element_count() / reduce.shape.element_count();
   const int64_t length = from.dimension(lane_dimension(from.dimensions()));
   return scalar_type(reduce.shape) != Scalar::kPred && lanes > 1 &&
-         std::has_single_bit(static_cast<uint64_t>(lanes)) && length % lanes == 0 &&
+         std::has_single_bit(static_cast<uint64_t>(lanes)) && length >= lanes &&
          row / lanes <= kShortRow && reduce.shape.dimensions().back() >= lanes;
 }
 
@@ -207,7 +209,7 @@ void RegionLowering::reduce_short_rows(InstructionId id, Op fold, BufferId to) {
     const NodeId sums = fold_together(b(), fold, type, [&](int64_t i) {
       kept.push_back(b().add(begin, i));
       const NodeId vector =
-          fold_slab(id, fold, kept, b().index(0), size, is_flat ? &memo : nullptr).lanes;
+          fold_slab(id, fold, kept, b().index(0), size, is_flat ? &memo : nullptr);
       kept.pop_back();
       return vector;
     });

@@ -43,9 +43,38 @@ TEST(CpuShortRows, ByEachFunctionAndSeveralDimensions) {
     expect_as_evaluated(folded("f32", "[37,16]", op, start, "[37]", "1"), {.share = 1e-6});
     expect_as_evaluated(folded("f32", "[3,35,32]", op, start, "[3,35]", "2"), {.share = 1e-6});
     expect_as_evaluated(folded("f32", "[2,33,16]", op, start, "[33]", "0,2"), {.share = 1e-6});
+    // A last vector that is not full.
+    for (const int length : {13, 21, 47, 70})
+      expect_as_evaluated(folded("f32", cat("[37,", length, "]"), op, start, "[37]", "1"),
+                          {.share = 1e-6});
+    expect_as_evaluated(folded("f32", "[2,33,19]", op, start, "[33]", "0,2"), {.share = 1e-6});
   }
-  for (const char* op : {"and", "or", "xor"})
-    expect_as_evaluated(folded("s32", "[37,16]", op, "0", "[37]", "1"));
+  for (const char* op : {"and", "or", "xor"}) {
+    for (const int length : {13, 16, 21, 70})
+      expect_as_evaluated(folded("s32", cat("[37,", length, "]"), op, "0", "[37]", "1"));
+  }
+}
+
+// The place of the largest element, by two arrays that are folded as one.
+TEST(CpuShortRows, PlacesOfTheLargest) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const std::string type : {"f32", "s32", "u8", "f64"}) {
+    const std::string low = type[0] == 'f' ? "-inf" : type == "u8" ? "0" : "-2147483648";
+    for (const int length : {9, 10, 13, 16, 17, 23, 32, 33}) {
+      const std::string from = cat("[37,", length, "]");
+      expect_as_evaluated(
+          cat("HloModule m\nlater { v = ", type,
+              "[] parameter(0)\n i = s32[] parameter(1)\n w = ", type,
+              "[] parameter(2)\n j = s32[] parameter(3)\n g = pred[] compare(v, w), "
+              "direction=GT\n e = pred[] compare(v, w), direction=EQ\n l = pred[] compare(i, j), "
+              "direction=LT\n t = pred[] and(e, l)\n p = pred[] or(g, t)\n a = ",
+              type, "[] select(p, v, w)\n b = s32[] select(p, i, j)\n ROOT r = (", type,
+              "[], s32[]) tuple(a, b) }\nENTRY main {\n x = ", type, from,
+              " parameter(0)\n k = s32", from, " iota(), iota_dimension=1\n s = ", type,
+              "[] constant(", low, ")\n z = s32[] constant(0)\n ROOT r = (", type,
+              "[37], s32[37]) reduce(x, k, s, z), dimensions={1}, to_apply=later }\n"));
+    }
+  }
 }
 
 // Rows of less than a vector: lanes lie along the rows, and columns come out of shuffles.
