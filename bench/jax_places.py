@@ -184,3 +184,22 @@ for dtype in ("int32", "float32", "bfloat16"):
             add(f"{name}_{dtype}_{length}", lambda x, name=name: getattr(jnp, name)(x, axis=1),
                 numbers((8000, length), dtype, 0, 100))
 add("floor_divide_s16", lambda x, y: x // y, numbers((65536,), "int16", -100, 100), numbers((65536,), "int16", 1, 100))
+
+# ----- messages along edges, and tables that a loop reads
+
+for lanes, nodes, edges in ((8, 1000, 5000), (128, 500, 1000)):
+    given = numbers((edges,), "int32", 0, nodes - 1), numbers((edges,), "int32", 0, nodes - 1)
+    add(f"pagerank_{lanes}_{nodes}", lambda p, s, d: lax.fori_loop(
+        0, 20, lambda k, p: 0.2 * jnp.zeros_like(p).at[:, d].add(p[:, s]) + 0.01, p), floats(lanes, nodes), *given)
+    add(f"segments_{lanes}_{nodes}", lambda u, d, n=nodes: jax.vmap(lambda v: jax.ops.segment_max(v, d, n))(u),
+        floats(lanes, edges), given[0])
+add("table_gradient", jax.grad(lambda table, x, places: lax.scan(
+    lambda x, i: (jnp.tanh(0.9 * x + table[i]), None), x, places)[0].sum()), floats(90000), floats(300),
+    numbers((50, 300), "int32", 0, 89999))
+
+# ----- rows of a few elements that are moved
+
+for name, fn in (("repeat", lambda x: jnp.repeat(x, 2, 1)), ("reverse", lambda x: x[:, ::-1]),
+                 ("twice", lambda x: jnp.repeat(x, 2, 0))):
+    for dtype in ("uint8", "float32"):
+        add(f"{name}_{dtype}_6", fn, numbers((8000, 6), dtype, 0, 100))

@@ -232,8 +232,9 @@ class [[nodiscard]] CompiledFunction {
     constexpr bool kIsConst =
         std::is_invocable_v<const Fn&, Args...> || !std::is_invocable_v<Fn&, Args...>;
     static_assert((tree_internal::is_tree_or_explained<Args> && ...),
-                  "an argument of a compiled function is a tree of Tensors; write scalar(float(x)) "
-                  "for a C++ number that changes, and Static{x} for one that the code depends on");
+                  "an argument of a compiled function is a tree of Tensors, and a struct of them "
+                  "needs its kFields; write scalar(float(x)) for a C++ number that changes, and "
+                  "Static{x} for one that the code depends on");
     static_assert(kIsConst,
                   "a compiled function keeps no state of its own: leave out `mutable`, and pass "
                   "what changes as an argument and a result");

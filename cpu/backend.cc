@@ -23,6 +23,7 @@
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/rewrites/channels_last.h"
 #include "heddle/cpu/rewrites/chosen_updates.h"
+#include "heddle/cpu/rewrites/column_windows.h"
 #include "heddle/cpu/rewrites/complex.h"
 #include "heddle/cpu/rewrites/complex_moves.h"
 #include "heddle/cpu/rewrites/complex_views.h"
@@ -210,6 +211,8 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   if (splits) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, view_complex_inputs(out.flat));
   }
+  HEDDLE_ASSIGN_OR_RETURN(auto turned, turn_column_windows(out.flat));
+  if (turned) out.flat = *std::move(turned);
   HEDDLE_ASSIGN_OR_RETURN(out.flat, pad_windows(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, order_products(out.flat));
   HEDDLE_ASSIGN_OR_RETURN(out.program, lower(out.flat, host_vector_bytes(), expands));

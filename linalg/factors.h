@@ -6,6 +6,7 @@
 // Error (InvalidArgument) with the op, the operand's type, what it must be and the caller's line
 #pragma once
 
+#include "heddle/base/containers/fields.h"
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
@@ -41,6 +42,8 @@ struct Lu {
   Tensor lu;           // [.., m, n], of a's dtype: U and, below its diagonal, L
   Tensor pivots;       // s32[.., min(m, n)]: the row that row i was exchanged with
   Tensor permutation;  // s32[.., m]: the row of a that row i of L U is
+  static constexpr auto kFields = fields(field("lu", &Lu::lu), field("pivots", &Lu::pivots),
+                                         field("permutation", &Lu::permutation));
 };
 Lu lu(Operand a);  // a[.., m, n], with rows exchanged, as the product L U
 // The permutation of `size` rows that the exchanges s32[.., k] come to.
@@ -51,6 +54,7 @@ Tensor lu_pivots_to_permutation(Operand pivots, base::Int size);
 struct Qr {
   Tensor q;  // [.., m, k], of a's dtype
   Tensor r;  // [.., k, n], of a's dtype
+  static constexpr auto kFields = fields(field("q", &Qr::q), field("r", &Qr::r));
 };
 // a[.., m, n] as the product of orthonormal columns and an upper triangle.
 Qr qr(Operand a, base::Flag full_matrices = false);

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "heddle/base/containers/fields.h"
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/axis_list.h"
@@ -32,6 +33,7 @@ Tensor trace(Operand a, base::Int k = 0);
 struct Polar {
   Tensor u;  // [.., m, n], of a's dtype
   Tensor p;  // [.., n, n], of a's dtype
+  static constexpr auto kFields = fields(field("u", &Polar::u), field("p", &Polar::p));
 };
 // a[.., m, n] as the product of a u with orthonormal columns (rows) and a semidefinite p.
 Polar polar(Operand a);

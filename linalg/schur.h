@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "heddle/base/containers/fields.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -17,6 +18,7 @@ namespace heddle::linalg {
 struct Hessenberg {
   Tensor h;  // [.., n, n], of a's dtype
   Tensor q;  // [.., n, n], of a's dtype
+  static constexpr auto kFields = fields(field("h", &Hessenberg::h), field("q", &Hessenberg::q));
 };
 // a[.., n, n] as q h q^H, with h zero below the first diagonal under the main one.
 Hessenberg hessenberg(Operand a);
@@ -28,6 +30,7 @@ enum class SchurForm : uint8_t { kReal, kComplex };
 struct Schur {
   Tensor t;  // [.., n, n], of a's dtype; of real a complex where kComplex
   Tensor z;  // [.., n, n], of t's dtype
+  static constexpr auto kFields = fields(field("t", &Schur::t), field("z", &Schur::z));
 };
 // a[.., n, n] as z t z^H, with t triangular, or nearly so in the real form.
 Schur schur(Operand a, SchurForm form = SchurForm::kReal);

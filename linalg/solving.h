@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/base/containers/fields.h"
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/linalg/factors.h"
@@ -68,6 +69,8 @@ Tensor det(Operand a);
 struct Slogdet {
   Tensor sign;       // [..], of a's dtype
   Tensor logabsdet;  // [..], real
+  static constexpr auto kFields =
+      fields(field("sign", &Slogdet::sign), field("logabsdet", &Slogdet::logabsdet));
 };
 // The sign of the determinant of a[.., n, n], and the logarithm of its magnitude.
 Slogdet slogdet(Operand a);
@@ -82,6 +85,9 @@ struct Lstsq {
   Tensor residuals;  // [.., k], real; [.., 1] for b[m]
   Tensor rank;       // s32[..]
   Tensor s;          // [.., min(m, n)], real, descending
+  static constexpr auto kFields =
+      fields(field("x", &Lstsq::x), field("residuals", &Lstsq::residuals),
+             field("rank", &Lstsq::rank), field("s", &Lstsq::s));
 };
 // The least x of those with the least |a x - b|, by singular values.
 Lstsq lstsq(Operand a, Operand b, std::optional<double> rcond = {});

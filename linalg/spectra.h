@@ -3,6 +3,7 @@
 // finite, or whose iteration does not converge, has NaN everywhere in its results.
 #pragma once
 
+#include "heddle/base/containers/fields.h"
 #include "heddle/base/flag.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -18,6 +19,8 @@ struct EighOptions {
 struct Eigh {
   Tensor eigenvalues;   // [.., n], real, ascending
   Tensor eigenvectors;  // [.., n, n], of a's dtype, as columns
+  static constexpr auto kFields =
+      fields(field("eigenvalues", &Eigh::eigenvalues), field("eigenvectors", &Eigh::eigenvectors));
 };
 // The eigenvalues, ascending, and the eigenvectors of Hermitian a[.., n, n].
 Eigh eigh(Operand a, const EighOptions& options = {});
@@ -33,6 +36,8 @@ Eigh eigh_tridiagonal(Operand d, Operand e);
 struct Eig {
   Tensor eigenvalues;   // [.., n], complex, in no order
   Tensor eigenvectors;  // [.., n, n], complex, as columns
+  static constexpr auto kFields =
+      fields(field("eigenvalues", &Eig::eigenvalues), field("eigenvectors", &Eig::eigenvectors));
 };
 Eig eig(Operand a);  // The eigenvalues, in no order, and the eigenvectors of a[.., n, n], complex
 // The eigenvalues only.
@@ -44,6 +49,8 @@ struct Svd {
   Tensor u;   // [.., m, m], or [.., m, min(m, n)]; of a's dtype
   Tensor s;   // [.., min(m, n)], real, descending
   Tensor vh;  // [.., n, n], or [.., min(m, n), n]; of a's dtype, vectors as rows
+  static constexpr auto kFields =
+      fields(field("u", &Svd::u), field("s", &Svd::s), field("vh", &Svd::vh));
 };
 // The singular values of a[.., m, n], descending, and the vectors to both sides of them.
 Svd svd(Operand a, base::Flag full_matrices = true);

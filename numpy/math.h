@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/base/containers/fields.h"
 #include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
@@ -84,12 +85,16 @@ Tensor fmin(Operand x, Operand y);  // The lesser one; of a number and a NaN the
 struct DivmodResult {
   Tensor quotient;   // of the shape that x and y broadcast to, and their dtype
   Tensor remainder;  // likewise
+  static constexpr auto kFields = fields(field("quotient", &DivmodResult::quotient),
+                                         field("remainder", &DivmodResult::remainder));
 };
 DivmodResult divmod(Operand x, Operand y);  // floor_divide and mod at once
 // The fraction and the whole part of floats, both of the sign of x.
 struct ModfResult {
   Tensor fraction;  // of x's shape and dtype
   Tensor whole;     // likewise
+  static constexpr auto kFields =
+      fields(field("fraction", &ModfResult::fraction), field("whole", &ModfResult::whole));
 };
 ModfResult modf(Operand x);  // The fraction and the whole part of floats, both of the sign of x
 
@@ -98,6 +103,8 @@ ModfResult modf(Operand x);  // The fraction and the whole part of floats, both 
 struct FrexpResult {
   Tensor mantissa;  // of x's shape and dtype
   Tensor exponent;  // s32, of x's shape
+  static constexpr auto kFields =
+      fields(field("mantissa", &FrexpResult::mantissa), field("exponent", &FrexpResult::exponent));
 };
 FrexpResult frexp(Operand x);  // A float as mantissa * 2^exponent
 // x 2^n, for integers n: exact, or rounded once to a number below the least normal one.

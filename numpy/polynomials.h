@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "heddle/base/containers/fields.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -28,6 +29,8 @@ Tensor polymul(Operand p, Operand q);  // The product [n + m - 1]
 struct Quotient {
   Tensor quotient;   // [n - m + 1], or [1]; of p's dtype
   Tensor remainder;  // [m - 1], or [1]; of p's dtype
+  static constexpr auto kFields =
+      fields(field("quotient", &Quotient::quotient), field("remainder", &Quotient::remainder));
 };
 Quotient polydiv(Operand p, Operand q);  // The quotient and the remainder of p / q
 

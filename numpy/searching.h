@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "heddle/base/containers/fields.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
@@ -30,6 +31,10 @@ struct UniqueResult {
   Tensor inverse;  // s32, x's shape: the place of each element, which may lie past the last
   Tensor counts;   // s32[size]: how often each is in x; 0 of places left over
   Tensor number;   // s32[]: of different elements, which may be more than size
+  static constexpr auto kFields =
+      fields(field("values", &UniqueResult::values), field("indices", &UniqueResult::indices),
+             field("inverse", &UniqueResult::inverse), field("counts", &UniqueResult::counts),
+             field("number", &UniqueResult::number));
 };
 // The different elements of x, ascending, in `size` places.
 UniqueResult unique(Operand x, base::Int size, std::optional<Operand> fill = {});
@@ -45,6 +50,8 @@ Tensor isin(Operand x, Operand elements);
 struct SetResult {
   Tensor values;  // [size], of x's dtype
   Tensor number;  // s32[]: of elements, which may be more than size
+  static constexpr auto kFields =
+      fields(field("values", &SetResult::values), field("number", &SetResult::number));
 };
 SetResult union1d(Operand x, Operand y, base::Int size, Operand fill = 0);      // those of either
 SetResult intersect1d(Operand x, Operand y, base::Int size, Operand fill = 0);  // those of both

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/base/containers/fields.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/ops/movement/indexing.h"
@@ -25,6 +26,8 @@ Tensor take_along_axis(Operand x, Operand indices, base::Int axis,
 struct TopK {
   Tensor values;   // x's shape, but k along the axis; x's dtype
   Tensor indices;  // s32, likewise: positions along the axis
+  static constexpr auto kFields =
+      fields(field("values", &TopK::values), field("indices", &TopK::indices));
 };
 // The k greatest along an axis, greatest first, and their positions.
 TopK top_k(Operand x, base::Int k, base::Int axis = -1);

@@ -296,10 +296,27 @@ auto scan(Fn&& fn, const C& init, const X& xs = {}, const ScanOptions& options =
   return scan_internal::scan_trees("scan", fn, fn, scan_internal::as_tree(init), xs, options);
 }
 
+// Without xs: so many turns, scan(fn, init, {.length = 10}).
+template <class Fn, class C>
+auto scan(Fn&& fn, const C& init, const ScanOptions& options,
+          SourceLocation at = SourceLocation::here()) {
+  return scan(std::forward<Fn>(fn), init, None{}, options, at);
+}
+
 namespace scan_internal {
 template <class T>
 concept NoOptions = !std::is_same_v<T, ScanOptions>;
 }  // namespace scan_internal
+
+// Refused in words.
+template <class Fn, class C, class X, class Y>
+requires(scan_internal::NoOptions<Y> && !std::is_same_v<Y, SourceLocation>)  //
+    auto scan(Fn&&, const C& init, const X&, const Y&, const ScanOptions& = {}) {
+  static_assert(!sizeof(std::type_identity<Y>),
+                "the xs of a scan are one tree: write scan(fn, init, std::pair(xs, ys)), and let "
+                "the step take a pair");
+  return std::pair(init, None{});
+}
 
 // fn of each element along the leading axis of xs, one after the other; results are stacked. Of
 // several xs, all of one size: fn(x, y, ..) of an element of each.

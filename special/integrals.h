@@ -7,6 +7,7 @@
 // caller's line
 #pragma once
 
+#include "heddle/base/containers/fields.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -20,6 +21,8 @@ Tensor spence(Operand x);
 struct SineCosineIntegrals {
   Tensor si;  // x's shape and dtype: of sin(t) / t, from 0 to x; odd
   Tensor ci;  // likewise: of cos(t) / t, from infinity to |x|: -inf at 0, NaN at -inf
+  static constexpr auto kFields =
+      fields(field("si", &SineCosineIntegrals::si), field("ci", &SineCosineIntegrals::ci));
 };
 // The sine and cosine integrals. source: the series DLMF 6.6.5 and 6.6.6 up to 2, beyond it the
 // continued fraction DLMF 6.9.1, contracted, at i x. cost: a loop of 24 (f64: 100) steps
@@ -28,6 +31,8 @@ SineCosineIntegrals sici(Operand x);
 struct FresnelIntegrals {
   Tensor s;  // x's shape and dtype: of sin(pi t^2 / 2), from 0 to x
   Tensor c;  // likewise: of cos(pi t^2 / 2), from 0 to x
+  static constexpr auto kFields =
+      fields(field("s", &FresnelIntegrals::s), field("c", &FresnelIntegrals::c));
 };
 // Fresnel's integrals, odd, +-1/2 at the infinities. source: the series DLMF 7.6.4 and 7.6.6 up to
 // pi x^2 / 2 = 2.5, beyond it the fraction DLMF 8.9.2 of the incomplete gamma function, contracted;

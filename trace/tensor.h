@@ -83,6 +83,14 @@ constexpr Refused refuse_method() {
                 "an op is a function and no method: write sum(x, 0), max(x), reshape(x, {3, 2})");
   return {};
 }
+template <class... Given>
+constexpr Refused refuse_state() {
+  static_assert(
+      !sizeof(std::type_identity<Refused(Given...)>),
+      "a Tensor is a value that nothing changes: write y = x for clone(), "
+      "stop_gradient(x) for detach(), x.astype(f64) for to(), grad(fn)(x) for backward()");
+  return {};
+}
 }  // namespace trace_internal
 
 class [[nodiscard]] Tensor {
@@ -188,6 +196,22 @@ class [[nodiscard]] Tensor {
   template <class... Given>
   trace_internal::Refused min(Given...) const {
     return trace_internal::refuse_method<Given...>();
+  }
+  template <class... Given>
+  trace_internal::Refused clone(Given...) const {
+    return trace_internal::refuse_state<Given...>();
+  }
+  template <class... Given>
+  trace_internal::Refused detach(Given...) const {
+    return trace_internal::refuse_state<Given...>();
+  }
+  template <class... Given>
+  trace_internal::Refused to(Given...) const {
+    return trace_internal::refuse_state<Given...>();
+  }
+  template <class... Given>
+  trace_internal::Refused backward(Given...) const {
+    return trace_internal::refuse_state<Given...>();
   }
   template <class Size = int>
   trace_internal::Refused reshape(std::initializer_list<Size>) const {

@@ -394,7 +394,13 @@ T map_leaves(Fn& fn, SourceLocation at, const T& tree, const Ts&... more) {
     using Leaf = std::conditional_t<true, const Tensor&, T>;
     constexpr bool kFits =
         std::is_invocable_r_v<Tensor, Fn&, Leaf, std::conditional_t<true, const Tensor&, Ts>...>;
-    static_assert(kFits, "the function of tree_map takes one Tensor of each tree, gives a Tensor");
+    if constexpr (!std::is_invocable_v<Fn&, Leaf, std::conditional_t<true, const Tensor&, Ts>...>) {
+      static_assert(is_misfit_told<Fn, T, Ts...>(),
+                    "the function of tree_map takes one Tensor of each tree, gives a Tensor");
+    } else {
+      static_assert(kFits,
+                    "the function of tree_map takes one Tensor of each tree, gives a Tensor");
+    }
     if constexpr (kFits) {
       const std::vector<TreeSpec> specs{tree_spec(tree), tree_spec(more)...};
       {
@@ -419,7 +425,7 @@ T map_leaves(Fn& fn, SourceLocation at, const T& tree, const Ts&... more) {
 
 }  // namespace tree_internal
 
-// A tree like the first, of fn(leaf, leaf of the second, ..) for each leaf.
+// A tree like the first, of fn(leaf, leaf of the second, ..) for each leaf, of up to 8 trees.
 //
 // errors  Error (InvalidArgument) that names the path where the trees differ in structure
 template <class Fn, class T>
@@ -443,6 +449,30 @@ requires(!std::is_same_v<D, SourceLocation>) T
     tree_map(Fn&& fn, const T& tree, const B& b, const C& c, const D& d,
              SourceLocation at = SourceLocation::here()) {
   return tree_internal::map_leaves(fn, at, tree, b, c, d);
+}
+template <class Fn, class T, class B, class C, class D, class E>
+requires(!std::is_same_v<E, SourceLocation>) T
+    tree_map(Fn&& fn, const T& tree, const B& b, const C& c, const D& d, const E& e,
+             SourceLocation at = SourceLocation::here()) {
+  return tree_internal::map_leaves(fn, at, tree, b, c, d, e);
+}
+template <class Fn, class T, class B, class C, class D, class E, class F>
+requires(!std::is_same_v<F, SourceLocation>) T
+    tree_map(Fn&& fn, const T& tree, const B& b, const C& c, const D& d, const E& e, const F& f,
+             SourceLocation at = SourceLocation::here()) {
+  return tree_internal::map_leaves(fn, at, tree, b, c, d, e, f);
+}
+template <class Fn, class T, class B, class C, class D, class E, class F, class G>
+requires(!std::is_same_v<G, SourceLocation>) T
+    tree_map(Fn&& fn, const T& tree, const B& b, const C& c, const D& d, const E& e, const F& f,
+             const G& g, SourceLocation at = SourceLocation::here()) {
+  return tree_internal::map_leaves(fn, at, tree, b, c, d, e, f, g);
+}
+template <class Fn, class T, class B, class C, class D, class E, class F, class G, class H>
+requires(!std::is_same_v<H, SourceLocation>) T
+    tree_map(Fn&& fn, const T& tree, const B& b, const C& c, const D& d, const E& e, const F& f,
+             const G& g, const H& h, SourceLocation at = SourceLocation::here()) {
+  return tree_internal::map_leaves(fn, at, tree, b, c, d, e, f, g, h);
 }
 
 // The same with a function of Heddle's by its name: tree_map(exp, tree), tree_map(fmod, a, b).

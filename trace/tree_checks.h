@@ -413,11 +413,27 @@ constexpr void refuse_number_parameter() {
                 "a traced function is given Tensors, the counter of fori_loop too, and this one "
                 "takes a C++ number: write Tensor i for int i");
 }
+template <class Fn>
+constexpr void refuse_default_arguments() {
+  static_assert(!sizeof(Fn*),
+                "a function by its name has no default arguments, and this one has more parameters "
+                "than it is given: write [](Tensor x) { return zeros_like(x); } for zeros_like");
+}
+
+// Of a function by its name; 0 of other callables.
+template <class Fn>
+inline constexpr size_t parameters_of = 0;
+template <class Result, class... Parameters>
+inline constexpr size_t parameters_of<Result(Parameters...)> = sizeof...(Parameters);
+
 // Whether the compiler has said why the function does not take `Args`.
 template <class Fn, class... Args>
 constexpr bool is_misfit_told() {
   if constexpr (sizeof...(Args) == 0) {
     return false;
+  } else if constexpr (parameters_of<std::remove_pointer_t<std::decay_t<Fn>>> > sizeof...(Args)) {
+    refuse_default_arguments<Fn>();
+    return true;
   } else if constexpr (std::is_invocable_v<Fn&, Args&...>) {
     refuse_lvalue_parameter<Fn>();
     return true;

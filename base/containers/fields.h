@@ -52,6 +52,14 @@ constexpr std::tuple<Fs...> fields(Fs... fs) {
   return std::tuple<Fs...>(fs...);
 }
 
+template <class Member, class... Fs>
+constexpr auto fields(const char*, Member, Fs...) {
+  static_assert(!sizeof(std::type_identity<Member>),
+                "a list of fields is made of field(..): fields(field(\"w\", &Cell::w), "
+                "field(\"b\", &Cell::b))");
+  return std::tuple<>();
+}
+
 namespace fields_internal {
 
 struct AnyValue {

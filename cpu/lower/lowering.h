@@ -276,6 +276,7 @@ class RegionLowering {
   std::optional<size_t> narrow_result(hlo::InstructionId id);
   int64_t lanes_of_rows(hlo::InstructionId id, int64_t rows);
   std::optional<size_t> narrow_reduce(hlo::InstructionId id);
+  bool only_moves(hlo::InstructionId id);
   int64_t much_work(hlo::InstructionId id);
   bool does_much(hlo::InstructionId id) { return much_work(id) > 0; }
   void write_narrow(std::span<const int64_t> sizes, size_t rows, int64_t lanes,

@@ -68,14 +68,14 @@ std::optional<size_t> RegionLowering::narrow_rows(InstructionId id, std::span<co
 // As narrow_rows(), of an elementwise step: moving elements into lanes and back has to pay.
 std::optional<size_t> RegionLowering::narrow_result(InstructionId id) {
   const Shape& shape = at(id).shape;
-  const auto rows = narrow_rows(id, shape.dimensions(), kMostColumns);
+  const bool moves = only_moves(id);
+  const auto rows = narrow_rows(id, shape.dimensions(), moves ? kMostTurned : kMostColumns);
   if (!rows || !has_scalars(shape)) return std::nullopt;
   if (moves_rows(at(id)) && !does_much(id)) return std::nullopt;
   const int64_t columns = product_of(std::span(shape.dimensions()).subspan(*rows + 1));
-  const bool turns =
-      turned_dimension(id, [&](size_t d, int64_t) { return d == *rows; }).has_value();
-  if (columns > (turns ? kMostTurned : kMostColumns)) return std::nullopt;
-  if (columns > kCheapColumns && !turns && !does_much(id)) return std::nullopt;
+  if (moves || turned_dimension(id, [&](size_t d, int64_t) { return d == *rows; }))
+    return columns <= kMostTurned ? rows : std::nullopt;
+  if (columns > kMostColumns || (columns > kCheapColumns && !does_much(id))) return std::nullopt;
   return rows;
 }
 
@@ -107,6 +107,14 @@ std::optional<size_t> RegionLowering::narrow_reduce(InstructionId id) {
     return !shape(leaf).is_scalar() && has_scalars(shape(leaf));
   });
   return is_array && kept <= kMostColumns ? rows : std::nullopt;
+}
+
+// The step computes nothing of the elements that it reads.
+bool RegionLowering::only_moves(InstructionId id) {
+  if (!hlo::does(at(id).opcode, hlo::kPicks)) return false;
+  return std::ranges::all_of(at(id).operands, [&](InstructionId operand) {
+    return !region_.is_lazy(region_.leaf(operand)) || only_moves(operand);
+  });
 }
 
 // How many functions and quotients the step computes for each element.

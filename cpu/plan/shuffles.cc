@@ -1,4 +1,5 @@
 // Vectors whose lanes come from other vectors.
+#include <algorithm>
 #include <utility>
 
 #include "heddle/cpu/plan/builder.h"
@@ -28,6 +29,41 @@ std::vector<NodeId> every(PlanBuilder& builder, std::span<const NodeId> vectors,
   return out;
 }
 
+constexpr size_t kMostJoined = 3;  // vectors that one row is shuffled of
+
+// Where a lane comes from, through all shuffles.
+std::pair<NodeId, uint32_t> origin_of(const Plan& plan, NodeId node, uint32_t lane) {
+  while (plan.at(node).op == Op::kShuffle) {
+    const LaneSource& source = plan.shuffles[static_cast<size_t>(plan.at(node).imm)][lane];
+    node = plan.args_of(plan.at(node))[source.operand];
+    lane = source.lane;
+  }
+  return {node, lane};
+}
+
+// Rows of columns that are shuffles themselves, as the columns of other rows are, which come from
+// few vectors each; empty: they come from more.
+std::vector<NodeId> joined_rows(PlanBuilder& builder, std::span<const NodeId> columns) {
+  const auto lanes = static_cast<size_t>(builder.type(columns[0]).lanes);
+  std::vector<std::vector<NodeId>> sources(columns.size());
+  std::vector<std::vector<LaneSource>> from(columns.size());
+  for (size_t row = 0; row < columns.size(); ++row) {
+    for (size_t i = row * lanes; i < (row + 1) * lanes; ++i) {
+      const auto [node, lane] = origin_of(builder.plan(), columns[i % columns.size()],
+                                          static_cast<uint32_t>(i / columns.size()));
+      if (builder.type(node) != builder.type(columns[0])) return {};
+      const auto known = std::ranges::find(sources[row], node);
+      from[row].push_back({static_cast<uint32_t>(known - sources[row].begin()), lane});
+      if (known == sources[row].end()) sources[row].push_back(node);
+    }
+    if (sources[row].size() > kMostJoined) return {};
+  }
+  std::vector<NodeId> rows;
+  for (size_t row = 0; row < columns.size(); ++row)
+    rows.push_back(builder.shuffle(sources[row], std::move(from[row])));
+  return rows;
+}
+
 }  // namespace
 
 NodeId PlanBuilder::column_of(std::span<const NodeId> rows, size_t column) {
@@ -50,6 +86,7 @@ std::vector<NodeId> PlanBuilder::columns_of(std::span<const NodeId> rows) {
 std::vector<NodeId> PlanBuilder::rows_of(std::span<const NodeId> columns) {
   const size_t count = columns.size();
   if (count == 1) return {columns[0]};
+  if (std::vector<NodeId> rows = joined_rows(*this, columns); !rows.empty()) return rows;
   const size_t parts = parts_of(count);
   const auto lanes = static_cast<size_t>(type(columns[0]).lanes);
   std::vector<std::vector<NodeId>> of_part;

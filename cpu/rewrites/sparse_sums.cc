@@ -19,10 +19,8 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr int kMostSteps = 1000;             // of one proof
-constexpr int64_t kLeastSparse = 2;          // times the part
-constexpr int64_t kMostComparedRows = 2048;  // that are compared with each other
-constexpr int64_t kComparesPerElement = 4;
+constexpr int kMostSteps = 1000;     // of one proof
+constexpr int64_t kLeastSparse = 2;  // times the part
 
 bool adds(const Computation& combiner) {
   const Instruction& root = combiner.root_instruction();
@@ -135,87 +133,13 @@ class NoNegativeZeros {
   int steps_ = 0;
 };
 
-// Floats that are added at one place are added to x in another order than to 0.
-bool keeps_order(const Computation& in, const Instruction& scatter) {
-  const auto& attrs = scatter.attrs.get<hlo::ScatterAttrs>();
-  return !is_floating(scatter.shape.dtype()) || attrs.unique_indices ||
-         (!attrs.scatter_dims_to_operand_dims.empty() &&
-          in.at(scatter.operands[1]).shape.element_count() ==
-              std::ssize(attrs.scatter_dims_to_operand_dims));
-}
-
-// A scatter of rows, of several dimensions or none, at indices [k, d] along the first dimensions of
-// the updates, or at [.., d] with as many updates.
-bool is_of_rows(const Computation& in, const Instruction& scatter) {
-  const auto& attrs = scatter.attrs.get<hlo::ScatterAttrs>();
-  const Shape& indices = in.at(scatter.operands[1]).shape;
-  if (!attrs.input_batching_dims.empty() || attrs.index_vector_dim != indices.rank() - 1 ||
-      !(indices.dtype() == s32 || indices.dtype() == s64))
-    return false;
-  const Shape& updates = in.at(scatter.operands[2]).shape;
-  const int64_t first = updates.rank() - std::ssize(attrs.update_window_dims);
-  return first == indices.rank() - 1 &&
-         std::ranges::all_of(attrs.update_window_dims, [&](int64_t d) { return d >= first; });
-}
-
-int64_t rows_of(const Computation& in, const Instruction& scatter) {
-  const Shape& indices = in.at(scatter.operands[1]).shape;
-  return indices.element_count() / std::max<int64_t>(indices.dimension(indices.rank() - 1), 1);
-}
-
-// Which of the updates are of one place takes less time than to go over the array.
-bool joins_cheaply(const Computation& in, const Instruction& scatter) {
-  if (!is_of_rows(in, scatter)) return false;
-  const int64_t rows = rows_of(in, scatter);
-  return rows <= kMostComparedRows &&
-         rows * rows / kComparesPerElement +
-                 2 * in.at(scatter.operands[2]).shape.element_count() * kLeastSparse <=
-             scatter.shape.element_count();
-}
-
-// Adds the updates of a scatter of rows to x. Those of one place are summed first, in their order,
-// in the row of the first of them; the rows of the others go to no place.
-hlo::Value with_joined_rows(const hlo::Value& x, const hlo::Value& indices,
-                            const hlo::Value& updates, hlo::ScatterAttrs attrs, int64_t rows) {
-  const hlo::Value at = reshape(indices, {rows, indices.size(indices.rank() - 1)});
-  const int64_t numbers = at.size(1), scattered = indices.rank() - 1;
-  hlo::Dims sizes = {rows};
-  for (int64_t d = scattered; d < updates.rank(); ++d) sizes.push_back(updates.size(d));
-  const hlo::Value parts = reshape(updates, sizes);
-  hlo::Graph& graph = x.graph();
-  const hlo::Dims pairs = {rows, rows, numbers};
-  const hlo::Value differs =
-      reduce(convert(broadcast(at, pairs, {0, 2}) != broadcast(at, pairs, {1, 2}), s32),
-             Opcode::kMaximum, 0, {2});
-  const hlo::Value own = graph.iota({rows}, 0);
-  const hlo::Value first =
-      reduce(select(differs == differs.number(0), broadcast(own, {rows, rows}, {1}),
-                    static_cast<double>(rows)),
-             Opcode::kMinimum, static_cast<double>(rows), {1});
-  hlo::ScatterAttrs by_row = {.update_window_dims = {},
-                              .inserted_window_dims = {0},
-                              .scatter_dims_to_operand_dims = {0},
-                              .index_vector_dim = 1};
-  for (int64_t d = 1; d < std::ssize(sizes); ++d) by_row.update_window_dims.push_back(d);
-  const hlo::Value sums =
-      scatter(Opcode::kAdd, graph.zeros(parts.shape()), reshape(first, {rows, 1}), parts, by_row);
-  attrs.update_window_dims = by_row.update_window_dims;
-  attrs.index_vector_dim = 1;
-  attrs.unique_indices = true;
-  attrs.indices_are_sorted = false;
-  const hlo::Value is_first = broadcast(first == own, {rows, numbers}, {0});
-  return scatter(Opcode::kAdd, x, select(is_first, at, -1), sums, attrs);
-}
-
 // The update is of zeros, one instruction reads it, and its part is at most half of them.
 bool is_sparse(const hlo::Module& module, const Computation& in, InstructionId id) {
   const Instruction& update = in.at(id);
   size_t part = 1;
   if (update.opcode == Opcode::kScatter) {
     part = 2;
-    if (update.operands.size() != 3 || !adds(module.at(update.called[0])) ||
-        !(keeps_order(in, update) || joins_cheaply(in, update)))
-      return false;
+    if (update.operands.size() != 3 || !adds(module.at(update.called[0]))) return false;
   } else if (update.opcode != Opcode::kDynamicUpdateSlice) {
     return false;
   }
@@ -238,11 +162,6 @@ hlo::Value summed(const hlo::Module& module, NoNegativeZeros& proofs, transform:
     if (!is_sparse(module, to.from(), sparse) || !proofs.of(in, x)) continue;
     hlo::Graph& graph = to.in_place_of(id);
     const Instruction& old = to.old(sparse);
-    if (old.opcode == Opcode::kScatter && !keeps_order(to.from(), old)) {
-      const hlo::Values operands = to.operands(sparse);
-      return with_joined_rows(to.value(x), operands[1], operands[2],
-                              old.attrs.get<hlo::ScatterAttrs>(), rows_of(to.from(), old));
-    }
     if (old.opcode == Opcode::kScatter) {
       Instruction scatter = to.mapped(sparse);
       scatter.operands[0] = to[x];

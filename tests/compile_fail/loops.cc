@@ -371,3 +371,14 @@ Tensor one_of_lambdas(Tensor i, Tensor x) {
   return switch_case(i, std::tuple{same, more}, x);
 #endif
 }
+
+// case scan_of_two_xs: the xs of a scan are one tree
+auto of_two_xs(Tensor c, Tensor xs, Tensor ys) {
+#ifdef scan_of_two_xs
+  return scan([](Tensor s, Tensor x) { return std::pair(s + x, s); }, c, xs, ys);
+#else
+  return scan(
+      [](Tensor s, std::pair<Tensor, Tensor> x) { return std::pair(s + x.first, x.second); }, c,
+      std::pair(xs, ys));
+#endif
+}

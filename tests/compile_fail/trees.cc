@@ -165,3 +165,31 @@ Listed to_number(Listed a) { return tree_map([](Tensor) { return 1; }, a); }
 Tensor use(Tensor x) {
   return list(x) + of_int(x) + in_carry(x) + keys(x) + in_vector(x) + local(x);
 }
+
+// case function_with_defaults: a function by its name has no default arguments
+Listed zeros_of(Listed a) {
+#ifdef function_with_defaults
+  return tree_map(zeros_like, a);
+#else
+  return tree_map([](Tensor x) { return zeros_like(x); }, a);
+#endif
+}
+
+// case fields_of_names: a list of fields is made of field(..)
+struct Names {
+  Tensor w;
+#ifdef fields_of_names
+  static constexpr auto kFields = fields("w", &Names::w);
+#else
+  static constexpr auto kFields = fields(field("w", &Names::w));
+#endif
+};
+
+// case state_of_tensor: a Tensor is a value that nothing changes
+Tensor without_gradient(Tensor x) {
+#ifdef state_of_tensor
+  return x.detach();
+#else
+  return stop_gradient(x);
+#endif
+}

@@ -157,7 +157,7 @@ RESULTS = "docs/results.md"
 RESULTS_HEAD = """# Results with fields
 
 Functions that give several tensors return a struct: `linalg::Svd f = linalg::svd(a)` has `f.u`, and `auto [u, s, vh] = linalg::svd(a)`
-takes it apart, in the order of the table. Made from the headers: `./dev docs` writes this page.
+takes it apart, in the order of the table. Each is a tree: a traced function may take and return it. Made from the headers: `./dev docs` writes this page.
 
 | function | field | what it is |
 |---|---|---|
@@ -167,7 +167,7 @@ takes it apart, in the order of the table. Made from the headers: `./dev docs` w
 def fields_of(body):
     """Fields of a struct of tensors alone, with their comments; none of any other."""
     fields = []
-    for line in body.splitlines():
+    for line in re.sub(r"  static constexpr auto kFields =[^;]*;\n", "", body).splitlines():
         if m := re.fullmatch(r"  Tensor (\w+(?:, \w+)*);(?: +// (.*))?", line):
             fields.append([m[1], m[2] or ""])
         elif (m := re.fullmatch(r" {8,}// (.*)", line)) and fields:
@@ -190,12 +190,27 @@ def rows_of(header):
     return rows
 
 
+def result_headers():
+    folders = ("trace", "scan", "numpy", "linalg", "special", "random", "nn")
+    return [path for folder in folders for path in sorted(glob.glob(f"{folder}/*.h"))]
+
+
 def results_page():
-    headers = [path for folder in ("trace", "scan", "numpy", "linalg", "special", "random", "nn") for path in sorted(glob.glob(f"{folder}/*.h"))]
-    return RESULTS_HEAD + "".join(rows_of(read(path)) for path in headers)
+    return RESULTS_HEAD + "".join(rows_of(read(path)) for path in result_headers())
+
+
+def structs_without_list(header):
+    """Structs of tensors that functions return, which are no trees."""
+    for name, body in re.findall(r"\nstruct (\w+) \{\n((?:  .*\n| {8,}//.*\n)+)\};", header):
+        if re.search(rf"\n{name} \w+\(", header) and fields_of(body) and "kFields" not in body:
+            yield name
 
 
 class ResultsPage(unittest.TestCase):
+    def test_each_is_a_tree(self):
+        missing = [name for path in result_headers() for name in structs_without_list(read(path))]
+        self.assertEqual(missing, ["OperandPair"])  # of operands, which no trace has
+
     def test_is_what_the_headers_say(self):
         page = results_page()
         if os.environ.get("UPDATE_GOLDEN") == "1":

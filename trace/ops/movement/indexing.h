@@ -17,6 +17,7 @@
 #include "heddle/trace/operand.h"
 #include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/tensor.h"
+#include "heddle/trace/tree_checks.h"
 
 namespace heddle {
 
@@ -73,7 +74,7 @@ Ellipsis operator,(Ellipsis rest, T&&) {
 }
 
 // One entry of x[{..}]: a position, a slice, a scalar integer tensor (a position that is a value),
-// an integer tensor, a new axis or an ellipsis. Notes the caller's line.
+// an integer tensor, a new axis (None{}, as numpy's None) or an ellipsis. Notes the caller's line.
 class IndexEntry {
  public:
   template <class T>  // an integer, or an enum that is one without a cast
@@ -90,6 +91,7 @@ class IndexEntry {
   IndexEntry(const Slice& slice, SourceLocation at = SourceLocation::here())
       : value_(slice), at_(at) {}
   IndexEntry(NewAxis axis, SourceLocation at = SourceLocation::here()) : value_(axis), at_(at) {}
+  IndexEntry(None, SourceLocation at = SourceLocation::here()) : value_(NewAxis()), at_(at) {}
   IndexEntry(Ellipsis rest, SourceLocation at = SourceLocation::here()) : value_(rest), at_(at) {}
   IndexEntry(const Tensor& indices, SourceLocation at = SourceLocation::here())
       : value_(indices), at_(at) {}
