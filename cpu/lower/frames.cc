@@ -99,7 +99,38 @@ void RegionLowering::fill_around(InstructionId id, BufferId to, std::span<const 
 }
 
 // All of the padding first, then what of the operand falls inside.
+// Rows of a few elements that are padded alone: whole vectors of them are shuffled.
+bool RegionLowering::emit_padded_rows(InstructionId id, BufferId to) {
+  const Instruction& instruction = at(id);
+  const Shape& from = at(instruction.operands[0]).shape;
+  const auto& padding = instruction.attrs.get<hlo::PadAttrs>().padding;
+  const std::vector<int64_t>& sizes = instruction.shape.dimensions();
+  const auto rows = narrow_rows(id, sizes, kMostTurned);
+  if (!rows || product_of(std::span(sizes).subspan(*rows + 1)) > kMostTurned) return false;
+  for (size_t d = 0; d <= *rows; ++d) {
+    if (padding[d].low != 0 || padding[d].high != 0 || padding[d].interior != 0) return false;
+  }
+  Memo of_filling;
+  const NodeId filling = operand_element(instruction.operands[1], {}, of_filling);
+  const BufferId places[] = {to};
+  write_narrow(sizes, *rows, lanes_of_rows(id, sizes[*rows]), places,
+               [&](Place place) -> std::vector<NodeId> {
+                 for (size_t d = *rows + 1; d < sizes.size(); ++d) {
+                   const int64_t step = padding[d].interior + 1;
+                   const int64_t shifted = b().bits_of(place.coordinates[d].base) - padding[d].low;
+                   if (shifted < 0 || shifted % step != 0 ||
+                       shifted / step >= from.dimension(static_cast<int64_t>(d)))
+                     return {filling};
+                   place.coordinates[d].base = b().index(shifted / step);
+                 }
+                 Memo memo;
+                 return {operand_element(instruction.operands[0], place, memo)};
+               });
+  return true;
+}
+
 void RegionLowering::emit_pad(InstructionId id, BufferId to) {
+  if (emit_padded_rows(id, to)) return;
   const Instruction& instruction = at(id);
   const Shape& from = at(instruction.operands[0]).shape;
   const auto& padding = instruction.attrs.get<hlo::PadAttrs>().padding;

@@ -236,6 +236,7 @@ class RegionLowering {
   void for_each_around(const Shape& all, std::span<const int64_t> start,
                        std::span<const int64_t> sizes, Scalar widest,
                        const std::function<void(Place)>& body);
+  bool emit_padded_rows(hlo::InstructionId id, BufferId to);
   void emit_pad(hlo::InstructionId id, BufferId to);
   void fill_around(hlo::InstructionId id, BufferId to, std::span<const int64_t> sizes);
   void emit_framed_update(hlo::InstructionId id, std::span<const int64_t> start);

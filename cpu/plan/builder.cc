@@ -434,6 +434,13 @@ NodeId PlanBuilder::choose(NodeId mask, NodeId x, NodeId y) {
 NodeId PlanBuilder::cast(Op op, Scalar to, NodeId x) {
   if (type(x).scalar == to) return x;
   const Type wide{to, type(x).lanes};
+  const bool extends = op == Op::kSExtend || op == Op::kZExtend;
+  if (extends && is_constant(x) && type(x).scalar != Scalar::kPred) {
+    const int64_t unused = 64 - cpu::bits_of(type(x).scalar);
+    const uint64_t high = static_cast<uint64_t>(bits_of(x)) << unused;
+    return integer(wide, op == Op::kSExtend ? static_cast<int64_t>(high) >> unused
+                                            : static_cast<int64_t>(high >> unused));
+  }
   if (op == Op::kFloatCast && is_constant(x) && is_same_everywhere(type(x).scalar, float_of(x))) {
     const double value = to == Scalar::kF32 ? static_cast<float>(float_of(x)) : float_of(x);
     if (const NodeId folded = folded_float(wide, value); folded.valid()) return folded;

@@ -81,6 +81,13 @@ TEST_F(Builder, StoresOutsideOfAnArrayAreNotFollowed) {
   EXPECT_NE(plan_.at(b_.load(buffer, {Scalar::kF32, 4}, b_.index(12))).op, Op::kLoad);
 }
 
+TEST_F(Builder, ConstantIntegersAreExtended) {
+  const NodeId low = b_.integer({Scalar::kI8, 1}, -3);
+  EXPECT_EQ(b_.cast(Op::kSExtend, Scalar::kI64, low), b_.index(-3));
+  EXPECT_EQ(b_.cast(Op::kZExtend, Scalar::kI64, low), b_.index(253));
+  EXPECT_EQ(b_.cast(Op::kZExtend, Scalar::kI64, b_.integer({Scalar::kI32, 1}, 7)), b_.index(7));
+}
+
 TEST_F(Builder, ArithmeticOnConstantFloatsFolds) {
   const auto number = [&](double value) { return b_.number(kF32x1, value); };
   EXPECT_EQ(b_.binary(Op::kMul, number(1.5), number(-2)), number(-3));
