@@ -55,8 +55,8 @@ NarrowUnit narrow_unit(DType element) noexcept {
   if (element != bf16 && element != s8 && element != u8) return NarrowUnit::kNone;
   const NarrowUnit unit = active_unit().load(std::memory_order_relaxed);
 #if defined(__x86_64__)
-  if (element == bf16 && unit != NarrowUnit::kAmx && !__builtin_cpu_supports("avx512bf16"))
-    return NarrowUnit::kNone;
+  if (element == bf16 && (unit == NarrowUnit::kVnni || unit == NarrowUnit::kAvx512))
+    return __builtin_cpu_supports("avx512bf16") ? NarrowUnit::kAvx512 : NarrowUnit::kNone;
 #endif
   return unit;
 }
@@ -72,9 +72,7 @@ void narrow_part([[maybe_unused]] DType element, [[maybe_unused]] const MatmulAr
 #if defined(__x86_64__)
   switch (narrow_unit(element)) {
     case NarrowUnit::kAmx: return narrow_part_amx(element, args, part);
-    case NarrowUnit::kVnni:
-      if (element != bf16) return narrow_part_vnni(element, args, part);
-      return bf16_part_avx512(args, part);
+    case NarrowUnit::kVnni: return narrow_part_vnni(element, args, part);
     case NarrowUnit::kAvx512:
       if (element != bf16) return narrow_part_avx512(element, args, part);
       return bf16_part_avx512(args, part);

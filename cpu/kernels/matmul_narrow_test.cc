@@ -200,7 +200,8 @@ TEST_P(NarrowMatmul, PartsGiveTheBitsOfTheWhole) {
       NarrowProblem<Kind> whole(50, 90, 700, la, 1 - la, 2, true),
           parts(50, 90, 700, la, 1 - la, 2, true);
       whole.run();
-      for (const MatmulPart& part : {MatmulPart{0, 13, 0, 40}, {13, 50, 0, 40}, {0, 50, 40, 90}})
+      for (const MatmulPart& part :
+           {MatmulPart{0, 13, 0, 40}, {13, 50, 0, 40}, {0, 50, 40, 85}, {0, 50, 85, 90}})
         narrow_part(Kind::kType, parts.args, part);
       EXPECT_EQ(whole.c, parts.c);
     }

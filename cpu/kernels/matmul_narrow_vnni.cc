@@ -1,7 +1,7 @@
 // Compiled with -mavx512vnni and the rest of AVX-512.
 //
-// The instruction multiplies unsigned bytes by signed ones, so one operand's sign bits are flipped:
-// (a + 128) b for s8, and a (b - 128) for u8.
+// The instruction multiplies unsigned bytes by signed ones, so the sign bits of A are flipped:
+// (a + 128) b for s8, and (a - 128) b for u8.
 #include "heddle/cpu/kernels/internal/matmul_narrow_vectors.h"
 
 namespace heddle::cpu {

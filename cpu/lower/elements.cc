@@ -49,7 +49,7 @@ std::optional<Column> RegionLowering::column_at(const Shape& shape, const Place&
   if (along == strides.size() || place.coordinates[along].step != 1) return std::nullopt;
   Column column{b().index(0), strides[along]};
   const int64_t most =
-      keeps_columns_ ? kMostReduced : std::min<int64_t>(kMostColumns, place.lanes - 1);
+      keeps_columns_ ? kMostColumnsKept : std::min<int64_t>(kMostColumns, place.lanes - 1);
   if (column.width < 2 || column.width > most) return std::nullopt;
   for (size_t d = 0; d < strides.size(); ++d) {
     const Coordinate& c = place.coordinates[d];

@@ -105,8 +105,8 @@ bool RegionLowering::emit_padded_rows(InstructionId id, BufferId to) {
   const Shape& from = at(instruction.operands[0]).shape;
   const auto& padding = instruction.attrs.get<hlo::PadAttrs>().padding;
   const std::vector<int64_t>& sizes = instruction.shape.dimensions();
-  const auto rows = narrow_rows(id, sizes, kMostTurned);
-  if (!rows || product_of(std::span(sizes).subspan(*rows + 1)) > kMostTurned) return false;
+  const auto rows = narrow_rows(id, sizes, kMostMoved);
+  if (!rows || product_of(std::span(sizes).subspan(*rows + 1)) > kMostMoved) return false;
   for (size_t d = 0; d <= *rows; ++d) {
     if (padding[d].low != 0 || padding[d].high != 0 || padding[d].interior != 0) return false;
   }

@@ -218,9 +218,6 @@ Scalar RegionLowering::widest_scalar(std::span<const InstructionId> steps) {
   return of_64_bits * kFewOf <= all ? std::min(widest, Scalar::kI32) : widest;
 }
 
-namespace {
-
-// The op only moves elements, and a vector of neighbours is one of its operand's.
 bool moves_neighbours(const Instruction& step) {
   switch (step.opcode) {
     case Opcode::kReshape:
@@ -243,8 +240,6 @@ bool moves_neighbours(const Instruction& step) {
     default: return false;
   }
 }
-
-}  // namespace
 
 std::optional<Scalar> RegionLowering::narrow_scalar(InstructionId id) {
   Scalar widest = Scalar::kI8;

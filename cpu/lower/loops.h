@@ -42,4 +42,7 @@ int64_t identity_bits(Op fold, Scalar scalar);
 // An element may be folded in twice.
 bool is_idempotent(Op fold);
 
+// The op only moves elements, and a vector of neighbours is one of its operand's.
+bool moves_neighbours(const hlo::Instruction& step);
+
 }  // namespace heddle::cpu

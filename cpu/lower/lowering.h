@@ -277,7 +277,7 @@ class RegionLowering {
   std::optional<size_t> narrow_result(hlo::InstructionId id);
   int64_t lanes_of_rows(hlo::InstructionId id, int64_t rows);
   std::optional<size_t> narrow_reduce(hlo::InstructionId id);
-  bool only_moves(hlo::InstructionId id);
+  bool takes_rows_apart(hlo::InstructionId id, int64_t behind);
   int64_t much_work(hlo::InstructionId id);
   bool does_much(hlo::InstructionId id) { return much_work(id) > 0; }
   void write_narrow(std::span<const int64_t> sizes, size_t rows, int64_t lanes,
@@ -383,8 +383,8 @@ class RegionLowering {
 };
 
 inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes
-inline constexpr int64_t kMostTurned = 16;  // of an array that is transposed
-inline constexpr int64_t kMostReduced = 32;  // of rows that are reduced
+inline constexpr int64_t kMostMoved = 16;   // of rows that are transposed, or moved apart
+inline constexpr int64_t kMostColumnsKept = 32;  // of rows whose columns are all read, one by one
 
 // The lanes of a small array's vectors in registers: those of its rows where products in the region
 // have such matrices, since they take them row by row; else as many as the machine has.

@@ -22,10 +22,15 @@ struct Trailing {
   size_t first;      // the first of them
   int64_t elements;  // of all of them
 };
-Trailing trailing(std::span<const int64_t> sizes, int64_t lanes) {
+// The last one may have up to `most` elements.
+Trailing trailing(std::span<const int64_t> sizes, int64_t lanes, int64_t most) {
   Trailing found{sizes.size(), 1};
-  while (found.first > 0 && sizes[found.first - 1] < lanes)
-    found.elements *= std::max<int64_t>(sizes[--found.first], 1);
+  while (found.first > 0) {
+    const int64_t size = sizes[found.first - 1];
+    if (size >= lanes && (size > most || found.first < sizes.size())) break;
+    found.elements *= std::max<int64_t>(size, 1);
+    --found.first;
+  }
   return found;
 }
 
@@ -37,6 +42,26 @@ bool moves_rows(const Instruction& instruction) {
   return last > 0 && from.back() == last && from[from.size() - 2] != last - 1;
 }
 
+// A move of elements puts those of a row, the last `behind` dimensions, to other places of rows.
+bool takes_apart(const Instruction& move, const Shape& from, int64_t behind) {
+  const int64_t rank = move.shape.rank();
+  switch (move.opcode) {
+    case hlo::Opcode::kReverse:
+      return std::ranges::any_of(move.attrs.get<hlo::DimensionsAttrs>().dimensions,
+                                 [&](int64_t d) { return d >= rank - behind; });
+    case hlo::Opcode::kSlice:
+    case hlo::Opcode::kDynamicSlice:
+      for (int64_t d = rank - behind; d < rank; ++d) {
+        if (move.shape.dimension(d) != from.dimension(d)) return true;
+      }
+      return false;
+    case hlo::Opcode::kTranspose: return !moves_rows(move);
+    case hlo::Opcode::kGather: return !moves_neighbours(move);
+    case hlo::Opcode::kBroadcast: return move.shape.dimensions().back() <= kMostColumns;
+    default: return false;
+  }
+}
+
 bool has_scalars(const Shape& shape) { return scalar_of(shape.dtype()).has_value(); }
 
 }  // namespace
@@ -45,9 +70,8 @@ bool has_scalars(const Shape& shape) { return scalar_of(shape.dtype()).has_value
 std::optional<size_t> RegionLowering::narrow_rows(InstructionId id, std::span<const int64_t> sizes,
                                                   int64_t most_columns) {
   if (std::ranges::count(sizes, 0) || region_.is_lazy(region_.leaf(id))) return std::nullopt;
-  const int64_t lanes =
-      std::max<int64_t>(lanes_for(program_.program.plan, widest_scalar(id)), most_columns + 1);
-  const Trailing columns = trailing(sizes, lanes);
+  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
+  const Trailing columns = trailing(sizes, lanes, most_columns);
   if (columns.first == 0 || columns.elements == 1 || columns.elements > kMostWritten)
     return std::nullopt;
   const size_t rows = columns.first - 1;
@@ -55,7 +79,7 @@ std::optional<size_t> RegionLowering::narrow_rows(InstructionId id, std::span<co
   for (LeafId leaf : region_.reads(id)) {
     const Shape& read = shape(leaf);
     if (!read.is_array() || !has_scalars(read)) return std::nullopt;
-    const Trailing own = trailing(read.dimensions(), lanes);
+    const Trailing own = trailing(read.dimensions(), lanes, most_columns);
     // The same for all rows, or few elements beside the places.
     if (own.first == 0 || read.element_count() <= outer) continue;
     if (own.elements > most_columns) return std::nullopt;
@@ -68,14 +92,18 @@ std::optional<size_t> RegionLowering::narrow_rows(InstructionId id, std::span<co
 // As narrow_rows(), of an elementwise step: moving elements into lanes and back has to pay.
 std::optional<size_t> RegionLowering::narrow_result(InstructionId id) {
   const Shape& shape = at(id).shape;
-  const bool moves = only_moves(id);
-  const auto rows = narrow_rows(id, shape.dimensions(), moves ? kMostTurned : kMostColumns);
+  auto rows = narrow_rows(id, shape.dimensions(), kMostMoved);
+  const bool is_apart =
+      rows && takes_rows_apart(id, shape.rank() - 1 - static_cast<int64_t>(*rows));
+  if (rows && !is_apart) rows = narrow_rows(id, shape.dimensions(), kMostColumns);
   if (!rows || !has_scalars(shape)) return std::nullopt;
   if (moves_rows(at(id)) && !does_much(id)) return std::nullopt;
   const int64_t columns = product_of(std::span(shape.dimensions()).subspan(*rows + 1));
-  if (moves || turned_dimension(id, [&](size_t d, int64_t) { return d == *rows; }))
-    return columns <= kMostTurned ? rows : std::nullopt;
-  if (columns > kMostColumns || (columns > kCheapColumns && !does_much(id))) return std::nullopt;
+  if (is_apart || turned_dimension(id, [&](size_t d, int64_t) { return d == *rows; }))
+    return columns <= kMostMoved ? rows : std::nullopt;
+  // Whole rows that are gathered are vectors of their own.
+  const bool computes = does_much(id) && at(id).opcode != hlo::Opcode::kGather;
+  if (columns > (computes ? kMostColumns : kCheapColumns)) return std::nullopt;
   return rows;
 }
 
@@ -93,8 +121,9 @@ std::optional<size_t> RegionLowering::narrow_reduce(InstructionId id) {
   const Shape& from = at(reduce.operands[0]).shape;
   // One function folds the lanes of a row of whole vectors as fast.
   const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
-  const int64_t most = region_.leaves_of(id).size() > 1 ? kMostReduced : lanes - 1;
-  const auto rows = narrow_rows(id, from.dimensions(), std::max(most, kMostColumns));
+  const int64_t most = region_.leaves_of(id).size() > 1 ? kMostColumnsKept : lanes - 1;
+  const auto rows =
+      narrow_rows(id, from.dimensions(), std::clamp(most, kMostColumns, kMostColumnsKept));
   if (!rows) return std::nullopt;
   const auto& reduced = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
   int64_t kept = 1;
@@ -109,12 +138,16 @@ std::optional<size_t> RegionLowering::narrow_reduce(InstructionId id) {
   return is_array && kept <= kMostColumns ? rows : std::nullopt;
 }
 
-// The step computes nothing of the elements that it reads.
-bool RegionLowering::only_moves(InstructionId id) {
-  if (!hlo::does(at(id).opcode, hlo::kPicks)) return false;
-  return std::ranges::all_of(at(id).operands, [&](InstructionId operand) {
-    return !region_.is_lazy(region_.leaf(operand)) || only_moves(operand);
-  });
+// The step only moves elements, and not rows as a whole, which are the last `behind` dimensions.
+bool RegionLowering::takes_rows_apart(InstructionId id, int64_t behind) {
+  bool is_apart = false;
+  while (hlo::does(at(id).opcode, hlo::kPicks)) {
+    const InstructionId from = at(id).operands[0];
+    is_apart |= takes_apart(at(id), at(from).shape, behind);
+    if (!region_.is_lazy(region_.leaf(from))) return is_apart;
+    id = from;
+  }
+  return false;
 }
 
 // How many functions and quotients the step computes for each element.

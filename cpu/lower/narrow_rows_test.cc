@@ -124,6 +124,19 @@ TEST(NarrowRows, RowsOfManyElementsStay) {
   EXPECT_EQ(count(plan_of(sum_of_rows("[2000]", "[2000,13]", "1")), Op::kReduceLanes), 0);
 }
 
+// Rows that lie whole at another place are vectors of their own.
+TEST(NarrowRows, WholeRowsAreMovedAsTheyAre) {
+  for (const std::string lines :
+       {" i = s32[300,1] parameter(1)\n ROOT y = f32[300,16] gather(x, i), offset_dims={1}, "
+        "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,16}",
+        " ROOT y = f32[1000,16] reverse(x), dimensions={0}",
+        " ROOT y = f32[500,16] slice(x), slice={[0:1000:2],[0:16]}"})
+    EXPECT_EQ(count(plan_of(" x = f32[1000,16] parameter(0)\n" + lines), Op::kShuffle), 0) << lines;
+  const Plan plan = plan_of(
+      " x = f32[1000,16,3] parameter(0)\n ROOT y = f32[1000,16,3] reverse(x), dimensions={2}");
+  EXPECT_EQ(lanes(plan, Op::kStore), 16);
+}
+
 TEST(NarrowRows, PartsOfWideRowsStay) {
   const Plan plan = plan_of(
       " x = f32[64,512] parameter(0)\n s = f32[64] parameter(1)\n"

@@ -142,7 +142,7 @@ std::optional<size_t> RegionLowering::few_rows(InstructionId id) {
   const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
   if (lane < 0 || sizes[static_cast<size_t>(lane)] < lanes) return std::nullopt;
   return turned_dimension(id, [&](size_t d, int64_t width) {
-    return sizes[d] > 1 && width < std::min(lanes, kMostTurned);
+    return sizes[d] > 1 && width < std::min(lanes, kMostMoved);
   });
 }
 

@@ -41,8 +41,7 @@ std::pair<NodeId, uint32_t> origin_of(const Plan& plan, NodeId node, uint32_t la
   return {node, lane};
 }
 
-// Rows of columns that are shuffles themselves, as the columns of other rows are, which come from
-// few vectors each; empty: they come from more.
+// The rows as shuffles of what the columns are shuffled of; empty: a row comes from many vectors.
 std::vector<NodeId> joined_rows(PlanBuilder& builder, std::span<const NodeId> columns) {
   const auto lanes = static_cast<size_t>(builder.type(columns[0]).lanes);
   std::vector<std::vector<NodeId>> sources(columns.size());
@@ -54,9 +53,10 @@ std::vector<NodeId> joined_rows(PlanBuilder& builder, std::span<const NodeId> co
       if (builder.type(node) != builder.type(columns[0])) return {};
       const auto known = std::ranges::find(sources[row], node);
       from[row].push_back({static_cast<uint32_t>(known - sources[row].begin()), lane});
-      if (known == sources[row].end()) sources[row].push_back(node);
+      if (known != sources[row].end()) continue;
+      if (sources[row].size() == kMostJoined) return {};
+      sources[row].push_back(node);
     }
-    if (sources[row].size() > kMostJoined) return {};
   }
   std::vector<NodeId> rows;
   for (size_t row = 0; row < columns.size(); ++row)

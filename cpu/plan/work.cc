@@ -43,7 +43,7 @@ int64_t work_of(const Plan& plan, const Node& node) {
     case Op::kSDiv:
     case Op::kUDiv:
     case Op::kSRem:
-    case Op::kURem: return 40 * lanes;
+    case Op::kURem: return (node.type.is_divided_as_float() ? 2 : 40) * lanes;
     case Op::kMath: return 100 * lanes;
     case Op::kGather:
     case Op::kScatter: return 5 * lanes;

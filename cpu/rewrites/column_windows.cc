@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/cpu/rewrites/if_any.h"
+#include "heddle/cpu/rewrites/ordered_products.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/value.h"
@@ -57,7 +58,7 @@ bool gathers_columns(const Computation& in, const Instruction& x) {
   sizes.back() = 1;
   return attrs.offset_dims == first(last) && attrs.collapsed_slice_dims == Dims{last} &&
          attrs.start_index_map == Dims{last} && attrs.operand_batching_dims.empty() &&
-         attrs.slice_sizes == sizes &&
+         attrs.slice_sizes == sizes && from.element_count() > 0 &&
          is_of_columns(from, x.shape.element_count() * from.dimension(last) / from.element_count());
 }
 
@@ -123,7 +124,7 @@ class ColumnWindows {
     attrs.inserted_window_dims = attrs.scatter_dims_to_operand_dims = {0};
     now.attrs = std::move(attrs);
     const hlo::Value updates = turned(operands[2], last);
-    now.operands[2] = (by_themselves_.contains(id) ? in_memory(updates) : updates).id();
+    now.operands[2] = (by_themselves_.contains(id) ? copied(to_, id, updates) : updates).id();
     return turned(append(std::move(now)), 1);
   }
 
@@ -145,15 +146,7 @@ class ColumnWindows {
     const Instruction& x = to_.old(old);
     if (x.opcode == Opcode::kBroadcast && x.attrs.get<hlo::DimensionsAttrs>().dimensions.empty())
       return now;
-    return now = in_memory(now);
-  }
-
-  hlo::Value in_memory(const hlo::Value& x) {
-    Instruction copy;
-    copy.opcode = Opcode::kCopy;
-    copy.shape = x.shape();
-    copy.operands = {x.id()};
-    return append(std::move(copy));
+    return now = copied(to_, old, now);
   }
 
   transform::Rebuilder& to_;

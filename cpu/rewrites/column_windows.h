@@ -1,4 +1,4 @@
-// Sums over edges: columns that are read, computed with and scattered.
+// Columns that are scattered, as messages along the edges of a graph are.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace heddle::cpu {
 
-// Writes a scatter of columns of x[rows, places] whose updates are computed from gathered columns,
-// as a vmap over messages along the edges of a graph has it, on transposed arrays: a column is a
-// row there, which one vector reads and writes. Returns nothing where the module has none.
+// Writes scatters of columns of x[rows, places], and the gathers of columns that their updates are
+// computed from, on transposed arrays: a column is a row there, whose elements lie side by side.
+// Returns nothing where the module has none.
 [[nodiscard]] StatusOr<std::optional<hlo::Module>> turn_column_windows(const hlo::Module& module);
 
 }  // namespace heddle::cpu

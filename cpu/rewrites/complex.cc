@@ -61,14 +61,6 @@ class Splitting {
 
   ComputationId version(ComputationId old, Form form);
 
-  // Of two real scalars: the op, or `parameter` for the second of them.
-  ComputationId real_combiner(Opcode opcode, DType dtype) {
-    if (opcode != Opcode::kParameter) return into_.combiner(opcode, dtype);
-    hlo::Graph graph(into_);
-    graph.parameter(Shape::scalar(dtype));
-    return std::move(graph).finish_with(graph.parameter(Shape::scalar(dtype)));
-  }
-
   [[nodiscard]] const hlo::Module& from() const { return from_; }
   hlo::Writer& into() { return into_; }
 
@@ -341,7 +333,7 @@ class Writer {
     const auto opcode = combiner(all_.from().at(old.called[0]));
     if (!is_complex_array(old.shape) || !opcode) return false;
     if (*opcode == Opcode::kParameter && old.opcode != Opcode::kScatter) return false;
-    return write_each(id, {all_.real_combiner(*opcode, real_part(old.shape.dtype()))});
+    return write_each(id, {all_.into().combiner(*opcode, real_part(old.shape.dtype()))});
   }
 
   // Any function: of an array for each part.

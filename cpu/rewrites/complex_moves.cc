@@ -7,6 +7,7 @@
 
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/op.h"
 #include "heddle/hlo/value.h"
 
 namespace heddle::cpu {
@@ -17,8 +18,6 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-constexpr double kHighWord = 4294967296;  // 2^32
-
 bool is_c64(const Shape& shape) {
   return shape.is_array() && shape.dtype() == c64 && !shape.is_dynamic();
 }
@@ -26,19 +25,13 @@ bool is_c64(const Shape& shape) {
 // Computes nothing: each element of the result is one of its operands.
 bool is_move(const hlo::Module& module, const Instruction& x) {
   if (!is_c64(x.shape) || x.shape.is_scalar()) return false;
+  if (hlo::does(x.opcode, hlo::kPicks)) return true;
   switch (x.opcode) {
-    case Opcode::kBroadcast:
     case Opcode::kConcatenate:
     case Opcode::kCopy:
-    case Opcode::kDynamicSlice:
     case Opcode::kDynamicUpdateSlice:
-    case Opcode::kGather:
     case Opcode::kPad:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kSelect:
-    case Opcode::kSlice:
-    case Opcode::kTranspose: return true;
+    case Opcode::kSelect: return true;
     case Opcode::kScatter: {
       const Computation& by = module.at(x.called[0]);
       return by.parameters.size() == 2 && by.root == by.parameters[1];
@@ -126,7 +119,8 @@ class WholeMoves {
     for (const InstructionId operand : old.operands)
       move.operands.push_back(bits_of_operand(operand));
     hlo::Graph& graph = to_.in_place_of(id);
-    if (old.opcode == Opcode::kScatter) move.called = {second_of_two(graph.writer())};
+    if (old.opcode == Opcode::kScatter)
+      move.called = {graph.writer().combiner(Opcode::kParameter, u64)};
     bits_[id.value] = graph.builder().append(std::move(move));
     return graph.wrap(viewed(bits_[id.value], shape));
   }
@@ -154,17 +148,12 @@ class WholeMoves {
         return convert(bitcast_convert(value, u32), u64);
       };
       const hlo::Value number = graph.wrap(to_[old]);
-      bits = (part(real(number)) | part(imag(number)) * kHighWord).id();
+      const hlo::Value high = part(imag(number));
+      bits = (part(real(number)) | high << high.number(32)).id();
     } else {
       bits = viewed(to_[old], x.shape.with_dtype(u64));
     }
     return bits;
-  }
-
-  static hlo::ComputationId second_of_two(hlo::Writer& writer) {
-    hlo::Graph graph(writer);
-    graph.parameter(Shape::scalar(u64));
-    return std::move(graph).finish_with(graph.parameter(Shape::scalar(u64)));
   }
 
   transform::Rebuilder& to_;

@@ -32,8 +32,8 @@ class TapProducts {
       return d.stride == 1 && d.base_dilation == 1 && d.padding_low >= 0 && d.padding_high >= 0;
     });
     return is_plain && attrs_.feature_group_count == 1 && attrs_.batch_group_count == 1 &&
-           features() <= kMostGiven && summed() >= kFewestTaken && taps() > 1 &&
-           taps() <= kMostTaps && y_.element_count() >= kFewestResults * features() &&
+           features() <= kMostGiven && summed() >= kFewestTaken && summed() > features() &&
+           taps() > 1 && taps() <= kMostTaps && y_.element_count() >= kFewestResults * features() &&
            places() * taps() * features() <= kMostInMemory;
   }
 

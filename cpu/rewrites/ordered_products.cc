@@ -129,22 +129,14 @@ class DotShape {
   int64_t fewest_;  // rows, columns or summands
 };
 
-hlo::Value copy_of_value(transform::Rebuilder& to, InstructionId id, const hlo::Value& x) {
-  Instruction copy;
-  copy.opcode = Opcode::kCopy;
-  copy.shape = x.shape();
-  copy.operands = {x.id()};
-  return to.in_place_of(id).wrap(to.builder().append(std::move(copy)));
-}
-
 void renumber(Dims& dims, const Dims& order) {
   for (int64_t& d : dims) d = std::ranges::find(order, d) - order.begin();
 }
 
 // Through memory: a product that is read is written before, in its own order.
 hlo::Value in_order(transform::Rebuilder& to, InstructionId id, hlo::Value x, const Dims& order) {
-  if (to.at(x.id()).opcode == Opcode::kDot) x = copy_of_value(to, id, x);
-  return copy_of_value(to, id, transpose(x, order));
+  if (to.at(x.id()).opcode == Opcode::kDot) x = copied(to, id, x);
+  return copied(to, id, transpose(x, order));
 }
 
 // Nothing: the product stays.
@@ -178,13 +170,21 @@ hlo::Value apart_from_transpose(transform::Rebuilder& to, InstructionId id) {
   const DotShape product(attrs, to.old(dot.operands[0]).shape, to.old(dot.operands[1]).shape);
   const Dims& order = transpose.attrs.get<hlo::DimensionsAttrs>().dimensions;
   if (!product.is_broken_by(order, dot.shape)) return {};
-  const hlo::Value copy = copy_of_value(to, id, to.operands(id)[0]);
+  const hlo::Value copy = copied(to, id, to.operands(id)[0]);
   Instruction now = to.mapped(id);
   now.operands[0] = copy.id();
   return to.in_place_of(id).wrap(to.builder().append(std::move(now)));
 }
 
 }  // namespace
+
+hlo::Value copied(transform::Rebuilder& to, InstructionId id, const hlo::Value& x) {
+  Instruction copy;
+  copy.opcode = Opcode::kCopy;
+  copy.shape = x.shape();
+  copy.operands = {x.id()};
+  return to.in_place_of(id).wrap(to.builder().append(std::move(copy)));
+}
 
 StatusOr<hlo::Module> order_products(const hlo::Module& module) {
   return transform::with_rewritten(module,

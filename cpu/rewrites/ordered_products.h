@@ -3,8 +3,13 @@
 
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
+#include "heddle/hlo/value.h"
+#include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
+
+// A copy of the array in place of instruction `id`: what reads it reads memory in its order.
+hlo::Value copied(transform::Rebuilder& to, hlo::InstructionId id, const hlo::Value& x);
 
 // Copies an operand of a large product into the order batch, rows, contracted, or into batch,
 // contracted, columns if its last dimension is a column, where

@@ -133,6 +133,45 @@ class NoNegativeZeros {
   int steps_ = 0;
 };
 
+// Floats that are added at one place are added to x in another order than to 0.
+bool keeps_order(const Computation& in, const Instruction& scatter) {
+  const auto& attrs = scatter.attrs.get<hlo::ScatterAttrs>();
+  return !is_floating(scatter.shape.dtype()) || attrs.unique_indices ||
+         (!attrs.scatter_dims_to_operand_dims.empty() &&
+          in.at(scatter.operands[1]).shape.element_count() ==
+              std::ssize(attrs.scatter_dims_to_operand_dims));
+}
+
+// A gather of the windows that a scatter of these updates changes.
+hlo::GatherAttrs windows_of(const hlo::ScatterAttrs& attrs, const hlo::Value& x,
+                            const hlo::Value& updates) {
+  hlo::GatherAttrs gather{.offset_dims = attrs.update_window_dims,
+                          .collapsed_slice_dims = attrs.inserted_window_dims,
+                          .start_index_map = attrs.scatter_dims_to_operand_dims,
+                          .operand_batching_dims = attrs.input_batching_dims,
+                          .start_indices_batching_dims = attrs.scatter_indices_batching_dims,
+                          .index_vector_dim = attrs.index_vector_dim};
+  size_t next = 0;
+  for (int64_t d = 0; d < x.rank(); ++d) {
+    const bool is_one = std::ranges::count(attrs.inserted_window_dims, d) > 0 ||
+                        std::ranges::count(attrs.input_batching_dims, d) > 0;
+    gather.slice_sizes.push_back(is_one ? 1 : updates.size(attrs.update_window_dims[next++]));
+  }
+  return gather;
+}
+
+// x + a scatter of the updates into zeros, to the bit: their sums are made in x's places, and then
+// added to what was there. Windows of one place have one sum, so that all of them set the same.
+hlo::Value with_sums(const hlo::Value& x, const hlo::Value& indices, const hlo::Value& updates,
+                     const hlo::ScatterAttrs& attrs) {
+  const hlo::GatherAttrs windows = windows_of(attrs, x, updates);
+  const hlo::Value before = gather(x, indices, windows);
+  const hlo::Value zeros = x.graph().zeros(updates.shape());
+  const hlo::Value cleared = scatter(Opcode::kParameter, x, indices, zeros, attrs);
+  const hlo::Value sums = scatter(Opcode::kAdd, cleared, indices, updates, attrs);
+  return scatter(Opcode::kParameter, sums, indices, before + gather(sums, indices, windows), attrs);
+}
+
 // The update is of zeros, one instruction reads it, and its part is at most half of them.
 bool is_sparse(const hlo::Module& module, const Computation& in, InstructionId id) {
   const Instruction& update = in.at(id);
@@ -162,6 +201,10 @@ hlo::Value summed(const hlo::Module& module, NoNegativeZeros& proofs, transform:
     if (!is_sparse(module, to.from(), sparse) || !proofs.of(in, x)) continue;
     hlo::Graph& graph = to.in_place_of(id);
     const Instruction& old = to.old(sparse);
+    if (old.opcode == Opcode::kScatter && !keeps_order(to.from(), old)) {
+      const hlo::Values operands = to.operands(sparse);
+      return with_sums(to.value(x), operands[1], operands[2], old.attrs.get<hlo::ScatterAttrs>());
+    }
     if (old.opcode == Opcode::kScatter) {
       Instruction scatter = to.mapped(sparse);
       scatter.operands[0] = to[x];

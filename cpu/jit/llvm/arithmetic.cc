@@ -298,9 +298,9 @@ llvm::Value* ArithmeticEmitter::is_small(llvm::Value* x, llvm::Value* least, Typ
   return b_.CreateICmpSLT(rank(x), rank(least));
 }
 
-// Machines divide vectors of floats alone. A quotient x / y that is no integer is 1 / |y| or more
-// from the next one. Rounding to a float of p bits moves it by |x| / |y| 2^-p at most, which is
-// less: |x| is 2^16 at most where p is 24, and 2^32 where it is 53.
+// SSE, AVX and NEON divide no vectors of integers. They divide floats. A quotient x / y that is no
+// integer is 1 / |y| or more from the next one. Rounding to a float of p bits moves it by |x| / |y|
+// 2^-p at most, which is less: |x| is 2^16 at most where p is 24, and 2^32 where it is 53.
 llvm::Value* ArithmeticEmitter::divided_integers(Op op, llvm::Value* x, llvm::Value* y) {
   const bool is_signed = op == Op::kSDiv || op == Op::kSRem;
   const bool is_rest = op == Op::kSRem || op == Op::kURem;

@@ -8,8 +8,8 @@ namespace heddle::cpu {
 namespace {
 
 // Add: Sums, the vector of sums; load and store; sum(x, a, b), x plus the products of the groups.
-// Where kFlips, sum() takes `a` with its elements' sign bits flipped. What that adds to the sums of
-// a column, as zeros that are flipped have it, is subtracted: without(x, flipped).
+// Where kFlips, sum() takes `a` with the sign bits of its elements flipped. A row of zeros would
+// then give sums that are not zero. These are subtracted: without(x, flipped).
 template <class Load, class Add>
 struct Vectors : Load {
   static void begin() {}

@@ -51,7 +51,7 @@ Cycles cycles_of(const Node& node) {
     case Op::kSDiv:
     case Op::kUDiv:
     case Op::kSRem:
-    case Op::kURem: return {15, 6.0 * node.type.lanes};
+    case Op::kURem: return {15, (node.type.is_divided_as_float() ? 0.5 : 6.0) * node.type.lanes};
     case Op::kCompare:
     case Op::kSelect: return {3, 0.5};
     case Op::kMath: return {40, 40.0 * node.type.lanes};
