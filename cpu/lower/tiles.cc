@@ -3,6 +3,9 @@
 //
 //   y[i, j] = x[j, i]        16 rows of y, 16 columns: 16 vectors of x, turned in registers
 //   y[i, j] = x[j, 99 - i]   a reversed array's come in the opposite order
+//
+// A result of few rows, which are the columns of as few, takes whole vectors of x and shuffles them
+// into all of its rows at once (for_each_column).
 #include <algorithm>
 
 #include "heddle/cpu/lower/loops.h"

@@ -18,6 +18,7 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using hlo::WindowDimension;
 
+// Of 12 features the loops over places are faster (by 1.2), and of 8 from 8 too.
 constexpr int64_t kMostGiven = 8, kFewestTaken = 8, kMostTaps = 64;
 constexpr int64_t kFewestResults = 256;              // of each feature
 constexpr int64_t kMostInMemory = int64_t{1} << 21;  // elements that lie in memory
