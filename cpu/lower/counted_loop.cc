@@ -107,7 +107,9 @@ bool writes_all_rows(const CountedLoop& loop, const Region& condition, const Reg
   const Instruction& update = producer(body, body.results()[carry]);
   if (update.opcode != Opcode::kDynamicUpdateSlice || operand(body, update, 0) != array)
     return false;
+  // What reads the updated array sees rows that are still the old ones.
   if (loop.step != 1 || body.read_count(array) != 1 ||
+      body.read_count(body.results()[carry]) != 1 ||
       condition.read_count(condition.parameters()[carry]) != 0)
     return false;
   const Shape& part = body.computation().at(update.operands[1]).shape;

@@ -22,8 +22,8 @@ std::optional<CountedLoop> counted_loop(const Region& outer, const hlo::Instruct
 // constant.
 std::optional<int64_t> step_of(const Region& body, size_t carry);
 
-// Turn t writes row t of the carried array, or row n - 1 - t, and nobody reads the array inside:
-// after the loop nothing is left of the array's initial value.
+// Turn t writes row t of the carried array, or row n - 1 - t, and nobody reads the array inside,
+// before or after the turn's update: after the loop nothing is left of the array's initial value.
 bool writes_all_rows(const CountedLoop& loop, const Region& condition, const Region& body,
                      size_t carry);
 

@@ -130,5 +130,36 @@ TEST(CpuStacks, OfUnlikeScalars) {
   }
 }
 
+// Each turn writes a row of h, and also reads the array that it makes, where later rows are still
+// the first ones: a part of it, a sum, or all of it as another state.
+TEST(CpuStacks, WhoseNewArrayIsReadInTheLoop) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const auto loop = [](const std::string& other, const std::string& of_new) {
+    const std::string state = cat("(s32[], f32", other, ", f32[4,8])");
+    return cat(
+        "HloModule m\nadds { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] "
+        "add(a, b) }\nbody { p = ",
+        state, " parameter(0)\n i = s32[] get-tuple-element(p), index=0\n a = f32", other,
+        " get-tuple-element(p), index=1\n h = f32[4,8] get-tuple-element(p), index=2\n"
+        " one = s32[] constant(1)\n z = s32[] constant(0)\n j = s32[] add(i, one)\n"
+        " u = f32[1,8] constant({{1,2,3,4,5,6,7,8}})\n zero = f32[] constant(0)\n"
+        " k = f32[4,8] dynamic-update-slice(h, u, i, z)\n",
+        of_new, " ROOT o = ", state, " tuple(j, c, k)\n}\ncondition { p = ", state,
+        " parameter(0)\n i = s32[] get-tuple-element(p), index=0\n n = s32[] constant(4)\n"
+        " ROOT l = pred[] compare(i, n), direction=LT\n}\nENTRY main { a = f32",
+        other, " parameter(0)\n h = f32[4,8] parameter(1)\n z = s32[] constant(0)\n t = ", state,
+        " tuple(z, a, h)\n ROOT w = ", state, " while(t), condition=condition, body=body\n}\n");
+  };
+  expect_as_evaluated(loop("[4]",
+                           " s = f32[4,1] slice(k), slice={[0:4], [7:8]}\n"
+                           " l = f32[4] reshape(s)\n c = f32[4] add(a, l)\n"));
+  expect_as_evaluated(loop("[8]",
+                           " s = f32[8] reduce(k, zero), dimensions={0}, to_apply=adds\n"
+                           " c = f32[8] add(a, s)\n"));
+  expect_as_evaluated(loop("[4,8]", " c = f32[4,8] copy(k)\n"));
+  expect_as_evaluated(loop("[32]", " c = f32[32] reshape(k)\n"));
+  expect_as_evaluated(loop("[4,8]", " c = f32[4,8] add(k, a)\n"));
+}
+
 }  // namespace
 }  // namespace heddle::cpu
