@@ -44,20 +44,20 @@ bool moves_rows(const Instruction& instruction) {
 
 // A move of elements puts those of a row, the last `behind` dimensions, to other places of rows.
 bool takes_apart(const Instruction& move, const Shape& from, int64_t behind) {
-  const int64_t rank = move.shape.rank();
+  const int64_t rank = move.shape.rank(), first = std::max<int64_t>(rank - behind, 0);
   switch (move.opcode) {
     case hlo::Opcode::kReverse:
       return std::ranges::any_of(move.attrs.get<hlo::DimensionsAttrs>().dimensions,
-                                 [&](int64_t d) { return d >= rank - behind; });
+                                 [&](int64_t d) { return d >= first; });
     case hlo::Opcode::kSlice:
     case hlo::Opcode::kDynamicSlice:
-      for (int64_t d = rank - behind; d < rank; ++d) {
+      for (int64_t d = first; d < rank; ++d) {
         if (move.shape.dimension(d) != from.dimension(d)) return true;
       }
       return false;
     case hlo::Opcode::kTranspose: return !moves_rows(move);
     case hlo::Opcode::kGather: return !moves_neighbours(move);
-    case hlo::Opcode::kBroadcast: return move.shape.dimensions().back() <= kMostColumns;
+    case hlo::Opcode::kBroadcast: return rank > 0 && move.shape.dimension(rank - 1) <= kMostColumns;
     default: return false;
   }
 }

@@ -135,5 +135,14 @@ TEST(CpuSixLanes, PartsAreStoredAgainAndAgain) {
   }
 }
 
+// The moves before the repeat are of arrays of fewer dimensions.
+TEST(CpuRepeats, OfAPartOfAVector) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(
+      "HloModule m\nENTRY e { x = f32[9] parameter(0)\n s = f32[3] slice(x), slice={[2:5]}\n"
+      " r = f32[3] reverse(s), dimensions={0}\n"
+      " ROOT b = f32[500,3,2] broadcast(r), dimensions={1} }");
+}
+
 }  // namespace
 }  // namespace heddle::cpu
