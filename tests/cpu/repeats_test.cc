@@ -136,7 +136,7 @@ TEST(CpuSixLanes, PartsAreStoredAgainAndAgain) {
 }
 
 // The moves before the repeat are of arrays of fewer dimensions.
-TEST(CpuRepeats, OfAPartOfAVector) {
+TEST(CpuRepeatedParts, OfAVector) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(
       "HloModule m\nENTRY e { x = f32[9] parameter(0)\n s = f32[3] slice(x), slice={[2:5]}\n"
