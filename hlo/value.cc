@@ -62,7 +62,6 @@ ComputationId Writer::combiner(Opcode opcode, DType dtype) {
   if (known != combiners_.end()) return known->second;
   Graph graph(*this);
   const Value a = graph.parameter(Shape::scalar(dtype)), b = graph.parameter(Shape::scalar(dtype));
-  // `parameter` stands for the second of them.
   const ComputationId id =
       std::move(graph).finish_with(opcode == Opcode::kParameter ? b : binary(opcode, a, b));
   combiners_.emplace(std::pair(opcode, dtype), id);

@@ -48,7 +48,7 @@ class Writer {
 
   [[nodiscard]] const Module& module() const { return module_; }
   virtual ComputationId add(Computation computation) { return module_.add(std::move(computation)); }
-  // (x, y) -> opcode(x, y) on scalars.
+  // (x, y) -> opcode(x, y) on scalars; of `parameter`: y.
   ComputationId combiner(Opcode opcode, DType dtype);
   // (x, y, ..) -> x < y, or x > y, on scalars: x and y of the first dtype, two more of each other.
   ComputationId comparator(ComparisonDirection direction, const std::vector<DType>& all);

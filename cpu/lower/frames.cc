@@ -98,8 +98,8 @@ void RegionLowering::fill_around(InstructionId id, BufferId to, std::span<const 
   for_each_around(pad.shape, start, sizes, widest, fill);
 }
 
-// All of the padding first, then what of the operand falls inside.
-// Rows of a few elements that are padded alone: whole vectors of them are shuffled.
+// Rows of a few elements, of which only the rows are padded: whole vectors of them are shuffled.
+// Returns false, with nothing written, for other paddings.
 bool RegionLowering::emit_padded_rows(InstructionId id, BufferId to) {
   const Instruction& instruction = at(id);
   const Shape& from = at(instruction.operands[0]).shape;
@@ -129,6 +129,7 @@ bool RegionLowering::emit_padded_rows(InstructionId id, BufferId to) {
   return true;
 }
 
+// All of the padding first, then what of the operand falls inside.
 void RegionLowering::emit_pad(InstructionId id, BufferId to) {
   if (emit_padded_rows(id, to)) return;
   const Instruction& instruction = at(id);

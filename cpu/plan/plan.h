@@ -36,7 +36,7 @@ inline bool is_float(Scalar scalar) { return scalar >= Scalar::kF32; }
 struct Type {
   Scalar scalar = Scalar::kI64;
   int32_t lanes = 1;
-  // Integers whose quotients the machine computes as floats.
+  // Integers whose quotients, by what is no constant, the code generator computes as floats.
   [[nodiscard]] bool is_divided_as_float() const { return lanes > 1 && bits_of(scalar) <= 32; }
   friend bool operator==(const Type&, const Type&) = default;
 };

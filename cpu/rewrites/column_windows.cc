@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/cpu/rewrites/ordered_products.h"
 #include "heddle/hlo/attributes.h"
@@ -144,8 +145,7 @@ class ColumnWindows {
     if (now) return now;
     now = turned(to_.value(old), last);
     const Instruction& x = to_.old(old);
-    if (x.opcode == Opcode::kBroadcast && x.attrs.get<hlo::DimensionsAttrs>().dimensions.empty())
-      return now;
+    if (x.opcode == Opcode::kBroadcast && dimensions_of(x).empty()) return now;
     return now = copied(to_, old, now);
   }
 

@@ -301,16 +301,16 @@ llvm::Value* ArithmeticEmitter::is_small(llvm::Value* x, llvm::Value* least, Typ
 // SSE, AVX and NEON divide no vectors of integers. They divide floats. A quotient x / y that is no
 // integer is 1 / |y| or more from the next one. Rounding to a float of p bits moves it by |x| / |y|
 // 2^-p at most, which is less: |x| is 2^16 at most where p is 24, and 2^32 where it is 53.
-llvm::Value* ArithmeticEmitter::divided_integers(Op op, llvm::Value* x, llvm::Value* y) {
-  const bool is_signed = op == Op::kSDiv || op == Op::kSRem;
-  const bool is_rest = op == Op::kSRem || op == Op::kURem;
+llvm::Value* ArithmeticEmitter::divided_integers(const Node& node, llvm::Value* x, llvm::Value* y) {
+  const bool is_signed = node.op == Op::kSDiv || node.op == Op::kSRem;
+  const bool is_rest = node.op == Op::kSRem || node.op == Op::kURem;
   llvm::Type* type = x->getType();
-  const unsigned bits = type->getScalarSizeInBits();
-  if (!type->isVectorTy() || llvm::isa<llvm::Constant>(y) || bits > 32) {
+  if (!node.type.is_divided_as_float() || llvm::isa<llvm::Constant>(y)) {
     if (is_rest) return is_signed ? b_.CreateSRem(x, y) : b_.CreateURem(x, y);
     return is_signed ? b_.CreateSDiv(x, y) : b_.CreateUDiv(x, y);
   }
-  llvm::Type* wide = type->getWithNewType(bits > 16 ? b_.getDoubleTy() : b_.getFloatTy());
+  llvm::Type* wide =
+      type->getWithNewType(type->getScalarSizeInBits() > 16 ? b_.getDoubleTy() : b_.getFloatTy());
   const auto as_float = [&](llvm::Value* number) {
     return is_signed ? b_.CreateSIToFP(number, wide) : b_.CreateUIToFP(number, wide);
   };
@@ -417,7 +417,7 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
     case Op::kSDiv:
     case Op::kUDiv:
     case Op::kSRem:
-    case Op::kURem: return divided_integers(node.op, x(0), x(1));
+    case Op::kURem: return divided_integers(node, x(0), x(1));
     case Op::kFma: return b_.CreateIntrinsic(in::fmuladd, {to}, {x(0), x(1), x(2)});
     case Op::kMin: return binary(in::minimum);
     case Op::kMax: return binary(in::maximum);

@@ -50,7 +50,7 @@ class ArithmeticEmitter {
   llvm::Value* compare(const Node& node);
   llvm::Value* math(const Node& node);
   llvm::Value* is_small(llvm::Value* x, llvm::Value* least, Type of);
-  llvm::Value* divided_integers(Op op, llvm::Value* x, llvm::Value* y);
+  llvm::Value* divided_integers(const Node& node, llvm::Value* x, llvm::Value* y);
   llvm::Value* divided_by(const Node& node);
   llvm::Value* rsqrt_estimate(llvm::Value* x);
   llvm::Value* saturated(const Node& node, llvm::Value* x);
