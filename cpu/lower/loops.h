@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heddle/cpu/plan/builder.h"
+#include "heddle/hlo/module.h"
 #include "heddle/hlo/shape.h"
 
 namespace heddle::cpu {

@@ -24,7 +24,7 @@ class Layers(unittest.TestCase):
         for rule in (st.includes_not_found, st.headers_in_cycles, st.hidden_packages_in_public_headers,
                      st.internal_headers_included_from_outside, st.public_headers_too_deep,
                      st.sources_that_do_not_include_their_header_first,  # so each source proves that its header compiles alone
-                     st.lines_too_long, st.files_too_long, st.private_names_used_twice):
+                     st.types_not_included, st.lines_too_long, st.files_too_long, st.private_names_used_twice):
             with self.subTest(rule=rule.__name__):
                 self.assertEqual(rule(self.tree), [])
 
@@ -130,6 +130,25 @@ class Rules(unittest.TestCase):
     def test_find_a_source_that_includes_its_header_later(self):
         tree = {"hlo/a.h": SourceFile(), "hlo/a.cc": including("map"), "hlo/b.cc": including("map")}
         self.assertEqual(st.sources_that_do_not_include_their_header_first(tree), ["hlo/a.cc"])
+
+    def test_find_a_type_whose_header_is_not_included(self):
+        def found(text):
+            sources = {"hlo/module.h": "namespace heddle::hlo {\nstruct Module {\n};\n}  // namespace heddle::hlo\n",
+                       "cpu/plan.h": "namespace heddle::cpu {\nclass Plan {};\n}  // namespace heddle::cpu\n",
+                       "cpu/low.h": '#include "heddle/hlo/module.h"\n', "cpu/b.h": text}
+            return st.types_not_included({path: st.parse_source(text) for path, text in sources.items()})
+
+        def of_cpu(text):
+            return f"namespace heddle::cpu {{\n{text}\n}}  // namespace heddle::cpu\n"
+
+        says = of_cpu("bool f(const hlo::Module& module);")
+        self.assertEqual(found(says), ["cpu/b.h: says Module without an include of hlo/module.h"])
+        self.assertEqual(found(of_cpu("bool f(const Plan& plan);")), ["cpu/b.h: says Plan without an include of cpu/plan.h"])
+        for text in ('#include "heddle/hlo/module.h"\n' + says, '#include "heddle/cpu/low.h"\n' + says,
+                     "namespace heddle::hlo {\nclass Module;  // hlo/module.h\n}\n" + says, of_cpu("// hlo::Module"),
+                     of_cpu("bool f(const Module& module);"), of_cpu('int at(const char* text = "Plan");'),
+                     of_cpu("template <typename Plan>\nvoid f(Plan plan);"), "namespace heddle {\nbool f(const Plan& plan);\n}  // namespace heddle\n"):
+            self.assertEqual(found(text), [], text)
 
     def test_find_a_line_that_is_too_long(self):
         def found(text):

@@ -7,6 +7,8 @@ import os
 import re
 from dataclasses import dataclass, field
 
+import header_types
+
 MAX_LINES = 600
 MAX_COLUMNS = 100
 MAX_DEPTH = 6
@@ -24,6 +26,7 @@ class SourceFile:
     includes: list = field(default_factory=list)  # (path as written between the quotes, line)
     long_lines: list = field(default_factory=list)  # those of more than MAX_COLUMNS
     private_names: list = field(default_factory=list)  # (type or constant of an unnamed namespace, line)
+    types: header_types.Types = field(default_factory=header_types.Types)
 
 
 def is_header(path):
@@ -78,7 +81,7 @@ def own_includes(tree):
 
 
 def parse_source(text):
-    file = SourceFile()
+    file = SourceFile(types=header_types.parse_types(text))
     in_raw_string = in_unnamed_namespace = False
     for number, line in enumerate(text.split("\n")[: text.count("\n") + (not text.endswith("\n"))], 1):
         file.lines = number
@@ -253,6 +256,18 @@ def public_headers_too_deep(tree):
 def sources_that_do_not_include_their_header_first(tree):
     return [path for path, file in sorted(tree.items()) if path.endswith(".cc") and path[:-2] + "h" in tree
             and (not file.includes or own(file.includes[0][0]) != path[:-2] + "h")]
+
+
+def types_not_included(tree):
+    edges = header_edges(tree)
+    reached = {}
+    for path in filter(lambda path: path.endswith(".h"), tree):
+        reached[path], todo = {path}, [path]
+        while todo:
+            new = edges.get(todo.pop(), set()) - reached[path]
+            reached[path] |= new
+            todo += new
+    return header_types.types_not_included({path: file.types for path, file in tree.items()}, reached)
 
 
 def lines_too_long(tree):
