@@ -87,10 +87,13 @@ bool wants_transpose(const Product<typename V::T>& x) {
   return x.c.col != 1 && x.c.row == 1;
 }
 
+// Each row of A by a column of B costs a sum of lanes; to pack the column costs a few of them.
 template <class V>
 bool wants_dots(const Product<typename V::T>& x) {
   if (x.b.row != 1 || x.m > kDotFormRows) return false;
-  return x.n == 1 || (x.b.col != 1 && 2 * x.k >= V::kLanes);
+  if (x.n == 1) return true;
+  const int64_t least = x.n >= V::kLanes ? x.m + 1 : 1;
+  return x.b.col != 1 && 2 * x.k >= least * V::kLanes;
 }
 
 // Runs one tile on a C whose rows are not contiguous.
