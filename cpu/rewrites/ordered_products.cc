@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -22,6 +23,7 @@ using hlo::Opcode;
 constexpr int64_t kFewestOfProduct = 16;
 constexpr int64_t kFewestOfBatch = 32;     // of one whose vectors would go along the batch
 constexpr int64_t kManySummands = 256;     // of one that may be one of several that are added
+constexpr int64_t kFewestTurned = 64;      // rows that a few transposed ones serve
 constexpr int64_t kFewestSideBySide = 32;  // of a result, where its transpose ends
 
 bool contains(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
@@ -139,6 +141,45 @@ hlo::Value in_order(transform::Rebuilder& to, InstructionId id, hlo::Value x, co
   return copied(to, id, transpose(x, order));
 }
 
+// A matrix of small floats whose rows, as they lie in memory, are summed.
+bool has_summed_rows(const transform::Rebuilder& to, InstructionId operand,
+                     const Dims& contracted) {
+  const Instruction& matrix = to.old(operand);
+  const bool is_turned = matrix.opcode == Opcode::kTranspose;
+  return matrix.shape.rank() == 2 && is_small_float(matrix.shape.dtype()) &&
+         contracted == Dims{is_turned ? 0 : 1};
+}
+
+// A product of many rows by a few short ones, all of small floats, that would sum lanes for each
+// place: the few are transposed before. Kernels, which have the other types, do so on their own.
+hlo::Value by_turned_rows(transform::Rebuilder& to, InstructionId id) {
+  const Instruction& dot = to.old(id);
+  const auto& attrs = dot.attrs.get<DotAttrs>();
+  if (dot.shape.rank() != 2) return {};
+  const Dims* const contracted[] = {&attrs.lhs_contracting_dims, &attrs.rhs_contracting_dims};
+  for (size_t i = 0; i < 2; ++i)
+    if (!has_summed_rows(to, dot.operands[i], *contracted[i])) return {};
+  const size_t few = dot.shape.dimension(0) < dot.shape.dimension(1) ? 0 : 1, many = 1 - few;
+  const int64_t summed = (*contracted[few])[0];
+  const Shape& small = to.old(dot.operands[few]).shape;
+  const auto is_few = [](int64_t size, int64_t most) { return size > 1 && size < most; };
+  if (!is_few(small.dimension(1 - summed), kFewestOfProduct) ||
+      !is_few(small.dimension(summed), few == 1 ? kFewestOfBatch : kFewestOfProduct) ||
+      dot.shape.dimension(static_cast<int64_t>(many)) < kFewestTurned)
+    return {};
+  const hlo::Values given = to.operands(id);
+  const hlo::Value rows = summed == 0 ? given[few] : transpose(given[few], {1, 0});
+  Instruction now = to.mapped(id);
+  now.operands = {given[many].id(), copied(to, id, rows).id()};
+  now.attrs = DotAttrs{.lhs_contracting_dims = *contracted[many],
+                       .rhs_contracting_dims = {0},
+                       .algorithm = attrs.algorithm};
+  now.shape = Shape(dot.shape.dtype(), {dot.shape.dimension(static_cast<int64_t>(many)),
+                                        dot.shape.dimension(static_cast<int64_t>(few))});
+  const hlo::Value product = to.in_place_of(id).wrap(to.builder().append(std::move(now)));
+  return few == 1 ? product : transpose(copied(to, id, product), {1, 0});
+}
+
 // Nothing: the product stays.
 hlo::Value with_ordered_operands(transform::Rebuilder& to, InstructionId id) {
   const Instruction& dot = to.old(id);
@@ -191,7 +232,9 @@ StatusOr<hlo::Module> order_products(const hlo::Module& module) {
                                    [](transform::ModuleRebuilder&, transform::Rebuilder& to,
                                       hlo::ComputationId, InstructionId id) -> hlo::Value {
                                      switch (to.old(id).opcode) {
-                                       case Opcode::kDot: return with_ordered_operands(to, id);
+                                       case Opcode::kDot:
+                                         if (auto turned = by_turned_rows(to, id)) return turned;
+                                         return with_ordered_operands(to, id);
                                        case Opcode::kTranspose: return apart_from_transpose(to, id);
                                        default: return {};
                                      }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,8 @@ namespace {
 
 // How many copies the product of two arrays has then. It has the same values as before.
 int64_t copies(const std::vector<int64_t>& lhs, const std::vector<int64_t>& rhs,
-               const std::string& root) {
-  const Shape types[] = {Shape(f32, lhs), Shape(f32, rhs)};
+               const std::string& root, DType dtype = f32) {
+  const Shape types[] = {Shape(dtype, lhs), Shape(dtype, rhs)};
   const hlo::Module module =
       hlo::parse_text(base::cat("HloModule m\nENTRY main {\nx = ", hlo::print_shape(types[0]),
                                 " parameter(0)\ny = ", hlo::print_shape(types[1]),
@@ -27,6 +28,13 @@ int64_t copies(const std::vector<int64_t>& lhs, const std::vector<int64_t>& rhs,
   for (const Shape& type : types) {
     std::vector<float> values(static_cast<size_t>(type.element_count()));
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7 % 11) - 5;
+    if (dtype == bf16) {
+      std::vector<uint16_t> bits;  // the upper half of those of an f32
+      for (float value : values)
+        bits.push_back(static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16));
+      arguments.push_back(Literal::from<uint16_t>(type, bits));
+      continue;
+    }
     arguments.push_back(Literal::from<float>(type, values));
   }
   EXPECT_EQ(interpreter::evaluate(ordered, arguments).value(),
@@ -85,6 +93,38 @@ TEST(OrderedProducts, AFewRowsBehindTheContractedDimensionComeBeforeIt) {
   EXPECT_EQ(copies({2, 32, 16}, {32, 40},
                    "ROOT r = f32[2,16,40] dot(x, y), lhs_contracting_dims={1}, "
                    "rhs_contracting_dims={0}\n"),
+            0);
+}
+
+TEST(OrderedProducts, AFewShortRowsOfSmallFloatsAreTransposed) {
+  const auto product = [](const char* type) {
+    return base::cat("ROOT r = ", type,
+                     " dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n");
+  };
+  EXPECT_EQ(copies({64, 12}, {10, 12}, product("f32[64,10]"), bf16), 1);
+  EXPECT_EQ(copies({64, 31}, {10, 31}, product("f32[64,10]"), bf16), 1);
+  // So are the many of a product whose result lies the other way.
+  EXPECT_EQ(copies({10, 12}, {64, 12}, product("f32[10,64]"), bf16), 2);
+  EXPECT_EQ(copies({64, 12}, {12, 10},
+                   "t = bf16[10,12] transpose(y), dimensions={1,0}\n"
+                   "ROOT r = f32[64,10] dot(x, t), lhs_contracting_dims={1}, "
+                   "rhs_contracting_dims={1}\n",
+                   bf16),
+            0);  // it lies well
+  EXPECT_EQ(copies({64, 12}, {10, 12},
+                   "t = bf16[12,10] transpose(y), dimensions={1,0}\n"
+                   "ROOT r = f32[64,10] dot(x, t), lhs_contracting_dims={1}, "
+                   "rhs_contracting_dims={0}\n",
+                   bf16),
+            1);
+  EXPECT_EQ(copies({64, 32}, {10, 32}, product("f32[64,10]"), bf16), 0);
+  EXPECT_EQ(copies({64, 12}, {16, 12}, product("f32[64,16]"), bf16), 0);
+  EXPECT_EQ(copies({63, 12}, {10, 12}, product("f32[63,10]"), bf16), 0);
+  EXPECT_EQ(copies({64, 12}, {10, 12}, product("f32[64,10]")), 0);
+  EXPECT_EQ(copies({64, 12}, {64, 12},
+                   "ROOT r = f32[64] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+                   "lhs_contracting_dims={1}, rhs_contracting_dims={1}\n",
+                   bf16),
             0);
 }
 
