@@ -18,8 +18,9 @@ hlo::Value copied(transform::Rebuilder& to, hlo::InstructionId id, const hlo::Va
 //   - its last dimension is a batch dimension: each product would read single elements of lines;
 //   - its last dimension is a few rows behind the contracted one: they join the other rows.
 // A product whose transpose would be written in short pieces, as one whose batch comes last, is
-// written apart from it. A product of many rows by a few short ones of small floats, which would sum
-// lanes, has the few transposed. Comes after all rewrites that would move transposes into products.
+// written apart from it. A product of many rows by a few short ones of small floats, which would
+// sum lanes, has the few transposed. Comes after all rewrites that would move transposes into
+// products.
 [[nodiscard]] StatusOr<hlo::Module> order_products(const hlo::Module& module);
 
 }  // namespace heddle::cpu
