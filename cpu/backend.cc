@@ -52,6 +52,7 @@
 #include "heddle/cpu/rewrites/spread_windows.h"
 #include "heddle/cpu/rewrites/stack_choices.h"
 #include "heddle/cpu/rewrites/unroll.h"
+#include "heddle/cpu/rewrites/values_alone.h"
 #include "heddle/cpu/rewrites/widen.h"
 #include "heddle/cpu/rewrites/window_gathers.h"
 #include "heddle/cpu/stored.h"
@@ -180,8 +181,8 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   // Rewritings that may find nothing; flat again after each that does.
   for (const auto rewritten :
-       {choose_updates, join_interleaved_pads, join_padded_columns, unroll_short_folds,
-        transpose_late, reshape_early, repeat_late, slice_pads}) {
+       {find_values_alone, choose_updates, join_interleaved_pads, join_padded_columns,
+        unroll_short_folds, transpose_late, reshape_early, repeat_late, slice_pads}) {
     HEDDLE_ASSIGN_OR_RETURN(const auto found, rewritten(out.flat));
     if (found) {
       HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*found, flatten));

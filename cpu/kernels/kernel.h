@@ -83,6 +83,11 @@ std::unique_ptr<Kernel> make_eigen_kernel(const hlo::Instruction& call, const Sh
 std::unique_ptr<Kernel> make_svd_kernel(const hlo::Instruction& call, const Shape& a,
                                         std::unique_ptr<Kernel> rule);
 
+// The same of calls of either for the values alone, of matrices of a few rows and columns. Their
+// roundings are not LAPACK's.
+std::unique_ptr<Kernel> make_spectrum_kernel(const hlo::Instruction& call, const Shape& a,
+                                             std::unique_ptr<Kernel> rule);
+
 // Of a Cholesky factor, a triangular system, or a call of LAPACK's getrf, potrf or trsm, of f32 or
 // f64: buffers are the operands and the leaves of the result. `rule` takes matrices that have no
 // factor; and it is returned for other instructions.

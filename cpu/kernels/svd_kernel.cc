@@ -3,8 +3,8 @@
 // Kahan, Accurate singular values of bidiagonal matrices, 1990). The operations and their order are
 // LAPACK's, so signs are too. They may differ where vectors are not unique, and where rounding
 // decides whether one more step follows. The calls, checks and workspace around the operations,
-// which take longer than the matrix, are not LAPACK's. Values alone come by the same steps and not
-// by lasq1: their last bits differ. tests/cpu/eigen_test.cc bounds the error of u diag(s) v^T.
+// which take longer than the matrix, are not LAPACK's. tests/cpu/eigen_test.cc bounds the error of
+// u diag(s) v^T.
 #include <array>
 #include <utility>
 
@@ -88,8 +88,8 @@ template <class T, int n>
 class SmallSvd {
  public:
   // Row-major. False: numbers that LAPACK would scale or refuse, or that do not converge, and
-  // nothing is written. Without vectors, `u` and `vt` are not touched.
-  bool run(const T* a, bool vectors, T* s, T* u, T* vt) {
+  // nothing is written.
+  bool run(const T* a, T* s, T* u, T* vt) {
     T most = 0;
     for (int i = 0; i < n * n; ++i) {
       if (std::isnan(a[i])) return false;
@@ -104,7 +104,6 @@ class SmallSvd {
     if (!diagonalize()) return false;
     sort();
     std::copy_n(d_.data(), n, s);
-    if (!vectors) return true;
     for (int j = 0; j < n; ++j) {
       for (int i = n - 1; i >= 0; --i) reflect(left_[i], i, u_[j]);
       for (int i = n - 2; i >= 0; --i) reflect(right_[i], i + 1, v_[j]);
@@ -370,12 +369,11 @@ class SmallSvd {
 };
 
 template <class T, int n>
-bool find_singular(const T* a, int64_t count, bool vectors, T* s, T* u, T* vt) {
+bool find_singular(const T* a, int64_t count, T* s, T* u, T* vt) {
   SmallSvd<T, n> one;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t at = i * n * n;
-    if (!one.run(a + at, vectors, s + i * n, vectors ? u + at : u, vectors ? vt + at : vt))
-      return false;
+    if (!one.run(a + at, s + i * n, u + at, vt + at)) return false;
   }
   return true;
 }
@@ -383,8 +381,8 @@ bool find_singular(const T* a, int64_t count, bool vectors, T* s, T* u, T* vt) {
 template <class T>
 class SvdKernel final : public Kernel {
  public:
-  SvdKernel(int64_t batch, int64_t rows, bool vectors, std::unique_ptr<Kernel> rule)
-      : batch_(batch), rows_(rows), vectors_(vectors), rule_(std::move(rule)) {
+  SvdKernel(int64_t batch, int64_t rows, std::unique_ptr<Kernel> rule)
+      : batch_(batch), rows_(rows), rule_(std::move(rule)) {
     constexpr FindSingular kOf[] = {find_singular<T, 1>, find_singular<T, 2>, find_singular<T, 3>,
                                     find_singular<T, 4>};
     static_assert(std::size(kOf) == kMostSingularRows);
@@ -397,25 +395,19 @@ class SvdKernel final : public Kernel {
     const auto* const a = static_cast<const T*>(pointers[0]);
     const auto result = [&](size_t which) { return static_cast<T*>(pointers[which]); };
     const bool is_usual = for_matrices(batch_, [&](int64_t first, int64_t count) {
-      const int64_t at = vectors_ ? first * size : 0;
-      return find_(a + first * size, count, vectors_, result(2) + first * rows_, result(3) + at,
-                   result(4) + at);
+      const int64_t at = first * size;
+      return find_(a + at, count, result(2) + first * rows_, result(3) + at, result(4) + at);
     });
     if (!is_usual) return rule_->run(pointers);
     if (result(1) != a) std::copy_n(a, batch_ * size, result(1));
-    if (!vectors_) {
-      std::fill_n(result(3), batch_ * size, T(0));
-      std::fill_n(result(4), batch_ * size, T(0));
-    }
     std::fill_n(static_cast<int32_t*>(pointers[5]), batch_, 0);
     return {};
   }
 
  private:
-  using FindSingular = bool (*)(const T* a, int64_t count, bool vectors, T* s, T* u, T* vt);
+  using FindSingular = bool (*)(const T* a, int64_t count, T* s, T* u, T* vt);
 
   int64_t batch_, rows_;
-  bool vectors_;
   FindSingular find_;
   std::unique_ptr<Kernel> rule_;
 };
@@ -431,12 +423,10 @@ std::unique_ptr<Kernel> make_svd_kernel(const hlo::Instruction& call, const Shap
     return rule;
   const int64_t rows = a.dimension(a.rank() - 1);
   if (rows < 1 || rows > kMostSingularRows || rows != a.dimension(a.rank() - 2)) return rule;
-  const bool vectors = hlo::lapack_option(call.extras.get().backend_config, "mode") != "78";
+  if (hlo::lapack_option(call.extras.get().backend_config, "mode") == "78") return rule;
   const int64_t batch = a.element_count() / (rows * rows);
-  if (a.dtype() == f32)
-    return std::make_unique<SvdKernel<float>>(batch, rows, vectors, std::move(rule));
-  if (a.dtype() == f64)
-    return std::make_unique<SvdKernel<double>>(batch, rows, vectors, std::move(rule));
+  if (a.dtype() == f32) return std::make_unique<SvdKernel<float>>(batch, rows, std::move(rule));
+  if (a.dtype() == f64) return std::make_unique<SvdKernel<double>>(batch, rows, std::move(rule));
   return rule;
 }
 

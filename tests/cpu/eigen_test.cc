@@ -17,17 +17,19 @@ using base::cat;
 constexpr int64_t kBatch = 150;
 
 template <class T>
-hlo::Module eigh_of(int64_t n, int uplo) {
+std::string eigh_text(int64_t n, int uplo, int mode = 'V') {
   const std::string type = sizeof(T) == 4 ? "f32" : "f64";
   const std::string a = cat(type, "[", kBatch, ",", n, ",", n, "]");
-  return hlo::parse_text(
-             cat("HloModule m\nENTRY e {\n  a = ", a, " parameter(0)\n  ROOT r = (", a, ", ", type,
-                 "[", kBatch, ",", n, "], s32[", kBatch,
-                 "]) custom-call(a), custom_call_target=\"lapack_", sizeof(T) == 4 ? "s" : "d",
-                 "syevd_ffi\", api_version=API_VERSION_TYPED_FFI, backend_config={mode = "
-                 "86 : ui8, uplo = ",
-                 uplo, " : ui8} }"))
-      .value();
+  return cat("HloModule m\nENTRY e {\n  a = ", a, " parameter(0)\n  ROOT r = (", a, ", ", type, "[",
+             kBatch, ",", n, "], s32[", kBatch, "]) custom-call(a), custom_call_target=\"lapack_",
+             sizeof(T) == 4 ? "s" : "d",
+             "syevd_ffi\", api_version=API_VERSION_TYPED_FFI, backend_config={mode = ", mode,
+             " : ui8, uplo = ", uplo, " : ui8} }");
+}
+
+template <class T>
+hlo::Module eigh_of(int64_t n, int uplo) {
+  return hlo::parse_text(eigh_text<T>(n, uplo)).value();
 }
 
 // Kinds: any numbers; diagonal; few values, which repeat; elements of many sizes; small ones.
@@ -55,16 +57,19 @@ std::vector<T> matrices(int64_t n, uint64_t seed, int64_t kinds = kKinds) {
 }
 
 template <class T>
-hlo::Module svd_of(int64_t n, char mode) {
+std::string svd_text(int64_t n, char mode) {
   const std::string type = sizeof(T) == 4 ? "f32" : "f64";
   const std::string a = cat(type, "[", kBatch, ",", n, ",", n, "]");
-  return hlo::parse_text(
-             cat("HloModule m\nENTRY e {\n  a = ", a, " parameter(0)\n  ROOT r = (", a, ", ", type,
-                 "[", kBatch, ",", n, "], ", a, ", ", a, ", s32[", kBatch,
-                 "]) custom-call(a), custom_call_target=\"lapack_", sizeof(T) == 4 ? "s" : "d",
-                 "gesdd_ffi\", api_version=API_VERSION_TYPED_FFI, backend_config={mode = ",
-                 static_cast<int>(mode), " : ui8} }"))
-      .value();
+  return cat("HloModule m\nENTRY e {\n  a = ", a, " parameter(0)\n  ROOT r = (", a, ", ", type, "[",
+             kBatch, ",", n, "], ", a, ", ", a, ", s32[", kBatch,
+             "]) custom-call(a), custom_call_target=\"lapack_", sizeof(T) == 4 ? "s" : "d",
+             "gesdd_ffi\", api_version=API_VERSION_TYPED_FFI, backend_config={mode = ",
+             static_cast<int>(mode), " : ui8} }");
+}
+
+template <class T>
+hlo::Module svd_of(int64_t n, char mode) {
+  return hlo::parse_text(svd_text<T>(n, mode)).value();
 }
 
 template <class T>
@@ -87,7 +92,7 @@ void expect_lapacks_of_all_sizes(const ModuleOf& module_of, int64_t kinds = kKin
     expect_lapacks(module, numbers);
     // One that LAPACK scales, or refuses, sends all to it.
     using Limits = std::numeric_limits<T>;
-    for (const T odd : {Limits::min(), Limits::max(), Limits::quiet_NaN()}) {
+    for (const T odd : {Limits::min(), Limits::max() / 16, Limits::quiet_NaN()}) {
       for (int64_t i = 0; i < n * n; ++i) numbers[static_cast<size_t>(70 * n * n + i)] = odd;
       expect_lapacks(module, numbers);
     }
@@ -99,6 +104,38 @@ TEST(SmallEigen, HasLapacksVectors) {
   for (const char uplo : {'L', 'U'}) {
     expect_lapacks_of_all_sizes<float>([&](int64_t n) { return eigh_of<float>(n, uplo); });
     expect_lapacks_of_all_sizes<double>([&](int64_t n) { return eigh_of<double>(n, uplo); });
+  }
+}
+
+// A module whose results are these of the call `r`, which is the root of the other one's text.
+hlo::Module results_of(const std::string& call, std::initializer_list<int64_t> wanted) {
+  const Shape all = hlo::parse_text(call).value().entry_computation().root_instruction().shape;
+  std::string elements, types, names;
+  for (const int64_t i : wanted) {
+    const std::string type = hlo::print_shape(all.element(i)), name = cat("e", i);
+    elements += cat("  ", name, " = ", type, " get-tuple-element(r), index=", i, "\n");
+    types += cat(types.empty() ? "" : ", ", type);
+    names += cat(names.empty() ? "" : ", ", name);
+  }
+  std::string text = call;
+  text.replace(text.find("ROOT "), 5, "");
+  text.replace(text.rfind('}'), 1,
+               cat("\n", elements, "  ROOT t = (", types, ") tuple(", names, ")\n}"));
+  return hlo::parse_text(text).value();
+}
+
+// Where vectors are asked for and not read, and where they are not asked for.
+TEST(SmallEigen, HasLapacksValues) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char mode : {'V', 'N'}) {
+    for (const char uplo : {'L', 'U'}) {
+      expect_lapacks_of_all_sizes<float>([&](int64_t n) {
+        return results_of(eigh_text<float>(n, uplo, mode), {1, 2});
+      });
+      expect_lapacks_of_all_sizes<double>([&](int64_t n) {
+        return results_of(eigh_text<double>(n, uplo, mode), {1, 2});
+      });
+    }
   }
 }
 
@@ -115,6 +152,11 @@ TEST(SmallSvd, HasLapacksValues) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   expect_lapacks_of_all_sizes<float>([](int64_t n) { return svd_of<float>(n, 'N'); });
   expect_lapacks_of_all_sizes<double>([](int64_t n) { return svd_of<double>(n, 'N'); });
+  for (const char mode : {'A', 'S'}) {
+    expect_lapacks_of_all_sizes<float>([&](int64_t n) {
+      return results_of(svd_text<float>(n, mode), {1, 4});
+    });
+  }
 }
 
 // a = u diag(s) v^T with s in order, and u^T u = v^T v = 1.
