@@ -338,9 +338,17 @@ Status RegionLowering::emit_while(InstructionId id) {
     for (size_t lane = 0; lane < vectors[v].carries.size(); ++lane)
       set_lane(results[vectors[v].carries[lane]], last[v], static_cast<int64_t>(lane));
   }
+  // Arrays first: until they are bound, nothing keeps new places out of theirs.
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (kinds[i] != Carry::kArray) continue;
+    const Value& old = values_[initial[i].value];
+    const bool is_own = old.is_buffer() && old.buffer == places[i];  // which this step gives back
+    program_.state(places[i]).pending = is_own ? 1 : 0;
+    bind(results[i], values[i]);
+  }
   size_t next = vectors.size();
   for (size_t i = 0; i < values.size(); ++i) {
-    if (in_vector[i]) continue;
+    if (in_vector[i] || kinds[i] == Carry::kArray) continue;
     if (kinds[i] == Carry::kSmall) {
       values[i] = Value::of(place_for(results[i], id));
       if (const Value& old = values_[initial[i].value];
@@ -348,13 +356,6 @@ Status RegionLowering::emit_while(InstructionId id) {
         program_.take_over(values[i].buffer, old.buffer, 1);
       store_pieces(values[i].buffer, std::span(last).subspan(next, pieces[i].size()));
       next += pieces[i].size();
-    }
-    if (kinds[i] == Carry::kArray) {
-      BufferId place = places[i];
-      program_.state(place).pending =
-          values_[initial[i].value].is_buffer() && values_[initial[i].value].buffer == place
-              ? 1  // this step's own, which it gives back
-              : 0;
     }
     bind(results[i], kinds[i] == Carry::kNode ? Value::of(last[next++]) : values[i]);
   }

@@ -84,5 +84,122 @@ TEST(SmallResults, ArgmaxOfPositionsThatWrap) {
   }
 }
 
+// One small result of an inner loop stays in registers, the other is an array in its place.
+TEST(SmallResults, OfALoopInALoopHavePlacesOfTheirOwn) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(R"(HloModule m
+ib {
+  p = (s32[], f32[2,2], f32[2,2], s32[]) parameter(0)
+  n = s32[] get-tuple-element(p), index=0
+  b = f32[2,2] get-tuple-element(p), index=1
+  c = f32[2,2] get-tuple-element(p), index=2
+  j = s32[] get-tuple-element(p), index=3
+  z = s32[] constant(0)
+  d = f32[2,2] add(b,b)
+  one = f32[2,1] constant({{1},{1}})
+  u = f32[2,2] dynamic-update-slice(d, one, z, n)
+  k = s32[] constant(1)
+  i = s32[] add(j, k)
+  ROOT o = (s32[], f32[2,2], f32[2,2], s32[]) tuple(n, d, u, i)
+}
+ic {
+  p = (s32[], f32[2,2], f32[2,2], s32[]) parameter(0)
+  n = s32[] get-tuple-element(p), index=0
+  j = s32[] get-tuple-element(p), index=3
+  ROOT a = pred[] compare(j, n), direction=LT
+}
+ob {
+  p = (s32[], f32[2,2], f32[2,2]) parameter(0)
+  n = s32[] get-tuple-element(p), index=0
+  a = f32[2,2] get-tuple-element(p), index=1
+  f = f32[2,2] constant({{0,0},{1,1}})
+  z = s32[] constant(0)
+  t = (s32[], f32[2,2], f32[2,2], s32[]) tuple(n, f, a, z)
+  w = (s32[], f32[2,2], f32[2,2], s32[]) while(t), condition=ic, body=ib
+  b = f32[2,2] get-tuple-element(w), index=1
+  c = f32[2,2] get-tuple-element(w), index=2
+  k = s32[] constant(1)
+  i = s32[] add(n, k)
+  ROOT o = (s32[], f32[2,2], f32[2,2]) tuple(i, b, c)
+}
+oc {
+  p = (s32[], f32[2,2], f32[2,2]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(2)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY main {
+  x = f32[2,2] parameter(0)
+  z = s32[] constant(0)
+  t = (s32[], f32[2,2], f32[2,2]) tuple(z, x, x)
+  w = (s32[], f32[2,2], f32[2,2]) while(t), condition=oc, body=ob
+  a = f32[2,2] get-tuple-element(w), index=1
+  c = f32[2,2] get-tuple-element(w), index=2
+  ROOT r = (f32[2,2], f32[2,2]) tuple(a, c)
+}
+)");
+  expect_as_evaluated(R"(HloModule m
+t1 {
+  p = (f32[6], f32[6]) parameter(0)
+  a = f32[6] get-tuple-element(p), index=0
+  ROOT o = (f32[6], f32[6]) tuple(a, a)
+}
+t2 {
+  ROOT p = (f32[6], f32[6]) parameter(0)
+}
+ib {
+  p = (f32[6], f32[6], s32[]) parameter(0)
+  a = f32[6] get-tuple-element(p), index=0
+  b = f32[6] get-tuple-element(p), index=1
+  j = s32[] get-tuple-element(p), index=2
+  n = f32[6] negate(a)
+  k = s32[] constant(1)
+  i = s32[] add(j, k)
+  q = s32[] constant(2)
+  c = pred[] compare(j, q), direction=LT
+  t = (f32[6], f32[6]) tuple(a, b)
+  w = (f32[6], f32[6]) conditional(c, t, t), true_computation=t1, false_computation=t2
+  e = f32[6] get-tuple-element(w), index=1
+  ROOT o = (f32[6], f32[6], s32[]) tuple(n, e, i)
+}
+ic {
+  p = (f32[6], f32[6], s32[]) parameter(0)
+  j = s32[] get-tuple-element(p), index=2
+  n = s32[] constant(1)
+  ROOT a = pred[] compare(j, n), direction=LT
+}
+ob {
+  p = (f32[6], f32[6], s32[]) parameter(0)
+  a = f32[6] get-tuple-element(p), index=0
+  b = f32[6] get-tuple-element(p), index=1
+  j = s32[] get-tuple-element(p), index=2
+  z = s32[] constant(0)
+  t = (f32[6], f32[6], s32[]) tuple(b, a, z)
+  w = (f32[6], f32[6], s32[]) while(t), condition=ic, body=ib
+  c = f32[6] get-tuple-element(w), index=0
+  d = f32[6] get-tuple-element(w), index=1
+  k = s32[] constant(1)
+  i = s32[] add(j, k)
+  ROOT o = (f32[6], f32[6], s32[]) tuple(c, d, i)
+}
+oc {
+  p = (f32[6], f32[6], s32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=2
+  n = s32[] constant(2)
+  ROOT l = pred[] compare(i, n), direction=LT
+}
+ENTRY main {
+  x = f32[6] parameter(0)
+  y = f32[6] parameter(1)
+  z = s32[] constant(0)
+  t = (f32[6], f32[6], s32[]) tuple(x, y, z)
+  w = (f32[6], f32[6], s32[]) while(t), condition=oc, body=ob
+  a = f32[6] get-tuple-element(w), index=0
+  c = f32[6] get-tuple-element(w), index=1
+  ROOT r = (f32[6], f32[6]) tuple(a, c)
+}
+)");
+}
+
 }  // namespace
 }  // namespace heddle::cpu
