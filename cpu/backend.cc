@@ -41,6 +41,7 @@
 #include "heddle/cpu/rewrites/ordered_products.h"
 #include "heddle/cpu/rewrites/outer_products.h"
 #include "heddle/cpu/rewrites/padded_columns.h"
+#include "heddle/cpu/rewrites/pooled_folds.h"
 #include "heddle/cpu/rewrites/random_bits.h"
 #include "heddle/cpu/rewrites/ranked_sorts.h"
 #include "heddle/cpu/rewrites/short_folds.h"
@@ -178,6 +179,7 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   }
   HEDDLE_ASSIGN_OR_RETURN(module, spread_windows(module));
   HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
+  HEDDLE_ASSIGN_OR_RETURN(module, pool_blocks(module));
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   // Rewritings that may find nothing; flat again after each that does.
   for (const auto rewritten :
