@@ -52,6 +52,7 @@
 #include "heddle/cpu/rewrites/split_columns.h"
 #include "heddle/cpu/rewrites/spread_windows.h"
 #include "heddle/cpu/rewrites/stack_choices.h"
+#include "heddle/cpu/rewrites/swapped_convolutions.h"
 #include "heddle/cpu/rewrites/unroll.h"
 #include "heddle/cpu/rewrites/values_alone.h"
 #include "heddle/cpu/rewrites/widen.h"
@@ -116,6 +117,7 @@ constexpr OpRewriting kOpRewritings[] = {
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, choose_from_stacks},
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, flatten_gathers},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kDot}, expand_integer_products},
+    {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, swap_convolutions},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, multiply_taps},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, put_channels_last},
 };
