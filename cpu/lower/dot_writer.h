@@ -57,6 +57,14 @@ class DotWriter {
     NodeId lhs, rhs, to;
   };
 
+  // What an operand holds as the numbers that are multiplied.
+  NodeId widened(const View& from, NodeId x) {
+    if (from.convert != nullptr) return apply(b_, computation_, *from.convert, std::span(&x, 1));
+    if (is_small_float(types_.operands)) return widen(b_, types_.operands, x);
+    if (b_.type(x).scalar == type_.scalar) return x;
+    return b_.cast(is_signed(types_.operands) ? Op::kSExtend : Op::kZExtend, type_.scalar, x);
+  }
+
   // Lanes along the last of `outer`, where one operand has step 1 and the other 0; several vectors
   // share what they load of the other, and several rows the vectors.
   void across(std::vector<Axis> outer, const std::vector<Axis>& contracted) {
@@ -337,13 +345,7 @@ class DotWriter {
   NodeId load_strided(BufferId from, int32_t width, NodeId at, int64_t step) {
     return widened(from, b_.load_strided(from, {*scalar_of(view(from).dtype), width}, at, step));
   }
-  NodeId widened(BufferId from, NodeId x) {
-    if (const hlo::Instruction* convert = view(from).convert)
-      return apply(b_, computation_, *convert, std::span(&x, 1));
-    if (is_small_float(types_.operands)) return widen(b_, types_.operands, x);
-    if (b_.type(x).scalar == type_.scalar) return x;
-    return b_.cast(is_signed(types_.operands) ? Op::kSExtend : Op::kZExtend, type_.scalar, x);
-  }
+  NodeId widened(BufferId from, NodeId x) { return widened(view(from), x); }
   // `step`: from lane to lane.
   void store(NodeId at, NodeId sum, int64_t step = 1) {
     const NodeId value = is_small_float(types_.result) ? narrow(b_, types_.result, sum) : sum;

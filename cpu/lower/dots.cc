@@ -78,8 +78,10 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
     const bool has_loops = work > kMaxInlined || written_out_ >= DotWriter::kMaxWrittenOutInAll;
     is_written = (has_loops ? writer.in_registers(outer, axes.contracted)
                             : writer.write_out(outer, axes.contracted, written_out_)) ||
-                 (dtype == dot.shape.dtype() && !converts &&
-                  write_narrow_product(b(), dtype, lhs, rhs, to, outer, axes.contracted));
+                 write_narrow_product(
+                     b(), dot.shape.dtype(), lhs, rhs,
+                     [&](const View& from, NodeId x) { return writer.widened(from, x); }, to, outer,
+                     axes.contracted);
   }
   const bool has_lanes = !outer.empty() && outer.back().lhs + outer.back().rhs == 1;
   const auto product =

@@ -31,22 +31,23 @@ Row row_of(int64_t Axis::*step, const Axis& rows, const std::vector<Axis>& other
 }
 
 // All that is between the rows' elements can be loaded too.
-bool may_load(const PlanBuilder& builder, const View& view, const Row& row, int64_t rows,
-              Scalar scalar) {
+bool may_load(const PlanBuilder& builder, const View& view, const Row& row, int64_t rows) {
   if (row.width == 0 || row.last + 1 == row.width) return row.width <= kMostOfARow;
   const int64_t bytes = builder.plan().buffers[view.buffer.value].bytes;
   return row.last < row.width && row.width <= kMostOfARow && builder.is_constant(view.offset) &&
-         (builder.bits_of(view.offset) + rows * row.width) * bytes_of(scalar) <= bytes;
+         (builder.bits_of(view.offset) + rows * row.width) * storage_bytes(view.dtype) <= bytes;
 }
 
 class NarrowProductWriter {
  public:
   NarrowProductWriter(PlanBuilder& builder, Scalar scalar, const View& lhs, const View& rhs,
-                      BufferId to, std::vector<Axis> others, std::vector<Axis> contracted)
+                      const WidenOperand& widened, BufferId to, std::vector<Axis> others,
+                      std::vector<Axis> contracted)
       : b_(builder),
         scalar_(scalar),
         lhs_(lhs),
         rhs_(rhs),
+        widened_(widened),
         to_(to),
         others_(std::move(others)),
         contracted_(std::move(contracted)) {}
@@ -78,17 +79,18 @@ class NarrowProductWriter {
   // What gives the element at an offset of a row, in each lane.
   std::function<NodeId(int64_t)> elements_of(const View& view, int64_t width, NodeId first,
                                              int32_t lanes) {
-    const Type type{scalar_, lanes};
+    const Scalar stored = *scalar_of(view.dtype);
     if (width == 0) {
       return [=, this](int64_t offset) {
-        const NodeId one = b_.load(view.buffer, {scalar_, 1}, b_.add(view.offset, offset));
-        return b_.splat(one, lanes);
+        const NodeId one = b_.load(view.buffer, {stored, 1}, b_.add(view.offset, offset));
+        return b_.splat(widened_(view, one), lanes);
       };
     }
     const NodeId begin = b_.add(view.offset, b_.mul(first, width));
     std::vector<NodeId> vectors;
     for (int64_t i = 0; i < width; ++i)
-      vectors.push_back(b_.load(view.buffer, type, b_.add(begin, i * lanes)));
+      vectors.push_back(
+          widened_(view, b_.load(view.buffer, {stored, lanes}, b_.add(begin, i * lanes))));
     if (lanes > 1) vectors = b_.columns_of(vectors);
     return [=](int64_t offset) { return vectors[static_cast<size_t>(offset)]; };
   }
@@ -108,6 +110,7 @@ class NarrowProductWriter {
   PlanBuilder& b_;
   Scalar scalar_;
   const View &lhs_, &rhs_;
+  const WidenOperand& widened_;
   BufferId to_;
   std::vector<Axis> others_, contracted_;
 };
@@ -115,7 +118,7 @@ class NarrowProductWriter {
 }  // namespace
 
 bool write_narrow_product(PlanBuilder& builder, DType dtype, const View& lhs, const View& rhs,
-                          BufferId to, const std::vector<Axis>& outer,
+                          const WidenOperand& widened, BufferId to, const std::vector<Axis>& outer,
                           const std::vector<Axis>& contracted) {
   const auto scalar = scalar_of(dtype);
   if (outer.empty() || !scalar || is_small_float(dtype) || bytes_of(*scalar) < 4) return false;
@@ -135,11 +138,12 @@ bool write_narrow_product(PlanBuilder& builder, DType dtype, const View& lhs, co
   all.insert(all.end(), contracted.begin(), contracted.end());
   const Row to_row = row_of(&Axis::to, rows, others);
   const bool fills_rows = to_row.elements == to_row.width && to_row.last + 1 == to_row.width;
-  if (!may_load(builder, lhs, row_of(&Axis::lhs, rows, all), rows.size, *scalar) ||
-      !may_load(builder, rhs, row_of(&Axis::rhs, rows, all), rows.size, *scalar) ||
+  if (!may_load(builder, lhs, row_of(&Axis::lhs, rows, all), rows.size) ||
+      !may_load(builder, rhs, row_of(&Axis::rhs, rows, all), rows.size) ||
       (rows.to != 1 && !fills_rows))
     return false;
-  NarrowProductWriter writer(builder, *scalar, lhs, rhs, to, std::move(others), contracted);
+  NarrowProductWriter writer(builder, *scalar, lhs, rhs, widened, to, std::move(others),
+                             contracted);
   const int64_t together = rows.size / lanes * lanes;
   auto loop = builder.begin_for_each(builder.index(0), builder.index(together), lanes);
   writer.write(rows, loop.parameters[0], static_cast<int32_t>(lanes));

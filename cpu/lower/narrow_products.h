@@ -1,6 +1,7 @@
 // Products of many rows of a few elements, as of points by a matrix, written as loops.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "heddle/cpu/lower/dot_axes.h"
@@ -8,12 +9,14 @@
 
 namespace heddle::cpu {
 
-// Lanes lie along the longest axis of the result; the elements of a row of each array are vectors
-// of their own. The arrays are all of `dtype`. False, and
-// nothing is written, where rows are few or long, where they overlap, or where a load would reach
-// beyond its array.
+// What an operand holds as numbers of the result.
+using WidenOperand = std::function<NodeId(const View& from, NodeId elements)>;
+
+// Lanes lie along the longest axis of the result, which is of `dtype`; the elements of a row of
+// each array are vectors of their own. False, and nothing is written, where rows are few or long,
+// where they overlap, or where a load would reach beyond its array.
 bool write_narrow_product(PlanBuilder& builder, DType dtype, const View& lhs, const View& rhs,
-                          BufferId to, const std::vector<Axis>& outer,
+                          const WidenOperand& widened, BufferId to, const std::vector<Axis>& outer,
                           const std::vector<Axis>& contracted);
 
 }  // namespace heddle::cpu

@@ -66,6 +66,24 @@ TEST(NarrowProducts, LoadWhatLiesBetweenRowsInsideOfTheArray) {
   EXPECT_NE(count(points_of_rows(99), Op::kFma), 18);
 }
 
+// What is converted where it is read, and sums of wider numbers.
+TEST(NarrowProducts, OfOtherNumbers) {
+  for (const char* type : {"s8", "u8", "s16", "s32", "f16", "bf16"}) {
+    const Plan plan = plan_of(cat(" x = ", type,
+                                  "[4096,3] parameter(0)\n w = f32[3] parameter(1)\n"
+                                  " c = f32[4096,3] convert(x)\n ROOT y = f32[4096] dot(c, w),"
+                                  " lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"));
+    EXPECT_EQ(count(plan, Op::kForEach), 1) << type;
+    EXPECT_EQ(count(plan, Op::kFma), 3) << type;
+    EXPECT_EQ(count(plan, Op::kReduceLanes), 0) << type;
+  }
+  const Plan sums = plan_of(
+      " x = bf16[4096,3] parameter(0)\n w = bf16[3,2] parameter(1)\n ROOT y = f32[4096,2] "
+      "dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n");
+  EXPECT_EQ(count(sums, Op::kFma), 6);
+  EXPECT_EQ(count(sums, Op::kForEach), 1);
+}
+
 // Rows that are long, that are few, and those whose last load would go beyond the array.
 TEST(NarrowProducts, AreNoOthers) {
   EXPECT_EQ(count(points_by_matrix(4096, 32, 3), Op::kKernel), 1);

@@ -59,11 +59,11 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
   }
 }
 
-// A conversion of narrow numbers to floats: less work than to write and to read the wide ones.
-bool is_widening_convert(const hlo::Computation& computation, const Instruction& convert) {
+// A conversion of numbers to floats of no fewer bits: less work than to write and to read them.
+bool is_cheap_convert(const hlo::Computation& computation, const Instruction& convert) {
   if (convert.opcode != Opcode::kConvert) return false;
   const DType from = computation.at(convert.operands[0]).shape.dtype(), to = convert.shape.dtype();
-  return (to == f32 || to == f64) && from != pred && storage_bytes(from) < storage_bytes(to);
+  return (to == f32 || to == f64) && from != pred && storage_bytes(from) <= storage_bytes(to);
 }
 
 // That an element takes, about.
@@ -353,10 +353,10 @@ void Region::choose_lazy() {
     const hlo::Opcode opcode = computation_->instructions[i].opcode;
     const bool is_other_order = opcode == Opcode::kTranspose || opcode == Opcode::kReshape;
     const bool costs = costs_[i] && !(as_view[i] && is_other_order);
-    const bool is_widened = as_view[i] && read_once[i] &&
-                            is_widening_convert(*computation_, computation_->instructions[i]);
+    const bool is_converted = as_view[i] && read_once[i] &&
+                              is_cheap_convert(*computation_, computation_->instructions[i]);
     if (as_view[i] && joins_repeats(*computation_, computation_->instructions[i])) lazy = false;
-    if (as_view[i] && !is_widened && (costs || !hlo::does(opcode, hlo::kStrided))) lazy = false;
+    if (as_view[i] && !is_converted && (costs || !hlo::does(opcode, hlo::kStrided))) lazy = false;
     if (!lazy) {
       as_view[i] = read_once[i] = false;
       continue;
@@ -384,7 +384,7 @@ void Region::choose_lazy() {
     home[i] = one_home ? first : InstructionId();
     is_here[i] = is_here[i] && is_read_here;
     is_lazy_[leaf.value] = true;
-    if (is_widened) read_once[i] = false;  // a view converts once: what it converts is in memory
+    if (is_converted) read_once[i] = false;  // a view converts once: what it converts is in memory
   }
 }
 

@@ -18,7 +18,7 @@ using hlo::Opcode;
 
 constexpr int64_t kMostLast = 4;      // elements of the last dimension
 constexpr int64_t kMostOfBlock = 32;  // elements that are folded; windows.cc writes so many out
-constexpr int64_t kFewestPlaces = 4;  // along the dimension of the lanes
+constexpr int64_t kFewestOfRow = 4;   // along the dimension of the lanes
 
 // The array with each reduced dimension in the kept one before it, and the windows over it.
 struct Blocks {
@@ -56,7 +56,7 @@ hlo::Value pooled(transform::Rebuilder& to, InstructionId id) {
   const auto is_reduced = [&](int64_t d) { return std::ranges::find(dims, d) != dims.end(); };
   if (dims.size() < 2 || last < 2 || shape.is_dynamic() || shape.element_count() == 0 ||
       !is_reduced(last) || is_reduced(last - 1) || shape.dimension(last) < 2 ||
-      shape.dimension(last) > kMostLast || shape.dimension(last - 1) < kFewestPlaces ||
+      shape.dimension(last) > kMostLast || shape.dimension(last - 1) < kFewestOfRow ||
       !fold_of(to.into().at(to.mapped(id).called[0])))
     return {};
   const Blocks blocks = blocks_of(shape, dims);

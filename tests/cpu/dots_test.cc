@@ -509,5 +509,35 @@ TEST(CpuDots, OfRowsByAVectorGiveWhatTheEvaluatorGives) {
   }
 }
 
+// Their rows are read in vectors and converted there; the last rows are fewer than lanes.
+TEST(CpuDots, OfFewColumnsThatAreConverted) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"s8", "u8", "s16", "u16", "s32", "u32", "f16", "bf16", "f8e4m3fn"}) {
+    for (const int64_t columns : {2, 3, 5, 7, 10, 16}) {
+      SCOPED_TRACE(base::cat(type, " ", columns));
+      expect_as_evaluated(
+          base::cat("HloModule m\nENTRY e {\n x = ", type, "[77,", columns,
+                    "] parameter(0)\n w = f32[", columns, "] parameter(1)\n c = f32[77,", columns,
+                    "] convert(x)\n ROOT y = f32[77] dot(c, w), lhs_contracting_dims={1}, "
+                    "rhs_contracting_dims={0} }"),
+          {.share = 1e-6});
+    }
+  }
+  for (const auto& [type, sum] : {std::pair("bf16", "f32"),
+                                  {"f16", "f32"},
+                                  {"s8", "s32"},
+                                  {"u8", "u32"},
+                                  {"s16", "s32"},
+                                  {"u8", "s32"}}) {
+    SCOPED_TRACE(base::cat(type, " ", sum));
+    expect_as_evaluated(
+        base::cat("HloModule m\nENTRY e {\n x = ", type, "[77,3] parameter(0)\n w = ", type,
+                  "[3,2] parameter(1)\n ROOT y = ", sum,
+                  "[77,2] dot(x, w), lhs_contracting_dims={1}, "
+                  "rhs_contracting_dims={0} }"),
+        {.share = 1e-6});
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu
