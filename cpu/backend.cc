@@ -41,6 +41,7 @@
 #include "heddle/cpu/rewrites/ordered_products.h"
 #include "heddle/cpu/rewrites/outer_products.h"
 #include "heddle/cpu/rewrites/padded_columns.h"
+#include "heddle/cpu/rewrites/phased_convolutions.h"
 #include "heddle/cpu/rewrites/pooled_folds.h"
 #include "heddle/cpu/rewrites/random_bits.h"
 #include "heddle/cpu/rewrites/ranked_sorts.h"
@@ -118,6 +119,7 @@ constexpr OpRewriting kOpRewritings[] = {
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, flatten_gathers},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kDot}, expand_integer_products},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, swap_convolutions},
+    {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, join_phases},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, multiply_taps},
     {{hlo::Opcode::kConvolution, hlo::Opcode::kConvolution}, put_channels_last},
 };
