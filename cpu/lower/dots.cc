@@ -17,7 +17,6 @@ using hlo::InstructionId;
 
 constexpr int64_t kSmallMatrix = 256;       // elements
 constexpr int64_t kFewestRowsOfUnit = 12, kFewestColumnsOfUnit = 16, kLongSumOfUnit = 32;
-constexpr int64_t kFewestLanesInLoops = 5;  // of a result in loops that are as fast as the kernel
 
 NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
   return builder.mul(element, storage_bytes(dtype));

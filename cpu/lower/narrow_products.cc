@@ -10,8 +10,13 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kMostOfARow = 16;    // elements
-constexpr int64_t kMostProducts = 64;  // vectors that are multiplied for as many rows as lanes
+// Elements of a row, and vectors that are multiplied for as many rows as lanes.
+struct NarrowLimits {
+  int64_t row = 16, products = 64;
+};
+// Where no product has rows enough of its own: the shuffles take long to compile.
+constexpr NarrowLimits kWideLimits = {.row = 24, .products = 80};
+constexpr int64_t kFewestOfEach = 4;  // rows of a product for each place of a batch
 
 // What one array has for each of the rows.
 struct Row {
@@ -31,24 +36,78 @@ Row row_of(int64_t Axis::*step, const Axis& rows, const std::vector<Axis>& other
 }
 
 // All that is between the rows' elements can be loaded too.
-bool may_load(const PlanBuilder& builder, const View& view, const Row& row, int64_t rows) {
-  if (row.width == 0 || row.last + 1 == row.width) return row.width <= kMostOfARow;
+bool may_load(const PlanBuilder& builder, const View& view, const Row& row, int64_t rows,
+              int64_t most) {
+  if (row.width <= 1) return true;  // an element for all rows, or one behind the other
+  if (row.last + 1 == row.width) return row.width <= most;
   const int64_t bytes = builder.plan().buffers[view.buffer.value].bytes;
-  return row.last < row.width && row.width <= kMostOfARow && builder.is_constant(view.offset) &&
+  return row.last < row.width && row.width <= most && builder.is_constant(view.offset) &&
          (builder.bits_of(view.offset) + rows * row.width) * storage_bytes(view.dtype) <= bytes;
+}
+
+// A product in whose rows lanes lie: for each place of `loops`, all `others` of some rows at once.
+struct NarrowShape {
+  std::vector<Axis> loops;
+  Axis rows;
+  std::vector<Axis> others;
+  std::vector<Axis> all;  // others and contracted ones
+};
+
+NarrowShape with_rows(std::vector<Axis> loops, std::vector<Axis> inner,
+                      const std::vector<Axis>& contracted) {
+  NarrowShape shape{.loops = std::move(loops)};
+  const auto longest = std::ranges::max_element(
+      inner, {}, [](const Axis& axis) { return std::pair(axis.size, axis.to == 1); });
+  shape.rows = *longest;
+  inner.erase(longest);
+  shape.others = std::move(inner);
+  shape.all = shape.others;
+  shape.all.insert(shape.all.end(), contracted.begin(), contracted.end());
+  return shape;
+}
+
+NarrowShape of_all_rows(const std::vector<Axis>& outer, const std::vector<Axis>& contracted) {
+  return with_rows({}, outer, contracted);
+}
+
+// Each place of the dimensions that both operands have is a product of its own.
+NarrowShape of_each_batch(const std::vector<Axis>& outer, const std::vector<Axis>& contracted) {
+  std::vector<Axis> loops, inner;
+  for (const Axis& axis : outer) (axis.lhs != 0 && axis.rhs != 0 ? loops : inner).push_back(axis);
+  if (loops.empty() || inner.empty()) return {};
+  return with_rows(std::move(loops), std::move(inner), contracted);
+}
+
+bool is_narrow(const PlanBuilder& builder, const View& lhs, const View& rhs,
+               const NarrowShape& shape, int64_t lanes, const NarrowLimits& limits = {}) {
+  const Axis& rows = shape.rows;
+  // Vectors along the columns need no shuffles: whole ones, or some lanes in each of a batch.
+  const auto has_lanes = [&](const Axis& axis) {
+    if (axis.to != 1 || axis.lhs + axis.rhs != 1) return false;
+    return shape.loops.empty() ? axis.size % lanes == 0 : axis.size >= kFewestLanesInLoops;
+  };
+  if (std::ranges::any_of(shape.others, has_lanes) || (!shape.loops.empty() && has_lanes(rows)))
+    return false;
+  if (rows.size < kFewestOfEach || total(shape.all) > limits.products) return false;
+  const Row to_row = row_of(&Axis::to, rows, shape.others);
+  const bool fills_rows = to_row.elements == to_row.width && to_row.last + 1 == to_row.width;
+  return (rows.to == 1 || fills_rows) &&
+         may_load(builder, lhs, row_of(&Axis::lhs, rows, shape.all), rows.size, limits.row) &&
+         may_load(builder, rhs, row_of(&Axis::rhs, rows, shape.all), rows.size, limits.row);
 }
 
 class NarrowProductWriter {
  public:
   NarrowProductWriter(PlanBuilder& builder, Scalar scalar, const View& lhs, const View& rhs,
-                      const WidenOperand& widened, BufferId to, std::vector<Axis> others,
-                      std::vector<Axis> contracted)
+                      const WidenOperand& widened, BufferId to, NodeId to_start,
+                      std::vector<Axis> others, std::vector<Axis> contracted)
       : b_(builder),
         scalar_(scalar),
         lhs_(lhs),
         rhs_(rhs),
         widened_(widened),
         to_(to),
+        to_start_(to_start),
         others_(std::move(others)),
         contracted_(std::move(contracted)) {}
 
@@ -67,12 +126,13 @@ class NarrowProductWriter {
         sum = is_float(scalar_) ? b_.fma(a, b, sum) : b_.add(sum, b_.mul(a, b));
       }
       if (rows.to == 1 || lanes == 1) {
-        b_.store(to_, b_.add(b_.mul(first, rows.to), at.to), sum);
+        b_.store(to_, b_.add(to_start_, b_.add(b_.mul(first, rows.to), at.to)), sum);
       } else {
         sums[static_cast<size_t>(at.to)] = sum;
       }
     }
-    if (rows.to != 1 && lanes > 1) store_in_turn(b_, to_, b_.mul(first, rows.to), sums);
+    if (rows.to != 1 && lanes > 1)
+      store_in_turn(b_, to_, b_.add(to_start_, b_.mul(first, rows.to)), sums);
   }
 
  private:
@@ -87,6 +147,11 @@ class NarrowProductWriter {
       };
     }
     const NodeId begin = b_.add(view.offset, b_.mul(first, width));
+    if (width == 1) {
+      return [=, this](int64_t offset) {
+        return widened_(view, b_.load(view.buffer, {stored, lanes}, b_.add(begin, offset)));
+      };
+    }
     std::vector<NodeId> vectors;
     for (int64_t i = 0; i < width; ++i)
       vectors.push_back(
@@ -112,6 +177,7 @@ class NarrowProductWriter {
   const View &lhs_, &rhs_;
   const WidenOperand& widened_;
   BufferId to_;
+  NodeId to_start_;
   std::vector<Axis> others_, contracted_;
 };
 
@@ -122,34 +188,37 @@ bool write_narrow_product(PlanBuilder& builder, DType dtype, const View& lhs, co
                           const std::vector<Axis>& contracted) {
   const auto scalar = scalar_of(dtype);
   if (outer.empty() || !scalar || is_small_float(dtype) || bytes_of(*scalar) < 4) return false;
-  const auto longest = std::ranges::max_element(outer, {}, &Axis::size);
-  const Axis rows = *longest;
   const int64_t lanes = builder.plan().vector_bytes / bytes_of(*scalar);
-  std::vector<Axis> others = outer;
-  others.erase(others.begin() + (longest - outer.begin()));
-  const int64_t places = total(others);
-  // Whole vectors along the columns need no shuffles.
-  const bool has_lanes = std::ranges::any_of(others, [&](const Axis& axis) {
-    return axis.to == 1 && axis.lhs + axis.rhs == 1 && axis.size % lanes == 0;
+  const NarrowShape all = of_all_rows(outer, contracted), each = of_each_batch(outer, contracted);
+  const auto takes_all = [&](const NarrowLimits& limits) {
+    return all.rows.size >= 2 * lanes && is_narrow(builder, lhs, rhs, all, lanes, limits);
+  };
+  const bool is_each = !takes_all({}) && is_narrow(builder, lhs, rhs, each, lanes);
+  if (!is_each && !takes_all(kWideLimits)) return false;
+  const NarrowShape& shape = is_each ? each : all;
+  std::vector<int64_t> sizes;
+  for (const Axis& axis : shape.loops) sizes.push_back(axis.size);
+  std::vector<NodeId> at;
+  for_each_nest(builder, sizes, at, [&] {
+    View left = lhs, right = rhs;
+    NodeId start = builder.index(0);
+    for (size_t i = 0; i < at.size(); ++i) {
+      left.offset = builder.add(left.offset, builder.mul(at[i], shape.loops[i].lhs));
+      right.offset = builder.add(right.offset, builder.mul(at[i], shape.loops[i].rhs));
+      start = builder.add(start, builder.mul(at[i], shape.loops[i].to));
+    }
+    NarrowProductWriter writer(builder, *scalar, left, right, widened, to, start, shape.others,
+                               contracted);
+    const Axis& rows = shape.rows;
+    const int64_t together = rows.size / lanes * lanes;
+    if (together > 0) {
+      auto loop = builder.begin_for_each(builder.index(0), builder.index(together), lanes);
+      writer.write(rows, loop.parameters[0], static_cast<int32_t>(lanes));
+      builder.end_for({});
+    }
+    if (together < rows.size)
+      writer.write(rows, builder.index(together), static_cast<int32_t>(rows.size - together));
   });
-  if (has_lanes || rows.size < 2 * lanes || places * total(contracted) > kMostProducts)
-    return false;
-  std::vector<Axis> all = others;
-  all.insert(all.end(), contracted.begin(), contracted.end());
-  const Row to_row = row_of(&Axis::to, rows, others);
-  const bool fills_rows = to_row.elements == to_row.width && to_row.last + 1 == to_row.width;
-  if (!may_load(builder, lhs, row_of(&Axis::lhs, rows, all), rows.size) ||
-      !may_load(builder, rhs, row_of(&Axis::rhs, rows, all), rows.size) ||
-      (rows.to != 1 && !fills_rows))
-    return false;
-  NarrowProductWriter writer(builder, *scalar, lhs, rhs, widened, to, std::move(others),
-                             contracted);
-  const int64_t together = rows.size / lanes * lanes;
-  auto loop = builder.begin_for_each(builder.index(0), builder.index(together), lanes);
-  writer.write(rows, loop.parameters[0], static_cast<int32_t>(lanes));
-  builder.end_for({});
-  if (together < rows.size)
-    writer.write(rows, builder.index(together), static_cast<int32_t>(rows.size - together));
   return true;
 }
 

@@ -9,6 +9,9 @@
 
 namespace heddle::cpu {
 
+inline constexpr int64_t kFewestLanesInLoops =
+    5;  // of a result in loops that are as fast as the kernel
+
 // What an operand holds as numbers of the result.
 using WidenOperand = std::function<NodeId(const View& from, NodeId elements)>;
 

@@ -84,6 +84,22 @@ TEST(NarrowProducts, OfOtherNumbers) {
   EXPECT_EQ(count(sums, Op::kForEach), 1);
 }
 
+// Lanes lie along the rows of each product, where it has some; else along the batch.
+TEST(NarrowProducts, OfEachOfABatch) {
+  const Plan points = plan_of(
+      " x = f32[500,8,3] parameter(0)\n y = f32[500,3,3] parameter(1)\n"
+      " ROOT z = f32[500,8,3] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0},"
+      " lhs_contracting_dims={2}, rhs_contracting_dims={2}\n");
+  EXPECT_EQ(count(points, Op::kKernel), 0);
+  EXPECT_EQ(count(points, Op::kFma), 9);
+  const Plan wide = plan_of(
+      " x = f32[500,3,8] parameter(0)\n y = f32[500,8,3] parameter(1)\n"
+      " ROOT z = f32[500,3,3] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0},"
+      " lhs_contracting_dims={2}, rhs_contracting_dims={1}\n");
+  EXPECT_EQ(count(wide, Op::kKernel), 0);
+  EXPECT_GE(count(wide, Op::kFma), 72);
+}
+
 // Rows that are long, that are few, and those whose last load would go beyond the array.
 TEST(NarrowProducts, AreNoOthers) {
   EXPECT_EQ(count(points_by_matrix(4096, 32, 3), Op::kKernel), 1);

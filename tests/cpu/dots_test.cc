@@ -539,5 +539,37 @@ TEST(CpuDots, OfFewColumnsThatAreConverted) {
   }
 }
 
+// As points of each sample by the sample's matrix, in any order of the dimensions.
+TEST(CpuDots, OfSmallMatricesInABatch) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f32", "f64", "s32", "bf16"}) {
+    for (const auto& [m, k, n] : {std::tuple(8, 3, 3),
+                                  {33, 3, 3},
+                                  {12, 3, 4},
+                                  {7, 3, 5},
+                                  {5, 5, 5},
+                                  {3, 8, 3},
+                                  {20, 1, 2},
+                                  {4, 4, 1},
+                                  {16, 2, 3}}) {
+      for (int order = 0; order < 4; ++order) {
+        const bool turned = (order & 1) != 0, other_turned = (order & 2) != 0;
+        const std::string x = turned ? base::cat("[35,", k, ",", m, "]")
+                                     : base::cat("[35,", m, ",", k, "]"),
+                          y = other_turned ? base::cat("[35,", n, ",", k, "]")
+                                           : base::cat("[35,", k, ",", n, "]");
+        SCOPED_TRACE(base::cat(type, x, y));
+        expect_as_evaluated(
+            base::cat("HloModule m\nENTRY e {\n x = ", type, x, " parameter(0)\n y = ", type, y,
+                      " parameter(1)\n ROOT z = ", type == std::string("bf16") ? "f32" : type,
+                      "[35,", m, ",", n, "] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, ",
+                      "lhs_contracting_dims={", turned ? 1 : 2, "}, rhs_contracting_dims={",
+                      other_turned ? 2 : 1, "} }"),
+            {.share = 1e-6});
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu
