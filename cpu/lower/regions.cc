@@ -104,18 +104,50 @@ bool is_same_memory(const Region& region, const Instruction& reshape) {
   return !is_degenerate_reshape(from, reshape.shape) && !from.is_scalar();
 }
 
+// The regions of computations within a region, made once.
+using InnerRegions = std::map<hlo::ComputationId, Region>;
+
+int64_t updated_parameter(const hlo::Module& module, const Region& region, LeafId leaf,
+                          InnerRegions& inner);
+
+// The operand whose memory result `number` of a conditional may be made in. Invalid: none.
+LeafId updated_in_branches(const hlo::Module& module, const Region& region,
+                           const Instruction& conditional, size_t number, InnerRegions& inner) {
+  LeafId same;
+  for (size_t k = 0; k < conditional.called.size(); ++k) {
+    const hlo::ComputationId called = conditional.called[k];
+    const Region& branch = inner.try_emplace(called, module, module.at(called)).first->second;
+    const int64_t parameter = updated_parameter(module, branch, branch.results()[number], inner);
+    if (parameter < 0) return {};
+    const LeafId given =
+        region.leaves_of(conditional.operands[k + 1])[static_cast<size_t>(parameter)];
+    if (k > 0 && given != same) return {};
+    same = given;
+  }
+  return same;
+}
+
 // The parameter whose memory a result may be made in: what it updates, at last. -1: none.
-int64_t updated_parameter(const Region& region, LeafId leaf) {
-  for (;;) {
+int64_t updated_parameter(const hlo::Module& module, const Region& region, LeafId leaf,
+                          InnerRegions& inner) {
+  while (leaf.valid()) {
     const auto& parameters = region.parameters();
     const auto found = std::ranges::find(parameters, leaf);
     if (found != parameters.end()) return found - parameters.begin();
     const InstructionId id = region.leaves()[leaf.value].producer;
     const Instruction& producer = region.computation().at(id);
-    const auto number = leaf.value - region.leaf(id).value;
-    if (number >= updated_operands(producer) && !is_same_memory(region, producer)) return -1;
-    leaf = region.leaf(producer.operands[number]);
+    const auto number = static_cast<size_t>(leaf.value - region.leaf(id).value);
+    if (producer.opcode == hlo::Opcode::kWhile) {
+      leaf = region.leaves_of(producer.operands[0])[number];
+    } else if (producer.opcode == hlo::Opcode::kConditional) {
+      leaf = updated_in_branches(module, region, producer, number, inner);
+    } else if (number < updated_operands(producer) || is_same_memory(region, producer)) {
+      leaf = region.leaf(producer.operands[number]);
+    } else {
+      return -1;
+    }
   }
+  return -1;
 }
 
 }  // namespace
@@ -386,6 +418,7 @@ Status RegionLowering::emit_conditional(InstructionId id) {
   std::vector<BufferId> places(results.size());
   std::vector<Type> types;
   std::vector<BufferId> taken;
+  InnerRegions inner_regions;
   for (size_t r = 0; r < results.size(); ++r) {
     if (is_node_type(shape(results[r]))) {
       types.push_back({scalar_type(shape(results[r])), 1});
@@ -393,7 +426,8 @@ Status RegionLowering::emit_conditional(InstructionId id) {
     }
     BufferId same;
     for (size_t k = 0; k < regions.size(); ++k) {
-      const int64_t parameter = updated_parameter(regions[k], regions[k].results()[r]);
+      const int64_t parameter =
+          updated_parameter(program_.module, regions[k], regions[k].results()[r], inner_regions);
       const Value value = parameter < 0 ? Value{} : values_[argument(k, parameter).value];
       if (!value.is_buffer() || (k > 0 && value.buffer != same)) {
         same = {};
