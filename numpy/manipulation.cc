@@ -220,6 +220,16 @@ std::vector<Tensor> dsplit(Operand x, base::Int count) {
   return equal_parts("dsplit", x, count, 2, 3);
 }
 
+void trace_internal::unstack_to(Operand operand, base::Int axis, Tensor* out, int64_t count) {
+  const PublicCall call("unstack", operand.at());
+  const Tensor x = as_tensor(operand);
+  const int64_t along = axis_of(x.shape(), axis);
+  if (x.dim(along) != count)
+    trace_internal::refuse("x is ", x.shape(), ", with ", x.dim(along), " positions along axis ",
+                           along, "; unstack<", count, "> gives ", count);
+  std::ranges::move(unstack(x, along), out);
+}
+
 std::vector<Tensor> unstack(Operand operand, base::Int axis) {
   const PublicCall call("unstack", operand.at());
   Tensor x = as_tensor(operand);

@@ -4,6 +4,7 @@
 // and the caller's line
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -44,6 +45,19 @@ std::vector<Tensor> vsplit(Operand x, base::Int count);  // Splits axis 0 into `
 std::vector<Tensor> dsplit(Operand x, base::Int count);  // Splits axis 2 into `count` parts
 // Each position of an axis, without it.
 std::vector<Tensor> unstack(Operand x, base::Int axis = 0);
+
+namespace trace_internal {
+void unstack_to(Operand x, base::Int axis, Tensor* out, int64_t count);
+}  // namespace trace_internal
+
+// The N positions of an axis: auto [x, y, z] = unstack<3>(points, 1).
+template <size_t N>
+std::array<Tensor, N> unstack(Operand x, base::Int axis = 0) {
+  std::array<Tensor, N> parts;
+  trace_internal::unstack_to(x, axis, parts.data(), static_cast<int64_t>(N));
+  return parts;
+}
+
 // All in the shape that they broadcast to.
 std::vector<Tensor> broadcast_arrays(const std::vector<Tensor>& xs,
                                      SourceLocation at = SourceLocation::here());

@@ -53,6 +53,12 @@ TEST(Arranging, TakingApart) {
   EXPECT_THAT(of(unstack(grid(), -1)[2]), ElementsAre(2, 5));
   EXPECT_THAT(unstack(zeros({0, 2})), IsEmpty());
   EXPECT_EQ(broadcast_arrays({grid(), arange(3), scalar<int>(1)})[2].shape(), Shape(s32, {2, 3}));
+  const auto [x, y, z] = unstack<3>(grid(), 1);
+  EXPECT_THAT(of(z), ElementsAre(2, 5));
+  EXPECT_THAT(of(x), ElementsAre(0, 3));
+  EXPECT_THAT(
+      error_of([] { unstack<2>(grid(), 1); }),
+      HasSubstr("unstack: x is s32[2,3], with 3 positions along axis 1; unstack<2> gives 2"));
   EXPECT_THAT(error_of([] { array_split(arange(2), 0); }), HasSubstr("array_split: count is 0"));
 }
 

@@ -182,4 +182,16 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, GridOrder order
   return grids;
 }
 
+std::array<Tensor, 2> meshgrid(const Tensor& x, const Tensor& y, GridOrder order,
+                               SourceLocation at) {
+  std::vector<Tensor> all = meshgrid({x, y}, order, at);
+  return {std::move(all[0]), std::move(all[1])};
+}
+
+std::array<Tensor, 3> meshgrid(const Tensor& x, const Tensor& y, const Tensor& z, GridOrder order,
+                               SourceLocation at) {
+  std::vector<Tensor> all = meshgrid({x, y, z}, order, at);
+  return {std::move(all[0]), std::move(all[1]), std::move(all[2])};
+}
+
 }  // namespace heddle

@@ -5,6 +5,7 @@
 // and the caller's line
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -43,5 +44,12 @@ enum class GridOrder : uint8_t { kRowsFirst, kColumnsFirst };
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors,
                              GridOrder order = GridOrder::kColumnsFirst,
                              SourceLocation at = SourceLocation::here());
+// The same of two vectors and of three: auto [x, y] = meshgrid(xs, ys).
+std::array<Tensor, 2> meshgrid(const Tensor& x, const Tensor& y,
+                               GridOrder order = GridOrder::kColumnsFirst,
+                               SourceLocation at = SourceLocation::here());
+std::array<Tensor, 3> meshgrid(const Tensor& x, const Tensor& y, const Tensor& z,
+                               GridOrder order = GridOrder::kColumnsFirst,
+                               SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle

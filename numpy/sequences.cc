@@ -156,6 +156,25 @@ Tensor gradient(Operand operand, double step, base::Int axis) {
   });
 }
 
+Tensor gradient(Operand operand, double step) {
+  const PublicCall call("gradient", operand.at());
+  const Tensor y = as_tensor(operand);
+  if (y.rank() != 1)
+    trace_internal::refuse("y is ", y.shape(), "; without an axis it must be a vector. Name one, ",
+                           "gradient(y, step, axis), or take all: auto [..] = gradient<", y.rank(),
+                           ">(y)");
+  return gradient(y, step, 0);
+}
+
+void trace_internal::gradients_to(Operand operand, double step, Tensor* out, int64_t count) {
+  const PublicCall call("gradient", operand.at());
+  const Tensor y = as_tensor(operand);
+  if (y.rank() != count)
+    trace_internal::refuse("y is ", y.shape(), ", of rank ", y.rank(), "; gradient<", count,
+                           ">(y) gives a derivative for each of ", count, " axes");
+  for (int64_t axis = 0; axis < count; ++axis) out[axis] = gradient(y, step, axis);
+}
+
 Tensor gradient_at(Operand operand, Operand places, base::Int axis) {
   const PublicCall call("gradient_at", operand.at());
   Expr y(as_tensor(operand));

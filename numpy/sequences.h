@@ -4,6 +4,7 @@
 // and the caller's line
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <numbers>
 #include <optional>
@@ -23,10 +24,22 @@ Tensor ediff1d(Operand x, const std::vector<Tensor>& behind = {},
                const std::vector<Tensor>& before = {});
 
 // The derivative of y along an axis of 2 elements or more, of floats or complex numbers: central
-// differences, at the ends of neighbours, of points `step` apart; or at the places x, a vector
-// along that axis and of y's dtype, by the parabola through three. source: numpy.gradient, of edge
-// order 1
-Tensor gradient(Operand y, double step = 1, base::Int axis = -1);
+// differences, at the ends of neighbours, of points `step` apart. Without an axis y is a vector.
+// source: numpy.gradient, of edge order 1
+Tensor gradient(Operand y, double step = 1);
+Tensor gradient(Operand y, double step, base::Int axis);
+
+namespace trace_internal {
+void gradients_to(Operand y, double step, Tensor* out, int64_t count);
+}  // namespace trace_internal
+
+// Along each axis of an array of rank N: auto [by_row, by_column] = gradient<2>(image).
+template <size_t N>
+std::array<Tensor, N> gradient(Operand y, double step = 1) {
+  std::array<Tensor, N> all;
+  trace_internal::gradients_to(y, step, all.data(), static_cast<int64_t>(N));
+  return all;
+}
 // The derivative of y at the places x, a vector, by the parabola through three.
 Tensor gradient_at(Operand y, Operand x, base::Int axis = -1);
 

@@ -29,8 +29,8 @@ template <class Fn, class E>
 constexpr bool is_combination() {
   using namespace tree_internal;
   static_assert(is_tree_or_explained<E>,
-                "the elements of associative_scan are a tree of Tensors; a struct needs its "
-                "kFields");
+                "the elements of associative_scan are a tree of Tensors, behind the function; a "
+                "struct needs its kFields");
   if constexpr (!is_tree<E>()) {
     explain<E>();
     return false;

@@ -46,8 +46,10 @@ C with_leaves(const C& init, Run&& run) {
 template <class Fn, class Carry, class... Args>
 constexpr bool is_body() {
   using namespace tree_internal;
-  static_assert(is_tree_or_explained<Carry>,
-                "the carry of a loop is a tree of Tensors; a struct needs its kFields");
+  static_assert(
+      is_tree_or_explained<Carry>,
+      "the carry of a loop is a tree of Tensors, behind the functions: while_loop(cond, body, "
+      "init), fori_loop(low, high, body, init); a struct needs its kFields");
   if constexpr (!is_tree<Carry>()) {
     explain<Carry>();
     return false;

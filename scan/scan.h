@@ -182,8 +182,10 @@ template <class User, class Fn, class C, class X>
 auto scan_trees(std::string_view what, const User& user, Fn& fn, const C& init, const X& xs,
                 const ScanOptions& options) {
   using tree_internal::is_tree_or_explained;
-  static_assert(is_tree_or_explained<C>,
-                "the init of a scan is a tree of Tensors; a struct needs its kFields");
+  static_assert(
+      is_tree_or_explained<C>,
+      "the init of a scan is a tree of Tensors, behind the function: scan(fn, init, xs); a "
+      "struct needs its kFields");
   static_assert(is_tree_or_explained<X>,
                 "the xs of a scan are a tree of Tensors, or None{}; a struct needs its kFields");
   using Refused = std::pair<TreeOr<C>, Tensor>;

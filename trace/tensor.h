@@ -55,6 +55,21 @@ struct Refused {
   friend Stream& operator<<(Stream& to, const Refused&) {
     return to;
   }
+#define HEDDLE_REFUSED(op)                                    \
+  friend Refused operator op(const Refused&, const Refused&); \
+  template <class T>                                          \
+  friend Refused operator op(const Refused&, const T&) {      \
+    return {};                                                \
+  }                                                           \
+  template <class T>                                          \
+  friend Refused operator op(const T&, const Refused&) {      \
+    return {};                                                \
+  }
+  HEDDLE_REFUSED(+)
+  HEDDLE_REFUSED(-)
+  HEDDLE_REFUSED(*)
+  HEDDLE_REFUSED(/)
+#undef HEDDLE_REFUSED
 };
 
 // Its own template, so that only a use fails to compile.

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <list>
 #include <map>
+#include <set>
 
 #include "heddle/cpu/lower/counted_loop.h"
 #include "heddle/cpu/lower/double_turns.h"
 #include "heddle/cpu/lower/lowering.h"
+#include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -127,25 +129,42 @@ LeafId updated_in_branches(const hlo::Module& module, const Region& region,
   return same;
 }
 
+// The leaves whose memory a leaf that a step gives may be made in: what it updates, or each operand
+// of an elementwise step.
+std::vector<LeafId> updated_leaves(const hlo::Module& module, const Region& region, LeafId leaf,
+                                   InnerRegions& inner) {
+  const InstructionId id = region.leaves()[leaf.value].producer;
+  const Instruction& producer = region.computation().at(id);
+  const auto number = static_cast<size_t>(leaf.value - region.leaf(id).value);
+  if (producer.opcode == hlo::Opcode::kWhile)
+    return {region.leaves_of(producer.operands[0])[number]};
+  if (producer.opcode == hlo::Opcode::kConditional)
+    return {updated_in_branches(module, region, producer, number, inner)};
+  if (number < updated_operands(producer) || is_same_memory(region, producer))
+    return {region.leaf(producer.operands[number])};
+  std::vector<LeafId> operands;
+  if (is_scalar_op(region.computation(), producer)) {
+    for (const InstructionId operand : producer.operands)
+      if (region.computation().at(operand).shape == producer.shape)
+        operands.push_back(region.leaf(operand));
+  }
+  return operands;
+}
+
 // The parameter whose memory a result may be made in: what it updates, at last. -1: none.
 int64_t updated_parameter(const hlo::Module& module, const Region& region, LeafId leaf,
                           InnerRegions& inner) {
-  while (leaf.valid()) {
+  std::vector<LeafId> todo = {leaf};
+  std::set<LeafId> seen;
+  while (!todo.empty()) {
+    const LeafId next = todo.back();
+    todo.pop_back();
+    if (!next.valid() || !seen.insert(next).second) continue;
     const auto& parameters = region.parameters();
-    const auto found = std::ranges::find(parameters, leaf);
+    const auto found = std::ranges::find(parameters, next);
     if (found != parameters.end()) return found - parameters.begin();
-    const InstructionId id = region.leaves()[leaf.value].producer;
-    const Instruction& producer = region.computation().at(id);
-    const auto number = static_cast<size_t>(leaf.value - region.leaf(id).value);
-    if (producer.opcode == hlo::Opcode::kWhile) {
-      leaf = region.leaves_of(producer.operands[0])[number];
-    } else if (producer.opcode == hlo::Opcode::kConditional) {
-      leaf = updated_in_branches(module, region, producer, number, inner);
-    } else if (number < updated_operands(producer) || is_same_memory(region, producer)) {
-      leaf = region.leaf(producer.operands[number]);
-    } else {
-      return -1;
-    }
+    const std::vector<LeafId> updated = updated_leaves(module, region, next, inner);
+    todo.insert(todo.end(), updated.rbegin(), updated.rend());
   }
   return -1;
 }

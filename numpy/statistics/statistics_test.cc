@@ -120,6 +120,12 @@ TEST(Matrices, Grids) {
   const std::vector<Tensor> ij = meshgrid(axes, GridOrder::kRowsFirst);
   EXPECT_THAT(ij[0].to_vector<int>(), ElementsAre(0, 0, 0, 1, 1, 1));
   EXPECT_TRUE(meshgrid({}).empty());
+  const auto [x, y] = meshgrid(arange(2), arange(3));
+  EXPECT_THAT(x.to_vector<int>(), ElementsAre(0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(y.to_vector<int>(), ElementsAre(0, 0, 1, 1, 2, 2));
+  const auto [i, j, k] = meshgrid(arange(2), arange(3), arange(1), GridOrder::kRowsFirst);
+  EXPECT_THAT(j.to_vector<int>(), ElementsAre(0, 1, 2, 0, 1, 2));
+  EXPECT_EQ(k.shape(), Shape(s32, {2, 3, 1}));
 }
 
 TEST(Sequences, DifferencesAndIntegrals) {
@@ -139,12 +145,21 @@ TEST(Sequences, Gradients) {
   EXPECT_THAT(doubles(gradient(y)), ElementsAre(1, 1.5, 2.5, 3.5, 4));
   EXPECT_THAT(doubles(gradient(array<double>({1, 2, 6, 3, 4, 5}, {2, 3}), 2, 0)),
               ElementsAre(1, 1, -0.5, 1, 1, -0.5));
+  const Tensor image = array<double>({{1, 2, 6}, {3, 4, 5}});
+  const auto [down, across] = gradient<2>(image, 2);
+  EXPECT_THAT(doubles(down), ElementsAre(1, 1, -0.5, 1, 1, -0.5));
+  EXPECT_THAT(doubles(across), ElementsAre(0.5, 1.25, 2, 0.5, 0.5, 0.5));
+  EXPECT_THAT(error_of([&] { gradient(image); }),
+              HasSubstr("gradient: y is f64[2,3]; without an axis it must be a vector. Name one, "
+                        "gradient(y, step, axis), or take all: auto [..] = gradient<2>(y)"));
+  EXPECT_THAT(error_of([&] { gradient<3>(image); }),
+              HasSubstr("gradient: y is f64[2,3], of rank 2; gradient<3>(y) gives a derivative"));
   EXPECT_THAT(doubles(gradient_at(y, array<double>({0, 1, 1.5, 3.5, 4}))),
               ElementsAre(1, near(3), near(3.5), near(6.7), near(8)));
   EXPECT_THAT(doubles(gradient_at(array<double>({1, 4}), array<double>({0, 2}))),
               ElementsAre(1.5, 1.5));
   EXPECT_THAT(error_of([] {
-                gradient(ones({2, 1}));
+                gradient(ones({2, 1}), 1, -1);
               }),
               HasSubstr("gradient: y is f32[2,1]; it must be of floats or complex numbers, with 2 "
                         "elements or more along axis 1"));

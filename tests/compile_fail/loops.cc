@@ -169,6 +169,16 @@ auto carry(Tensor xs) {
 #endif
 }
 
+// case init_before_the_function: behind the function: scan(fn, init, xs)
+auto behind(Tensor xs) {
+  const auto step = [](Tensor c, Tensor x) { return std::pair(c, x); };
+#ifdef init_before_the_function
+  return scan(ones({}), step, xs);
+#else
+  return scan(step, ones({}), xs);
+#endif
+}
+
 // case number_as_y: the y of a step is a tree of Tensors
 auto y(Tensor xs) {
 #ifdef number_as_y

@@ -59,7 +59,7 @@ std::vector<FunctionSample> matrices_and_sequences() {
       {"correlate", [](In i) { return Tensors{correlate(i.v, i.v)}; }},
       {"diff", [](In i) { return Tensors{diff(i.x)}; }},
       {"ediff1d", [](In i) { return Tensors{ediff1d(i.x)}; }},
-      {"gradient", [](In i) { return Tensors{gradient(i.x)}; }},
+      {"gradient", [](In i) { return Tensors{gradient(i.x, 1, -1)}; }},
       {"gradient_at", [](In i) { return Tensors{gradient_at(i.v, i.v)}; }},
       {"flatnonzero", [](In i) { return Tensors{flatnonzero(i.x, 2)}; }},
       {"argwhere", [](In i) { return Tensors{argwhere(i.x, 2)}; }},

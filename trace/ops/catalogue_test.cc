@@ -53,6 +53,20 @@ TEST(Creation, MovesNoByte) {
 TEST(Shaping, MovesElementsAsNumpyDoes) {
   EXPECT_THAT(transpose(grid()).to_vector<float>(), ElementsAre(0, 3, 1, 4, 2, 5));
   EXPECT_EQ(moveaxis(zeros({2, 3, 4}), 0, -1).shape(), Shape(f32, {3, 4, 2}));
+  EXPECT_EQ(moveaxis(zeros({2, 3, 4, 5}), {0, 1}, {-1, 0}).shape(), Shape(f32, {3, 4, 5, 2}));
+  EXPECT_EQ(moveaxis(zeros({2, 3, 4}), {0}, {1}).shape(), Shape(f32, {3, 2, 4}));
+  EXPECT_THAT(error_of([] {
+                moveaxis(zeros({2, 3}), {0, -2}, {0, 1});
+              }),
+              HasSubstr("moveaxis: from lists axis 0 of f32[2,3] twice"));
+  EXPECT_THAT(error_of([] {
+                moveaxis(zeros({2, 3}), {0, 1}, {1, 1});
+              }),
+              HasSubstr("moveaxis: to lists axis 1 of f32[2,3] twice"));
+  EXPECT_THAT(error_of([] {
+                moveaxis(zeros({2, 3}), {0, 1}, {1});
+              }),
+              HasSubstr("moveaxis: from lists 2 axes and to 1; they must list as many"));
   EXPECT_THAT(flip(arange(3)).to_vector<int>(), ElementsAre(2, 1, 0));
   EXPECT_THAT(roll(arange(5), 2, 0).to_vector<int>(), ElementsAre(3, 4, 0, 1, 2));
   EXPECT_THAT(tile(arange(2), {2, 2}).to_vector<int>(), ElementsAre(0, 1, 0, 1, 0, 1, 0, 1));
@@ -77,6 +91,11 @@ TEST(Shaping, MovesElementsAsNumpyDoes) {
   EXPECT_THAT(concat({arange(2), arange(3)}).to_vector<int>(), ElementsAre(0, 1, 0, 1, 2));
   EXPECT_EQ(stack({grid(), grid()}, -1).shape(), Shape(f32, {2, 3, 2}));
   EXPECT_THAT(split(arange(6), 3)[2].to_vector<int>(), ElementsAre(4, 5));
+  const auto [first, second] = split<2>(arange(6), 0);
+  EXPECT_THAT(first.to_vector<int>(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(second.to_vector<int>(), ElementsAre(3, 4, 5));
+  EXPECT_THAT(error_of([] { split(arange(6), 0); }),
+              HasSubstr("split: the number of parts is 0; it must be 1 or more"));
   // As numpy: from the end, and parts that overlap where positions descend.
   EXPECT_THAT(split_at(arange(4), {-1})[0].to_vector<int>(), ElementsAre(0, 1, 2));
   EXPECT_EQ(split_at(arange(4), {3, 1})[1].size(), 0);

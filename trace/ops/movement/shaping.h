@@ -3,6 +3,7 @@
 // what the operand is, what it had to be, and the caller's line
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -38,12 +39,21 @@ requires trace_internal::SizesApart<First, Second>  //
 }
 Tensor swapaxes(Operand x, base::Int axis1, base::Int axis2);  // two axes change places
 Tensor moveaxis(Operand x, base::Int from, base::Int to);      // one axis goes elsewhere
+// Axis from[i] becomes axis to[i]; the others keep their order.
+Tensor moveaxis(Operand x, std::initializer_list<int64_t> from, std::initializer_list<int64_t> to);
 // New axes of size 1, at these of the result.
 Tensor expand_dims(Operand x, const base::Ints& axes);
 // Without axes of size 1: those listed, or all.
 Tensor squeeze(Operand x, const AxisList& axes = kAllAxes);
 // HLO's broadcast: dimension i of x becomes dimension dimensions[i] of the result.
 Tensor broadcast_in_dim(Operand x, const base::Ints& shape, const base::Ints& dimensions);
+
+template <class First, class Second, class... More>
+requires trace_internal::SizesApart<First, Second>  //
+    Tensor broadcast_to(const Tensor&, First, Second, More...) {
+  static_assert(!sizeof(First), "the sizes of a shape are one list: write broadcast_to(x, {2, 3})");
+  return {};
+}
 
 // Along an existing axis, and along a new one. All dtypes equal, all shapes equal (but along the
 // axis).
@@ -63,6 +73,19 @@ Tensor stack(const First&, const More&...) {
 }
 // Into `count` equal parts, or at the given positions.
 std::vector<Tensor> split(Operand x, base::Int count, base::Int axis = 0);
+
+namespace trace_internal {
+void split_to(Operand x, base::Int axis, Tensor* out, int64_t count);
+}  // namespace trace_internal
+
+// Into N equal parts along an axis: auto [q, k, v] = split<3>(x, -1).
+template <size_t N>
+std::array<Tensor, N> split(Operand x, base::Int axis) {
+  std::array<Tensor, N> parts;
+  trace_internal::split_to(x, axis, parts.data(), static_cast<int64_t>(N));
+  return parts;
+}
+
 // Into the parts between the positions given.
 std::vector<Tensor> split_at(Operand x, const base::Ints& positions, base::Int axis = 0);
 Tensor flip(Operand x, const AxisList& axes = kAllAxes);  // reversed along each of the axes
