@@ -1,6 +1,7 @@
 // Arrays that become one, and one that becomes several.
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
