@@ -59,7 +59,7 @@ TEST(ConvertedProducts, OthersReadWideElements) {
                                "rhs_contracting_dims={0}\n",
                                " ROOT t = (f32[64], f32[48]) tuple(a, b)\n")),
             kWide);
-  EXPECT_EQ(largest_of_own(cat(converted("s32"), " x = f32[48] parameter(1)\n",
+  EXPECT_EQ(largest_of_own(cat(converted("s64"), " x = f32[48] parameter(1)\n",
                                " ROOT y = f32[64] dot(c, x), lhs_contracting_dims={1}, "
                                "rhs_contracting_dims={0}\n")),
             kWide);

@@ -86,7 +86,8 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
   const auto product =
       is_written || converts || work <= kMaxInlined
           ? std::nullopt
-          : product_for_kernel(axes, {dtype, dot.shape.dtype()}, has_lanes ? outer.back().size : 1);
+          : product_for_kernel(axes, {dtype, dot.shape.dtype()},
+                               has_lanes && outer.back().to == 1 ? outer.back().size : 1);
   if (product.has_value()) {
     HEDDLE_RETURN_IF_ERROR(program_.add_kernel({.product = product, .instruction = {}}));
     const NodeId offsets[] = {bytes_at(b(), lhs.offset, dtype), bytes_at(b(), rhs.offset, dtype),

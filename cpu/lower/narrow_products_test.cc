@@ -100,6 +100,17 @@ TEST(NarrowProducts, OfEachOfABatch) {
   EXPECT_GE(count(wide, Op::kFma), 72);
 }
 
+// A transposed result has no lanes side by side: a kernel writes it, as the gradient of the weights
+// of a layer by a batch of two.
+TEST(NarrowProducts, OfATransposedResultAreAKernels) {
+  const Plan plan = plan_of(
+      " d = f32[2,512] parameter(0)\n x = f32[2,128] parameter(1)\n p = f32[512,128] dot(d, x),"
+      " lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
+      " ROOT w = f32[128,512] transpose(p), dimensions={1,0}\n");
+  EXPECT_EQ(count(plan, Op::kKernel), 1);
+  EXPECT_EQ(count(plan, Op::kScatter), 0);
+}
+
 // Rows that are long, that are few, and those whose last load would go beyond the array.
 TEST(NarrowProducts, AreNoOthers) {
   EXPECT_EQ(count(points_by_matrix(4096, 32, 3), Op::kKernel), 1);

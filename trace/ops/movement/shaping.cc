@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <set>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/trace/axes.h"
