@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "heddle/cpu/lower/loops.h"
@@ -20,28 +22,53 @@ constexpr int64_t kFewestOfEach = 4;  // rows of a product for each place of a b
 
 // What one array has for each of the rows.
 struct Row {
-  int64_t elements = 1;  // that a product reads or writes
+  int64_t elements = 1;  // that a product reads or writes, in one block
   int64_t last = 0;      // offset of the last of them from the first
   int64_t width = 0;     // from row to row; 0: all rows read the same elements
+  int64_t blocks = 1;    // of all rows, one behind the other
 };
+
+// Its places have all rows between them.
+bool is_of_blocks(const Axis& axis, int64_t Axis::*step, const Axis& rows) {
+  return rows.*step > 0 && axis.*step >= rows.*step * rows.size;
+}
 
 Row row_of(int64_t Axis::*step, const Axis& rows, const std::vector<Axis>& others) {
   Row row{.width = rows.*step};
   for (const Axis& axis : others) {
     if (axis.*step == 0) continue;
+    if (is_of_blocks(axis, step, rows)) {
+      row.blocks *= axis.size;
+      continue;
+    }
     row.elements *= axis.size;
     row.last += (axis.size - 1) * (axis.*step);
   }
   return row;
 }
 
+// Where the blocks begin, ascending.
+std::vector<int64_t> blocks_of(int64_t Axis::*step, const Axis& rows,
+                               const std::vector<Axis>& others) {
+  std::vector<int64_t> begins = {0};
+  for (const Axis& axis : others) {
+    if (!is_of_blocks(axis, step, rows)) continue;
+    const std::vector<int64_t> before = std::exchange(begins, {});
+    for (const int64_t begin : before)
+      for (int64_t i = 0; i < axis.size; ++i) begins.push_back(begin + i * (axis.*step));
+  }
+  std::ranges::sort(begins);
+  return begins;
+}
+
 // All that is between the rows' elements can be loaded too.
 bool may_load(const PlanBuilder& builder, const View& view, const Row& row, int64_t rows,
               int64_t most) {
   if (row.width <= 1) return true;  // an element for all rows, or one behind the other
-  if (row.last + 1 == row.width) return row.width <= most;
+  if (row.last + 1 == row.width) return row.width * row.blocks <= most;
   const int64_t bytes = builder.plan().buffers[view.buffer.value].bytes;
-  return row.last < row.width && row.width <= most && builder.is_constant(view.offset) &&
+  return row.blocks == 1 && row.last < row.width && row.width <= most &&
+         builder.is_constant(view.offset) &&
          (builder.bits_of(view.offset) + rows * row.width) * storage_bytes(view.dtype) <= bytes;
 }
 
@@ -113,10 +140,11 @@ class NarrowProductWriter {
 
   // `lanes` rows from `first` on.
   void write(const Axis& rows, NodeId first, int32_t lanes) {
-    const auto x = elements_of(lhs_, rows.lhs, first, lanes);
-    const auto y = elements_of(rhs_, rows.rhs, first, lanes);
+    const auto x = elements_of(lhs_, &Axis::lhs, rows, first, lanes);
+    const auto y = elements_of(rhs_, &Axis::rhs, rows, first, lanes);
     const int64_t places = total(others_), depth = total(contracted_);
-    std::vector<NodeId> sums(static_cast<size_t>(places));
+    const std::vector<int64_t> blocks = blocks_of(&Axis::to, rows, others_);
+    std::map<int64_t, std::vector<NodeId>> sums;  // of each block, an element of a row each
     for (int64_t place = 0; place < places; ++place) {
       const Axis at = offset_of(others_, place);
       NodeId sum = b_.bits({scalar_, lanes}, 0);
@@ -128,17 +156,20 @@ class NarrowProductWriter {
       if (rows.to == 1 || lanes == 1) {
         b_.store(to_, b_.add(to_start_, b_.add(b_.mul(first, rows.to), at.to)), sum);
       } else {
-        sums[static_cast<size_t>(at.to)] = sum;
+        const int64_t block = block_with(blocks, at.to);
+        auto& row = sums.try_emplace(block, static_cast<size_t>(rows.to)).first->second;
+        row[static_cast<size_t>(at.to - block)] = sum;
       }
     }
-    if (rows.to != 1 && lanes > 1)
-      store_in_turn(b_, to_, b_.add(to_start_, b_.mul(first, rows.to)), sums);
+    for (const auto& [block, row] : sums)
+      store_in_turn(b_, to_, b_.add(to_start_, b_.add(b_.mul(first, rows.to), block)), row);
   }
 
  private:
   // What gives the element at an offset of a row, in each lane.
-  std::function<NodeId(int64_t)> elements_of(const View& view, int64_t width, NodeId first,
-                                             int32_t lanes) {
+  std::function<NodeId(int64_t)> elements_of(const View& view, int64_t Axis::*step,
+                                             const Axis& rows, NodeId first, int32_t lanes) {
+    const int64_t width = rows.*step;
     const Scalar stored = *scalar_of(view.dtype);
     if (width == 0) {
       return [=, this](int64_t offset) {
@@ -152,12 +183,26 @@ class NarrowProductWriter {
         return widened_(view, b_.load(view.buffer, {stored, lanes}, b_.add(begin, offset)));
       };
     }
-    std::vector<NodeId> vectors;
-    for (int64_t i = 0; i < width; ++i)
-      vectors.push_back(
-          widened_(view, b_.load(view.buffer, {stored, lanes}, b_.add(begin, i * lanes))));
-    if (lanes > 1) vectors = b_.columns_of(vectors);
-    return [=](int64_t offset) { return vectors[static_cast<size_t>(offset)]; };
+    std::vector<Axis> all = others_;
+    all.insert(all.end(), contracted_.begin(), contracted_.end());
+    const std::vector<int64_t> blocks = blocks_of(step, rows, all);
+    std::map<int64_t, std::vector<NodeId>> columns;  // of each block, an element of all rows each
+    for (const int64_t block : blocks) {
+      std::vector<NodeId> vectors;
+      for (int64_t i = 0; i < width; ++i)
+        vectors.push_back(widened_(
+            view, b_.load(view.buffer, {stored, lanes}, b_.add(begin, block + i * lanes))));
+      columns[block] = lanes > 1 ? b_.columns_of(vectors) : vectors;
+    }
+    return [=](int64_t offset) {
+      const int64_t block = block_with(blocks, offset);
+      return columns.at(block)[static_cast<size_t>(offset - block)];
+    };
+  }
+
+  // Where the block of an element begins.
+  static int64_t block_with(const std::vector<int64_t>& blocks, int64_t offset) {
+    return *std::prev(std::ranges::upper_bound(blocks, offset));
   }
 
   // The steps from the beginning to a place, by number, the first axis outermost.

@@ -100,6 +100,17 @@ TEST(NarrowProducts, OfEachOfABatch) {
   EXPECT_GE(count(wide, Op::kFma), 72);
 }
 
+// Rows lie in several blocks, as those of the products of one matrix by many.
+TEST(NarrowProducts, OfRowsInBlocks) {
+  const Plan plan = plan_of(
+      " f = f32[3,3] parameter(0)\n p = f32[1024,3,3] parameter(1)\n t = f32[3,1024,3] dot(f, p),"
+      " lhs_contracting_dims={1}, rhs_contracting_dims={1}\n u = f32[3,1024,3] dot(t, f),"
+      " lhs_contracting_dims={2}, rhs_contracting_dims={1}\n"
+      " ROOT r = f32[1024,3,3] transpose(u), dimensions={1,0,2}\n");
+  EXPECT_EQ(count(plan, Op::kKernel), 0);
+  EXPECT_EQ(count(plan, Op::kFma), 54);
+}
+
 // A transposed result has no lanes side by side: a kernel writes it, as the gradient of the weights
 // of a layer by a batch of two.
 TEST(NarrowProducts, OfATransposedResultAreAKernels) {
