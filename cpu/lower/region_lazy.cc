@@ -22,6 +22,8 @@ constexpr int64_t kMostTwice = 8;  // cheap ops that one step computes for two p
 // so many elements of the row.
 constexpr int64_t kMuchWork = 24, kMostWork = 256, kRepeatsOfOperation = 8;
 constexpr int64_t kManyRepeated = 8;
+constexpr int64_t kManyTransposed = 1024;  // elements
+constexpr int64_t kMostShuffled = 8;
 constexpr int64_t kManyIndices = 32;    // elements
 constexpr size_t kMostRowParts = 2;     // joined arrays of which a row is
 constexpr int64_t kMostBoxes = 27;      // that joined arrays cut a step's array into
@@ -275,6 +277,24 @@ bool Region::is_cheaper_twice(InstructionId id) const {
          std::ranges::all_of(uses, [&](const Use& use) { return is_padded(use); });
 }
 
+// Many neighbours of the last dimension lie further apart than shuffles of a few vectors reach.
+bool turns_rows(const hlo::Computation& computation, const Instruction& instruction) {
+  if (instruction.opcode != Opcode::kTranspose) return false;
+  const Shape& from = computation.at(instruction.operands[0]).shape;
+  int64_t step = 1;
+  for (int64_t d = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions.back() + 1;
+       d < from.rank(); ++d)
+    step *= from.dimension(d);
+  return step > kMostShuffled && instruction.shape.dimensions().back() > kMostShuffled;
+}
+
+// An elementwise op of many operations, or a fold of several arrays.
+bool works_much(const hlo::Computation& computation, const Instruction& instruction) {
+  if (instruction.opcode == Opcode::kReduce) return instruction.operands.size() > 2;
+  return is_scalar_op(computation, instruction) &&
+         hlo::facts(instruction.opcode).work == hlo::Work::kMuch;
+}
+
 void Region::choose_lazy() {
   is_lazy_.assign(leaves_.size(), false);
   cuts_.clear();
@@ -286,16 +306,22 @@ void Region::choose_lazy() {
   std::vector<int64_t> level(home.size());     // lazy instructions between it and a step
   std::vector<int64_t> reads(home.size(), 1);  // of each element, by one step
   std::vector<bool> is_here(home.size());      // computed at the place that its step writes
+  std::vector<bool> works(home.size());        // it, or an elementwise user, works_much()
   for (size_t i = home.size(); i-- > 0;) {
     const InstructionId id(i);
     home[i] = id;
     if (!is_live_[i]) continue;
+    const bool is_elementwise = is_scalar_op(*computation_, computation_->at(id));
+    works[i] = works_much(*computation_, computation_->at(id)) ||
+               (is_elementwise && std::ranges::any_of(uses_[leaf(id).value], [&](const Use& use) {
+                  return static_cast<bool>(works[use.user.value]);
+                }));
     if (const InstructionId product = product_of(id); product.valid()) {
       is_lazy_[leaf(product).value] = true;
       continue;
     }
     if (!may_be_lazy(id)) continue;
-    is_here[i] = is_scalar_op(*computation_, computation_->at(id));
+    is_here[i] = is_elementwise;
     const LeafId leaf = this->leaf(id);
     const std::vector<Use>& uses = uses_[leaf.value];
     const Shape& own = computation_->at(id).shape;
@@ -341,6 +367,12 @@ void Region::choose_lazy() {
         const auto& dims = user.attrs.get<hlo::DimensionsAttrs>().dimensions;
         for (size_t d = 0; d < dims.size(); ++d) lazy = lazy && dims[d] == static_cast<int64_t>(d);
       }
+    }
+    // Tiles are stored faster than much work, or several steps, gather their elements.
+    if (own.element_count() >= kManyTransposed && turns_rows(*computation_, computation_->at(id))) {
+      const bool is_worked_on = std::ranges::any_of(
+          uses, [&](const Use& use) { return static_cast<bool>(works[use.user.value]); });
+      lazy = lazy && one_home && !is_worked_on;
     }
     const bool is_read_often = reads[i] >= kManyReads;
     const bool is_written_once =

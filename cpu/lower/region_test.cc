@@ -135,6 +135,25 @@ TEST(Region, AProductReadsATransposeByStrides) {
                   .is_lazy("t"));
 }
 
+// By tiles: of few columns, or where little is computed of it in one step, it is read where it lies.
+TEST(Region, ATransposeOfWhichMuchIsComputedHasAPlace) {
+  const auto is_lazy = [](const char* from, const char* to, const char* lines) {
+    return Known(cat(" x = f32", from, " parameter(0)\n t = f32", to,
+                     " transpose(x), dimensions={1,0}\n", lines))
+        .is_lazy("t");
+  };
+  const char* const exponential =
+      " h = f32[40,60] negate(t)\n ROOT y = f32[40,60] exponential(h)\n";
+  EXPECT_FALSE(is_lazy("[60,40]", "[40,60]", exponential));
+  EXPECT_TRUE(is_lazy("[60,40]", "[40,60]", " ROOT y = f32[40,60] negate(t)\n"));
+  EXPECT_TRUE(is_lazy("[300,8]", "[8,300]", " ROOT y = f32[8,300] exponential(t)\n"));
+  EXPECT_TRUE(is_lazy("[8,300]", "[300,8]", " ROOT y = f32[300,8] exponential(t)\n"));
+  EXPECT_TRUE(is_lazy("[30,34]", "[34,30]", " ROOT y = f32[34,30] exponential(t)\n"));
+  EXPECT_FALSE(is_lazy("[60,40]", "[40,60]",
+                       " a = f32[40,60] negate(t)\n b = f32[40,60] abs(t)\n"
+                       " ROOT y = (f32[40,60], f32[40,60]) tuple(a, b)\n"));
+}
+
 TEST(Region, ATransposeIsWrittenAsTheProductThatItAloneReads) {
   const std::string product =
       "  x = f32[4,3] parameter(0)\n  y = f32[3,5] parameter(1)\n"
