@@ -159,6 +159,7 @@ Tensor gradient(Operand operand, double step, base::Int axis) {
 Tensor gradient(Operand operand, double step) {
   const PublicCall call("gradient", operand.at());
   const Tensor y = as_tensor(operand);
+  if (y.rank() == 0) trace_internal::refuse("y is ", y.shape(), "; a scalar has no axis");
   if (y.rank() != 1)
     trace_internal::refuse("y is ", y.shape(), "; without an axis it must be a vector. Name one, ",
                            "gradient(y, step, axis), or take all: auto [..] = gradient<", y.rank(),

@@ -18,6 +18,8 @@ struct NarrowLimits {
 };
 // Where no product has rows enough of its own: the shuffles take long to compile.
 constexpr NarrowLimits kWideLimits = {.row = 24, .products = 80};
+constexpr int64_t kRowByVector =
+    12;  // elements of 4 bytes, of a row that a vector is multiplied by
 constexpr int64_t kFewestOfEach = 4;  // rows of a product for each place of a batch
 
 // What one array has for each of the rows.
@@ -61,17 +63,6 @@ std::vector<int64_t> blocks_of(int64_t Axis::*step, const Axis& rows,
   return begins;
 }
 
-// All that is between the rows' elements can be loaded too.
-bool may_load(const PlanBuilder& builder, const View& view, const Row& row, int64_t rows,
-              int64_t most) {
-  if (row.width <= 1) return true;  // an element for all rows, or one behind the other
-  if (row.last + 1 == row.width) return row.width * row.blocks <= most;
-  const int64_t bytes = builder.plan().buffers[view.buffer.value].bytes;
-  return row.blocks == 1 && row.last < row.width && row.width <= most &&
-         builder.is_constant(view.offset) &&
-         (builder.bits_of(view.offset) + rows * row.width) * storage_bytes(view.dtype) <= bytes;
-}
-
 // A product in whose rows lanes lie: for each place of `loops`, all `others` of some rows at once.
 struct NarrowShape {
   std::vector<Axis> loops;
@@ -79,6 +70,20 @@ struct NarrowShape {
   std::vector<Axis> others;
   std::vector<Axis> all;  // others and contracted ones
 };
+
+// All that is between the rows' elements can be loaded too.
+bool may_load(const PlanBuilder& builder, const View& view, int64_t Axis::*step,
+              const NarrowShape& shape, int64_t most) {
+  const Row row = row_of(step, shape.rows, shape.all);
+  int64_t end = shape.rows.size * row.width;  // behind the last row of the last place
+  for (const Axis& loop : shape.loops) end += (loop.size - 1) * (loop.*step);
+  if (row.width <= 1) return true;  // an element for all rows, or one behind the other
+  if (row.last + 1 == row.width) return row.width * row.blocks <= most;
+  const int64_t bytes = builder.plan().buffers[view.buffer.value].bytes;
+  return row.blocks == 1 && row.last < row.width && row.width <= most &&
+         builder.is_constant(view.offset) &&
+         (builder.bits_of(view.offset) + end) * storage_bytes(view.dtype) <= bytes;
+}
 
 NarrowShape with_rows(std::vector<Axis> loops, std::vector<Axis> inner,
                       const std::vector<Axis>& contracted) {
@@ -108,19 +113,20 @@ NarrowShape of_each_batch(const std::vector<Axis>& outer, const std::vector<Axis
 bool is_narrow(const PlanBuilder& builder, const View& lhs, const View& rhs,
                const NarrowShape& shape, int64_t lanes, const NarrowLimits& limits = {}) {
   const Axis& rows = shape.rows;
-  // Vectors along the columns need no shuffles: whole ones, or some lanes in each of a batch.
+  // Vectors along what lies side by side need no shuffles: along the rows, along whole vectors of
+  // columns, or along some in each of a batch.
+  const auto is_beside = [](const Axis& axis) { return axis.to == 1 && axis.lhs + axis.rhs == 1; };
   const auto has_lanes = [&](const Axis& axis) {
-    if (axis.to != 1 || axis.lhs + axis.rhs != 1) return false;
-    return shape.loops.empty() ? axis.size % lanes == 0 : axis.size >= kFewestLanesInLoops;
+    return is_beside(axis) &&
+           (shape.loops.empty() ? axis.size % lanes == 0 : axis.size >= kFewestLanesInLoops);
   };
-  if (std::ranges::any_of(shape.others, has_lanes) || (!shape.loops.empty() && has_lanes(rows)))
-    return false;
+  if (shape.loops.empty() ? is_beside(rows) : has_lanes(rows)) return false;
+  if (std::ranges::any_of(shape.others, has_lanes)) return false;
   if (rows.size < kFewestOfEach || total(shape.all) > limits.products) return false;
   const Row to_row = row_of(&Axis::to, rows, shape.others);
   const bool fills_rows = to_row.elements == to_row.width && to_row.last + 1 == to_row.width;
-  return (rows.to == 1 || fills_rows) &&
-         may_load(builder, lhs, row_of(&Axis::lhs, rows, shape.all), rows.size, limits.row) &&
-         may_load(builder, rhs, row_of(&Axis::rhs, rows, shape.all), rows.size, limits.row);
+  return (rows.to == 1 || fills_rows) && may_load(builder, lhs, &Axis::lhs, shape, limits.row) &&
+         may_load(builder, rhs, &Axis::rhs, shape, limits.row);
 }
 
 class NarrowProductWriter {
@@ -238,8 +244,14 @@ bool write_narrow_product(PlanBuilder& builder, DType dtype, const View& lhs, co
   const auto takes_all = [&](const NarrowLimits& limits) {
     return all.rows.size >= 2 * lanes && is_narrow(builder, lhs, rhs, all, lanes, limits);
   };
-  const bool is_each = !takes_all({}) && is_narrow(builder, lhs, rhs, each, lanes);
-  if (!is_each && !takes_all(kWideLimits)) return false;
+  // By one vector each, short rows alone.
+  const int64_t vector_row = bytes_of(*scalar) == 4 ? kRowByVector : kRowByVector / 2;
+  const NarrowLimits each_limits =
+      each.others.empty() ? NarrowLimits{.row = vector_row} : NarrowLimits{};
+  const bool is_all = takes_all({});
+  const bool is_each = !is_all && is_narrow(builder, lhs, rhs, each, lanes, each_limits);
+  const bool may_be_wide = !all.others.empty() && bytes_of(*scalar) == 4;
+  if (!is_all && !is_each && !(may_be_wide && takes_all(kWideLimits))) return false;
   const NarrowShape& shape = is_each ? each : all;
   std::vector<int64_t> sizes;
   for (const Axis& axis : shape.loops) sizes.push_back(axis.size);

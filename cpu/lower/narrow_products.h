@@ -9,8 +9,8 @@
 
 namespace heddle::cpu {
 
-inline constexpr int64_t kFewestLanesInLoops =
-    5;  // of a result in loops that are as fast as the kernel
+// Lanes of a result in loops that are as fast as the kernel.
+inline constexpr int64_t kFewestLanesInLoops = 5;
 
 // What an operand holds as numbers of the result.
 using WidenOperand = std::function<NodeId(const View& from, NodeId elements)>;

@@ -100,6 +100,20 @@ TEST(NarrowProducts, OfEachOfABatch) {
   EXPECT_GE(count(wide, Op::kFma), 72);
 }
 
+// The last row of the last product would read beyond the array.
+TEST(NarrowProducts, OfEachOfABatchStayInsideOfTheArray) {
+  const auto products = [](const char* slice) {
+    return plan_of(
+        cat(" x = f32[64,8,4] parameter(0)\n y = f32[64,3,3] parameter(1)\n"
+            " s = f32[64,8,3] slice(x), slice={[0:64], [0:8], ",
+            slice,
+            "}\n ROOT z = f32[64,8,3] dot(s, y), lhs_batch_dims={0}, "
+            "rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}\n"));
+  };
+  EXPECT_EQ(count(products("[0:3]"), Op::kFma), 9);
+  EXPECT_NE(count(products("[1:4]"), Op::kFma), 9);
+}
+
 // Rows lie in several blocks, as those of the products of one matrix by many.
 TEST(NarrowProducts, OfRowsInBlocks) {
   const Plan plan = plan_of(

@@ -135,7 +135,7 @@ TEST(Region, AProductReadsATransposeByStrides) {
                   .is_lazy("t"));
 }
 
-// By tiles: of few columns, or where little is computed of it in one step, it is read where it lies.
+// By tiles. It is read where it lies if it has few columns, or if one step computes little of it.
 TEST(Region, ATransposeOfWhichMuchIsComputedHasAPlace) {
   const auto is_lazy = [](const char* from, const char* to, const char* lines) {
     return Known(cat(" x = f32", from, " parameter(0)\n t = f32", to,

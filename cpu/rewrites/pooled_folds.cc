@@ -18,7 +18,10 @@ using hlo::Opcode;
 
 constexpr int64_t kMostLast = 4;      // elements of the last dimension
 constexpr int64_t kMostOfBlock = 32;  // elements that are folded; windows.cc writes so many out
-constexpr int64_t kFewestOfRow = 4;   // along the dimension of the lanes
+constexpr int64_t kMostOfWide = 16;   // where the last dimension has more than two
+constexpr int64_t kFewestOfRow = 4;   // places along the dimension of the lanes
+constexpr int64_t kFewestOfWide = 8;
+constexpr int kMostStepsBetween = 8;  // between the reduction and a transpose
 
 // The array with each reduced dimension in the kept one before it, and the windows over it.
 struct Blocks {
@@ -46,6 +49,19 @@ Blocks blocks_of(const Shape& shape, const Dims& reduced) {
   return blocks;
 }
 
+// It is a transposed array, or computed of one place by place: it would be stored for the windows.
+bool lies_otherwise(const transform::Rebuilder& to, InstructionId id) {
+  for (int depth = 0; depth < kMostStepsBetween; ++depth) {
+    const Instruction& step = to.old(id);
+    if (step.opcode == Opcode::kTranspose) return true;
+    if (step.operands.empty() ||
+        !(is_scalar_op(to.from(), step) || step.opcode == Opcode::kReshape))
+      return false;
+    id = step.operands[0];
+  }
+  return false;
+}
+
 // Nothing: the reduction stays.
 hlo::Value pooled(transform::Rebuilder& to, InstructionId id) {
   const Instruction& reduce = to.old(id);
@@ -54,13 +70,17 @@ hlo::Value pooled(transform::Rebuilder& to, InstructionId id) {
   const Dims& dims = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
   const int64_t last = shape.rank() - 1;
   const auto is_reduced = [&](int64_t d) { return std::ranges::find(dims, d) != dims.end(); };
-  if (dims.size() < 2 || last < 2 || shape.is_dynamic() || shape.element_count() == 0 ||
-      !is_reduced(last) || is_reduced(last - 1) || shape.dimension(last) < 2 ||
-      shape.dimension(last) > kMostLast || shape.dimension(last - 1) < kFewestOfRow ||
-      !fold_of(to.into().at(to.mapped(id).called[0])))
+  if (dims.size() < 2 || last < 2 || shape.dtype() == pred || shape.is_dynamic() ||
+      shape.element_count() == 0 || !is_reduced(last) || is_reduced(last - 1) ||
+      shape.dimension(last) < 2 || shape.dimension(last) > kMostLast ||
+      shape.dimension(last - 1) < kFewestOfRow || !fold_of(to.into().at(to.mapped(id).called[0])))
     return {};
   const Blocks blocks = blocks_of(shape, dims);
-  if (blocks.elements > kMostOfBlock) return {};
+  const bool is_wide = shape.dimension(last) > 2;
+  if (blocks.elements > (is_wide ? kMostOfWide : kMostOfBlock) ||
+      (is_wide && shape.dimension(last - 1) < kFewestOfWide) ||
+      lies_otherwise(to, reduce.operands[0]))
+    return {};
   Dims places;
   for (size_t d = 0; d < blocks.sizes.size(); ++d)
     places.push_back(blocks.sizes[d] / blocks.window.dimensions[d].size);

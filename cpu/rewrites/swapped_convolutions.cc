@@ -1,6 +1,7 @@
 #include "heddle/cpu/rewrites/swapped_convolutions.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "heddle/hlo/attributes.h"
@@ -16,6 +17,9 @@ using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
 using hlo::WindowDimension;
+
+constexpr int64_t kMostOfImage = 25;   // of the image
+constexpr int64_t kTimesTheImage = 4;  // that the window is, at least
 
 int64_t places_of(const Shape& shape, const Dims& spatial) {
   int64_t places = 1;
@@ -54,11 +58,11 @@ ConvolutionDims exchanged(const ConvolutionDims& of) {
 bool is_swapped(const Instruction& convolution, const Shape& x, const Shape& w) {
   const auto& attrs = convolution.attrs.get<hlo::ConvolutionAttrs>();
   const auto& windows = attrs.window.dimensions;
+  const int64_t places = places_of(x, attrs.dim_labels.input_spatial);
   return attrs.feature_group_count == 1 && attrs.batch_group_count == 1 &&
-         !convolution.shape.is_dynamic() && convolution.shape.element_count() > 0 &&
-         x.element_count() > 0 &&
-         places_of(w, attrs.dim_labels.kernel_spatial) >
-             places_of(x, attrs.dim_labels.input_spatial) &&
+         !convolution.shape.is_dynamic() && convolution.shape.element_count() > 0 && places > 0 &&
+         places <= kMostOfImage &&
+         places_of(w, attrs.dim_labels.kernel_spatial) >= kTimesTheImage * places &&
          std::ranges::all_of(windows, [](const WindowDimension& d) { return d.stride == 1; });
 }
 
@@ -71,6 +75,38 @@ bool is_reversed(const Instruction& kernel, const Dims& spatial) {
   return reversed == wanted;
 }
 
+// The exchanged convolution, and the dimensions in which its result is reversed.
+struct Exchanged {
+  hlo::ConvolutionAttrs attrs;
+  Dims backwards;
+
+  Exchanged(const Instruction& of, const Shape& image, bool has_reversed_kernel)
+      : attrs(of.attrs.get<hlo::ConvolutionAttrs>()) {
+    const ConvolutionDims labels = attrs.dim_labels;
+    for (size_t d = 0; d < attrs.window.dimensions.size(); ++d) {
+      WindowDimension& window = attrs.window.dimensions[d];
+      if (has_reversed_kernel) window.window_reversal = !window.window_reversal;
+      if (!window.window_reversal) backwards.push_back(labels.output_spatial[d]);
+      window = exchanged(window, image.dimension(labels.input_spatial[d]),
+                         of.shape.dimension(labels.output_spatial[d]));
+    }
+    attrs.dim_labels = exchanged(labels);
+    attrs.convolution_kind = hlo::ConvolutionKind::kUnset;
+    std::ranges::reverse(attrs.operand_precision);
+  }
+  // Zeros around the window multiply elements of the image that no place of it saw.
+  [[nodiscard]] bool has_padding() const {
+    return std::ranges::any_of(attrs.window.dimensions, [](const WindowDimension& d) {
+      return d.padding_low > 0 || d.padding_high > 0 || d.base_dilation > 1;
+    });
+  }
+  [[nodiscard]] hlo::Value write(hlo::Graph& graph, const hlo::Value& x, const hlo::Value& w,
+                                 const Shape& shape) const {
+    const hlo::Value result = graph.op(Opcode::kConvolution, {w, x}, attrs, {}, &shape);
+    return backwards.empty() ? result : reverse(result, backwards);
+  }
+};
+
 // Nothing: the convolution stays.
 hlo::Value swapped(transform::Rebuilder& to, InstructionId id) {
   const Instruction& old = to.old(id);
@@ -78,28 +114,27 @@ hlo::Value swapped(transform::Rebuilder& to, InstructionId id) {
   const Instruction& kernel = to.old(old.operands[1]);
   const Shape& image = to.old(old.operands[0]).shape;
   if (!is_swapped(old, image, kernel.shape)) return {};
-  hlo::ConvolutionAttrs attrs = old.attrs.get<hlo::ConvolutionAttrs>();
-  const ConvolutionDims labels = attrs.dim_labels;
-  std::vector<WindowDimension>& windows = attrs.window.dimensions;
-  hlo::Value w = to.operands(id)[1];
-  if (is_reversed(kernel, labels.kernel_spatial)) {
-    w = to.value(kernel.operands[0]);
-    for (WindowDimension& d : windows) d.window_reversal = !d.window_reversal;
-  }
-  Dims backwards;  // of the result
-  for (size_t d = 0; d < windows.size(); ++d) {
-    if (!windows[d].window_reversal) backwards.push_back(labels.output_spatial[d]);
-    windows[d] = exchanged(windows[d], image.dimension(labels.input_spatial[d]),
-                           old.shape.dimension(labels.output_spatial[d]));
-  }
-  attrs.dim_labels = exchanged(labels);
-  attrs.convolution_kind = hlo::ConvolutionKind::kUnset;
-  std::ranges::reverse(attrs.operand_precision);
-  Instruction now = to.mapped(id);
-  now.operands = {w.id(), now.operands[0]};
-  now.attrs = std::move(attrs);
-  const hlo::Value result = to.in_place_of(id).wrap(to.builder().append(std::move(now)));
-  return backwards.empty() ? result : reverse(result, backwards);
+  const auto& attrs = old.attrs.get<hlo::ConvolutionAttrs>();
+  const bool has_reversed = is_reversed(kernel, attrs.dim_labels.kernel_spatial);
+  hlo::Graph& graph = to.in_place_of(id);
+  const hlo::Value x = to.operands(id)[0], w = to.operands(id)[1],
+                   from = has_reversed ? to.value(kernel.operands[0]) : w;
+  const Exchanged now(old, image, has_reversed);
+  const bool has_infinities = is_floating(image.dtype()) || is_complex(image.dtype());
+  if (!now.has_padding() || !has_infinities) return now.write(graph, x, from, old.shape);
+  const hlo::Value given = graph.tuple({x, from, w});
+  hlo::Graph exchanged(graph, ""), plain(graph, "");
+  const hlo::Values in = exchanged.elements(exchanged.parameter(given.shape())),
+                    as_it_is = plain.elements(plain.parameter(given.shape()));
+  const hlo::Value result = now.write(exchanged, in[0], in[1], old.shape);
+  const hlo::Value same =
+      plain.op(Opcode::kConvolution, {as_it_is[0], as_it_is[2]}, attrs, {}, &old.shape);
+  Dims all(static_cast<size_t>(image.rank()));
+  std::iota(all.begin(), all.end(), 0);
+  const hlo::Value has_infinite = hlo::reduce(!is_finite(x), Opcode::kOr, 0, all);
+  return graph.op(Opcode::kConditional, {!has_infinite, given, given}, {},
+                  {std::move(exchanged).finish_with(result), std::move(plain).finish_with(same)},
+                  &old.shape);
 }
 
 }  // namespace

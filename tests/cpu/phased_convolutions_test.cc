@@ -41,6 +41,10 @@ TEST(PhasedConvolutions, OfAFewFeaturesHaveNoHoles) {
   };
   EXPECT_TRUE(one("[4,5,3]", "[2,18,3]", "size=4 pad=2_2 lhs_dilate=2"));
   EXPECT_TRUE(one("[4,5,16]", "[2,18,16]", "size=4 pad=2_2 lhs_dilate=2"));
+  EXPECT_TRUE(one("[3,5,8]", "[2,17,8]", "size=3 pad=1_1 lhs_dilate=2"));
+  EXPECT_FALSE(one("[3,5,9]", "[2,17,9]", "size=3 pad=1_1 lhs_dilate=2"));
+  EXPECT_TRUE(one("[3,5,3]", "[2,17,3]", "size=3 pad=1_1 lhs_dilate=2"));
+  EXPECT_FALSE(one("[2,5,3]", "[2,26,3]", "size=2 pad=1_1 lhs_dilate=3"));  // zeros between
   EXPECT_FALSE(one("[4,5,17]", "[2,18,17]", "size=4 pad=2_2 lhs_dilate=2"));
   EXPECT_FALSE(one("[4,5,3]", "[2,9,3]", "size=4 pad=2_2 stride=2 lhs_dilate=2"));
   EXPECT_FALSE(one("[4,5,3]", "[2,15,3]", "size=4 pad=2_2 lhs_dilate=2 rhs_dilate=2"));
@@ -50,7 +54,6 @@ TEST(PhasedConvolutions, HaveTheConvolutionsValues) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   const auto expect = [](const std::string& text, double share = 1e-5) {
     SCOPED_TRACE(text);
-    EXPECT_TRUE(joins(text));
     expect_as_evaluated(text, {.share = share});
   };
   // Each length of a window for each number of phases, and each place where the first one begins.
@@ -80,6 +83,27 @@ TEST(PhasedConvolutions, HaveTheConvolutionsValues) {
          2e-2);
   expect(convolution("[2,5,6,4]", "[3,4,4,3]", "[2,10,16,3]", window, "b01f_01io->b01f", "s32"), 0);
   expect(convolution("[2,5,6,4]", "[3,4,4,3]", "[2,10,16,3]", window, "b01f_01io->b01f", "c64"));
+}
+
+// Of windows that are no whole number of phases: an infinite element reaches what sees it alone.
+TEST(PhasedConvolutions, KeepAnInfiniteElementWhereItWas) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const int64_t size : {3, 4, 5}) {
+    SCOPED_TRACE(size);
+    expect_as_evaluated(
+        cat("HloModule m\nENTRY e {\n x = f32[1,4,1] parameter(0)\n w = f32[", size,
+            ",1,3] parameter(1)\n n = s32[1,4,1] iota(), iota_dimension=1\n"
+            " two = s32[] constant(2)\n twos = s32[1,4,1] broadcast(two), dimensions={}\n"
+            " p = pred[1,4,1] compare(n, twos), direction=EQ\n i = f32[] constant(inf)\n"
+            " is = f32[1,4,1] broadcast(i), dimensions={}\n z = f32[1,4,1] select(p, is, x)\n"
+            " one = f32[] constant(1)\n a = f32[",
+            size, ",1,3] abs(w)\n ones = f32[", size,
+            ",1,3] broadcast(one), dimensions={}\n v = f32[", size,
+            ",1,3] add(a, ones)\n"
+            " ROOT y = f32[1,7,3] convolution(z, v), window={size=",
+            size, " pad=", size - 1, "_0 lhs_dilate=2}, dim_labels=b0f_0io->b0f }"),
+        {.share = 1e-5});
+  }
 }
 
 }  // namespace

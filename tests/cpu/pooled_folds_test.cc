@@ -34,18 +34,33 @@ TEST(PooledFolds, BlocksAreWindows) {
     return windows_of(reduction("f32", sizes, dims, result, "maximum", "-inf"));
   };
   EXPECT_EQ(windows("[3,4,2,5,2]", "{2,4}", "[3,4,5]"), 1);
-  EXPECT_EQ(windows("[2,4,5,3]", "{0,3}", "[4,5]"), 1);
-  EXPECT_EQ(windows("[4,2,2,5,4]", "{1,2,4}", "[4,5]"), 1);
+  EXPECT_EQ(windows("[2,4,9,3]", "{0,3}", "[4,9]"), 1);
+  EXPECT_EQ(windows("[4,2,2,9,4]", "{1,2,4}", "[4,9]"), 1);
   EXPECT_EQ(windows("[2,2,4,2]", "{0,1,3}", "[4]"), 1);
   // The last dimension alone, and with its neighbour; one that stays last; one of many elements.
   EXPECT_EQ(windows("[3,4,2,5,2]", "{4}", "[3,4,2,5]"), 0);
   EXPECT_EQ(windows("[3,4,5,2,2]", "{3,4}", "[3,4,5]"), 0);
   EXPECT_EQ(windows("[3,4,2,5,2]", "{0,2}", "[4,5,2]"), 0);
   EXPECT_EQ(windows("[3,4,2,5,5]", "{2,4}", "[3,4,5]"), 0);
-  // Few places, and blocks of many elements.
+  // Few places, more so of wide ones, and blocks of many elements.
+  EXPECT_EQ(windows("[2,4,7,3]", "{0,3}", "[4,7]"), 0);
+  EXPECT_EQ(windows("[4,3,2,9,4]", "{1,2,4}", "[4,9]"), 0);
   EXPECT_EQ(windows("[3,4,2,3,2]", "{2,4}", "[3,4,3]"), 0);
   EXPECT_EQ(windows("[3,4,20,5,2]", "{2,4}", "[3,4,5]"), 0);
   EXPECT_EQ(windows("[3,0,2,5,2]", "{2,4}", "[3,0,5]"), 0);
+}
+
+// What is computed of a transposed array is folded where that lies.
+TEST(PooledFolds, OfATransposedArrayStay) {
+  const auto of = [](const char* order) {
+    return cat(
+        "HloModule m\nfold { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+        " ROOT c = f32[] add(a, b) }\nENTRY e {\n x = f32[2,8,2,8] parameter(0)\n"
+        " i = f32[] constant(0)\n t = f32[8,2,8,2] transpose(x), dimensions=",
+        order, "\n n = f32[8,2,8,2] negate(t)\n ROOT r = f32[8,8] reduce(n, i), ",
+        "dimensions={1,3}, to_apply=fold }");
+  };
+  EXPECT_EQ(windows_of(of("{1,0,3,2}")), 0);
 }
 
 TEST(PooledFolds, HaveTheReductionsValues) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "heddle/base/text/strings.h"
@@ -36,17 +37,20 @@ Found found(const std::string& text) {
   const hlo::Module before = hlo::parse_text(text).value();
   const hlo::Module after = swap_convolutions(before).value();
   const auto all = [](const hlo::Module& module, hlo::Opcode opcode) {
-    return std::ranges::count(module.entry_computation().instructions, opcode,
-                              &hlo::Instruction::opcode);
+    std::vector<hlo::Instruction> out;
+    for (const hlo::Computation& computation : module.computations)
+      std::ranges::copy_if(computation.instructions, std::back_inserter(out),
+                           [&](const hlo::Instruction& i) { return i.opcode == opcode; });
+    return out;
   };
-  const auto window_of = [](const hlo::Module& module) {
-    const auto& instructions = module.entry_computation().instructions;
-    return std::ranges::find(instructions, hlo::Opcode::kConvolution, &hlo::Instruction::opcode)
-        ->attrs.get<hlo::ConvolutionAttrs>()
-        .window;
+  const auto window_of = [](const hlo::Instruction& i) {
+    return i.attrs.get<hlo::ConvolutionAttrs>().window;
   };
-  return {window_of(before) != window_of(after),
-          all(after, hlo::Opcode::kReverse) - all(before, hlo::Opcode::kReverse)};
+  const auto old = window_of(all(before, hlo::Opcode::kConvolution).at(0));
+  return {std::ranges::any_of(all(after, hlo::Opcode::kConvolution),
+                              [&](const hlo::Instruction& i) { return window_of(i) != old; }),
+          std::ssize(all(after, hlo::Opcode::kReverse)) -
+              std::ssize(all(before, hlo::Opcode::kReverse))};
 }
 
 struct Case {
@@ -71,12 +75,18 @@ std::vector<Case> cases() {
       {convolution(image, kernel, "[2,3,9,5]",
                    "size=9x8 pad=8_8x10_10 rhs_dilate=2x2 rhs_reversal=1x1", labels),
        {true, 0}},
-      {convolution("[2,3,5]", "[7,3,9]", "[2,7,9]", "size=9 pad=6_6", "bf0_oi0->bf0"), {true, 1}},
-      // Strides, groups, and images that are as great.
+      {convolution("[2,3,5]", "[7,3,21]", "[2,7,9]", "size=21 pad=12_12", "bf0_oi0->bf0"),
+       {true, 1}},
+      // No zeros are added: places of the window that lie inside of the image alone.
+      {convolution("[2,3,5]", "[7,3,21]", "[2,7,17]", "size=21 pad=16_16", "bf0_oi0->bf0"),
+       {true, 1}},
+      // Strides, groups, images that are nearly as great, and large ones.
+      {convolution("[2,3,5]", "[7,3,19]", "[2,7,9]", "size=19 pad=11_11", "bf0_oi0->bf0"), {}},
+      {convolution("[2,3,26]", "[7,3,120]", "[2,7,9]", "size=120 pad=51_51", "bf0_oi0->bf0"), {}},
       {convolution(image, kernel, "[2,6,5,5]", "size=9x8 stride=2x2 pad=8_8x7_7", labels), {}},
       {convolution("[2,4,9]", "[7,4,9]", "[2,7,9]", "size=9 pad=4_4", "bf0_oi0->bf0"), {}},
-      {cat("HloModule m\nENTRY e {\n x = f32[2,4,3] parameter(0)\n w = f32[6,2,9] parameter(1)\n"
-           " ROOT y = f32[2,6,9] convolution(x, w), window={size=9 pad=7_7}, "
+      {cat("HloModule m\nENTRY e {\n x = f32[2,4,3] parameter(0)\n w = f32[6,2,19] parameter(1)\n"
+           " ROOT y = f32[2,6,9] convolution(x, w), window={size=19 pad=12_12}, "
            "dim_labels=bf0_oi0->bf0, feature_group_count=2 }"),
        {}},
   };
@@ -92,6 +102,26 @@ TEST(SwappedConvolutions, HaveTheConvolutionsValues) {
     SCOPED_TRACE(c.text);
     expect_as_evaluated(c.text, {.share = 1e-5});
   }
+}
+
+// One infinite element of the image reaches the places that see it, and no other.
+TEST(SwappedConvolutions, KeepAnInfiniteElementWhereItWas) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(R"(HloModule m
+ENTRY e {
+ x = f32[1,2,1] parameter(0)
+ w = f32[9,1,3] parameter(1)
+ n = s32[1,2,1] iota(), iota_dimension=1
+ one = s32[] constant(1)
+ ones = s32[1,2,1] broadcast(one), dimensions={}
+ p = pred[1,2,1] compare(n, ones), direction=EQ
+ i = f32[] constant(inf)
+ is = f32[1,2,1] broadcast(i), dimensions={}
+ z = f32[1,2,1] select(p, is, x)
+ a = f32[9,1,3] abs(w)
+ ROOT y = f32[1,8,3] convolution(z, a), window={size=9 pad=8_6}, dim_labels=b0f_0io->b0f
+})",
+                      {.share = 1e-5});
 }
 
 }  // namespace
