@@ -330,10 +330,13 @@ function(heddle_jit)
       "-mamx-tile;-mamx-bf16;-mamx-int8;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
     set_source_files_properties(${kernels}/matmul_avx2.cc ${kernels}/fft_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-mavx2;-mfma;${HEDDLE_MAY_FUSE}")
-    set_source_files_properties(${kernels}/factors_avx2.cc ${kernels}/spectra_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/factors_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-O3;-mavx2;-mfma;-fno-math-errno;-fno-trapping-math;${HEDDLE_MAY_FUSE}")
+    # Their vectors are explicit; at -O3 the loops of each size are written out, twice as large and 2 to 8 % faster.
+    set_source_files_properties(${kernels}/spectra_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+      "-O2;-mavx2;-mfma;-fno-math-errno;-fno-trapping-math;${HEDDLE_MAY_FUSE}")
     set_source_files_properties(${kernels}/spectra_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
-      "-O3;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512;-fno-math-errno;-fno-trapping-math;${HEDDLE_MAY_FUSE}")
+      "-O2;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512;-fno-math-errno;-fno-trapping-math;${HEDDLE_MAY_FUSE}")
     set_source_files_properties(${kernels}/direct_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-O3;-mavx2;-fno-math-errno;-fno-trapping-math")
   else()
@@ -343,8 +346,10 @@ function(heddle_jit)
       ${kernels}/fft_avx2.cc ${kernels}/direct_avx2.cc ${kernels}/factors_avx2.cc
       ${kernels}/spectra_avx2.cc ${kernels}/spectra_avx512.cc PROPERTIES HEADER_FILE_ONLY ON)
   endif()
-  set_source_files_properties(${kernels}/direct_generic.cc ${kernels}/factors_generic.cc ${kernels}/spectra_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+  set_source_files_properties(${kernels}/direct_generic.cc ${kernels}/factors_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
     "-O3;-fno-math-errno;-fno-trapping-math")
+  set_source_files_properties(${kernels}/spectra_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    "-O2;-fno-math-errno;-fno-trapping-math")
   set_source_files_properties(${kernels}/matmul_generic.cc ${kernels}/fft_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
     "${HEDDLE_MAY_FUSE}")
   find_package(LLVM 19.1 QUIET CONFIG)

@@ -1,4 +1,4 @@
-// Compiled with -O3 -mavx2 -mfma; products and sums may be fused.
+// Compiled with -O2 -mavx2 -mfma; products and sums may be fused.
 #include "heddle/cpu/kernels/spectra_loops.h"
 
 namespace heddle::cpu {

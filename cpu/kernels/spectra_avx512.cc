@@ -1,4 +1,4 @@
-// Compiled with -O3 for AVX-512 F, DQ, VL and BW; products and sums may be fused.
+// Compiled with -O2 for AVX-512 F, DQ, VL and BW; products and sums may be fused.
 #include "heddle/cpu/kernels/spectra_loops.h"
 
 namespace heddle::cpu {

@@ -1,4 +1,4 @@
-// Compiled with -O3, for any processor of the architecture.
+// Compiled with -O2, for any processor of the architecture.
 #include "heddle/cpu/kernels/spectra_loops.h"
 
 namespace heddle::cpu {
