@@ -55,6 +55,8 @@ struct Refused {
   friend Stream& operator<<(Stream& to, const Refused&) {
     return to;
   }
+// Of what is refused: else the first error is of some operator of ours, to whose operands it
+// converts.
 #define HEDDLE_REFUSED(op)                                    \
   friend Refused operator op(const Refused&, const Refused&); \
   template <class T>                                          \
