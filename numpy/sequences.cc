@@ -170,6 +170,7 @@ Tensor gradient(Operand operand, double step) {
 void trace_internal::gradients_to(Operand operand, double step, Tensor* out, int64_t count) {
   const PublicCall call("gradient", operand.at());
   const Tensor y = as_tensor(operand);
+  if (y.rank() == 0) trace_internal::refuse("y is ", y.shape(), "; a scalar has no axis");
   if (y.rank() != count)
     trace_internal::refuse("y is ", y.shape(), ", of rank ", y.rank(), "; gradient<", count,
                            ">(y) gives a derivative for each of ", count, " axes");

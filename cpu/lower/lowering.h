@@ -382,7 +382,6 @@ class RegionLowering {
   std::set<uint32_t> temporaries_;    // buffers that place_for() allocated
 };
 
-inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes
 inline constexpr int64_t kMostMoved = 16;   // of rows that are transposed, or moved apart
 inline constexpr int64_t kMostColumnsKept = 32;  // of rows whose columns are all read, one by one
 

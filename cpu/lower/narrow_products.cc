@@ -18,8 +18,8 @@ struct NarrowLimits {
 };
 // Where no product has rows enough of its own: the shuffles take long to compile.
 constexpr NarrowLimits kWideLimits = {.row = 24, .products = 80};
-constexpr int64_t kRowByVector =
-    12;  // elements of 4 bytes, of a row that a vector is multiplied by
+// Elements of 4 bytes in a row, where each place of a batch has a vector to multiply its rows by.
+constexpr int64_t kRowByVector = 12;
 constexpr int64_t kFewestOfEach = 4;  // rows of a product for each place of a batch
 
 // What one array has for each of the rows.
@@ -75,10 +75,10 @@ struct NarrowShape {
 bool may_load(const PlanBuilder& builder, const View& view, int64_t Axis::*step,
               const NarrowShape& shape, int64_t most) {
   const Row row = row_of(step, shape.rows, shape.all);
-  int64_t end = shape.rows.size * row.width;  // behind the last row of the last place
-  for (const Axis& loop : shape.loops) end += (loop.size - 1) * (loop.*step);
   if (row.width <= 1) return true;  // an element for all rows, or one behind the other
   if (row.last + 1 == row.width) return row.width * row.blocks <= most;
+  int64_t end = shape.rows.size * row.width;  // behind the last row of the last place
+  for (const Axis& loop : shape.loops) end += (loop.size - 1) * (loop.*step);
   const int64_t bytes = builder.plan().buffers[view.buffer.value].bytes;
   return row.blocks == 1 && row.last < row.width && row.width <= most &&
          builder.is_constant(view.offset) &&

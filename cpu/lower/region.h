@@ -22,6 +22,7 @@ namespace heddle::cpu {
 // Elements that stand apart are brought together once if they are read so many times; of what is
 // computed, one in so many is computed where it is read.
 inline constexpr int64_t kManyReads = 4;
+inline constexpr int64_t kMostColumns = 8;  // of rows that shuffles bring into lanes
 
 using LeafId = Id<struct LeafTag>;
 

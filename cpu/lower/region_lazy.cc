@@ -23,7 +23,6 @@ constexpr int64_t kMostTwice = 8;  // cheap ops that one step computes for two p
 constexpr int64_t kMuchWork = 24, kMostWork = 256, kRepeatsOfOperation = 8;
 constexpr int64_t kManyRepeated = 8;
 constexpr int64_t kManyTransposed = 1024;  // elements
-constexpr int64_t kMostShuffled = 8;
 constexpr int64_t kManyIndices = 32;    // elements
 constexpr size_t kMostRowParts = 2;     // joined arrays of which a row is
 constexpr int64_t kMostBoxes = 27;      // that joined arrays cut a step's array into
@@ -285,7 +284,7 @@ bool turns_rows(const hlo::Computation& computation, const Instruction& instruct
   for (int64_t d = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions.back() + 1;
        d < from.rank(); ++d)
     step *= from.dimension(d);
-  return step > kMostShuffled && instruction.shape.dimensions().back() > kMostShuffled;
+  return step > kMostColumns && instruction.shape.dimensions().back() > kMostColumns;
 }
 
 // An elementwise op of many operations, or a fold of several arrays.

@@ -32,15 +32,13 @@ struct Blocks {
 
 Blocks blocks_of(const Shape& shape, const Dims& reduced) {
   Blocks blocks;
-  bool is_in_block = false;
   for (int64_t d = 0; d < shape.rank(); ++d) {
     const bool is_reduced = std::ranges::find(reduced, d) != reduced.end();
     const int64_t size = shape.dimension(d), folded = is_reduced ? size : 1;
-    if (!is_reduced || (d == 0 && !is_in_block)) {
+    if (!is_reduced || d == 0) {
       blocks.sizes.push_back(1);
       blocks.window.dimensions.push_back({.size = 1, .stride = 1});
     }
-    is_in_block = true;
     blocks.sizes.back() *= size;
     blocks.window.dimensions.back().size *= folded;
     blocks.window.dimensions.back().stride *= folded;
@@ -49,7 +47,7 @@ Blocks blocks_of(const Shape& shape, const Dims& reduced) {
   return blocks;
 }
 
-// It is a transposed array, or computed of one place by place: it would be stored for the windows.
+// It is a transposed array, or an elementwise function of one. The windows would need it stored.
 bool lies_otherwise(const transform::Rebuilder& to, InstructionId id) {
   for (int depth = 0; depth < kMostStepsBetween; ++depth) {
     const Instruction& step = to.old(id);

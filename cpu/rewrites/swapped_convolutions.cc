@@ -18,8 +18,8 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using hlo::WindowDimension;
 
-constexpr int64_t kMostOfImage = 25;   // of the image
-constexpr int64_t kTimesTheImage = 4;  // that the window is, at least
+constexpr int64_t kMostOfImage = 25;   // places
+constexpr int64_t kTimesTheImage = 4;  // places of the window for one of the image, at least
 
 int64_t places_of(const Shape& shape, const Dims& spatial) {
   int64_t places = 1;

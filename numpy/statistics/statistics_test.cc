@@ -152,6 +152,8 @@ TEST(Sequences, Gradients) {
   EXPECT_THAT(error_of([&] { gradient(image); }),
               HasSubstr("gradient: y is f64[2,3]; without an axis it must be a vector. Name one, "
                         "gradient(y, step, axis), or take all: auto [..] = gradient<2>(y)"));
+  EXPECT_THAT(error_of([] { gradient(ones({})); }), HasSubstr("y is f32[]; a scalar has no axis"));
+  EXPECT_THAT(error_of([] { gradient<0>(ones({})); }), HasSubstr("a scalar has no axis"));
   EXPECT_THAT(error_of([&] { gradient<3>(image); }),
               HasSubstr("gradient: y is f64[2,3], of rank 2; gradient<3>(y) gives a derivative"));
   EXPECT_THAT(doubles(gradient_at(y, array<double>({0, 1, 1.5, 3.5, 4}))),

@@ -97,6 +97,7 @@ TEST(Branches, OfBranchesUpdateTheArrayInPlace) {
   EXPECT_EQ(copies_of(loop_of(kCond)), 1);  // of the argument, before the loop
   EXPECT_EQ(copies_of(loop_of(kWhile)), 1);
   EXPECT_EQ(copies_of(loop_of(kBoth, kInner)), 1);
+  EXPECT_EQ(copies_of(loop_of("ROOT y = f32[300] multiply(x, x)")), 1);
 }
 
 TEST(Branches, OfBranchesGiveTheEvaluatorsValues) {
@@ -112,6 +113,9 @@ TEST(Branches, OfBranchesGiveTheEvaluatorsValues) {
                 "dimensions={0}\n a = s32[] constant(100)\n"
                 " s = f32[7] slice(n), slice={[3:10]}\n"
                 " ROOT y = f32[300] dynamic-update-slice(v, s, a)"),
+        // Elementwise, also of what lies elsewhere in the array.
+        loop_of("ROOT y = f32[300] multiply(x, x)"),
+        loop_of("n = f32[300] reverse(x), dimensions={0}\n ROOT y = f32[300] subtract(n, x)"),
         // The inner branches update different arrays.
         loop_of("n = f32[300] negate(x)\n q = (s32[], f32[300]) tuple(i, n)\n"
                 " ROOT y = f32[300] conditional(c, p, q), "

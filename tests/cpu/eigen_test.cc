@@ -90,7 +90,7 @@ void expect_lapacks_of_all_sizes(const ModuleOf& module_of, int64_t kinds = kKin
     const hlo::Module module = module_of(n);
     std::vector<T> numbers = matrices<T>(n, static_cast<uint64_t>(n), kinds);
     expect_lapacks(module, numbers);
-    // One that LAPACK scales, or refuses, sends all to it.
+    // One that LAPACK scales, or refuses, sends all to it; its values are finite if it has any.
     using Limits = std::numeric_limits<T>;
     for (const T odd : {Limits::min(), Limits::max() / 16, Limits::quiet_NaN()}) {
       for (int64_t i = 0; i < n * n; ++i) numbers[static_cast<size_t>(70 * n * n + i)] = odd;

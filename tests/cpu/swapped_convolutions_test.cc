@@ -102,6 +102,14 @@ TEST(SwappedConvolutions, HaveTheConvolutionsValues) {
     SCOPED_TRACE(c.text);
     expect_as_evaluated(c.text, {.share = 1e-5});
   }
+  for (const char* dtype : {"f64", "bf16", "f8e5m2", "s32", "c64"}) {
+    SCOPED_TRACE(dtype);
+    std::string text = cases()[0].text;
+    for (size_t at = text.find("f32"); at != text.npos; at = text.find("f32"))
+      text.replace(at, 3, dtype);
+    EXPECT_TRUE(found(text).swaps);
+    expect_as_evaluated(text, {.share = 2e-2});  // floats of 8 bits
+  }
 }
 
 // One infinite element of the image reaches the places that see it, and no other.
