@@ -121,9 +121,13 @@ bool writes_all_rows(const CountedLoop& loop, const Region& condition, const Reg
   if (body.is_lazy(body.leaf(update.operands[1])) &&
       body.reaches(body.leaf(update.operands[1]), array))
     return false;
-  const LeafId start = body.leaf(update.operands[2]);
+  return row_at(loop, body, body.leaf(update.operands[2])) != Row::kUnknown;
+}
+
+Row row_at(const CountedLoop& loop, const Region& body, LeafId start) {
   const LeafId counter = body.parameters()[loop.counter];
-  return is_counter(body, start, counter) || is_reversed(body, start, counter, loop.turns);
+  if (is_counter(body, start, counter)) return Row::kOfTurn;
+  return is_reversed(body, start, counter, loop.turns) ? Row::kFromEnd : Row::kUnknown;
 }
 
 }  // namespace heddle::cpu

@@ -22,6 +22,10 @@ std::optional<CountedLoop> counted_loop(const Region& outer, const hlo::Instruct
 // constant.
 std::optional<int64_t> step_of(const Region& body, size_t carry);
 
+// Which row of an array a turn takes where a slice or an update starts there.
+enum class Row : uint8_t { kUnknown, kOfTurn, kFromEnd };  // kFromEnd: n - 1 - t in turn t of n
+Row row_at(const CountedLoop& loop, const Region& body, LeafId start);
+
 // Turn t writes row t of the carried array, or row n - 1 - t, and nobody reads the array inside,
 // before or after the turn's update: after the loop nothing is left of the array's initial value.
 bool writes_all_rows(const CountedLoop& loop, const Region& condition, const Region& body,

@@ -1,0 +1,26 @@
+// A part of a loop's body for all turns at once.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "heddle/base/status.h"
+#include "heddle/cpu/rewrites/turns.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::cpu {
+
+struct TurnBatch {
+  // parameters.., those that differ between the turns with lanes along dimension 0 -> results.., all
+  // of them with lanes
+  hlo::Module module;
+  std::vector<LeafId> parameters;
+};
+
+// What `results` are computed of in each turn. Parameters are the leaves of `is_given` (by leaf),
+// rows, the counter and what all turns share. Nothing: a result is the same in all turns.
+StatusOr<std::optional<TurnBatch>> batch_of_turns(const hlo::Module& module, const Turns& turns,
+                                                  const std::vector<LeafId>& results,
+                                                  const std::vector<bool>& is_given);
+
+}  // namespace heddle::cpu

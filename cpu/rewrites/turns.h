@@ -1,0 +1,79 @@
+// What the turns of a counted loop compute by themselves: values for which a turn needs the rows of
+// arrays that the loop does not change, or the number of the turn, and not what the turns before it
+// left. And values that the turns after it do not need: rows of what the loop stacks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "heddle/cpu/lower/counted_loop.h"
+#include "heddle/cpu/lower/region.h"
+#include "heddle/hlo/module.h"
+
+namespace heddle::cpu {
+
+// A while whose state is a tuple of arrays, and that counts its turns. The module outlives it.
+class Turns {
+ public:
+  // Nothing where the loop is another one.
+  static std::optional<Turns> of(const hlo::Module& module, const hlo::Computation& around,
+                                 const hlo::Instruction& loop);
+
+  enum class Needs : uint8_t {
+    kNothing,  // the same in all turns
+    kTurn,     // its rows and its number
+    kState,    // what turns before it left; or it is not known
+  };
+  [[nodiscard]] Needs needs(LeafId leaf) const { return needs_[leaf.value]; }
+  // Row t, or n - 1 - t, of an array that all turns share, in turn t: a carried one, a constant or
+  // an iota. All rows that count as known are of one order.
+  [[nodiscard]] bool is_row(LeafId leaf) const { return is_row_[leaf.value]; }
+  [[nodiscard]] bool is_counter(LeafId leaf) const {
+    return leaf == body_.parameters()[counted_.counter];
+  }
+  // Nobody but the stacks reads the leaf, by itself or through other such leaves.
+  [[nodiscard]] bool is_for_stacks(LeafId leaf) const { return is_for_stacks_[leaf.value]; }
+
+  // A carried array of which each turn writes its own row: nobody reads it in the loop.
+  struct Stack {
+    size_t carry = 0;
+    LeafId part;  // the row, with its dimension of size 1
+  };
+  [[nodiscard]] const std::vector<Stack>& stacks() const { return stacks_; }
+
+  [[nodiscard]] int64_t count() const { return counted_.turns; }
+  [[nodiscard]] size_t counter() const { return counted_.counter; }
+  [[nodiscard]] bool goes_backward() const { return order_ == Row::kFromEnd; }
+  [[nodiscard]] const Region& body() const { return body_; }
+  [[nodiscard]] const hlo::Instruction& producer(LeafId leaf) const {
+    return body_.computation().at(body_.leaves()[leaf.value].producer);
+  }
+  [[nodiscard]] const Shape& shape(LeafId leaf) const { return *body_.leaves()[leaf.value].shape; }
+  // The number of the parameter that the leaf is; nothing: it is computed.
+  [[nodiscard]] std::optional<size_t> carry_of(LeafId leaf) const;
+  // The operands of what makes the leaf; none of a parameter or a row.
+  [[nodiscard]] std::vector<LeafId> operands(LeafId leaf) const;
+  // An instruction that makes one leaf, and one that batch() can do for all turns at once.
+  [[nodiscard]] bool is_batched(const hlo::Instruction& instruction) const;
+
+ private:
+  Turns(const hlo::Module& module, const hlo::Computation& around, const hlo::Instruction& loop);
+  void find_needs();
+  void find_needs_of(hlo::InstructionId id);
+  [[nodiscard]] bool takes_row(const hlo::Instruction& slice);
+  void find_stacks();
+  void find_what_is_for_stacks();
+
+  const hlo::Module* module_;
+  Region outer_, condition_, body_;
+  bool counts_ = false;
+  CountedLoop counted_;
+  Row order_ = Row::kUnknown;
+  // By leaf of the body.
+  std::vector<Needs> needs_;
+  std::vector<bool> is_row_, is_for_stacks_;
+  std::vector<Stack> stacks_;
+};
+
+}  // namespace heddle::cpu

@@ -1,0 +1,167 @@
+// What the turns of loops compute before and after them: the values are those of the loop.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/tests/cpu/support.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+struct Loop {
+  std::string_view type = "f32";
+  std::string row = "3";  // sizes; "" a scalar
+  int64_t turns = 40;
+  int64_t rows = 40;             // of xs
+  bool slices_backward = false;  // turn t takes row turns - 1 - t
+  bool updates_backward = false;
+  std::string lines;  // of x, h, i: the next state g, and y
+};
+
+std::string text(const Loop& loop) {
+  const std::string comma = loop.row.empty() ? "" : ",";
+  const std::string row = cat(loop.type, "[", loop.row, "]");
+  const std::string one = cat(loop.type, "[1", comma, loop.row, "]");
+  const std::string xs = cat(loop.type, "[", loop.rows, comma, loop.row, "]");
+  const std::string ys = cat(loop.type, "[", loop.turns, comma, loop.row, "]");
+  const std::string state = cat("(s32[], ", row, ", ", xs, ", ", ys, ")");
+  std::string zeros;
+  for (size_t k = 0; k < loop.row.size(); k += 2) zeros += ", zero";
+  std::string lines = loop.lines;
+  for (size_t at; (at = lines.find("ROW")) != std::string::npos;) lines.replace(at, 3, row);
+  for (size_t at; (at = lines.find("TYPE")) != std::string::npos;) lines.replace(at, 4, loop.type);
+  return cat(
+      "HloModule m\ncond { s = ", state,
+      " parameter(0)\n i = s32[] get-tuple-element(s), index=0\n n = s32[] constant(", loop.turns,
+      ")\n ROOT r = pred[] compare(i, n), direction=LT }\nbody { s = ", state,
+      " parameter(0)\n i = s32[] get-tuple-element(s), index=0\n h = ", row,
+      " get-tuple-element(s), index=1\n xs = ", xs, " get-tuple-element(s), index=2\n ys = ", ys,
+      " get-tuple-element(s), index=3\n one = s32[] constant(1)\n zero = s32[] constant(0)\n",
+      " j = s32[] add(i, one)\n last = s32[] constant(", loop.turns - 1,
+      ")\n back = s32[] subtract(last, i)\n x1 = ", one, " dynamic-slice(xs, ",
+      loop.slices_backward ? "back" : "i", zeros, "), dynamic_slice_sizes={1", comma, loop.row,
+      "}\n x = ", row, " reshape(x1)\n", lines, " y1 = ", one, " reshape(y)\n zs = ", ys,
+      " dynamic-update-slice(ys, y1, ", loop.updates_backward ? "back" : "i", zeros,
+      ")\n ROOT r = ", state, " tuple(j, g, xs, zs) }\nENTRY main { h = ", row,
+      " parameter(0)\n xs = ", xs, " parameter(1)\n ys = ", ys,
+      " parameter(2)\n i = s32[] constant(0)\n init = ", state,
+      " tuple(i, h, xs, ys)\n l = ", state, " while(init), condition=cond, body=body\n a = ", row,
+      " get-tuple-element(l), index=1\n b = ", ys, " get-tuple-element(l), index=3\n ROOT r = (",
+      row, ", ", ys, ") tuple(a, b) }\n");
+}
+
+// A function of the row, one of the number of the turn, and one of the state for the result.
+const std::string kAll =
+    " e = ROW tanh(x)\n f = TYPE[] convert(i)\n c = TYPE[] cosine(f)\n"
+    " cs = ROW broadcast(c), dimensions={}\n half = TYPE[] constant(0.5)\n"
+    " halves = ROW broadcast(half), dimensions={}\n k = ROW multiply(h, halves)\n"
+    " l = ROW add(k, e)\n g = ROW multiply(l, cs)\n p = ROW add(g, x)\n y = ROW exponential(p)\n";
+
+TEST(LoopDistribution, ValuesAreThoseOfTheLoop) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f32", "f64", "f16", "bf16"}) {
+    for (const char* row : {"", "1", "3", "2,2", "16", "40"}) {
+      SCOPED_TRACE(cat(type, " ", row));
+      expect_as_evaluated(text({.type = type, .row = row, .lines = kAll}),
+                          {.ulp = 8, .share = 1e-5});
+    }
+  }
+}
+
+TEST(LoopDistribution, ValuesAreThoseOfTheLoopInEachOrder) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const bool slices : {false, true}) {
+    for (const bool updates : {false, true}) {
+      SCOPED_TRACE(cat(slices, " ", updates));
+      for (int64_t turns : {15, 16, 17, 100}) {
+        for (int64_t more : {0, 3}) {
+          expect_as_evaluated(text({.turns = turns,
+                                    .rows = turns + more,
+                                    .slices_backward = slices,
+                                    .updates_backward = updates,
+                                    .lines = kAll}),
+                              {.ulp = 8, .share = 1e-5});
+          // A map, which leaves no loop.
+          expect_as_evaluated(text({.turns = turns,
+                                    .rows = turns + more,
+                                    .slices_backward = slices,
+                                    .updates_backward = updates,
+                                    .lines = " y = ROW negate(x)\n g = ROW copy(h)\n"}));
+        }
+      }
+    }
+  }
+}
+
+TEST(LoopDistribution, IntegersOfATurnAreThoseOfTheLoop) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  std::string mixed =
+      " f = TYPE[] convert(i)\n fs = ROW broadcast(f), dimensions={}\n"
+      " m0 = ROW add(x, fs)\n";
+  for (int k = 1; k <= 30; ++k) {
+    mixed += cat(" s", k, " = TYPE[] constant(", k % 7 + 1, ")\n b", k, " = ROW broadcast(s", k,
+                 "), dimensions={}\n t", k, " = ROW multiply(m", k - 1, ", b", k, ")\n m", k,
+                 " = ROW xor(t", k, ", fs)\n");
+  }
+  for (const char* type : {"u32", "s32", "u64", "s8", "u16"}) {
+    for (const char* row : {"", "2", "5,2"}) {
+      SCOPED_TRACE(cat(type, " ", row));
+      expect_as_evaluated(
+          text({.type = type,
+                .row = row,
+                .lines = mixed + " g = ROW add(h, m30)\n y = ROW multiply(g, m30)\n"}));
+      expect_as_evaluated(text(
+          {.type = type, .row = row, .lines = mixed + " g = ROW copy(x)\n y = ROW xor(h, m30)\n"}));
+    }
+  }
+}
+
+// The state is a result too, and what follows from the one before the turn.
+TEST(LoopDistribution, TheStateBeforeATurnIsKept) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(
+      text({.lines = " g = ROW add(h, x)\n e = ROW sine(h)\n y = ROW multiply(e, x)\n"}),
+      {.ulp = 8, .share = 1e-5});
+}
+
+TEST(LoopDistribution, LoopsInLoopsHaveTheirOwn) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const auto inside = [](std::string inner) {
+    const size_t entry = inner.find("ENTRY main");
+    std::string outer = inner.substr(entry);
+    inner.replace(entry, 10, "twice");
+    return cat(inner, R"(
+next { s = (s32[], f32[3], f32[40,3], f32[40,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  h = f32[3] get-tuple-element(s), index=1
+  xs = f32[40,3] get-tuple-element(s), index=2
+  ys = f32[40,3] get-tuple-element(s), index=3
+  c = (f32[3], f32[40,3]) call(h, xs, ys), to_apply=twice
+  g = f32[3] get-tuple-element(c), index=0
+  zs = f32[40,3] get-tuple-element(c), index=1
+  ROOT r = (s32[], f32[3], f32[40,3], f32[40,3]) tuple(j, g, zs, xs) }
+more { s = (s32[], f32[3], f32[40,3], f32[40,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT r = pred[] compare(i, n), direction=LT }
+ENTRY main { h = f32[3] parameter(0)
+  xs = f32[40,3] parameter(1)
+  ys = f32[40,3] parameter(2)
+  i = s32[] constant(0)
+  init = (s32[], f32[3], f32[40,3], f32[40,3]) tuple(i, h, xs, ys)
+  ROOT l = (s32[], f32[3], f32[40,3], f32[40,3]) while(init), condition=more, body=next }
+)");
+  };
+  expect_as_evaluated(inside(text({.lines = " e = ROW tanh(x)\n g = ROW multiply(h, e)\n"
+                                            " y = ROW sine(g)\n"})),
+                      {.ulp = 8, .share = 1e-5});
+}
+
+}  // namespace
+}  // namespace heddle::cpu
