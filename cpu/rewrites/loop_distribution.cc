@@ -25,7 +25,7 @@ using hlo::Value;
 using hlo::Values;
 using Needs = Turns::Needs;
 
-constexpr int64_t kFewestTurns = 16;
+constexpr int64_t kFewestDistributed = 16;
 constexpr int64_t kMostInRow = 32;      // numbers that lanes would hold badly, turn by turn
 constexpr int64_t kLongChain = 24;      // ops on few numbers that are worth it together
 constexpr int64_t kLeastMatrix = 1024;  // elements that a product of few rows reads each turn
@@ -177,7 +177,7 @@ class Distributor {
     const Instruction& loop = to.old(id);
     std::optional<Turns> turns =
         loop.opcode == Opcode::kWhile ? Turns::of(into_.from(), to.from(), loop) : std::nullopt;
-    if (!turns || turns->count() < kFewestTurns) {
+    if (!turns || turns->count() < kFewestDistributed) {
       to.copy(id);
       return;
     }
@@ -401,8 +401,8 @@ StatusOr<std::optional<Split>> find_before(const hlo::Module& module, Turns turn
   return with_batch(module, std::move(split), before);
 }
 
-// The rows of stacks that are worth it, and what they alone are computed from where its own operands
-// are no more numbers.
+// The rows of stacks that are worth it, and what they alone are computed from where its own
+// operands are no more numbers.
 class After {
  public:
   explicit After(const Turns& turns)

@@ -11,8 +11,7 @@
 namespace heddle::cpu {
 
 struct TurnBatch {
-  // parameters.., those that differ between the turns with lanes along dimension 0 -> results.., all
-  // of them with lanes
+  // parameters.., with lanes along dimension 0 where turns differ -> results.., with lanes
   hlo::Module module;
   std::vector<LeafId> parameters;
 };

@@ -63,11 +63,17 @@ std::vector<LeafId> Turns::operands(LeafId leaf) const {
   return out;
 }
 
+bool Turns::fits(const Shape& shape) const {
+  return shape.is_array() && !shape.is_dynamic() && shape.element_count() > 0 &&
+         shape.byte_size() <= kMostBytesAtOnce / count();
+}
+
 bool Turns::is_batched(const Instruction& instruction) const {
-  const Shape& shape = instruction.shape;
-  if (!shape.is_array() || shape.is_dynamic() || shape.element_count() == 0 ||
-      shape.byte_size() > kMostBytesAtOnce / count())
-    return false;
+  return fits(instruction.shape) && is_of_one(instruction);
+}
+
+// One result that the operands alone tell, in each turn for itself.
+bool Turns::is_of_one(const Instruction& instruction) const {
   switch (instruction.opcode) {
     case Opcode::kStochasticConvert: return false;
     case Opcode::kConstant:
@@ -81,7 +87,12 @@ bool Turns::is_batched(const Instruction& instruction) const {
     case Opcode::kPad:
     case Opcode::kBitcastConvert:
     case Opcode::kDot: return true;
-    case Opcode::kReduce: return is_scalar_computation(module_->at(instruction.called[0]));
+    // Of what all turns share; else lanes would have their own arrays.
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather: return needs(body_.leaf(instruction.operands[0])) == Needs::kNothing;
+    case Opcode::kReduce:
+      return instruction.shape.is_array() &&
+             is_scalar_computation(module_->at(instruction.called[0]));
     default: return has_trait(instruction.opcode, hlo::kElementwise);
   }
 }
@@ -116,11 +127,11 @@ void Turns::find_needs_of(InstructionId id) {
     needs_[body_.leaf(id).value] = Needs::kTurn;
     return;
   }
-  if (!is_batched(instruction)) return;
+  if (!is_of_one(instruction)) return;
   Needs most = Needs::kNothing;
   for (const InstructionId operand : instruction.operands)
     most = std::max(most, needs(body_.leaf(operand)));
-  needs_[body_.leaf(id).value] = most;
+  if (most == Needs::kNothing || fits(instruction.shape)) needs_[body_.leaf(id).value] = most;
 }
 
 bool Turns::takes_row(const Instruction& slice) {
@@ -131,7 +142,7 @@ bool Turns::takes_row(const Instruction& slice) {
       from.dimension(0) < count() || part.element_count() == 0 || part.dimension(0) != 1 ||
       !std::equal(part.dimensions().begin() + 1, part.dimensions().end(),
                   from.dimensions().begin() + 1) ||
-      part.byte_size() > kMostBytesAtOnce / count())
+      !fits(part))
     return false;
   const Row row = row_at(counted_, body_, body_.leaf(slice.operands[1]));
   if (row == Row::kUnknown || (order_ != Row::kUnknown && row != order_)) return false;

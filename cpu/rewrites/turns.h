@@ -54,13 +54,15 @@ class Turns {
   [[nodiscard]] std::optional<size_t> carry_of(LeafId leaf) const;
   // The operands of what makes the leaf; none of a parameter or a row.
   [[nodiscard]] std::vector<LeafId> operands(LeafId leaf) const;
-  // An instruction that makes one leaf, and one that batch() can do for all turns at once.
+  // An instruction that batch() can do for all turns at once, in so much memory.
   [[nodiscard]] bool is_batched(const hlo::Instruction& instruction) const;
 
  private:
   Turns(const hlo::Module& module, const hlo::Computation& around, const hlo::Instruction& loop);
   void find_needs();
   void find_needs_of(hlo::InstructionId id);
+  [[nodiscard]] bool is_of_one(const hlo::Instruction& instruction) const;
+  [[nodiscard]] bool fits(const Shape& shape) const;
   [[nodiscard]] bool takes_row(const hlo::Instruction& slice);
   void find_stacks();
   void find_what_is_for_stacks();
