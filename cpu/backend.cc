@@ -42,6 +42,7 @@
 #include "heddle/cpu/rewrites/ordered_products.h"
 #include "heddle/cpu/rewrites/outer_products.h"
 #include "heddle/cpu/rewrites/padded_columns.h"
+#include "heddle/cpu/rewrites/parted_products.h"
 #include "heddle/cpu/rewrites/phased_convolutions.h"
 #include "heddle/cpu/rewrites/pooled_folds.h"
 #include "heddle/cpu/rewrites/random_bits.h"
@@ -188,9 +189,9 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   // Rewritings that may find nothing; flat again after each that does.
   for (const auto rewritten :
-       {unroll_short_loops, compute_after_loops, compute_before_loops, find_values_alone,
-        choose_updates, join_interleaved_pads, join_padded_columns, unroll_short_folds,
-        transpose_late, reshape_early, repeat_late, slice_pads}) {
+       {unroll_short_loops, part_products, compute_after_loops, compute_before_loops,
+        find_values_alone, choose_updates, join_interleaved_pads, join_padded_columns,
+        unroll_short_folds, transpose_late, reshape_early, repeat_late, slice_pads}) {
     HEDDLE_ASSIGN_OR_RETURN(const auto found, rewritten(out.flat));
     if (found) {
       HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*found, flatten));

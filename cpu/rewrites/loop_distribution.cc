@@ -26,10 +26,8 @@ using hlo::Values;
 using Needs = Turns::Needs;
 
 constexpr int64_t kFewestDistributed = 16;
-constexpr int64_t kMostInRow = 32;      // numbers that lanes would hold badly, turn by turn
-constexpr int64_t kLongChain = 24;      // ops on few numbers that are worth it together
-constexpr int64_t kLeastMatrix = 1024;  // elements that a product of few rows reads each turn
-constexpr int64_t kMostProductRows = 8;
+constexpr int64_t kMostInRow = 32;   // numbers that lanes would hold badly, turn by turn
+constexpr int64_t kLongChain = 24;   // ops on few numbers that are worth it together
 constexpr size_t kMostResults = 4;   // of a loop with more the leaves themselves become lanes
 constexpr int64_t kMostLeftOut = 4;  // times what is taken of an array that is made before a loop
 constexpr int64_t kMostWider = 2;  // stacks of what is left to do after a loop, to those of results
@@ -106,14 +104,14 @@ class Worth {
     for (size_t shared = 0; shared < 2; ++shared) {
       const LeafId matrix = turns_.body().leaf(dot.operands[shared]);
       const LeafId rows = turns_.body().leaf(dot.operands[1 - shared]);
-      if (turns_.needs(matrix) != Needs::kNothing || turns_.needs(rows) == Needs::kNothing)
-        continue;
       const Shape& shape = turns_.shape(matrix);
+      if (turns_.needs(matrix) != Needs::kNothing || turns_.needs(rows) == Needs::kNothing ||
+          shape.rank() < 2)
+        continue;
       int64_t summed = 1;
       for (const int64_t d : shared == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims)
         summed *= shape.dimension(d);
-      return shape.element_count() >= kLeastMatrix && shape.rank() > 1 &&
-             turns_.shape(rows).element_count() <= kMostProductRows * summed;
+      return is_thin(turns_.shape(rows).element_count() / summed, shape.element_count());
     }
     return false;
   }
@@ -213,12 +211,23 @@ class Distributor {
       const Values rows =
           call(graph, split.batch->module, arguments(graph, split, initial, results));
       for (size_t i = 0; i < rows.size(); ++i) {
-        const size_t carry = split.turns.stacks()[split.replaced[i]].carry;
-        results[carry] = reshape(rows[i], initial[carry].sizes());
+        const Turns::Stack& stack = split.turns.stacks()[split.replaced[i]];
+        results[stack.carry] = stack.sum ? sum_of(*stack.sum, initial[stack.carry], rows[i], split)
+                                         : reshape(rows[i], initial[stack.carry].sizes());
       }
     }
     results.resize(initial.size());
     to.replace(id, graph.tuple(results));
+  }
+
+  // In the order of the turns.
+  static Value sum_of(Opcode sum, const Value& initial, const Value& rows, const Split& split) {
+    const Turns& turns = split.turns;
+    return hlo::repeat(
+        turns.count(), {initial, rows}, [&](Graph&, const Value& i, const Values& state) -> Values {
+          const Value turn = turns.goes_backward() ? i.number(double(turns.count() - 1)) - i : i;
+          return {binary(sum, state[0], row_of(state[1], turn, initial.shape())), state[1]};
+        })[0];
   }
 
   static Shape stack_shape(const Split& split, LeafId leaf) {
@@ -417,7 +426,7 @@ class After {
       is_after_[i] = is_open(leaf) && (is_worth_it_(leaf) || any_after(operands));
     }
     for (const Turns::Stack& stack : turns.stacks()) {
-      if (is_open(stack.part) && turns.needs(stack.part) == Needs::kTurn &&
+      if (!stack.sum && is_open(stack.part) && turns.needs(stack.part) == Needs::kTurn &&
           is_short(turns.shape(stack.part)))
         is_after_[stack.part.value] = true;
     }
@@ -460,7 +469,7 @@ class After {
   [[nodiscard]] std::optional<size_t> stack_of(LeafId leaf) const {
     for (const Turns::Stack& stack : turns_.stacks()) {
       const Instruction& part = turns_.producer(stack.part);
-      if (part.opcode == Opcode::kReshape && !is_after_[stack.part.value] &&
+      if (!stack.sum && part.opcode == Opcode::kReshape && !is_after_[stack.part.value] &&
           turns_.body().leaf(part.operands[0]) == leaf)
         return stack.carry;
     }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/cpu/rewrites/parted_products.h"
 #include "heddle/hlo/text.h"
 #include "heddle/transform/pass.h"
 
@@ -125,6 +126,18 @@ TEST(LoopDistribution, MapsAreComputedAtOnce) {
             kMoves);
 }
 
+TEST(LoopDistribution, TermsOfSumsAreComputedAfter) {
+  const hlo::Module module = loop(
+      " k = f32[3] multiply(x, x)\n t = f32[3] logistic(k)\n g = f32[3] subtract(h, t)\n"
+      " y = f32[3] copy(x)\n");
+  EXPECT_EQ(after(module, Opcode::kLogistic), kMoves);
+  // The sum is read elsewhere too.
+  EXPECT_EQ(after(loop(" e = f32[3] tanh(h)\n t = f32[3] logistic(x)\n g = f32[3] add(h, t)\n"
+                       " y = f32[3] copy(e)\n"),
+                  Opcode::kLogistic),
+            (Counts{.is_found = true, .in_loop = 1, .outside = 0}));
+}
+
 TEST(LoopDistribution, ShortLoopsStay) {
   EXPECT_EQ(after(loop(" g = f32[3] multiply(h, x)\n y = f32[3] tanh(g)\n", 15), Opcode::kTanh),
             kStays);
@@ -152,6 +165,24 @@ TEST(LoopDistribution, ProductsOfFewRowsWithABigMatrixAreOneProduct) {
   EXPECT_EQ(after(loop(state + product + " g = f32[3] multiply(h, x)\n y = f32[3] copy(d3)\n"),
                   Opcode::kDot),
             kMoves);
+}
+
+// The turn's own part of the rows can leave the loop, and does.
+TEST(PartedProducts, OfTheTurnAndTheStateAreTwo) {
+  const auto joined = [](std::string_view rows) {
+    return loop(
+        cat(" x01 = f32[1] slice(x), slice={[0:1]}\n x0 = f32[] reshape(x01)\n"
+            " xb = f32[61] broadcast(x0), dimensions={}\n hx = f32[64] concatenate(",
+            rows, "), dimensions={0}\n",
+            " d = f32[64] dot(hx, w), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n"
+            " g = f32[3] slice(d), slice={[0:3]}\n y = f32[3] copy(g)\n"));
+  };
+  const std::optional<hlo::Module> parted = part_products(joined("h, xb")).value();
+  ASSERT_TRUE(parted.has_value());
+  EXPECT_EQ(
+      before(transform::run_pipeline(*parted, transform::kFlattenPipeline).value(), Opcode::kDot),
+      (Counts{.is_found = true, .in_loop = 1, .outside = 1}));
+  EXPECT_FALSE(part_products(joined("x, xb")).value().has_value());
 }
 
 }  // namespace

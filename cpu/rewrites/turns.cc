@@ -100,12 +100,43 @@ bool Turns::is_of_one(const Instruction& instruction) const {
 // A stack of the order of the first one alone, so that all rows have one order.
 void Turns::find_stacks() {
   for (size_t carry = 0; carry < body_.parameters().size(); ++carry) {
+    if (const std::optional<Stack> sum = sum_in(carry)) {
+      stacks_.push_back(*sum);
+      continue;
+    }
     if (!writes_all_rows(counted_, condition_, body_, carry)) continue;
     const Instruction& update = producer(body_.results()[carry]);
     const Row row = row_at(counted_, body_, body_.leaf(update.operands[2]));
     if (order_ == Row::kUnknown) order_ = row;
-    if (row == order_) stacks_.push_back({.carry = carry, .part = body_.leaf(update.operands[1])});
+    if (row == order_)
+      stacks_.push_back({.carry = carry, .part = body_.leaf(update.operands[1]), .sum = {}});
   }
+}
+
+// x + part, part + x or x - part of a carried x that nothing else reads.
+std::optional<Turns::Stack> Turns::sum_in(size_t carry) const {
+  const LeafId before = body_.parameters()[carry], after = body_.results()[carry];
+  const Instruction& sum = producer(after);
+  if (carry == counted_.counter || (sum.opcode != Opcode::kAdd && sum.opcode != Opcode::kSubtract))
+    return std::nullopt;
+  const LeafId first = body_.leaf(sum.operands[0]), second = body_.leaf(sum.operands[1]);
+  const bool is_last = first == before;
+  const bool is_sum = is_last || (sum.opcode == Opcode::kAdd && second == before);
+  if (!is_sum || first == second || reads(before) != 1 || reads(after) != 1 ||
+      condition_.read_count(condition_.parameters()[carry]) != 0)
+    return std::nullopt;
+  return Stack{.carry = carry, .part = is_last ? second : first, .sum = sum.opcode};
+}
+
+// Operands and results that are the leaf.
+int64_t Turns::reads(LeafId leaf) const {
+  int64_t count = std::ranges::count(body_.results(), leaf);
+  for (const Instruction& user : body_.computation().instructions) {
+    if (is_alias(user)) continue;
+    for (const InstructionId operand : user.operands)
+      count += std::ranges::count(body_.leaves_of(operand), leaf);
+  }
+  return count;
 }
 
 void Turns::find_needs() {
@@ -154,21 +185,18 @@ bool Turns::takes_row(const Instruction& slice) {
 void Turns::find_what_is_for_stacks() {
   is_for_stacks_.assign(body_.leaves().size(), true);
   const auto read = [&](LeafId leaf) { is_for_stacks_[leaf.value] = false; };
-  std::vector<bool> is_stack(body_.parameters().size());
-  for (const Stack& stack : stacks_) is_stack[stack.carry] = true;
-  for (size_t carry = 0; carry < is_stack.size(); ++carry) {
-    if (!is_stack[carry]) read(body_.results()[carry]);
-  }
+  for (const LeafId result : body_.results()) read(result);
   for (int64_t i = body_.computation().size(); i-- > 0;) {
     const Instruction& user = body_.computation().at(InstructionId(i));
     if (is_alias(user) || user.opcode == Opcode::kParameter) continue;
-    const bool is_update = std::ranges::any_of(stacks_, [&](const Stack& stack) {
-      return body_.leaves()[body_.results()[stack.carry].value].producer == InstructionId(i);
+    const auto stack = std::ranges::find_if(stacks_, [&](const Stack& each) {
+      return body_.leaves()[body_.results()[each.carry].value].producer == InstructionId(i);
     });
     const bool hands_on = is_batched(user) && is_for_stacks(body_.leaf(InstructionId(i)));
     for (size_t k = 0; k < user.operands.size(); ++k) {
-      if (hands_on || (is_update && k == 1)) continue;
-      for (const LeafId leaf : body_.leaves_of(user.operands[k])) read(leaf);
+      const auto leaves = body_.leaves_of(user.operands[k]);
+      if (hands_on || (stack != stacks_.end() && leaves[0] == stack->part)) continue;
+      for (const LeafId leaf : leaves) read(leaf);
     }
   }
 }

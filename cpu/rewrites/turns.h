@@ -1,6 +1,7 @@
 // What the turns of a counted loop compute by themselves: values for which a turn needs the rows of
 // arrays that the loop does not change, or the number of the turn, and not what the turns before it
-// left. And values that the turns after it do not need: rows of what the loop stacks.
+// left. And values that the turns after it do not need: rows of what the loop stacks, and terms of
+// sums.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,11 @@
 #include "heddle/hlo/module.h"
 
 namespace heddle::cpu {
+
+// A product of few rows with a big matrix, which takes as long as to read the matrix.
+inline bool is_thin(int64_t rows, int64_t elements_of_matrix) {
+  return rows <= 8 && elements_of_matrix >= 1024;
+}
 
 // A while whose state is a tuple of arrays, and that counts its turns. The module outlives it.
 class Turns {
@@ -35,10 +41,13 @@ class Turns {
   // Nobody but the stacks reads the leaf, by itself or through other such leaves.
   [[nodiscard]] bool is_for_stacks(LeafId leaf) const { return is_for_stacks_[leaf.value]; }
 
-  // A carried array of which each turn writes its own row: nobody reads it in the loop.
+  // A carried array of which each turn writes its own row, or to which each turn adds: nobody else
+  // reads it in the loop.
   struct Stack {
     size_t carry = 0;
-    LeafId part;  // the row, with its dimension of size 1
+    LeafId part;  // the row, with its dimension of size 1; what is added
+    // What a sum does with it: kAdd or kSubtract.
+    std::optional<hlo::Opcode> sum;
   };
   [[nodiscard]] const std::vector<Stack>& stacks() const { return stacks_; }
 
@@ -65,6 +74,8 @@ class Turns {
   [[nodiscard]] bool fits(const Shape& shape) const;
   [[nodiscard]] bool takes_row(const hlo::Instruction& slice);
   void find_stacks();
+  [[nodiscard]] std::optional<Stack> sum_in(size_t carry) const;
+  [[nodiscard]] int64_t reads(LeafId leaf) const;
   void find_what_is_for_stacks();
 
   const hlo::Module* module_;

@@ -30,7 +30,9 @@ std::string text(const Loop& loop) {
   const std::string ys = cat(loop.type, "[", loop.turns, comma, loop.row, "]");
   const std::string state = cat("(s32[], ", row, ", ", xs, ", ", ys, ")");
   std::string zeros;
-  for (size_t k = 0; k < loop.row.size(); k += 2) zeros += ", zero";
+  if (!loop.row.empty()) zeros = ", zero";
+  for (const char c : loop.row)
+    if (c == ',') zeros += ", zero";
   std::string lines = loop.lines;
   for (size_t at; (at = lines.find("ROW")) != std::string::npos;) lines.replace(at, 3, row);
   for (size_t at; (at = lines.find("TYPE")) != std::string::npos;) lines.replace(at, 4, loop.type);
@@ -126,6 +128,52 @@ TEST(LoopDistribution, TheStateBeforeATurnIsKept) {
   expect_as_evaluated(
       text({.lines = " g = ROW add(h, x)\n e = ROW sine(h)\n y = ROW multiply(e, x)\n"}),
       {.ulp = 8, .share = 1e-5});
+}
+
+// The terms are made after the loop, and added in the order of the turns: nothing is rounded in
+// another way.
+TEST(LoopDistribution, SumsAreThoseOfTheLoop) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* sum :
+       {"add(h, q)", "add(q, h)", "subtract(h, q)", "subtract(q, h)", "add(h, h)"}) {
+    for (const char* row : {"", "3", "2,2"}) {
+      for (const bool backward : {false, true}) {
+        SCOPED_TRACE(cat(sum, " ", row));
+        expect_as_evaluated(
+            text({.row = row,
+                  .slices_backward = backward,
+                  .updates_backward = backward,
+                  .lines = cat(" e = ROW exponential(x)\n q = ROW sqrt(e)\n g = ROW ", sum,
+                               "\n y = ROW tanh(x)\n")}),
+            {.ulp = 8, .share = 1e-5});
+      }
+    }
+  }
+  for (const char* type : {"f32", "f64", "f16"})
+    expect_as_evaluated(
+        text({.type = type,
+              .lines = " q = ROW atan2(x, x)\n g = ROW add(h, q)\n y = ROW add(h, x)\n"}),
+        {.ulp = 8, .share = 1e-5});
+}
+
+// x of the turn and h beside each other, times a matrix: both products and their sum.
+TEST(LoopDistribution, ProductsOfJoinedRowsAreThoseOfTheLoop) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* type : {"f32", "f64", "bf16"}) {
+    for (const bool is_turned : {false, true}) {
+      const std::string lines = cat(
+          " n = s32[] constant(7)\n k = TYPE[104,40] iota(), iota_dimension=0\n",
+          " l = TYPE[104,40] iota(), iota_dimension=1\n m = TYPE[104,40] multiply(k, l)\n",
+          " c = TYPE[] constant(7e-4)\n cs = TYPE[104,40] broadcast(c), dimensions={}\n",
+          " w = TYPE[104,40] multiply(m, cs)\n hx = TYPE[2,24] slice(x), slice={[0:2], [0:24]}\n",
+          " j2 = TYPE[2,104] concatenate(", is_turned ? "hx, h, h" : "h, h, hx",
+          "), dimensions={1}\n d = TYPE[2,40] dot(j2, w), lhs_contracting_dims={1}, "
+          "rhs_contracting_dims={0}\n t = ROW tanh(d)\n g = ROW add(t, x)\n y = ROW copy(t)\n");
+      SCOPED_TRACE(cat(type, is_turned));
+      expect_as_evaluated(text({.type = type, .row = "2,40", .lines = lines}),
+                          {.share = type[0] == 'b' ? 0.05 : 1e-4});
+    }
+  }
 }
 
 TEST(LoopDistribution, LoopsInLoopsHaveTheirOwn) {
