@@ -90,6 +90,7 @@ class NumberNode {
   friend NumberNode choose(Mask mask, NumberNode x, NumberNode y) {
     return {x.b, x.b->choose(mask.node, x.node, y.node)};
   }
+  friend bool is_one_number(NumberNode x) { return x.b->type(x.node).lanes == 1; }
   friend NumberNode rarely(Mask mask, NumberNode x, NumberNode y) {
     return {x.b, x.b->rarely(mask.node, x.node, y.node)};
   }

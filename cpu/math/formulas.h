@@ -307,7 +307,8 @@ F log2(F x) {
   return log_or_special(x, sum.hi + low);
 }
 
-// log(1 + x). The exponent k comes from the rounded 1 + x, f = x 2^-k + (2^-k - 1) does not.
+// log(1 + x). The exponent k comes from the rounded 1 + x, f = x 2^-k + (2^-k - 1) does not. Where
+// k is 0, f is x: a single number does not wait for the exponent.
 // At most 0.86 / 0.84 ulp.
 template <Number F>
 F log1p(F x) {
@@ -325,7 +326,12 @@ F log1p(F x) {
   const auto large = x > x.constant(S(0x1p60));
   const F y = log_from_parts(parts.k, select(large, parts.f, f),
                              select(large, x.constant(0), fma(-f, lost, lost)));
-  return select(abs(x) < x.constant(Fmt::tiny), x, log_or_special(sum, y));
+  const F any = log_or_special(sum, y);
+  const auto is_tiny = abs(x) < x.constant(Fmt::tiny);
+  if (!is_one_number(x)) return select(is_tiny, x, any);
+  const auto bend = log_bend(x);
+  const F near = x + (bend.hi + bend.lo);
+  return choose(!(abs(x) < x.constant(S(0.29))), any, select(is_tiny, x, near));
 }
 
 // ---- Trigonometry ------------------------------------------------------------------------------
@@ -393,33 +399,25 @@ typename F::Mask is_odd(const F& like, typename F::Int j) {
   return (j & like.int_constant(1)) == like.int_constant(1);
 }
 
-// sin(x) for |x| <= kTrigonometricBound.
-// At most 0.85 / 0.84 ulp.
 template <Number F>
-F sin(F x) {
-  const auto part = reduce_by_half_pi(abs(x));
+F sin_in(F x, const Quadrant<F>& part) {
   const auto s = small_sin(part.angle);
   const auto c = small_cos(part.angle);
   const F y = select(is_odd(x, part.j), c.hi + c.lo, s.hi + s.lo);
   return flip_sign(y, part.j, bits(x));
 }
 
-// cos(x) for |x| <= kTrigonometricBound.
-// At most 0.82 / 0.80 ulp.
 template <Number F>
-F cos(F x) {
-  const auto part = reduce_by_half_pi(abs(x));
+F cos_in(F x, const Quadrant<F>& part) {
   const auto s = small_sin(part.angle);
   const auto c = small_cos(part.angle);
   const F y = select(is_odd(x, part.j), s.hi + s.lo, c.hi + c.lo);
   return flip_sign(y, part.j + x.int_constant(1), x.int_constant(0));
 }
 
-// tan(x) for |x| <= kTrigonometricBound: sin / cos, or -cos / sin, both with their low parts.
-// At most 1.04 / 1.04 ulp.
+// sin / cos, or -cos / sin, both with their low parts.
 template <Number F>
-F tan(F x) {
-  const auto part = reduce_by_half_pi(abs(x));
+F tan_in(F x, const Quadrant<F>& part) {
   const auto sin_parts = small_sin(part.angle);
   const auto cos_parts = small_cos(part.angle);
   const auto s = exact_sum(sin_parts.hi, sin_parts.lo);
@@ -429,6 +427,32 @@ F tan(F x) {
   const Sum<F> below{select(odd, s.hi, c.hi), select(odd, s.lo, c.lo)};
   const auto ratio = divide(above, below);
   return flip_sign(ratio.hi + ratio.lo, part.j << 1, bits(x));
+}
+
+// function(x, where its angle is). A single number that is in the first quadrant does not wait for
+// the reduction, which would leave it as it is: what a loop carries mostly stays there, or mostly
+// does not.
+template <Number F, class Function>
+F by_quadrant(F x, const Function& function) {
+  const F a = abs(x);
+  const F y = function(x, reduce_by_half_pi(a));
+  if (!is_one_number(x)) return y;
+  return choose(!(a < x.constant(typename F::Scalar(0.785))), y,
+                function(x, Quadrant<F>{a.int_constant(0), {a, a.constant(0)}}));
+}
+
+// For |x| <= kTrigonometricBound. At most 0.85 / 0.84, 0.82 / 0.80 and 1.04 / 1.04 ulp.
+template <Number F>
+F sin(F x) {
+  return by_quadrant(x, [](F a, const Quadrant<F>& part) { return sin_in(a, part); });
+}
+template <Number F>
+F cos(F x) {
+  return by_quadrant(x, [](F a, const Quadrant<F>& part) { return cos_in(a, part); });
+}
+template <Number F>
+F tan(F x) {
+  return by_quadrant(x, [](F a, const Quadrant<F>& part) { return tan_in(a, part); });
 }
 
 // The angle of the point (x, y), in [-pi, pi]. The smaller of |x|, |y| over the larger; above

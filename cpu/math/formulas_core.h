@@ -72,6 +72,12 @@ F rarely(typename F::Mask mask, F x, F y) {
   return select(mask, x, y);
 }
 
+// Whether x is one number and no vector: choose() costs it no other lanes then.
+template <Number F>
+bool is_one_number(F) {
+  return false;
+}
+
 // How a scalar type keeps its bits, and the numbers near which functions overflow or saturate.
 template <class Scalar>
 struct Format;

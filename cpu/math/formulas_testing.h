@@ -86,6 +86,7 @@ struct One {
   friend One copysign(One a, One s) { return {std::copysign(a.v, s.v)}; }
   friend Int bits(One a) { return {std::bit_cast<UnsignedOf<T>>(a.v)}; }
   friend One select(Mask m, One a, One b) { return m.v ? a : b; }
+  friend bool is_one_number(One) { return true; }
   template <class Fn>
   friend One in_double(One a, One b, const Fn& fn) {
     return {static_cast<T>(fn(One<double, fused>{a.v}, One<double, fused>{b.v}).v)};

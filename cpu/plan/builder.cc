@@ -427,8 +427,9 @@ NodeId PlanBuilder::select(NodeId mask, NodeId x, NodeId y, int64_t imm) {
 }
 
 NodeId PlanBuilder::choose(NodeId mask, NodeId x, NodeId y) {
-  const bool is_whole = type(mask).lanes * bytes_of(type(x).scalar) >= plan_.vector_bytes;
-  return select(mask, x, y, is_whole ? 1 : 0);
+  const int32_t lanes = type(mask).lanes;
+  const bool is_whole = lanes * bytes_of(type(x).scalar) >= plan_.vector_bytes;
+  return select(mask, x, y, is_whole || lanes == 1 ? 1 : 0);
 }
 
 NodeId PlanBuilder::cast(Op op, Scalar to, NodeId x) {

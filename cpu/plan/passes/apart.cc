@@ -80,6 +80,7 @@ class Clock {
 
   double cycles_of_turn(const std::vector<NodeId>& nodes, const Block& body) {
     double half = 0;
+    find_left_out(nodes, body);
     for (int turn = 0; turn < kTurns; ++turn) {
       work_ = 0;
       run(nodes);
@@ -119,7 +120,7 @@ class Clock {
     for (NodeId id : nodes) {
       const Node& node = plan_.at(id);
       const Cycles cycles = cycles_of(node);
-      work_ += cycles.work;
+      if (!left_out_.contains(id)) work_ += cycles.work;
       times_[id] = lanes_after(node, cycles.wait);
     }
   }
@@ -134,11 +135,47 @@ class Clock {
         lanes[lane] = lanes_of(args[sources[lane].operand])[sources[lane].lane] + wait;
       return lanes;
     }
+    if (leaves_out(node)) {  // a machine guesses which
+      std::ranges::fill(lanes, std::min(time_of(args[1]), time_of(args[2])) + wait);
+      return lanes;
+    }
     double time = node.op == Op::kSwitch ? quickest_branch(node) : 0;
     for (NodeId arg : node.op == Op::kSwitch ? args.subspan(1) : args)
       time = std::max(time, time_of(arg));
     std::ranges::fill(lanes, time + wait);
     return lanes;
+  }
+
+  // A select of one number whose first value is computed where it is taken alone.
+  static bool leaves_out(const Node& node) {
+    return node.op == Op::kSelect && node.imm == 1 && node.type.lanes == 1;
+  }
+  // What such selects alone read.
+  void find_left_out(const std::vector<NodeId>& nodes, const Block& body) {
+    std::set<NodeId> needed;
+    const auto need = [&](NodeId id) { needed.insert(resolved(id)); };
+    std::ranges::for_each(body.yields, need);
+    for (size_t i = nodes.size(); i-- > 0;) {
+      const Node& node = plan_.at(nodes[i]);
+      if (is_elementwise(node.op) && !needed.contains(nodes[i])) {
+        left_out_.insert(nodes[i]);
+        continue;
+      }
+      const auto args = plan_.args_of(node);
+      for (size_t k = 0; k < args.size(); ++k)
+        if (k != 1 || !leaves_out(node)) need(args[k]);
+      need_in_blocks(node, need);
+    }
+  }
+  template <class Need>
+  void need_in_blocks(const Node& node, const Need& need) const {
+    for (BlockId block : plan_.blocks_of(node)) {
+      for (NodeId id : plan_.at(block).nodes) {
+        std::ranges::for_each(plan_.args_of(plan_.at(id)), need);
+        need_in_blocks(plan_.at(id), need);
+      }
+      std::ranges::for_each(plan_.at(block).yields, need);
+    }
   }
 
   // A machine guesses the branch.
@@ -161,6 +198,7 @@ class Clock {
   const Plan& plan_;
   const NodeMap& instead_;
   std::map<NodeId, std::vector<double>> times_;
+  std::set<NodeId> left_out_;
   double work_ = 0;
 };
 
