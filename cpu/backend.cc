@@ -36,6 +36,7 @@
 #include "heddle/cpu/rewrites/integer_products.h"
 #include "heddle/cpu/rewrites/interleaved_pads.h"
 #include "heddle/cpu/rewrites/keyed_sorts.h"
+#include "heddle/cpu/rewrites/lane_batches.h"
 #include "heddle/cpu/rewrites/late_repeats.h"
 #include "heddle/cpu/rewrites/late_transposes.h"
 #include "heddle/cpu/rewrites/loop_distribution.h"
@@ -220,6 +221,10 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   }
   if (splits) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, view_complex_inputs(out.flat));
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const auto lanes, put_batches_in_lanes(out.flat));
+  if (lanes) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*lanes, flatten));
   }
   HEDDLE_ASSIGN_OR_RETURN(auto turned, turn_column_windows(out.flat));
   if (turned) out.flat = *std::move(turned);

@@ -427,9 +427,8 @@ NodeId PlanBuilder::select(NodeId mask, NodeId x, NodeId y, int64_t imm) {
 }
 
 NodeId PlanBuilder::choose(NodeId mask, NodeId x, NodeId y) {
-  const int32_t lanes = type(mask).lanes;
-  const bool is_whole = lanes * bytes_of(type(x).scalar) >= plan_.vector_bytes;
-  return select(mask, x, y, is_whole || lanes == 1 ? 1 : 0);
+  const int64_t lanes = type(mask).lanes, bytes = lanes * bytes_of(type(x).scalar);
+  return select(mask, x, y, lanes == 1 || bytes >= plan_.vector_bytes ? 1 : 0);
 }
 
 NodeId PlanBuilder::cast(Op op, Scalar to, NodeId x) {

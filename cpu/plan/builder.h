@@ -62,8 +62,8 @@ class PlanBuilder {
   NodeId fma(NodeId x, NodeId y, NodeId z);
   NodeId compare(Predicate predicate, NodeId x, NodeId y);
   NodeId select(NodeId mask, NodeId x, NodeId y) { return select(mask, x, y, 0); }
-  // The same of an x that takes long: whole vectors do not compute it where no lane takes it, nor do
-  // single numbers.
+  // The same of an x that takes long: whole vectors and single numbers do not compute it where no
+  // lane takes it.
   NodeId choose(NodeId mask, NodeId x, NodeId y);
   // The same of an x that is hardly ever taken: nobody computes it where no lane takes it.
   NodeId rarely(NodeId mask, NodeId x, NodeId y) { return select(mask, x, y, 1); }

@@ -72,9 +72,9 @@ class DotShape {
   DotShape(const DotAttrs& attrs, const Shape& lhs, const Shape& rhs)
       : operands_{{lhs, attrs.lhs_batch_dims, attrs.lhs_contracting_dims},
                   {rhs, attrs.rhs_batch_dims, attrs.rhs_contracting_dims}},
-        fewest_(std::min({places_along(lhs, operands_[0].free()),
-                          places_along(rhs, operands_[1].free()),
-                          places_along(lhs, attrs.lhs_contracting_dims)})) {}
+        fewest_of_sides_(std::min(places_along(lhs, operands_[0].free()),
+                                  places_along(rhs, operands_[1].free()))),
+        fewest_(std::min(fewest_of_sides_, places_along(lhs, attrs.lhs_contracting_dims))) {}
 
   // Whether the result, of this shape, is written in short pieces where it is transposed.
   [[nodiscard]] bool is_broken_by(const Dims& transpose, const Shape& result) const {
@@ -82,7 +82,7 @@ class DotShape {
                   rows = batch + std::ssize(operands_[0].free());
     Dims order = transpose;
     std::erase_if(order, [&](int64_t d) { return result.dimension(d) == 1; });
-    if (fewest_ < kFewestOfBatch || order.empty()) return false;
+    if (fewest_of_sides_ < kFewestOfBatch || order.empty()) return false;
     if (order.back() < batch) return true;
     if (result.dimension(order.back()) >= kFewestSideBySide) return false;
     Dims group;  // the rows or the columns
@@ -128,7 +128,8 @@ class DotShape {
   }
 
   DotOperand operands_[2];
-  int64_t fewest_;  // rows, columns or summands
+  int64_t fewest_of_sides_;  // rows or columns
+  int64_t fewest_;           // rows, columns or summands
 };
 
 void renumber(Dims& dims, const Dims& order) {

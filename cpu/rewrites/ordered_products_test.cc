@@ -138,6 +138,7 @@ TEST(OrderedProducts, ATransposeThatBreaksARowIsApart) {
   const std::vector<int64_t> x = {32, 4, 16}, y = {32, 8, 9};
   EXPECT_EQ(copies(x, y, product("{0,2,1,3}", "f32[4,8,16,9]")), 1);
   EXPECT_EQ(copies(x, y, product("{0,1,3,2}", "f32[4,16,9,8]")), 1);
+  EXPECT_EQ(copies({2, 4, 16}, {2, 8, 9}, product("{0,2,1,3}", "f32[4,8,16,9]")), 1);
   EXPECT_EQ(copies(x, y, product("{0,1,2,3}", "f32[4,16,8,9]")), 0);
   EXPECT_EQ(copies(x, y, product("{2,3,0,1}", "f32[8,9,4,16]")), 0);
 }
