@@ -316,8 +316,21 @@ class RegionLowering {
   std::map<LeafId, View> turned_matrices(const Region& body, std::span<const Value> same);
 
   // ---- regions.cc: loops and branches of the program.
+  struct LoopState;
   Status emit_while(hlo::InstructionId id);
-  std::vector<NodeId> load_pieces(const Shape& shape, int32_t lanes, BufferId from);
+  void enter_loop(LoopState& state, size_t i);
+  BufferId place_in_loop(const LoopState& state, size_t i);
+  std::vector<NodeId> handed_on(const LoopState& state, std::span<const LeafId> leaves,
+                                const std::function<std::vector<NodeId>(size_t)>& nodes_of);
+  std::vector<Value> state_in(const LoopState& state, const Region& inside,
+                              std::span<const NodeId> nodes);
+  void set_lanes(const LoopState& state, std::span<const LeafId> leaves,
+                 std::span<const NodeId> nodes);
+  StatusOr<NodeId> emit_condition(const LoopState& state, std::span<const NodeId> nodes);
+  StatusOr<std::vector<NodeId>> emit_turn(const LoopState& state, std::span<const NodeId> nodes,
+                                          std::map<LeafId, View> turned);
+  void bind_state(const LoopState& state, std::span<const NodeId> nodes);
+  std::vector<NodeId> load_pieces(const Region& body, const Shape& shape, BufferId from);
   void store_pieces(BufferId to, std::span<const NodeId> pieces);
   Status emit_conditional(hlo::InstructionId id);
 
@@ -382,7 +395,7 @@ class RegionLowering {
   std::set<uint32_t> temporaries_;    // buffers that place_for() allocated
 };
 
-inline constexpr int64_t kMostMoved = 16;   // of rows that are transposed, or moved apart
+inline constexpr int64_t kMostMoved = 16;        // of rows that are transposed, or moved apart
 inline constexpr int64_t kMostColumnsKept = 32;  // of rows whose columns are all read, one by one
 
 // The lanes of a small array's vectors in registers: those of its rows where products in the region

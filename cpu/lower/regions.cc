@@ -41,20 +41,6 @@ class Hold {
   std::vector<BufferId> held_;
 };
 
-// Carried scalars that go side by side.
-struct CarriedVector {
-  std::vector<size_t> carries;  // numbers of leaves of the state
-};
-
-template <class Kind>
-std::vector<size_t> kinds_are(const std::vector<Kind>& kinds, Kind kind) {
-  std::vector<size_t> found;
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    if (kinds[i] == kind) found.push_back(i);
-  }
-  return found;
-}
-
 constexpr int64_t kMaxCarriedVectors = 4;  // of an array that loops hand on in registers
 
 // What is computed anew: an update in place would be one store of the whole.
@@ -68,22 +54,6 @@ bool is_handed_on(const Region& body, LeafId result, int64_t vector_bytes) {
     return updated_operands(producer) > 0 || producer.opcode == Opcode::kConditional;
   };
   return !updates(result);
-}
-
-// In the order of the packs that make the next values; none where the body has no packs.
-std::vector<CarriedVector> carried_vectors(const Region& body, const std::vector<size_t>& scalars,
-                                           int64_t lanes) {
-  std::map<int, std::vector<size_t>> by_pack;
-  const Packs packs(body, lanes);
-  for (size_t i : scalars) {
-    const int pack = packs.pack_of(body.leaves()[body.results()[i].value].producer);
-    if (pack >= 0) by_pack[pack].push_back(i);
-  }
-  std::vector<CarriedVector> vectors;
-  for (auto& [pack, carries] : by_pack) {
-    if (carries.size() >= Packs::kFewest) vectors.push_back({std::move(carries)});
-  }
-  return vectors;
 }
 
 // The counter is start, start + step, .. in the turns of a loop.
@@ -193,9 +163,67 @@ void RegionLowering::put_in_places(std::span<const LeafId> leaves, std::span<con
   }
 }
 
+// A while, and how its state goes from turn to turn.
+struct RegionLowering::LoopState {
+  enum class Carry : uint8_t {
+    kSame,   // no turn changes it
+    kNode,   // a scalar
+    kSmall,  // an array as vectors; it is in memory only while a turn reads it there
+    kArray,  // an array in one place
+  };
+  struct CarriedLeaf {
+    Carry kind;
+    Value value;                // where each turn begins with it; of a scalar, the initial value
+    std::vector<NodeId> nodes;  // the initial values that the loop hands on for it alone
+    size_t first_node = 0;      // the number of the first one among all that the loop hands on
+    [[nodiscard]] bool has_place() const { return kind == Carry::kSmall || kind == Carry::kArray; }
+  };
+  using NodesOf = std::function<std::vector<NodeId>(size_t)>;
+
+  InstructionId id;
+  const Instruction& loop;
+  Region body, condition;
+  std::span<const LeafId> initial, results;
+  std::optional<CountedLoop> counted;
+  std::vector<CarriedLeaf> leaves;
+  // Numbers of leaves, scalars, that go side by side in one vector. The loop hands these on first.
+  std::vector<std::vector<size_t>> vectors;
+
+  // Where packs make the next values, in the order of the packs.
+  void find_vectors(int64_t lanes) {
+    std::map<int, std::vector<size_t>> by_pack;
+    const Packs packs(body, lanes);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (leaves[i].kind != Carry::kNode) continue;
+      const int pack = packs.pack_of(body.leaves()[body.results()[i].value].producer);
+      if (pack >= 0) by_pack[pack].push_back(i);
+    }
+    for (auto& [pack, carries] : by_pack) {
+      if (carries.size() < Packs::kFewest) continue;
+      for (size_t i : carries) leaves[i].nodes.clear();
+      vectors.push_back(std::move(carries));
+    }
+  }
+
+  // By leaf; a value that is none: turns change it.
+  [[nodiscard]] std::vector<Value> unchanged() const {
+    std::vector<Value> values;
+    for (const CarriedLeaf& leaf : leaves)
+      values.push_back(leaf.kind == Carry::kSame ? leaf.value : Value{});
+    return values;
+  }
+
+  // Those of all that the loop hands on that are leaf `i` alone.
+  [[nodiscard]] std::span<const NodeId> nodes_of(size_t i, std::span<const NodeId> all) const {
+    return all.subspan(leaves[i].first_node, leaves[i].nodes.size());
+  }
+};
+
 // A small array as vectors.
-std::vector<NodeId> RegionLowering::load_pieces(const Shape& shape, int32_t lanes, BufferId from) {
+std::vector<NodeId> RegionLowering::load_pieces(const Region& body, const Shape& shape,
+                                                BufferId from) {
   const Scalar scalar = scalar_type(shape);
+  const int32_t lanes = lanes_in_registers(body, shape, lanes_for(program_.program.plan, scalar));
   const auto count = static_cast<int32_t>(shape.element_count());
   std::vector<NodeId> pieces;
   for (int32_t i = 0; i < count; i += lanes)
@@ -211,205 +239,214 @@ void RegionLowering::store_pieces(BufferId to, std::span<const NodeId> pieces) {
   }
 }
 
-Status RegionLowering::emit_while(InstructionId id) {
-  const Instruction& loop = at(id);
-  const hlo::Computation& body_computation = program_.module.at(loop.called[0]);
-  const hlo::Computation& condition_computation = program_.module.at(loop.called[1]);
-  const Region body(program_.module, body_computation);
-  const Region condition(program_.module, condition_computation);
-  const auto initial = region_.leaves_of(loop.operands[0]);
-  const auto results = region_.leaves_of(id);
-
-  const std::optional<CountedLoop> counted = counted_loop(region_, loop, condition, body);
-
-  const auto lanes_of_pieces = [&](size_t i) {
-    const Shape& array = shape(initial[i]);
-    return lanes_in_registers(body, array, lanes_for(program_.program.plan, scalar_type(array)));
-  };
-  enum class Carry : uint8_t { kSame, kNode, kSmall, kArray };
-  std::vector<Carry> kinds(initial.size());
-  std::vector<Value> values(initial.size());
-  std::vector<std::vector<NodeId>> pieces(initial.size());
-  for (size_t i = 0; i < initial.size(); ++i) {
-    const bool is_node = is_node_type(shape(initial[i]));
+// Decides how a leaf of the state is carried, and puts the initial value there.
+void RegionLowering::enter_loop(LoopState& state, size_t i) {
+  using Carry = LoopState::Carry;
+  const LeafId initial = state.initial[i];
+  const LeafId result = state.body.results()[i];
+  const bool is_same = result == state.body.parameters()[i];
+  LoopState::CarriedLeaf& leaf = state.leaves.emplace_back();
+  if (is_node_type(shape(initial))) {
     Memo memo;
-    if (is_node) values[i] = Value::of(element(initial[i], {}, memo));
-    if (body.results()[i] == body.parameters()[i]) {
-      kinds[i] = Carry::kSame;
-      if (!is_node) {
-        if (!values_[initial[i].value].is_buffer()) {
-          values[i] = Value::of(program_.allocate(shape(initial[i])));
-          write_leaf(initial[i], values[i].buffer);
-        } else {
-          values[i] = values_[initial[i].value];
-        }
-      }
-    } else if (is_node) {
-      kinds[i] = Carry::kNode;
-    } else if (is_handed_on(body, body.results()[i], program_.program.plan.vector_bytes)) {
-      kinds[i] = Carry::kSmall;
-      values[i] = Value::of(program_.allocate(shape(initial[i])));  // in the loop
-      pieces[i] = load_pieces(shape(initial[i]), lanes_of_pieces(i), in_memory(initial[i]));
-    } else {
-      kinds[i] = Carry::kArray;
-      const Value& old = values_[initial[i].value];
-      const bool once = std::ranges::count(initial, initial[i]) == 1;
-      if (once && old.is_buffer() && program_.state(old.buffer).is_writable &&
-          program_.state(old.buffer).pending == 1) {
-        values[i] = old;
-      } else {
-        values[i] = Value::of(place_for(results[i], id));
-        if (counted && writes_all_rows(*counted, condition, body, i)) {
-          // nothing of the initial value is left
-        } else if (once && old.is_buffer()) {
-          program_.copy_whole(values[i].buffer, old.buffer, shape(initial[i]).byte_size(), 1);
-        } else {
-          write_leaf(initial[i], values[i].buffer);
-        }
-      }
-    }
+    leaf = {is_same ? Carry::kSame : Carry::kNode, Value::of(element(initial, {}, memo)), {}};
+    if (!is_same) leaf.nodes = {leaf.value.node};
+  } else if (is_same) {
+    leaf = {Carry::kSame, Value::of(in_memory(initial)), {}};
+  } else if (is_handed_on(state.body, result, program_.program.plan.vector_bytes)) {
+    leaf = {Carry::kSmall, Value::of(program_.allocate(shape(initial))), {}};
+    leaf.nodes = load_pieces(state.body, shape(initial), in_memory(initial));
+  } else {
+    leaf = {Carry::kArray, Value::of(place_in_loop(state, i)), {}};
   }
+}
 
-  std::vector<Value> unchanged = values;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (kinds[i] != Carry::kSame) unchanged[i] = {};
+// Where turns leave an array, with the initial value there.
+BufferId RegionLowering::place_in_loop(const LoopState& state, size_t i) {
+  const LeafId initial = state.initial[i];
+  const Value& old = values_[initial.value];
+  const bool is_alone = old.is_buffer() && std::ranges::count(state.initial, initial) == 1;
+  if (is_alone && program_.state(old.buffer).is_writable && program_.state(old.buffer).pending == 1)
+    return old.buffer;
+  const BufferId place = place_for(state.results[i], state.id);
+  if (state.counted && writes_all_rows(*state.counted, state.condition, state.body, i))
+    return place;  // nothing of the initial value is left
+  if (is_alone) {
+    program_.copy_whole(place, old.buffer, shape(initial).byte_size(), 1);
+  } else {
+    write_leaf(initial, place);
   }
-  std::map<LeafId, View> turned = turned_matrices(body, unchanged);
+  return place;
+}
 
-  program_.begin_loop();
-  Hold same(program_);
-  std::list<PlanBuilder::Still> still;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!values[i].is_buffer()) continue;
-    program_.touch(values[i].buffer);
-    if (kinds[i] != Carry::kSame) continue;
-    same.add(values[i]);
-    still.emplace_back(b(), values[i].buffer);
-  }
-  for (const auto& [leaf, view] : turned) still.emplace_back(b(), view.buffer);
-  // Where the body's scalars go in packs, carried scalars do too.
-  const std::vector<CarriedVector> vectors = carried_vectors(
-      body, kinds_are(kinds, Carry::kNode), lanes_for(program_.program.plan, Scalar::kF32));
-  std::vector<bool> in_vector(values.size());
+// All that a loop hands on: vectors of these leaves, then what `nodes_of` gives for each.
+std::vector<NodeId> RegionLowering::handed_on(const LoopState& state,
+                                              std::span<const LeafId> leaves,
+                                              const LoopState::NodesOf& nodes_of) {
   std::vector<NodeId> nodes;
-  for (const CarriedVector& vector : vectors) {
-    std::vector<LeafId> leaves;
-    for (size_t i : vector.carries) {
-      in_vector[i] = true;
-      leaves.push_back(initial[i]);
-    }
-    nodes.push_back(vector_of(leaves));
+  for (const std::vector<size_t>& vector : state.vectors) {
+    std::vector<LeafId> lanes;
+    for (size_t i : vector) lanes.push_back(leaves[i]);
+    nodes.push_back(vector_of(lanes));
   }
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (kinds[i] == Carry::kNode && !in_vector[i]) nodes.push_back(values[i].node);
-    nodes.insert(nodes.end(), pieces[i].begin(), pieces[i].end());
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const std::vector<NodeId> own = nodes_of(i);
+    nodes.insert(nodes.end(), own.begin(), own.end());
   }
-  const auto with_nodes = [&](const PlanBuilder::Region& block, const Region& inside) {
-    std::vector<Value> arguments = values;
-    size_t next = 0;
-    for (const CarriedVector& vector : vectors) {
-      const NodeId node = block.parameters[next++];
-      for (size_t lane = 0; lane < vector.carries.size(); ++lane)
-        arguments[vector.carries[lane]] = Value::of(b().extract(node, static_cast<int64_t>(lane)));
-    }
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      if (kinds[i] == Carry::kNode && !in_vector[i])
-        arguments[i] = Value::of(block.parameters[next++]);
-      if (inside.read_count(inside.parameters()[i]) > 0)
-        store_pieces(values[i].buffer, std::span(block.parameters).subspan(next, pieces[i].size()));
-      next += pieces[i].size();
-    }
-    return arguments;
-  };
+  return nodes;
+}
 
-  const std::vector<Value> at_condition =
-      with_nodes(b().begin_while(nodes, counted ? counted->turns : 0), condition);
-  NodeId goes_on;
-  {
-    Hold carries(program_);
-    for (const Value& value : values) carries.add(value);
-    RegionLowering inner(program_, condition, at_condition);
-    HEDDLE_RETURN_IF_ERROR(inner.run());
-    goes_on = inner.result(0).node;
+// The state as arguments of the loop's body or condition, where the loop hands on `nodes`.
+std::vector<Value> RegionLowering::state_in(const LoopState& state, const Region& inside,
+                                            std::span<const NodeId> nodes) {
+  std::vector<Value> arguments;
+  for (const LoopState::CarriedLeaf& leaf : state.leaves) arguments.push_back(leaf.value);
+  for (size_t v = 0; v < state.vectors.size(); ++v) {
+    int64_t lane = 0;
+    for (size_t i : state.vectors[v]) arguments[i] = Value::of(b().extract(nodes[v], lane++));
   }
-  const PlanBuilder::Region turn = b().begin_body(goes_on);
-  const std::vector<Value> at_body = with_nodes(turn, body);
-  if (counted) {
-    for (size_t i = 0; i < at_body.size(); ++i) {
-      if (kinds[i] != Carry::kNode) continue;
-      if (const std::optional<int64_t> step = step_of(body, i))
-        assume_counter(b(), at_body[i].node, values[i].node, *step, counted->turns);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::span<const NodeId> own = state.nodes_of(i, nodes);
+    if (own.empty()) continue;
+    if (arguments[i].is_node()) {
+      arguments[i] = Value::of(own[0]);
+    } else if (inside.read_count(inside.parameters()[i]) > 0) {
+      store_pieces(arguments[i].buffer, own);
     }
   }
-  std::vector<BufferId> places(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (kinds[i] != Carry::kArray && kinds[i] != Carry::kSmall) continue;
-    places[i] = values[i].buffer;
+  return arguments;
+}
+
+void RegionLowering::set_lanes(const LoopState& state, std::span<const LeafId> leaves,
+                               std::span<const NodeId> nodes) {
+  for (size_t v = 0; v < state.vectors.size(); ++v) {
+    int64_t lane = 0;
+    for (size_t i : state.vectors[v]) set_lane(leaves[i], nodes[v], lane++);
+  }
+}
+
+StatusOr<NodeId> RegionLowering::emit_condition(const LoopState& state,
+                                                std::span<const NodeId> nodes) {
+  const std::vector<Value> arguments = state_in(state, state.condition, nodes);
+  Hold carries(program_);
+  for (const LoopState::CarriedLeaf& leaf : state.leaves) carries.add(leaf.value);
+  RegionLowering inner(program_, state.condition, arguments);
+  HEDDLE_RETURN_IF_ERROR(inner.run());
+  return inner.result(0).node;
+}
+
+// A turn, which leaves arrays in their places. Returns what it hands on.
+StatusOr<std::vector<NodeId>> RegionLowering::emit_turn(const LoopState& state,
+                                                        std::span<const NodeId> nodes,
+                                                        std::map<LeafId, View> turned) {
+  using Carry = LoopState::Carry;
+  const std::vector<Value> arguments = state_in(state, state.body, nodes);
+  std::vector<BufferId> places(arguments.size()), from(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const LoopState::CarriedLeaf& leaf = state.leaves[i];
+    if (state.counted && leaf.kind == Carry::kNode) {
+      if (const std::optional<int64_t> step = step_of(state.body, i))
+        assume_counter(b(), arguments[i].node, leaf.value.node, *step, state.counted->turns);
+    }
+    if (!leaf.has_place()) continue;
+    places[i] = leaf.value.buffer;
     program_.state(places[i]).pending = 0;
   }
-  RegionLowering inner(program_, body, at_body);
+  RegionLowering inner(program_, state.body, arguments);
   inner.turned_ = std::move(turned);
-  for (size_t v = 0; v < vectors.size(); ++v) {
-    for (size_t lane = 0; lane < vectors[v].carries.size(); ++lane)
-      inner.set_lane(body.parameters()[vectors[v].carries[lane]], turn.parameters[v],
-                     static_cast<int64_t>(lane));
-  }
+  inner.set_lanes(state, state.body.parameters(), nodes);
   inner.want_results(places);
   HEDDLE_RETURN_IF_ERROR(inner.run());
 
   const PlanBuilder::Floor floor(b());
-  std::vector<NodeId> next_nodes;
-  for (const CarriedVector& vector : vectors) {
-    std::vector<LeafId> leaves;
-    for (size_t i : vector.carries) leaves.push_back(body.results()[i]);
-    next_nodes.push_back(inner.vector_of(leaves));
-  }
-  std::vector<BufferId> from(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Value next = kinds[i] == Carry::kSame ? Value{} : inner.result(i);
-    if (kinds[i] == Carry::kNode && !in_vector[i]) next_nodes.push_back(next.node);
-    if (kinds[i] == Carry::kArray) from[i] = next.buffer;
-    if (kinds[i] != Carry::kSmall) continue;
-    program_.touch(next.buffer);
-    for (NodeId piece : load_pieces(shape(initial[i]), lanes_of_pieces(i), next.buffer))
-      next_nodes.push_back(piece);
-  }
   int64_t copied_bytes = 0;
-  for (size_t i = 0; i < from.size(); ++i) {
-    if (from[i].valid() && from[i] != places[i]) copied_bytes += shape(initial[i]).byte_size();
-  }
-  if (counted && is_worth_doubling(program_.module, loop, *counted, copied_bytes))
-    program_.to_double.insert(&loop);
-  put_in_places(initial, places, std::move(from));
+  std::vector<NodeId> next =
+      inner.handed_on(state, state.body.results(), [&](size_t i) -> std::vector<NodeId> {
+        const LoopState::CarriedLeaf& leaf = state.leaves[i];
+        if (leaf.kind == Carry::kSame) return {};
+        const Value result = inner.result(i);
+        if (leaf.kind == Carry::kNode)
+          return std::vector<NodeId>(leaf.nodes.size(), result.node);  // none: it is a lane
+        if (leaf.kind == Carry::kArray) {
+          from[i] = result.buffer;
+          if (from[i] != places[i]) copied_bytes += shape(state.initial[i]).byte_size();
+          return {};
+        }
+        program_.touch(result.buffer);
+        return load_pieces(state.body, shape(state.initial[i]), result.buffer);
+      });
+  if (state.counted && is_worth_doubling(program_.module, state.loop, *state.counted, copied_bytes))
+    program_.to_double.insert(&state.loop);
+  put_in_places(state.initial, places, std::move(from));
   inner.release_results();
-  const std::vector<NodeId> last = b().end_while(next_nodes);
-  program_.end_loop();
+  return next;
+}
 
-  for (size_t v = 0; v < vectors.size(); ++v) {
-    for (size_t lane = 0; lane < vectors[v].carries.size(); ++lane)
-      set_lane(results[vectors[v].carries[lane]], last[v], static_cast<int64_t>(lane));
-  }
+// The results of a loop that hands `nodes` out.
+void RegionLowering::bind_state(const LoopState& state, std::span<const NodeId> nodes) {
+  using Carry = LoopState::Carry;
+  set_lanes(state, state.results, nodes);
   // Arrays first: until they are bound, nothing keeps new places out of theirs.
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (kinds[i] != Carry::kArray) continue;
-    const Value& old = values_[initial[i].value];
-    const bool is_own = old.is_buffer() && old.buffer == places[i];  // which this step gives back
-    program_.state(places[i]).pending = is_own ? 1 : 0;
-    bind(results[i], values[i]);
+  for (size_t i = 0; i < state.leaves.size(); ++i) {
+    if (state.leaves[i].kind != Carry::kArray) continue;
+    const Value& old = values_[state.initial[i].value];
+    const Value& value = state.leaves[i].value;
+    const bool is_own = old.is_buffer() && old.buffer == value.buffer;  // this step gives it back
+    program_.state(value.buffer).pending = is_own ? 1 : 0;
+    bind(state.results[i], value);
   }
-  size_t next = vectors.size();
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (in_vector[i] || kinds[i] == Carry::kArray) continue;
-    if (kinds[i] == Carry::kSmall) {
-      values[i] = Value::of(place_for(results[i], id));
-      if (const Value& old = values_[initial[i].value];
-          old.is_buffer() && std::ranges::count(initial, initial[i]) == 1)
-        program_.take_over(values[i].buffer, old.buffer, 1);
-      store_pieces(values[i].buffer, std::span(last).subspan(next, pieces[i].size()));
-      next += pieces[i].size();
-    }
-    bind(results[i], kinds[i] == Carry::kNode ? Value::of(last[next++]) : values[i]);
+  for (size_t i = 0; i < state.leaves.size(); ++i) {
+    const LoopState::CarriedLeaf& leaf = state.leaves[i];
+    const std::span<const NodeId> own = state.nodes_of(i, nodes);
+    if (leaf.kind == Carry::kSame) bind(state.results[i], leaf.value);
+    if (leaf.kind == Carry::kNode && !own.empty()) bind(state.results[i], Value::of(own[0]));
+    if (leaf.kind != Carry::kSmall) continue;
+    const BufferId place = place_for(state.results[i], state.id);
+    const Value& old = values_[state.initial[i].value];
+    if (old.is_buffer() && std::ranges::count(state.initial, state.initial[i]) == 1)
+      program_.take_over(place, old.buffer, 1);
+    store_pieces(place, own);
+    bind(state.results[i], Value::of(place));
   }
+}
+
+Status RegionLowering::emit_while(InstructionId id) {
+  const Instruction& loop = at(id);
+  const auto called = [&](size_t number) {
+    return Region(program_.module, program_.module.at(loop.called[number]));
+  };
+  LoopState state{
+      id, loop, called(0), called(1), region_.leaves_of(loop.operands[0]), region_.leaves_of(id)};
+  state.counted = counted_loop(region_, loop, state.condition, state.body);
+  for (size_t i = 0; i < state.initial.size(); ++i) enter_loop(state, i);
+  const std::vector<Value> unchanged = state.unchanged();
+  std::map<LeafId, View> turned = turned_matrices(state.body, unchanged);
+
+  program_.begin_loop();
+  Hold same(program_);
+  std::list<PlanBuilder::Still> still;
+  for (const LoopState::CarriedLeaf& leaf : state.leaves) {
+    if (leaf.value.is_buffer()) program_.touch(leaf.value.buffer);
+  }
+  for (const Value& value : unchanged) {
+    if (!value.is_buffer()) continue;
+    same.add(value);
+    still.emplace_back(b(), value.buffer);
+  }
+  for (const auto& [leaf, view] : turned) still.emplace_back(b(), view.buffer);
+  state.find_vectors(lanes_for(program_.program.plan, Scalar::kF32));
+  size_t next = state.vectors.size();
+  for (LoopState::CarriedLeaf& leaf : state.leaves)
+    next = (leaf.first_node = next) + leaf.nodes.size();
+  const std::vector<NodeId> nodes =
+      handed_on(state, state.initial, [&](size_t i) { return state.leaves[i].nodes; });
+  const PlanBuilder::Region test = b().begin_while(nodes, state.counted ? state.counted->turns : 0);
+  HEDDLE_ASSIGN_OR_RETURN(const NodeId goes_on, emit_condition(state, test.parameters));
+  const PlanBuilder::Region turn = b().begin_body(goes_on);
+  HEDDLE_ASSIGN_OR_RETURN(const std::vector<NodeId> last,
+                          emit_turn(state, turn.parameters, std::move(turned)));
+  const std::vector<NodeId> out = b().end_while(last);
+  program_.end_loop();
+  bind_state(state, out);
   return {};
 }
 
