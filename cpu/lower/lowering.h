@@ -261,14 +261,11 @@ class RegionLowering {
   NodeId fold_slab(hlo::InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
                    int64_t count, Memo* shared = nullptr);
   bool has_short_rows(hlo::InstructionId id);
-  std::vector<NodeId> fold_pairs(hlo::InstructionId id, std::span<const NodeId> kept, NodeId first,
-                                 int64_t size);
   void reduce_short_rows(hlo::InstructionId id, Op fold, BufferId to);
   NodeId reduce_slab(hlo::InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
                      int64_t count);
   NodeId reduce_chunks(hlo::InstructionId id, Op fold, int64_t size, int64_t chunk);
-  void for_each_strip(std::span<const int64_t> sizes, int64_t vectors, int64_t lanes,
-                      const std::function<void(std::span<const Place>)>& body);
+  class AcrossReduction;  // reductions_across.cc
   void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);
 
   // ---- narrow_rows.cc

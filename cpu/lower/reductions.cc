@@ -1,14 +1,13 @@
 // Reductions as loops.
+#include "heddle/cpu/lower/reductions.h"
+
 #include <algorithm>
 #include <bit>
-#include <functional>
-#include <map>
 #include <utility>
 
 #include "heddle/cpu/lower/fold_loops.h"
 #include "heddle/cpu/lower/folded_together.h"
 #include "heddle/cpu/lower/loops.h"
-#include "heddle/cpu/lower/lowering.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
@@ -18,27 +17,51 @@ using hlo::InstructionId;
 
 namespace {
 
-constexpr int64_t kAccumulators = 4;  // that hide the latency of a reduction's operation
-constexpr int64_t kChunk = 16384;     // elements of a scalar's reduction that are folded together
+constexpr int64_t kChunk = 16384;  // elements of a scalar's reduction that are folded together
 constexpr int64_t kFewestChunks = 4;
-constexpr int64_t kShortRow = 4;     // vectors of a row that is folded together with its neighbours
-constexpr int64_t kFewestLanes = 4;  // that are worth to be collected with steps
-constexpr int64_t kMostWrittenFolds = 8;  // of several results, one after the other
-constexpr int64_t kFewestPaired = 8;      // elements of several results that are folded in pairs
-constexpr int64_t kPairedVectors = 4;     // of such elements, folded together
-constexpr int64_t kFewestParted = 16;     // turns of a fold that is done in parts
-constexpr size_t kMostTogether = 8;       // vectors of results that one loop folds
+constexpr int64_t kShortRow = 4;  // vectors of a row that is folded together with its neighbours
 
-struct ReducedDims {
-  std::vector<int64_t> kept;
-  std::vector<int64_t> reduced;
-};
-
-ReducedDims split_dimensions(const Shape& from, const std::vector<int64_t>& reduced) {
+struct Slab {
   ReducedDims dims;
+  int64_t lane;
+  std::vector<int64_t> outer;  // reduced dimensions but for the one of the lanes
+  int64_t first;               // the dimension along which slabs follow each other
+};
+Slab slab_of(const Shape& from, const Instruction& reduce) {
+  const ReducedDims dims(from, reduce);
+  const int64_t lane = lane_dimension(from.dimensions());
+  std::vector<int64_t> outer = dims.reduced;
+  std::erase(outer, lane);
+  return {dims, lane, outer, outer.empty() ? lane : outer[0]};
+}
+
+// The lanes of a shorter vector, and what the fold leaves every value as it is in the others.
+NodeId filled_up(PlanBuilder& builder, Op fold, NodeId some, int64_t lanes) {
+  const Type type = builder.type(some);
+  const NodeId both[] = {some, builder.bits(type, identity_bits(fold, type.scalar))};
+  std::vector<LaneSource> sources;
+  for (int32_t i = 0; i < lanes; ++i)
+    sources.push_back(i < type.lanes ? LaneSource{0, static_cast<uint32_t>(i)} : LaneSource{1, 0});
+  return builder.shuffle(both, std::move(sources));
+}
+
+}  // namespace
+
+ReducedDims::ReducedDims(const Shape& from, const Instruction& reduce) {
+  const auto& dimensions = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
   for (int64_t d = 0; d < from.rank(); ++d)
-    (std::ranges::count(reduced, d) ? dims.reduced : dims.kept).push_back(d);
-  return dims;
+    (std::ranges::count(dimensions, d) ? reduced : kept).push_back(d);
+}
+
+Place ReducedDims::place(std::span<const Coordinate> at_kept,
+                         std::span<const Coordinate> at_reduced, int64_t lanes) const {
+  Place place{.coordinates = std::vector<Coordinate>(kept.size() + reduced.size()),
+              .lanes = static_cast<int32_t>(lanes)};
+  for (size_t i = 0; i < kept.size(); ++i)
+    place.coordinates[static_cast<size_t>(kept[i])] = at_kept[i];
+  for (size_t i = 0; i < reduced.size(); ++i)
+    place.coordinates[static_cast<size_t>(reduced[i])] = at_reduced[i];
+  return place;
 }
 
 std::vector<int64_t> sizes_of(const Shape& shape, std::span<const int64_t> dims) {
@@ -46,38 +69,6 @@ std::vector<int64_t> sizes_of(const Shape& shape, std::span<const int64_t> dims)
   for (int64_t d : dims) sizes.push_back(shape.dimension(d));
   return sizes;
 }
-
-// Reduced dimensions but for the one of the lanes.
-std::vector<int64_t> outer_dimensions(const ReducedDims& dims, int64_t lane) {
-  std::vector<int64_t> outer = dims.reduced;
-  std::erase(outer, lane);
-  return outer;
-}
-
-struct Slab {
-  ReducedDims dims;
-  int64_t lane;
-  std::vector<int64_t> outer;
-};
-Slab slab_of(const Shape& from, const Instruction& reduce) {
-  Slab slab{split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions),
-            lane_dimension(from.dimensions()),
-            {}};
-  slab.outer = outer_dimensions(slab.dims, slab.lane);
-  return slab;
-}
-
-// Of the lanes of one vector, or of two, one after the other, those from `first` on.
-NodeId every_second(PlanBuilder& builder, std::span<const NodeId> vectors, int64_t first) {
-  const int64_t width = builder.type(vectors[0]).lanes;
-  if (std::ssize(vectors) * width == 2) return builder.extract(vectors.back(), first % width);
-  std::vector<LaneSource> lanes;
-  for (int64_t at = first; at < std::ssize(vectors) * width; at += 2)
-    lanes.push_back({static_cast<uint32_t>(at / width), static_cast<uint32_t>(at % width)});
-  return builder.shuffle(vectors, std::move(lanes));
-}
-
-}  // namespace
 
 // The fold of a slab of one result's elements, without the initial value: `count` from `first` on,
 // along the first reduced dimension. Lanes lie along the last one, and are folded at the end.
@@ -93,55 +84,45 @@ NodeId RegionLowering::fold_slab(InstructionId id, Op fold, std::span<const Node
   const int64_t lanes = std::min(lanes_along(id, length), length);
   const int64_t vectors = length / lanes;
   const int64_t several = std::min(kAccumulators, vectors);
+  const int64_t rest = length - vectors * lanes;  // of the last vector of a row
   std::vector<NodeId> at_outer;
   const auto value_at = [&](NodeId from_lane, int64_t lanes) {
-    Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
-                .lanes = static_cast<int32_t>(lanes)};
-    const auto set = [&](int64_t d, Coordinate c) {
-      place.coordinates[static_cast<size_t>(d)] = c;
-    };
-    for (size_t i = 0; i < slab.dims.kept.size(); ++i) set(slab.dims.kept[i], {kept[i]});
-    for (size_t i = 0; i < slab.outer.size(); ++i)
-      set(slab.outer[i], {i == 0 ? b().add(at_outer[i], first) : at_outer[i]});
-    set(slab.lane, {slab.outer.empty() ? b().add(from_lane, first) : from_lane, 1});
+    std::vector<Coordinate> reduced;
+    for (size_t i = 0; int64_t d : slab.dims.reduced) {
+      const bool is_lane = d == slab.lane;
+      const NodeId base = is_lane ? from_lane : at_outer[i++];
+      reduced.push_back({d == slab.first ? b().add(base, first) : base, is_lane ? 1 : 0});
+    }
     Memo own;
-    Memo& memo = shared != nullptr ? *shared : own;
-    return b().splat(operand_element(reduce.operands[0], place, memo), static_cast<int32_t>(lanes));
-  };
-  std::vector<NodeId> sums(
-      static_cast<size_t>(several),
-      b().bits({scalar, static_cast<int32_t>(lanes)}, identity_bits(fold, scalar)));
-  // The last vector of a row that is no whole number of them.
-  const int64_t rest = length - vectors * lanes;
-  const auto last_vector = [&] {
-    if (is_idempotent(fold)) return value_at(b().index(length - lanes), lanes);
-    const NodeId some = value_at(b().index(length - rest), rest);
-    const NodeId both[] = {some, b().bits(b().type(some), identity_bits(fold, scalar))};
-    std::vector<LaneSource> sources;
-    for (int64_t i = 0; i < lanes; ++i)
-      sources.push_back(i < rest ? LaneSource{0, static_cast<uint32_t>(i)} : LaneSource{1, 0});
-    return b().shuffle(both, std::move(sources));
+    const Place place = slab.dims.place(place_at(kept).coordinates, reduced, lanes);
+    return b().splat(operand_element(reduce.operands[0], place, shared != nullptr ? *shared : own),
+                     place.lanes);
   };
   const int64_t together = vectors / several * several;
-  const auto fold_row = [&](std::vector<NodeId> carried) {
-    std::vector<NodeId> inner =
-        fold_loop(b(), fold == Op::kAdd, together * lanes, several * lanes, std::move(carried),
+  const auto fold_row = [&](std::vector<NodeId> sums) {
+    sums =
+        fold_loop(b(), fold == Op::kAdd, together * lanes, several * lanes, std::move(sums),
                   [&](NodeId from_lane, std::vector<NodeId> folded) {
-                    for (int64_t i = 0; i < several; ++i) {
-                      NodeId& sum = folded[static_cast<size_t>(i)];
-                      sum = b().binary(fold, sum, value_at(b().add(from_lane, i * lanes), lanes));
-                    }
+                    for (int64_t i = 0; NodeId & sum : folded)
+                      sum = b().binary(fold, sum, value_at(b().add(from_lane, i++ * lanes), lanes));
                     return folded;
                   });
     for (int64_t i = together; i < vectors; ++i)
-      inner[0] = b().binary(fold, inner[0], value_at(b().index(i * lanes), lanes));
-    if (rest > 0) inner.back() = b().binary(fold, inner.back(), last_vector());
-    return inner;
+      sums[0] = b().binary(fold, sums[0], value_at(b().index(i * lanes), lanes));
+    if (rest == 0) return sums;
+    const NodeId last = is_idempotent(fold)
+                            ? value_at(b().index(length - lanes), lanes)
+                            : filled_up(b(), fold, value_at(b().index(length - rest), rest), lanes);
+    sums.back() = b().binary(fold, sums.back(), last);
+    return sums;
   };
-  sums = fold_nest(b(), fold == Op::kAdd, outer_sizes, at_outer, sums,
-                   std::max<int64_t>(together / several, 1), fold_row);
+  const NodeId none = b().bits({scalar, static_cast<int32_t>(lanes)}, identity_bits(fold, scalar));
+  const std::vector<NodeId> sums =
+      fold_nest(b(), fold == Op::kAdd, outer_sizes, at_outer,
+                std::vector<NodeId>(static_cast<size_t>(several), none),
+                std::max<int64_t>(together / several, 1), fold_row);
   NodeId sum = sums[0];
-  for (int64_t i = 1; i < several; ++i) sum = b().binary(fold, sum, sums[static_cast<size_t>(i)]);
+  for (size_t i = 1; i < sums.size(); ++i) sum = b().binary(fold, sum, sums[i]);
   return sum;
 }
 
@@ -154,7 +135,7 @@ NodeId RegionLowering::reduce_along_lanes(InstructionId id, Op fold, std::span<c
   const Instruction& reduce = at(id);
   const Shape& from = at(reduce.operands[0]).shape;
   const Slab slab = slab_of(from, reduce);
-  const int64_t size = from.dimension(slab.outer.empty() ? slab.lane : slab.outer[0]);
+  const int64_t size = from.dimension(slab.first);
   const int64_t chunk = std::max<int64_t>(kChunk * size / from.element_count(), 1);
   NodeId sum;
   if (!kept.empty() || size / chunk < kFewestChunks) {
@@ -182,16 +163,13 @@ bool RegionLowering::has_short_rows(InstructionId id) {
 void RegionLowering::reduce_short_rows(InstructionId id, Op fold, BufferId to) {
   const Instruction& reduce = at(id);
   const Shape& from = at(reduce.operands[0]).shape;
-  const ReducedDims dims =
-      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
+  const Slab slab = slab_of(from, reduce);
   const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
-  const int64_t lane = lane_dimension(from.dimensions());
-  const std::vector<int64_t> outer = outer_dimensions(dims, lane);
-  const int64_t size = from.dimension(outer.empty() ? lane : outer[0]);
+  const int64_t size = from.dimension(slab.first);
   const std::vector<int64_t> kept_sizes(reduce.shape.dimensions().begin(),
                                         reduce.shape.dimensions().end());
   const bool is_flat =
-      std::ranges::all_of(outer, [&](int64_t d) { return from.dimension(d) == 1; });
+      std::ranges::all_of(slab.outer, [&](int64_t d) { return from.dimension(d) == 1; });
   const int64_t last = kept_sizes.back(), together = last / lanes * lanes;
   std::vector<NodeId> kept;
   for_each_nest(b(), std::span(kept_sizes).first(kept_sizes.size() - 1), kept, [&] {
@@ -247,252 +225,6 @@ NodeId RegionLowering::reduce_chunks(InstructionId id, Op fold, int64_t size, in
   if (chunks * chunk == size) return sum;
   const NodeId rest = reduce_slab(id, fold, {}, b().index(chunks * chunk), size - chunks * chunk);
   return b().binary(fold, sum, rest);
-}
-
-// Calls body(places) with vectors that lie side by side along the last dimension of more than one
-// element, so many at a time: what a loop over rows reads of each row is then more than a line.
-void RegionLowering::for_each_strip(std::span<const int64_t> sizes, int64_t vectors, int64_t lanes,
-                                    const std::function<void(std::span<const Place>)>& body) {
-  const auto lane = static_cast<size_t>(lane_dimension(sizes));
-  std::vector<int64_t> outer(sizes.begin(), sizes.end());
-  outer[lane] = 1;
-  std::vector<NodeId> at;
-  for_each_nest(b(), outer, at, [&] {
-    const auto strip = [&](NodeId from, int64_t count) {
-      std::vector<Place> places;
-      for (int64_t i = 0; i < count; i += lanes) {
-        Place& place = places.emplace_back(place_at(at));
-        place.lanes = static_cast<int32_t>(std::min(lanes, count - i));
-        place.coordinates[lane] = {b().add(from, i), place.lanes > 1 ? 1 : 0};
-      }
-      body(places);
-    };
-    const int64_t width = vectors * lanes, length = sizes[lane], whole = length / width * width;
-    auto loop = b().begin_for_each(b().index(0), b().index(whole), width);
-    strip(loop.parameters[0], width);
-    b().end_for({});
-    if (whole < length) strip(b().index(whole), length - whole);
-  });
-}
-
-// So many neighbours of several operands, a power of two, as one: each with the next one, pairs
-// with the next pair, and so on. They stay in order, as a first NaN or a first place needs.
-std::vector<NodeId> RegionLowering::fold_pairs(InstructionId id, std::span<const NodeId> kept,
-                                               NodeId first, int64_t size) {
-  const Instruction& reduce = at(id);
-  const Shape& from = at(reduce.operands[0]).shape;
-  const hlo::Computation& body = program_.module.at(reduce.called[0]);
-  const size_t count = reduce.operands.size() / 2;
-  const ReducedDims dims =
-      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
-  int64_t lanes = std::min<int64_t>(lanes_for(program_.program.plan, widest_scalar(id)), size);
-  std::vector<std::vector<NodeId>> vectors;  // of each, its operands' values
-  Memo memo;
-  for (int64_t at_vector = 0; at_vector < size; at_vector += lanes) {
-    Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
-                .lanes = static_cast<int32_t>(lanes)};
-    for (size_t i = 0; i < dims.kept.size(); ++i)
-      place.coordinates[static_cast<size_t>(dims.kept[i])] = {kept[i]};
-    place.coordinates[static_cast<size_t>(dims.reduced[0])] = {b().add(first, at_vector), 1};
-    std::vector<NodeId>& values = vectors.emplace_back();
-    for (size_t i = 0; i < count; ++i) {
-      const NodeId value = operand_element(reduce.operands[i], place, memo);
-      values.push_back(b().splat(value, static_cast<int32_t>(lanes)));
-    }
-  }
-  while (lanes > 1 || vectors.size() > 1) {
-    const size_t joined = std::min<size_t>(vectors.size(), 2);  // operands of a shuffle
-    if (joined == 1) lanes /= 2;
-    std::vector<std::vector<NodeId>> half;
-    for (size_t v = 0; v < vectors.size(); v += joined) {
-      std::vector<NodeId> arguments;
-      for (int64_t odd : {0, 1}) {
-        for (size_t i = 0; i < count; ++i) {
-          const NodeId operands[] = {vectors[v][i], vectors[v + joined - 1][i]};
-          arguments.push_back(every_second(b(), std::span(operands).first(joined), odd));
-        }
-      }
-      half.push_back(inline_scalars(b(), body, arguments));
-      for (NodeId& value : half.back()) value = b().splat(value, static_cast<int32_t>(lanes));
-    }
-    vectors = std::move(half);
-  }
-  return vectors[0];
-}
-
-// Lanes lie along a dimension that stays, if need be with steps over those that are reduced, or
-// there are none; any function, several operands.
-void RegionLowering::reduce_across(InstructionId id, std::span<const BufferId> to) {
-  const Instruction& reduce = at(id);
-  const size_t count = reduce.operands.size() / 2;
-  const Shape& from = at(reduce.operands[0]).shape;
-  const ReducedDims dims =
-      split_dimensions(from, reduce.attrs.get<hlo::DimensionsAttrs>().dimensions);
-  const hlo::Computation& body = program_.module.at(reduce.called[0]);
-  const int64_t lane = lane_dimension(from.dimensions());
-  const std::vector<int64_t> kept_sizes = sizes_of(from, dims.kept);
-  const int64_t kept_lane = lane_dimension(kept_sizes);
-  const bool has_lanes =
-      std::ranges::count(dims.kept, lane) > 0 ||
-      (kept_lane >= 0 && kept_sizes[static_cast<size_t>(kept_lane)] >= kFewestLanes);
-  const std::optional<size_t> rows = to.empty() ? std::nullopt : narrow_reduce(id);
-  const std::vector<int64_t> sizes = sizes_of(from, dims.reduced);
-  const auto initial_at = [&](const Place& kept) {
-    std::vector<NodeId> initial;
-    Memo memo;
-    for (size_t i = 0; i < count; ++i) {
-      const NodeId value = operand_element(reduce.operands[count + i], {}, memo);
-      initial.push_back(b().splat(value, kept.lanes));
-    }
-    return initial;
-  };
-  std::vector<NodeId> at_reduced;
-  // Folds the elements at `at_reduced` into `carried`.
-  const auto turn = [&](const Place& kept, std::span<const NodeId> carried, Memo& memo) {
-    Place place{.coordinates = std::vector<Coordinate>(from.dimensions().size()),
-                .lanes = kept.lanes};
-    for (size_t i = 0; i < dims.kept.size(); ++i)
-      place.coordinates[static_cast<size_t>(dims.kept[i])] = kept.coordinates[i];
-    for (size_t i = 0; i < dims.reduced.size(); ++i)
-      place.coordinates[static_cast<size_t>(dims.reduced[i])] = {at_reduced[i]};
-    std::vector<NodeId> arguments(carried.begin(), carried.end());
-    for (size_t i = 0; i < count; ++i)
-      arguments.push_back(operand_element(reduce.operands[i], place, memo));
-    std::vector<NodeId> next = inline_scalars(b(), body, arguments);
-    for (NodeId& value : next) value = b().splat(value, kept.lanes);
-    return next;
-  };
-  const auto write = [&](const Place& place, std::span<const NodeId> values) {
-    for (size_t i = 0; i < count; ++i) {
-      const LeafId leaf = region_.leaves_of(id)[i];
-      if (to.empty()) {
-        bind(leaf, Value::of(values[i]));
-      } else {
-        store_at(to[i], shape(leaf), place, values[i]);
-      }
-    }
-  };
-  // Results that one loop folds, in a few parts each where they are few: an operation that waited
-  // for the last turn's would leave the machine idle.
-  const std::optional<Op> fold = count == 1 ? fold_of(body) : std::nullopt;
-  const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
-  const bool is_long = fold && !sizes.empty() && sizes.back() >= kFewestParted;
-  const auto write_all = [&](std::span<const Place> places) {
-    const size_t each = places.size() * count;
-    std::vector<NodeId> values;
-    for (const Place& place : places) {
-      for (NodeId value : initial_at(place)) values.push_back(value);
-    }
-    int64_t parts = 1;
-    if (is_long) parts = std::max<int64_t>(kAccumulators / static_cast<int64_t>(each), 1);
-    for (int64_t part = 1; part < parts; ++part) {
-      for (size_t i = 0; i < each; ++i) {
-        const Type type = b().type(values[i]);
-        values.push_back(b().bits(type, identity_bits(*fold, type.scalar)));
-      }
-    }
-    const auto add = [&](std::vector<NodeId>& carried, int64_t part) {
-      std::map<int32_t, Memo> memos;  // by lanes
-      for (size_t i = 0; i < places.size(); ++i) {
-        const size_t first = static_cast<size_t>(part) * each + i * count;
-        const std::vector<NodeId> next =
-            turn(places[i], std::span(carried).subspan(first, count), memos[places[i].lanes]);
-        std::ranges::copy(next, carried.begin() + static_cast<std::ptrdiff_t>(first));
-      }
-    };
-    const bool is_paired = count > 1 && places.size() == 1 && places[0].lanes == 1 &&
-                           sizes.size() == 1 && dims.reduced[0] == lane &&
-                           sizes[0] >= kFewestPaired;
-    if (is_paired) {
-      std::vector<NodeId> kept;
-      for (const Coordinate& c : places[0].coordinates) kept.push_back(c.base);
-      int64_t size = kPairedVectors * static_cast<int64_t>(std::bit_floor(uint64_t(lanes)));
-      NodeId first = b().index(0);
-      const auto join = [&](std::vector<NodeId>& carried) {
-        std::vector<NodeId> arguments = carried;
-        for (NodeId value : fold_pairs(id, kept, first, size)) arguments.push_back(value);
-        carried = inline_scalars(b(), body, arguments);
-      };
-      const int64_t together = sizes[0] / size * size;
-      if (together > 0) {
-        auto loop = b().begin_for(b().index(0), b().index(together), size, values);
-        first = loop.parameters[0];
-        values.assign(loop.parameters.begin() + 1, loop.parameters.end());
-        join(values);
-        values = b().end_for(values);
-      }
-      for (int64_t at = together; at < sizes[0]; at += size) {
-        size = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(sizes[0] - at)));
-        first = b().index(at);
-        join(values);
-      }
-    } else if (product_of(sizes) <= (fold ? 1 : kMostWrittenFolds)) {
-      for (int64_t i = 0; i < product_of(sizes); ++i) {
-        at_reduced = index_of(b(), sizes, i);
-        add(values, 0);
-      }
-      at_reduced.clear();
-    } else {
-      const std::span outer = std::span(sizes).first(sizes.size() - 1);
-      const int64_t together = sizes.back() / parts * parts;
-      const auto fold_last = [&](std::vector<NodeId> carried) {
-        carried = fold_loop(b(), fold == Op::kAdd, together, parts, std::move(carried),
-                            [&](NodeId index, std::vector<NodeId> folded) {
-                              for (int64_t part = 0; part < parts; ++part) {
-                                at_reduced.push_back(b().add(index, part));
-                                add(folded, part);
-                                at_reduced.pop_back();
-                              }
-                              return folded;
-                            });
-        for (int64_t i = together; i < sizes.back(); ++i) {
-          at_reduced.push_back(b().index(i));
-          add(carried, i - together);
-          at_reduced.pop_back();
-        }
-        return carried;
-      };
-      values = fold_nest(b(), fold == Op::kAdd, outer, at_reduced, values,
-                         std::max<int64_t>(together / parts, 1), fold_last);
-    }
-    for (size_t i = each; i < values.size(); ++i)
-      values[i % each] = b().binary(*fold, values[i % each], values[i]);
-    for (size_t i = 0; i < places.size(); ++i)
-      write(places[i], std::span(values).subspan(i * count, count));
-  };
-  if (rows) {
-    return write_narrow(kept_sizes, *rows, lanes, to, [&](const Place& place) {
-      std::vector<NodeId> values = initial_at(place);
-      for (int64_t i = 0; i < product_of(sizes); ++i) {
-        at_reduced = index_of(b(), sizes, i);
-        Memo memo;
-        values = turn(place, values, memo);
-      }
-      return values;
-    });
-  }
-  if (is_long && std::ranges::count(dims.kept, lane) > 0 &&
-      kept_sizes[static_cast<size_t>(kept_lane)] >= kAccumulators * lanes) {
-    return for_each_strip(kept_sizes, kAccumulators, lanes, write_all);
-  }
-  if (has_lanes) {
-    std::vector<Place> together;
-    for_each_place(kept_sizes, widest_scalar(id), [&](const Place& place) {
-      const bool is_in_loop = std::ranges::any_of(
-          place.coordinates, [&](const Coordinate& c) { return !b().is_constant(c.base); });
-      if (is_in_loop) return write_all({&place, 1});
-      together.push_back(place);
-      if (together.size() == kMostTogether) write_all(std::exchange(together, {}));
-    });
-    if (!together.empty()) write_all(together);
-    return;
-  }
-  std::vector<NodeId> at_kept;
-  if (std::ranges::count(kept_sizes, 0)) return;
-  for_each_nest(b(), kept_sizes, at_kept, [&] {
-    const Place place = place_at(at_kept);
-    write_all({&place, 1});
-  });
 }
 
 void RegionLowering::emit_reduce(InstructionId id) {
