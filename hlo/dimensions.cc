@@ -1,8 +1,15 @@
 #include "heddle/hlo/dimensions.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace heddle {
+
+std::vector<int64_t> consecutive_dimensions(int64_t count, int64_t from) {
+  std::vector<int64_t> dimensions(static_cast<size_t>(count));
+  std::iota(dimensions.begin(), dimensions.end(), from);
+  return dimensions;
+}
 
 std::vector<int64_t> other_dimensions(int64_t rank, std::span<const int64_t> dimensions) {
   std::vector<int64_t> others;

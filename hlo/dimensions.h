@@ -9,6 +9,9 @@
 
 namespace heddle {
 
+// from, from + 1, .., so many of them.
+std::vector<int64_t> consecutive_dimensions(int64_t count, int64_t from = 0);
+
 // All dimensions 0 .. rank-1 that are not listed, ascending.
 std::vector<int64_t> other_dimensions(int64_t rank, std::span<const int64_t> dimensions);
 

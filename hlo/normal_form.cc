@@ -1,7 +1,8 @@
 #include "heddle/hlo/internal/normal_form.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::hlo {
 namespace {
@@ -33,10 +34,7 @@ Attrs compare_form(std::span<const Shape* const> operands, Attrs attrs) {
 
 Attrs map_form(std::span<const Shape* const> operands, Attrs attrs) {
   if (operands.empty() || !attrs.get<DimensionsAttrs>().dimensions.empty()) return attrs;
-  DimensionsAttrs out;
-  out.dimensions.resize(static_cast<size_t>(operands[0]->rank()));
-  std::iota(out.dimensions.begin(), out.dimensions.end(), 0);
-  return out;
+  return DimensionsAttrs{consecutive_dimensions(operands[0]->rank())};
 }
 
 }  // namespace

@@ -415,11 +415,7 @@ Value reduce_sum(const Value& x, const Dims& dimensions) {
   return dimensions.empty() ? x : reduce(x, Opcode::kAdd, 0, dimensions);
 }
 
-Value sum_all(const Value& x) {
-  Dims all;
-  for (int64_t d = 0; d < x.rank(); ++d) all.push_back(d);
-  return reduce_sum(x, all);
-}
+Value sum_all(const Value& x) { return reduce_sum(x, consecutive_dimensions(x.rank())); }
 
 std::vector<int64_t> dot_dimensions(const Shape& lhs, const Shape& rhs, const DotAttrs& attrs) {
   Dims sizes;
@@ -441,18 +437,14 @@ Value dot(const Value& a, const Value& b, const DotAttrs& attrs, DType dtype) {
 Value matmul(const Value& a, const Value& b) {
   DotAttrs attrs{.operand_precision = {Precision::kHighest, Precision::kHighest}};
   const int64_t batch = a.rank() - 2;
-  for (int64_t d = 0; d < batch; ++d) {
-    attrs.lhs_batch_dims.push_back(d);
-    attrs.rhs_batch_dims.push_back(d);
-  }
+  attrs.lhs_batch_dims = attrs.rhs_batch_dims = consecutive_dimensions(batch);
   attrs.lhs_contracting_dims = {batch + 1};
   attrs.rhs_contracting_dims = {batch};
   return dot(a, b, attrs, a.dtype());
 }
 
 Value swap_last(const Value& x) {
-  Dims permutation;
-  for (int64_t d = 0; d < x.rank(); ++d) permutation.push_back(d);
+  Dims permutation = consecutive_dimensions(x.rank());
   std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
   return transpose(x, permutation);
 }

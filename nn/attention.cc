@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/nn/internal/formula.h"
 #include "heddle/numpy/float_limits.h"
 #include "heddle/trace/ops/contraction/contractions.h"
@@ -63,8 +64,7 @@ Sizes checked_sizes(const Tensor& q, const Tensor& k, const Tensor& v) {
 
 // 0 .. rank - 1, then `rest` counted from there.
 std::vector<int64_t> after_batch(int64_t rank, const std::vector<int64_t>& rest) {
-  std::vector<int64_t> axes;
-  for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
+  std::vector<int64_t> axes = consecutive_dimensions(rank);
   for (int64_t i : rest) axes.push_back(rank + i);
   return axes;
 }

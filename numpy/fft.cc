@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/expr.h"
@@ -61,10 +62,7 @@ Expr at_lengths(const Plan& plan, const Expr& x) {
 
 // The axes in an order where `last` come last.
 std::vector<int64_t> order_with_last(int64_t rank, const std::vector<int64_t>& last) {
-  std::vector<int64_t> order;
-  for (int64_t i = 0; i < rank; ++i) {
-    if (std::ranges::count(last, i) == 0) order.push_back(i);
-  }
+  std::vector<int64_t> order = other_dimensions(rank, last);
   order.insert(order.end(), last.begin(), last.end());
   return order;
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/math.h"
 #include "heddle/trace/axes.h"
@@ -55,9 +56,7 @@ Tensor diagonal(Operand operand, base::Int k, base::Int rows, base::Int columns)
   if (x.rank() < 2) trace_internal::refuse("x is ", x.shape(), "; it must have rank 2 or more");
   const std::vector<int64_t> axes = trace_internal::axes_of(x.shape(), {rows, columns});
   return one_program("diagonal", [&] {
-    std::vector<int64_t> order;
-    for (int64_t d = 0; d < x.rank(); ++d)
-      if (d != axes[0] && d != axes[1]) order.push_back(d);
+    std::vector<int64_t> order = other_dimensions(x.rank(), axes);
     order.insert(order.end(), axes.begin(), axes.end());
     return diagonal_of(std::ranges::is_sorted(order) ? x : transpose(x, order), k);
   });

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/calls/debug_calls.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/transform/derivatives/internal/parts.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/rebuilder.h"
@@ -125,14 +125,8 @@ std::string result_of(const Instruction& instruction, const std::string& program
 
 constexpr std::string_view kOnlyNans = "only_nans";  // an entry of a check
 
-Dims all_dimensions(const Value& x) {
-  Dims out(static_cast<size_t>(x.rank()));
-  std::iota(out.begin(), out.end(), 0);
-  return out;
-}
-
 Value any(const Value& p) {
-  return p.rank() == 0 ? p : hlo::reduce(p, Opcode::kOr, 0, all_dimensions(p));
+  return p.rank() == 0 ? p : hlo::reduce(p, Opcode::kOr, 0, consecutive_dimensions(p.rank()));
 }
 
 // The state: a record s32[2 + loops], which heddle.report reads, and s32[loops], the current steps

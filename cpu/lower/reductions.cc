@@ -9,6 +9,7 @@
 #include "heddle/cpu/lower/folded_together.h"
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::cpu {
 
@@ -47,11 +48,9 @@ NodeId filled_up(PlanBuilder& builder, Op fold, NodeId some, int64_t lanes) {
 
 }  // namespace
 
-ReducedDims::ReducedDims(const Shape& from, const Instruction& reduce) {
-  const auto& dimensions = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
-  for (int64_t d = 0; d < from.rank(); ++d)
-    (std::ranges::count(dimensions, d) ? reduced : kept).push_back(d);
-}
+ReducedDims::ReducedDims(const Shape& from, const Instruction& reduce)
+    : kept(other_dimensions(from.rank(), reduce.attrs.get<hlo::DimensionsAttrs>().dimensions)),
+      reduced(other_dimensions(from.rank(), kept)) {}
 
 Place ReducedDims::place(std::span<const Coordinate> at_kept,
                          std::span<const Coordinate> at_reduced, int64_t lanes) const {

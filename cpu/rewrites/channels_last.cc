@@ -1,9 +1,9 @@
 #include "heddle/cpu/rewrites/channels_last.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -63,15 +63,13 @@ struct ChannelsFirst {
 
 // The array with its dimension `d` behind all others.
 hlo::Value with_last(const hlo::Value& x, int64_t d) {
-  Dims order(static_cast<size_t>(x.rank()));
-  std::iota(order.begin(), order.end(), 0);
+  Dims order = consecutive_dimensions(x.rank());
   std::rotate(order.begin() + d, order.begin() + d + 1, order.end());
   return transpose(x, order);
 }
 // The array whose dimension `d` with_last() put behind all others.
 hlo::Value with_last_at(const hlo::Value& x, int64_t d) {
-  Dims order(static_cast<size_t>(x.rank()));
-  std::iota(order.begin(), order.end(), 0);
+  Dims order = consecutive_dimensions(x.rank());
   std::rotate(order.begin() + d, order.end() - 1, order.end());
   return transpose(x, order);
 }
@@ -92,8 +90,7 @@ hlo::Value with_channels_last(transform::Rebuilder& to, InstructionId id) {
   hlo::ConvolutionAttrs out = attrs;
   ConvolutionDims& dims = out.dim_labels;
   const auto place = [&](int64_t d, int64_t moved) { return d == moved ? last : int64_t{0}; };
-  Dims spatial(labels.input_spatial.size());
-  std::iota(spatial.begin(), spatial.end(), 1);
+  const Dims spatial = consecutive_dimensions(std::ssize(labels.input_spatial), 1);
   hlo::Graph& graph = to.in_place_of(id);
   const hlo::Values operands = to.operands(id);
   const hlo::Value x = with_last(operands[0], 1);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/cpu/rewrites/ordered_products.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/op.h"
 #include "heddle/hlo/value.h"
 
@@ -27,16 +27,9 @@ constexpr int64_t kFewestInColumn = 2, kMostInColumn = 4096;  // all of these ga
 constexpr int64_t kFewestColumns = 256;
 constexpr size_t kMostComputed = 32;  // instructions between a gather and a scatter
 
-// 0, 1, .., count - 1.
-Dims first(int64_t count) {
-  Dims dims(static_cast<size_t>(count));
-  std::iota(dims.begin(), dims.end(), 0);
-  return dims;
-}
-
 // Dimensions of the array's first part and of the rest change places.
 hlo::Value turned(const hlo::Value& x, int64_t part) {
-  Dims order = first(x.rank());
+  Dims order = consecutive_dimensions(x.rank());
   std::rotate(order.begin(), order.begin() + part, order.end());
   return transpose(x, order);
 }
@@ -57,9 +50,10 @@ bool gathers_columns(const Computation& in, const Instruction& x) {
   Dims sizes = from.dimensions();
   if (last < 1) return false;
   sizes.back() = 1;
-  return attrs.offset_dims == first(last) && attrs.collapsed_slice_dims == Dims{last} &&
-         attrs.start_index_map == Dims{last} && attrs.operand_batching_dims.empty() &&
-         attrs.slice_sizes == sizes && from.element_count() > 0 &&
+  return attrs.offset_dims == consecutive_dimensions(last) &&
+         attrs.collapsed_slice_dims == Dims{last} && attrs.start_index_map == Dims{last} &&
+         attrs.operand_batching_dims.empty() && attrs.slice_sizes == sizes &&
+         from.element_count() > 0 &&
          is_of_columns(from, x.shape.element_count() * from.dimension(last) / from.element_count());
 }
 
@@ -67,7 +61,7 @@ bool scatters_columns(const Computation& in, const Instruction& x) {
   if (x.opcode != Opcode::kScatter || x.operands.size() != 3 || x.shape.is_dynamic()) return false;
   const auto& attrs = x.attrs.get<hlo::ScatterAttrs>();
   const int64_t last = x.shape.rank() - 1;
-  return last >= 1 && attrs.update_window_dims == first(last) &&
+  return last >= 1 && attrs.update_window_dims == consecutive_dimensions(last) &&
          attrs.inserted_window_dims == Dims{last} && attrs.input_batching_dims.empty() &&
          attrs.scatter_dims_to_operand_dims == Dims{last} && x.shape.element_count() > 0 &&
          is_of_columns(x.shape, in.at(x.operands[2]).shape.element_count() *

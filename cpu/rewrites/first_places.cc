@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -226,11 +227,8 @@ hlo::Value written(const hlo::Module& module, transform::Rebuilder& to, Instruct
   }
   const hlo::Value extreme = hlo::reduce(x, greatest ? Opcode::kMaximum : Opcode::kMinimum,
                                          *worst_of(shape.dtype(), greatest), {along});
-  hlo::Dims kept;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (d != along) kept.push_back(d);
-  }
-  const hlo::Value of_row = broadcast(extreme, x.sizes(), kept);
+  const hlo::Value of_row =
+      broadcast(extreme, x.sizes(), other_dimensions(shape.rank(), {&along, 1}));
   hlo::Value is_found = compare(ComparisonDirection::kEq, x, of_row);
   if (is_floating(shape.dtype())) is_found = is_found | compare(ComparisonDirection::kNe, x, x);
   return graph.tuple({extreme, convert(first_of(is_found), position_type)});

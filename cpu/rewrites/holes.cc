@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <numeric>
 
 #include "heddle/cpu/lower/loops.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -89,9 +89,7 @@ hlo::Value without_holes(const hlo::Module& module, transform::Rebuilder& to, In
   const Shape& from = to.old(old.operands[0]).shape;
   const std::optional<Op> fold = fold_of(module.at(old.called[0]));
   if (!fold || running_fold(module, from, old)) return {};
-  hlo::Dims all(static_cast<size_t>(from.rank()));
-  std::iota(all.begin(), all.end(), 0);
-  return over_padded(to, id, old.attrs.get<hlo::WindowAttrs>(), all,
+  return over_padded(to, id, old.attrs.get<hlo::WindowAttrs>(), consecutive_dimensions(from.rank()),
                      [&] { return identity_of(*fold, from); });
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "heddle/cpu/rewrites/ranked_sorts.h"
 #include "heddle/cpu/rewrites/sort_keys.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
@@ -140,8 +140,7 @@ class FirstElements {
 // x [.., n] at positions [.., k] of its rows.
 hlo::Value taken(const hlo::Value& x, const hlo::Value& positions) {
   const int64_t last = x.rank() - 1;
-  hlo::Dims rows(static_cast<size_t>(last));
-  std::iota(rows.begin(), rows.end(), 0);
+  const hlo::Dims rows = consecutive_dimensions(last);
   return gather(x, positions,
                 {.offset_dims = {},
                  .collapsed_slice_dims = {last},
@@ -252,9 +251,7 @@ StatusOr<hlo::Module> sort_in_rows(const hlo::Module& module) {
         const int64_t dimension = dimension_of(sort);
         const bool is_narrow = is_of_few_narrow(module, to.from(), sort);
         if (dimension == shape.rank() - 1 && !is_narrow) return {};
-        hlo::Dims permutation, back;
-        for (int64_t d = 0; d < shape.rank(); ++d)
-          if (d != dimension) permutation.push_back(d);
+        hlo::Dims permutation = other_dimensions(shape.rank(), {&dimension, 1}), back;
         permutation.push_back(dimension);
         for (int64_t d = 0; d < shape.rank(); ++d)
           back.push_back(std::ranges::find(permutation, d) - permutation.begin());

@@ -1,11 +1,11 @@
 #include "heddle/cpu/rewrites/outer_products.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -99,8 +99,7 @@ hlo::Value as_product(transform::Rebuilder& to, InstructionId id) {
   const hlo::Computation& from = to.from();
   Product product{to.old(dot), to.old(dot).attrs.get<hlo::DotAttrs>(),
                   from.at(to.old(dot).operands[0]).shape, from.at(to.old(dot).operands[1]).shape,
-                  Dims(static_cast<size_t>(old.shape.rank()))};
-  std::iota(product.places.begin(), product.places.end(), 0);
+                  consecutive_dimensions(old.shape.rank())};
   if (is_turned) {
     const Dims& order = old.attrs.get<hlo::DimensionsAttrs>().dimensions;
     for (size_t d = 0; d < order.size(); ++d)

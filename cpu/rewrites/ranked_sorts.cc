@@ -1,13 +1,13 @@
 #include "heddle/cpu/rewrites/ranked_sorts.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/cpu/rewrites/sort_keys.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
@@ -75,8 +75,7 @@ class RankedSort {
   // Of all pairs in a row: along the last dimension but one runs what may come before, along the
   // last one what is ranked.
   hlo::Value over_pairs(const hlo::Value& x, bool is_ranked) {
-    hlo::Dims dimensions(sizes_.size());
-    std::iota(dimensions.begin(), dimensions.end(), 0);
+    hlo::Dims dimensions = consecutive_dimensions(std::ssize(sizes_));
     if (is_ranked) ++dimensions.back();
     return broadcast(x, pairs_, dimensions);
   }
@@ -97,8 +96,7 @@ class RankedSort {
 
   // Each element of the rows where its rank says.
   hlo::Value placed(const hlo::Value& x, const hlo::Value& ranks, const Shape& shape) {
-    hlo::Dims rows(static_cast<size_t>(rank_ - 1));
-    std::iota(rows.begin(), rows.end(), 0);
+    const hlo::Dims rows = consecutive_dimensions(rank_ - 1);
     return graph_.op(Opcode::kScatter, {graph_.zeros(x.shape()), ranks, x},
                      hlo::ScatterAttrs{.update_window_dims = {},
                                        .inserted_window_dims = {rank_ - 1},

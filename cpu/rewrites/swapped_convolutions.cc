@@ -1,10 +1,10 @@
 #include "heddle/cpu/rewrites/swapped_convolutions.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -129,8 +129,7 @@ hlo::Value swapped(transform::Rebuilder& to, InstructionId id) {
   const hlo::Value result = now.write(exchanged, in[0], in[1], old.shape);
   const hlo::Value same =
       plain.op(Opcode::kConvolution, {as_it_is[0], as_it_is[2]}, attrs, {}, &old.shape);
-  Dims all(static_cast<size_t>(image.rank()));
-  std::iota(all.begin(), all.end(), 0);
+  const Dims all = consecutive_dimensions(image.rank());
   const hlo::Value has_infinite = hlo::reduce(!is_finite(x), Opcode::kOr, 0, all);
   return graph.op(Opcode::kConditional, {!has_infinite, given, given}, {},
                   {std::move(exchanged).finish_with(result), std::move(plain).finish_with(same)},

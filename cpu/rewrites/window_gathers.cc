@@ -7,6 +7,7 @@
 
 #include "heddle/cpu/rewrites/affine_indices.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/passes.h"
 #include "heddle/transform/rebuilder.h"
@@ -72,9 +73,7 @@ class WindowGather {
     for (int64_t d = 0; d < indices.rank(); ++d) {
       if (d != attrs_.index_vector_dim) batch_.push_back(indices.dimension(d));
     }
-    for (int64_t d = 0; d < result_.rank(); ++d) {
-      if (std::ranges::count(attrs_.offset_dims, d) == 0) places_.push_back(d);
-    }
+    places_ = other_dimensions(result_.rank(), attrs_.offset_dims);
   }
 
   // The index of each dimension, as functions of the places of a batch.

@@ -4,16 +4,14 @@
 #include <algorithm>
 
 #include "heddle/hlo/batching/internal/rules.h"
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::hlo {
 namespace {
 
 // Dimension `from` put at `to`, the others in order.
 Value moved(const Value& x, int64_t from, int64_t to) {
-  Dims permutation;
-  for (int64_t d = 0; d < x.rank(); ++d) {
-    if (d != from) permutation.push_back(d);
-  }
+  Dims permutation = other_dimensions(x.rank(), {&from, 1});
   permutation.insert(permutation.begin() + to, from);
   return transpose(x, permutation);
 }

@@ -1,6 +1,7 @@
 // Which rule each op has. A switch without a default: an op that is left out is a warning that CI
 // makes an error.
 #include "heddle/hlo/batching/internal/rules.h"
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::hlo {
 
@@ -44,9 +45,8 @@ Shape with_lanes(const Shape& shape, int64_t size) {
 Value in_each_lane(const Value& x, int64_t size) {
   const Shape shape = x.shape();
   if (!shape.is_array()) return x;
-  Dims behind;
-  for (int64_t d = 1; d <= shape.rank(); ++d) behind.push_back(d);
-  return broadcast(x, with_lanes(shape, size).dimensions(), behind);
+  return broadcast(x, with_lanes(shape, size).dimensions(),
+                   consecutive_dimensions(shape.rank(), 1));
 }
 
 namespace {

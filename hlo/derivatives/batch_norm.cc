@@ -8,6 +8,7 @@
 //
 // Numbers of less than 32 bits are computed in f32.
 #include "heddle/hlo/derivatives/internal/rules.h"
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::hlo {
 namespace {
@@ -22,7 +23,7 @@ class BatchNorm {
       : d_(d),
         attrs_(d.attrs<BatchNormAttrs>()),
         sizes_(d.x[0].sizes()),
-        others_(all_but(d.x[0].rank(), {attrs_.feature_index})),
+        others_(other_dimensions(d.x[0].rank(), {&attrs_.feature_index, 1})),
         r_(rsqrt(wide(variance) + static_cast<double>(attrs_.epsilon))),
         centred_(wide(d.x[0]) - spread(wide(mean))),
         z_(centred_ * spread(r_)) {

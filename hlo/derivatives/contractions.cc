@@ -3,19 +3,13 @@
 // source: JAX, jax/_src/lax/lax.py (_dot_general_transpose_lhs) and convolution.py
 // (_conv_general_dilated_transpose_lhs, _rhs).
 #include <algorithm>
-#include <numeric>
 
 #include "heddle/hlo/derivatives/internal/rules.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/window.h"
 
 namespace heddle::hlo {
 namespace {
-
-Dims range(int64_t from, int64_t count) {
-  Dims out(static_cast<size_t>(count));
-  std::iota(out.begin(), out.end(), from);
-  return out;
-}
 
 Dims remaining(int64_t rank, const Dims& a, const Dims& b) {
   Dims out;
@@ -27,7 +21,7 @@ Dims remaining(int64_t rank, const Dims& a, const Dims& b) {
 
 // The order that sorts them.
 Dims argsort(const Dims& values) {
-  Dims out = range(0, static_cast<int64_t>(values.size()));
+  Dims out = consecutive_dimensions(std::ssize(values));
   std::ranges::sort(out, {}, [&](int64_t i) { return values[static_cast<size_t>(i)]; });
   return out;
 }
@@ -52,12 +46,13 @@ Value of_side(const Value& ct, const Side& side, DotAttrs attrs) {
   const Dims x_kept = remaining(side.x.rank(), side.x_batch, side.x_contract);
   const Dims y_kept = remaining(side.y.rank(), side.y_batch, side.y_contract);
   const int64_t batch = count(side.x_batch);
-  const Dims ct_y = range(side.x_is_left ? batch + count(x_kept) : batch, count(y_kept));
+  const Dims ct_y =
+      consecutive_dimensions(count(y_kept), side.x_is_left ? batch + count(x_kept) : batch);
   Dims contracted;
   for (int64_t i : argsort(side.y_contract))
     contracted.push_back(side.x_contract[static_cast<size_t>(i)]);
   if (!side.x_is_left) std::ranges::reverse(attrs.operand_precision);
-  attrs.lhs_batch_dims = range(0, batch);
+  attrs.lhs_batch_dims = consecutive_dimensions(batch);
   attrs.lhs_contracting_dims = ct_y;
   attrs.rhs_batch_dims = side.y_batch;
   attrs.rhs_contracting_dims = y_kept;

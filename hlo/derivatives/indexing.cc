@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "heddle/hlo/derivatives/internal/rules.h"
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::hlo {
 namespace {
@@ -85,10 +86,7 @@ Value where_inside(const Value& updates, const Value& given, const ScatterAttrs&
   Value is_inside = (indices >= 0.0) & (indices <= last);
   if (s.index_vector_dim < indices.rank())
     is_inside = reduce(is_inside, Opcode::kAnd, 1, {s.index_vector_dim});
-  Dims places;
-  for (int64_t d = 0; d < updates.rank(); ++d) {
-    if (!is_in(s.update_window_dims, d)) places.push_back(d);
-  }
+  const Dims places = other_dimensions(updates.rank(), s.update_window_dims);
   return select(broadcast(is_inside, updates.sizes(), places), updates,
                 updates.graph().zeros(updates.shape()));
 }
@@ -159,11 +157,8 @@ Value stays(const Value& x, const Value& indices, const Value& updates, const Sc
   const Shape places = updates.shape();
   const int64_t count = indices_in_batch(indices, attrs);
   if (goes_to_elements(attrs) && count * count <= x.shape().element_count()) {
-    Dims batch;
-    for (int64_t d = 0; d < updates.rank(); ++d) {
-      if (!is_in(attrs.update_window_dims, d)) batch.push_back(d);
-    }
-    return broadcast(is_last(indices, attrs), updates.sizes(), batch);
+    return broadcast(is_last(indices, attrs), updates.sizes(),
+                     other_dimensions(updates.rank(), attrs.update_window_dims));
   }
   const Value numbers = reshape(graph.iota({places.element_count()}, 0) + 1.0, updates.sizes());
   const Value last =
@@ -323,9 +318,7 @@ Value take_along(const Value& x, const Value& at, int64_t dimension) {
                     .start_index_map = {dimension},
                     .index_vector_dim = at.rank(),
                     .slice_sizes = Dims(static_cast<size_t>(x.rank()), 1)};
-  for (int64_t d = 0; d < x.rank(); ++d) {
-    if (d != dimension) attrs.operand_batching_dims.push_back(d);
-  }
+  attrs.operand_batching_dims = other_dimensions(x.rank(), {&dimension, 1});
   attrs.start_indices_batching_dims = attrs.operand_batching_dims;
   return gather(x, at, attrs);
 }

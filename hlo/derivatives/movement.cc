@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/derivatives/internal/rules.h"
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::hlo {
 namespace {
@@ -15,7 +16,7 @@ Dims inverse(const Dims& permutation) {
 
 // Sums what was repeated. The dimensions that stay come in the order of the result's.
 Value from_broadcast(const Value& ct, const Dims& dimensions) {
-  const Value sum = reduce_sum(ct, all_but(ct.rank(), dimensions));
+  const Value sum = reduce_sum(ct, other_dimensions(ct.rank(), dimensions));
   Dims permutation;
   for (int64_t d : dimensions) {
     permutation.push_back(
@@ -62,14 +63,6 @@ Values from_concatenate(const TransposeArgs& t) {
 }
 
 }  // namespace
-
-Dims all_but(int64_t rank, const Dims& some) {
-  Dims out;
-  for (int64_t d = 0; d < rank; ++d) {
-    if (std::ranges::count(some, d) == 0) out.push_back(d);
-  }
-  return out;
-}
 
 StatusOr<Values> jvp_linear(const JvpArgs& d) {
   Values operands;

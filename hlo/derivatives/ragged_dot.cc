@@ -3,9 +3,9 @@
 #include "heddle/hlo/ragged_dot.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "heddle/hlo/derivatives/internal/rules.h"
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::hlo {
 namespace {
@@ -13,20 +13,19 @@ namespace {
 // The sizes along the last dimension, each added to those before it.
 Value sums_up_to(const Value& sizes) {
   const int64_t last = sizes.rank() - 1;
-  Dims pairs = sizes.sizes(), from(pairs.size());  // [.., from, of]
+  Dims pairs = sizes.sizes();  // [.., from, of]
   pairs.push_back(sizes.size(last));
-  std::iota(from.begin(), from.end(), 0);
   Graph& graph = sizes.graph();
   const Value counts = graph.iota(pairs, last) <= graph.iota(pairs, last + 1);
-  return reduce_sum(select(counts, broadcast(sizes, pairs, from), 0), {last});
+  return reduce_sum(
+      select(counts, broadcast(sizes, pairs, consecutive_dimensions(sizes.rank())), 0), {last});
 }
 
 // [prefix.., groups] over an array [groups, x..].
 Value spread(const Value& x, const Dims& prefix, const Dims& sizes) {
-  Dims targets, order(prefix.size() + 1);
+  Dims targets, order = consecutive_dimensions(std::ssize(prefix) + 1);
   for (int64_t d : prefix) targets.push_back(d + 1);
   targets.push_back(0);
-  std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, {}, [&](int64_t i) { return targets[static_cast<size_t>(i)]; });
   std::ranges::sort(targets);
   return broadcast(transpose(x, order), sizes, targets);
@@ -55,9 +54,7 @@ struct GroupedSide {
   [[nodiscard]] Value dense(const Value& x) const {
     if (ragged < 0) return x;
     const Value p = inside(x.sizes());
-    Dims places(static_cast<size_t>(x.rank()));
-    std::iota(places.begin(), places.end(), 1);
-    return select(p, broadcast(x, p.sizes(), places), 0);
+    return select(p, broadcast(x, p.sizes(), consecutive_dimensions(x.rank(), 1)), 0);
   }
   [[nodiscard]] Value transpose_dense(const Value& ct, const Shape& x) const {
     return ragged < 0 ? ct : reduce_sum(select(inside(x.dimensions()), ct, 0), {0});

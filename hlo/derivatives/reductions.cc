@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "heddle/hlo/derivatives/internal/rules.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/window.h"
 
 namespace heddle::hlo {
@@ -12,7 +13,7 @@ namespace {
 constexpr std::string_view kInitDepends = "its initial value depends on the argument";
 
 Value to_operand(const Value& y, const Dims& sizes, const Dims& reduced) {
-  return broadcast(y, sizes, all_but(static_cast<int64_t>(sizes.size()), reduced));
+  return broadcast(y, sizes, other_dimensions(std::ssize(sizes), reduced));
 }
 
 // Those that are the greatest are counted, and share, in 32 bits or more: bf16 counts to 256, and

@@ -1,8 +1,8 @@
 #include "heddle/hlo/sharding/device_lists.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/internal/mesh_axes.h"
 
 namespace heddle::hlo {
@@ -27,11 +27,8 @@ Status check_cut(const Dims& tile, const Dims& reshape, const Dims& transpose) {
       kMaxDevices);
 }
 
-Dims order_of(const Dims& reshape, Dims transpose) {
-  if (!transpose.empty()) return transpose;
-  transpose.resize(reshape.size());
-  std::iota(transpose.begin(), transpose.end(), 0);
-  return transpose;
+Dims order_of(const Dims& reshape, const Dims& transpose) {
+  return transpose.empty() ? consecutive_dimensions(std::ssize(reshape)) : transpose;
 }
 
 // The device at a position of devices_of_iota(), and where a device stands there.

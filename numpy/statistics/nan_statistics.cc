@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/sorting.h"
 #include "heddle/numpy/statistics/statistics.h"
@@ -111,11 +112,10 @@ Tensor segments_of(std::string_view op, const Operand& operand, const Operand& w
   return one_program(op, [&] {
     Dimensions shape = x.shape().dimensions();
     shape[0] = count;
-    ScatterDims dims{.update_window_dims = {},
+    ScatterDims dims{.update_window_dims = consecutive_dimensions(x.rank() - 1, 1),
                      .inserted_window_dims = {0},
                      .scatter_dims_to_operand_dims = {0},
                      .index_vector_dim = 1};
-    for (int64_t i = 1; i < x.rank(); ++i) dims.update_window_dims.push_back(i);
     Tensor wide = bit_width(ids.dtype()) < 32 ? ids.astype(s32) : ids;
     Tensor none = broadcast_to(start_of(start, x.dtype()), shape);
     return scatter(none, wide, x, dims,

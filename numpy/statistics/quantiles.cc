@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/literal/blocks.h"
 #include "heddle/numpy/internal/formula.h"
 #include "heddle/numpy/sorting.h"
@@ -110,9 +111,7 @@ Elements elements(const Operand& operand, const Request& how) {
   Elements out{.x = floating("x", operand)};
   const Shape& shape = out.x.tensor().shape();
   out.axes = axes_of(shape, how.over.axes.of_rank(shape.rank()));
-  for (int64_t axis = 0; axis < shape.rank(); ++axis) {
-    if (std::ranges::find(out.axes, axis) == out.axes.end()) out.others.push_back(axis);
-  }
+  out.others = other_dimensions(shape.rank(), out.axes);
   out.along = out.axes.size() == 1 ? out.axes[0] : std::ssize(out.others);
   out.n = 1;
   for (const int64_t size : out.sizes_of(out.axes)) out.n *= size;

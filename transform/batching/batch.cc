@@ -4,11 +4,11 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 
 #include "heddle/base/containers/span.h"
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/calls/debug_calls.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/op.h"
 #include "heddle/transform/batching/internal/batcher.h"
 #include "heddle/transform/dump.h"
@@ -119,8 +119,7 @@ Lanes Batcher::together(Graph& graph, const Instruction& instruction, const AllL
     return {graph.iota({size_}, 0, instruction.shape.dtype()), true};
   const Value x = full(operands[0]);
   const hlo::Dims& sizes = instruction.shape.dimensions();
-  hlo::Dims order(static_cast<size_t>(x.rank()));
-  std::iota(order.begin(), order.end(), 0);
+  hlo::Dims order = consecutive_dimensions(x.rank());
   if (instruction.opcode == Opcode::kAllReduce) return {reduced(graph, x, instruction)};
   if (instruction.opcode == Opcode::kCollectivePermute)
     return {sent(x, instruction.attrs.get<hlo::CollectivePermuteAttrs>().source_target_pairs),
@@ -161,7 +160,7 @@ Value Batcher::sent(const Value& x, const std::vector<hlo::SourceTarget>& pairs)
                          .index_vector_dim = 1,
                          .slice_sizes = x.sizes()};
   attrs.slice_sizes[0] = 1;
-  for (int64_t d = 1; d < x.rank(); ++d) attrs.offset_dims.push_back(d);
+  attrs.offset_dims = consecutive_dimensions(x.rank() - 1, 1);
   const Value indices =
       graph.constant(Literal::from<int32_t>(Shape(s32, {size_}), std::span<const int32_t>(from)));
   const Value all = gather(x, indices, attrs);  // an index of -1 reads lane 0

@@ -1,9 +1,9 @@
 // Lanes of scan and while. A fixpoint finds the carries that come to differ between lanes: those
 // that start with lanes, and those that get them in a step.
 #include <algorithm>
-#include <numeric>
 
 #include "heddle/hlo/derivative.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/transform/batching/internal/batcher.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/scan_parts.h"
@@ -25,8 +25,7 @@ bool widen(std::vector<bool>& carries, std::span<const Lanes> after) {
 
 // x with dimensions d and d + 1 exchanged.
 Value swapped(const Value& x, int64_t d) {
-  hlo::Dims permutation;
-  for (int64_t i = 0; i < x.rank(); ++i) permutation.push_back(i);
+  hlo::Dims permutation = consecutive_dimensions(x.rank());
   std::swap(permutation[static_cast<size_t>(d)], permutation[static_cast<size_t>(d) + 1]);
   return hlo::transpose(x, permutation);
 }
@@ -223,10 +222,8 @@ class WhileBatch {
       const Shape type = one.shape();
       one = graph.op(Opcode::kBitcastConvert, {one}, {}, {}, &type);
     }
-    hlo::Dims dimensions(sizes.size() - 1);
-    std::iota(dimensions.begin(), dimensions.end(), 1);
     return hlo::broadcast(hlo::reshape(one, {sizes.begin() + 1, sizes.end()}), x.sizes(),
-                          dimensions);
+                          consecutive_dimensions(std::ssize(sizes) - 1, 1));
   }
 
   // Returns whether it has to be written again, with more values that differ between lanes.
@@ -289,7 +286,7 @@ class WhileBatch {
   Graph& graph_;
   Computation body_, condition_;
   AllLanes state_;
-  std::vector<Shape> types_;     // of one lane
+  std::vector<Shape> types_;        // of one lane
   hlo::FrontendAttributes bounds_;  // how often it runs, if that is known
   Value active_;
   bool has_on_;           // whether the state has one more leaf, which lanes go on

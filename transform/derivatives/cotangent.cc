@@ -1,11 +1,11 @@
 #include "heddle/transform/derivatives/internal/cotangent.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "heddle/hlo/derivative.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/transform/derivatives/internal/dependence.h"
 #include "heddle/transform/internal/ir.h"
 
@@ -173,8 +173,7 @@ Value transposed_scatter(Graph& graph, const Instruction& term, const Value& zer
     std::tie(now.input_batching_dims[i], now.scatter_indices_batching_dims[i]) = batching[i];
 
   const Value updates = graph.wrap(term.operands[2]);
-  hlo::Dims order(static_cast<size_t>(updates.rank()));
-  std::iota(order.begin(), order.end(), 0);
+  hlo::Dims order = consecutive_dimensions(updates.rank());
   const hlo::Dims windows = in_order(place, window_dimensions(zeros.rank(), before));
   const hlo::Dims sorted = window_dimensions(zeros.rank(), now);
   for (size_t i = 0; i < windows.size(); ++i) {

@@ -1,8 +1,8 @@
 // Forward mode of reductions by any associative function, over whole dimensions and over windows:
 // it combines neighbours in log2(n) rounds, and the start with their result. And of `map`.
 #include <algorithm>
-#include <numeric>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/transform/batching/internal/batcher.h"
 #include "heddle/transform/derivatives/internal/forward.h"
 #include "heddle/transform/internal/ir.h"
@@ -159,9 +159,7 @@ Value at_positions(const Value& x, int64_t dimension, const Value& positions) {
                          .index_vector_dim = 1,
                          .slice_sizes = x.sizes()};
   attrs.slice_sizes[static_cast<size_t>(dimension)] = 1;
-  for (int64_t d = 0; d < x.rank(); ++d) {
-    if (d != dimension) attrs.offset_dims.push_back(d);
-  }
+  attrs.offset_dims = other_dimensions(x.rank(), {&dimension, 1});
   return hlo::gather(x, positions, attrs);
 }
 
@@ -205,8 +203,7 @@ StatusOr<Duals> jvp_of_reduce_window(Forward& forward, Graph& graph, const Instr
     rows[i] = {windows(x.x, start.x),
                x.dx || start.dx ? windows(or_zeros(graph, x), or_zeros(graph, start)) : Value()};
   }
-  Dims dimensions(window.dimensions.size());
-  std::iota(dimensions.begin(), dimensions.end(), 0);
+  const Dims dimensions = consecutive_dimensions(std::ssize(window.dimensions));
   return ReduceJvp(forward, graph, reduce.called[0], dimensions, rows).run();
 }
 

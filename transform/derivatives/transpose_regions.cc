@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/hlo/derivative.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/transform/derivatives.h"
 #include "heddle/transform/derivatives/internal/backward.h"
 #include "heddle/transform/derivatives/internal/parallel.h"
@@ -214,9 +214,7 @@ class ScanTranspose {
   // One dimension in another place.
   static Value with_moved(const Value& x, int64_t from, int64_t to) {
     if (from == to) return x;
-    hlo::Dims order(static_cast<size_t>(x.rank()));
-    std::iota(order.begin(), order.end(), 0);
-    order.erase(order.begin() + from);
+    hlo::Dims order = other_dimensions(x.rank(), {&from, 1});
     order.insert(order.begin() + to, from);
     return transpose(x, order);
   }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/sharding/sharding_tiles.h"
 
 namespace heddle::transform {
@@ -42,10 +43,7 @@ StatusOr<Walk> walk_of(const Sharding& sharding, int64_t devices) {
     }
     walk.sizes = {static_cast<int64_t>(sharding.tile_devices.size())};
   }
-  if (walk.order.empty()) {
-    walk.order.resize(walk.sizes.size());
-    std::iota(walk.order.begin(), walk.order.end(), 0);
-  }
+  if (walk.order.empty()) walk.order = consecutive_dimensions(std::ssize(walk.sizes));
   if (product(walk.sizes) == devices && product(sharding.tile_dimensions) == devices) return walk;
   return base::invalid_argument("sharding ", hlo::to_string(sharding),
                                 " is of other devices than the ", devices, " of the program");

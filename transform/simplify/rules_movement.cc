@@ -1,9 +1,9 @@
 // Rules for ops that move elements and make tuples.
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/transform/internal/ir.h"
 #include "heddle/transform/internal/rules.h"
 
@@ -246,8 +246,7 @@ InstructionId gather_of_transpose(Simplifier& to, const Instruction& now) {
   const hlo::GatherAttrs before = before_transpose(order, attrs);
   const Dims kept = compose(order, kept_dimensions(order.size(), attrs));
   const Dims sorted = kept_dimensions(order.size(), before);
-  Dims back(now.shape.dimensions().size()), sizes(back.size());
-  std::iota(back.begin(), back.end(), 0);
+  Dims back = consecutive_dimensions(now.shape.rank()), sizes(back.size());
   for (size_t i = 0; i < kept.size(); ++i) {
     const auto place = std::ranges::find(sorted, kept[i]) - sorted.begin();
     back[static_cast<size_t>(attrs.offset_dims[i])] = attrs.offset_dims[static_cast<size_t>(place)];

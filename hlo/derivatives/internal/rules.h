@@ -24,7 +24,6 @@ StatusOr<Values> jvp_complex(const JvpArgs& d);
 StatusOr<Values> transpose_elementwise(const TransposeArgs& t);
 
 // movement.cc
-Dims all_but(int64_t rank, const Dims& some);  // dimensions, in order
 StatusOr<Values> jvp_linear(const JvpArgs& d);  // linear in every operand of floats
 StatusOr<Values> transpose_movement(const TransposeArgs& t);
 StatusOr<Values> transpose_dynamic(const TransposeArgs& t);

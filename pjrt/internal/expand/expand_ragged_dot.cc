@@ -4,8 +4,8 @@
 //
 // Source: JAX's ragged_dot_general, "dense form".
 #include <algorithm>
-#include <numeric>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/internal/expand/rewrite.h"
 
@@ -133,8 +133,7 @@ class RaggedDot {
   static Value over_array(const Value& x, const Dims& prefix, const Dims& sizes) {
     Dims targets = shifted(prefix);
     targets.push_back(0);
-    Dims order(targets.size());
-    std::iota(order.begin(), order.end(), 0);
+    Dims order = consecutive_dimensions(std::ssize(targets));
     std::ranges::sort(order, {}, [&](int64_t i) { return targets[static_cast<size_t>(i)]; });
     std::ranges::sort(targets);
     return broadcast(transpose(x, order), sizes, targets);

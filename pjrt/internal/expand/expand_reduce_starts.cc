@@ -11,9 +11,9 @@
 //
 // A start that is an identity by the form of the function (interpreter/reduction_identity.h) is
 // left where it is, but over one element.
-#include <numeric>
 #include <optional>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/interpreter/reduction_identity.h"
 #include "heddle/pjrt/internal/expand/expand.h"
 #include "heddle/pjrt/internal/expand/rewrite.h"
@@ -165,10 +165,7 @@ Computation part_of(Computation function, int64_t number, const transform::Effec
 
 // Of every dimension: the attributes of a map.
 hlo::DimensionsAttrs every_dimension(int64_t rank) {
-  hlo::DimensionsAttrs every;
-  every.dimensions.resize(static_cast<size_t>(rank));
-  std::iota(every.dimensions.begin(), every.dimensions.end(), int64_t{0});
-  return every;
+  return hlo::DimensionsAttrs{consecutive_dimensions(rank)};
 }
 
 Value as_maps(transform::ModuleRebuilder& into, transform::Rebuilder& to, InstructionId i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/ops/elementwise/elementwise.h"
@@ -70,8 +71,7 @@ Tensor matmul_matrices(const Tensor& a, const Tensor& b, std::optional<DType> re
   if (b.rank() == 2)
     return dot_of("matmul", a, b, {.lhs_contracting = {-1}, .rhs_contracting = {0}}, result);
   auto [x, y] = broadcast_leading(a, b);
-  std::vector<int64_t> batch;
-  for (int64_t i = 0; i < x.rank() - 2; ++i) batch.push_back(i);
+  const std::vector<int64_t> batch = consecutive_dimensions(x.rank() - 2);
   return dot_of(
       "matmul", x, y,
       {.lhs_contracting = {-1}, .rhs_contracting = {-2}, .lhs_batch = batch, .rhs_batch = batch},

@@ -1,11 +1,11 @@
 #include "heddle/trace/ops/device/collectives.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/batching.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/expr.h"
@@ -227,8 +227,7 @@ class Group {
   [[nodiscard]] hlo::CollectivePermuteAttrs permute_attrs(const DevicePairs& pairs) const {
     hlo::CollectivePermuteAttrs attrs;
     if (devices_) attrs.channel_id = kChannel;
-    hlo::Dims lanes(static_cast<size_t>(devices_ ? 0 : size()));
-    std::iota(lanes.begin(), lanes.end(), 0);
+    const hlo::Dims lanes = consecutive_dimensions(devices_ ? 0 : size());
     for (const hlo::Dims& group : devices_ ? devices_->lists() : std::vector<hlo::Dims>{lanes}) {
       for (const auto& [from, to] : pairs.list())
         attrs.source_target_pairs.push_back(
@@ -409,8 +408,7 @@ Tensor blocks_moved(const Tensor& x, int64_t split, int64_t concat, int64_t n) {
   std::vector<int64_t> blocks = with_size(sizes, split, sizes[static_cast<size_t>(split)] / n);
   const std::vector<int64_t> one_block = blocks;
   blocks.insert(blocks.begin() + split, n);
-  std::vector<int64_t> order(blocks.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int64_t> order = consecutive_dimensions(std::ssize(blocks));
   order.erase(order.begin() + split);
   const int64_t target = concat + (concat > split ? 1 : 0);  // of `concat` among the blocks' axes
   order.insert(std::ranges::find(order, target), split);

@@ -1,10 +1,10 @@
 #include "heddle/trace/ops/movement/shaping.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/internal/eager.h"
@@ -51,12 +51,6 @@ Tensor permuted(const Tensor& x, std::vector<int64_t> order) {
   return emit({.opcode = Opcode::kTranspose,
                .operands = {x},
                .attrs = hlo::DimensionsAttrs{.dimensions = std::move(order)}});
-}
-
-std::vector<int64_t> natural_order(int64_t rank) {
-  std::vector<int64_t> order(static_cast<size_t>(rank));
-  std::iota(order.begin(), order.end(), 0);
-  return order;
 }
 
 // Start indices for dynamic ops: `index` along `axis`, zeros elsewhere, all of one dtype.
@@ -146,7 +140,8 @@ Tensor Tensor::T(SourceLocation at) const { return transpose({*this, at}); }
 Tensor transpose(Operand operand, const base::Ints& axes) {
   const PublicCall call("transpose", operand.at());
   Tensor x = as_tensor(operand);
-  std::vector<int64_t> order = axes.empty() ? natural_order(x.rank()) : axes_of(x.shape(), axes);
+  std::vector<int64_t> order =
+      axes.empty() ? consecutive_dimensions(x.rank()) : axes_of(x.shape(), axes);
   if (axes.empty()) std::ranges::reverse(order);
   if (static_cast<int64_t>(order.size()) != x.rank()) {
     trace_internal::refuse("axes are (", base::join(axes, ","), "); x is ", x.shape(),
@@ -158,7 +153,7 @@ Tensor transpose(Operand operand, const base::Ints& axes) {
 Tensor swapaxes(Operand operand, base::Int axis1, base::Int axis2) {
   const PublicCall call("swapaxes", operand.at());
   Tensor x = as_tensor(operand);
-  std::vector<int64_t> order = natural_order(x.rank());
+  std::vector<int64_t> order = consecutive_dimensions(x.rank());
   std::swap(order[static_cast<size_t>(axis_of(x.shape(), axis1))],
             order[static_cast<size_t>(axis_of(x.shape(), axis2))]);
   return permuted(x, std::move(order));
@@ -169,7 +164,7 @@ Tensor moveaxis(Operand operand, base::Int from, base::Int to) {
   Tensor x = as_tensor(operand);
   int64_t source = axis_of(x.shape(), from);
   int64_t target = axis_of(x.shape(), to);
-  std::vector<int64_t> order = natural_order(x.rank());
+  std::vector<int64_t> order = consecutive_dimensions(x.rank());
   order.erase(order.begin() + source);
   order.insert(order.begin() + target, source);
   return permuted(x, std::move(order));
@@ -182,7 +177,8 @@ Tensor moveaxis(Operand operand, std::initializer_list<int64_t> from,
   if (from.size() != to.size())
     trace_internal::refuse("from lists ", from.size(), " axes and to ", to.size(),
                            "; they must list as many");
-  std::vector<int64_t> order(static_cast<size_t>(x.rank()), -1), rest = natural_order(x.rank());
+  std::vector<int64_t> order(static_cast<size_t>(x.rank()), -1),
+      rest = consecutive_dimensions(x.rank());
   for (size_t i = 0; i < from.size(); ++i) {
     const int64_t source = axis_of(x.shape(), from.begin()[i]),
                   target = axis_of(x.shape(), to.begin()[i]);

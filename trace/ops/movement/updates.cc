@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "heddle/hlo/dimensions.h"
 #include "heddle/trace/axes.h"
 #include "heddle/trace/internal/index_entries.h"
 #include "heddle/trace/ops/elementwise/dtypes.h"
@@ -91,7 +92,7 @@ Tensor update_slab(const Tensor& x, const std::vector<IndexEntry>& entries, cons
     positions.push_back(from_start(position, x.dim(axis)));
   }
   dims.scatter_dims_to_operand_dims = dims.inserted_window_dims;
-  for (int64_t i = 0; i < value.rank(); ++i) dims.update_window_dims.push_back(i);
+  dims.update_window_dims = consecutive_dimensions(value.rank());
   const bool alike = std::ranges::all_of(
       positions, [&](const Tensor& t) { return t.dtype() == positions[0].dtype(); });
   if (!alike) {
@@ -271,10 +272,9 @@ Tensor update_where(const Tensor& mask, const Tensor& x, const Tensor& given, bo
     trace_internal::refuse("value is ", value.shape(), "; x is ", x.shape(), " and the mask ",
                            mask.shape(),
                            ", the value must broadcast to the axes that the mask has not");
-  std::vector<int64_t> leading;
-  for (int64_t i = 0; i < mask.rank(); ++i) leading.push_back(i);
   Tensor update = stretched(value, sizes);
-  return where(broadcast_in_dim(mask, sizes, leading), set ? update : combine(x, update), x);
+  return where(broadcast_in_dim(mask, sizes, consecutive_dimensions(mask.rank())),
+               set ? update : combine(x, update), x);
 }
 
 Tensor update_entries(const Tensor& x, const Entries& entries, const Tensor& update, bool set,
