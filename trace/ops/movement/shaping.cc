@@ -338,7 +338,7 @@ Tensor append(Operand operand, Operand values, std::optional<base::Int> axis) {
     return concat({ravel(x), ravel(more)}, 0);
   };
   // Arrays that grow have a new shape each time, which a program would be compiled for.
-  return is_eager() ? joined() : one_program("append", joined);
+  return trace_internal::Recorder::current() == nullptr ? joined() : one_program("append", joined);
 }
 
 Tensor slice(Operand operand, const base::Ints& start, const base::Ints& limit,
