@@ -14,9 +14,7 @@ namespace heddle::cpu {
 // A reshape that splits dimensions also moves past sums and broadcasts, and undoes repeats; short
 // sums of short sums are one then.
 //
-// Ops and folds on arrays of few columns, as the maximum of f32[1000,5,5] over the last dimension,
-// are computed on f32[5000,5]: neighbouring dimensions are one where no broadcast and no fold tells
-// them apart, if the rows side by side are few or the fold takes them with the columns. Returns
+// Ops and folds on arrays of few columns get fewer dimensions (joined_dimensions.h). Returns
 // nothing where the module has neither.
 [[nodiscard]] StatusOr<std::optional<hlo::Module>> reshape_early(const hlo::Module& module);
 
