@@ -18,6 +18,7 @@
 
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -143,15 +144,21 @@ void sweep(hlo::Computation& computation, const Effects& effects);
 // Removes computations that the entry does not reach.
 void sweep(hlo::Module& module);
 
-// The module with write(into, to, id, i), a value that it appends to `to`, in place of instruction
-// i of computation id. Where the value is absent the instruction stays.
+// The module with write(into, to, id, i) or write(to, i), a value that it appends to `to`, in place
+// of instruction i of computation id. Where the value is absent the instruction stays.
 template <class Write>
 StatusOr<hlo::Module> with_rewritten(const hlo::Module& module, const Write& write) {
   ModuleRebuilder into(module);
+  const auto written = [&](Rebuilder& to, hlo::ComputationId id, hlo::InstructionId i) {
+    if constexpr (std::is_invocable_v<const Write&, Rebuilder&, hlo::InstructionId>)
+      return write(to, i);
+    else
+      return write(into, to, id, i);
+  };
   for (hlo::ComputationId id : into.order()) {
     Rebuilder to(into, id);
     for (hlo::InstructionId i : to.order()) {
-      if (const hlo::Value now = write(into, to, id, i))
+      if (const hlo::Value now = written(to, id, i))
         to.replace(i, now);
       else
         to.copy(i);

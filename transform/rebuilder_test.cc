@@ -22,7 +22,7 @@ ENTRY main {
 template <class Write>
 StatusOr<hlo::Module> with_negation_as(const Write& write) {
   const hlo::Module module = hlo::parse_text(kDoubled).value();
-  return with_rewritten(module, [&](auto&, Rebuilder& to, auto, InstructionId i) {
+  return with_rewritten(module, [&](Rebuilder& to, InstructionId i) {
     if (to.old(i).opcode != Opcode::kNegate) return Value();
     to.in_place_of(i);
     return write(to.operands(i)[0]);

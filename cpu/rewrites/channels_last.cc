@@ -117,9 +117,7 @@ hlo::Value with_channels_last(transform::Rebuilder& to, InstructionId id) {
 }  // namespace
 
 StatusOr<hlo::Module> put_channels_last(const hlo::Module& module) {
-  return transform::with_rewritten(
-      module, [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
-                 InstructionId id) { return with_channels_last(to, id); });
+  return transform::with_rewritten(module, with_channels_last);
 }
 
 }  // namespace heddle::cpu

@@ -45,7 +45,7 @@ class ReshapeMover {
   }
 
   // Nothing: the instruction stays.
-  hlo::Value written(InstructionId id) {
+  hlo::Value operator()(InstructionId id) {
     const Opcode opcode = to_.old(id).opcode;
     if (opcode == Opcode::kReshape) return moved(id);
     if (opcode == Opcode::kReduce) {
@@ -131,8 +131,7 @@ class ReshapeMover {
 
 StatusOr<std::optional<hlo::Module>> reshape_early(const hlo::Module& module) {
   return rewritten_if_any(module, [&](transform::Rebuilder& to, hlo::ComputationId) {
-    return
-        [mover = ReshapeMover(module, to)](InstructionId id) mutable { return mover.written(id); };
+    return ReshapeMover(module, to);
   });
 }
 

@@ -138,9 +138,7 @@ hlo::Value by_taps(transform::Rebuilder& to, InstructionId id) {
 }  // namespace
 
 StatusOr<hlo::Module> multiply_taps(const hlo::Module& module) {
-  return transform::with_rewritten(
-      module, [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
-                 InstructionId id) { return by_taps(to, id); });
+  return transform::with_rewritten(module, by_taps);
 }
 
 }  // namespace heddle::cpu

@@ -130,8 +130,7 @@ std::optional<Dims> one_window(const Computation& computation, const Instruction
 
 StatusOr<hlo::Module> update_fixed_scatters(const hlo::Module& module) {
   return transform::with_rewritten(
-      module, [&](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
-                  InstructionId id) { return updated(module, to, id); });
+      module, [&](transform::Rebuilder& to, InstructionId id) { return updated(module, to, id); });
 }
 
 }  // namespace heddle::cpu

@@ -141,7 +141,7 @@ bool is_of_few_computed(const hlo::Computation& computation, const Instruction& 
 
 StatusOr<hlo::Module> flatten_gathers(const hlo::Module& module) {
   return transform::with_rewritten(
-      module, [](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
+      module, [](transform::Rebuilder& to, InstructionId id) -> hlo::Value {
         const Instruction& old = to.old(id);
         if (old.opcode != Opcode::kGather) return {};
         FlatGather gather(to.from(), old);

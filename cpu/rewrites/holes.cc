@@ -96,9 +96,9 @@ hlo::Value without_holes(const hlo::Module& module, transform::Rebuilder& to, In
 }  // namespace
 
 StatusOr<hlo::Module> pad_windows(const hlo::Module& module) {
-  return transform::with_rewritten(
-      module, [&](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
-                  InstructionId id) { return without_holes(module, to, id); });
+  return transform::with_rewritten(module, [&](transform::Rebuilder& to, InstructionId id) {
+    return without_holes(module, to, id);
+  });
 }
 
 }  // namespace heddle::cpu

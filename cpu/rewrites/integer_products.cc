@@ -206,14 +206,14 @@ hlo::Value dot_of_few_bits(transform::Rebuilder& to, InstructionId id) {
 }  // namespace
 
 StatusOr<hlo::Module> expand_integer_products(const hlo::Module& module) {
-  return transform::with_rewritten(
-      module, [](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
-        switch (to.old(id).opcode) {
-          case Opcode::kConvolution: return convolved(to, id);
-          case Opcode::kDot: return dot_of_few_bits(to, id);
-          default: return {};
-        }
-      });
+  return transform::with_rewritten(module,
+                                   [](transform::Rebuilder& to, InstructionId id) -> hlo::Value {
+                                     switch (to.old(id).opcode) {
+                                       case Opcode::kConvolution: return convolved(to, id);
+                                       case Opcode::kDot: return dot_of_few_bits(to, id);
+                                       default: return {};
+                                     }
+                                   });
 }
 
 }  // namespace heddle::cpu

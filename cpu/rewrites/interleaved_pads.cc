@@ -53,7 +53,7 @@ class TurnJoiner {
   explicit TurnJoiner(transform::Rebuilder& to) : to_(to), terms_(to) {}
 
   // Nothing: the instruction stays.
-  hlo::Value joined(InstructionId id) {
+  hlo::Value operator()(InstructionId id) {
     std::optional<Turn> all;
     std::vector<bool> is_taken(kMostByTurns);
     const auto fits = [&](InstructionId pad) {
@@ -107,9 +107,8 @@ class TurnJoiner {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> join_interleaved_pads(const hlo::Module& module) {
-  return rewritten_if_any(module, [](transform::Rebuilder& to, hlo::ComputationId) {
-    return [joiner = TurnJoiner(to)](InstructionId id) mutable { return joiner.joined(id); };
-  });
+  return rewritten_if_any(
+      module, [](transform::Rebuilder& to, hlo::ComputationId) { return TurnJoiner(to); });
 }
 
 }  // namespace heddle::cpu

@@ -243,7 +243,7 @@ hlo::Value first_of_short_rows(transform::Rebuilder& to, InstructionId id) {
 
 StatusOr<hlo::Module> sort_in_rows(const hlo::Module& module) {
   return transform::with_rewritten(
-      module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
+      module, [&](transform::Rebuilder& to, InstructionId id) -> hlo::Value {
         const Instruction& sort = to.old(id);
         if (sort.opcode == Opcode::kTopK) return first_of_short_rows(to, id);
         if (!is_plain_sort(to.from(), sort)) return {};

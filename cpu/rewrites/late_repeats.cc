@@ -23,7 +23,7 @@ class RepeatMover {
   RepeatMover(const hlo::Module& from, transform::Rebuilder& to) : from_(from), to_(to) {}
 
   // Nothing: the instruction stays.
-  hlo::Value written(InstructionId id) {
+  hlo::Value operator()(InstructionId id) {
     return to_.old(id).opcode == Opcode::kReduce ? sum(id) : elementwise(id);
   }
 
@@ -152,8 +152,7 @@ class RepeatMover {
 
 StatusOr<std::optional<hlo::Module>> repeat_late(const hlo::Module& module) {
   return rewritten_if_any(module, [&](transform::Rebuilder& to, hlo::ComputationId) {
-    return
-        [mover = RepeatMover(module, to)](InstructionId id) mutable { return mover.written(id); };
+    return RepeatMover(module, to);
   });
 }
 

@@ -230,8 +230,7 @@ hlo::Value copied(transform::Rebuilder& to, InstructionId id, const hlo::Value& 
 
 StatusOr<hlo::Module> order_products(const hlo::Module& module) {
   return transform::with_rewritten(module,
-                                   [](transform::ModuleRebuilder&, transform::Rebuilder& to,
-                                      hlo::ComputationId, InstructionId id) -> hlo::Value {
+                                   [](transform::Rebuilder& to, InstructionId id) -> hlo::Value {
                                      switch (to.old(id).opcode) {
                                        case Opcode::kDot:
                                          if (auto turned = by_turned_rows(to, id)) return turned;

@@ -130,9 +130,7 @@ hlo::Value as_product(transform::Rebuilder& to, InstructionId id) {
 }  // namespace
 
 StatusOr<hlo::Module> expand_outer_products(const hlo::Module& module) {
-  return transform::with_rewritten(
-      module, [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
-                 InstructionId id) { return as_product(to, id); });
+  return transform::with_rewritten(module, as_product);
 }
 
 }  // namespace heddle::cpu

@@ -38,7 +38,7 @@ class ColumnJoiner {
   explicit ColumnJoiner(transform::Rebuilder& to) : to_(to), terms_(to) {}
 
   // Nothing: the instruction stays.
-  hlo::Value joined(InstructionId id) {
+  hlo::Value operator()(InstructionId id) {
     const Shape& shape = to_.old(id).shape;
     if (!shape.is_array() || shape.rank() == 0 || shape.element_count() == 0) return {};
     const int64_t last = shape.rank() - 1, count = shape.dimension(last);
@@ -93,9 +93,8 @@ class ColumnJoiner {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> join_padded_columns(const hlo::Module& module) {
-  return rewritten_if_any(module, [](transform::Rebuilder& to, hlo::ComputationId) {
-    return [joiner = ColumnJoiner(to)](InstructionId id) mutable { return joiner.joined(id); };
-  });
+  return rewritten_if_any(
+      module, [](transform::Rebuilder& to, hlo::ComputationId) { return ColumnJoiner(to); });
 }
 
 }  // namespace heddle::cpu

@@ -221,9 +221,7 @@ hlo::Value phased(transform::Rebuilder& to, InstructionId id) {
 }  // namespace
 
 StatusOr<hlo::Module> join_phases(const hlo::Module& module) {
-  return transform::with_rewritten(
-      module, [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
-                 InstructionId id) { return phased(to, id); });
+  return transform::with_rewritten(module, phased);
 }
 
 }  // namespace heddle::cpu

@@ -206,10 +206,9 @@ hlo::Value expanded(transform::Rebuilder& to, InstructionId id) {
 }  // namespace
 
 StatusOr<hlo::Module> expand_random_bits(const hlo::Module& module) {
-  return transform::with_rewritten(
-      module, [](auto&, transform::Rebuilder& to, auto, InstructionId id) {
-        return is_expanded(to.from(), to.old(id)) ? expanded(to, id) : hlo::Value();
-      });
+  return transform::with_rewritten(module, [](transform::Rebuilder& to, InstructionId id) {
+    return is_expanded(to.from(), to.old(id)) ? expanded(to, id) : hlo::Value();
+  });
 }
 
 }  // namespace heddle::cpu

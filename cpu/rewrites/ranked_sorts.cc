@@ -122,7 +122,7 @@ class RankedSort {
 
 StatusOr<hlo::Module> rank_sorts(const hlo::Module& module) {
   return transform::with_rewritten(
-      module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
+      module, [&](transform::Rebuilder& to, InstructionId id) -> hlo::Value {
         const Instruction& old = to.old(id);
         const std::vector<SortKey> keys = ranked_keys(module, to.from(), old);
         if (keys.empty()) return {};

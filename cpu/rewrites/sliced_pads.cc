@@ -55,7 +55,7 @@ class PadSlicer {
   explicit PadSlicer(transform::Rebuilder& to) : to_(to), ops_(to.from()) {}
 
   // Nothing: the instruction stays.
-  hlo::Value part(InstructionId id) {
+  hlo::Value operator()(InstructionId id) {
     const Instruction& instruction = to_.old(id);
     const std::optional<Dims> starts = part_start(instruction);
     if (!starts || instruction.shape.element_count() == 0) return {};
@@ -143,9 +143,8 @@ class PadSlicer {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> slice_pads(const hlo::Module& module) {
-  return rewritten_if_any(module, [](transform::Rebuilder& to, hlo::ComputationId) {
-    return [slicer = PadSlicer(to)](InstructionId id) mutable { return slicer.part(id); };
-  });
+  return rewritten_if_any(
+      module, [](transform::Rebuilder& to, hlo::ComputationId) { return PadSlicer(to); });
 }
 
 }  // namespace heddle::cpu

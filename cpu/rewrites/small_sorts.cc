@@ -128,7 +128,7 @@ class SmallSort {
 
 StatusOr<hlo::Module> expand_small_sorts(const hlo::Module& module) {
   return transform::with_rewritten(
-      module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
+      module, [&](transform::Rebuilder& to, InstructionId id) -> hlo::Value {
         const Instruction& old = to.old(id);
         std::vector<SortKey> keys = keys_of(module, to.from(), old);
         if (keys.empty()) return {};

@@ -70,9 +70,7 @@ hlo::Value spread_window(transform::Rebuilder& to, InstructionId id) {
 }  // namespace
 
 StatusOr<hlo::Module> spread_windows(const hlo::Module& module) {
-  return transform::with_rewritten(
-      module, [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
-                 InstructionId id) { return spread_window(to, id); });
+  return transform::with_rewritten(module, spread_window);
 }
 
 }  // namespace heddle::cpu

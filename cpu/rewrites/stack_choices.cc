@@ -118,7 +118,7 @@ class StackChoice {
 StatusOr<hlo::Module> choose_from_stacks(const hlo::Module& module) {
   IndicesInTurn indices(module);
   return transform::with_rewritten(
-      module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
+      module, [&](transform::Rebuilder& to, InstructionId id) -> hlo::Value {
         const Instruction& old = to.old(id);
         if (old.opcode != Opcode::kGather || to.old(old.operands[0]).opcode != Opcode::kConcatenate)
           return {};

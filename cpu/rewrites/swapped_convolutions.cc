@@ -139,9 +139,7 @@ hlo::Value swapped(transform::Rebuilder& to, InstructionId id) {
 }  // namespace
 
 StatusOr<hlo::Module> swap_convolutions(const hlo::Module& module) {
-  return transform::with_rewritten(
-      module, [](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId,
-                 InstructionId id) { return swapped(to, id); });
+  return transform::with_rewritten(module, swapped);
 }
 
 }  // namespace heddle::cpu

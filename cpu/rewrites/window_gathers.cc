@@ -149,7 +149,7 @@ StatusOr<hlo::Module> gather_windows(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(const hlo::Module module, transform::inline_calls(traced));
   IndicesInTurn indices(module);
   return transform::with_rewritten(
-      module, [&](auto&, transform::Rebuilder& to, auto, InstructionId id) -> hlo::Value {
+      module, [&](transform::Rebuilder& to, InstructionId id) -> hlo::Value {
         const Instruction& old = to.old(id);
         const bool is_truth =
             old.shape.is_array() && old.shape.dtype() == pred && old.opcode != Opcode::kConstant;
