@@ -7,10 +7,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 const Instruction& producer(const Region& region, LeafId leaf) {
   return region.computation().at(region.leaves()[leaf.value].producer);
 }

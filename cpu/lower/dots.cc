@@ -12,9 +12,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-
 constexpr int64_t kSmallMatrix = 256;       // elements
 constexpr int64_t kFewestRowsOfUnit = 12, kFewestColumnsOfUnit = 16, kLongSumOfUnit = 32;
 

@@ -10,11 +10,7 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
 using hlo::ComputationBuilder;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 constexpr int64_t kMostOfTurn = 96;                      // instructions
 constexpr int64_t kFewestBytes = 4096;                   // that a turn copies

@@ -9,10 +9,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 std::vector<int64_t> strides_at(const Shape& shape, const Place& place) {
   if (place.is_flat) return {1};
   std::vector<int64_t> strides = row_major_strides(shape.dimensions());

@@ -10,9 +10,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

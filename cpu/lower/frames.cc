@@ -7,10 +7,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 namespace {
 
 // Of an update at a constant place; of padding that takes nothing away and goes around.

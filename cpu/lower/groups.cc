@@ -6,8 +6,6 @@
 
 namespace heddle::cpu {
 
-using hlo::InstructionId;
-
 namespace {
 
 constexpr size_t kMostMembers = 48;  // of a group: more would not fit into registers

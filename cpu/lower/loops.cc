@@ -10,10 +10,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 namespace {
 
 constexpr int64_t kFewOf = 8;          // one in so many instructions is few

@@ -21,9 +21,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::Opcode;
-
 bool holds_arrays_alone(const Shape& shape) {
   if (shape.is_tuple()) return std::ranges::all_of(shape.elements(), holds_arrays_alone);
   return shape.is_array() && !shape.is_dynamic();

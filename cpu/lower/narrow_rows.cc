@@ -9,9 +9,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-
 namespace {
 
 constexpr int64_t kMostWritten = 32;  // elements of a row that are written out

@@ -6,9 +6,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-
 void RegionLowering::set_lane(LeafId leaf, NodeId vector, int64_t lane) {
   lanes_[leaf.value] = {vector, lane};
   values_[leaf.value] = Value::of(b().extract(vector, lane));

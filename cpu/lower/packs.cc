@@ -10,10 +10,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int kLooksBack = 3;  // levels of operands that members have in common
 
 // What the value is made of, `depth` operations back: equal for members of a pack.

@@ -5,10 +5,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 bool is_complex_view(const hlo::Computation& computation, const Instruction& instruction) {
   if (instruction.opcode != Opcode::kBitcast && instruction.opcode != Opcode::kBitcastConvert)
     return false;

@@ -13,9 +13,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-
 namespace {
 
 constexpr int64_t kChunk = 16384;  // elements of a scalar's reduction that are folded together

@@ -13,9 +13,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-
 constexpr int64_t kFewestLanes = 4;       // that are worth to be collected with steps
 constexpr int64_t kMostWrittenFolds = 8;  // of several results, one after the other
 constexpr int64_t kFewestPaired = 8;      // elements of several results that are folded in pairs

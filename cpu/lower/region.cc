@@ -13,10 +13,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 int64_t leaf_count(const Shape& shape) {
   if (!shape.is_tuple()) return 1;
   int64_t count = 0;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "heddle/base/ids.h"
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::cpu {

@@ -10,10 +10,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
 constexpr int64_t kMostTwice = 8;  // cheap ops that one step computes for two paddings of it
 

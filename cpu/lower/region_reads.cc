@@ -9,10 +9,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 bool Region::reaches(LeafId lazy, LeafId leaf) const {
   std::vector<LeafId> queue = {lazy};
   std::vector<bool> seen(leaves_.size());

@@ -17,10 +17,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 // Keeps a buffer from being overwritten while it lives.
 class Hold {
  public:

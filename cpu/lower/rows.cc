@@ -11,10 +11,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 namespace {
 
 constexpr int64_t kLongLast = 16;  // elements, that vectors go along

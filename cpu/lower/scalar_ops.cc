@@ -12,8 +12,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Opcode;
-
 // Integers of four bits: a byte holds one.
 bool is_nibble(DType dtype) { return dtype == s4 || dtype == u4; }
 

@@ -8,9 +8,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-
 namespace {
 
 constexpr int64_t kFewPlaces = 4096;  // bytes of an array that many elements go to

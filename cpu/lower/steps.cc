@@ -6,14 +6,6 @@
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
-namespace {
-
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
-}  // namespace
-
 RegionLowering::RegionLowering(ProgramLowering& program, const Region& region,
                                std::span<const Value> arguments)
     : program_(program),

@@ -13,10 +13,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 namespace {
 
 constexpr int64_t kLeastSquare = 4;  // rows

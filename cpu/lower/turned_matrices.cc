@@ -10,9 +10,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-
 namespace {
 
 // The product of a matrix, which is the operand, by a vector: a loop that folds lanes at the end of

@@ -8,8 +8,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Instruction;
-using hlo::InstructionId;
 using hlo::WindowDimension;
 
 namespace {

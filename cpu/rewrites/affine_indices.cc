@@ -8,12 +8,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kMostOfLiteral = 1 << 20;  // elements of a literal that are looked at
 
 // Whether all elements are of the type, so that no operation on them wraps around.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
@@ -11,10 +12,6 @@ namespace heddle::cpu {
 namespace {
 
 using hlo::ConvolutionDims;
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using hlo::WindowDimension;
 
 constexpr int64_t kFewestFeatures = 16;

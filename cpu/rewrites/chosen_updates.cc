@@ -12,12 +12,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr size_t kMostUpdates = 8;     // of one array
 constexpr int64_t kFewestForOne = 16;  // of the array, for each one that is updated
 

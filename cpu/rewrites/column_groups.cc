@@ -13,12 +13,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kMostSplitColumns = 16;
 constexpr int64_t kMostOfAFold = 8;      // columns: more fill a vector as they are
 constexpr int64_t kFewestPlaces = 64;    // of a column

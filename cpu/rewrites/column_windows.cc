@@ -17,12 +17,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kFewestInColumn = 2, kMostInColumn = 4096;  // all of these gain: 1.3 to 7 times
 constexpr int64_t kFewestColumns = 256;
 constexpr size_t kMostComputed = 32;  // instructions between a gather and a scatter

@@ -5,18 +5,13 @@
 #include <map>
 #include <optional>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/cpu/rewrites/complex_math.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
 namespace {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 bool is_complex_array(const Shape& shape) { return shape.is_array() && is_complex(shape.dtype()); }
 

@@ -6,13 +6,13 @@
 #include <numbers>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {
 namespace {
 
 using hlo::ComparisonDirection;
-using hlo::Opcode;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

@@ -13,11 +13,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 bool is_c64(const Shape& shape) {
   return shape.is_array() && shape.dtype() == c64 && !shape.is_dynamic();
 }

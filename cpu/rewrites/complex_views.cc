@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/builder.h"
 #include "heddle/hlo/value.h"
@@ -11,11 +12,6 @@
 
 namespace heddle::cpu {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 // The shape with both parts of an element side by side.
 Shape with_parts(const Shape& part) {

@@ -1,6 +1,7 @@
 // The dimensions that an instruction names.
 #pragma once
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/module.h"
 

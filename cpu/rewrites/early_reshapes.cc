@@ -15,11 +15,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kMostShortSum = 16;  // terms of sums that are joined
 
 class ReshapeMover {

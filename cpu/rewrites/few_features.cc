@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
@@ -12,10 +13,6 @@ namespace heddle::cpu {
 namespace {
 
 using hlo::ConvolutionAttrs;
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using hlo::WindowDimension;
 
 // Of 12 features the loops over places are faster (by 1.2), and of 8 from 8 too.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
@@ -16,10 +17,6 @@ namespace heddle::cpu {
 namespace {
 
 using hlo::ComparisonDirection;
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 constexpr int64_t kFewestSearched = 16;  // fewer are written out
 constexpr int64_t kFewestTruths = 4;     // of a mask, whose reduction takes fewer operations

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
@@ -11,11 +12,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using hlo::ScatterAttrs;
 
 // The numbers of a constant array; of a scalar that is broadcast, as many as it has elements.

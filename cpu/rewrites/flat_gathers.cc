@@ -13,11 +13,7 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Dims;
 using hlo::GatherAttrs;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 class FlatGather {
  public:

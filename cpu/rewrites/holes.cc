@@ -15,9 +15,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using hlo::WindowDimension;
 
 constexpr int64_t kMostGrowth = 4;  // of an array by its padding

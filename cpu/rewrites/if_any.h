@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "heddle/base/status.h"
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/module.h"
 #include "heddle/transform/rebuilder.h"
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::cpu {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
@@ -13,9 +14,6 @@ namespace heddle::cpu {
 namespace {
 
 using hlo::ConvolutionAttrs;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 constexpr int64_t kMostShifted = 32;  // arrays that are added
 // Products of two halves of 16 bits: an f64 holds the sum of so many pairs.

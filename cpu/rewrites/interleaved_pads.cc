@@ -15,9 +15,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using hlo::PadDimension;
 
 constexpr int64_t kMostByTurns = 8;  // arrays that take turns

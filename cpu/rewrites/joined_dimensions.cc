@@ -10,11 +10,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kMostColumnsJoined = 15;  // of arrays whose other dimensions are joined
 constexpr int64_t kFewestJoined = 4096;     // elements of such arrays
 constexpr int64_t kManyRows = 32;           // side by side already: vectors lie along them

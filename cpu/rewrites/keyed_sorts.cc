@@ -16,10 +16,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using interpreter::SortKey;
 
 constexpr int64_t kFewestToPick = kMostRanked + 1;  // of shorter rows all elements are ranked

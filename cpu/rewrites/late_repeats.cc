@@ -12,10 +12,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kMostEqualTerms = 16;
 
 class RepeatMover {

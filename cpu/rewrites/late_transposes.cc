@@ -14,12 +14,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 // order[dims[0]], order[dims[1]], ..
 Dims mapped(const Dims& order, const Dims& dims) {
   Dims out;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
@@ -13,11 +14,7 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Dims;
 using hlo::DotAttrs;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 // Products of fewer rows, columns or summands are as fast where their operands lie.
 constexpr int64_t kFewestOfProduct = 16;

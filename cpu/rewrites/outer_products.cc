@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
@@ -11,11 +12,6 @@
 
 namespace heddle::cpu {
 namespace {
-
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 constexpr int64_t kMostAdded = 4;
 constexpr int64_t kMostOfSmall = 16;  // elements of the smaller operand of a product that sums some

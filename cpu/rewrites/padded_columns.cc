@@ -13,10 +13,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kMostPaddedColumns = 16;
 
 // The columns of an array padded with zeros that are its own: from the first one to behind the

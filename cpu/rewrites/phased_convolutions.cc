@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
@@ -13,10 +14,6 @@ namespace heddle::cpu {
 namespace {
 
 using hlo::ConvolutionDims;
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using hlo::WindowDimension;
 
 constexpr int64_t kMostFeatures = 8, kMostOfWholeGroups = 16;

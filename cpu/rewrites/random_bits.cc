@@ -10,10 +10,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kMostElements = int64_t{1} << 31;  // the numbers of blocks are 32-bit words
 constexpr int64_t kLongRow = 64;
 

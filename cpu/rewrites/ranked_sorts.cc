@@ -13,9 +13,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using interpreter::SortKey;
 
 // The keys of a sort that is ranked; none where it stays.

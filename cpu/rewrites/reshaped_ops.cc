@@ -9,11 +9,6 @@
 
 namespace heddle::cpu {
 
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 Inner elementwise_kind(const Instruction& instruction) {
   return has_trait(instruction.opcode, hlo::kElementwise) ? reshaped_kind(instruction)
                                                           : Inner::kNot;

@@ -16,12 +16,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kMostFoldedPlaces = 16;
 constexpr int64_t kFewestFolded = 64;  // results: fewer may stand in registers as they are
 constexpr int64_t kMostInARow = 15;    // elements side by side that fill no vector

@@ -15,10 +15,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kFewestNumbers = 16;  // fewer stand in registers
 constexpr int64_t kMostConstants = 4096;
 constexpr int kMostDepth = 32;  // of operations on operations

@@ -14,12 +14,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kFewestPads = 2;  // or one of which the part is inside
 
 // A part without holes: where it begins.

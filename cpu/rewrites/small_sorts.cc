@@ -14,9 +14,6 @@ namespace {
 
 using hlo::ComparisonDirection;
 using hlo::ComparisonType;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using interpreter::SortKey;
 
 constexpr int64_t kMostSorted = 12;

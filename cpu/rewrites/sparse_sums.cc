@@ -6,18 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
 namespace {
-
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 constexpr int kMostSteps = 1000;     // of one proof
 constexpr int64_t kLeastSparse = 2;  // times the part

@@ -6,16 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/cpu/rewrites/column_groups.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
 namespace {
-
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 // Writes one computation anew.
 class Splitter {

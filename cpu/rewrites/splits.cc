@@ -1,10 +1,10 @@
 #include "heddle/cpu/rewrites/splits.h"
 
+#include "heddle/cpu/lower/hlo_names.h"
+
 #include <utility>
 
 namespace heddle::cpu {
-
-using hlo::Dims;
 
 std::optional<Splits> splits_of(const Shape& from, const Shape& to) {
   Splits splits;

@@ -11,11 +11,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 // +0: with -0 a sum of zeros would have another sign.
 bool is_plus_zero(const hlo::Computation& computation, InstructionId id) {
   const Instruction& number = computation.at(id);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/cpu/rewrites/affine_indices.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
@@ -12,11 +13,7 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Dims;
 using hlo::GatherAttrs;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 constexpr size_t kMostChoices = 8;
 

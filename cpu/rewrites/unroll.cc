@@ -11,11 +11,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kMostTurns = 8;
 constexpr int64_t kMostInstructions = 320;  // of all turns
 constexpr int64_t kFewestElements = 4096;   // of its arrays; smaller ones stay in the nearest cache

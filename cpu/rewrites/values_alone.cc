@@ -6,16 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/lapack.h"
 
 namespace heddle::cpu {
 namespace {
-
-using hlo::Computation;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 constexpr int64_t kValues = 1;
 

@@ -12,10 +12,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 bool is_number(const Shape& shape) {
   return shape.is_array() && (is_floating(shape.dtype()) || is_integer(shape.dtype()));
 }

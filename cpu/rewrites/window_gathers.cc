@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/cpu/rewrites/affine_indices.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/dimensions.h"
@@ -15,11 +16,7 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Dims;
 using hlo::GatherAttrs;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 
 constexpr int64_t kFewestNeighbours = 4;  // along a window: fewer are taken one by one
 
