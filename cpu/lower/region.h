@@ -90,6 +90,7 @@ class Region {
   void find_costs();
   void find_products();
   void find_lazy();
+  class LazyChoice;
   void choose_lazy();
   [[nodiscard]] bool takes_as_long_as_row(hlo::InstructionId id, int64_t size) const;
   [[nodiscard]] bool may_be_lazy(hlo::InstructionId id) const;

@@ -5,6 +5,7 @@
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/op.h"
 
 namespace heddle::cpu {
@@ -19,13 +20,13 @@ constexpr int64_t kMostTwice = 8;  // cheap ops that one step computes for two p
 constexpr int64_t kMuchWork = 24, kMostWork = 256, kRepeatsOfOperation = 8;
 constexpr int64_t kManyRepeated = 8;
 constexpr int64_t kManyTransposed = 1024;  // elements
-constexpr int64_t kManyIndices = 32;    // elements
-constexpr size_t kMostRowParts = 2;     // joined arrays of which a row is
-constexpr int64_t kMostBoxes = 27;      // that joined arrays cut a step's array into
-constexpr int64_t kLeastRow = 16;       // elements: several rows of such arrays share a vector
-constexpr int64_t kLeastCut = 256;      // bytes of an array that is worth them
-constexpr int kMostPartsOfParts = 2;    // a slice of the array, and a reshape of that
-constexpr int64_t kSmallTarget = 1024;  // bytes of an array whose copy costs next to nothing
+constexpr int64_t kManyIndices = 32;       // elements
+constexpr size_t kMostRowParts = 2;        // joined arrays of which a row is
+constexpr int64_t kMostBoxes = 27;         // that joined arrays cut a step's array into
+constexpr int64_t kLeastRow = 16;          // elements: several rows of such arrays share a vector
+constexpr int64_t kLeastCut = 256;         // bytes of an array that is worth them
+constexpr int kMostPartsOfParts = 2;       // a slice of the array, and a reshape of that
+constexpr int64_t kSmallTarget = 1024;     // bytes of an array whose copy costs next to nothing
 
 // The operand is computed where the step reads it, and need not lie in memory.
 bool reads_elements(const hlo::Module& module, const hlo::Computation& computation,
@@ -290,129 +291,190 @@ bool works_much(const hlo::Computation& computation, const Instruction& instruct
          hlo::facts(instruction.opcode).work == hlo::Work::kMuch;
 }
 
+// Chooses them one by one, users before what they read.
+class Region::LazyChoice {
+ public:
+  explicit LazyChoice(Region& region)
+      : region_(region),
+        in_(*region.computation_),
+        home_(static_cast<size_t>(in_.size())),
+        known_(home_.size()) {}
+
+  void run() {
+    for (size_t i = home_.size(); i-- > 0;) choose(InstructionId(i));
+  }
+
+ private:
+  struct Known {
+    int64_t size = 1;        // instructions that the step computes
+    int64_t level = 0;       // lazy instructions between it and a step
+    int64_t reads = 1;       // of each element, by one step
+    bool as_view = false;    // a product reads it by strides
+    bool read_once = false;  // that product alone, and each element once
+    bool is_here = false;    // computed at the place that its step writes
+    bool works = false;      // it, or an elementwise user, works_much()
+  };
+
+  [[nodiscard]] const std::vector<Use>& uses(InstructionId id) const {
+    return region_.uses_[region_.leaf(id).value];
+  }
+  [[nodiscard]] const Known& user(const Use& use) const { return known_[use.user.value]; }
+
+  void choose(InstructionId id) {
+    const Instruction& instruction = in_.at(id);
+    Known& own = known_[id.value];
+    home_[id.value] = id;
+    if (!region_.is_live_[id.value]) return;
+    const bool is_elementwise = is_scalar_op(in_, instruction);
+    own.works = works_much(in_, instruction) || (is_elementwise && is_worked_on(id));
+    if (const InstructionId product = region_.product_of(id); product.valid()) {
+      region_.is_lazy_[region_.leaf(product).value] = true;
+      return;
+    }
+    if (!region_.may_be_lazy(id)) return;
+    own.is_here = is_elementwise;
+    for (const Use& use : uses(id)) note_use(id, use);
+    if (!is_best_lazy(id)) {
+      own.as_view = own.read_once = false;
+      return;
+    }
+    // A place of its own ends a long chain.
+    for (const Use& use : uses(id)) own.level = std::max(own.level, user(use).level + 1);
+    if (own.level > kMaxLazy) {
+      own.as_view = false;
+      own.level = 0;
+      return;
+    }
+    if (costs(id) && !fits_in_home(id)) return;
+    const InstructionId first = home_[uses(id)[0].user.value];
+    const bool is_read_here =
+        std::ranges::all_of(uses(id), [&](const Use& use) { return user(use).is_here; });
+    if (is_cut(instruction) && !(has_one_home(id) && is_read_here && region_.cuts(first, id)))
+      return;
+    home_[id.value] = has_one_home(id) ? first : InstructionId();
+    own.is_here = own.is_here && is_read_here;
+    region_.is_lazy_[region_.leaf(id).value] = true;
+    // A view converts once: what it converts is in memory.
+    if (is_converted(id)) own.read_once = false;
+  }
+
+  void note_use(InstructionId id, const Use& use) {
+    const Instruction& reader = in_.at(use.user);
+    Known& own = known_[id.value];
+    own.as_view =
+        own.as_view || reader.opcode == Opcode::kDot || (user(use).as_view && use.operand == 0);
+    own.read_once =
+        uses(id).size() == 1 && (reader.opcode == Opcode::kDot
+                                     ? reads_once(in_, reader, use.operand)
+                                     : reader.opcode != Opcode::kBroadcast && user(use).read_once);
+    const bool is_of_user = region_.leaves_of(use.user).size() == 1 &&
+                            region_.is_lazy(region_.leaf(use.user));  // computed there
+    int64_t times = is_of_user ? user(use).reads : 1;
+    if (reader.opcode == Opcode::kBroadcast)
+      times *=
+          reader.shape.element_count() / std::max<int64_t>(1, in_.at(id).shape.element_count());
+    own.reads = std::max(own.reads, times);
+  }
+
+  // Whether it may be computed where this one reads it, and is not better computed once.
+  [[nodiscard]] bool allows(InstructionId id, const Use& use) const {
+    const Instruction& reader = in_.at(use.user);
+    const bool costs = region_.costs_[id.value];
+    const int64_t elements = in_.at(id).shape.element_count();
+    if (!reads_elements(*region_.module_, in_, reader, use.operand)) return false;
+    // As a step it lies where its operand does.
+    if (joins_repeats(in_, reader) && !region_.is_lazy(region_.leaf(use.user))) return false;
+    switch (reader.opcode) {
+      // A loop's initial value is written to its place at once, and by no other step.
+      case Opcode::kWhile: return uses(id).size() == 1 || !costs;
+      // What one branch alone needs is written in that branch.
+      case Opcode::kConditional: return uses(id).size() == 1 && !in_.at(id).shape.is_scalar();
+      case Opcode::kBroadcast: {
+        const int64_t repeats = repeats_of(reader);
+        if (costs && repeats > 1 && elements >= kManyRepeated &&
+            region_.takes_as_long_as_row(id, repeats))
+          return false;
+        // Computed once all the same where the loops around it stand still.
+        const Dims& dims = reader.attrs.get<hlo::DimensionsAttrs>().dimensions;
+        return !costs || dims == consecutive_dimensions(std::ssize(dims));
+      }
+      case Opcode::kGather:
+        return use.operand != 1 || !costs || elements < kManyRepeated ||
+               repeats_of_indices(reader) == 1;
+      // One by one a scatter would compute what vectors do.
+      case Opcode::kScatter:
+        return !costs || elements < kManyIndices || !takes_one_by_one(reader, use.operand);
+      default: return true;
+    }
+  }
+
+  [[nodiscard]] bool is_best_lazy(InstructionId id) const {
+    const Instruction& instruction = in_.at(id);
+    const int64_t elements = instruction.shape.element_count();
+    const Known& own = known_[id.value];
+    if (region_.is_result_[region_.leaf(id).value] || uses(id).empty() ||
+        region_.has_place_[id.value] ||
+        !std::ranges::all_of(uses(id), [&](const Use& use) { return allows(id, use); }))
+      return false;
+    // Tiles are stored faster than much work, or several steps, gather their elements.
+    if (elements >= kManyTransposed && turns_rows(in_, instruction) &&
+        (!has_one_home(id) || is_worked_on(id)))
+      return false;
+    const bool is_written_once =
+        own.reads >= kManyReads &&
+        (scatters_reads(in_, instruction) ||
+         (has_one_home(id) && region_.is_part_of_target(id, home_[uses(id)[0].user.value])));
+    if (is_written_once && elements >= kManyRepeated) return false;
+    if (region_.is_part_of_overwritten(id, home_)) return false;
+    // What a product reads by strides is computed in its own order, and stored: as many elements.
+    // A conversion that is read once is not.
+    if (!own.as_view) return true;
+    if (joins_repeats(in_, instruction)) return false;
+    return is_converted(id) || (!costs(id) && hlo::does(instruction.opcode, hlo::kStrided));
+  }
+
+  // Whether its step, or several, may compute an instruction that costs.
+  bool fits_in_home(InstructionId id) {
+    const bool is_moved = std::ranges::any_of(uses(id), [&](const Use& use) {
+      const Opcode opcode = in_.at(use.user).opcode;
+      return hlo::does(opcode, hlo::kPicks) || opcode == Opcode::kPad;
+    });
+    if (is_moved && uses(id).size() > 1 && !region_.is_cheaper_twice(id)) return false;
+    const InstructionId first = home_[uses(id)[0].user.value];
+    if (!has_one_home(id)) return uses(id).size() <= 2 && region_.is_as_cheap_as_a_read(id);
+    if (!first.valid() || known_[first.value].size >= kMaxLazy) return false;
+    ++known_[first.value].size;
+    return true;
+  }
+
+  [[nodiscard]] bool costs(InstructionId id) const {
+    const Opcode opcode = in_.at(id).opcode;
+    const bool is_other_order = opcode == Opcode::kTranspose || opcode == Opcode::kReshape;
+    return region_.costs_[id.value] && !(known_[id.value].as_view && is_other_order);
+  }
+  [[nodiscard]] bool is_converted(InstructionId id) const {
+    return known_[id.value].as_view && known_[id.value].read_once &&
+           is_cheap_convert(in_, in_.at(id));
+  }
+  [[nodiscard]] bool is_worked_on(InstructionId id) const {
+    return std::ranges::any_of(uses(id), [&](const Use& use) { return user(use).works; });
+  }
+  [[nodiscard]] bool has_one_home(InstructionId id) const {
+    return std::ranges::all_of(uses(id), [&](const Use& use) {
+      return home_[use.user.value] == home_[uses(id)[0].user.value];
+    });
+  }
+
+  Region& region_;
+  const Computation& in_;
+  std::vector<InstructionId> home_;  // the step that computes it; of several steps: none
+  std::vector<Known> known_;
+};
+
 void Region::choose_lazy() {
   is_lazy_.assign(leaves_.size(), false);
   cuts_.clear();
-  // The step that computes a lazy instruction; of several steps: none.
-  std::vector<InstructionId> home(static_cast<size_t>(computation_->size()));
-  std::vector<int64_t> size(home.size(), 1);
-  std::vector<bool> as_view(home.size());      // a product reads it by strides
-  std::vector<bool> read_once(home.size());    // that product alone, and each element once
-  std::vector<int64_t> level(home.size());     // lazy instructions between it and a step
-  std::vector<int64_t> reads(home.size(), 1);  // of each element, by one step
-  std::vector<bool> is_here(home.size());      // computed at the place that its step writes
-  std::vector<bool> works(home.size());        // it, or an elementwise user, works_much()
-  for (size_t i = home.size(); i-- > 0;) {
-    const InstructionId id(i);
-    home[i] = id;
-    if (!is_live_[i]) continue;
-    const bool is_elementwise = is_scalar_op(*computation_, computation_->at(id));
-    works[i] = works_much(*computation_, computation_->at(id)) ||
-               (is_elementwise && std::ranges::any_of(uses_[leaf(id).value], [&](const Use& use) {
-                  return static_cast<bool>(works[use.user.value]);
-                }));
-    if (const InstructionId product = product_of(id); product.valid()) {
-      is_lazy_[leaf(product).value] = true;
-      continue;
-    }
-    if (!may_be_lazy(id)) continue;
-    is_here[i] = is_elementwise;
-    const LeafId leaf = this->leaf(id);
-    const std::vector<Use>& uses = uses_[leaf.value];
-    const Shape& own = computation_->at(id).shape;
-    bool lazy = !is_result_[leaf.value] && !uses.empty() && !has_place_[i];
-    bool one_home = !uses.empty(), is_moved = false, is_read_here = true;
-    for (const Use& use : uses) {
-      const Instruction& user = computation_->at(use.user);
-      lazy = lazy && reads_elements(*module_, *computation_, user, use.operand);
-      // As a step it lies where its operand does.
-      if (joins_repeats(*computation_, user)) lazy = lazy && is_lazy(this->leaf(use.user));
-      as_view[i] = as_view[i] || user.opcode == Opcode::kDot ||
-                   (as_view[use.user.value] && use.operand == 0);
-      read_once[i] = uses.size() == 1 &&
-                     (user.opcode == Opcode::kDot
-                          ? reads_once(*computation_, user, use.operand)
-                          : user.opcode != Opcode::kBroadcast && read_once[use.user.value]);
-      // A loop's initial value is written to its place at once, and by no other step.
-      if (user.opcode == Opcode::kWhile && uses.size() > 1) lazy = lazy && !costs_[i];
-      // What one branch alone needs is written in that branch.
-      if (user.opcode == Opcode::kConditional)
-        lazy = lazy && uses.size() == 1 && !leaves_[leaf.value].shape->is_scalar();
-      is_read_here = is_read_here && is_here[use.user.value];
-      one_home = one_home && home[use.user.value] == home[uses[0].user.value];
-      is_moved = is_moved || hlo::does(user.opcode, hlo::kPicks) || user.opcode == Opcode::kPad;
-      const bool is_of_user =
-          leaves_of(use.user).size() == 1 && is_lazy(this->leaf(use.user));  // computed there
-      int64_t times = is_of_user ? reads[use.user.value] : 1;
-      if (user.opcode == Opcode::kBroadcast) {
-        const int64_t repeats = repeats_of(user);
-        if (costs_[i] && repeats > 1 && own.element_count() >= kManyRepeated)
-          lazy = lazy && !takes_as_long_as_row(id, repeats);
-        times *= user.shape.element_count() / std::max<int64_t>(1, own.element_count());
-      }
-      if (user.opcode == Opcode::kGather && use.operand == 1 && costs_[i] &&
-          own.element_count() >= kManyRepeated)
-        lazy = lazy && repeats_of_indices(user) == 1;
-      // One by one a scatter would compute what vectors do.
-      if (user.opcode == Opcode::kScatter && costs_[i] && own.element_count() >= kManyIndices)
-        lazy = lazy && !takes_one_by_one(user, use.operand);
-      reads[i] = std::max(reads[i], times);
-      if (user.opcode == Opcode::kBroadcast && costs_[i]) {
-        // Computed once all the same where the loops around it stand still.
-        const auto& dims = user.attrs.get<hlo::DimensionsAttrs>().dimensions;
-        for (size_t d = 0; d < dims.size(); ++d) lazy = lazy && dims[d] == static_cast<int64_t>(d);
-      }
-    }
-    // Tiles are stored faster than much work, or several steps, gather their elements.
-    if (own.element_count() >= kManyTransposed && turns_rows(*computation_, computation_->at(id))) {
-      const bool is_worked_on = std::ranges::any_of(
-          uses, [&](const Use& use) { return static_cast<bool>(works[use.user.value]); });
-      lazy = lazy && one_home && !is_worked_on;
-    }
-    const bool is_read_often = reads[i] >= kManyReads;
-    const bool is_written_once =
-        is_read_often && (scatters_reads(*computation_, computation_->at(id)) ||
-                          (one_home && is_part_of_target(id, home[uses[0].user.value])));
-    if (is_written_once && own.element_count() >= kManyRepeated) lazy = false;
-    if (is_part_of_overwritten(id, home)) lazy = false;
-    // What a product reads by strides is computed in its own order, and stored: as many elements.
-    // A conversion that is read once is not.
-    const hlo::Opcode opcode = computation_->instructions[i].opcode;
-    const bool is_other_order = opcode == Opcode::kTranspose || opcode == Opcode::kReshape;
-    const bool costs = costs_[i] && !(as_view[i] && is_other_order);
-    const bool is_converted = as_view[i] && read_once[i] &&
-                              is_cheap_convert(*computation_, computation_->instructions[i]);
-    if (as_view[i] && joins_repeats(*computation_, computation_->instructions[i])) lazy = false;
-    if (as_view[i] && !is_converted && (costs || !hlo::does(opcode, hlo::kStrided))) lazy = false;
-    if (!lazy) {
-      as_view[i] = read_once[i] = false;
-      continue;
-    }
-    // A place of its own ends a long chain.
-    int64_t levels = 0;
-    for (const Use& use : uses) levels = std::max(levels, level[use.user.value]);
-    if (levels >= kMaxLazy) {
-      as_view[i] = false;
-      continue;
-    }
-    level[i] = levels + 1;
-    const InstructionId first = home[uses[0].user.value];
-    if (costs) {
-      if (is_moved && uses.size() > 1 && !is_cheaper_twice(id)) continue;
-      if (one_home && first.valid()) {
-        if (size[first.value] >= kMaxLazy) continue;
-        ++size[first.value];
-      } else if (one_home || uses.size() > 2 || !is_as_cheap_as_a_read(id)) {
-        continue;
-      }
-    }
-    if (is_cut(computation_->instructions[i]) && !(one_home && is_read_here && cuts(first, id)))
-      continue;
-    home[i] = one_home ? first : InstructionId();
-    is_here[i] = is_here[i] && is_read_here;
-    is_lazy_[leaf.value] = true;
-    if (is_converted) read_once[i] = false;  // a view converts once: what it converts is in memory
-  }
+  LazyChoice(*this).run();
 }
 
 bool is_cut(const Instruction& instruction) {
