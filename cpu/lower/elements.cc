@@ -377,103 +377,111 @@ std::vector<Coordinate> RegionLowering::before_joining(const Instruction& reshap
   return found;
 }
 
+NodeId RegionLowering::iota_element(const Instruction& iota, const Place& place) {
+  const auto dim = static_cast<size_t>(iota.attrs.get<hlo::IotaAttrs>().iota_dimension);
+  const NodeId value = lane_value(place.coordinates[dim], place.lanes);
+  const Scalar scalar = scalar_type(iota.shape);
+  if (const DType dtype = iota.shape.dtype(); is_small_float(dtype))
+    return narrow(b(), dtype, b().cast(Op::kSToFloat, Scalar::kF64, value));
+  if (is_float(scalar)) return b().cast(Op::kSToFloat, scalar, value);
+  return wrapped_to_nibble(b(), iota.shape.dtype(), b().cast(Op::kTruncate, scalar, value));
+}
+
+NodeId RegionLowering::broadcast_element(const Instruction& broadcast, const Place& place,
+                                         Memo& memo) {
+  Place to{.coordinates = {}, .lanes = place.lanes, .joined = place.joined};
+  if (!place.is_flat) {
+    for (int64_t d : broadcast.attrs.get<hlo::DimensionsAttrs>().dimensions) {
+      if (d < std::ssize(place.coordinates))  // the last one of a joined place
+        to.coordinates.push_back(place.coordinates[static_cast<size_t>(d)]);
+    }
+    if (std::ssize(to.coordinates) == at(broadcast.operands[0]).shape.rank()) to.joined = 1;
+  }
+  return operand_element(broadcast.operands[0], to, memo);
+}
+
+NodeId RegionLowering::slice_element(const Instruction& slice, const Place& place, Memo& memo) {
+  const auto& dims = slice.attrs.get<hlo::SliceAttrs>().slice;
+  if (place.is_flat || place.joined > 1) {
+    std::vector<NodeId> starts;
+    for (const hlo::SliceDimension& d : dims) starts.push_back(b().index(d.start));
+    return run_element(slice, starts, place, memo);
+  }
+  Place to = place;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    Coordinate& c = to.coordinates[d];
+    c.base = b().add(b().mul(c.base, dims[d].stride), dims[d].start);
+    c.step *= dims[d].stride;
+  }
+  return operand_element(slice.operands[0], to, memo);
+}
+
+NodeId RegionLowering::dynamic_slice_element(const Instruction& slice, const Place& place,
+                                             Memo& memo) {
+  const Shape& from = at(slice.operands[0]).shape;
+  std::vector<NodeId> starts;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    const int64_t most = from.dimension(d) - slice.shape.dimension(d);
+    const InstructionId start = slice.operands[static_cast<size_t>(d) + 1];
+    starts.push_back(most == 0 ? b().index(0) : clamped_start(start, most, memo));
+  }
+  if (place.is_flat || place.joined > 1) return run_element(slice, starts, place, memo);
+  Place to = place;
+  for (size_t d = 0; d < starts.size(); ++d)
+    to.coordinates[d].base = b().add(to.coordinates[d].base, starts[d]);
+  return operand_element(slice.operands[0], to, memo);
+}
+
+NodeId RegionLowering::reshape_element(const Instruction& reshape, const Place& place, Memo& memo) {
+  const Shape& from = at(reshape.operands[0]).shape;
+  Place to = place;
+  if (place.is_flat) {
+    if (from.is_scalar()) to = Place{};
+  } else if (joins_repeats(computation(), reshape)) {
+    to.coordinates = before_joining(reshape, place);
+  } else {
+    to.coordinates.clear();
+    size_t next = 0;
+    for (int64_t d = 0; d < from.rank(); ++d) {
+      if (from.dimension(d) == 1) {
+        to.coordinates.push_back({b().index(0)});
+        continue;
+      }
+      while (reshape.shape.dimension(static_cast<int64_t>(next)) == 1) ++next;
+      to.coordinates.push_back(place.coordinates[next++]);
+    }
+  }
+  return operand_element(reshape.operands[0], to, memo);
+}
+
 NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place& place,
                                     Memo& memo) {
   const PlanBuilder::For made_for(b(), program_.origin(instruction));
-  const auto part = [&](std::vector<Coordinate> coordinates) {
-    return operand_element(
-        instruction.operands[0],
-        {.coordinates = std::move(coordinates), .lanes = place.lanes, .joined = place.joined},
-        memo);
-  };
-  const auto first_joined = std::ssize(place.coordinates) - 1;  // of a joined place
-  std::vector<Coordinate> to;
   switch (instruction.opcode) {
     case Opcode::kConstant:
       return b().bits({scalar_type(instruction.shape), 1},
                       bits_of_element(instruction.attrs.get<hlo::ConstantAttrs>().literal, 0));
-    case Opcode::kIota: {
-      const auto dim = static_cast<size_t>(instruction.attrs.get<hlo::IotaAttrs>().iota_dimension);
-      const NodeId value = lane_value(place.coordinates[dim], place.lanes);
-      const Scalar scalar = scalar_type(instruction.shape);
-      if (const DType dtype = instruction.shape.dtype(); is_small_float(dtype))
-        return narrow(b(), dtype, b().cast(Op::kSToFloat, Scalar::kF64, value));
-      if (is_float(scalar)) return b().cast(Op::kSToFloat, scalar, value);
-      const NodeId low = b().cast(Op::kTruncate, scalar, value);
-      return wrapped_to_nibble(b(), instruction.shape.dtype(), low);
-    }
-    case Opcode::kBroadcast:
-      if (place.is_flat) return part({});
-      for (int64_t d : instruction.attrs.get<hlo::DimensionsAttrs>().dimensions) {
-        if (d <= first_joined) to.push_back(place.coordinates[static_cast<size_t>(d)]);
-      }
-      if (place.joined > 1 && to.size() == at(instruction.operands[0]).shape.dimensions().size())
-        return operand_element(instruction.operands[0],
-                               {.coordinates = std::move(to), .lanes = place.lanes}, memo);
-      return part(std::move(to));
+    case Opcode::kIota: return iota_element(instruction, place);
+    case Opcode::kBroadcast: return broadcast_element(instruction, place, memo);
     case Opcode::kTranspose: {
-      to.resize(place.coordinates.size());
+      Place to = place;
       const auto& dims = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
-      for (size_t d = 0; d < to.size(); ++d)
-        to[static_cast<size_t>(dims[d])] = place.coordinates[d];
-      return part(std::move(to));
+      for (size_t d = 0; d < place.coordinates.size(); ++d)
+        to.coordinates[static_cast<size_t>(dims[d])] = place.coordinates[d];
+      return operand_element(instruction.operands[0], to, memo);
     }
-    case Opcode::kReverse:
-      to = place.coordinates;
+    case Opcode::kReverse: {
+      Place to = place;
       for (int64_t d : instruction.attrs.get<hlo::DimensionsAttrs>().dimensions) {
-        Coordinate& c = to[static_cast<size_t>(d)];
+        Coordinate& c = to.coordinates[static_cast<size_t>(d)];
         c.base = b().binary(Op::kSub, b().index(instruction.shape.dimension(d) - 1), c.base);
         c.step = -c.step;
       }
-      return part(std::move(to));
-    case Opcode::kSlice: {
-      const auto& slice = instruction.attrs.get<hlo::SliceAttrs>().slice;
-      if (place.is_flat || place.joined > 1) {
-        std::vector<NodeId> starts;
-        for (const hlo::SliceDimension& d : slice) starts.push_back(b().index(d.start));
-        return run_element(instruction, starts, place, memo);
-      }
-      to = place.coordinates;
-      for (size_t d = 0; d < to.size(); ++d) {
-        to[d].base = b().add(b().mul(to[d].base, slice[d].stride), slice[d].start);
-        to[d].step *= slice[d].stride;
-      }
-      return part(std::move(to));
+      return operand_element(instruction.operands[0], to, memo);
     }
-    case Opcode::kDynamicSlice: {
-      const Shape& from = at(instruction.operands[0]).shape;
-      std::vector<NodeId> starts;
-      for (int64_t d = 0; d < from.rank(); ++d) {
-        const int64_t most = from.dimension(d) - instruction.shape.dimension(d);
-        const auto start = static_cast<size_t>(d) + 1;
-        starts.push_back(most == 0 ? b().index(0)
-                                   : clamped_start(instruction.operands[start], most, memo));
-      }
-      if (place.is_flat || place.joined > 1) return run_element(instruction, starts, place, memo);
-      to = place.coordinates;
-      for (size_t d = 0; d < to.size(); ++d) to[d].base = b().add(to[d].base, starts[d]);
-      return part(std::move(to));
-    }
-    case Opcode::kReshape: {
-      if (place.is_flat) {
-        Place same = place;
-        if (at(instruction.operands[0]).shape.is_scalar()) same = Place{};
-        return operand_element(instruction.operands[0], same, memo);
-      }
-      if (joins_repeats(computation(), instruction))
-        return part(before_joining(instruction, place));
-      size_t next = 0;
-      const Shape& from = at(instruction.operands[0]).shape;
-      for (int64_t d = 0; d < from.rank(); ++d) {
-        if (from.dimension(d) == 1) {
-          to.push_back({b().index(0)});
-          continue;
-        }
-        while (instruction.shape.dimension(static_cast<int64_t>(next)) == 1) ++next;
-        to.push_back(place.coordinates[next++]);
-      }
-      return part(std::move(to));
-    }
+    case Opcode::kSlice: return slice_element(instruction, place, memo);
+    case Opcode::kDynamicSlice: return dynamic_slice_element(instruction, place, memo);
+    case Opcode::kReshape: return reshape_element(instruction, place, memo);
     case Opcode::kGather: return gather_element(instruction, place, memo);
     case Opcode::kConcatenate: return joined_element(instruction, place, memo);
     case Opcode::kPad: return padded_element(instruction, place, memo);

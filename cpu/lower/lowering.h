@@ -162,6 +162,11 @@ class RegionLowering {
   // ---- elements.cc: values at a place.
   NodeId element(LeafId leaf, const Place& place, Memo& memo);
   NodeId lazy_element(const hlo::Instruction& instruction, const Place& place, Memo& memo);
+  NodeId iota_element(const Instruction& iota, const Place& place);
+  NodeId broadcast_element(const Instruction& broadcast, const Place& place, Memo& memo);
+  NodeId slice_element(const Instruction& slice, const Place& place, Memo& memo);
+  NodeId dynamic_slice_element(const Instruction& slice, const Place& place, Memo& memo);
+  NodeId reshape_element(const Instruction& reshape, const Place& place, Memo& memo);
   NodeId run_element(const hlo::Instruction& slice, std::span<const NodeId> starts, Place place,
                      Memo& memo);
   NodeId exponential_plus(const hlo::Instruction& sum, const Place& place, Memo& memo);
@@ -329,7 +334,12 @@ class RegionLowering {
   void bind_state(const LoopState& state, std::span<const NodeId> nodes);
   std::vector<NodeId> load_pieces(const Region& body, const Shape& shape, BufferId from);
   void store_pieces(BufferId to, std::span<const NodeId> pieces);
+  struct Branches;
   Status emit_conditional(hlo::InstructionId id);
+  NodeId branch_number(Branches& branches);
+  LeafId argument(const Branches& branches, size_t branch, size_t parameter);
+  void find_places(Branches& branches);
+  Status emit_branch(Branches& branches, size_t number);
 
   // ---- groups.cc: elementwise steps in one loop.
   struct Group {

@@ -446,41 +446,47 @@ Status RegionLowering::emit_while(InstructionId id) {
   return {};
 }
 
-Status RegionLowering::emit_conditional(InstructionId id) {
-  const Instruction& conditional = at(id);
-  const auto branches = static_cast<int64_t>(conditional.called.size());
-  const auto results = region_.leaves_of(id);
-  Memo memo;
-  NodeId which = element(region_.leaf(conditional.operands[0]), {}, memo);
-  if (at(conditional.operands[0]).shape.dtype() == pred) {  // true first
-    which = b().select(which, b().index(0), b().index(1));
-  } else {
-    which = as_index(b(), s32, which);
-    const NodeId in_range = b().compare(Predicate::kULt, which, b().index(branches));
-    which = b().select(in_range, which, b().index(branches - 1));
-  }
+// A conditional, and where its results are made.
+struct RegionLowering::Branches {
+  InstructionId id;
+  const Instruction& conditional;
+  std::span<const LeafId> results;
   std::vector<Region> regions;
-  for (hlo::ComputationId called : conditional.called)
-    regions.emplace_back(program_.module, program_.module.at(called));
-  const auto argument = [&](size_t branch, int64_t parameter) {
-    return region_.leaves_of(conditional.operands[branch + 1])[static_cast<size_t>(parameter)];
-  };
+  std::vector<BufferId> places;  // of results that are arrays
+  std::vector<BufferId> taken;   // those that hold an operand of the branches
+  Memo memo;
+};
 
-  // A result is made where its old value is, if all branches update the same array.
-  std::vector<BufferId> places(results.size());
-  std::vector<Type> types;
-  std::vector<BufferId> taken;
-  InnerRegions inner_regions;
-  for (size_t r = 0; r < results.size(); ++r) {
-    if (is_node_type(shape(results[r]))) {
-      types.push_back({scalar_type(shape(results[r])), 1});
-      continue;
-    }
+// A number for the switch: the last branch's where there is no such branch.
+NodeId RegionLowering::branch_number(Branches& branches) {
+  const InstructionId number = branches.conditional.operands[0];
+  const NodeId which = element(region_.leaf(number), {}, branches.memo);
+  if (at(number).shape.dtype() == pred)  // true first
+    return b().select(which, b().index(0), b().index(1));
+  const auto count = std::ssize(branches.regions);
+  const NodeId index = as_index(b(), s32, which);
+  const NodeId in_range = b().compare(Predicate::kULt, index, b().index(count));
+  return b().select(in_range, index, b().index(count - 1));
+}
+
+LeafId RegionLowering::argument(const Branches& branches, size_t branch, size_t parameter) {
+  return region_.leaves_of(branches.conditional.operands[branch + 1])[parameter];
+}
+
+// Each result is made where its old value is, if all branches update the same array.
+void RegionLowering::find_places(Branches& branches) {
+  InnerRegions inner;
+  for (size_t r = 0; r < branches.results.size(); ++r) {
+    BufferId& place = branches.places.emplace_back();
+    if (is_node_type(shape(branches.results[r]))) continue;
     BufferId same;
-    for (size_t k = 0; k < regions.size(); ++k) {
+    for (size_t k = 0; k < branches.regions.size(); ++k) {
+      const Region& region = branches.regions[k];
       const int64_t parameter =
-          updated_parameter(program_.module, regions[k], regions[k].results()[r], inner_regions);
-      const Value value = parameter < 0 ? Value{} : values_[argument(k, parameter).value];
+          updated_parameter(program_.module, region, region.results()[r], inner);
+      const Value value =
+          parameter < 0 ? Value{}
+                        : values_[argument(branches, k, static_cast<size_t>(parameter)).value];
       if (!value.is_buffer() || (k > 0 && value.buffer != same)) {
         same = {};
         break;
@@ -488,51 +494,68 @@ Status RegionLowering::emit_conditional(InstructionId id) {
       same = value.buffer;
     }
     const bool fits = same.valid() && program_.state(same).is_writable &&
-                      program_.state(same).pending == 1 && !std::ranges::count(taken, same);
-    if (fits) taken.push_back(same);
-    places[r] = fits ? same : place_for(results[r], id);
+                      program_.state(same).pending == 1 &&
+                      !std::ranges::count(branches.taken, same);
+    if (fits) branches.taken.push_back(same);
+    place = fits ? same : place_for(branches.results[r], branches.id);
   }
+}
 
-  b().begin_switch(which, types);
-  for (size_t k = 0; k < regions.size(); ++k) {
-    b().begin_branch();
-    Hold held(program_);
-    for (LeafId read : region_.reads(id)) {  // the branch before may have been their last reader
-      if (values_[read.value].is_buffer()) program_.touch(values_[read.value].buffer);
-    }
-    std::vector<Value> arguments;
-    for (size_t p = 0; p < regions[k].parameters().size(); ++p) {
-      const LeafId leaf = argument(k, static_cast<int64_t>(p));
-      arguments.push_back(values_[leaf.value]);
-      if (is_node_type(shape(leaf))) arguments.back() = Value::of(element(leaf, {}, memo));
-      if (region_.is_lazy(leaf) && !is_node_type(shape(leaf)) &&
-          regions[k].read_count(regions[k].parameters()[p]) > 0) {
-        arguments.back() = Value::of(program_.allocate(shape(leaf)));
-        write_leaf(leaf, arguments.back().buffer);
-      }
-      if (!arguments.back().is_buffer()) continue;
-      if (!std::ranges::count(taken, arguments.back().buffer)) held.add(arguments.back());
-    }
-    for (BufferId buffer : taken) program_.state(buffer).pending = 0;
-    RegionLowering inner(program_, regions[k], arguments);
-    inner.want_results(places);
-    HEDDLE_RETURN_IF_ERROR(inner.run());
-    std::vector<NodeId> yields;
-    std::vector<BufferId> from(results.size());
-    for (size_t r = 0; r < results.size(); ++r) {
-      const Value value = inner.result(r);
-      if (value.is_node()) yields.push_back(value.node);
-      if (value.is_buffer()) from[r] = value.buffer;
-    }
-    put_in_places(results, places, std::move(from));
-    inner.release_results();
-    b().end_branch(yields);
+Status RegionLowering::emit_branch(Branches& branches, size_t number) {
+  const Region& region = branches.regions[number];
+  Hold held(program_);
+  for (LeafId read : region_.reads(branches.id)) {  // the branch before may have read it last
+    if (values_[read.value].is_buffer()) program_.touch(values_[read.value].buffer);
   }
-  for (BufferId buffer : taken) program_.state(buffer).pending = 1;  // this step's own
+  std::vector<Value> arguments;
+  for (size_t p = 0; p < region.parameters().size(); ++p) {
+    const LeafId leaf = argument(branches, number, p);
+    Value& value = arguments.emplace_back(values_[leaf.value]);
+    if (is_node_type(shape(leaf))) {
+      value = Value::of(element(leaf, {}, branches.memo));
+    } else if (region_.is_lazy(leaf) && region.read_count(region.parameters()[p]) > 0) {
+      value = Value::of(program_.allocate(shape(leaf)));
+      write_leaf(leaf, value.buffer);
+    }
+    if (value.is_buffer() && !std::ranges::count(branches.taken, value.buffer)) held.add(value);
+  }
+  for (BufferId buffer : branches.taken) program_.state(buffer).pending = 0;
+  RegionLowering inner(program_, region, arguments);
+  inner.want_results(branches.places);
+  HEDDLE_RETURN_IF_ERROR(inner.run());
+  std::vector<NodeId> yields;
+  std::vector<BufferId> from(branches.results.size());
+  for (size_t r = 0; r < from.size(); ++r) {
+    const Value value = inner.result(r);
+    if (value.is_node()) yields.push_back(value.node);
+    if (value.is_buffer()) from[r] = value.buffer;
+  }
+  put_in_places(branches.results, branches.places, std::move(from));
+  inner.release_results();
+  b().end_branch(yields);
+  return {};
+}
+
+Status RegionLowering::emit_conditional(InstructionId id) {
+  Branches branches{id, at(id), region_.leaves_of(id)};
+  for (hlo::ComputationId called : branches.conditional.called)
+    branches.regions.emplace_back(program_.module, program_.module.at(called));
+  const NodeId which = branch_number(branches);
+  find_places(branches);
+  std::vector<Type> types;
+  for (LeafId result : branches.results) {
+    if (is_node_type(shape(result))) types.push_back({scalar_type(shape(result)), 1});
+  }
+  b().begin_switch(which, types);
+  for (size_t k = 0; k < branches.regions.size(); ++k) {
+    b().begin_branch();
+    HEDDLE_RETURN_IF_ERROR(emit_branch(branches, k));
+  }
+  for (BufferId buffer : branches.taken) program_.state(buffer).pending = 1;  // this step's own
   const std::vector<NodeId> nodes = b().end_switch();
-  size_t next = 0;
-  for (size_t r = 0; r < results.size(); ++r) {
-    bind(results[r], places[r].valid() ? Value::of(places[r]) : Value::of(nodes[next++]));
+  for (size_t r = 0, next = 0; r < branches.results.size(); ++r) {
+    const BufferId place = branches.places[r];
+    bind(branches.results[r], place.valid() ? Value::of(place) : Value::of(nodes[next++]));
   }
   return {};
 }
