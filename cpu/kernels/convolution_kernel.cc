@@ -145,20 +145,9 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
   }
 
   void pack(const T* weights, std::byte* packed) const {
-    MatmulOf<T>::pack_b({.a = nullptr,
-                         .b = weights,
-                         .c = nullptr,
-                         .m = rows_,
-                         .n = columns_,
-                         .k = depth_,
-                         .a_row = 0,
-                         .a_col = 0,
-                         .b_row = columns_,
-                         .b_col = 1,
-                         .c_row = 0,
-                         .c_col = 0,
-                         .accumulate = false},
-                        packed);
+    MatmulOf<T>::pack_b(
+        {.b = weights, .m = rows_, .n = columns_, .k = depth_, .b_row = columns_, .b_col = 1},
+        packed);
   }
 
   // As [taps, input features, output features].
@@ -289,18 +278,14 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
     T* sums = row_step_ > 0 ? y + offset_in_y(first) : scratch + block_ * depth_;
     if (has_rows_) {
       MatmulOf<T>::packed_product({.a = from,
-                                   .b = nullptr,
                                    .c = sums,
                                    .m = rows,
                                    .n = columns_,
                                    .k = depth_,
                                    .a_row = row,
                                    .a_col = column,
-                                   .b_row = 0,
-                                   .b_col = 0,
                                    .c_row = row_step_ > 0 ? row_step_ : columns_,
-                                   .c_col = row_step_ > 0 ? y_.feature : 1,
-                                   .accumulate = false},
+                                   .c_col = row_step_ > 0 ? y_.feature : 1},
                                   weights.packed);
       if (row_step_ < 0) place_rows(sums, first, last, y);
       return;
