@@ -12,7 +12,7 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kSmallMatrix = 256;       // elements
+constexpr int64_t kSmallMatrix = 256;  // elements
 constexpr int64_t kFewestRowsOfUnit = 12, kFewestColumnsOfUnit = 16, kLongSumOfUnit = 32;
 
 NodeId bytes_at(PlanBuilder& builder, NodeId element, DType dtype) {
@@ -54,7 +54,7 @@ Status RegionLowering::emit_dot(InstructionId id, InstructionId step) {
   std::vector<int64_t> to_strides = row_major_strides(shape(leaf).dimensions());
   if (step != id) {
     const auto strides = to_strides;
-    const auto& dims = at(step).attrs.get<hlo::DimensionsAttrs>().dimensions;
+    const auto& dims = dimensions_of(at(step));
     for (size_t d = 0; d < dims.size(); ++d) to_strides[static_cast<size_t>(dims[d])] = strides[d];
   }
   Axes axes = axes_of(dot.attrs.get<hlo::DotAttrs>(), at(dot.operands[0]).shape,

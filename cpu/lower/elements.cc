@@ -123,13 +123,13 @@ View RegionLowering::view_of(LeafId leaf) {
   switch (instruction.opcode) {
     case Opcode::kConvert: view.convert = &instruction; return view;
     case Opcode::kBroadcast: {
-      const auto& dims = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+      const auto& dims = dimensions_of(instruction);
       for (size_t d = 0; d < dims.size(); ++d)
         strides[static_cast<size_t>(dims[d])] = view.strides[d];
       break;
     }
     case Opcode::kTranspose: {
-      const auto& dims = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+      const auto& dims = dimensions_of(instruction);
       for (size_t d = 0; d < dims.size(); ++d)
         strides[d] = view.strides[static_cast<size_t>(dims[d])];
       break;
@@ -215,7 +215,7 @@ NodeId RegionLowering::gather_element(const Instruction& gather, const Place& pl
 
 // Of the part that the box lies in; of joined rows, of the part that has the row.
 NodeId RegionLowering::joined_element(const Instruction& joined, Place place, Memo& memo) {
-  const int64_t along = joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
+  const int64_t along = dimensions_of(joined)[0];
   if (joins_rows(joined)) return joined_row_element(joined, std::move(place), memo);
   Coordinate& at_part = place.coordinates[static_cast<size_t>(along)];
   int64_t start = 0;
@@ -233,7 +233,7 @@ NodeId RegionLowering::joined_element(const Instruction& joined, Place place, Me
 // What `of(part, start)` is for the part that has the row. Rows may differ by lane.
 NodeId RegionLowering::by_row(const Instruction& joined, NodeId row,
                               const std::function<NodeId(InstructionId, int64_t)>& of) {
-  const int64_t along = joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
+  const int64_t along = dimensions_of(joined)[0];
   NodeId found;
   int64_t start = 0;
   for (InstructionId part : joined.operands) {
@@ -254,7 +254,7 @@ NodeId RegionLowering::index_like(NodeId row, int64_t number) {
 
 // Lanes lie along the rows in a box of one column.
 NodeId RegionLowering::joined_row_element(const Instruction& joined, Place place, Memo& memo) {
-  const int64_t along = joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
+  const int64_t along = dimensions_of(joined)[0];
   const auto d = static_cast<size_t>(along);
   Coordinate& at_part = place.coordinates[d];
   const NodeId row = lane_value(at_part, place.lanes);
@@ -278,7 +278,7 @@ NodeId RegionLowering::joined_row_element(const Instruction& joined, Place place
 // The array that all parts are slices of, along the dimension in which they are joined: those have
 // no place. Not valid: there is none.
 InstructionId RegionLowering::sliced_by_all(const Instruction& joined) {
-  const auto along = static_cast<size_t>(joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0]);
+  const auto along = static_cast<size_t>(dimensions_of(joined)[0]);
   InstructionId whole;
   for (InstructionId part : joined.operands) {
     const Instruction& slice = at(part);
@@ -391,7 +391,7 @@ NodeId RegionLowering::broadcast_element(const Instruction& broadcast, const Pla
                                          Memo& memo) {
   Place to{.coordinates = {}, .lanes = place.lanes, .joined = place.joined};
   if (!place.is_flat) {
-    for (int64_t d : broadcast.attrs.get<hlo::DimensionsAttrs>().dimensions) {
+    for (int64_t d : dimensions_of(broadcast)) {
       if (d < std::ssize(place.coordinates))  // the last one of a joined place
         to.coordinates.push_back(place.coordinates[static_cast<size_t>(d)]);
     }
@@ -465,14 +465,14 @@ NodeId RegionLowering::lazy_element(const Instruction& instruction, const Place&
     case Opcode::kBroadcast: return broadcast_element(instruction, place, memo);
     case Opcode::kTranspose: {
       Place to = place;
-      const auto& dims = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+      const auto& dims = dimensions_of(instruction);
       for (size_t d = 0; d < place.coordinates.size(); ++d)
         to.coordinates[static_cast<size_t>(dims[d])] = place.coordinates[d];
       return operand_element(instruction.operands[0], to, memo);
     }
     case Opcode::kReverse: {
       Place to = place;
-      for (int64_t d : instruction.attrs.get<hlo::DimensionsAttrs>().dimensions) {
+      for (int64_t d : dimensions_of(instruction)) {
         Coordinate& c = to.coordinates[static_cast<size_t>(d)];
         c.base = b().binary(Op::kSub, b().index(instruction.shape.dimension(d) - 1), c.base);
         c.step = -c.step;

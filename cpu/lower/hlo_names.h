@@ -1,4 +1,4 @@
-// Names of hlo/ that most files here use.
+// Names of hlo/ that most files here use, and the dimensions that an instruction names.
 #pragma once
 
 #include "heddle/hlo/attributes.h"
@@ -12,5 +12,10 @@ using hlo::Dims;
 using hlo::Instruction;
 using hlo::InstructionId;
 using hlo::Opcode;
+
+// Of a broadcast, a transpose, a concatenation, a reduction.
+inline const Dims& dimensions_of(const Instruction& instruction) {
+  return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+}
 
 }  // namespace heddle::cpu

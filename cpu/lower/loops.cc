@@ -12,9 +12,9 @@ namespace heddle::cpu {
 
 namespace {
 
-constexpr int64_t kFewOf = 8;          // one in so many instructions is few
-constexpr int64_t kMaxUnrolled = 8;    // bodies of a loop that are written one after the other
-constexpr size_t kMostStacked = 8;     // arrays that one loop writes side by side
+constexpr int64_t kFewOf = 8;        // one in so many instructions is few
+constexpr int64_t kMaxUnrolled = 8;  // bodies of a loop that are written one after the other
+constexpr size_t kMostStacked = 8;   // arrays that one loop writes side by side
 constexpr size_t kMostColumnsStacked = 32;
 constexpr int64_t kSmallVectors = 4;   // of an array that registers may hold
 constexpr int64_t kMaxRowBytes = 256;  // of a matrix whose rows stand in registers
@@ -403,7 +403,7 @@ void RegionLowering::emit_stack(InstructionId id, size_t dim, BufferId to) {
 
 void RegionLowering::emit_concatenate(InstructionId id, BufferId to) {
   const Instruction& instruction = at(id);
-  const auto dim = static_cast<size_t>(instruction.attrs.get<hlo::DimensionsAttrs>().dimensions[0]);
+  const auto dim = static_cast<size_t>(dimensions_of(instruction)[0]);
   const bool is_stack = std::ranges::all_of(instruction.operands, [&](InstructionId operand) {
     return at(operand).shape.dimension(static_cast<int64_t>(dim)) == 1;
   });

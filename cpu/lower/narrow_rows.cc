@@ -34,7 +34,7 @@ Trailing trailing(std::span<const int64_t> sizes, int64_t lanes, int64_t most) {
 // A transpose that leaves rows whole and puts others beside them: a row is one load and one store.
 bool moves_rows(const Instruction& instruction) {
   if (instruction.opcode != hlo::Opcode::kTranspose) return false;
-  const auto& from = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  const auto& from = dimensions_of(instruction);
   const auto last = static_cast<int64_t>(from.size()) - 1;
   return last > 0 && from.back() == last && from[from.size() - 2] != last - 1;
 }
@@ -44,8 +44,7 @@ bool takes_apart(const Instruction& move, const Shape& from, int64_t behind) {
   const int64_t rank = move.shape.rank(), first = std::max<int64_t>(rank - behind, 0);
   switch (move.opcode) {
     case hlo::Opcode::kReverse:
-      return std::ranges::any_of(move.attrs.get<hlo::DimensionsAttrs>().dimensions,
-                                 [&](int64_t d) { return d >= first; });
+      return std::ranges::any_of(dimensions_of(move), [&](int64_t d) { return d >= first; });
     case hlo::Opcode::kSlice:
     case hlo::Opcode::kDynamicSlice:
       for (int64_t d = first; d < rank; ++d) {
@@ -122,7 +121,7 @@ std::optional<size_t> RegionLowering::narrow_reduce(InstructionId id) {
   const auto rows =
       narrow_rows(id, from.dimensions(), std::clamp(most, kMostColumns, kMostColumnsKept));
   if (!rows) return std::nullopt;
-  const auto& reduced = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  const auto& reduced = dimensions_of(reduce);
   int64_t kept = 1;
   for (size_t d = 0; d < from.dimensions().size(); ++d) {
     const bool is_reduced = std::ranges::count(reduced, static_cast<int64_t>(d)) > 0;

@@ -46,7 +46,7 @@ NodeId filled_up(PlanBuilder& builder, Op fold, NodeId some, int64_t lanes) {
 }  // namespace
 
 ReducedDims::ReducedDims(const Shape& from, const Instruction& reduce)
-    : kept(other_dimensions(from.rank(), reduce.attrs.get<hlo::DimensionsAttrs>().dimensions)),
+    : kept(other_dimensions(from.rank(), dimensions_of(reduce))),
       reduced(other_dimensions(from.rank(), kept)) {}
 
 Place ReducedDims::place(std::span<const Coordinate> at_kept,
@@ -231,7 +231,7 @@ void RegionLowering::emit_reduce(InstructionId id) {
   if (!shape(leaves[0]).is_scalar()) {
     for (LeafId leaf : leaves) to.push_back(place_for(leaf, id));
   }
-  const std::vector<int64_t>& reduced = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  const std::vector<int64_t>& reduced = dimensions_of(reduce);
   const std::optional<Op> fold = fold_of(program_.module.at(reduce.called[0]));
   const int64_t lane = lane_dimension(from.dimensions());
   const bool along = leaves.size() == 1 && fold && lane >= 0 && std::ranges::count(reduced, lane) &&

@@ -79,7 +79,7 @@ int64_t operations_of(const Instruction& instruction) {
 // How many elements of a broadcast stand side by side for one of its operand: 1 where the last
 // dimension is the operand's.
 int64_t repeats_of(const Instruction& broadcast) {
-  const auto& dims = broadcast.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  const auto& dims = dimensions_of(broadcast);
   int64_t count = 1;
   for (int64_t d = broadcast.shape.rank(); d-- > 0;) {
     if (std::ranges::find(dims, d) != dims.end()) break;
@@ -118,8 +118,7 @@ bool scatters_reads(const hlo::Computation& computation, const Instruction& inst
   switch (instruction.opcode) {
     case Opcode::kGather:
     case Opcode::kReverse: return true;
-    case Opcode::kTranspose:
-      return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions.back() != rank - 1;
+    case Opcode::kTranspose: return dimensions_of(instruction).back() != rank - 1;
     case Opcode::kSlice: {
       const Shape& from = computation.at(instruction.operands[0]).shape;
       const auto& last = instruction.attrs.get<hlo::SliceAttrs>().slice.back();
@@ -278,8 +277,7 @@ bool turns_rows(const hlo::Computation& computation, const Instruction& instruct
   if (instruction.opcode != Opcode::kTranspose) return false;
   const Shape& from = computation.at(instruction.operands[0]).shape;
   int64_t step = 1;
-  for (int64_t d = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions.back() + 1;
-       d < from.rank(); ++d)
+  for (int64_t d = dimensions_of(instruction).back() + 1; d < from.rank(); ++d)
     step *= from.dimension(d);
   return step > kMostColumns && instruction.shape.dimensions().back() > kMostColumns;
 }
@@ -395,7 +393,7 @@ class Region::LazyChoice {
             region_.takes_as_long_as_row(id, repeats))
           return false;
         // Computed once all the same where the loops around it stand still.
-        const Dims& dims = reader.attrs.get<hlo::DimensionsAttrs>().dimensions;
+        const Dims& dims = dimensions_of(reader);
         return !costs || dims == consecutive_dimensions(std::ssize(dims));
       }
       case Opcode::kGather:
@@ -484,8 +482,7 @@ bool is_cut(const Instruction& instruction) {
 }
 
 bool joins_rows(const Instruction& instruction) {
-  return instruction.attrs.get<hlo::DimensionsAttrs>().dimensions[0] + 1 <
-             instruction.shape.rank() &&
+  return dimensions_of(instruction)[0] + 1 < instruction.shape.rank() &&
          instruction.operands.size() <= kMostRowParts;
 }
 
@@ -506,7 +503,7 @@ bool Region::cuts(InstructionId step, InstructionId read) {
     add(last, low);
     add(last, low + computation_->at(cut.operands[0]).shape.dimension(last));
   } else if (!joins_rows(cut)) {
-    const int64_t along = cut.attrs.get<hlo::DimensionsAttrs>().dimensions[0];
+    const int64_t along = dimensions_of(cut)[0];
     int64_t end = 0;
     for (InstructionId part : cut.operands) {
       add(along, end);

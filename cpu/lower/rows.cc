@@ -101,19 +101,17 @@ bool RegionLowering::can_join(InstructionId id, int64_t count) {
         if (!is_before(instruction.attrs.get<hlo::IotaAttrs>().iota_dimension)) return false;
         continue;
       case Opcode::kBroadcast: {
-        const auto& dims = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+        const auto& dims = dimensions_of(instruction);
         const auto before = std::ranges::count_if(dims, is_before);
         if (std::ssize(dims) == before) continue;
         if (std::ssize(dims) - before != count || !std::ranges::is_sorted(dims)) return false;
         break;
       }
       case Opcode::kReverse:
-        if (!std::ranges::all_of(instruction.attrs.get<hlo::DimensionsAttrs>().dimensions,
-                                 is_before))
-          return false;
+        if (!std::ranges::all_of(dimensions_of(instruction), is_before)) return false;
         break;
       case Opcode::kTranspose: {
-        const auto& dims = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+        const auto& dims = dimensions_of(instruction);
         for (int64_t d = first; d < std::ssize(dims); ++d) {
           if (dims[static_cast<size_t>(d)] != d) return false;
         }

@@ -16,23 +16,23 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kLeastSquare = 4;  // rows
-constexpr size_t kMostRead = 12;  // instructions that a turn computes for each row of a square
+constexpr size_t kMostRead = 12;     // instructions that a turn computes for each row of a square
 
 // Which dimension of the operand is which of the step's result, given those of the instruction; -1:
 // none. Nothing: its places are others.
-std::optional<std::vector<int64_t>> dimensions_of(const hlo::Computation& computation,
-                                                  const Instruction& instruction,
-                                                  const Shape& operand,
-                                                  std::span<const int64_t> own) {
+std::optional<std::vector<int64_t>> operand_dimensions(const hlo::Computation& computation,
+                                                       const Instruction& instruction,
+                                                       const Shape& operand,
+                                                       std::span<const int64_t> own) {
   std::vector<int64_t> dims(static_cast<size_t>(operand.rank()), -1);
   switch (instruction.opcode) {
     case Opcode::kTranspose: {
-      const auto& from = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+      const auto& from = dimensions_of(instruction);
       for (size_t d = 0; d < from.size(); ++d) dims[static_cast<size_t>(from[d])] = own[d];
       return dims;
     }
     case Opcode::kBroadcast: {
-      const auto& to = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
+      const auto& to = dimensions_of(instruction);
       for (size_t d = 0; d < to.size(); ++d) dims[d] = own[static_cast<size_t>(to[d])];
       return dims;
     }
@@ -107,7 +107,7 @@ std::optional<size_t> RegionLowering::turned_dimension(
     for (InstructionId operand : at(read).operands) {
       const Shape& from = at(operand).shape;
       if (!from.is_array() || from.is_scalar()) continue;
-      const auto dims = dimensions_of(computation(), at(read), from, own);
+      const auto dims = operand_dimensions(computation(), at(read), from, own);
       if (!dims) continue;
       if (region_.is_lazy(region_.leaf(operand))) {
         queue.emplace_back(operand, *dims);

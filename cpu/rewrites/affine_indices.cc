@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/cpu/rewrites/dimensions.h"
+#include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {

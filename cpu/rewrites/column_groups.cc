@@ -6,7 +6,6 @@
 
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
-#include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/trip_count.h"
 

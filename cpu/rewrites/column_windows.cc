@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/cpu/rewrites/ordered_products.h"
 #include "heddle/hlo/attributes.h"

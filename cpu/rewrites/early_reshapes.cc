@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "heddle/cpu/lower/region.h"
-#include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/cpu/rewrites/joined_dimensions.h"
 #include "heddle/hlo/dimensions.h"

@@ -51,7 +51,7 @@ class FlatGather {
       return from.at(id).shape.dimension(attrs_.index_vector_dim) == 1;
     };
     return joined.opcode == Opcode::kConcatenate &&
-           joined.attrs.get<hlo::DimensionsAttrs>().dimensions[0] == attrs_.index_vector_dim &&
+           dimensions_of(joined)[0] == attrs_.index_vector_dim &&
            joined.operands.size() == attrs_.start_index_map.size() &&
            std::ranges::all_of(joined.operands, is_single);
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "heddle/cpu/lower/region.h"
-#include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/op.h"
 

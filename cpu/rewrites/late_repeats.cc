@@ -40,8 +40,8 @@ class RepeatMover {
       return {};
     const InstructionId broadcast = broadcast_under(to_.value(old.operands[0]).id());
     if (!broadcast.valid()) return {};
-    const auto& reduced = old.attrs.get<hlo::DimensionsAttrs>().dimensions;
-    hlo::Dims dims = to_.at(broadcast).attrs.get<hlo::DimensionsAttrs>().dimensions;
+    const auto& reduced = dimensions_of(old);
+    hlo::Dims dims = dimensions_of(to_.at(broadcast));
     int64_t times = 1;
     for (const int64_t d : reduced) {
       if (std::ranges::count(dims, d) > 0) return {};
@@ -63,7 +63,7 @@ class RepeatMover {
       const InstructionId broadcast = to_.at(x.id()).operands[0];
       const hlo::Value all = sum_of(graph.wrap(to_.at(broadcast).operands[0]), times, init);
       return reshape(hlo::broadcast(all, to_.at(broadcast).shape.dimensions(),
-                                    to_.at(broadcast).attrs.get<hlo::DimensionsAttrs>().dimensions),
+                                    dimensions_of(to_.at(broadcast))),
                      to_.at(x.id()).shape.dimensions());
     }
     hlo::Value all = hlo::broadcast(init, x.shape().dimensions(), {});
@@ -109,7 +109,7 @@ class RepeatMover {
     }
     if (!first.valid()) return {};
     const InstructionId broadcast = to_.at(first).operands[0];
-    const hlo::Dims dims = to_.at(broadcast).attrs.get<hlo::DimensionsAttrs>().dimensions;
+    const hlo::Dims dims = dimensions_of(to_.at(broadcast));
     const hlo::Dims all = to_.at(broadcast).shape.dimensions(),
                     joined = to_.at(first).shape.dimensions();
     const Shape small = to_.at(to_.at(broadcast).operands[0]).shape;
@@ -126,9 +126,7 @@ class RepeatMover {
 
   [[nodiscard]] bool is_same_repeat(InstructionId x, InstructionId y) const {
     const Instruction &a = to_.at(to_.at(x).operands[0]), &b = to_.at(to_.at(y).operands[0]);
-    return a.shape.dimensions() == b.shape.dimensions() &&
-           a.attrs.get<hlo::DimensionsAttrs>().dimensions ==
-               b.attrs.get<hlo::DimensionsAttrs>().dimensions;
+    return a.shape.dimensions() == b.shape.dimensions() && dimensions_of(a) == dimensions_of(b);
   }
 
   hlo::Value computed(InstructionId id, const hlo::Values& operands, const Shape& small) {

@@ -207,7 +207,7 @@ hlo::Value apart_from_transpose(transform::Rebuilder& to, InstructionId id) {
   if (dot.opcode != Opcode::kDot) return {};
   const auto& attrs = dot.attrs.get<DotAttrs>();
   const DotShape product(attrs, to.old(dot.operands[0]).shape, to.old(dot.operands[1]).shape);
-  const Dims& order = transpose.attrs.get<hlo::DimensionsAttrs>().dimensions;
+  const Dims& order = dimensions_of(transpose);
   if (!product.is_broken_by(order, dot.shape)) return {};
   const hlo::Value copy = copied(to, id, to.operands(id)[0]);
   Instruction now = to.mapped(id);

@@ -97,7 +97,7 @@ hlo::Value as_product(transform::Rebuilder& to, InstructionId id) {
                   from.at(to.old(dot).operands[0]).shape, from.at(to.old(dot).operands[1]).shape,
                   consecutive_dimensions(old.shape.rank())};
   if (is_turned) {
-    const Dims& order = old.attrs.get<hlo::DimensionsAttrs>().dimensions;
+    const Dims& order = dimensions_of(old);
     for (size_t d = 0; d < order.size(); ++d)
       product.places[static_cast<size_t>(order[d])] = static_cast<int64_t>(d);
   }

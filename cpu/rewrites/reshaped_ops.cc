@@ -4,7 +4,6 @@
 
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/scalar_ops.h"
-#include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/hlo/op.h"
 
 namespace heddle::cpu {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "heddle/cpu/lower/scalar_ops.h"
-#include "heddle/cpu/rewrites/dimensions.h"
 #include "heddle/cpu/rewrites/inlined_scalars.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/op.h"

@@ -133,8 +133,7 @@ class Shortened {
                                                       std::span<const int32_t>(numbers)));
       }
       case Opcode::kBroadcast:
-        return broadcast(write(operand(id, 0)), from.shape.dimensions(),
-                         from.attrs.get<hlo::DimensionsAttrs>().dimensions);
+        return broadcast(write(operand(id, 0)), from.shape.dimensions(), dimensions_of(from));
       default: return binary(from.opcode, write(operand(id, 0)), write(operand(id, 1)));
     }
   }
@@ -165,8 +164,7 @@ hlo::Value narrow_sum(transform::ModuleRebuilder& into, transform::Rebuilder& to
   if (widened.opcode != Opcode::kConvert) return {};
   const hlo::Value x = to.in_place_of(id).wrap(to[widened.operands[0]]);
   if (!is_no_wider(x.dtype(), narrow)) return {};
-  return reduce(x.dtype() == narrow ? x : convert(x, narrow), Opcode::kAdd, 0,
-                sum.attrs.get<hlo::DimensionsAttrs>().dimensions);
+  return reduce(x.dtype() == narrow ? x : convert(x, narrow), Opcode::kAdd, 0, dimensions_of(sum));
 }
 
 // Nothing where it stays as it is.

@@ -132,8 +132,7 @@ class Splitter {
     hlo::Attrs attrs = old.attrs;
     if (old.opcode == Opcode::kBroadcast || old.opcode == Opcode::kReduce) {
       const int64_t axis = old.opcode == Opcode::kReduce ? split.reads[0].axis : split.axis;
-      attrs = hlo::DimensionsAttrs{
-          .dimensions = without(old.attrs.get<hlo::DimensionsAttrs>().dimensions, axis)};
+      attrs = hlo::DimensionsAttrs{.dimensions = without(dimensions_of(old), axis)};
     }
     std::vector<int64_t> sizes = old.shape.dimensions();
     sizes.erase(sizes.begin() + split.axis);
@@ -209,7 +208,7 @@ class Splitter {
   }
 
   hlo::Values transposed(InstructionId id) {
-    const hlo::Dims& permutation = to_.old(id).attrs.get<hlo::DimensionsAttrs>().dimensions;
+    const hlo::Dims& permutation = dimensions_of(to_.old(id));
     const int64_t axis = columns_.of(id).reads[0].axis;
     hlo::Values out = columns_read(id);
     to_.in_place_of(id);
@@ -217,7 +216,7 @@ class Splitter {
     return out;
   }
   hlo::Value turned(InstructionId id) {
-    const hlo::Dims& permutation = to_.old(id).attrs.get<hlo::DimensionsAttrs>().dimensions;
+    const hlo::Dims& permutation = dimensions_of(to_.old(id));
     const auto place = std::ranges::find(permutation, columns_.of(id).reads[0].axis);
     return joined(transposed(id), place - permutation.begin());
   }
@@ -231,9 +230,8 @@ class Splitter {
     hlo::Graph& graph = to_.in_place_of(id);
     hlo::Value sum = columns[0];
     for (size_t j = 1; j < columns.size(); ++j) sum = binary(opcode, sum, columns[j]);
-    const hlo::DimensionsAttrs others{
-        .dimensions =
-            without(old.attrs.get<hlo::DimensionsAttrs>().dimensions, columns_.of(id).axis)};
+    const hlo::DimensionsAttrs others{.dimensions =
+                                          without(dimensions_of(old), columns_.of(id).axis)};
     if (others.dimensions.empty()) return binary(opcode, start, sum);
     return graph.op(Opcode::kReduce, {sum, start}, others, {module_[old.called[0]]}, &old.shape);
   }

@@ -53,7 +53,7 @@ class StackChoice {
         stack().shape.is_dynamic() || gather_.shape.is_dynamic() ||
         gather_.shape.element_count() == 0)
       return false;
-    along_ = stack().attrs.get<hlo::DimensionsAttrs>().dimensions[0];
+    along_ = dimensions_of(stack())[0];
     const auto found = std::ranges::find(attrs_.start_index_map, along_);
     part_ = static_cast<size_t>(found - attrs_.start_index_map.begin());
     return found != attrs_.start_index_map.end() &&
@@ -81,8 +81,7 @@ class StackChoice {
       }
       const auto mapped = std::ranges::find(attrs_.start_index_map, d);
       if (mapped == attrs_.start_index_map.end() || all.opcode != Opcode::kConcatenate ||
-          all.operands.size() != attrs_.start_index_map.size() ||
-          all.attrs.get<hlo::DimensionsAttrs>().dimensions[0] != vector)
+          all.operands.size() != attrs_.start_index_map.size() || dimensions_of(all)[0] != vector)
         return false;
       const InstructionId part =
           all.operands[static_cast<size_t>(mapped - attrs_.start_index_map.begin())];

@@ -66,7 +66,7 @@ bool is_swapped(const Instruction& convolution, const Shape& x, const Shape& w) 
 // The window's kernel is the operand of a reversal of its spatial dimensions alone.
 bool is_reversed(const Instruction& kernel, const Dims& spatial) {
   if (kernel.opcode != Opcode::kReverse) return false;
-  Dims reversed = kernel.attrs.get<hlo::DimensionsAttrs>().dimensions, wanted = spatial;
+  Dims reversed = dimensions_of(kernel), wanted = spatial;
   std::ranges::sort(reversed);
   std::ranges::sort(wanted);
   return reversed == wanted;

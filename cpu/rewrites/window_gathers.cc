@@ -82,8 +82,7 @@ class WindowGather {
     const int64_t along = attrs_.index_vector_dim;
     const size_t count = attrs_.start_index_map.size();
     const bool is_joined = all.opcode == Opcode::kConcatenate && along < all.shape.rank() &&
-                           all.attrs.get<hlo::DimensionsAttrs>().dimensions[0] == along &&
-                           all.operands.size() == count;
+                           dimensions_of(all)[0] == along && all.operands.size() == count;
     for (size_t k = 0; k < count; ++k) {
       const InstructionId part = is_joined ? all.operands[k] : id;
       const Affine* value = indices.of(part);
