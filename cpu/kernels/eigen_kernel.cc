@@ -330,10 +330,7 @@ class EigenKernel final : public Kernel {
 std::unique_ptr<Kernel> make_eigen_kernel(const hlo::Instruction& call, const Shape& a,
                                           std::unique_ptr<Kernel> rule) {
   const Shape* const operands[] = {&a};
-  const auto& target = call.attrs.get<hlo::CustomCallAttrs>().custom_call_target;
-  const auto name = hlo::lapack_name(target);
-  if (!name || name->routine != "syevd" || !hlo::check_lapack_call(call, operands).ok())
-    return rule;
+  if (hlo::lapack_routine(call, operands) != "syevd") return rule;
   const std::string& config = call.extras.get().backend_config;
   const int64_t rows = a.dimension(a.rank() - 1);
   if (rows < 1 || rows > kMostEigenRows || hlo::lapack_option(config, "mode") != "86") return rule;

@@ -438,20 +438,18 @@ std::unique_ptr<Kernel> make_factor_kernel(const hlo::Instruction& instruction,
                                  std::move(rule));
   }
   if (instruction.opcode != hlo::Opcode::kCustomCall) return rule;
-  const auto name =
-      hlo::lapack_name(instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_target);
-  if (!name || !hlo::check_lapack_call(instruction, operands).ok()) return rule;
-  if (name->routine == "getrf") {
+  const std::string_view routine = hlo::lapack_routine(instruction, operands);
+  if (routine == "getrf") {
     if (dtype == f32)
       return std::make_unique<LuKernel<float>>(of_a.batch, of_a.rows, of_a.columns,
                                                std::move(rule));
     return std::make_unique<LuKernel<double>>(of_a.batch, of_a.rows, of_a.columns, std::move(rule));
   }
-  if (name->routine == "potrf") {
+  if (routine == "potrf") {
     return of_dtype<CholeskyKernel>(dtype, true, of_a.batch, of_a.rows,
                                     is_letter(instruction, "uplo", 'L'), true, std::move(rule));
   }
-  if (name->routine == "trsm" && operands.size() == 2 && operands[1]->element_count() > 0) {
+  if (routine == "trsm" && operands.size() == 2 && operands[1]->element_count() > 0) {
     const SolveForm form = {
         is_letter(instruction, "side", 'L'), is_letter(instruction, "uplo", 'L'),
         !is_letter(instruction, "trans_x", 'N'), is_letter(instruction, "diag", 'U')};

@@ -57,13 +57,11 @@ class SpectrumKernel final : public Kernel {
 std::unique_ptr<Kernel> make_spectrum_kernel(const hlo::Instruction& call, const Shape& a,
                                              std::unique_ptr<Kernel> rule) {
   const Shape* const operands[] = {&a};
-  const auto name = hlo::lapack_name(call.attrs.get<hlo::CustomCallAttrs>().custom_call_target);
-  if (!name || (name->routine != "syevd" && name->routine != "gesdd") ||
-      !hlo::check_lapack_call(call, operands).ok())
-    return rule;
+  const std::string_view routine = hlo::lapack_routine(call, operands);
+  if (routine != "syevd" && routine != "gesdd") return rule;
   const std::string& config = call.extras.get().backend_config;
   const std::span<const int64_t> sizes = a.dimensions();
-  SpectrumCall spectrum{.is_symmetric = name->routine == "syevd",
+  SpectrumCall spectrum{.is_symmetric = routine == "syevd",
                         .lower = hlo::lapack_option(config, "uplo") == "76",
                         .rows = sizes[sizes.size() - 2],
                         .columns = sizes.back()};

@@ -417,10 +417,7 @@ class SvdKernel final : public Kernel {
 std::unique_ptr<Kernel> make_svd_kernel(const hlo::Instruction& call, const Shape& a,
                                         std::unique_ptr<Kernel> rule) {
   const Shape* const operands[] = {&a};
-  const auto& target = call.attrs.get<hlo::CustomCallAttrs>().custom_call_target;
-  const auto name = hlo::lapack_name(target);
-  if (!name || name->routine != "gesdd" || !hlo::check_lapack_call(call, operands).ok())
-    return rule;
+  if (hlo::lapack_routine(call, operands) != "gesdd") return rule;
   const int64_t rows = a.dimension(a.rank() - 1);
   if (rows < 1 || rows > kMostSingularRows || rows != a.dimension(a.rank() - 2)) return rule;
   if (hlo::lapack_option(call.extras.get().backend_config, "mode") == "78") return rule;

@@ -31,12 +31,9 @@ bool reads_values_alone(const Computation& computation, InstructionId call) {
 bool finds_unread_vectors(const Computation& computation, InstructionId id) {
   const Instruction& call = computation.at(id);
   if (call.opcode != Opcode::kCustomCall || call.operands.size() != 1) return false;
-  const auto name = hlo::lapack_name(call.attrs.get<hlo::CustomCallAttrs>().custom_call_target);
-  if (!name) return false;
-  const bool is_known =
-      name->routine == "syevd" || name->routine == "heevd" || name->routine == "gesdd";
   const Shape* const operands[] = {&computation.at(call.operands[0]).shape};
-  return is_known && hlo::check_lapack_call(call, operands).ok() &&
+  const std::string_view routine = hlo::lapack_routine(call, operands);
+  return (routine == "syevd" || routine == "heevd" || routine == "gesdd") &&
          hlo::lapack_option(call.extras.get().backend_config, "mode") != "78" &&
          reads_values_alone(computation, id);
 }

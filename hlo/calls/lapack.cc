@@ -420,6 +420,11 @@ Status check_lapack_call(const Instruction& call, std::span<const Shape* const> 
   return check(*routine, Types(call, operands, name ? name->dtype : of_operands));
 }
 
+std::string_view lapack_routine(const Instruction& call, std::span<const Shape* const> operands) {
+  const auto name = lapack_name(call.attrs.get<CustomCallAttrs>().custom_call_target);
+  return name && check_lapack_call(call, operands).ok() ? name->routine : "";
+}
+
 StatusOr<EighOptions> eigh_options(const Instruction& call) {
   EighOptions out;
   const std::string& config = call.extras->backend_config;

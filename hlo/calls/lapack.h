@@ -37,6 +37,10 @@ struct LapackName {
 [[nodiscard]] Status check_lapack_call(const Instruction& call,
                                        std::span<const Shape* const> operands);
 
+// The routine that a custom-call names, where check_lapack_call() lets it pass; empty: other calls.
+[[nodiscard]] std::string_view lapack_routine(const Instruction& call,
+                                              std::span<const Shape* const> operands);
+
 // What Eigh's backend_config says: "lower,sort,sweeps,tolerance", as in 1,1,100,0.000001.
 struct EighOptions {
   int64_t lower = 0;
