@@ -15,7 +15,7 @@ struct CountedLoop {
 };
 
 // `loop` is a while in `outer`. Nothing where it is not known to count.
-std::optional<CountedLoop> counted_loop(const Region& outer, const hlo::Instruction& loop,
+std::optional<CountedLoop> counted_loop(const Region& outer, const Instruction& loop,
                                         const Region& condition, const Region& body);
 
 // What each turn adds to a carried integer, in one sum or in several; nothing where that is not a

@@ -39,8 +39,8 @@ class DotWriter {
   struct Types {
     DType operands, result;
   };
-  DotWriter(PlanBuilder& builder, const hlo::Computation& computation, Types types,
-            int64_t vector_bytes, const View& lhs, const View& rhs, BufferId to)
+  DotWriter(PlanBuilder& builder, const Computation& computation, Types types, int64_t vector_bytes,
+            const View& lhs, const View& rhs, BufferId to)
       : b_(builder),
         computation_(computation),
         types_(types),
@@ -552,7 +552,7 @@ class DotWriter {
   }
 
   PlanBuilder& b_;
-  const hlo::Computation& computation_;
+  const Computation& computation_;
   Types types_;
   Type type_;  // that products are summed in
   int64_t machine_lanes_;

@@ -145,7 +145,7 @@ StatusOr<hlo::Module> with_doubled_turns(const hlo::Module& module,
                                          const std::set<const Instruction*>& loops) {
   return transform::with_rewritten(
       module,
-      [&](transform::ModuleRebuilder& into, transform::Rebuilder& to, hlo::ComputationId in,
+      [&](transform::ModuleRebuilder& into, transform::Rebuilder& to, ComputationId in,
           InstructionId id) -> hlo::Value {
         const Computation& around = module.at(in);
         const Instruction& loop = around.at(id);

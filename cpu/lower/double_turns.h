@@ -12,11 +12,11 @@ namespace heddle::cpu {
 // two: the first makes the state in other memory, the second makes the next one in the old place,
 // and nothing is copied. Turns that are large, that call, or that compute much for each element
 // stay as they are.
-bool is_worth_doubling(const hlo::Module& module, const hlo::Instruction& loop,
+bool is_worth_doubling(const hlo::Module& module, const Instruction& loop,
                        const CountedLoop& counted, int64_t copied_bytes);
 
 // The module with two turns of these loops in one. The last one of an odd number follows the loop.
-[[nodiscard]] StatusOr<hlo::Module> with_doubled_turns(
-    const hlo::Module& module, const std::set<const hlo::Instruction*>& loops);
+[[nodiscard]] StatusOr<hlo::Module> with_doubled_turns(const hlo::Module& module,
+                                                       const std::set<const Instruction*>& loops);
 
 }  // namespace heddle::cpu

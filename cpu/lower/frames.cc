@@ -10,7 +10,7 @@ namespace heddle::cpu {
 namespace {
 
 // Of an update at a constant place; of padding that takes nothing away and goes around.
-std::optional<std::vector<int64_t>> fixed_start(const hlo::Computation& computation,
+std::optional<std::vector<int64_t>> fixed_start(const Computation& computation,
                                                 const Instruction& instruction) {
   std::vector<int64_t> start;
   if (instruction.opcode == Opcode::kPad) {
@@ -36,7 +36,7 @@ std::optional<std::vector<int64_t>> fixed_start(const hlo::Computation& computat
 
 }  // namespace
 
-std::optional<std::vector<int64_t>> framed_start(const hlo::Computation& computation,
+std::optional<std::vector<int64_t>> framed_start(const Computation& computation,
                                                  const Instruction& instruction) {
   auto start = fixed_start(computation, instruction);
   if (!start) return std::nullopt;

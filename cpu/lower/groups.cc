@@ -13,7 +13,7 @@ constexpr size_t kMostMembers = 48;  // of a group: more would not fit into regi
 }  // namespace
 
 bool RegionLowering::may_join(InstructionId id) {
-  const hlo::Instruction& instruction = at(id);
+  const Instruction& instruction = at(id);
   return instruction.shape.is_array() && !is_node_type(instruction.shape) &&
          is_scalar_op(computation(), instruction) && instruction.shape.element_count() > 0 &&
          is_flat(id);

@@ -228,7 +228,7 @@ bool moves_neighbours(const Instruction& step) {
     case Opcode::kGather: {  // of rows, or of parts of them
       const auto& gather = step.attrs.get<hlo::GatherAttrs>();
       const int64_t last = std::ssize(gather.slice_sizes) - 1;
-      const auto has = [](const hlo::Dims& dims, int64_t d) { return std::ranges::count(dims, d); };
+      const auto has = [](const Dims& dims, int64_t d) { return std::ranges::count(dims, d); };
       return step.shape.rank() > 0 && step.shape.dimensions().back() > 1 &&
              has(gather.offset_dims, step.shape.rank() - 1) &&
              !has(gather.collapsed_slice_dims, last) && !has(gather.operand_batching_dims, last);
@@ -484,7 +484,7 @@ void RegionLowering::emit_running(InstructionId id, BufferId to) {
   const Instruction& window = at(id);
   const Shape& from = at(window.operands[0]).shape;
   const RunningFold running = *running_fold(program_.module, from, window);
-  const hlo::Computation& body = program_.module.at(window.called[0]);
+  const Computation& body = program_.module.at(window.called[0]);
   const std::optional<Op> fold = fold_of(body);
   const Scalar scalar = scalar_type(window.shape);
   Memo initial_memo;

@@ -29,7 +29,7 @@ bool holds_arrays_alone(const Shape& shape) {
 // What a kernel of one instruction cannot know: other devices, the host, and the order of effects;
 // debug calls come in order already.
 Status check(const hlo::Module& module) {
-  for (const hlo::Computation& computation : module.computations) {
+  for (const Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions) {
       const bool has_effect = has_trait(instruction.opcode, hlo::kSideEffect);
       const bool is_call =
@@ -182,7 +182,7 @@ StatusOr<LoweredProgram> lower(const hlo::Module& module, int64_t vector_bytes, 
 // One that is made for the instruction, else its rule.
 StatusOr<std::unique_ptr<Kernel>> make_kernel(const KernelRecipe& recipe) {
   if (recipe.product.has_value()) return make_product_kernel(*recipe.product);
-  const hlo::Computation& entry = recipe.instruction.entry_computation();
+  const Computation& entry = recipe.instruction.entry_computation();
   const Instruction& instruction = entry.root_instruction();
   const auto operand = [&](size_t i) -> const Shape& {
     return entry.at(instruction.operands[i]).shape;

@@ -62,8 +62,8 @@ struct View {
   BufferId buffer;
   NodeId offset;
   std::vector<int64_t> strides;
-  DType dtype;                                // of the elements in the buffer
-  const hlo::Instruction* convert = nullptr;  // makes the array's elements of them; null: none
+  DType dtype;                           // of the elements in the buffer
+  const Instruction* convert = nullptr;  // makes the array's elements of them; null: none
 };
 
 // What all regions of a program share.
@@ -81,7 +81,7 @@ class ProgramLowering {
   // An array that the program may write.
   BufferId allocate(const Shape& shape);
   // The number of the instruction in Plan::origins.
-  uint32_t origin(const hlo::Instruction& instruction);
+  uint32_t origin(const Instruction& instruction);
   void next_step() { ++now_; }
   // A buffer is read or written now.
   void touch(BufferId buffer);
@@ -109,7 +109,7 @@ class ProgramLowering {
   const bool as_lapack;
   LoweredProgram& program;
   PlanBuilder builder;
-  std::set<const hlo::Instruction*> to_double;  // loops that would copy less with two turns in one
+  std::set<const Instruction*> to_double;  // loops that would copy less with two turns in one
 
  private:
   struct OpenLoop {
@@ -118,7 +118,7 @@ class ProgramLowering {
   };
   std::vector<BufferState> states_;
   std::vector<OpenLoop> loops_;
-  std::map<const hlo::Instruction*, uint32_t> origins_;
+  std::map<const Instruction*, uint32_t> origins_;
   int64_t now_ = 0;
 };
 
@@ -161,27 +161,27 @@ class RegionLowering {
 
   // ---- elements.cc: values at a place.
   NodeId element(LeafId leaf, const Place& place, Memo& memo);
-  NodeId lazy_element(const hlo::Instruction& instruction, const Place& place, Memo& memo);
+  NodeId lazy_element(const Instruction& instruction, const Place& place, Memo& memo);
   NodeId iota_element(const Instruction& iota, const Place& place);
   NodeId broadcast_element(const Instruction& broadcast, const Place& place, Memo& memo);
   NodeId slice_element(const Instruction& slice, const Place& place, Memo& memo);
   NodeId dynamic_slice_element(const Instruction& slice, const Place& place, Memo& memo);
   NodeId reshape_element(const Instruction& reshape, const Place& place, Memo& memo);
-  NodeId run_element(const hlo::Instruction& slice, std::span<const NodeId> starts, Place place,
+  NodeId run_element(const Instruction& slice, std::span<const NodeId> starts, Place place,
                      Memo& memo);
-  NodeId exponential_plus(const hlo::Instruction& sum, const Place& place, Memo& memo);
-  NodeId operand_element(hlo::InstructionId operand, const Place& place, Memo& memo) {
+  NodeId exponential_plus(const Instruction& sum, const Place& place, Memo& memo);
+  NodeId operand_element(InstructionId operand, const Place& place, Memo& memo) {
     return element(region_.leaf(operand), place, memo);
   }
-  NodeId joined_element(const hlo::Instruction& joined, Place place, Memo& memo);
-  std::vector<Coordinate> before_joining(const hlo::Instruction& reshape, const Place& place);
-  NodeId padded_element(const hlo::Instruction& pad, Place place, Memo& memo);
-  NodeId joined_row_element(const hlo::Instruction& joined, Place place, Memo& memo);
-  hlo::InstructionId sliced_by_all(const hlo::Instruction& joined);
-  NodeId by_row(const hlo::Instruction& joined, NodeId row,
-                const std::function<NodeId(hlo::InstructionId, int64_t)>& of);
+  NodeId joined_element(const Instruction& joined, Place place, Memo& memo);
+  std::vector<Coordinate> before_joining(const Instruction& reshape, const Place& place);
+  NodeId padded_element(const Instruction& pad, Place place, Memo& memo);
+  NodeId joined_row_element(const Instruction& joined, Place place, Memo& memo);
+  InstructionId sliced_by_all(const Instruction& joined);
+  NodeId by_row(const Instruction& joined, NodeId row,
+                const std::function<NodeId(InstructionId, int64_t)>& of);
   NodeId index_like(NodeId row, int64_t number);
-  NodeId gather_element(const hlo::Instruction& gather, const Place& place, Memo& memo);
+  NodeId gather_element(const Instruction& gather, const Place& place, Memo& memo);
   // The number of the first lane's element in row-major order, and how far apart lanes are.
   std::pair<NodeId, int64_t> element_offset(const Shape& shape, const Place& place);
   NodeId load_at(BufferId buffer, const Shape& shape, const Place& place);
@@ -189,22 +189,22 @@ class RegionLowering {
   [[nodiscard]] std::optional<LeafId> source_in_place(LeafId leaf) const;
   NodeId load_column(BufferId buffer, Type type, const Column& column);
   NodeId lane_value(const Coordinate& coordinate, int32_t lanes);
-  NodeId clamped_start(hlo::InstructionId start, int64_t most, Memo& memo);
+  NodeId clamped_start(InstructionId start, int64_t most, Memo& memo);
   // Of a leaf that is in memory, or a view of such.
   View view_of(LeafId leaf);
 
   // ---- parts.cc
-  NodeId part_element(const hlo::Instruction& part, const Place& place);
-  void emit_complex(hlo::InstructionId id, BufferId to);
+  NodeId part_element(const Instruction& part, const Place& place);
+  void emit_complex(InstructionId id, BufferId to);
 
   // ---- rows.cc: dimensions that are written as one.
   // The step may take its arrays as lists of elements.
-  bool is_flat(hlo::InstructionId id);
-  int64_t joined_dimensions(hlo::InstructionId id);
-  int64_t joined_dimensions_of(hlo::InstructionId read, int64_t most);
-  int64_t joined_in_window(hlo::InstructionId id);
-  bool can_join(hlo::InstructionId id, int64_t count);
-  void write_part(hlo::InstructionId id, BufferId to, std::span<const NodeId> starts);
+  bool is_flat(InstructionId id);
+  int64_t joined_dimensions(InstructionId id);
+  int64_t joined_dimensions_of(InstructionId read, int64_t most);
+  int64_t joined_in_window(InstructionId id);
+  bool can_join(InstructionId id, int64_t count);
+  void write_part(InstructionId id, BufferId to, std::span<const NodeId> starts);
 
   // ---- loops.cc: steps that are loops.
   // Calls body(place) for all elements of an array, in vectors along one dimension.
@@ -217,41 +217,40 @@ class RegionLowering {
                            const std::function<void(Place)>& body);
   void store_at(BufferId to, const Shape& shape, const Place& place, NodeId value);
   // The widest element that the steps compute with, if a few of 64 bits do not count.
-  Scalar widest_scalar(std::span<const hlo::InstructionId> steps);
-  Scalar widest_scalar(hlo::InstructionId id) { return widest_scalar(std::span(&id, 1)); }
+  Scalar widest_scalar(std::span<const InstructionId> steps);
+  Scalar widest_scalar(InstructionId id) { return widest_scalar(std::span(&id, 1)); }
   // Lanes for `count` elements of the step that follow each other, in each of so many rows, and for
   // those along the lanes of an array or a part of one.
-  int64_t lanes_along(hlo::InstructionId id, int64_t count, int64_t rows = 1);
-  int64_t lanes_along(hlo::InstructionId id, std::span<const int64_t> sizes);
+  int64_t lanes_along(InstructionId id, int64_t count, int64_t rows = 1);
+  int64_t lanes_along(InstructionId id, std::span<const int64_t> sizes);
   // The widest element, of up to 16 bits, where the step computes with such integers alone or moves
   // elements.
-  std::optional<Scalar> narrow_scalar(hlo::InstructionId id);
-  void emit_array(hlo::InstructionId id, BufferId to);
+  std::optional<Scalar> narrow_scalar(InstructionId id);
+  void emit_array(InstructionId id, BufferId to);
   void write_leaf(LeafId leaf, BufferId to);
-  void emit_concatenate(hlo::InstructionId id, BufferId to);
-  void emit_stack(hlo::InstructionId id, size_t dim, BufferId to);
-  void for_each_box(hlo::InstructionId id, const std::function<void(Place)>& body);
-  void emit_running(hlo::InstructionId id, BufferId to);
-  Status emit_update(hlo::InstructionId id);
-  void emit_cholesky(hlo::InstructionId id, BufferId to);  // factors.cc
-  void emit_triangular_solve(hlo::InstructionId id, BufferId to);
+  void emit_concatenate(InstructionId id, BufferId to);
+  void emit_stack(InstructionId id, size_t dim, BufferId to);
+  void for_each_box(InstructionId id, const std::function<void(Place)>& body);
+  void emit_running(InstructionId id, BufferId to);
+  Status emit_update(InstructionId id);
+  void emit_cholesky(InstructionId id, BufferId to);  // factors.cc
+  void emit_triangular_solve(InstructionId id, BufferId to);
 
   // ---- frames.cc
   Place moved(Place place, std::span<const int64_t> by);
   void for_each_around(const Shape& all, std::span<const int64_t> start,
                        std::span<const int64_t> sizes, Scalar widest,
                        const std::function<void(Place)>& body);
-  bool emit_padded_rows(hlo::InstructionId id, BufferId to);
-  void emit_pad(hlo::InstructionId id, BufferId to);
-  void fill_around(hlo::InstructionId id, BufferId to, std::span<const int64_t> sizes);
-  void emit_framed_update(hlo::InstructionId id, std::span<const int64_t> start);
+  bool emit_padded_rows(InstructionId id, BufferId to);
+  void emit_pad(InstructionId id, BufferId to);
+  void fill_around(InstructionId id, BufferId to, std::span<const int64_t> sizes);
+  void emit_framed_update(InstructionId id, std::span<const int64_t> start);
 
   // ---- scatter.cc
   struct Scattering;
-  Status emit_scatter(hlo::InstructionId id);
-  std::vector<std::pair<LeafId, Value>> copy_overwritten(const hlo::Instruction& scatter,
-                                                         size_t count);
-  std::vector<BufferId> scatter_places(hlo::InstructionId id, std::span<const BufferId> old);
+  Status emit_scatter(InstructionId id);
+  std::vector<std::pair<LeafId, Value>> copy_overwritten(const Instruction& scatter, size_t count);
+  std::vector<BufferId> scatter_places(InstructionId id, std::span<const BufferId> old);
   NodeId window_start(const Scattering& s, std::span<const NodeId> at_outer,
                       std::vector<NodeId>& start);
   void scatter_window(const Scattering& s, std::span<const NodeId> at_outer,
@@ -261,36 +260,36 @@ class RegionLowering {
   void scatter_in_parts(Scattering& s, Op fold);
 
   // ---- reductions.cc
-  void emit_reduce(hlo::InstructionId id);
-  NodeId reduce_along_lanes(hlo::InstructionId id, Op fold, std::span<const NodeId> kept);
-  NodeId fold_slab(hlo::InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
+  void emit_reduce(InstructionId id);
+  NodeId reduce_along_lanes(InstructionId id, Op fold, std::span<const NodeId> kept);
+  NodeId fold_slab(InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
                    int64_t count, Memo* shared = nullptr);
-  bool has_short_rows(hlo::InstructionId id);
-  void reduce_short_rows(hlo::InstructionId id, Op fold, BufferId to);
-  NodeId reduce_slab(hlo::InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
+  bool has_short_rows(InstructionId id);
+  void reduce_short_rows(InstructionId id, Op fold, BufferId to);
+  NodeId reduce_slab(InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
                      int64_t count);
-  NodeId reduce_chunks(hlo::InstructionId id, Op fold, int64_t size, int64_t chunk);
+  NodeId reduce_chunks(InstructionId id, Op fold, int64_t size, int64_t chunk);
   class AcrossReduction;  // reductions_across.cc
-  void reduce_across(hlo::InstructionId id, std::span<const BufferId> to);
+  void reduce_across(InstructionId id, std::span<const BufferId> to);
 
   // ---- narrow_rows.cc
-  std::optional<size_t> narrow_rows(hlo::InstructionId id, std::span<const int64_t> sizes,
+  std::optional<size_t> narrow_rows(InstructionId id, std::span<const int64_t> sizes,
                                     int64_t most_columns);
-  std::optional<size_t> narrow_result(hlo::InstructionId id);
-  int64_t lanes_of_rows(hlo::InstructionId id, int64_t rows);
-  std::optional<size_t> narrow_reduce(hlo::InstructionId id);
-  bool takes_rows_apart(hlo::InstructionId id, int64_t behind);
-  int64_t much_work(hlo::InstructionId id);
-  bool does_much(hlo::InstructionId id) { return much_work(id) > 0; }
+  std::optional<size_t> narrow_result(InstructionId id);
+  int64_t lanes_of_rows(InstructionId id, int64_t rows);
+  std::optional<size_t> narrow_reduce(InstructionId id);
+  bool takes_rows_apart(InstructionId id, int64_t behind);
+  int64_t much_work(InstructionId id);
+  bool does_much(InstructionId id) { return much_work(id) > 0; }
   void write_narrow(std::span<const int64_t> sizes, size_t rows, int64_t lanes,
                     std::span<const BufferId> to,
                     const std::function<std::vector<NodeId>(Place)>& values_at);
 
   // ---- tiles.cc
-  std::optional<size_t> turned_dimension(hlo::InstructionId id,
+  std::optional<size_t> turned_dimension(InstructionId id,
                                          const std::function<bool(size_t, int64_t)>& fits);
-  std::optional<size_t> tiled_dimension(hlo::InstructionId id);
-  std::optional<size_t> few_rows(hlo::InstructionId id);
+  std::optional<size_t> tiled_dimension(InstructionId id);
+  std::optional<size_t> few_rows(InstructionId id);
   void for_each_column(std::span<const int64_t> sizes, size_t rows, int64_t lanes,
                        const std::function<void(Place)>& body);
   void for_each_tile(std::span<const int64_t> sizes, size_t along, Scalar widest,
@@ -306,20 +305,20 @@ class RegionLowering {
   // ---- windows.cc
   Coordinate under_tap(const hlo::WindowDimension& w, int64_t base, int64_t places,
                        const Coordinate& place, NodeId tap, int32_t lanes, NodeId& fits);
-  void emit_window(hlo::InstructionId id);
-  void emit_selection(hlo::InstructionId id, BufferId to);
-  void emit_direct_convolution(hlo::InstructionId id, BufferId to);
+  void emit_window(InstructionId id);
+  void emit_selection(InstructionId id, BufferId to);
+  void emit_direct_convolution(InstructionId id, BufferId to);
 
   // ---- dots.cc
-  Status emit_dot(hlo::InstructionId id, hlo::InstructionId step);
-  View view_for(const hlo::Instruction& dot, size_t operand);
-  int64_t lanes_of(const hlo::Instruction& instruction);
+  Status emit_dot(InstructionId id, InstructionId step);
+  View view_for(const Instruction& dot, size_t operand);
+  int64_t lanes_of(const Instruction& instruction);
   // `same`: by parameter of the body; none where turns change it.
   std::map<LeafId, View> turned_matrices(const Region& body, std::span<const Value> same);
 
   // ---- regions.cc: loops and branches of the program.
   struct LoopState;
-  Status emit_while(hlo::InstructionId id);
+  Status emit_while(InstructionId id);
   void enter_loop(LoopState& state, size_t i);
   BufferId place_in_loop(const LoopState& state, size_t i);
   std::vector<NodeId> handed_on(const LoopState& state, std::span<const LeafId> leaves,
@@ -335,7 +334,7 @@ class RegionLowering {
   std::vector<NodeId> load_pieces(const Region& body, const Shape& shape, BufferId from);
   void store_pieces(BufferId to, std::span<const NodeId> pieces);
   struct Branches;
-  Status emit_conditional(hlo::InstructionId id);
+  Status emit_conditional(InstructionId id);
   NodeId branch_number(Branches& branches);
   LeafId argument(const Branches& branches, size_t branch, size_t parameter);
   void find_places(Branches& branches);
@@ -343,26 +342,26 @@ class RegionLowering {
 
   // ---- groups.cc: elementwise steps in one loop.
   struct Group {
-    std::vector<hlo::InstructionId> members;
-    std::vector<hlo::InstructionId> scalars;  // to be run before
+    std::vector<InstructionId> members;
+    std::vector<InstructionId> scalars;  // to be run before
   };
-  bool may_join(hlo::InstructionId id);
+  bool may_join(InstructionId id);
   Group group_at(size_t first);
-  void emit_group(std::span<const hlo::InstructionId> members);
-  BufferId place_in_group(LeafId leaf, std::span<const hlo::InstructionId> members);
+  void emit_group(std::span<const InstructionId> members);
+  BufferId place_in_group(LeafId leaf, std::span<const InstructionId> members);
 
   // ---- packed.cc: packs of scalars.
   bool emit_pack(int pack);
-  bool have_operands(hlo::InstructionId id);
+  bool have_operands(InstructionId id);
 
   // ---- steps.cc
-  Status run_steps(std::span<const hlo::InstructionId> steps);
-  Status emit(hlo::InstructionId id);
+  Status run_steps(std::span<const InstructionId> steps);
+  Status emit(InstructionId id);
   // The leaves of a constant, from number `next` on.
   void bind_constants(std::span<const LeafId> leaves, size_t& next, const Literal& literal);
-  Status emit_kernel(hlo::InstructionId id);
+  Status emit_kernel(InstructionId id);
   // A place for a result of the step: the wanted one, if no reader of its old value comes later.
-  BufferId place_for(LeafId leaf, hlo::InstructionId step);
+  BufferId place_for(LeafId leaf, InstructionId step);
   // A buffer with the leaf's value, which is lazy or a node or lies in one.
   BufferId in_memory(LeafId leaf);
   void bind(LeafId leaf, Value value);
@@ -370,10 +369,8 @@ class RegionLowering {
     program_.builder.store(to, program_.builder.index(0), value);
   }
 
-  [[nodiscard]] const hlo::Computation& computation() const { return region_.computation(); }
-  [[nodiscard]] const hlo::Instruction& at(hlo::InstructionId id) const {
-    return computation().at(id);
-  }
+  [[nodiscard]] const Computation& computation() const { return region_.computation(); }
+  [[nodiscard]] const Instruction& at(InstructionId id) const { return computation().at(id); }
   [[nodiscard]] const Shape& shape(LeafId leaf) const {
     return *region_.leaves()[leaf.value].shape;
   }
@@ -416,7 +413,7 @@ inline int32_t lanes_for(const Plan& plan, Scalar widest) {
 
 inline Scalar scalar_type(const Shape& shape) { return *scalar_of(shape.dtype()); }
 
-inline int64_t RegionLowering::lanes_of(const hlo::Instruction& instruction) {
+inline int64_t RegionLowering::lanes_of(const Instruction& instruction) {
   return lanes_for(program_.program.plan, scalar_type(instruction.shape));
 }
 

@@ -33,7 +33,7 @@ Trailing trailing(std::span<const int64_t> sizes, int64_t lanes, int64_t most) {
 
 // A transpose that leaves rows whole and puts others beside them: a row is one load and one store.
 bool moves_rows(const Instruction& instruction) {
-  if (instruction.opcode != hlo::Opcode::kTranspose) return false;
+  if (instruction.opcode != Opcode::kTranspose) return false;
   const auto& from = dimensions_of(instruction);
   const auto last = static_cast<int64_t>(from.size()) - 1;
   return last > 0 && from.back() == last && from[from.size() - 2] != last - 1;
@@ -43,17 +43,17 @@ bool moves_rows(const Instruction& instruction) {
 bool takes_apart(const Instruction& move, const Shape& from, int64_t behind) {
   const int64_t rank = move.shape.rank(), first = std::max<int64_t>(rank - behind, 0);
   switch (move.opcode) {
-    case hlo::Opcode::kReverse:
+    case Opcode::kReverse:
       return std::ranges::any_of(dimensions_of(move), [&](int64_t d) { return d >= first; });
-    case hlo::Opcode::kSlice:
-    case hlo::Opcode::kDynamicSlice:
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
       for (int64_t d = first; d < rank; ++d) {
         if (move.shape.dimension(d) != from.dimension(d)) return true;
       }
       return false;
-    case hlo::Opcode::kTranspose: return !moves_rows(move);
-    case hlo::Opcode::kGather: return !moves_neighbours(move);
-    case hlo::Opcode::kBroadcast: return rank > 0 && move.shape.dimension(rank - 1) <= kMostColumns;
+    case Opcode::kTranspose: return !moves_rows(move);
+    case Opcode::kGather: return !moves_neighbours(move);
+    case Opcode::kBroadcast: return rank > 0 && move.shape.dimension(rank - 1) <= kMostColumns;
     default: return false;
   }
 }
@@ -98,7 +98,7 @@ std::optional<size_t> RegionLowering::narrow_result(InstructionId id) {
   if (is_apart || turned_dimension(id, [&](size_t d, int64_t) { return d == *rows; }))
     return columns <= kMostMoved ? rows : std::nullopt;
   // Whole rows that are gathered are vectors of their own.
-  const bool computes = does_much(id) && at(id).opcode != hlo::Opcode::kGather;
+  const bool computes = does_much(id) && at(id).opcode != Opcode::kGather;
   if (columns > (computes ? kMostColumns : kCheapColumns)) return std::nullopt;
   return rows;
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr int kLooksBack = 3;  // levels of operands that members have in common
 
 // What the value is made of, `depth` operations back: equal for members of a pack.
-base::Hash128 form_of(const hlo::Computation& computation, InstructionId id, int depth) {
+base::Hash128 form_of(const Computation& computation, InstructionId id, int depth) {
   const Instruction& instruction = computation.at(id);
   base::Hasher hasher;
   hash_value(hasher, instruction.shape.dtype());
@@ -31,7 +31,7 @@ base::Hash128 form_of(const hlo::Computation& computation, InstructionId id, int
 
 // The members in order, apart where they would take one operand twice: lanes are then as in the
 // operand's pack, so that vectors need no shuffle. All together if that would leave too few.
-std::vector<std::vector<InstructionId>> parts_of(const hlo::Computation& computation,
+std::vector<std::vector<InstructionId>> parts_of(const Computation& computation,
                                                  const std::vector<InstructionId>& group) {
   const auto operand = [&](InstructionId id, size_t i) { return computation.at(id).operands[i]; };
   const size_t count = computation.at(group[0]).operands.size();
@@ -57,7 +57,7 @@ std::vector<std::vector<InstructionId>> parts_of(const hlo::Computation& computa
 }  // namespace
 
 Packs::Packs(const Region& region, int64_t lanes) {
-  const hlo::Computation& computation = region.computation();
+  const Computation& computation = region.computation();
   const auto count = static_cast<size_t>(computation.size());
   pack_of_.assign(count, -1);
   // Operations back to what is not computed here from scalars: members do not depend on each other.
@@ -99,7 +99,7 @@ Packs::Packs(const Region& region, int64_t lanes) {
 // Drops packs of one operation a lane between scalars of the body: they would be put together and
 // taken apart for longer than they are computed, and others wait for them.
 void Packs::drop_lone(const Region& region) {
-  const hlo::Computation& computation = region.computation();
+  const Computation& computation = region.computation();
   std::vector<bool> is_lone(members_.size());
   const auto is_scalar = [&](InstructionId id) {
     return pack_of(id) < 0 && computation.at(id).opcode != Opcode::kParameter;
@@ -125,7 +125,7 @@ void Packs::drop_lone(const Region& region) {
 }
 
 // As the lanes of the first operand that is in packs: its vectors are taken as they are.
-void Packs::sort(const hlo::Computation& computation, std::vector<InstructionId>& part) const {
+void Packs::sort(const Computation& computation, std::vector<InstructionId>& part) const {
   const auto operands = [&](InstructionId id) { return std::span(computation.at(id).operands); };
   for (size_t i = 0; i < operands(part[0]).size(); ++i) {
     const InstructionId first = operands(part[0])[i];

@@ -20,19 +20,19 @@ class Packs {
   [[nodiscard]] size_t size() const { return members_.size(); }
   [[nodiscard]] bool empty() const { return members_.empty(); }
   // -1: none.
-  [[nodiscard]] int pack_of(hlo::InstructionId id) const { return pack_of_[id.value]; }
-  [[nodiscard]] const std::vector<hlo::InstructionId>& members(int pack) const {
+  [[nodiscard]] int pack_of(InstructionId id) const { return pack_of_[id.value]; }
+  [[nodiscard]] const std::vector<InstructionId>& members(int pack) const {
     return members_[static_cast<size_t>(pack)];
   }
 
  private:
-  void sort(const hlo::Computation& computation, std::vector<hlo::InstructionId>& part) const;
+  void sort(const Computation& computation, std::vector<InstructionId>& part) const;
   // Packs of at most so many members.
-  void add(std::span<const hlo::InstructionId> part, size_t most);
+  void add(std::span<const InstructionId> part, size_t most);
   void drop_lone(const Region& region);
 
   std::vector<int> pack_of_;  // by instruction
-  std::vector<std::vector<hlo::InstructionId>> members_;
+  std::vector<std::vector<InstructionId>> members_;
 };
 
 }  // namespace heddle::cpu

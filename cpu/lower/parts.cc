@@ -5,7 +5,7 @@
 
 namespace heddle::cpu {
 
-bool is_complex_view(const hlo::Computation& computation, const Instruction& instruction) {
+bool is_complex_view(const Computation& computation, const Instruction& instruction) {
   if (instruction.opcode != Opcode::kBitcast && instruction.opcode != Opcode::kBitcastConvert)
     return false;
   const Shape &from = computation.at(instruction.operands[0]).shape, &to = instruction.shape;
@@ -16,7 +16,7 @@ bool is_complex_view(const hlo::Computation& computation, const Instruction& ins
   return is_complex(from.dtype()) != is_complex(to.dtype()) && is_plain(from) && is_plain(to);
 }
 
-bool is_part(const hlo::Computation& computation, const Instruction& instruction) {
+bool is_part(const Computation& computation, const Instruction& instruction) {
   if (instruction.opcode != Opcode::kReal && instruction.opcode != Opcode::kImag) return false;
   const Shape& from = computation.at(instruction.operands[0]).shape;
   return is_complex(from.dtype()) && !from.is_dynamic();

@@ -11,7 +11,7 @@ inline constexpr int64_t kAccumulators = 4;  // that hide the latency of a reduc
 struct ReducedDims {
   std::vector<int64_t> kept, reduced;
 
-  ReducedDims(const Shape& from, const hlo::Instruction& reduce);
+  ReducedDims(const Shape& from, const Instruction& reduce);
   // Elements, by their coordinates along the kept dimensions and along the reduced ones.
   [[nodiscard]] Place place(std::span<const Coordinate> at_kept,
                             std::span<const Coordinate> at_reduced, int64_t lanes) const;

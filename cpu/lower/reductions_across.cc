@@ -292,7 +292,7 @@ class RegionLowering::AcrossReduction {
   const Instruction& reduce_;
   const Shape& from_;
   const ReducedDims dims_;
-  const hlo::Computation& body_;
+  const Computation& body_;
   const size_t count_;                             // of results
   const std::vector<int64_t> kept_sizes_, sizes_;  // of dimensions: kept, reduced
   const std::optional<Op> fold_;                   // none: another function, or several results

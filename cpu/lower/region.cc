@@ -32,9 +32,8 @@ bool is_small_system(const Instruction& instruction) {
 // It is wanted though nobody reads its result.
 bool shows_something(const hlo::Module& module, const Instruction& instruction) {
   return hlo::is_debug_call(instruction) ||
-         std::ranges::any_of(instruction.called, [&](hlo::ComputationId id) {
-           return hlo::has_debug_calls(module, id);
-         });
+         std::ranges::any_of(instruction.called,
+                             [&](ComputationId id) { return hlo::has_debug_calls(module, id); });
 }
 
 }  // namespace
@@ -64,7 +63,7 @@ bool is_degenerate_reshape(const Shape& from, const Shape& to) {
   return a == b;
 }
 
-bool joins_repeats(const hlo::Computation& computation, const Instruction& reshape) {
+bool joins_repeats(const Computation& computation, const Instruction& reshape) {
   if (reshape.opcode != Opcode::kReshape) return false;
   const Instruction& broadcast = computation.at(reshape.operands[0]);
   if (broadcast.opcode != Opcode::kBroadcast || reshape.shape.element_count() == 0) return false;
@@ -100,7 +99,7 @@ std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& 
   if (instruction.opcode != Opcode::kReduceWindow || instruction.operands.size() != 2 ||
       from.dimensions() != instruction.shape.dimensions())
     return std::nullopt;
-  const hlo::Computation& body = module.at(instruction.called[0]);
+  const Computation& body = module.at(instruction.called[0]);
   const bool is_op = fold_of(body).has_value();
   if (!is_op && !is_scalar_computation(body)) return std::nullopt;
   std::optional<RunningFold> running;
@@ -119,7 +118,7 @@ std::optional<RunningFold> running_fold(const hlo::Module& module, const Shape& 
   return running;
 }
 
-bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation,
+bool is_loop_step(const hlo::Module& module, const Computation& computation,
                   const Instruction& instruction) {
   const auto held = [&](InstructionId id) { return is_held(computation.at(id).shape); };
   if (instruction.opcode == Opcode::kWhile || instruction.opcode == Opcode::kConditional ||
@@ -148,7 +147,7 @@ bool is_loop_step(const hlo::Module& module, const hlo::Computation& computation
   }
 }
 
-bool reads_once(const hlo::Computation& computation, const Instruction& dot, int operand) {
+bool reads_once(const Computation& computation, const Instruction& dot, int operand) {
   const auto other = static_cast<size_t>(1 - operand);
   const Shape& shape = computation.at(dot.operands[other]).shape;
   const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
@@ -160,7 +159,7 @@ bool reads_once(const hlo::Computation& computation, const Instruction& dot, int
   return shared > 0 && shape.element_count() == shared;
 }
 
-bool is_plain_dot(const hlo::Computation& computation, const Instruction& dot) {
+bool is_plain_dot(const Computation& computation, const Instruction& dot) {
   if (dot.opcode != Opcode::kDot || !is_held(dot.shape) || dot.shape.dtype() == pred) return false;
   const DType from = computation.at(dot.operands[0]).shape.dtype();
   const DType to = dot.shape.dtype();
@@ -175,7 +174,7 @@ bool is_plain_dot(const hlo::Computation& computation, const Instruction& dot) {
          (from == to || is_widened);
 }
 
-bool is_product_convolution(const hlo::Computation& computation, const Instruction& instruction) {
+bool is_product_convolution(const Computation& computation, const Instruction& instruction) {
   const DType dtype = instruction.shape.dtype();
   if (instruction.opcode != Opcode::kConvolution || (dtype != f32 && dtype != f64)) return false;
   return instruction.shape.element_count() > 0 &&
@@ -185,7 +184,7 @@ bool is_product_convolution(const hlo::Computation& computation, const Instructi
          });
 }
 
-Region::Region(const hlo::Module& module, const hlo::Computation& computation)
+Region::Region(const hlo::Module& module, const Computation& computation)
     : module_(&module), computation_(&computation) {
   find_leaves();
   find_uses();

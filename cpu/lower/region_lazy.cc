@@ -29,7 +29,7 @@ constexpr int kMostPartsOfParts = 2;       // a slice of the array, and a reshap
 constexpr int64_t kSmallTarget = 1024;     // bytes of an array whose copy costs next to nothing
 
 // The operand is computed where the step reads it, and need not lie in memory.
-bool reads_elements(const hlo::Module& module, const hlo::Computation& computation,
+bool reads_elements(const hlo::Module& module, const Computation& computation,
                     const Instruction& user, int operand) {
   if (is_scalar_op(computation, user)) return true;
   switch (user.opcode) {
@@ -58,7 +58,7 @@ bool reads_elements(const hlo::Module& module, const hlo::Computation& computati
 }
 
 // A conversion of numbers to floats of no fewer bits: less work than to write and to read them.
-bool is_cheap_convert(const hlo::Computation& computation, const Instruction& convert) {
+bool is_cheap_convert(const Computation& computation, const Instruction& convert) {
   if (convert.opcode != Opcode::kConvert) return false;
   const DType from = computation.at(convert.operands[0]).shape.dtype(), to = convert.shape.dtype();
   return (to == f32 || to == f64) && from != pred && storage_bytes(from) <= storage_bytes(to);
@@ -112,7 +112,7 @@ bool takes_one_by_one(const Instruction& scatter, int operand) {
 
 // Elements that stand side by side in the result do not in the operand: a vector of them is read
 // one by one.
-bool scatters_reads(const hlo::Computation& computation, const Instruction& instruction) {
+bool scatters_reads(const Computation& computation, const Instruction& instruction) {
   const int64_t rank = instruction.shape.rank();
   const auto is_short = [](int64_t size) { return size < kManyRepeated; };
   switch (instruction.opcode) {
@@ -273,7 +273,7 @@ bool Region::is_cheaper_twice(InstructionId id) const {
 }
 
 // Many neighbours of the last dimension lie further apart than shuffles of a few vectors reach.
-bool turns_rows(const hlo::Computation& computation, const Instruction& instruction) {
+bool turns_rows(const Computation& computation, const Instruction& instruction) {
   if (instruction.opcode != Opcode::kTranspose) return false;
   const Shape& from = computation.at(instruction.operands[0]).shape;
   int64_t step = 1;
@@ -283,7 +283,7 @@ bool turns_rows(const hlo::Computation& computation, const Instruction& instruct
 }
 
 // An elementwise op of many operations, or a fold of several arrays.
-bool works_much(const hlo::Computation& computation, const Instruction& instruction) {
+bool works_much(const Computation& computation, const Instruction& instruction) {
   if (instruction.opcode == Opcode::kReduce) return instruction.operands.size() > 2;
   return is_scalar_op(computation, instruction) &&
          hlo::facts(instruction.opcode).work == hlo::Work::kMuch;

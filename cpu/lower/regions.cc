@@ -73,7 +73,7 @@ bool is_same_memory(const Region& region, const Instruction& reshape) {
 }
 
 // The regions of computations within a region, made once.
-using InnerRegions = std::map<hlo::ComputationId, Region>;
+using InnerRegions = std::map<ComputationId, Region>;
 
 int64_t updated_parameter(const hlo::Module& module, const Region& region, LeafId leaf,
                           InnerRegions& inner);
@@ -83,7 +83,7 @@ LeafId updated_in_branches(const hlo::Module& module, const Region& region,
                            const Instruction& conditional, size_t number, InnerRegions& inner) {
   LeafId same;
   for (size_t k = 0; k < conditional.called.size(); ++k) {
-    const hlo::ComputationId called = conditional.called[k];
+    const ComputationId called = conditional.called[k];
     const Region& branch = inner.try_emplace(called, module, module.at(called)).first->second;
     const int64_t parameter = updated_parameter(module, branch, branch.results()[number], inner);
     if (parameter < 0) return {};
@@ -102,9 +102,8 @@ std::vector<LeafId> updated_leaves(const hlo::Module& module, const Region& regi
   const InstructionId id = region.leaves()[leaf.value].producer;
   const Instruction& producer = region.computation().at(id);
   const auto number = static_cast<size_t>(leaf.value - region.leaf(id).value);
-  if (producer.opcode == hlo::Opcode::kWhile)
-    return {region.leaves_of(producer.operands[0])[number]};
-  if (producer.opcode == hlo::Opcode::kConditional)
+  if (producer.opcode == Opcode::kWhile) return {region.leaves_of(producer.operands[0])[number]};
+  if (producer.opcode == Opcode::kConditional)
     return {updated_in_branches(module, region, producer, number, inner)};
   if (number < updated_operands(producer) || is_same_memory(region, producer))
     return {region.leaf(producer.operands[number])};
@@ -174,7 +173,6 @@ struct RegionLowering::LoopState {
     size_t first_node = 0;      // the number of the first one among all that the loop hands on
     [[nodiscard]] bool has_place() const { return kind == Carry::kSmall || kind == Carry::kArray; }
   };
-  using NodesOf = std::function<std::vector<NodeId>(size_t)>;
 
   InstructionId id;
   const Instruction& loop;
@@ -275,9 +273,9 @@ BufferId RegionLowering::place_in_loop(const LoopState& state, size_t i) {
 }
 
 // All that a loop hands on: vectors of these leaves, then what `nodes_of` gives for each.
-std::vector<NodeId> RegionLowering::handed_on(const LoopState& state,
-                                              std::span<const LeafId> leaves,
-                                              const LoopState::NodesOf& nodes_of) {
+std::vector<NodeId> RegionLowering::handed_on(
+    const LoopState& state, std::span<const LeafId> leaves,
+    const std::function<std::vector<NodeId>(size_t)>& nodes_of) {
   std::vector<NodeId> nodes;
   for (const std::vector<size_t>& vector : state.vectors) {
     std::vector<LeafId> lanes;
@@ -538,7 +536,7 @@ Status RegionLowering::emit_branch(Branches& branches, size_t number) {
 
 Status RegionLowering::emit_conditional(InstructionId id) {
   Branches branches{id, at(id), region_.leaves_of(id)};
-  for (hlo::ComputationId called : branches.conditional.called)
+  for (ComputationId called : branches.conditional.called)
     branches.regions.emplace_back(program_.module, program_.module.at(called));
   const NodeId which = branch_number(branches);
   find_places(branches);

@@ -25,7 +25,7 @@ bool is_unit_slice(const Instruction& slice) {
 // them.
 bool picks_runs(const Instruction& gather, const Shape& from, int64_t count) {
   const auto& attrs = gather.attrs.get<hlo::GatherAttrs>();
-  const auto has = [](const hlo::Dims& dims, int64_t d) { return std::ranges::count(dims, d) > 0; };
+  const auto has = [](const Dims& dims, int64_t d) { return std::ranges::count(dims, d) > 0; };
   for (int64_t n = 1; n <= count; ++n) {
     const int64_t d = from.rank() - n;
     if (d < 0 || !has(attrs.offset_dims, gather.shape.rank() - n) ||

@@ -19,7 +19,7 @@ bool is_nibble(DType dtype) { return dtype == s4 || dtype == u4; }
 class ScalarOpWriter {
  public:
   // From operands of one type to a result of another; a predicate before them does not count.
-  ScalarOpWriter(PlanBuilder& builder, const hlo::Instruction& instruction, DType from, DType to,
+  ScalarOpWriter(PlanBuilder& builder, const Instruction& instruction, DType from, DType to,
                  std::span<const NodeId> operands)
       : b_(builder), instruction_(instruction), x_(operands), from_(from), to_(to) {}
 
@@ -56,7 +56,7 @@ class ScalarOpWriter {
   NodeId reduce_precision();
 
   PlanBuilder& b_;
-  const hlo::Instruction& instruction_;
+  const Instruction& instruction_;
   std::span<const NodeId> x_;
   DType from_, to_;
 };
@@ -326,14 +326,14 @@ Narrowing narrowing_of(Opcode opcode) {
 
 // The type that the op computes in for operands and results of this one. Integers become small
 // floats in one rounding, from f64.
-DType computed_as(DType dtype, const hlo::Instruction& instruction, DType from) {
+DType computed_as(DType dtype, const Instruction& instruction, DType from) {
   if (!is_small_float(dtype)) return dtype;
   const bool is_wide = from == s32 || from == u32 || from == f64;
   return instruction.opcode == Opcode::kConvert && is_wide ? f64 : f32;
 }
 
 // It keeps the exponent of an f32, and some of the mantissa.
-bool cuts_mantissa(const hlo::Instruction& instruction) {
+bool cuts_mantissa(const Instruction& instruction) {
   const auto& attrs = instruction.attrs.get<hlo::ReducePrecisionAttrs>();
   return attrs.exponent_bits == 8 && attrs.mantissa_bits > 0 && attrs.mantissa_bits < 23;
 }
@@ -385,9 +385,9 @@ bool is_node_type(const Shape& shape) {
   return shape.is_scalar() && scalar_of(shape.dtype()).has_value();
 }
 
-bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& instruction) {
+bool is_scalar_op(const Computation& computation, const Instruction& instruction) {
   if (!is_written(instruction.opcode) || !scalar_of(instruction.shape.dtype())) return false;
-  const bool all_known = std::ranges::all_of(instruction.operands, [&](hlo::InstructionId id) {
+  const bool all_known = std::ranges::all_of(instruction.operands, [&](InstructionId id) {
     return scalar_of(computation.at(id).shape.dtype()).has_value();
   });
   if (!all_known) return false;
@@ -412,8 +412,8 @@ bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& i
   }
 }
 
-NodeId apply(PlanBuilder& builder, const hlo::Computation& computation,
-             const hlo::Instruction& instruction, std::span<const NodeId> operands) {
+NodeId apply(PlanBuilder& builder, const Computation& computation, const Instruction& instruction,
+             std::span<const NodeId> operands) {
   DType from = instruction.shape.dtype();
   const DType to = from;
   if (!instruction.operands.empty() && instruction.opcode != Opcode::kSelect)
@@ -432,8 +432,8 @@ NodeId apply(PlanBuilder& builder, const hlo::Computation& computation,
   return narrow(builder, to, result, narrowing_of(instruction.opcode));
 }
 
-bool is_scalar_computation(const hlo::Computation& computation) {
-  return std::ranges::all_of(computation.instructions, [&](const hlo::Instruction& i) {
+bool is_scalar_computation(const Computation& computation) {
+  return std::ranges::all_of(computation.instructions, [&](const Instruction& i) {
     switch (i.opcode) {
       case Opcode::kTuple:
       case Opcode::kGetTupleElement: return true;
@@ -444,13 +444,13 @@ bool is_scalar_computation(const hlo::Computation& computation) {
   });
 }
 
-std::vector<NodeId> inline_scalars(PlanBuilder& builder, const hlo::Computation& computation,
+std::vector<NodeId> inline_scalars(PlanBuilder& builder, const Computation& computation,
                                    std::span<const NodeId> arguments) {
   std::vector<std::vector<NodeId>> values(computation.instructions.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    const hlo::Instruction& instruction = computation.instructions[i];
+    const Instruction& instruction = computation.instructions[i];
     std::vector<NodeId> operands;
-    for (hlo::InstructionId id : instruction.operands)
+    for (InstructionId id : instruction.operands)
       operands.insert(operands.end(), values[id.value].begin(), values[id.value].end());
     switch (instruction.opcode) {
       case Opcode::kParameter:
@@ -473,8 +473,8 @@ std::vector<NodeId> inline_scalars(PlanBuilder& builder, const hlo::Computation&
   return values[computation.root.value];
 }
 
-std::optional<Op> fold_of(const hlo::Computation& computation) {
-  const hlo::Instruction& root = computation.root_instruction();
+std::optional<Op> fold_of(const Computation& computation) {
+  const Instruction& root = computation.root_instruction();
   if (root.operands.size() != 2 || computation.parameter_count() != 2) return std::nullopt;
   const bool of_both = (root.operands[0] == computation.parameters[0] &&
                         root.operands[1] == computation.parameters[1]) ||

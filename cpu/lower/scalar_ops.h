@@ -21,22 +21,22 @@ NodeId wrapped_to_nibble(PlanBuilder& builder, DType dtype, NodeId byte);
 bool is_node_type(const Shape& shape);
 
 // The instruction is elementwise on types that a plan holds, and apply() writes it.
-bool is_scalar_op(const hlo::Computation& computation, const hlo::Instruction& instruction);
+bool is_scalar_op(const Computation& computation, const Instruction& instruction);
 
 // The value of an elementwise instruction, for operands of one number of lanes or of one lane.
-NodeId apply(PlanBuilder& builder, const hlo::Computation& computation,
-             const hlo::Instruction& instruction, std::span<const NodeId> operands);
+NodeId apply(PlanBuilder& builder, const Computation& computation, const Instruction& instruction,
+             std::span<const NodeId> operands);
 
 // True where a computation on scalars has elementwise ops alone, so that inline_scalars() can write
 // it.
-bool is_scalar_computation(const hlo::Computation& computation);
+bool is_scalar_computation(const Computation& computation);
 
 // The results of a computation on scalars, as if it were called for every lane.
-std::vector<NodeId> inline_scalars(PlanBuilder& builder, const hlo::Computation& computation,
+std::vector<NodeId> inline_scalars(PlanBuilder& builder, const Computation& computation,
                                    std::span<const NodeId> arguments);
 
 // The op that a reduction's computation is, where it is one whose order may be changed.
-std::optional<Op> fold_of(const hlo::Computation& computation);
+std::optional<Op> fold_of(const Computation& computation);
 
 // An element of a literal as the bits of a constant.
 int64_t bits_of_element(const Literal& literal, int64_t position);

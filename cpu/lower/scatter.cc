@@ -14,7 +14,7 @@ constexpr int64_t kFewPlaces = 4096;  // bytes of an array that many elements go
 constexpr int64_t kManyScattered = 64;
 constexpr size_t kScatteredParts = 4;
 
-bool has(const hlo::Dims& dims, int64_t d) { return std::ranges::count(dims, d) > 0; }
+bool has(const Dims& dims, int64_t d) { return std::ranges::count(dims, d) > 0; }
 
 }  // namespace
 
@@ -113,7 +113,7 @@ NodeId RegionLowering::window_start(const Scattering& s, std::span<const NodeId>
 // The elements of one window, into what is there.
 void RegionLowering::scatter_window(const Scattering& s, std::span<const NodeId> at_outer,
                                     std::span<const NodeId> start) {
-  const hlo::Computation& combine = program_.module.at(s.scatter.called[0]);
+  const Computation& combine = program_.module.at(s.scatter.called[0]);
   const size_t count = s.leaves.size();
   for_each_place(s.window_sizes, widest_scalar(s.id), [&](const Place& in_window) {
     Memo memo;

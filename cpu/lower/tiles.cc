@@ -20,7 +20,7 @@ constexpr size_t kMostRead = 12;     // instructions that a turn computes for ea
 
 // Which dimension of the operand is which of the step's result, given those of the instruction; -1:
 // none. Nothing: its places are others.
-std::optional<std::vector<int64_t>> operand_dimensions(const hlo::Computation& computation,
+std::optional<std::vector<int64_t>> operand_dimensions(const Computation& computation,
                                                        const Instruction& instruction,
                                                        const Shape& operand,
                                                        std::span<const int64_t> own) {

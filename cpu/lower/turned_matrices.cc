@@ -38,7 +38,7 @@ std::map<LeafId, View> RegionLowering::turned_matrices(const Region& body,
   const auto& parameters = body.parameters();
   for (InstructionId step : body.steps()) {
     const Instruction& dot = body.computation().at(step);
-    if (dot.opcode != hlo::Opcode::kDot) continue;
+    if (dot.opcode != Opcode::kDot) continue;
     for (size_t operand = 0; operand < 2; ++operand) {
       const auto found = std::ranges::find(parameters, body.leaf(dot.operands[operand]));
       if (found == parameters.end() || turned.contains(*found)) continue;

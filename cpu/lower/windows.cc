@@ -73,9 +73,9 @@ Coordinate RegionLowering::under_tap(const WindowDimension& w, int64_t base, int
   return {position};
 }
 
-bool is_plain_window(const hlo::Module& module, const hlo::Computation& computation,
+bool is_plain_window(const hlo::Module& module, const Computation& computation,
                      const Instruction& instruction) {
-  return instruction.opcode == hlo::Opcode::kReduceWindow &&
+  return instruction.opcode == Opcode::kReduceWindow &&
          is_scalar_computation(module.at(instruction.called[0])) &&
          std::ranges::all_of(instruction.operands,
                              [&](InstructionId id) {
@@ -115,7 +115,7 @@ void RegionLowering::emit_window(InstructionId id) {
   const Shape& from = at(instruction.operands[0]).shape;
   const Shape& places = shape(leaves[0]);
   const auto& window = instruction.attrs.get<hlo::WindowAttrs>().window.dimensions;
-  const hlo::Computation& body = program_.module.at(instruction.called[0]);
+  const Computation& body = program_.module.at(instruction.called[0]);
   std::vector<int64_t> taps;
   for (const WindowDimension& w : window) taps.push_back(w.size);
   std::vector<BufferId> to;
@@ -162,9 +162,9 @@ void RegionLowering::emit_window(InstructionId id) {
   for (size_t i = 0; i < count; ++i) bind(leaves[i], Value::of(to[i]));
 }
 
-bool is_plain_selection(const hlo::Module& module, const hlo::Computation& computation,
+bool is_plain_selection(const hlo::Module& module, const Computation& computation,
                         const Instruction& instruction) {
-  if (instruction.opcode != hlo::Opcode::kSelectAndScatter) return false;
+  if (instruction.opcode != Opcode::kSelectAndScatter) return false;
   const Shape& x = computation.at(instruction.operands[0]).shape;
   const Shape& source = computation.at(instruction.operands[1]).shape;
   const auto& window = instruction.attrs.get<hlo::WindowAttrs>().window.dimensions;
@@ -187,8 +187,8 @@ void RegionLowering::emit_selection(InstructionId id, BufferId to) {
   const Instruction& instruction = at(id);
   const Shape& places = at(instruction.operands[1]).shape;
   const auto& window = instruction.attrs.get<hlo::WindowAttrs>().window.dimensions;
-  const hlo::Computation& select = program_.module.at(instruction.called[0]);
-  const hlo::Computation& combine = program_.module.at(instruction.called[1]);
+  const Computation& select = program_.module.at(instruction.called[0]);
+  const Computation& combine = program_.module.at(instruction.called[1]);
   for_each_place(instruction.shape.dimensions(), widest_scalar(id), [&](const Place& place) {
     Memo memo;
     store_at(to, instruction.shape, place, operand_element(instruction.operands[2], {}, memo));
@@ -253,7 +253,7 @@ void RegionLowering::emit_selection(InstructionId id, BufferId to) {
             });
 }
 
-bool is_direct_convolution(const hlo::Computation& computation, const Instruction& instruction) {
+bool is_direct_convolution(const Computation& computation, const Instruction& instruction) {
   if (!is_product_convolution(computation, instruction)) return false;
   const auto& attrs = instruction.attrs.get<hlo::ConvolutionAttrs>();
   const Shape& weights = computation.at(instruction.operands[1]).shape;

@@ -110,7 +110,7 @@ hlo::Value chosen(const hlo::Module& module, transform::Rebuilder& to, Instructi
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> choose_updates(const hlo::Module& module) {
-  return rewritten_if_any(module, [&](transform::Rebuilder& to, hlo::ComputationId) {
+  return rewritten_if_any(module, [&](transform::Rebuilder& to, ComputationId) {
     return [&](InstructionId id) { return chosen(module, to, id); };
   });
 }

@@ -325,7 +325,7 @@ ColumnSplit ColumnGroups::split_of_each(const Instruction& instruction) const {
 
 ColumnSplit ColumnGroups::split_of_broadcast(const Instruction& broadcast) const {
   const int64_t axis = *short_axis(broadcast.shape);
-  const hlo::Dims& dimensions = dimensions_of(broadcast);
+  const Dims& dimensions = dimensions_of(broadcast);
   if (!names(dimensions, axis)) return {Part::kAlike, axis, {}};
   const Shape& from = at(broadcast.operands[0]).shape;
   const bool is_outer = (axis == 0 ? dimensions.front() : dimensions.back()) == axis;

@@ -147,7 +147,7 @@ class ColumnWindows {
 
 StatusOr<std::optional<hlo::Module>> turn_column_windows(const hlo::Module& module) {
   return rewritten_if_any(
-      module, [](transform::Rebuilder& to, hlo::ComputationId) { return ColumnWindows(to); });
+      module, [](transform::Rebuilder& to, ComputationId) { return ColumnWindows(to); });
 }
 
 }  // namespace heddle::cpu

@@ -376,7 +376,7 @@ std::optional<ComplexParts> function_of(Opcode opcode, const Functions& function
 
 }  // namespace
 
-std::optional<ComplexParts> write_complex(const hlo::Instruction& op,
+std::optional<ComplexParts> write_complex(const Instruction& op,
                                           std::span<const ComplexParts> operands) {
   if (operands.empty()) return std::nullopt;
   if (op.opcode == Opcode::kMultiply) return product(operands[0], operands[1]);

@@ -159,7 +159,7 @@ class WholeMoves {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> move_whole_complex(const hlo::Module& module) {
-  return rewritten_if_any(module, [&](transform::Rebuilder& to, hlo::ComputationId id) {
+  return rewritten_if_any(module, [&](transform::Rebuilder& to, ComputationId id) {
     return WholeMoves(module, to, id == module.entry);
   });
 }

@@ -156,8 +156,8 @@ class ViewedLoop {
     for (size_t o = 1; o < slice.operands.size(); ++o)
       starts.push_back(graph.wrap(slice.operands[o]));
     starts.push_back(starts.empty() ? graph.number(s32, 0) : starts[0].number(0));
-    const hlo::Dims& sizes = slice.shape.dimensions();
-    hlo::Dims both_sizes = sizes;
+    const Dims& sizes = slice.shape.dimensions();
+    Dims both_sizes = sizes;
     both_sizes.push_back(2);
     const hlo::Value both = dynamic_slice(graph.wrap(slice.operands[0]), starts, both_sizes);
     return reshape(hlo::slice(both, std::ssize(sizes), part, 1), sizes);

@@ -124,9 +124,8 @@ class ReshapeMover {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> reshape_early(const hlo::Module& module) {
-  return rewritten_if_any(module, [&](transform::Rebuilder& to, hlo::ComputationId) {
-    return ReshapeMover(module, to);
-  });
+  return rewritten_if_any(
+      module, [&](transform::Rebuilder& to, ComputationId) { return ReshapeMover(module, to); });
 }
 
 }  // namespace heddle::cpu

@@ -163,7 +163,7 @@ const Literal* constant_of(const Computation& computation, InstructionId id) {
 bool is_position(const Computation& computation, InstructionId id, int64_t along) {
   const Instruction* array = &computation.at(id);
   while (array->opcode == Opcode::kBroadcast) {
-    const hlo::Dims& dimensions = dimensions_of(*array);
+    const Dims& dimensions = dimensions_of(*array);
     const auto from = std::ranges::find(dimensions, along);
     if (from == dimensions.end()) return false;
     along = from - dimensions.begin();
@@ -198,7 +198,7 @@ hlo::Value written(const hlo::Module& module, transform::Rebuilder& to, Instruct
   if (reduce.opcode != Opcode::kReduce || reduce.operands.size() != 4 || wants_extreme[id.value])
     return {};
   const Shape& shape = to.old(reduce.operands[0]).shape;
-  const hlo::Dims& dimensions = dimensions_of(reduce);
+  const Dims& dimensions = dimensions_of(reduce);
   if (dimensions.size() != 1) return {};
   const int64_t along = dimensions[0];
   if (along < shape.rank() - 1 && shape.element_count() < kManyElements) return {};
@@ -250,7 +250,7 @@ StatusOr<hlo::Module> find_first_places(const hlo::Module& module) {
   std::vector<std::vector<bool>> wanted;
   for (const Computation& each : module.computations) wanted.push_back(wanted_extremes(each));
   return transform::with_rewritten(
-      module, [&](transform::ModuleRebuilder&, transform::Rebuilder& to, hlo::ComputationId of,
+      module, [&](transform::ModuleRebuilder&, transform::Rebuilder& to, ComputationId of,
                   InstructionId id) { return written(module, to, id, wanted[of.value]); });
 }
 

@@ -17,7 +17,7 @@ using hlo::GatherAttrs;
 
 class FlatGather {
  public:
-  FlatGather(const hlo::Computation& from, const Instruction& gather)
+  FlatGather(const Computation& from, const Instruction& gather)
       : gather_(gather),
         attrs_(gather.attrs.get<GatherAttrs>()),
         shape_(from.at(gather.operands[0]).shape),
@@ -46,7 +46,7 @@ class FlatGather {
   }
 
   // Whether the instruction puts the indices of each dimension side by side.
-  [[nodiscard]] bool is_stack(const hlo::Computation& from, const Instruction& joined) const {
+  [[nodiscard]] bool is_stack(const Computation& from, const Instruction& joined) const {
     const auto is_single = [&](InstructionId id) {
       return from.at(id).shape.dimension(attrs_.index_vector_dim) == 1;
     };
@@ -126,7 +126,7 @@ class FlatGather {
 
 // Few elements of what is computed, as the parts of complex numbers are: they are computed where
 // they are read, as the array lies.
-bool is_of_few_computed(const hlo::Computation& computation, const Instruction& gather) {
+bool is_of_few_computed(const Computation& computation, const Instruction& gather) {
   const Instruction& x = computation.at(gather.operands[0]);
   const bool is_computed = x.operands.size() > 0 && is_scalar_op(computation, x);
   return (is_computed || is_complex(x.shape.dtype())) &&

@@ -24,8 +24,7 @@ bool has_holes(const WindowDimension& w) {
 }
 
 // Its padding, with the window's dimensions at these ones of the array.
-hlo::PadAttrs padding_of(const std::vector<WindowDimension>& window, const hlo::Dims& at,
-                         int64_t rank) {
+hlo::PadAttrs padding_of(const std::vector<WindowDimension>& window, const Dims& at, int64_t rank) {
   hlo::PadAttrs padding{std::vector<hlo::PadDimension>(static_cast<size_t>(rank))};
   for (size_t d = 0; d < window.size(); ++d) {
     padding.padding[static_cast<size_t>(at[d])] = {window[d].padding_low, window[d].padding_high,
@@ -56,7 +55,7 @@ Literal identity_of(Op fold, const Shape& shape) {
 // an array that is much larger.
 template <class Attrs>
 hlo::Value over_padded(transform::Rebuilder& to, InstructionId id, const Attrs& attrs,
-                       const hlo::Dims& at, const std::function<Literal()>& filling) {
+                       const Dims& at, const std::function<Literal()>& filling) {
   const Instruction& old = to.old(id);
   const Shape& shape = to.old(old.operands[0]).shape;
   const hlo::PadAttrs padding = padding_of(attrs.window.dimensions, at, shape.rank());

@@ -17,10 +17,10 @@ template <class Make>
 StatusOr<std::optional<hlo::Module>> rewritten_if_any(const hlo::Module& module, const Make& make) {
   transform::ModuleRebuilder into(module);
   bool is_other = false;
-  for (const hlo::ComputationId id : into.order()) {
+  for (const ComputationId id : into.order()) {
     transform::Rebuilder to(into, id);
     auto write = make(to, id);
-    for (const hlo::InstructionId i : to.order()) {
+    for (const InstructionId i : to.order()) {
       if (const hlo::Value now = write(i)) {
         to.replace(i, now);
         is_other = true;

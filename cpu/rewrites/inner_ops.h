@@ -22,35 +22,35 @@ enum class Inner : uint8_t {
 // Finds the instructions that one of them alone reads, by itself or through others.
 class InnerOps {
  public:
-  explicit InnerOps(const hlo::Computation& from) : from_(&from), uses_(from.instructions.size()) {
-    for (const hlo::Instruction& user : from.instructions)
-      for (const hlo::InstructionId operand : user.operands) ++uses_[operand.value];
+  explicit InnerOps(const Computation& from) : from_(&from), uses_(from.instructions.size()) {
+    for (const Instruction& user : from.instructions)
+      for (const InstructionId operand : user.operands) ++uses_[operand.value];
     ++uses_[from.root.value];
   }
 
   // Those from `operands`, which the one instruction reads, on; kind(instruction) tells of each. It
   // stops beyond kMostInnerOps.
   template <class Kind>
-  [[nodiscard]] std::set<hlo::InstructionId> under(const std::vector<hlo::InstructionId>& operands,
-                                                   const Kind& kind) const {
-    std::set<hlo::InstructionId> inner;
-    std::map<hlo::InstructionId, int64_t> seen;  // uses by others of them
-    std::vector<hlo::InstructionId> queue = operands;
+  [[nodiscard]] std::set<InstructionId> under(const std::vector<InstructionId>& operands,
+                                              const Kind& kind) const {
+    std::set<InstructionId> inner;
+    std::map<InstructionId, int64_t> seen;  // uses by others of them
+    std::vector<InstructionId> queue = operands;
     while (!queue.empty() && inner.size() <= kMostInnerOps) {
-      const hlo::InstructionId next = queue.back();
+      const InstructionId next = queue.back();
       queue.pop_back();
       const Inner is = kind(from_->at(next));
       if (is == Inner::kNot || ++seen[next] < uses_[next.value]) continue;
       inner.insert(next);
       if (is == Inner::kLast) continue;
-      for (const hlo::InstructionId operand : from_->at(next).operands) queue.push_back(operand);
+      for (const InstructionId operand : from_->at(next).operands) queue.push_back(operand);
     }
     return inner;
   }
-  [[nodiscard]] int64_t uses(hlo::InstructionId id) const { return uses_[id.value]; }
+  [[nodiscard]] int64_t uses(InstructionId id) const { return uses_[id.value]; }
 
  private:
-  const hlo::Computation* from_;
+  const Computation* from_;
   std::vector<int64_t> uses_;
 };
 

@@ -87,7 +87,7 @@ class ShiftedSum {
     for (size_t d = 0; d < window_.size(); ++d)
       places.emplace_back(labels_.input_spatial[d], labels_.output_spatial[d]);
     std::ranges::sort(places);
-    hlo::Dims to;
+    Dims to;
     for (const auto& place : places) to.push_back(place.second);
     const hlo::Value rows = drop_dimension(slice(x_, slices), labels_.input_feature);
     return broadcast_in_any_order(rows, to);
@@ -108,8 +108,8 @@ class ShiftedSum {
   }
 
   // Dimension d of x is dimension to[d] of the result.
-  hlo::Value broadcast_in_any_order(const hlo::Value& x, const hlo::Dims& to) {
-    hlo::Dims order(to.size()), sorted = to;
+  hlo::Value broadcast_in_any_order(const hlo::Value& x, const Dims& to) {
+    Dims order(to.size()), sorted = to;
     std::ranges::sort(sorted);
     for (size_t d = 0; d < to.size(); ++d) order[d] = std::ranges::find(to, sorted[d]) - to.begin();
     return broadcast(transpose(x, order), of_.y.dimensions(), sorted);

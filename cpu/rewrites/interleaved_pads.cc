@@ -27,7 +27,7 @@ struct Turn {
   int64_t first = 0;
 };
 
-std::optional<Turn> turn_of(const hlo::Computation& computation, const Instruction& pad) {
+std::optional<Turn> turn_of(const Computation& computation, const Instruction& pad) {
   if (pad.opcode != Opcode::kPad || !is_zero(computation.at(pad.operands[1]))) return std::nullopt;
   const Shape& rows = computation.at(pad.operands[0]).shape;
   const auto& padding = pad.attrs.get<hlo::PadAttrs>().padding;
@@ -80,7 +80,7 @@ class TurnJoiner {
     const Shape& all = to_.old(id).shape;
     const int64_t turns = all.dimension(turn.along) / turn.every,
                   rest = all.dimension(turn.along) % turn.every;
-    hlo::Dims sizes = all.dimensions();
+    Dims sizes = all.dimensions();
     auto& size = sizes[static_cast<size_t>(turn.along)];
     hlo::Values side_by_side, last;
     for (int64_t i = 0; i < turn.every; ++i) {
@@ -104,8 +104,8 @@ class TurnJoiner {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> join_interleaved_pads(const hlo::Module& module) {
-  return rewritten_if_any(
-      module, [](transform::Rebuilder& to, hlo::ComputationId) { return TurnJoiner(to); });
+  return rewritten_if_any(module,
+                          [](transform::Rebuilder& to, ComputationId) { return TurnJoiner(to); });
 }
 
 }  // namespace heddle::cpu

@@ -14,23 +14,23 @@ class JoinedDimensions {
       : to_(to), reads_(to.from()), ops_(module, to) {}
 
   // An op, with what it alone reads, or a fold. Nothing: it stays.
-  hlo::Value written(hlo::InstructionId id);
+  hlo::Value written(InstructionId id);
 
  private:
-  bool find_joined(hlo::InstructionId id, hlo::InstructionId top);
-  void start_where_differs(const hlo::Dims& dims);
-  bool sees_leaves(hlo::InstructionId id);
+  bool find_joined(InstructionId id, InstructionId top);
+  void start_where_differs(const Dims& dims);
+  bool sees_leaves(InstructionId id);
   [[nodiscard]] Splits joined(const Shape& shape) const;
-  hlo::Value fold(hlo::InstructionId id, const hlo::Value& x, const Splits& splits);
+  hlo::Value fold(InstructionId id, const hlo::Value& x, const Splits& splits);
 
   transform::Rebuilder& to_;
   InnerOps reads_;
   ReshapedOps ops_;
-  std::map<hlo::InstructionId, hlo::Dims> sizes_;  // of ops that have fewer dimensions
+  std::map<InstructionId, Dims> sizes_;  // of ops that have fewer dimensions
   // Of the op that is looked at.
-  std::set<hlo::InstructionId> inner_, seen_;
+  std::set<InstructionId> inner_, seen_;
   std::vector<bool> starts_;  // a dimension is not joined with the one before
-  std::vector<hlo::InstructionId> ops_read_;
+  std::vector<InstructionId> ops_read_;
   bool has_broadcast_ = false;
 };
 

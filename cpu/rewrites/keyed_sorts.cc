@@ -73,7 +73,7 @@ bool is_of_few_narrow(const hlo::Module& module, const Computation& computation,
 // The sorted rows. `called` is the comparator in the new module. Rows that were converted are
 // compared as numbers.
 hlo::Values in_order(const hlo::Module& module, hlo::Graph& graph, const Instruction& sort,
-                     hlo::ComputationId called, const hlo::Values& xs) {
+                     ComputationId called, const hlo::Values& xs) {
   const int64_t last = xs[0].rank() - 1;
   const Computation& comparator = module.at(sort.called[0]);
   if (xs[0].dtype() != comparator.at(comparator.parameters[0]).shape.dtype()) {
@@ -136,7 +136,7 @@ class FirstElements {
 // x [.., n] at positions [.., k] of its rows.
 hlo::Value taken(const hlo::Value& x, const hlo::Value& positions) {
   const int64_t last = x.rank() - 1;
-  const hlo::Dims rows = consecutive_dimensions(last);
+  const Dims rows = consecutive_dimensions(last);
   return gather(x, positions,
                 {.offset_dims = {},
                  .collapsed_slice_dims = {last},
@@ -144,7 +144,7 @@ hlo::Value taken(const hlo::Value& x, const hlo::Value& positions) {
                  .operand_batching_dims = rows,
                  .start_indices_batching_dims = rows,
                  .index_vector_dim = last + 1,
-                 .slice_sizes = hlo::Dims(static_cast<size_t>(x.rank()), 1)});
+                 .slice_sizes = Dims(static_cast<size_t>(x.rank()), 1)});
 }
 
 class SortsOfAComputation {
@@ -247,7 +247,7 @@ StatusOr<hlo::Module> sort_in_rows(const hlo::Module& module) {
         const int64_t dimension = dimension_of(sort);
         const bool is_narrow = is_of_few_narrow(module, to.from(), sort);
         if (dimension == shape.rank() - 1 && !is_narrow) return {};
-        hlo::Dims permutation = other_dimensions(shape.rank(), {&dimension, 1}), back;
+        Dims permutation = other_dimensions(shape.rank(), {&dimension, 1}), back;
         permutation.push_back(dimension);
         for (int64_t d = 0; d < shape.rank(); ++d)
           back.push_back(std::ranges::find(permutation, d) - permutation.begin());
@@ -265,7 +265,7 @@ StatusOr<hlo::Module> key_sorts(const hlo::Module& module) {
   std::map<size_t, SortsOfAComputation> sorts;
   return transform::with_rewritten(
       module,
-      [&](auto&, transform::Rebuilder& to, hlo::ComputationId computation,
+      [&](auto&, transform::Rebuilder& to, ComputationId computation,
           InstructionId id) -> hlo::Value {
         const auto found = sorts.try_emplace(computation.value, module, to.from()).first;
         return found->second.rewritten(to, id);

@@ -41,7 +41,7 @@ class RepeatMover {
     const InstructionId broadcast = broadcast_under(to_.value(old.operands[0]).id());
     if (!broadcast.valid()) return {};
     const auto& reduced = dimensions_of(old);
-    hlo::Dims dims = dimensions_of(to_.at(broadcast));
+    Dims dims = dimensions_of(to_.at(broadcast));
     int64_t times = 1;
     for (const int64_t d : reduced) {
       if (std::ranges::count(dims, d) > 0) return {};
@@ -109,9 +109,9 @@ class RepeatMover {
     }
     if (!first.valid()) return {};
     const InstructionId broadcast = to_.at(first).operands[0];
-    const hlo::Dims dims = dimensions_of(to_.at(broadcast));
-    const hlo::Dims all = to_.at(broadcast).shape.dimensions(),
-                    joined = to_.at(first).shape.dimensions();
+    const Dims dims = dimensions_of(to_.at(broadcast));
+    const Dims all = to_.at(broadcast).shape.dimensions(),
+               joined = to_.at(first).shape.dimensions();
     const Shape small = to_.at(to_.at(broadcast).operands[0]).shape;
     hlo::Values operands;
     for (const hlo::Value& x : given) {
@@ -145,9 +145,8 @@ class RepeatMover {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> repeat_late(const hlo::Module& module) {
-  return rewritten_if_any(module, [&](transform::Rebuilder& to, hlo::ComputationId) {
-    return RepeatMover(module, to);
-  });
+  return rewritten_if_any(
+      module, [&](transform::Rebuilder& to, ComputationId) { return RepeatMover(module, to); });
 }
 
 }  // namespace heddle::cpu

@@ -153,7 +153,7 @@ class Rewriting {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> transpose_late(const hlo::Module& module) {
-  return rewritten_if_any(module, [&](transform::Rebuilder& to, hlo::ComputationId id) {
+  return rewritten_if_any(module, [&](transform::Rebuilder& to, ComputationId id) {
     return [&module, &to,
             rewriting = Rewriting(to, Orders(module, module.at(id)))](InstructionId i) mutable {
       const bool is_fold = is_plain_fold(module, to.old(i)) && !to.old(i).shape.is_dynamic();

@@ -92,7 +92,7 @@ hlo::Value as_product(transform::Rebuilder& to, InstructionId id) {
   InstructionId dot = is_turned ? old.operands[0] : id;
   if (is_turned && to.old(dot).opcode == Opcode::kConvert) dot = to.old(dot).operands[0];
   if (to.old(dot).opcode != Opcode::kDot) return {};
-  const hlo::Computation& from = to.from();
+  const Computation& from = to.from();
   Product product{to.old(dot), to.old(dot).attrs.get<hlo::DotAttrs>(),
                   from.at(to.old(dot).operands[0]).shape, from.at(to.old(dot).operands[1]).shape,
                   consecutive_dimensions(old.shape.rank())};

@@ -18,19 +18,19 @@ class PadSum {
   explicit PadSum(transform::Rebuilder& to)
       : to_(to), ops_(to.from()), adds_pads_(to.from().instructions.size()) {
     for (size_t i = 0; i < adds_pads_.size(); ++i) {
-      const hlo::Instruction& sum = to.from().instructions[i];
-      adds_pads_[i] = sum.opcode == hlo::Opcode::kPad ||
-                      (sum.opcode == hlo::Opcode::kAdd &&
-                       std::ranges::any_of(sum.operands, [&](hlo::InstructionId each) {
-                         return adds_pads_[each.value];
-                       }));
+      const Instruction& sum = to.from().instructions[i];
+      adds_pads_[i] =
+          sum.opcode == Opcode::kPad ||
+          (sum.opcode == Opcode::kAdd && std::ranges::any_of(sum.operands, [&](InstructionId each) {
+             return adds_pads_[each.value];
+           }));
     }
   }
 
   // Whether `sum` adds arrays, and all(term) holds for each of them.
   template <class All>
-  bool has(hlo::InstructionId sum, const All& all) {
-    const hlo::Instruction& old = to_.old(sum);
+  bool has(InstructionId sum, const All& all) {
+    const Instruction& old = to_.old(sum);
     if (kind_of(old) == Inner::kNot || !adds_pads_[sum.value] || !old.shape.is_array() ||
         old.shape.is_dynamic())
       return false;
@@ -42,15 +42,14 @@ class PadSum {
 
   // The sum of of(term) in the same order; absent values, which are zeros, give an absent one.
   template <class Of>
-  hlo::Value sum(hlo::InstructionId id, const Of& of) {
-    std::map<hlo::InstructionId, hlo::Value> made;
+  hlo::Value sum(InstructionId id, const Of& of) {
+    std::map<InstructionId, hlo::Value> made;
     return sum_under(id, of, made);
   }
 
  private:
   template <class Of>
-  hlo::Value sum_under(hlo::InstructionId id, const Of& of,
-                       std::map<hlo::InstructionId, hlo::Value>& made) {
+  hlo::Value sum_under(InstructionId id, const Of& of, std::map<InstructionId, hlo::Value>& made) {
     if (!inner_.contains(id)) return of(id);
     const auto found = made.find(id);
     if (found != made.end()) return found->second;
@@ -64,21 +63,21 @@ class PadSum {
     }
     return made.emplace(id, all).first->second;
   }
-  static Inner kind_of(const hlo::Instruction& instruction) {
-    return instruction.opcode == hlo::Opcode::kAdd ? Inner::kThrough : Inner::kNot;
+  static Inner kind_of(const Instruction& instruction) {
+    return instruction.opcode == Opcode::kAdd ? Inner::kThrough : Inner::kNot;
   }
   template <class All>
-  bool has_under(hlo::InstructionId id, const All& all) {
+  bool has_under(InstructionId id, const All& all) {
     if (!inner_.contains(id)) return all(id);
     if (!seen_.insert(id).second) return true;
     return std::ranges::all_of(to_.old(id).operands,
-                               [&](hlo::InstructionId each) { return has_under(each, all); });
+                               [&](InstructionId each) { return has_under(each, all); });
   }
 
   transform::Rebuilder& to_;
   InnerOps ops_;
   std::vector<bool> adds_pads_;  // by instruction: a term of it is padded
-  std::set<hlo::InstructionId> inner_, seen_;
+  std::set<InstructionId> inner_, seen_;
 };
 
 }  // namespace heddle::cpu

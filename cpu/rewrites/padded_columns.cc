@@ -18,7 +18,7 @@ constexpr int64_t kMostPaddedColumns = 16;
 // The columns of an array padded with zeros that are its own: from the first one to behind the
 // last one. Nothing: other dimensions are padded, or it has holes.
 using Columns = std::pair<int64_t, int64_t>;
-std::optional<Columns> columns_of(const hlo::Computation& computation, const Instruction& pad) {
+std::optional<Columns> columns_of(const Computation& computation, const Instruction& pad) {
   if (pad.opcode != Opcode::kPad || !is_zero(computation.at(pad.operands[1]))) return std::nullopt;
   const auto& padding = pad.attrs.get<hlo::PadAttrs>().padding;
   for (size_t d = 0; d + 1 < padding.size(); ++d)
@@ -59,7 +59,7 @@ class ColumnJoiner {
     to_.in_place_of(id);
     hlo::Values pieces;
     const auto add_zeros = [&](int64_t from, int64_t to) {
-      hlo::Dims sizes = shape.dimensions();
+      Dims sizes = shape.dimensions();
       sizes.back() = to - from;
       if (to > from) pieces.push_back(to_.in_place_of(id).zeros(Shape(shape.dtype(), sizes)));
     };
@@ -89,8 +89,8 @@ class ColumnJoiner {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> join_padded_columns(const hlo::Module& module) {
-  return rewritten_if_any(
-      module, [](transform::Rebuilder& to, hlo::ComputationId) { return ColumnJoiner(to); });
+  return rewritten_if_any(module,
+                          [](transform::Rebuilder& to, ComputationId) { return ColumnJoiner(to); });
 }
 
 }  // namespace heddle::cpu

@@ -22,7 +22,7 @@ bool is_threefry(const Instruction& instruction) {
          hlo::RandomAlgorithm::kThreeFry;
 }
 
-bool is_expanded(const hlo::Computation& computation, const Instruction& instruction) {
+bool is_expanded(const Computation& computation, const Instruction& instruction) {
   if (instruction.opcode != Opcode::kRngBitGenerator) return false;
   const Shape& state = computation.at(instruction.operands[0]).shape;
   const Shape& bits = bits_of(instruction);

@@ -16,7 +16,7 @@ namespace {
 using interpreter::SortKey;
 
 // The keys of a sort that is ranked; none where it stays.
-std::vector<SortKey> ranked_keys(const hlo::Module& module, const hlo::Computation& computation,
+std::vector<SortKey> ranked_keys(const hlo::Module& module, const Computation& computation,
                                  const Instruction& sort) {
   if (sort.opcode != Opcode::kSort || !sort.attrs.get<hlo::SortAttrs>().is_stable) return {};
   const Shape& shape = computation.at(sort.operands[0]).shape;
@@ -28,7 +28,7 @@ std::vector<SortKey> ranked_keys(const hlo::Module& module, const hlo::Computati
   if (!is_plain || shape.element_count() == 0 || dimension != shape.rank() - 1 ||
       shape.dimension(dimension) < 2 || shape.dimension(dimension) > kMostRanked)
     return {};
-  const hlo::Computation& comparator = module.at(sort.called[0]);
+  const Computation& comparator = module.at(sort.called[0]);
   const auto keys = interpreter::sort_keys(comparator);
   if (!keys || !is_scalar_computation(comparator)) return {};
   const auto has_order = [&](const SortKey& key) {
@@ -40,7 +40,7 @@ std::vector<SortKey> ranked_keys(const hlo::Module& module, const hlo::Computati
 
 class RankedSort {
  public:
-  RankedSort(hlo::Graph& graph, const Instruction& sort, const hlo::Computation& comparator,
+  RankedSort(hlo::Graph& graph, const Instruction& sort, const Computation& comparator,
              hlo::Values operands)
       : graph_(graph),
         sort_(sort),
@@ -72,7 +72,7 @@ class RankedSort {
   // Of all pairs in a row: along the last dimension but one runs what may come before, along the
   // last one what is ranked.
   hlo::Value over_pairs(const hlo::Value& x, bool is_ranked) {
-    hlo::Dims dimensions = consecutive_dimensions(std::ssize(sizes_));
+    Dims dimensions = consecutive_dimensions(std::ssize(sizes_));
     if (is_ranked) ++dimensions.back();
     return broadcast(x, pairs_, dimensions);
   }
@@ -84,7 +84,7 @@ class RankedSort {
   }
 
   // (x, y) -> y on scalars.
-  hlo::ComputationId second(DType dtype) {
+  ComputationId second(DType dtype) {
     hlo::Graph region(graph_, "");
     region.parameter(Shape::scalar(dtype));
     const hlo::Value y = region.parameter(Shape::scalar(dtype));
@@ -93,7 +93,7 @@ class RankedSort {
 
   // Each element of the rows where its rank says.
   hlo::Value placed(const hlo::Value& x, const hlo::Value& ranks, const Shape& shape) {
-    const hlo::Dims rows = consecutive_dimensions(rank_ - 1);
+    const Dims rows = consecutive_dimensions(rank_ - 1);
     return graph_.op(Opcode::kScatter, {graph_.zeros(x.shape()), ranks, x},
                      hlo::ScatterAttrs{.update_window_dims = {},
                                        .inserted_window_dims = {rank_ - 1},
@@ -108,10 +108,10 @@ class RankedSort {
 
   hlo::Graph& graph_;
   const Instruction& sort_;
-  const hlo::Computation& comparator_;
+  const Computation& comparator_;
   const hlo::Values operands_;
-  const hlo::Dims sizes_;
-  hlo::Dims pairs_;
+  const Dims sizes_;
+  Dims pairs_;
   const int64_t rank_;
 };
 

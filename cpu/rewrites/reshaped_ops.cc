@@ -23,7 +23,7 @@ Inner reshaped_kind(const Instruction& instruction) {
              : Inner::kNot;
 }
 
-bool is_number(const hlo::Computation& computation, const Instruction& instruction) {
+bool is_number(const Computation& computation, const Instruction& instruction) {
   return instruction.opcode == Opcode::kBroadcast &&
          computation.at(instruction.operands[0]).shape.is_scalar();
 }
@@ -34,7 +34,7 @@ bool is_memory(const Instruction& instruction) {
                                         opcode != Opcode::kConcatenate && opcode != Opcode::kIota);
 }
 
-bool is_sum(const hlo::Module& module, const hlo::Computation& computation,
+bool is_sum(const hlo::Module& module, const Computation& computation,
             const Instruction& instruction) {
   return instruction.opcode == Opcode::kReduce && instruction.operands.size() == 2 &&
          fold_of(module.at(instruction.called[0])) == Op::kAdd &&

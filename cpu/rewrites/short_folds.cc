@@ -198,7 +198,7 @@ hlo::Value folded(const hlo::Module& module, transform::Rebuilder& to, Instructi
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> unroll_short_folds(const hlo::Module& module) {
-  std::set<std::pair<hlo::ComputationId, InstructionId>> folds;
+  std::set<std::pair<ComputationId, InstructionId>> folds;
   for (size_t c = 0; c < module.computations.size(); ++c) {
     const Computation& in = module.computations[c];
     std::vector<int> uses;
@@ -206,18 +206,17 @@ StatusOr<std::optional<hlo::Module>> unroll_short_folds(const hlo::Module& modul
       if (in.instructions[i].opcode != Opcode::kReduce) continue;
       if (uses.empty()) uses = uses_in(in);
       if (is_short_fold(module, in, uses, in.instructions[i]))
-        folds.emplace(hlo::ComputationId(c), InstructionId(i));
+        folds.emplace(ComputationId(c), InstructionId(i));
     }
   }
   if (folds.empty()) return std::optional<hlo::Module>();
-  HEDDLE_ASSIGN_OR_RETURN(
-      hlo::Module out,
-      transform::with_rewritten(module,
-                                [&](auto&, transform::Rebuilder& to, hlo::ComputationId c,
-                                    InstructionId id) -> hlo::Value {
-                                  if (!folds.contains({c, id})) return {};
-                                  return folded(module, to, id);
-                                }));
+  HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, transform::with_rewritten(
+                                               module,
+                                               [&](auto&, transform::Rebuilder& to, ComputationId c,
+                                                   InstructionId id) -> hlo::Value {
+                                                 if (!folds.contains({c, id})) return {};
+                                                 return folded(module, to, id);
+                                               }));
   return std::optional(std::move(out));
 }
 

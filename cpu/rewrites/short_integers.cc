@@ -187,7 +187,7 @@ hlo::Value shortened(transform::ModuleRebuilder& into, transform::Rebuilder& to,
 
 StatusOr<hlo::Module> shorten_integers(const hlo::Module& module) {
   return transform::with_rewritten(
-      module, [&](transform::ModuleRebuilder& into, transform::Rebuilder& to, hlo::ComputationId,
+      module, [&](transform::ModuleRebuilder& into, transform::Rebuilder& to, ComputationId,
                   InstructionId id) { return shortened(into, to, id); });
 }
 

@@ -137,8 +137,8 @@ class PadSlicer {
 }  // namespace
 
 StatusOr<std::optional<hlo::Module>> slice_pads(const hlo::Module& module) {
-  return rewritten_if_any(
-      module, [](transform::Rebuilder& to, hlo::ComputationId) { return PadSlicer(to); });
+  return rewritten_if_any(module,
+                          [](transform::Rebuilder& to, ComputationId) { return PadSlicer(to); });
 }
 
 }  // namespace heddle::cpu

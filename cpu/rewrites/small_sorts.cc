@@ -23,7 +23,7 @@ const Shape& array_of(const Instruction& sort) {
   return sort.shape.is_tuple() ? sort.shape.element(0) : sort.shape;
 }
 
-bool is_small(const hlo::Computation& computation, const Instruction& instruction) {
+bool is_small(const Computation& computation, const Instruction& instruction) {
   if (instruction.opcode != Opcode::kSort || instruction.operands.size() > kMostOperands)
     return false;
   const int64_t dimension = instruction.attrs.get<hlo::SortAttrs>().dimensions[0];
@@ -37,10 +37,10 @@ bool is_small(const hlo::Computation& computation, const Instruction& instructio
 }
 
 // The keys of a sort that is_small(); none where it stays.
-std::vector<SortKey> keys_of(const hlo::Module& module, const hlo::Computation& computation,
+std::vector<SortKey> keys_of(const hlo::Module& module, const Computation& computation,
                              const Instruction& instruction) {
   if (!is_small(computation, instruction)) return {};
-  const hlo::Computation& comparator = module.at(instruction.called[0]);
+  const Computation& comparator = module.at(instruction.called[0]);
   const auto keys = interpreter::sort_keys(comparator);
   if (!keys || !is_scalar_computation(comparator)) return {};
   return *keys;
@@ -49,7 +49,7 @@ std::vector<SortKey> keys_of(const hlo::Module& module, const hlo::Computation& 
 // Writes one sort of the elements of a few arrays of one element a place.
 class SmallSort {
  public:
-  SmallSort(hlo::Graph& graph, const Instruction& sort, const hlo::Computation& comparator,
+  SmallSort(hlo::Graph& graph, const Instruction& sort, const Computation& comparator,
             std::vector<SortKey> keys)
       : graph_(graph), sort_(sort), comparator_(comparator), keys_(std::move(keys)) {}
 
@@ -116,7 +116,7 @@ class SmallSort {
 
   hlo::Graph& graph_;
   const Instruction& sort_;
-  const hlo::Computation& comparator_;
+  const Computation& comparator_;
   const std::vector<SortKey> keys_;
   std::vector<Entry> entries_;
 };
@@ -129,7 +129,7 @@ StatusOr<hlo::Module> expand_small_sorts(const hlo::Module& module) {
         const Instruction& old = to.old(id);
         std::vector<SortKey> keys = keys_of(module, to.from(), old);
         if (keys.empty()) return {};
-        const hlo::Computation& comparator = module.at(old.called[0]);
+        const Computation& comparator = module.at(old.called[0]);
         return SmallSort(to.in_place_of(id), old, comparator, std::move(keys)).run(to.operands(id));
       });
 }

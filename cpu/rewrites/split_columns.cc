@@ -17,11 +17,11 @@ namespace {
 // Writes one computation anew.
 class Splitter {
  public:
-  Splitter(transform::ModuleRebuilder& module, hlo::ComputationId id, const ColumnGroups& columns,
+  Splitter(transform::ModuleRebuilder& module, ComputationId id, const ColumnGroups& columns,
            const ColumnStates& states)
       : module_(module), id_(id), to_(module, id), columns_(columns), states_(states) {}
 
-  hlo::Computation run() && {
+  Computation run() && {
     for (InstructionId id : to_.order()) {
       const Part part = columns_.of(id).part;
       if (columns_.is_split(id)) {
@@ -55,7 +55,7 @@ class Splitter {
 
   // A loop's state, with tuples of columns.
   hlo::Value tuple(InstructionId id) {
-    const hlo::Instruction& old = to_.old(id);
+    const Instruction& old = to_.old(id);
     hlo::Values elements;
     for (size_t i = 0; i < old.operands.size(); ++i) {
       const InstructionId operand = old.operands[i];
@@ -109,8 +109,8 @@ class Splitter {
   }
 
   // Without the dimension, those after it one less.
-  static hlo::Dims without(const hlo::Dims& dimensions, int64_t axis) {
-    hlo::Dims out;
+  static Dims without(const Dims& dimensions, int64_t axis) {
+    Dims out;
     for (const int64_t d : dimensions) {
       if (d != axis) out.push_back(d - (d > axis ? 1 : 0));
     }
@@ -127,8 +127,8 @@ class Splitter {
       operands.push_back(read == split.reads.end() ? hlo::Values{whole(operand)}
                                                    : columns_of(operand, read->axis));
     }
-    std::vector<hlo::ComputationId> called;
-    for (hlo::ComputationId each : old.called) called.push_back(module_[each]);
+    std::vector<ComputationId> called;
+    for (ComputationId each : old.called) called.push_back(module_[each]);
     hlo::Attrs attrs = old.attrs;
     if (old.opcode == Opcode::kBroadcast || old.opcode == Opcode::kReduce) {
       const int64_t axis = old.opcode == Opcode::kReduce ? split.reads[0].axis : split.axis;
@@ -208,7 +208,7 @@ class Splitter {
   }
 
   hlo::Values transposed(InstructionId id) {
-    const hlo::Dims& permutation = dimensions_of(to_.old(id));
+    const Dims& permutation = dimensions_of(to_.old(id));
     const int64_t axis = columns_.of(id).reads[0].axis;
     hlo::Values out = columns_read(id);
     to_.in_place_of(id);
@@ -216,7 +216,7 @@ class Splitter {
     return out;
   }
   hlo::Value turned(InstructionId id) {
-    const hlo::Dims& permutation = dimensions_of(to_.old(id));
+    const Dims& permutation = dimensions_of(to_.old(id));
     const auto place = std::ranges::find(permutation, columns_.of(id).reads[0].axis);
     return joined(transposed(id), place - permutation.begin());
   }
@@ -237,7 +237,7 @@ class Splitter {
   }
 
   transform::ModuleRebuilder& module_;
-  const hlo::ComputationId id_;
+  const ComputationId id_;
   transform::Rebuilder to_;
   const ColumnGroups& columns_;
   const ColumnStates& states_;
@@ -252,9 +252,9 @@ StatusOr<std::optional<hlo::Module>> split_into_columns(const hlo::Module& modul
   transform::ModuleRebuilder rebuilt(module);
   ColumnStates states(module);
   std::vector<ColumnGroups> groups;  // callees first
-  for (hlo::ComputationId id : rebuilt.order()) groups.emplace_back(module, id, states);
+  for (ComputationId id : rebuilt.order()) groups.emplace_back(module, id, states);
   if (std::ranges::none_of(groups, &ColumnGroups::has_any)) return std::optional<hlo::Module>();
-  for (hlo::ComputationId id : rebuilt.order())
+  for (ComputationId id : rebuilt.order())
     rebuilt.replace(id, Splitter(rebuilt, id, groups[id.value], states).run());
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, std::move(rebuilt).finish());
   return std::optional(std::move(out));

@@ -12,7 +12,7 @@ namespace heddle::cpu {
 namespace {
 
 // +0: with -0 a sum of zeros would have another sign.
-bool is_plus_zero(const hlo::Computation& computation, InstructionId id) {
+bool is_plus_zero(const Computation& computation, InstructionId id) {
   const Instruction& number = computation.at(id);
   if (number.opcode != Opcode::kConstant || !number.shape.is_scalar()) return false;
   const double value = number.attrs.get<hlo::ConstantAttrs>().literal.to_double(0);

@@ -20,7 +20,7 @@ constexpr size_t kMostChoices = 8;
 // A gather of single elements of a stack.
 class StackChoice {
  public:
-  StackChoice(const hlo::Computation& from, const AffineIndices& indices, const Instruction& gather)
+  StackChoice(const Computation& from, const AffineIndices& indices, const Instruction& gather)
       : from_(from), gather_(gather), attrs_(gather.attrs.get<GatherAttrs>()) {
     is_choice_ = is_stack() && is_of_elements() && find_places(indices);
   }
@@ -100,7 +100,7 @@ class StackChoice {
     return std::ranges::adjacent_find(places_, std::ranges::greater_equal()) == places_.end();
   }
 
-  const hlo::Computation& from_;
+  const Computation& from_;
   const Instruction& gather_;
   const GatherAttrs& attrs_;
   int64_t along_ = 0;

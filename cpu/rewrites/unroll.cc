@@ -77,7 +77,7 @@ int64_t turns_to_unroll(const hlo::Module& module, const Computation& around,
   return is_short ? counted->turns : 0;
 }
 
-Computation unrolled(transform::ModuleRebuilder& module, hlo::ComputationId id, bool& found) {
+Computation unrolled(transform::ModuleRebuilder& module, ComputationId id, bool& found) {
   transform::Rebuilder to(module, id);
   for (InstructionId old : to.order()) {
     const Instruction& loop = to.old(old);
@@ -111,7 +111,7 @@ StatusOr<std::optional<hlo::Module>> unroll_short_loops(const hlo::Module& modul
   if (std::ranges::none_of(module.computations, has_loop)) return std::optional<hlo::Module>();
   transform::ModuleRebuilder rebuilt(module);
   bool found = false;
-  for (hlo::ComputationId id : rebuilt.order()) rebuilt.replace(id, unrolled(rebuilt, id, found));
+  for (ComputationId id : rebuilt.order()) rebuilt.replace(id, unrolled(rebuilt, id, found));
   if (!found) return std::optional<hlo::Module>();
   HEDDLE_ASSIGN_OR_RETURN(hlo::Module out, std::move(rebuilt).finish());
   return std::optional(std::move(out));

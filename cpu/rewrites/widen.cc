@@ -23,7 +23,7 @@ bool holds(DType to, DType from) {
 }
 
 // The type that products of the operands are summed in.
-DType sum_type(const hlo::Computation& computation, const Instruction& product) {
+DType sum_type(const Computation& computation, const Instruction& product) {
   DType widest = product.shape.dtype();
   if (!is_floating(widest)) return widest;
   for (InstructionId id : product.operands) {
@@ -38,7 +38,7 @@ struct Sizes {
   int64_t rows, columns, inner;
 };
 
-Sizes sizes_of(const hlo::Computation& computation, const Instruction& dot) {
+Sizes sizes_of(const Computation& computation, const Instruction& dot) {
   const Shape &lhs = computation.at(dot.operands[0]).shape,
               &rhs = computation.at(dot.operands[1]).shape;
   const auto& attrs = dot.attrs.get<hlo::DotAttrs>();
@@ -50,14 +50,14 @@ Sizes sizes_of(const hlo::Computation& computation, const Instruction& dot) {
 }
 
 // A dot that reads each element of an operand once at most, so that it may convert what it reads.
-bool is_vector_product(const hlo::Computation& computation, const Instruction& dot) {
+bool is_vector_product(const Computation& computation, const Instruction& dot) {
   return dot.opcode == Opcode::kDot && is_plain_dot(computation, dot) &&
          (reads_once(computation, dot, 0) || reads_once(computation, dot, 1));
 }
 
 // Products of bf16, s8 or u8 that the processor's unit may take, or loops that convert what they
 // read, and the type that these sum them in.
-std::optional<DType> sum_type_of_unit(const hlo::Computation& computation, const Instruction& dot) {
+std::optional<DType> sum_type_of_unit(const Computation& computation, const Instruction& dot) {
   constexpr int64_t kFewestLanes = 2, kFewestProducts = 1 << 15;
   if (dot.opcode != Opcode::kDot || !is_number(dot.shape)) return std::nullopt;
   const Shape &lhs = computation.at(dot.operands[0]).shape,
@@ -73,7 +73,7 @@ std::optional<DType> sum_type_of_unit(const hlo::Computation& computation, const
   return element == bf16 ? f32 : s32;
 }
 
-bool is_narrow_product(const hlo::Computation& computation, const Instruction& instruction) {
+bool is_narrow_product(const Computation& computation, const Instruction& instruction) {
   if (instruction.opcode != Opcode::kDot && instruction.opcode != Opcode::kConvolution)
     return false;
   if (!is_number(instruction.shape) || is_vector_product(computation, instruction)) return false;
@@ -89,7 +89,7 @@ bool is_narrow_product(const hlo::Computation& computation, const Instruction& i
 }
 
 // The op of a computation that folds two floats with it.
-std::optional<Opcode> float_fold(const hlo::Computation& computation) {
+std::optional<Opcode> float_fold(const Computation& computation) {
   const Instruction& root = computation.root_instruction();
   const auto& parameters = computation.parameters;
   if (parameters.size() != 2 || root.operands.size() != 2) return std::nullopt;
@@ -141,7 +141,7 @@ hlo::Value summed_in(transform::Rebuilder& to, InstructionId i, DType dtype) {
 
 // The instruction computed in another type.
 hlo::Value wide(transform::Rebuilder& to, InstructionId i, DType dtype,
-                std::vector<hlo::ComputationId> called) {
+                std::vector<ComputationId> called) {
   const Instruction& old = to.old(i);
   hlo::Graph& graph = to.in_place_of(i);
   hlo::Values operands = to.operands(i);
@@ -155,13 +155,13 @@ hlo::Value wide(transform::Rebuilder& to, InstructionId i, DType dtype,
 // The type in which the fold's computation takes operand i. The operands are (elements.., initial
 // values..), and the parameters (sums.., elements..).
 DType folded_as(const hlo::Module& module, const Instruction& fold, size_t i) {
-  const hlo::Computation& by = module.at(fold.called[0]);
+  const Computation& by = module.at(fold.called[0]);
   const size_t count = fold.operands.size(), parameter = (i + count / 2) % count;
   return by.at(by.parameters[parameter]).shape.dtype();
 }
 
 // A fold whose computation takes other types than those of the operands, as sums of bf16 in f32.
-bool has_other_types(const hlo::Module& module, const hlo::Computation& computation,
+bool has_other_types(const hlo::Module& module, const Computation& computation,
                      const Instruction& instruction) {
   if (!is_fold(instruction)) return false;
   for (size_t i = 0; i < instruction.operands.size(); ++i) {
@@ -172,7 +172,7 @@ bool has_other_types(const hlo::Module& module, const hlo::Computation& computat
 }
 
 hlo::Value with_folded_types(const hlo::Module& module, transform::Rebuilder& to, InstructionId id,
-                             hlo::ComputationId by) {
+                             ComputationId by) {
   const Instruction& old = to.old(id);
   hlo::Graph& graph = to.in_place_of(id);
   hlo::Values operands = to.operands(id);
@@ -181,7 +181,7 @@ hlo::Value with_folded_types(const hlo::Module& module, transform::Rebuilder& to
   return graph.op(old.opcode, operands, old.attrs, {by}, &old.shape);
 }
 
-bool is_long_to_small(const hlo::Computation& computation, const Instruction& convert) {
+bool is_long_to_small(const Computation& computation, const Instruction& convert) {
   if (convert.opcode != Opcode::kConvert || convert.shape.is_dynamic() ||
       !is_small_float(convert.shape.dtype()))
     return false;

@@ -23,8 +23,7 @@ constexpr int64_t kFewestNeighbours = 4;  // along a window: fewer are taken one
 // A gather of single elements, or of whole others, by indices that are known.
 class WindowGather {
  public:
-  WindowGather(const hlo::Computation& from, const AffineIndices& indices,
-               const Instruction& gather)
+  WindowGather(const Computation& from, const AffineIndices& indices, const Instruction& gather)
       : attrs_(gather.attrs.get<GatherAttrs>()),
         x_(from.at(gather.operands[0]).shape),
         result_(gather.shape) {
@@ -74,7 +73,7 @@ class WindowGather {
   }
 
   // The index of each dimension, as functions of the places of a batch.
-  bool find_parts(const hlo::Computation& from, const AffineIndices& indices, InstructionId id) {
+  bool find_parts(const Computation& from, const AffineIndices& indices, InstructionId id) {
     const Instruction& all = from.at(id);
     if (!attrs_.operand_batching_dims.empty() || x_.is_dynamic() || all.shape.is_dynamic() ||
         result_.element_count() == 0)
