@@ -37,6 +37,7 @@
 #include "heddle/numpy/math.h"
 #include "heddle/numpy/matrices.h"
 #include "heddle/numpy/polynomials.h"
+#include "heddle/numpy/ravel_pytree.h"
 #include "heddle/numpy/searching.h"
 #include "heddle/numpy/sequences.h"
 #include "heddle/numpy/sorting.h"

@@ -21,7 +21,7 @@ Tensor softmax_cross_entropy_with_integer_labels(Operand logits, Operand labels)
 Tensor sigmoid_binary_cross_entropy(Operand logits, Operand labels);
 // e * e / 2 up to |e| = delta, then linear, for the error e = predictions - targets, elementwise.
 // source: Huber 1964
-Tensor huber_loss(Operand predictions, Operand targets, double delta = 1);
+Tensor huber_loss(Operand predictions, Operand targets = 0, double delta = 1);
 Tensor l2_loss(Operand predictions, Operand targets = 0);  // e * e / 2
 
 }  // namespace heddle::nn

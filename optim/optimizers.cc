@@ -49,6 +49,14 @@ void check(const optim::AdamOptions& o) {
   require_not_negative("weight_decay", o.weight_decay);
 }
 
+void require_no_decay(const optim::AdamOptions& options, SourceLocation at) {
+  if (options.weight_decay == 0) return;
+  const PublicCall call(optim::AdamOptions::kName, at);
+  refuse("weight_decay is ", options.weight_decay,
+         "; adam has none: adamw takes it times the learning rate from the parameters, and what "
+         "torch's Adam does is to add it times the parameters to the gradients");
+}
+
 void check(const optim::LionOptions& o) {
   o.learning_rate.check();
   require_decays(o.b1, o.b2);

@@ -83,9 +83,9 @@ struct AdamOptions {
   static constexpr const char* kName = "optim::adam";
   Rate learning_rate;
   double b1 = 0.9, b2 = 0.999;  // from 0 to below 1
-  double eps = 1e-8;        // added to the root
-  double eps_root = 0;      // added below it
-  double weight_decay = 0;  // times the learning rate (Loshchilov and Hutter 2017): adamw's
+  double eps = 1e-8;            // added to the root
+  double eps_root = 0;          // added below it
+  double weight_decay = 0;  // times the learning rate (Loshchilov and Hutter 2017): of adamw alone
 };
 struct LionOptions {
   template <TensorTree P>
@@ -138,6 +138,8 @@ class Update {
 void check(const optim::SgdOptions& o);
 void check(const optim::MomentumOptions& o);
 void check(const optim::AdamOptions& o);
+// errors: Error where adam, which has none, is given a weight decay
+void require_no_decay(const optim::AdamOptions& options, SourceLocation at);
 void check(const optim::LionOptions& o);
 
 Leaves moments_of(const Leaves& params);
@@ -250,6 +252,7 @@ inline Momentum momentum(MomentumOptions options, SourceLocation at = SourceLoca
   return optim_internal::optimizer(std::move(options), MomentumOptions::kName, at);
 }
 inline Adam adam(AdamOptions options, SourceLocation at = SourceLocation::here()) {
+  optim_internal::require_no_decay(options, at);
   return optim_internal::optimizer(std::move(options), AdamOptions::kName, at);
 }
 // A rate without its name.

@@ -73,6 +73,10 @@ Tensor choice(Operand key, Operand x, const base::Ints& shape, const Choice& how
   int64_t elements = count ? *count : 0;
   if (x.is_tensor()) {
     const Shape& given = trace_internal::node_of(x.tensor()).shape;
+    if (given.rank() == 0)
+      trace_internal::refuse("x is ", given,
+                             "; it must have an axis to choose from; a count is a C++ integer, as "
+                             "in choice(key, 5, {2})");
     axis = trace_internal::axis_of(given, how.axis);
     elements = given.dimension(axis);
   }

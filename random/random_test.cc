@@ -191,6 +191,9 @@ TEST(Random, ErrorsSayWhatToDo) {
               HasSubstr("random::key: seed is the C++ number 1.5; it must be an integer"));
   EXPECT_THAT(error_of([&] { random::normal(key, {3}, s32); }),
               HasSubstr("random::normal: dtype is s32; it must be f16, bf16, f32 or f64 ["));
+  EXPECT_THAT(
+      error_of([&] { random::choice(key, scalar(3), {2}); }),
+      HasSubstr("random::choice: x is s32[]; it must have an axis to choose from; a count"));
   EXPECT_THAT(error_of([&] { random::choice(key, 2.5, {2}); }),
               HasSubstr("random::choice: x is the C++ number 2.5; it must be a count"));
   EXPECT_THAT(error_of([&] { random::bernoulli(key, arange(3)); }),

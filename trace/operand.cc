@@ -272,7 +272,12 @@ std::string cast_advice(const Tensor& a, const Tensor& b) {
   const std::string first = advice(a, b);
   if (!first.empty()) return first;
   const std::string second = advice(b, a);
-  return second.empty() ? cast_advice(a.dtype(), b.dtype()) : second;
+  if (!second.empty()) return second;
+  const bool may_round = std::minmax(a.dtype(), b.dtype()) == std::minmax(f32, f64);
+  return cast_advice(a.dtype(), b.dtype()) +
+         (may_round ? "; where C++ numbers alone made the f32, as in where(c, 0.1, 0.2), write "
+                      "scalar(0.1) for one"
+                    : "");
 }
 
 // Numpy's rule: dimensions are matched from the last; one of size 1 stretches.

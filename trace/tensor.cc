@@ -1,5 +1,6 @@
 #include "heddle/trace/tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -385,6 +386,15 @@ int64_t Tensor::dim(base::Int axis, SourceLocation at) const {
   const PublicCall call("dim", at);
   const Shape& of = shape_for("dim", at);
   return of.dimension(trace_internal::axis_of(of, axis));
+}
+
+void Tensor::copy_dims(int64_t* to, size_t rank, SourceLocation at) const {
+  const PublicCall call("dims", at);
+  const Shape& of = shape_for("dims", at);
+  if (static_cast<size_t>(of.rank()) != rank)
+    trace_internal::refuse("x is ", of, "; dims<", rank, ">() needs ", rank, " axes: write dims<",
+                           of.rank(), ">()");
+  std::ranges::copy(of.dimensions(), to);
 }
 
 bool Tensor::is_traced() const { return node_ && node_->scope != nullptr; }

@@ -27,15 +27,8 @@
 #include "heddle/base/source_location.h"
 #include "heddle/hlo/dtype.h"
 #include "heddle/hlo/shape.h"
+#include "heddle/trace/compiler_warnings.h"
 #include "heddle/trace/host_numbers.h"
-
-// x[0, 1] is a comma operator in C++20, and would be x[1]: the compilers' warning is made an error,
-// for the files that include this one. Write x[{0, 1}].
-#if defined(__clang__)
-#pragma clang diagnostic error "-Wdeprecated-comma-subscript"
-#elif defined(__GNUC__)
-#pragma GCC diagnostic error "-Wcomma-subscript"
-#endif
 
 namespace heddle {
 
@@ -153,6 +146,13 @@ class [[nodiscard]] Tensor {
   [[nodiscard]] int64_t dim(base::Int axis, SourceLocation at = SourceLocation::here()) const;
   [[nodiscard]] int64_t size(SourceLocation at = SourceLocation::here()) const {
     return shape_for("size", at).element_count();
+  }
+  // All sizes: auto [rows, columns] = x.dims<2>(). errors: Error where x has another rank
+  template <size_t rank>
+  [[nodiscard]] std::array<int64_t, rank> dims(SourceLocation at = SourceLocation::here()) const {
+    std::array<int64_t, rank> out;
+    copy_dims(out.data(), rank, at);
+    return out;
   }
 
   template <std::integral Axis>
@@ -371,6 +371,7 @@ class [[nodiscard]] Tensor {
  private:
   // shape(), of whose errors `op` is the function.
   [[nodiscard]] const Shape& shape_for(std::string_view op, SourceLocation at) const;
+  void copy_dims(int64_t* to, size_t rank, SourceLocation at) const;
 
   // Owns nothing, so that it costs two stores.
   static std::shared_ptr<const trace_internal::Node> moved_from() noexcept {

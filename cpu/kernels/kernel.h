@@ -88,6 +88,12 @@ std::unique_ptr<Kernel> make_svd_kernel(const hlo::Instruction& call, const Shap
 std::unique_ptr<Kernel> make_spectrum_kernel(const hlo::Instruction& call, const Shape& a,
                                              std::unique_ptr<Kernel> rule);
 
+// The same of calls of gtsv, of f32 and f64 and any size, in LAPACK's roundings: buffers are the
+// operands and the results.
+std::unique_ptr<Kernel> make_tridiagonal_kernel(const hlo::Instruction& call,
+                                                std::span<const Shape* const> operands,
+                                                std::unique_ptr<Kernel> rule);
+
 // Of a Cholesky factor, a triangular system, or a call of LAPACK's getrf, potrf or trsm, of f32 or
 // f64: buffers are the operands and the leaves of the result. `rule` takes matrices that have no
 // factor; and it is returned for other instructions.

@@ -208,6 +208,7 @@ StatusOr<std::unique_ptr<Kernel>> make_kernel(const KernelRecipe& recipe) {
     rule = make_eigen_kernel(instruction, operand(0), std::move(rule));
     rule = make_svd_kernel(instruction, operand(0), std::move(rule));
     rule = make_spectrum_kernel(instruction, operand(0), std::move(rule));
+    rule = make_tridiagonal_kernel(instruction, operands, std::move(rule));
   }
   return make_factor_kernel(instruction, operands, std::move(rule));
 }

@@ -82,7 +82,7 @@ class ReshapeMover {
                return may_move(operand, *before);
              });
     }
-    if (is_number(to_.from(), old)) return true;
+    if (is_spread_number(to_.from(), old)) return true;
     if (old.opcode != Opcode::kBroadcast) return is_memory(old);
     const InstructionId from = old.operands[0];
     return splits_dimensions_ &&

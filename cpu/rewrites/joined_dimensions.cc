@@ -74,7 +74,7 @@ bool JoinedDimensions::sees_leaves(InstructionId id) {
   if (inner_.contains(id))
     return std::ranges::all_of(old.operands,
                                [&](InstructionId operand) { return sees_leaves(operand); });
-  if (is_number(to_.from(), old)) return true;
+  if (is_spread_number(to_.from(), old)) return true;
   if (old.opcode == Opcode::kBroadcast) {
     if (joins_repeats(to_.from(), to_.old(old.operands[0]))) return false;
     start_where_differs(dimensions_of(old));

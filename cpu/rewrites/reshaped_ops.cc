@@ -23,7 +23,7 @@ Inner reshaped_kind(const Instruction& instruction) {
              : Inner::kNot;
 }
 
-bool is_number(const Computation& computation, const Instruction& instruction) {
+bool is_spread_number(const Computation& computation, const Instruction& instruction) {
   return instruction.opcode == Opcode::kBroadcast &&
          computation.at(instruction.operands[0]).shape.is_scalar();
 }
@@ -93,7 +93,7 @@ hlo::Value ReshapedOps::reshaped_leaf(InstructionId id, const Splits& splits) {
   to_.in_place_of(id_);
   if (old.opcode != Opcode::kBroadcast) return reshape(to_.value(id), sizes(splits));
   const InstructionId from = old.operands[0];
-  if (is_number(to_.from(), old)) return hlo::broadcast(to_.value(from), sizes(splits), {});
+  if (is_spread_number(to_.from(), old)) return hlo::broadcast(to_.value(from), sizes(splits), {});
   const Splits own = splits_under(old, splits);
   const hlo::Value x =
       is_through(from) ? reshaped(from, own) : reshape(to_.value(from), sizes_of(own));

@@ -18,7 +18,7 @@ Inner elementwise_kind(const Instruction& instruction);
 Inner reshaped_kind(const Instruction& instruction);
 
 // A number in all places.
-bool is_number(const Computation& computation, const Instruction& instruction);
+bool is_spread_number(const Computation& computation, const Instruction& instruction);
 // The elements lie in memory, or a step writes them there in order.
 bool is_memory(const Instruction& instruction);
 

@@ -27,6 +27,10 @@ std::optional<size_t> type_number(DType dtype) {
 }
 
 // Plain arrays whose bytes the host reads.
+// Of copies: a program is faster at many pieces of a few elements.
+constexpr int64_t kShortPiece = 64;  // bytes
+constexpr int64_t kManyPieces = 256;
+
 bool is_small(const Buffer& buffer) {
   const Shape& shape = buffer.shape();
   return buffer.size_bytes() <= kMostDirectBytes && !shape.is_dynamic() && !shape.has_layout();
@@ -235,6 +239,44 @@ BufferPtr copy_row(Buffer& x, int64_t position) {
   if (made == nullptr) return nullptr;
   heddle::count(&Counters::executions);
   heddle::count(&Counters::number_operands);
+  return made;
+}
+
+BufferPtr copy_part(Buffer& x, std::span<const int64_t> starts, std::span<const int64_t> sizes,
+                    const Shape& shape) {
+  const Shape& from = x.shape();
+  const int64_t bytes = shape.byte_size();
+  if (!can_write(x.device(), shape) || bytes == 0 || bytes > kMostBytes || from.is_dynamic() ||
+      from.has_layout() || !x.await().ok())
+    return nullptr;
+  // Axes behind the last one that is cut lie together.
+  size_t cut = sizes.size();
+  while (cut > 0 && sizes[cut - 1] == from.dimension(static_cast<int64_t>(cut) - 1)) --cut;
+  int64_t run = bytes, pieces = 1;
+  for (size_t d = 0; d + 1 < cut; ++d) pieces *= sizes[d];
+  run /= pieces;
+  if (run < kShortPiece && pieces > kManyPieces) return nullptr;
+  std::vector<int64_t> steps(sizes.size());  // bytes
+  int64_t step = shape.byte_size() / shape.element_count();
+  for (size_t d = sizes.size(); d-- > 0; step *= from.dimension(static_cast<int64_t>(d)))
+    steps[d] = step;
+  const Pinned whole({&x});
+  if (whole.bytes() == nullptr) return nullptr;
+  BufferPtr made = result(x.device(), shape, [&](void* out) {
+    const auto* first = static_cast<const std::byte*>(whole.bytes());
+    for (size_t d = 0; d < sizes.size(); ++d) first += starts[d] * steps[d];
+    auto* to = static_cast<std::byte*>(out);
+    for (int64_t piece = 0; piece < pieces; ++piece, to += run) {
+      const std::byte* at = first;
+      int64_t rest = piece;
+      for (size_t d = cut > 0 ? cut - 1 : 0; d-- > 0; rest /= sizes[d])
+        at += rest % sizes[d] * steps[d];
+      std::memcpy(to, at, static_cast<size_t>(run));
+    }
+  });
+  if (made == nullptr) return nullptr;
+  heddle::count(&Counters::executions);
+  heddle::count(&Counters::number_operands, std::ssize(starts));
   return made;
 }
 

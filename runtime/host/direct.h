@@ -90,4 +90,11 @@ struct DirectOperand {
 // returns  null where this cannot be done directly
 [[nodiscard]] BufferPtr copy_row(Buffer& x, int64_t position);
 
+// The elements of x from `starts` on, so many along each axis, as an array of `shape`. They lie
+// inside x. Counted in `executions`, the starts in `number_operands`. It waits for x.
+// returns  null where this cannot be done directly, such as for more than 16 MiB, or for many
+//          short pieces
+[[nodiscard]] BufferPtr copy_part(Buffer& x, std::span<const int64_t> starts,
+                                  std::span<const int64_t> sizes, const Shape& shape);
+
 }  // namespace heddle::runtime

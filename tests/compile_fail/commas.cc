@@ -1,6 +1,8 @@
-// Subscripts that C++20 reads as the comma operator. g++ 12 forgets in a precompiled header that
-// its warning is to be an error, so this file includes what it needs and no more.
+// Subscripts and Python's tuples, which C++20 reads as the comma operator. g++ 12 forgets in a
+// precompiled header that its warning is to be an error, so this file includes what it needs and no
+// more.
 #include "heddle/trace/ops/movement/indexing.h"
+#include "heddle/trace/ops/movement/shaping.h"
 
 using namespace heddle;
 
@@ -28,5 +30,14 @@ Tensor slice_and_number(Tensor m) {
   return m[Slice{0, 1}, 1];
 #else
   return m[{Slice{0, 1}, 1}];
+#endif
+}
+
+// warning comma_of_sizes: operand of comma operator has no effect
+Tensor sizes(Tensor x) {
+#ifdef comma_of_sizes
+  return broadcast_to(x, {(2, 3)});
+#else
+  return broadcast_to(x, {2, 3});
 #endif
 }

@@ -146,6 +146,39 @@ TEST_F(CpuEager, RowsAreCopies) {
   EXPECT_EQ(wide[1].size(), 100);
 }
 
+// Of any sizes: a decoder's cache and a window that grows cost no compile.
+TEST_F(CpuEager, SlicesAreCopies) {
+  Tensor x = reshape(arange(2 * 3 * 4 * 5), {2, 3, 4, 5});
+  const auto compiled = compile([](Tensor x) {
+    return std::tuple(x[Slice{1, {}}], x[{Slice{}, Slice{1, -1}}], x[{0, Slice{0, 2}, Slice{}, -1}],
+                      x[{Slice{}, 2, Slice{1, 3}}], x[{1, 2, 3, 4}], x[{Slice{-1, {}}, 0}]);
+  });
+  const auto want =
+      std::apply([](const auto&... each) { return std::vector<Tensor>{each...}; }, compiled(x));
+  (void)x[Slice{1, {}}].wait();
+  const auto got = [&] {
+    return std::vector<Tensor>{x[Slice{1, {}}],
+                               x[{Slice{}, Slice{1, -1}}],
+                               x[{0, Slice{0, 2}, Slice{}, -1}],
+                               x[{Slice{}, 2, Slice{1, 3}}],
+                               x[{1, 2, 3, 4}],
+                               x[{Slice{-1, {}}, 0}]};
+  };
+  std::vector<Tensor> eager;
+  const Counters moved = effects_of([&] { eager = got(); });
+  EXPECT_EQ(moved.compiles, 0);
+  EXPECT_EQ(moved.executions, 6);
+  for (size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(eager[i].shape(), want[i].shape()) << i;
+    EXPECT_EQ(eager[i].to_vector<int>(), want[i].to_vector<int>()) << i;
+  }
+  // What goes another way gives the same: nothing, everything, steps, and mistakes.
+  EXPECT_EQ(x[Slice{2, 2}].shape(), Shape(s32, {0, 3, 4, 5}));
+  EXPECT_EQ(x[Slice{}].to_vector<int>(), x.to_vector<int>());
+  EXPECT_EQ(x[{0, 0, 0, Slice{{}, {}, -2}}].to_vector<int>(), (std::vector<int>{4, 2, 0}));
+  EXPECT_THAT(error_of([&] { (void)x[{0, 3}]; }), HasSubstr("3"));
+}
+
 TEST_F(CpuEager, InsideOfATraceItIsRecorded) {
   const Tensor x = ones({4});
   const auto program = trace([&](const Tensor& a) { return a * x + a[0]; }, x);

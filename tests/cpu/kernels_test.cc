@@ -100,24 +100,30 @@ TEST_P(CpuTransforms, OfLengthsWithLargePrimeFactors) {
   expect_fft("f32[17,227,5]", "c64[17,227,3]", "RFFT", "227,5");
 }
 
+// With diagonals of small whole numbers rows change places, and some pivots are 0.
 TEST(CpuKernels, TridiagonalEquations) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int n : {1, 2, 3, 33, 300}) {
-    for (const int columns : {1, 8}) {
-      for (const bool is_double : {false, true}) {
-        const std::string type = is_double ? "f64" : "f32", row = cat(type, "[", n, "]"),
-                          matrix = cat(type, "[", n, ",", columns, "]");
-        SCOPED_TRACE(matrix);
-        expect_as_evaluated(cat("HloModule m\nENTRY e { l = ", row, " parameter(0)\n m = ", row,
-                                " parameter(1)\n u = ", row, " parameter(2)\n b = ", matrix,
-                                " parameter(3)\n three = ", type, "[] constant(3)\n threes = ", row,
-                                " broadcast(three), dimensions={}\n d = ", row,
-                                " add(m, threes)\n y = (", row, ", ", row, ", ", row, ", ", matrix,
-                                ", s32[]) custom-call(l, d, u, b), custom_call_target=\"lapack_",
-                                is_double ? "d" : "s",
-                                "gtsv_ffi\", api_version=API_VERSION_TYPED_FFI\n ROOT x = ", matrix,
-                                " get-tuple-element(y), index=3 }"),
-                            {});
+    for (const int columns : {1, 3, 8}) {
+      for (const char* batch : {"", "5,", "2,40,"}) {
+        for (const char* diagonal : {"add(m, threes)", "copy(m)"}) {
+          for (const bool is_double : {false, true}) {
+            const std::string type = is_double ? "f64" : "f32", row = cat(type, "[", batch, n, "]"),
+                              matrix = cat(type, "[", batch, n, ",", columns, "]"),
+                              info = std::string(batch).substr(0, std::string(batch).rfind(',')),
+                              result = cat("(", row, ", ", row, ", ", row, ", ", matrix, ", s32[",
+                                           info, "])");
+            SCOPED_TRACE(cat(matrix, diagonal));
+            expect_as_evaluated(
+                cat("HloModule m\nENTRY e { l = ", row, " parameter(0)\n m = ", row,
+                    " parameter(1)\n u = ", row, " parameter(2)\n b = ", matrix,
+                    " parameter(3)\n three = ", type, "[] constant(3)\n threes = ", row,
+                    " broadcast(three), dimensions={}\n d = ", row, " ", diagonal, "\n ROOT y = ",
+                    result, " custom-call(l, d, u, b), custom_call_target=\"lapack_",
+                    is_double ? "d" : "s", "gtsv_ffi\", api_version=API_VERSION_TYPED_FFI }"),
+                {});
+          }
+        }
       }
     }
   }

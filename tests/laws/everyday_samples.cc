@@ -55,6 +55,11 @@ std::vector<FunctionSample> matrices_and_sequences() {
        [](In i) {
          return meshgrid({i.v, i.v});
        }},
+      {"ravel_pytree",
+       [](In i) {
+         const auto [flat, unravel] = ravel_pytree(std::pair(i.x, i.v));
+         return Tensors{flat, unravel(2.0 * flat).first};
+       }},
       {"convolve", [](In i) { return Tensors{convolve(i.v, i.v)}; }},
       {"correlate", [](In i) { return Tensors{correlate(i.v, i.v)}; }},
       {"diff", [](In i) { return Tensors{diff(i.x)}; }},

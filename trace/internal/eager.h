@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/opcode.h"
@@ -31,6 +32,10 @@ Tensor eager_binary(hlo::Opcode opcode, const Operand& x, const Operand& y);
 Tensor eager_comparison(hlo::ComparisonDirection direction, const Operand& x, const Operand& y);
 // x[position], a negative one counted from the end.
 Tensor eager_row(const Operand& x, int64_t position);
+// The elements of x from `starts` on, so many along each axis, which lie inside x, as an array of
+// these dimensions.
+Tensor eager_part(const Operand& x, std::span<const int64_t> starts, std::span<const int64_t> sizes,
+                  const std::vector<int64_t>& dimensions);
 
 // The buffer of a concrete value; null for all else. It may be donated.
 runtime::Buffer* concrete_buffer(const Operand& operand);

@@ -217,4 +217,13 @@ Tensor eager_row(const Operand& x, int64_t position) {
   return concrete(runtime::copy_row(*buffer, from_start), x.at());
 }
 
+Tensor eager_part(const Operand& x, std::span<const int64_t> starts, std::span<const int64_t> sizes,
+                  const std::vector<int64_t>& dimensions) {
+  runtime::Buffer* const buffer = concrete_buffer(x);
+  if (buffer == nullptr || Recorder::current() != nullptr || x.tensor().node()->sharding != nullptr)
+    return {};
+  const Shape shape = buffer->shape().with_dimensions(dimensions);
+  return concrete(runtime::copy_part(*buffer, starts, sizes, shape), x.at());
+}
+
 }  // namespace heddle::trace_internal

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "heddle/trace/axes.h"
 #include "heddle/trace/error.h"
@@ -304,6 +305,37 @@ Tensor trace_internal::picked(std::string_view op, const Tensor& x,
   });
 }
 
+namespace {
+
+// x[..] of numbers and of slices of step 1: no size of a slice costs a compile.
+Tensor eager_slices(const Tensor& x, std::span<const IndexEntry> entries, SourceLocation at) {
+  if (trace_internal::Recorder::current() != nullptr || !x.is_valid() ||
+      std::ssize(entries) > x.rank())
+    return {};
+  const std::vector<int64_t>& all = x.shape().dimensions();
+  std::vector<int64_t> starts, sizes = all, kept;
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    const int64_t size = sizes[axis];
+    const IndexEntry entry = axis < entries.size() ? entries[axis] : IndexEntry(Slice{});
+    if (const int64_t* position = std::get_if<int64_t>(&entry.value())) {
+      starts.push_back(*position < 0 ? *position + size : *position);
+      if (starts.back() < 0 || starts.back() >= size) return {};
+      sizes[axis] = 1;
+    } else if (const Slice* slice = std::get_if<Slice>(&entry.value()); slice && slice->step == 1) {
+      const trace_internal::Range range = trace_internal::range_of(*slice, size);
+      starts.push_back(range.start);
+      sizes[axis] = range.count;
+      kept.push_back(range.count);
+    } else {
+      return {};
+    }
+  }
+  if (kept == all) return {};  // it is x
+  return trace_internal::eager_part({x, at}, starts, sizes, kept);
+}
+
+}  // namespace
+
 Tensor take_at(Operand operand, const std::vector<IndexEntry>& entries) {
   const trace_internal::PublicCall call("take_at", operand.at());
   return trace_internal::picked("take_at", as_tensor(operand), entries, operand.at());
@@ -314,12 +346,15 @@ Tensor Tensor::operator[](const IndexEntry& entry) const {
     Tensor row = trace_internal::eager_row({*this, entry.at()}, *position);
     if (row.is_valid()) return row;
   }
+  if (Tensor part = eager_slices(*this, {&entry, 1}, entry.at()); part.is_valid()) return part;
   return trace_internal::picked(trace_internal::kSubscript, *this, {entry}, entry.at());
 }
 
 Tensor Tensor::operator[](std::initializer_list<IndexEntry> entries) const {
-  return trace_internal::picked(trace_internal::kSubscript, *this, entries,
-                                entries.size() == 0 ? SourceLocation() : entries.begin()->at());
+  const SourceLocation at = entries.size() == 0 ? SourceLocation() : entries.begin()->at();
+  if (Tensor part = eager_slices(*this, {entries.begin(), entries.size()}, at); part.is_valid())
+    return part;
+  return trace_internal::picked(trace_internal::kSubscript, *this, entries, at);
 }
 
 }  // namespace heddle
