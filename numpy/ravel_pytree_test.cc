@@ -12,12 +12,13 @@ namespace {
 
 struct Layer {
   Tensor w, b;
-  static constexpr auto kFields() { return fields(field("w", &Layer::w), field("b", &Layer::b)); }
+  static constexpr auto kFields = fields(field("w", &Layer::w), field("b", &Layer::b));
 };
 
 TEST(RavelPytree, GivesAllLeavesAndTheTreeBack) {
-  const std::vector<Layer> net = {{array<float>({1, 2, 3, 4, 5, 6}, {2, 3}), scalar(7.0F)},
-                                  {zeros({0, 3}), ones({1})}};
+  const std::vector<Layer> net = {
+      {array({1.0F, 2.0F, 3.0F, 4.0F, 5.0F, 6.0F}, {2, 3}), scalar(7.0F)},
+      {zeros({0, 3}), ones({1})}};
   const auto [flat, unravel] = ravel_pytree(net);
   EXPECT_THAT(flat.to_vector<float>(), ElementsAre(1, 2, 3, 4, 5, 6, 7, 1));
   const std::vector<Layer> twice = unravel(flat * 2.0);

@@ -432,6 +432,10 @@ class After {
     }
     for (size_t i = is_after_.size(); i-- > 0;) take_what_feeds(LeafId(i));
   }
+  // All that may move, too.
+  void take_all() {
+    for (size_t i = 0; i < is_after_.size(); ++i) is_after_[i] = is_open(LeafId(i));
+  }
 
   // Which of the stacks.
   [[nodiscard]] std::vector<size_t> replaced() const {
@@ -453,6 +457,13 @@ class After {
     for (size_t i = 0; i < is_read.size(); ++i)
       if (is_read[i]) out.push_back({.leaf = LeafId(i), .carry = stack_of(LeafId(i))});
     return out;
+  }
+  // Of a turn: of the rows that are stacked for it.
+  [[nodiscard]] int64_t stacked_bytes() const {
+    int64_t bytes = 0;
+    for (const Split::Stacked& row : stacked())
+      if (!row.carry) bytes += turns_.shape(row.leaf).byte_size();
+    return bytes;
   }
 
  private:
@@ -497,20 +508,25 @@ class After {
   Worth is_worth_it_;
 };
 
+// What is worth it alone, or with all that may move, whichever the loop stacks less for.
 StatusOr<std::optional<Split>> find_after(const hlo::Module& module, Turns turns) {
-  const After after(turns);
+  const After worth_it(turns);
+  if (worth_it.replaced().empty()) return std::optional<Split>();
+  After all = worth_it;
+  all.take_all();
+  const bool takes_all =
+      all.replaced().size() <= kMostResults && all.stacked_bytes() < worth_it.stacked_bytes();
+  const After& after = takes_all ? all : worth_it;
   const std::vector<size_t> replaced = after.replaced();
-  if (replaced.empty() || replaced.size() > kMostResults) return std::optional<Split>();
   std::vector<LeafId> parts;
   int64_t bytes = 0;
   for (const size_t i : replaced) {
     parts.push_back(turns.stacks()[i].part);
     bytes += turns.shape(parts.back()).byte_size();
   }
+  if (replaced.size() > kMostResults || after.stacked_bytes() > kMostWider * bytes)
+    return std::optional<Split>();
   const std::vector<Split::Stacked> stacked = after.stacked();
-  for (const Split::Stacked& row : stacked)
-    if (!row.carry) bytes -= turns.shape(row.leaf).byte_size() / kMostWider;
-  if (bytes < 0) return std::optional<Split>();
   Split split{.turns = std::move(turns), .after = stacked, .replaced = replaced};
   return with_batch(module, std::move(split), parts);
 }
