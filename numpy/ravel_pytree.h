@@ -16,6 +16,9 @@ namespace heddle {
 namespace numpy_internal {
 
 Tensor raveled(std::span<const Tensor> leaves, std::span<const std::string> paths);
+template <class Tree>
+using Unravel = std::function<Tree(const Tensor&)>;
+
 std::vector<Tensor> unraveled(const Tensor& flat, std::span<const Shape> shapes, DType dtype);
 
 }  // namespace numpy_internal
@@ -26,7 +29,7 @@ std::vector<Tensor> unraveled(const Tensor& flat, std::span<const Shape> shapes,
 // errors  Error that names the leaf where it has another dtype than the first one; of unravel where
 //         the array has another shape or dtype
 template <TensorTree Tree>
-std::pair<Tensor, std::function<Tree(const Tensor&)>> ravel_pytree(
+std::pair<Tensor, numpy_internal::Unravel<Tree>> ravel_pytree(
     const Tree& tree, SourceLocation at = SourceLocation::here()) {
   const trace_internal::PublicCall call("ravel_pytree", at);
   const std::vector<Tensor> leaves = flatten(tree);
