@@ -1,6 +1,6 @@
 """Loops whose turns do by themselves what they could do at once: functions, random numbers and products of the turn's own rows, and what only
-results need; functions of a number that a loop carries; products of batches that lie innermost; tridiagonal systems in a loop, and rows of odd
-lengths. bench/jax_ops.py writes them."""
+results need; functions of a number that a loop carries; products of batches that lie innermost; tridiagonal systems in a loop, rows of odd
+lengths, and transposes of small matrices. bench/jax_ops.py writes them."""
 from jax_programs import KEY, floats, function as add, integers, jax, jnp, lax, numbers
 
 # ----- what a turn computes of its row, and what follows from the state
@@ -125,3 +125,11 @@ for n in (7, 13, 15, 17, 31):
             return 2 * u - before + 0.1 * (jnp.roll(u, 1, 1) + jnp.roll(u, -1, 1) - 2 * u), u
         return lax.fori_loop(0, 50, step, (u, u))
     add(f"waves_{n}", wave, floats(500, n))
+
+# ----- transposes of small matrices
+
+for rows, columns in ((2, 8), (3, 8), (4, 8), (5, 5), (8, 8), (10, 10), (8, 16), (3, 3)):
+    count = 65536 // (rows * columns)
+    add(f"transposed_{rows}_{columns}", lambda x: x.transpose(0, 2, 1), floats(count, rows, columns))
+    if rows == columns:
+        add(f"symmetric_{rows}", lambda x: 0.5 * (x + x.transpose(0, 2, 1)), floats(count, rows, rows))

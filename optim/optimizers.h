@@ -85,7 +85,7 @@ struct AdamOptions {
   double b1 = 0.9, b2 = 0.999;  // from 0 to below 1
   double eps = 1e-8;            // added to the root
   double eps_root = 0;          // added below it
-  double weight_decay = 0;  // times the learning rate (Loshchilov and Hutter 2017): of adamw alone
+  double weight_decay = 0;  // times the learning rate (Loshchilov and Hutter 2017); adam has none
 };
 struct LionOptions {
   template <TensorTree P>

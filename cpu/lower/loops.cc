@@ -296,6 +296,7 @@ void RegionLowering::emit_array(InstructionId id, BufferId to) {
     store_at(to, instruction.shape, place, lazy_element(instruction, place, memo));
   };
   if (region_.cuts(id) != nullptr) return for_each_box(id, write);
+  if (emit_turned_blocks(id, to)) return;
   if (is_flat(id)) {
     const int64_t lanes = lanes_along(id, instruction.shape.element_count());
     return for_each_flat_place(instruction.shape, lanes, write);

@@ -285,6 +285,9 @@ class RegionLowering {
                     std::span<const BufferId> to,
                     const std::function<std::vector<NodeId>(Place)>& values_at);
 
+  // ---- turned_blocks.cc
+  bool emit_turned_blocks(InstructionId id, BufferId to);
+
   // ---- tiles.cc
   std::optional<size_t> turned_dimension(InstructionId id,
                                          const std::function<bool(size_t, int64_t)>& fits);

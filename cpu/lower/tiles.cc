@@ -129,8 +129,11 @@ std::optional<size_t> RegionLowering::tiled_dimension(InstructionId id) {
   const std::vector<int64_t>& sizes = at(id).shape.dimensions();
   const int64_t lane = lane_dimension(sizes);
   const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
-  if (lane < 0 || sizes[static_cast<size_t>(lane)] < lanes) return std::nullopt;
-  return turned_dimension(id, [&](size_t d, int64_t) { return sizes[d] >= lanes; });
+  const int64_t columns = lane < 0 ? 0 : sizes[static_cast<size_t>(lane)];
+  // Rows of small matrices are shorter than vectors.
+  const int64_t least = columns < lanes ? kLeastSquare : lanes;
+  if (columns < least) return std::nullopt;
+  return turned_dimension(id, [&](size_t d, int64_t) { return sizes[d] >= least; });
 }
 
 // That of a result of few rows, which are the columns of an array of as few: all are brought into

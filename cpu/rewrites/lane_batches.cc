@@ -1,6 +1,7 @@
 #include "heddle/cpu/rewrites/lane_batches.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "heddle/cpu/lower/small_floats.h"
@@ -22,7 +23,7 @@ constexpr int64_t kMostOfMatrix = 24;      // rows, columns or summands: kernels
 constexpr int64_t kMostInLanes = 64;       // multiplications that have lanes along a batch anyway
 constexpr int64_t kFewestTimesLarger = 4;  // than an operand that is worth turning
 
-int64_t count_of(const Shape& shape, const Dims& dims) {
+int64_t count_of(const Shape& shape, std::span<const int64_t> dims) {
   int64_t count = 1;
   for (const int64_t d : dims) count *= shape.dimension(d);
   return count;
@@ -49,9 +50,7 @@ struct BatchedProduct {
   size_t inner = 0;  // dimensions of the batch that are lanes
 
   [[nodiscard]] int64_t lanes() const {
-    const BatchedOperand& lhs = operands[0];
-    return count_of(lhs.shape,
-                    Dims(lhs.batch.end() - static_cast<std::ptrdiff_t>(inner), lhs.batch.end()));
+    return count_of(operands[0].shape, std::span(operands[0].batch).last(inner));
   }
   [[nodiscard]] int64_t multiplications() const {
     return count_of(operands[0].shape, operands[0].free) *

@@ -157,7 +157,8 @@ using Find = StatusOr<std::optional<Split>> (*)(const hlo::Module&, Turns);
 // A module with its loops split.
 class Distributor {
  public:
-  Distributor(const hlo::Module& module, Find find) : into_(module), find_(find) {}
+  Distributor(const hlo::Module& module, Find find)
+      : into_(module), regions_(module), find_(find) {}
 
   StatusOr<std::optional<hlo::Module>> run() && {
     for (const ComputationId id : into_.order()) {
@@ -173,8 +174,9 @@ class Distributor {
  private:
   void write(transform::Rebuilder& to, InstructionId id) {
     const Instruction& loop = to.old(id);
-    std::optional<Turns> turns =
-        loop.opcode == Opcode::kWhile ? Turns::of(into_.from(), to.from(), loop) : std::nullopt;
+    std::optional<Turns> turns = loop.opcode == Opcode::kWhile
+                                     ? Turns::of(into_.from(), regions_.of(to.from()), loop)
+                                     : std::nullopt;
     if (!turns || turns->count() < kFewestDistributed) {
       to.copy(id);
       return;
@@ -251,7 +253,9 @@ class Distributor {
       } else if (turns.is_row(leaf)) {
         const LeafId whole = turns.body().leaf(turns.producer(leaf).operands[0]);
         const std::optional<size_t> carry = turns.carry_of(whole);
-        const Value array = carry ? initial[*carry] : graph.append(turns.producer(whole));
+        Instruction made = turns.producer(whole);
+        if (made.extras.has_value()) made.extras.mutate().control_predecessors.clear();
+        const Value array = carry ? initial[*carry] : graph.append(std::move(made));
         out.push_back(
             reshape(slice(array, 0, 0, turns.count()), stack_shape(split, leaf).dimensions()));
       } else if (turns.is_counter(leaf)) {
@@ -318,13 +322,21 @@ class Distributor {
     for (const Split::Stacked& stacked : split.after) {
       if (stacked.carry) continue;
       const std::optional<size_t> carry = turns.carry_of(stacked.leaf);
-      const Value row =
-          carry ? elements[*carry] : to.value(turns.body().leaves()[stacked.leaf.value].producer);
+      const Value row = carry ? elements[*carry] : to.value(array_of(turns.body(), stacked.leaf));
       results[next] = put(results[next], add_dimension(row, 0), 0, turn);
       ++next;
     }
     const Value root = graph.tuple(results);
     return into_.add(std::move(to).finish(root.id()));
+  }
+
+  // The instruction that is the leaf, and no tuple of it.
+  static InstructionId array_of(const Region& body, LeafId leaf) {
+    for (int64_t i = 0; i < body.computation().size(); ++i) {
+      const InstructionId id(static_cast<size_t>(i));
+      if (body.computation().at(id).shape.is_array() && body.leaf(id) == leaf) return id;
+    }
+    return {};
   }
 
   // Which of the leaves the instruction makes.
@@ -335,6 +347,7 @@ class Distributor {
   }
 
   transform::ModuleRebuilder into_;
+  Regions regions_;
   Find find_;
   bool found_ = false;
 };

@@ -23,10 +23,11 @@ using TurnsOf = std::map<ComputationId, Turns>;
 
 TurnsOf turns_of(const hlo::Module& module) {
   TurnsOf out;
+  Regions regions(module);
   for (const Computation& around : module.computations) {
     for (const Instruction& loop : around.instructions) {
       if (loop.opcode != Opcode::kWhile) continue;
-      if (std::optional<Turns> turns = Turns::of(module, around, loop))
+      if (std::optional<Turns> turns = Turns::of(module, regions.of(around), loop))
         out.emplace(loop.called[0], *std::move(turns));
     }
   }

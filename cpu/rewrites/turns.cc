@@ -25,7 +25,7 @@ bool has_flat_state(const Instruction& loop) {
 
 }  // namespace
 
-std::optional<Turns> Turns::of(const hlo::Module& module, const hlo::Computation& around,
+std::optional<Turns> Turns::of(const hlo::Module& module, const Region& around,
                                const Instruction& loop) {
   if (!has_flat_state(loop)) return std::nullopt;
   Turns turns(module, around, loop);
@@ -33,12 +33,11 @@ std::optional<Turns> Turns::of(const hlo::Module& module, const hlo::Computation
   return turns;
 }
 
-Turns::Turns(const hlo::Module& module, const hlo::Computation& around, const Instruction& loop)
+Turns::Turns(const hlo::Module& module, const Region& around, const Instruction& loop)
     : module_(&module),
-      outer_(module, around),
       condition_(module, module.at(loop.called[1])),
       body_(module, module.at(loop.called[0])) {
-  const std::optional<CountedLoop> counted = counted_loop(outer_, loop, condition_, body_);
+  const std::optional<CountedLoop> counted = counted_loop(around, loop, condition_, body_);
   counts_ = counted && counted->step == 1;
   if (!counts_) return;
   counted_ = *counted;

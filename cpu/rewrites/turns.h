@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -22,8 +23,8 @@ inline bool is_thin(int64_t rows, int64_t elements_of_matrix) {
 // A while whose state is a tuple of arrays, and that counts its turns. The module outlives it.
 class Turns {
  public:
-  // Nothing where the loop is another one.
-  static std::optional<Turns> of(const hlo::Module& module, const hlo::Computation& around,
+  // Nothing where the loop, which stands in `around`, is another one.
+  static std::optional<Turns> of(const hlo::Module& module, const Region& around,
                                  const hlo::Instruction& loop);
 
   enum class Needs : uint8_t {
@@ -67,7 +68,7 @@ class Turns {
   [[nodiscard]] bool is_batched(const hlo::Instruction& instruction) const;
 
  private:
-  Turns(const hlo::Module& module, const hlo::Computation& around, const hlo::Instruction& loop);
+  Turns(const hlo::Module& module, const Region& around, const hlo::Instruction& loop);
   void find_needs();
   void find_needs_of(hlo::InstructionId id);
   [[nodiscard]] bool is_of_one(const hlo::Instruction& instruction) const;
@@ -79,7 +80,7 @@ class Turns {
   void find_what_is_for_stacks();
 
   const hlo::Module* module_;
-  Region outer_, condition_, body_;
+  Region condition_, body_;
   bool counts_ = false;
   CountedLoop counted_;
   Row order_ = Row::kUnknown;
@@ -87,6 +88,19 @@ class Turns {
   std::vector<Needs> needs_;
   std::vector<bool> is_row_, is_for_stacks_;
   std::vector<Stack> stacks_;
+};
+
+// The regions of computations with loops, each made once.
+class Regions {
+ public:
+  explicit Regions(const hlo::Module& module) : module_(module) {}
+  const Region& of(const hlo::Computation& computation) {
+    return made_.try_emplace(&computation, module_, computation).first->second;
+  }
+
+ private:
+  const hlo::Module& module_;
+  std::map<const hlo::Computation*, Region> made_;
 };
 
 }  // namespace heddle::cpu

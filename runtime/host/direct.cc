@@ -26,11 +26,11 @@ std::optional<size_t> type_number(DType dtype) {
   }
 }
 
-// Plain arrays whose bytes the host reads.
 // Of copies: a program is faster at many pieces of a few elements.
 constexpr int64_t kShortPiece = 64;  // bytes
 constexpr int64_t kManyPieces = 256;
 
+// Plain arrays whose bytes the host reads.
 bool is_small(const Buffer& buffer) {
   const Shape& shape = buffer.shape();
   return buffer.size_bytes() <= kMostDirectBytes && !shape.is_dynamic() && !shape.has_layout();

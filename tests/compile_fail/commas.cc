@@ -33,7 +33,7 @@ Tensor slice_and_number(Tensor m) {
 #endif
 }
 
-// warning comma_of_sizes: operand of comma operator has no effect
+// case comma_of_sizes: operand of comma operator has no effect
 Tensor sizes(Tensor x) {
 #ifdef comma_of_sizes
   return broadcast_to(x, {(2, 3)});

@@ -19,7 +19,8 @@ struct Loop {
   int64_t rows = 40;             // of xs
   bool slices_backward = false;  // turn t takes row turns - 1 - t
   bool updates_backward = false;
-  std::string lines;  // of x, h, i: the next state g, and y
+  std::string lines;        // of x, h, i: the next state g, and y
+  std::string called = "";  // computations that they call
 };
 
 std::string text(const Loop& loop) {
@@ -37,7 +38,7 @@ std::string text(const Loop& loop) {
   for (size_t at; (at = lines.find("ROW")) != std::string::npos;) lines.replace(at, 3, row);
   for (size_t at; (at = lines.find("TYPE")) != std::string::npos;) lines.replace(at, 4, loop.type);
   return cat(
-      "HloModule m\ncond { s = ", state,
+      "HloModule m\n", loop.called, "cond { s = ", state,
       " parameter(0)\n i = s32[] get-tuple-element(s), index=0\n n = s32[] constant(", loop.turns,
       ")\n ROOT r = pred[] compare(i, n), direction=LT }\nbody { s = ", state,
       " parameter(0)\n i = s32[] get-tuple-element(s), index=0\n h = ", row,
@@ -174,6 +175,57 @@ TEST(LoopDistribution, ProductsOfJoinedRowsAreThoseOfTheLoop) {
                           {.share = type[0] == 'b' ? 0.05 : 1e-4});
     }
   }
+}
+
+// What is stacked for the functions after the loop is one of several results.
+TEST(LoopDistribution, RowsMayBeOneOfSeveralResults) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const std::string state = "(s32[], f32[])";
+  const std::string more =
+      cat("more { p = ", state,
+          " parameter(0)\n i = s32[] get-tuple-element(p), index=0\n n = s32[] constant(40)\n"
+          " ROOT r = pred[] compare(i, n), direction=LT }\nnext { p = ",
+          state,
+          " parameter(0)\n i = s32[] get-tuple-element(p), index=0\n x = f32[] "
+          "get-tuple-element(p), index=1\n one = s32[] constant(1)\n j = s32[] add(i, one)\n"
+          " c = f32[] constant(0.7)\n y = f32[] multiply(x, c)\n ROOT r = ",
+          state, " tuple(j, y) }\n");
+  const std::string branches =
+      "yes { a = (f32[]) parameter(0)\n x = f32[] get-tuple-element(a), index=0\n"
+      " y = f32[] negate(x)\n ROOT r = (f32[], f32[]) tuple(y, x) }\n"
+      "no { a = (f32[]) parameter(0)\n x = f32[] get-tuple-element(a), index=0\n"
+      " ROOT r = (f32[], f32[]) tuple(x, x) }\n";
+  const std::string both =
+      "both { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = f32[] parameter(2)\n"
+      " d = f32[] parameter(3)\n e = f32[] add(a, c)\n f = f32[] maximum(b, d)\n"
+      " ROOT r = (f32[], f32[]) tuple(e, f) }\n";
+  const std::string rest =
+      " v = f32[] get-tuple-element(w), index=1\n y = f32[] tanh(v)\n c = f32[] constant(0.25)\n"
+      " g = f32[] add(v, c)\n";
+  for (const auto& [called, lines] :
+       {std::pair{more, cat(" q = ", state, " tuple(zero, h)\n w = ", state,
+                            " while(q), condition=more, body=next\n")},
+        std::pair{branches, std::string(" t = pred[] compare(h, x), direction=LT\n"
+                                        " q = (f32[]) tuple(h)\n w = (f32[], f32[]) conditional("
+                                        "t, q, q), true_computation=yes, false_computation=no\n")},
+        std::pair{both, std::string(" b = f32[3] broadcast(h), dimensions={}\n z = f32[] "
+                                    "constant(0)\n w = (f32[], f32[]) reduce(b, b, z, z), "
+                                    "dimensions={0}, to_apply=both\n")}}) {
+    const std::string module = text({.row = "", .lines = lines + rest, .called = called});
+    SCOPED_TRACE(module);
+    expect_as_evaluated(module, {.ulp = 8, .share = 1e-5});
+  }
+}
+
+TEST(LoopDistribution, WhatMovesFollowsNothingInTheLoop) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  expect_as_evaluated(
+      text({.lines = " t = ROW tanh(h)\n k = ROW iota(), iota_dimension=0, "
+                     "control-predecessors={t}\n ks = f32[40,3] iota(), iota_dimension=0, "
+                     "control-predecessors={t}\n k1 = f32[1,3] dynamic-slice(ks, i, zero), "
+                     "dynamic_slice_sizes={1,3}\n k3 = ROW reshape(k1)\n e = ROW sine(k3), "
+                     "control-predecessors={t}\n y = ROW add(e, t)\n g = ROW add(t, e)\n"}),
+      {.ulp = 8, .share = 1e-5});
 }
 
 TEST(LoopDistribution, LoopsInLoopsHaveTheirOwn) {

@@ -313,7 +313,7 @@ Tensor eager_slices(const Tensor& x, std::span<const IndexEntry> entries, Source
       std::ssize(entries) > x.rank())
     return {};
   const std::vector<int64_t>& all = x.shape().dimensions();
-  std::vector<int64_t> starts, sizes = all, kept;
+  std::vector<int64_t> starts, sizes = all, dimensions;
   for (size_t axis = 0; axis < sizes.size(); ++axis) {
     const int64_t size = sizes[axis];
     const IndexEntry entry = axis < entries.size() ? entries[axis] : IndexEntry(Slice{});
@@ -325,13 +325,13 @@ Tensor eager_slices(const Tensor& x, std::span<const IndexEntry> entries, Source
       const trace_internal::Range range = trace_internal::range_of(*slice, size);
       starts.push_back(range.start);
       sizes[axis] = range.count;
-      kept.push_back(range.count);
+      dimensions.push_back(range.count);
     } else {
       return {};
     }
   }
-  if (kept == all) return {};  // it is x
-  return trace_internal::eager_part({x, at}, starts, sizes, kept);
+  if (dimensions == all) return {};  // it is x
+  return trace_internal::eager_part({x, at}, starts, sizes, dimensions);
 }
 
 }  // namespace
