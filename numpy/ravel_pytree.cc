@@ -1,6 +1,7 @@
 #include "heddle/numpy/ravel_pytree.h"
 
 #include "heddle/trace/error.h"
+#include "heddle/trace/operand.h"
 #include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/ops/movement/shaping.h"
 
@@ -20,11 +21,12 @@ Tensor raveled(std::span<const Tensor> leaves, std::span<const std::string> path
   return concat(parts, 0);
 }
 
-std::vector<Tensor> unraveled(const Tensor& flat, std::span<const Shape> shapes, DType dtype) {
+std::vector<Tensor> unraveled(const Operand& x, std::span<const Shape> shapes, DType dtype) {
+  const Tensor flat = as_tensor(x);
   int64_t size = 0;
   for (const Shape& shape : shapes) size += shape.element_count();
   if (const Shape want(dtype, {size}); !same_type(flat.shape(), want))
-    refuse("the array is ", flat.shape(), "; it must be ", want, ", all elements of the tree");
+    refuse("x is ", flat.shape(), "; it must be ", want, ", all elements of the tree");
   std::vector<Tensor> leaves;
   int64_t start = 0;
   for (const Shape& shape : shapes) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/trace/operand.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree.h"
@@ -16,10 +17,10 @@ namespace heddle {
 namespace numpy_internal {
 
 Tensor raveled(std::span<const Tensor> leaves, std::span<const std::string> paths);
-template <class Tree>
-using Unravel = std::function<Tree(const Tensor&)>;
+std::vector<Tensor> unraveled(const Operand& flat, std::span<const Shape> shapes, DType dtype);
 
-std::vector<Tensor> unraveled(const Tensor& flat, std::span<const Shape> shapes, DType dtype);
+template <class Tree>
+using Unravel = std::function<Tree(const Operand&)>;
 
 }  // namespace numpy_internal
 
@@ -37,8 +38,8 @@ std::pair<Tensor, numpy_internal::Unravel<Tree>> ravel_pytree(
   Tensor flat = numpy_internal::raveled(leaves, leaf_paths(spec));
   std::vector<Shape> shapes;
   for (const Tensor& leaf : leaves) shapes.push_back(leaf.shape());
-  auto unravel = [spec, shapes, dtype = flat.dtype(), at](const Tensor& array) {
-    const trace_internal::PublicCall back("ravel_pytree: unravel", at);
+  auto unravel = [spec, shapes, dtype = flat.dtype()](const Operand& array) {
+    const trace_internal::PublicCall back("ravel_pytree: unravel", array.at());
     const std::vector<Tensor> parts = numpy_internal::unraveled(array, shapes, dtype);
     std::span<const Tensor> rest(parts);
     return unflatten<Tree>(spec, rest);

@@ -37,7 +37,7 @@ TEST(RavelPytree, NamesTheLeafOfAnotherDtypeAndTheArrayOfAnotherSize) {
               StartsWith("ravel_pytree: tree.b is f64[3], and tree.w is f32[2]; all leaves must"));
   const auto unravel = ravel_pytree(std::pair(ones({2}), ones({3}))).second;
   EXPECT_THAT(error_of([&] { (void)unravel(ones({4})); }),
-              StartsWith("ravel_pytree: unravel: the array is f32[4]; it must be f32[5]"));
+              StartsWith("ravel_pytree: unravel: x is f32[4]; it must be f32[5]"));
 }
 
 TEST(TensorDims, GivesAllSizes) {

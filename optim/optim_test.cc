@@ -219,7 +219,7 @@ TEST(Optim, OptionsOutsideOfTheirRangesAreErrors) {
   EXPECT_THAT(error_of([] { (void)optim::adamw({.learning_rate = 1, .eps_root = kInfinity}); }),
               StartsWith("optim::adamw: eps_root is inf" + not_negative));
   EXPECT_THAT(error_of([] { (void)optim::adam({.learning_rate = 1, .weight_decay = 0.1}); }),
-              StartsWith("optim::adam: weight_decay is 0.1; adam has none: adamw takes it"));
+              StartsWith("optim::adam: weight_decay is 0.1; adam has none: write adamw, or"));
   EXPECT_THAT(error_of([] { (void)optim::adamw({.learning_rate = 1, .weight_decay = -1}); }),
               StartsWith("optim::adamw: weight_decay is -1" + not_negative));
   EXPECT_THAT(error_of([] { (void)optim::lion({.learning_rate = kInfinity}); }),

@@ -53,8 +53,8 @@ void require_no_decay(const optim::AdamOptions& options, SourceLocation at) {
   if (options.weight_decay == 0) return;
   const PublicCall call(optim::AdamOptions::kName, at);
   refuse("weight_decay is ", options.weight_decay,
-         "; adam has none: adamw takes it times the learning rate from the parameters, and what "
-         "torch's Adam does is to add it times the parameters to the gradients");
+         "; adam has none: write adamw, or, for torch's rule, add weight_decay * params to the "
+         "gradients");
 }
 
 void check(const optim::LionOptions& o) {

@@ -1,7 +1,7 @@
 // What compilers are to say of the files that include this one, whatever their flags.
 #pragma once
 
-// x[0, 1] is a comma operator in C++20, and would be x[1], as sum(x, (0, 1)) would be sum(x, 1): the
+// x[0, 1] is a comma operator in C++20, and would be x[1]; sum(x, (0, 1)) would be sum(x, 1). The
 // compilers' warnings are made errors, for the files that include this one. Write x[{0, 1}] and
 // sum(x, {0, 1}). printf("%f", x[0]) would print what is no number: clang++ refuses it, and g++
 // warns.

@@ -14,14 +14,14 @@ namespace {
 constexpr int64_t kMostVectors = 4;  // that one of the result is shuffled of
 
 // The last dimensions of a transpose, before which all are in their places.
-struct Blocks {
+struct TurnedBlocks {
   int64_t count = 1;
   std::vector<int64_t> sources;  // of a block's elements: their places before
 };
 
 // Nothing: blocks of more elements.
-std::optional<Blocks> blocks_of(const Shape& from, std::span<const int64_t> permutation,
-                                int64_t most) {
+std::optional<TurnedBlocks> blocks_of(const Shape& from, std::span<const int64_t> permutation,
+                                      int64_t most) {
   size_t first = 0;
   while (first < permutation.size() && permutation[first] == static_cast<int64_t>(first)) ++first;
   std::vector<int64_t> strides(permutation.size());
@@ -31,7 +31,7 @@ std::optional<Blocks> blocks_of(const Shape& from, std::span<const int64_t> perm
     size *= from.dimension(static_cast<int64_t>(d));
   }
   if (size == 0 || size > most) return std::nullopt;
-  Blocks blocks{.count = from.element_count() / size, .sources = {0}};
+  TurnedBlocks blocks{.count = from.element_count() / size, .sources = {0}};
   for (size_t d = first; d < permutation.size(); ++d) {
     const int64_t stride = strides[static_cast<size_t>(permutation[d])];
     std::vector<int64_t> next;
@@ -71,7 +71,7 @@ bool RegionLowering::emit_turned_blocks(InstructionId id, BufferId to) {
   if (!values_[operand.value].is_buffer()) return false;
   const BufferId from = values_[operand.value].buffer;
   const int64_t lanes = lanes_for(program_.program.plan, scalar);
-  const std::optional<Blocks> blocks =
+  const std::optional<TurnedBlocks> blocks =
       blocks_of(shape(operand), dimensions_of(transpose), kMostVectors * lanes);
   if (!blocks) return false;
   const int64_t size = std::ssize(blocks->sources), together = blocks_together(size, lanes);

@@ -4,10 +4,10 @@
 #include <span>
 #include <utility>
 
-#include "heddle/cpu/lower/small_floats.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/cpu/rewrites/ordered_products.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
 
 namespace heddle::cpu {
@@ -21,13 +21,7 @@ using hlo::Opcode;
 constexpr int64_t kFewestBatches = 8;
 constexpr int64_t kMostOfMatrix = 24;      // rows, columns or summands: kernels gain from a copy
 constexpr int64_t kMostInLanes = 64;       // multiplications that have lanes along a batch anyway
-constexpr int64_t kFewestTimesLarger = 4;  // than an operand that is worth turning
-
-int64_t count_of(const Shape& shape, std::span<const int64_t> dims) {
-  int64_t count = 1;
-  for (const int64_t d : dims) count *= shape.dimension(d);
-  return count;
-}
+constexpr int64_t kFewestTimesLarger = 4;  // the other operand, so that turning this one pays
 
 // How an operand of a product lies in memory, where it may be transposed by name alone.
 struct BatchedOperand {
@@ -50,17 +44,17 @@ struct BatchedProduct {
   size_t inner = 0;  // dimensions of the batch that are lanes
 
   [[nodiscard]] int64_t lanes() const {
-    return count_of(operands[0].shape, std::span(operands[0].batch).last(inner));
+    return places_along(operands[0].shape, std::span(operands[0].batch).last(inner));
   }
   [[nodiscard]] int64_t multiplications() const {
-    return count_of(operands[0].shape, operands[0].free) *
-           count_of(operands[1].shape, operands[1].free) *
-           count_of(operands[0].shape, operands[0].contracted);
+    return places_along(operands[0].shape, operands[0].free) *
+           places_along(operands[1].shape, operands[1].free) *
+           places_along(operands[0].shape, operands[0].contracted);
   }
   [[nodiscard]] int64_t fewest() const {
-    return std::min({count_of(operands[0].shape, operands[0].free),
-                     count_of(operands[1].shape, operands[1].free),
-                     count_of(operands[0].shape, operands[0].contracted)});
+    return std::min({places_along(operands[0].shape, operands[0].free),
+                     places_along(operands[1].shape, operands[1].free),
+                     places_along(operands[0].shape, operands[0].contracted)});
   }
 };
 
@@ -68,19 +62,15 @@ BatchedOperand operand_of(const hlo::Computation& from, InstructionId id, Dims b
                           Dims contracted) {
   const Instruction& instruction = from.at(id);
   BatchedOperand operand{id, instruction.shape, std::move(batch), std::move(contracted), {}};
-  Dims order;
-  for (int64_t d = 0; d < operand.shape.rank(); ++d) order.push_back(d);
+  Dims order = consecutive_dimensions(operand.shape.rank());
   if (instruction.opcode == Opcode::kTranspose) {
     order = instruction.attrs.get<hlo::DimensionsAttrs>().dimensions;
     operand.array = instruction.operands[0];
     operand.shape = from.at(operand.array).shape;
   }
-  const auto is_free = [&](int64_t d) {
-    return std::ranges::find(operand.batch, d) == operand.batch.end() &&
-           std::ranges::find(operand.contracted, d) == operand.contracted.end();
-  };
-  for (int64_t d = 0; d < operand.shape.rank(); ++d)
-    if (is_free(d)) operand.free.push_back(d);
+  Dims bound = operand.batch;
+  bound.insert(bound.end(), operand.contracted.begin(), operand.contracted.end());
+  operand.free = other_dimensions(operand.shape.rank(), bound);
   for (Dims* dims : {&operand.batch, &operand.contracted, &operand.free})
     for (int64_t& d : *dims) d = order[static_cast<size_t>(d)];
   return operand;
@@ -129,7 +119,9 @@ class LaneProduct {
   }
 
   hlo::Value run() {
-    const DType dtype = is_small_float(result_.dtype()) ? f32 : result_.dtype();
+    const bool has_doubles = result_.dtype() == f64 || product_.operands[0].shape.dtype() == f64 ||
+                             product_.operands[1].shape.dtype() == f64;
+    const DType dtype = has_doubles ? f64 : f32;
     const hlo::Value products = spread(0, dtype) * spread(1, dtype);
     Dims summed;
     const auto last = static_cast<int64_t>(sizes_.size()) - 1;

@@ -139,7 +139,7 @@ TEST(LoopDistribution, TermsOfSumsAreComputedAfter) {
 }
 
 TEST(LoopDistribution, ShortLoopsStay) {
-  EXPECT_EQ(after(loop(" g = f32[3] multiply(h, x)\n y = f32[3] tanh(g)\n", 15), Opcode::kTanh),
+  EXPECT_EQ(after(loop(" g = f32[3] multiply(h, x)\n y = f32[3] tanh(g)\n", 63), Opcode::kTanh),
             kStays);
 }
 

@@ -25,11 +25,6 @@ constexpr int64_t kFewestSideBySide = 32;  // of a result, where its transpose e
 
 bool contains(const Dims& dims, int64_t d) { return std::ranges::find(dims, d) != dims.end(); }
 
-int64_t places_along(const Shape& shape, const Dims& dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1},
-                         [&](int64_t all, int64_t d) { return all * shape.dimension(d); });
-}
-
 // One operand of a product, and how its dimensions stand.
 struct DotOperand {
   const Shape& shape;
@@ -216,6 +211,11 @@ hlo::Value apart_from_transpose(transform::Rebuilder& to, InstructionId id) {
 }
 
 }  // namespace
+
+int64_t places_along(const Shape& shape, std::span<const int64_t> dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1},
+                         [&](int64_t all, int64_t d) { return all * shape.dimension(d); });
+}
 
 hlo::Value copied(transform::Rebuilder& to, InstructionId id, const hlo::Value& x) {
   Instruction copy;

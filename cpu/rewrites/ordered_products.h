@@ -1,12 +1,18 @@
 // Products whose operands lie in an order that no kernel reads well.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "heddle/base/status.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
 
 namespace heddle::cpu {
+
+// How many places an array has along these dimensions together.
+int64_t places_along(const Shape& shape, std::span<const int64_t> dims);
 
 // A copy of the array in place of instruction `id`: what reads it reads memory in its order.
 hlo::Value copied(transform::Rebuilder& to, hlo::InstructionId id, const hlo::Value& x);

@@ -62,11 +62,10 @@ class TurnPart {
       parameters_.push_back(leaf);
       return;
     }
-    Instruction copy = turns_.producer(leaf);
+    Instruction copy = without_order(turns_.producer(leaf));
     for (InstructionId& operand : copy.operands)
       operand = made_[turns_.body().leaf(operand).value].id();
     for (ComputationId& called : copy.called) called = writer_.add(module_.at(called));
-    if (copy.extras.has_value()) copy.extras.mutate().control_predecessors.clear();
     made_[leaf.value] = graph_.append(std::move(copy));
   }
 
@@ -80,6 +79,11 @@ class TurnPart {
 };
 
 }  // namespace
+
+hlo::Instruction without_order(hlo::Instruction instruction) {
+  if (instruction.extras.has_value()) instruction.extras.mutate().control_predecessors.clear();
+  return instruction;
+}
 
 StatusOr<std::optional<TurnBatch>> batch_of_turns(const hlo::Module& module, const Turns& turns,
                                                   const std::vector<LeafId>& results,

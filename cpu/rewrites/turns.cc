@@ -1,6 +1,7 @@
 #include "heddle/cpu/rewrites/turns.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "heddle/cpu/lower/scalar_ops.h"
@@ -41,6 +42,8 @@ Turns::Turns(const hlo::Module& module, const Region& around, const Instruction&
   counts_ = counted && counted->step == 1;
   if (!counts_) return;
   counted_ = *counted;
+  is_repeated_ = &around.computation() != &module.entry_computation();
+  count_reads();
   find_stacks();
   find_needs();
   find_what_is_for_stacks();
@@ -121,21 +124,20 @@ std::optional<Turns::Stack> Turns::sum_in(size_t carry) const {
   const LeafId first = body_.leaf(sum.operands[0]), second = body_.leaf(sum.operands[1]);
   const bool is_last = first == before;
   const bool is_sum = is_last || (sum.opcode == Opcode::kAdd && second == before);
-  if (!is_sum || first == second || reads(before) != 1 || reads(after) != 1 ||
+  if (!is_sum || first == second || reads_[before.value] != 1 || reads_[after.value] != 1 ||
       condition_.read_count(condition_.parameters()[carry]) != 0)
     return std::nullopt;
   return Stack{.carry = carry, .part = is_last ? second : first, .sum = sum.opcode};
 }
 
-// Operands and results that are the leaf.
-int64_t Turns::reads(LeafId leaf) const {
-  int64_t count = std::ranges::count(body_.results(), leaf);
+void Turns::count_reads() {
+  reads_.assign(body_.leaves().size(), 0);
+  for (const LeafId result : body_.results()) ++reads_[result.value];
   for (const Instruction& user : body_.computation().instructions) {
     if (is_alias(user)) continue;
     for (const InstructionId operand : user.operands)
-      count += std::ranges::count(body_.leaves_of(operand), leaf);
+      for (const LeafId leaf : body_.leaves_of(operand)) ++reads_[leaf.value];
   }
-  return count;
 }
 
 void Turns::find_needs() {
@@ -185,16 +187,17 @@ void Turns::find_what_is_for_stacks() {
   is_for_stacks_.assign(body_.leaves().size(), true);
   const auto read = [&](LeafId leaf) { is_for_stacks_[leaf.value] = false; };
   for (const LeafId result : body_.results()) read(result);
+  std::map<InstructionId, LeafId> updates;  // their parts
+  for (const Stack& stack : stacks_)
+    updates[body_.leaves()[body_.results()[stack.carry].value].producer] = stack.part;
   for (int64_t i = body_.computation().size(); i-- > 0;) {
     const Instruction& user = body_.computation().at(InstructionId(i));
     if (is_alias(user) || user.opcode == Opcode::kParameter) continue;
-    const auto stack = std::ranges::find_if(stacks_, [&](const Stack& each) {
-      return body_.leaves()[body_.results()[each.carry].value].producer == InstructionId(i);
-    });
+    const auto stack = updates.find(InstructionId(i));
     const bool hands_on = is_batched(user) && is_for_stacks(body_.leaf(InstructionId(i)));
     for (size_t k = 0; k < user.operands.size(); ++k) {
       const auto leaves = body_.leaves_of(user.operands[k]);
-      if (hands_on || (stack != stacks_.end() && leaves[0] == stack->part)) continue;
+      if (hands_on || (stack != updates.end() && leaves[0] == stack->second)) continue;
       for (const LeafId leaf : leaves) read(leaf);
     }
   }

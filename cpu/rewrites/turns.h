@@ -1,7 +1,6 @@
-// What the turns of a counted loop compute by themselves: values for which a turn needs the rows of
-// arrays that the loop does not change, or the number of the turn, and not what the turns before it
-// left. And values that the turns after it do not need: rows of what the loop stacks, and terms of
-// sums.
+// Values that a turn of a counted loop computes by itself: it needs rows of arrays that the loop does
+// not change, or its own number, and nothing that earlier turns left. And values that later turns do
+// not need: they are rows of what the loop stacks, or terms of sums.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace heddle::cpu {
 
-// A product of few rows with a big matrix, which takes as long as to read the matrix.
+// A product of few rows with a big matrix: it takes as long as reading the matrix.
 inline bool is_thin(int64_t rows, int64_t elements_of_matrix) {
   return rows <= 8 && elements_of_matrix >= 1024;
 }
@@ -53,6 +52,8 @@ class Turns {
   [[nodiscard]] const std::vector<Stack>& stacks() const { return stacks_; }
 
   [[nodiscard]] int64_t count() const { return counted_.turns; }
+  // Other loops or branches run the loop, perhaps often.
+  [[nodiscard]] bool is_repeated() const { return is_repeated_; }
   [[nodiscard]] size_t counter() const { return counted_.counter; }
   [[nodiscard]] bool goes_backward() const { return order_ == Row::kFromEnd; }
   [[nodiscard]] const Region& body() const { return body_; }
@@ -76,15 +77,16 @@ class Turns {
   [[nodiscard]] bool takes_row(const hlo::Instruction& slice);
   void find_stacks();
   [[nodiscard]] std::optional<Stack> sum_in(size_t carry) const;
-  [[nodiscard]] int64_t reads(LeafId leaf) const;
+  void count_reads();
   void find_what_is_for_stacks();
 
   const hlo::Module* module_;
   Region condition_, body_;
-  bool counts_ = false;
+  bool counts_ = false, is_repeated_ = false;
   CountedLoop counted_;
   Row order_ = Row::kUnknown;
   // By leaf of the body.
+  std::vector<int64_t> reads_;  // operands and results that are the leaf
   std::vector<Needs> needs_;
   std::vector<bool> is_row_, is_for_stacks_;
   std::vector<Stack> stacks_;

@@ -15,8 +15,8 @@ using base::cat;
 struct Loop {
   std::string_view type = "f32";
   std::string row = "3";  // sizes; "" a scalar
-  int64_t turns = 40;
-  int64_t rows = 40;             // of xs
+  int64_t turns = 70;
+  int64_t rows = 70;             // of xs
   bool slices_backward = false;  // turn t takes row turns - 1 - t
   bool updates_backward = false;
   std::string lines;        // of x, h, i: the next state g, and y
@@ -80,7 +80,7 @@ TEST(LoopDistribution, ValuesAreThoseOfTheLoopInEachOrder) {
   for (const bool slices : {false, true}) {
     for (const bool updates : {false, true}) {
       SCOPED_TRACE(cat(slices, " ", updates));
-      for (int64_t turns : {15, 16, 17, 100}) {
+      for (int64_t turns : {1, 16, 63, 64, 65, 100}) {
         for (int64_t more : {0, 3}) {
           expect_as_evaluated(text({.turns = turns,
                                     .rows = turns + more,
@@ -163,7 +163,7 @@ TEST(LoopDistribution, ProductsOfJoinedRowsAreThoseOfTheLoop) {
   for (const char* type : {"f32", "f64", "bf16"}) {
     for (const bool is_turned : {false, true}) {
       const std::string lines = cat(
-          " n = s32[] constant(7)\n k = TYPE[104,40] iota(), iota_dimension=0\n",
+          " k = TYPE[104,40] iota(), iota_dimension=0\n",
           " l = TYPE[104,40] iota(), iota_dimension=1\n m = TYPE[104,40] multiply(k, l)\n",
           " c = TYPE[] constant(7e-4)\n cs = TYPE[104,40] broadcast(c), dimensions={}\n",
           " w = TYPE[104,40] multiply(m, cs)\n hx = TYPE[2,24] slice(x), slice={[0:2], [0:24]}\n",
@@ -221,11 +221,24 @@ TEST(LoopDistribution, WhatMovesFollowsNothingInTheLoop) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(
       text({.lines = " t = ROW tanh(h)\n k = ROW iota(), iota_dimension=0, "
-                     "control-predecessors={t}\n ks = f32[40,3] iota(), iota_dimension=0, "
+                     "control-predecessors={t}\n ks = f32[70,3] iota(), iota_dimension=0, "
                      "control-predecessors={t}\n k1 = f32[1,3] dynamic-slice(ks, i, zero), "
                      "dynamic_slice_sizes={1,3}\n k3 = ROW reshape(k1)\n e = ROW sine(k3), "
                      "control-predecessors={t}\n y = ROW add(e, t)\n g = ROW add(t, e)\n"}),
       {.ulp = 8, .share = 1e-5});
+}
+
+// A counter of one byte, at its limit.
+TEST(LoopDistribution, CountersOfAnyTypeCount) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const auto& [type, turns] :
+       {std::pair{"u8", 255}, {"s8", 127}, {"s64", 100}, {"u32", 100}}) {
+    std::string module = text({.turns = turns, .rows = turns, .lines = kAll});
+    for (size_t at = 0; (at = module.find("s32", at)) != std::string::npos;)
+      module.replace(at, 3, type);
+    SCOPED_TRACE(module);
+    expect_as_evaluated(module, {.ulp = 8, .share = 1e-5});
+  }
 }
 
 TEST(LoopDistribution, LoopsInLoopsHaveTheirOwn) {
@@ -235,27 +248,27 @@ TEST(LoopDistribution, LoopsInLoopsHaveTheirOwn) {
     std::string outer = inner.substr(entry);
     inner.replace(entry, 10, "twice");
     return cat(inner, R"(
-next { s = (s32[], f32[3], f32[40,3], f32[40,3]) parameter(0)
+next { s = (s32[], f32[3], f32[70,3], f32[70,3]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
   one = s32[] constant(1)
   j = s32[] add(i, one)
   h = f32[3] get-tuple-element(s), index=1
-  xs = f32[40,3] get-tuple-element(s), index=2
-  ys = f32[40,3] get-tuple-element(s), index=3
-  c = (f32[3], f32[40,3]) call(h, xs, ys), to_apply=twice
+  xs = f32[70,3] get-tuple-element(s), index=2
+  ys = f32[70,3] get-tuple-element(s), index=3
+  c = (f32[3], f32[70,3]) call(h, xs, ys), to_apply=twice
   g = f32[3] get-tuple-element(c), index=0
-  zs = f32[40,3] get-tuple-element(c), index=1
-  ROOT r = (s32[], f32[3], f32[40,3], f32[40,3]) tuple(j, g, zs, xs) }
-more { s = (s32[], f32[3], f32[40,3], f32[40,3]) parameter(0)
+  zs = f32[70,3] get-tuple-element(c), index=1
+  ROOT r = (s32[], f32[3], f32[70,3], f32[70,3]) tuple(j, g, zs, xs) }
+more { s = (s32[], f32[3], f32[70,3], f32[70,3]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
   n = s32[] constant(3)
   ROOT r = pred[] compare(i, n), direction=LT }
 ENTRY main { h = f32[3] parameter(0)
-  xs = f32[40,3] parameter(1)
-  ys = f32[40,3] parameter(2)
+  xs = f32[70,3] parameter(1)
+  ys = f32[70,3] parameter(2)
   i = s32[] constant(0)
-  init = (s32[], f32[3], f32[40,3], f32[40,3]) tuple(i, h, xs, ys)
-  ROOT l = (s32[], f32[3], f32[40,3], f32[40,3]) while(init), condition=more, body=next }
+  init = (s32[], f32[3], f32[70,3], f32[70,3]) tuple(i, h, xs, ys)
+  ROOT l = (s32[], f32[3], f32[70,3], f32[70,3]) while(init), condition=more, body=next }
 )");
   };
   expect_as_evaluated(inside(text({.lines = " e = ROW tanh(x)\n g = ROW multiply(h, e)\n"
