@@ -1,6 +1,6 @@
-// Values that a turn of a counted loop computes by itself: it needs rows of arrays that the loop does
-// not change, or its own number, and nothing that earlier turns left. And values that later turns do
-// not need: they are rows of what the loop stacks, or terms of sums.
+// Values that a turn of a counted loop computes by itself: it needs rows of arrays that the loop
+// does not change, or its own number, and nothing that earlier turns left. And values that later
+// turns do not need: they are rows of what the loop stacks, or terms of sums.
 #pragma once
 
 #include <cstdint>
