@@ -20,7 +20,8 @@ struct TurnBatch {
 };
 
 // The part of a turn that computes `results`, for all turns. Parameters are the leaves of
-// `is_given` (by leaf), rows, the counter and what all turns share. Nothing: a result is the same in all turns.
+// `is_given` (by leaf), rows, the counter and what all turns share. Nothing: a result is the same
+// in all turns.
 StatusOr<std::optional<TurnBatch>> batch_of_turns(const hlo::Module& module, const Turns& turns,
                                                   const std::vector<LeafId>& results,
                                                   const std::vector<bool>& is_given);
