@@ -181,11 +181,15 @@ function(heddle_library_pch target folder)
   endif()
   set(headers <algorithm> <cmath> <functional> <map> <mutex> <optional> <unordered_map> <variant> "\"heddle/hlo/module.h\"")
   set(pch heddle_hlo_pch)
-  if(NOT folder MATCHES "^(hlo|hlo/text|hlo/wire|placeholder|transform|runtime|interpreter|pjrt|cpu)$")
+  set(options heddle_library_options)
+  if(folder STREQUAL transform)  # a precompiled header is for one kind of optimisation
+    set(pch heddle_small_pch)
+    set(options heddle_small_library_options)
+  elseif(NOT folder MATCHES "^(hlo|hlo/text|hlo/wire|placeholder|runtime|interpreter|pjrt|cpu)$")
     set(pch heddle_trace_pch)
     list(APPEND headers "\"heddle/trace/operand.h\"" "\"heddle/trace/tensor.h\"")
   endif()
-  heddle_make_pch(${pch} heddle_library_options ${headers})
+  heddle_make_pch(${pch} ${options} ${headers})
   target_precompile_headers(${target} REUSE_FROM ${pch})
 endfunction()
 
@@ -203,7 +207,21 @@ endfunction()
 
 # Little optimisation, which compiles a third faster.
 function(heddle_optimise_little target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  heddle_optimise(${target} -O1)
+endfunction()
+
+# A third smaller than that. All passes are in each program that compiles another one.
+function(heddle_optimise_size target)
+  heddle_optimise(${target} -Os)
+endfunction()
+
+function(heddle_small_library_options target)
+  heddle_library_options(${target})
+  heddle_optimise_size(${target})
+endfunction()
+
+function(heddle_optimise target level)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # g++ 12 sees at -O1 in its own std::string what is not there
     target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow)
   endif()
@@ -270,8 +288,13 @@ function(heddle_library name)
     target_link_libraries(${target} PRIVATE ${ARG_PRIVATE})
     heddle_library_options(${target})
     # The first six call ops, whose time is in trace/. The others run at a compile, where LLVM takes most of the time.
-    if(name MATCHES "^(numpy|optim|linalg|special|nn|random|grad|transform|hlo/text|hlo/wire)$")
+    if(name MATCHES "^(numpy|optim|linalg|special|nn|random|grad|hlo/text|hlo/wire|cpu)$")
       heddle_optimise_little(${target})
+    elseif(name STREQUAL transform)
+      heddle_optimise_size(${target})
+    elseif(name STREQUAL hlo)  # batching rules are in each program too: cpu/ batches the turns of loops
+      file(GLOB rules CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hlo/batching/*.cc)
+      set_source_files_properties(${rules} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
     endif()
     heddle_library_pch(${target} ${name})
     heddle_unity(${target})
@@ -315,21 +338,26 @@ function(heddle_jit)
   include(GNUInstallDirs)
   target_compile_definitions(heddle_cpu PRIVATE
     HEDDLE_JIT_FOLDER="${PROJECT_BINARY_DIR}/lib" HEDDLE_JIT_INSTALLED="${CMAKE_INSTALL_FULL_LIBDIR}")
-  # Kernels for each instruction set; which of them runs is decided where they run.
+  # What runs in programs; the rest of the folder runs at a compile, and is small.
   set(kernels ${PROJECT_SOURCE_DIR}/cpu/kernels)
+  set(runs $<$<CONFIG:Release>:-O2>)
+  file(GLOB running CONFIGURE_DEPENDS ${kernels}/*.cc)
+  list(FILTER running EXCLUDE REGEX "_test\\.cc$")
+  set_source_files_properties(${running} ${PROJECT_SOURCE_DIR}/cpu/native_program.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${runs}")
+  # Kernels for each instruction set; which of them runs is decided where they run.
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/fft_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
-      "-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512;${HEDDLE_MAY_FUSE}")
+      "${runs};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512;${HEDDLE_MAY_FUSE}")
     set_source_files_properties(${kernels}/matmul_narrow_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
-      "-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
+      "${runs};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
     set_source_files_properties(${kernels}/matmul_narrow_vnni.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
-      "-mavx512vnni;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
+      "${runs};-mavx512vnni;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
     set_source_files_properties(${kernels}/matmul_bf16_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
-      "-mavx512bf16;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
+      "${runs};-mavx512bf16;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
     set_source_files_properties(${kernels}/matmul_narrow_amx.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
-      "-mamx-tile;-mamx-bf16;-mamx-int8;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
+      "${runs};-mamx-tile;-mamx-bf16;-mamx-int8;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
     set_source_files_properties(${kernels}/matmul_avx2.cc ${kernels}/fft_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
-      "-mavx2;-mfma;${HEDDLE_MAY_FUSE}")
+      "${runs};-mavx2;-mfma;${HEDDLE_MAY_FUSE}")
     set_source_files_properties(${kernels}/factors_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-O3;-mavx2;-mfma;-fno-math-errno;-fno-trapping-math;${HEDDLE_MAY_FUSE}")
     # Their vectors are explicit; at -O3 the loops of each size are written out, twice as large and 2 to 8 % faster.
@@ -351,7 +379,7 @@ function(heddle_jit)
   set_source_files_properties(${kernels}/spectra_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
     "-O2;-fno-math-errno;-fno-trapping-math")
   set_source_files_properties(${kernels}/matmul_generic.cc ${kernels}/fft_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
-    "${HEDDLE_MAY_FUSE}")
+    "${runs};${HEDDLE_MAY_FUSE}")
   find_package(LLVM 19.1 QUIET CONFIG)
   heddle_build_digest()
   if(NOT LLVM_FOUND)

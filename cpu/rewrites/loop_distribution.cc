@@ -127,7 +127,8 @@ class Distributor {
     const Turns& turns = split.turns;
     return hlo::repeat(
         turns.count(), {initial, rows}, [&](Graph&, const Value& i, const Values& state) -> Values {
-          const Value turn = turns.goes_backward() ? i.number(double(turns.count() - 1)) - i : i;
+          const Value turn =
+              turns.goes_backward() ? i.number(static_cast<double>(turns.count() - 1)) - i : i;
           return {binary(sum, state[0], row_of(state[1], turn, initial.shape())), state[1]};
         })[0];
   }
