@@ -11,7 +11,8 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kMostVectors = 4;  // that one of the result is shuffled of
+// Vectors that one of the result is shuffled of. AVX-512 takes any lanes of two at a time.
+int64_t most_vectors(const Plan& plan) { return plan.vector_bytes >= 64 ? 8 : 4; }
 
 // The last dimensions of a transpose, before which all are in their places.
 struct TurnedBlocks {
@@ -45,10 +46,10 @@ std::optional<TurnedBlocks> blocks_of(const Shape& from, std::span<const int64_t
 
 // How many blocks fill whole vectors; 1 where one is enough of vectors, the last of which begins
 // before the end of the one before it; 0: there is no such number.
-int64_t blocks_together(int64_t size, int64_t lanes) {
-  for (int64_t count = 1; count * size <= kMostVectors * lanes; ++count)
+int64_t blocks_together(int64_t size, int64_t lanes, int64_t most) {
+  for (int64_t count = 1; count * size <= most; ++count)
     if (count * size % lanes == 0) return count;
-  return size >= lanes && size <= kMostVectors * lanes ? 1 : 0;
+  return size >= lanes && size <= most ? 1 : 0;
 }
 
 // Where vectors of so many lanes begin that cover `count` elements.
@@ -71,10 +72,11 @@ bool RegionLowering::emit_turned_blocks(InstructionId id, BufferId to) {
   if (!values_[operand.value].is_buffer()) return false;
   const BufferId from = values_[operand.value].buffer;
   const int64_t lanes = lanes_for(program_.program.plan, scalar);
+  const int64_t most = most_vectors(program_.program.plan) * lanes;  // elements
   const std::optional<TurnedBlocks> blocks =
-      blocks_of(shape(operand), dimensions_of(transpose), kMostVectors * lanes);
+      blocks_of(shape(operand), dimensions_of(transpose), most);
   if (!blocks) return false;
-  const int64_t size = std::ssize(blocks->sources), together = blocks_together(size, lanes);
+  const int64_t size = std::ssize(blocks->sources), together = blocks_together(size, lanes, most);
   if (together == 0 || blocks->count < together) return false;
   const auto turn = [&](NodeId base, int64_t count) {
     const int64_t width = std::min(lanes, count);
