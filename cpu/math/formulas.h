@@ -481,24 +481,31 @@ F atan2(F y, F x) {
   const F n = select(plain, smaller * scale, select(endless & (smaller == infinity), one, zero));
 
   const auto turned = n > d * x.constant(S(0.41421356237309504880));
-  const auto difference = exact_sum(-d, n);
-  const auto sum = exact_sum(d, n);
-  const Sum<F> above{select(turned, difference.hi, n), select(turned, difference.lo, zero)};
-  const Sum<F> below{select(turned, sum.hi, d), select(turned, sum.lo, zero)};
-  const auto q = divide(above, below);
-  const F square = q.hi * q.hi;
-  const F low = fma(square * q.hi, polynomial(C::atan, square), q.lo);
+  const Sum<F> difference = exact_sum(-d, n), sum = exact_sum(d, n);
 
   // base counts quarters of pi; the angle of the ratio is added to it or taken from it.
   const auto left = copysign(one, x) < zero;
   const auto backward = (steep & !left) | (left & !steep);
   const F direction = select(backward, -one, one);
-  const F inner = select(turned, direction, zero);
-  const F base = inner + select(steep, x.constant(2), select(left, x.constant(4), zero));
-  const auto angle = exact_sum(base * x.constant(C::quarter_pi_hi), direction * q.hi);
-  const F rest = fma(direction, low, fma(base, x.constant(C::quarter_pi_lo), angle.lo));
+  const F quarters = select(steep, x.constant(2), select(left, x.constant(4), zero));
+  const auto angle_of = [&](Sum<F> above, Sum<F> below, F inner) {
+    const auto q = divide(above, below);
+    const F square = q.hi * q.hi;
+    const F low = fma(square * q.hi, polynomial(C::atan, square), q.lo);
+    const F base = inner + quarters;
+    const auto angle = exact_sum(base * x.constant(C::quarter_pi_hi), direction * q.hi);
+    return angle.hi + fma(direction, low, fma(base, x.constant(C::quarter_pi_lo), angle.lo));
+  };
+  // A single number takes one of the two ways.
+  const F angle =
+      is_one_number(x)
+          ? choose(turned, angle_of(difference, sum, direction),
+                   angle_of({n, zero}, {d, zero}, zero))
+          : angle_of({select(turned, difference.hi, n), select(turned, difference.lo, zero)},
+                     {select(turned, sum.hi, d), select(turned, sum.lo, zero)},
+                     select(turned, direction, zero));
   const auto nan = (x != x) | (y != y);
-  return select(nan, x + y, copysign(angle.hi + rest, y));
+  return select(nan, x + y, copysign(angle, y));
 }
 
 // ---- Error function ----------------------------------------------------------------------------
