@@ -11,11 +11,11 @@ namespace {
 using Needs = Turns::Needs;
 
 constexpr int64_t kManyTurns = 64;   // that make up for the code of a function of vectors
-constexpr int64_t kMostInRow = 32;   // numbers that lanes would hold badly, turn by turn
+constexpr int64_t kMostInRow = 32;   // numbers of a turn; more of them fill vectors by themselves
 constexpr int64_t kLongChain = 24;   // ops on few numbers, one after the other
-constexpr size_t kMostResults = 4;   // of a loop with more the leaves themselves become lanes
-constexpr int64_t kMostLeftOut = 4;  // times what is taken of an array that is made before a loop
-constexpr int64_t kMostWider = 2;  // stacks of what is left to do after a loop, to those of results
+constexpr size_t kMostResults = 4;   // of one loop; the leaves of a loop with more become lanes
+constexpr int64_t kMostLeftOut = 4;  // an array that is made before a loop, to what is taken of it
+constexpr int64_t kMostWider = 2;    // bytes that are stacked for results, to those of the results
 
 // Many operations. Machines divide and take roots by themselves.
 bool is_function(Opcode opcode) {
@@ -77,7 +77,8 @@ class Worth {
       int64_t summed = 1;
       for (const int64_t d : shared == 0 ? attrs.lhs_contracting_dims : attrs.rhs_contracting_dims)
         summed *= shape.dimension(d);
-      return is_thin(turns_.shape(rows).element_count() / summed, shape.element_count());
+      return summed > 0 &&
+             is_thin(turns_.shape(rows).element_count() / summed, shape.element_count());
     }
     return false;
   }
@@ -141,8 +142,8 @@ class Before {
   Worth is_worth_it_;
 };
 
-// The rows of stacks that are worth it, and what they alone are computed from where its own
-// operands are no more numbers.
+// Parts of stacks that are worth it, and values that only these read and whose operands have no
+// more bytes.
 class After {
  public:
   explicit After(const Turns& turns)

@@ -13,11 +13,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Dims;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
 constexpr int64_t kFewestBatches = 8;
 constexpr int64_t kMostOfMatrix = 24;      // rows, columns or summands: kernels gain from a copy
 constexpr int64_t kMostInLanes = 64;       // multiplications that have lanes along a batch anyway

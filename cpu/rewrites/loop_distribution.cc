@@ -16,12 +16,7 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::ComputationId;
 using hlo::Graph;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using hlo::Value;
 using hlo::Values;
 

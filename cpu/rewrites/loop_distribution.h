@@ -7,13 +7,12 @@
 
 namespace heddle::cpu {
 
-// Loop distribution: a value of which each turn computes its own, from its rows of arrays and its
-// number, is computed for all turns before the loop; and what only rows of results are computed
-// from, after it. A turn's numbers are lanes then, and its matrix-vector products a product of
-// matrices: the random numbers of a simulation, an RNN's product with its input, tanh of a state
-// that is a few numbers, lax.map. It is done where functions or long chains work on a few numbers,
-// or products read a big matrix for a few rows. The modules have stage hlo, and loops that are
-// while. Nothing: there is no such loop.
+// Loop distribution. A value that each turn computes of its own rows and its number is computed for
+// all turns before the loop. A value that only results need is computed for all turns after it.
+// Turns are lanes then, and products of a matrix and a vector are one product of matrices. Examples
+// are the random numbers of a simulation, an RNN's product with its input, tanh of a state of a few
+// numbers, and lax.map. distribution_choice.h says what moves. The modules have stage hlo, and loops
+// that are while. Nothing: there is no such loop.
 [[nodiscard]] StatusOr<std::optional<hlo::Module>> compute_before_loops(const hlo::Module& module);
 [[nodiscard]] StatusOr<std::optional<hlo::Module>> compute_after_loops(const hlo::Module& module);
 

@@ -11,11 +11,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
 using Needs = Turns::Needs;
 
 // By the loop's body.

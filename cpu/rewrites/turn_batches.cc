@@ -9,11 +9,6 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Computation;
-using hlo::ComputationId;
-using hlo::Instruction;
-using hlo::InstructionId;
-
 // The part of one turn as a function of its own.
 class TurnPart {
  public:

@@ -10,11 +10,7 @@
 namespace heddle::cpu {
 namespace {
 
-using hlo::Instruction;
-using hlo::InstructionId;
-using hlo::Opcode;
-
-// Of what all turns make of one value: it fits into the second cache and some more.
+// Of one value for all turns. A program's memory may grow by a few of them.
 constexpr int64_t kMostBytesAtOnce = int64_t{16} << 20;
 
 bool has_flat_state(const Instruction& loop) {

@@ -241,6 +241,17 @@ TEST(LoopDistribution, CountersOfAnyTypeCount) {
   }
 }
 
+TEST(LoopDistribution, ProductsOverNothingAreZero) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  for (const char* rows : {"x", "h"})
+    expect_as_evaluated(
+        text({.lines = cat(" z = f32[0] slice(", rows,
+                           "), slice={[0:0]}\n k = f32[0,3] iota(), iota_dimension=1\n"
+                           " d = ROW dot(z, k), lhs_contracting_dims={0}, rhs_contracting_dims={0}"
+                           "\n e = ROW sine(h)\n g = ROW add(e, x)\n y = ROW add(d, g)\n")}),
+        {.ulp = 8, .share = 1e-5});
+}
+
 TEST(LoopDistribution, LoopsInLoopsHaveTheirOwn) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   const auto inside = [](std::string inner) {
