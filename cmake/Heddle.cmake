@@ -127,7 +127,7 @@ function(heddle_compile_protos target)
       DEPENDS ${ARGN} protobuf::protoc
       COMMENT "protoc ${path}"
       VERBATIM)
-    set_source_files_properties(${stem}.cc PROPERTIES COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(${stem}.cc PROPERTIES COMPILE_OPTIONS "-w;$<$<CONFIG:Release>:-Os>" SKIP_PRECOMPILE_HEADERS ON)
     target_sources(${target} PRIVATE ${stem}.cc ${stem}.h)
   endforeach()
   heddle_read_protos(${target})
@@ -182,7 +182,7 @@ function(heddle_library_pch target folder)
   set(headers <algorithm> <cmath> <functional> <map> <mutex> <optional> <unordered_map> <variant> "\"heddle/hlo/module.h\"")
   set(pch heddle_hlo_pch)
   set(options heddle_library_options)
-  if(folder STREQUAL transform)  # a precompiled header is for one kind of optimisation
+  if(folder MATCHES "^(transform|hlo/wire)$")  # a precompiled header is for one kind of optimisation
     set(pch heddle_small_pch)
     set(options heddle_small_library_options)
   elseif(NOT folder MATCHES "^(hlo|hlo/text|hlo/wire|placeholder|runtime|interpreter|pjrt|cpu)$")
@@ -287,10 +287,10 @@ function(heddle_library name)
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PRIVATE ${ARG_PRIVATE})
     heddle_library_options(${target})
-    # The first six call ops, whose time is in trace/. The others run at a compile, where LLVM takes most of the time.
-    if(name MATCHES "^(numpy|optim|linalg|special|nn|random|grad|hlo/text|hlo/wire|cpu)$")
+    # The first six call ops, whose time is in trace/. The others run at a trace or a compile, where LLVM takes most of it.
+    if(name MATCHES "^(numpy|optim|linalg|special|nn|random|grad|hlo/text|cpu)$")
       heddle_optimise_little(${target})
-    elseif(name STREQUAL transform)
+    elseif(name MATCHES "^(transform|hlo/wire)$")
       heddle_optimise_size(${target})
     elseif(name STREQUAL hlo)  # batching rules are in each program too: cpu/ batches the turns of loops
       file(GLOB rules CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hlo/batching/*.cc)
