@@ -1,5 +1,5 @@
-// Stable sorts of rows by integers, as rewrites/keyed_sorts.h writes them: a key and the position
-// that has it are one number; digits are counted where rows are long. And topk.
+// Stable sorts of rows by integers, as rewrites/sorts/keyed_sorts.h writes them: a key and the
+// position that has it are one number; digits are counted where rows are long. And topk.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -188,7 +188,7 @@ std::optional<std::vector<int64_t>> framed_start(const Computation& computation,
 bool is_part(const Computation& computation, const Instruction& instruction);
 
 // A complex array as it lies, f32[.., 2] or u64, or such an array as complex numbers: both have
-// one place (`rewrites/complex_views.h`, `rewrites/complex_moves.h`).
+// one place (`rewrites/numbers/complex_views.h`, `rewrites/numbers/complex_moves.h`).
 bool is_complex_view(const Computation& computation, const Instruction& instruction);
 
 // A dot whose operands are arrays of numbers that a plan holds.

@@ -1,5 +1,5 @@
 // Convolutions whose spatial dimensions lie last, computed with their features last.
-#include "heddle/cpu/rewrites/channels_last.h"
+#include "heddle/cpu/rewrites/products/channels_last.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "heddle/base/text/strings.h"
-#include "heddle/cpu/rewrites/late_transposes.h"
+#include "heddle/cpu/rewrites/shapes/late_transposes.h"
 #include "heddle/hlo/text.h"
 #include "heddle/tests/cpu/support.h"
 #include "heddle/transform/pass.h"

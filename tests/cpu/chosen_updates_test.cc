@@ -1,5 +1,5 @@
 // Arrays that are updated or stay as they are.
-#include "heddle/cpu/rewrites/chosen_updates.h"
+#include "heddle/cpu/rewrites/indexing/chosen_updates.h"
 
 #include <gtest/gtest.h>
 

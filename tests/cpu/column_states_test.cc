@@ -5,7 +5,7 @@
 
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/backend.h"
-#include "heddle/cpu/rewrites/split_columns.h"
+#include "heddle/cpu/rewrites/shapes/split_columns.h"
 #include "heddle/hlo/text.h"
 #include "heddle/tests/cpu/support.h"
 

@@ -1,5 +1,5 @@
 // Gathers and scatters of columns, which are rows of transposed arrays.
-#include "heddle/cpu/rewrites/column_windows.h"
+#include "heddle/cpu/rewrites/indexing/column_windows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Complex arrays that are moved as a whole.
-#include "heddle/cpu/rewrites/complex_moves.h"
+#include "heddle/cpu/rewrites/numbers/complex_moves.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

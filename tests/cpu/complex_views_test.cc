@@ -1,5 +1,5 @@
 // Loops that read slices of complex arrays.
-#include "heddle/cpu/rewrites/complex_views.h"
+#include "heddle/cpu/rewrites/numbers/complex_views.h"
 
 #include <gtest/gtest.h>
 

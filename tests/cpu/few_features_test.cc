@@ -1,5 +1,5 @@
 // Convolutions that give few features, as products for each tap.
-#include "heddle/cpu/rewrites/few_features.h"
+#include "heddle/cpu/rewrites/products/few_features.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/lower/lower.h"
-#include "heddle/cpu/rewrites/fixed_scatters.h"
+#include "heddle/cpu/rewrites/indexing/fixed_scatters.h"
 #include "heddle/hlo/text.h"
 #include "heddle/tests/cpu/support.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "heddle/base/text/strings.h"
-#include "heddle/cpu/rewrites/flat_gathers.h"
+#include "heddle/cpu/rewrites/indexing/flat_gathers.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/text.h"
 #include "heddle/tests/cpu/support.h"

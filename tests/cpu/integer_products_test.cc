@@ -1,5 +1,5 @@
 // Convolutions of integers and dots of truths, which are exact.
-#include "heddle/cpu/rewrites/integer_products.h"
+#include "heddle/cpu/rewrites/products/integer_products.h"
 
 #include <gtest/gtest.h>
 

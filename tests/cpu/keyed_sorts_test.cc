@@ -1,5 +1,5 @@
 // Sorts of long rows, along any dimension, of narrow types, and of which few elements are read.
-#include "heddle/cpu/rewrites/keyed_sorts.h"
+#include "heddle/cpu/rewrites/sorts/keyed_sorts.h"
 
 #include <gtest/gtest.h>
 

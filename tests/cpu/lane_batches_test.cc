@@ -1,5 +1,5 @@
 // Products of batches that lie innermost.
-#include "heddle/cpu/rewrites/lane_batches.h"
+#include "heddle/cpu/rewrites/products/lane_batches.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Products that sum nothing, or few terms with a small matrix, and transposes of them.
-#include "heddle/cpu/rewrites/outer_products.h"
+#include "heddle/cpu/rewrites/products/outer_products.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Transposed convolutions: those of an image with holes between its elements.
-#include "heddle/cpu/rewrites/phased_convolutions.h"
+#include "heddle/cpu/rewrites/products/phased_convolutions.h"
 
 #include <gtest/gtest.h>
 

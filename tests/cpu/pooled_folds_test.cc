@@ -1,5 +1,5 @@
 // Reductions of blocks, as pooling by a reshape has them.
-#include "heddle/cpu/rewrites/pooled_folds.h"
+#include "heddle/cpu/rewrites/folds/pooled_folds.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Stable sorts of rows, which are written as ranks.
-#include "heddle/cpu/rewrites/ranked_sorts.h"
+#include "heddle/cpu/rewrites/sorts/ranked_sorts.h"
 
 #include <gtest/gtest.h>
 

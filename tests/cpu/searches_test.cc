@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "heddle/cpu/rewrites/first_places.h"
+#include "heddle/cpu/rewrites/folds/first_places.h"
 #include "heddle/heddle.h"
 #include "heddle/transform/pass.h"
 

@@ -1,5 +1,5 @@
 // Folds over few places whose elements no array in memory holds.
-#include "heddle/cpu/rewrites/short_folds.h"
+#include "heddle/cpu/rewrites/folds/short_folds.h"
 
 #include <gtest/gtest.h>
 

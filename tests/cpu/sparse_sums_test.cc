@@ -1,6 +1,6 @@
 // Sums over a loop's turns of arrays that are zero but for a part, and steps that are made in the
 // place of what they replace.
-#include "heddle/cpu/rewrites/sparse_sums.h"
+#include "heddle/cpu/rewrites/indexing/sparse_sums.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Arrays with a short last dimension that are split into their columns.
-#include "heddle/cpu/rewrites/split_columns.h"
+#include "heddle/cpu/rewrites/shapes/split_columns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Elements of one of several arrays that are stacked for them.
-#include "heddle/cpu/rewrites/stack_choices.h"
+#include "heddle/cpu/rewrites/indexing/stack_choices.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Convolutions whose window is greater than their image.
-#include "heddle/cpu/rewrites/swapped_convolutions.h"
+#include "heddle/cpu/rewrites/products/swapped_convolutions.h"
 
 #include <gtest/gtest.h>
 

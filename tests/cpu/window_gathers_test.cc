@@ -1,5 +1,5 @@
 // Gathers by indices that are sums of multiples of their places.
-#include "heddle/cpu/rewrites/window_gathers.h"
+#include "heddle/cpu/rewrites/indexing/window_gathers.h"
 
 #include <gtest/gtest.h>
 
