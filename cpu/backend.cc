@@ -34,7 +34,9 @@
 #include "heddle/cpu/rewrites/indexing/stack_choices.h"
 #include "heddle/cpu/rewrites/indexing/window_gathers.h"
 #include "heddle/cpu/rewrites/loops/loop_distribution.h"
+#include "heddle/cpu/rewrites/loops/own_conditions.h"
 #include "heddle/cpu/rewrites/loops/parted_products.h"
+#include "heddle/cpu/rewrites/loops/transposed_states.h"
 #include "heddle/cpu/rewrites/loops/unroll.h"
 #include "heddle/cpu/rewrites/numbers/complex.h"
 #include "heddle/cpu/rewrites/numbers/complex_moves.h"
@@ -158,6 +160,14 @@ Status require_constants(const hlo::Module& module) {
   return {};
 }
 
+// A rewriting of loops' states, of loops that share no conditions.
+StatusOr<std::optional<hlo::Module>> of_own_conditions(
+    StatusOr<std::optional<hlo::Module>> (*rewriting)(const hlo::Module&),
+    const hlo::Module& module) {
+  HEDDLE_ASSIGN_OR_RETURN(const auto own, copy_shared_conditions(module));
+  return rewriting(own ? *own : module);
+}
+
 // The pipeline, from the module as it was traced: loops, then ops that are written as others, flat
 // after each rewriting that leaves something to clean.
 StatusOr<Lowered> lowered(const hlo::Module& traced) {
@@ -211,13 +221,17 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
   }
   for (int dimensions = 0; dimensions < kMostSplitDimensions; ++dimensions) {
-    HEDDLE_ASSIGN_OR_RETURN(const auto split, split_into_columns(out.flat));
+    HEDDLE_ASSIGN_OR_RETURN(const auto split, of_own_conditions(split_into_columns, out.flat));
     if (!split) break;
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*split, flatten));
   }
   HEDDLE_ASSIGN_OR_RETURN(const auto unrolled, unroll_short_loops(out.flat));
   if (unrolled) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unrolled, flatten));
+  }
+  HEDDLE_ASSIGN_OR_RETURN(const auto transposed, of_own_conditions(transpose_states, out.flat));
+  if (transposed) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*transposed, flatten));
   }
   if (splits) {
     HEDDLE_ASSIGN_OR_RETURN(out.flat, view_complex_inputs(out.flat));

@@ -13,8 +13,8 @@ namespace {
 using hlo::ComputationBuilder;
 
 constexpr int64_t kMostOfTurn = 96;                      // instructions
-constexpr int64_t kFewestBytes = 4096;                   // that a turn copies
-constexpr int64_t kFewestBytesOfAll = int64_t{1} << 20;  // that all turns copy
+constexpr int64_t kFewestBytes = 1024;                   // that a turn copies
+constexpr int64_t kFewestBytesOfAll = int64_t{1} << 17;  // that all turns copy
 
 // Of a turn that costs little more than its memory.
 bool is_light(const Computation& body, const Instruction& instruction) {

@@ -24,6 +24,7 @@ constexpr int64_t kManyIndices = 32;       // elements
 constexpr size_t kMostRowParts = 2;        // joined arrays of which a row is
 constexpr int64_t kMostBoxes = 27;         // that joined arrays cut a step's array into
 constexpr int64_t kLeastRow = 16;          // elements: several rows of such arrays share a vector
+constexpr int64_t kManyOfShortRows = 2048;  // elements of an array: joined, it is stored below that
 constexpr int64_t kLeastCut = 256;         // bytes of an array that is worth them
 constexpr int kMostPartsOfParts = 2;       // a slice of the array, and a reshape of that
 constexpr int64_t kSmallTarget = 1024;     // bytes of an array whose copy costs next to nothing
@@ -481,8 +482,15 @@ bool is_cut(const Instruction& instruction) {
                              [](const hlo::PadDimension& d) { return d.interior == 0; });
 }
 
+// Elements of a row of the dimensions from `first` on.
+static int64_t elements_from(const Shape& shape, int64_t first) {
+  int64_t out = 1;
+  for (int64_t d = first; d < shape.rank(); ++d) out *= shape.dimension(d);
+  return out;
+}
+
 bool joins_rows(const Instruction& instruction) {
-  return dimensions_of(instruction)[0] + 1 < instruction.shape.rank() &&
+  return elements_from(instruction.shape, dimensions_of(instruction)[0] + 1) >= kLeastRow &&
          instruction.operands.size() <= kMostRowParts;
 }
 
@@ -492,13 +500,15 @@ bool joins_rows(const Instruction& instruction) {
 bool Region::cuts(InstructionId step, InstructionId read) {
   if (!step.valid() || !is_scalar_op(*computation_, computation_->at(step))) return false;
   const Instruction& cut = computation_->at(read);
-  if (cut.shape.dimensions().back() < kLeastRow) return false;
+  const int64_t last = cut.shape.rank() - 1;
+  const bool is_pad = cut.opcode == Opcode::kPad;
+  const bool is_big = !is_pad && cut.shape.element_count() >= kManyOfShortRows;
+  if (elements_from(cut.shape, is_big ? dimensions_of(cut)[0] : last) < kLeastRow) return false;
   Cuts all = cuts_.contains(step) ? cuts_[step] : Cuts(cut.shape.dimensions().size(), {0});
   const auto add = [&](int64_t d, int64_t start) {
     if (start > 0 && start < cut.shape.dimension(d)) all[static_cast<size_t>(d)].insert(start);
   };
-  if (cut.opcode == Opcode::kPad) {
-    const int64_t last = cut.shape.rank() - 1;
+  if (is_pad) {
     const int64_t low = cut.attrs.get<hlo::PadAttrs>().padding.back().low;
     add(last, low);
     add(last, low + computation_->at(cut.operands[0]).shape.dimension(last));
