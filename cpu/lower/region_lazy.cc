@@ -482,15 +482,9 @@ bool is_cut(const Instruction& instruction) {
                              [](const hlo::PadDimension& d) { return d.interior == 0; });
 }
 
-// Elements of a row of the dimensions from `first` on.
-static int64_t elements_from(const Shape& shape, int64_t first) {
-  int64_t out = 1;
-  for (int64_t d = first; d < shape.rank(); ++d) out *= shape.dimension(d);
-  return out;
-}
-
 bool joins_rows(const Instruction& instruction) {
-  return elements_from(instruction.shape, dimensions_of(instruction)[0] + 1) >= kLeastRow &&
+  return dimensions_of(instruction)[0] + 1 < instruction.shape.rank() &&
+         instruction.shape.dimensions().back() >= kLeastRow &&
          instruction.operands.size() <= kMostRowParts;
 }
 
@@ -502,8 +496,12 @@ bool Region::cuts(InstructionId step, InstructionId read) {
   const Instruction& cut = computation_->at(read);
   const int64_t last = cut.shape.rank() - 1;
   const bool is_pad = cut.opcode == Opcode::kPad;
-  const bool is_big = !is_pad && cut.shape.element_count() >= kManyOfShortRows;
-  if (elements_from(cut.shape, is_big ? dimensions_of(cut)[0] : last) < kLeastRow) return false;
+  const bool is_big = !is_pad && cut.shape.element_count() >= kManyOfShortRows &&
+                      cut.shape.dimension(last) >= kLeastRow / 2;
+  int64_t row = 1;  // elements of a part that lie side by side
+  for (int64_t d = is_big ? dimensions_of(cut)[0] : last; d <= last; ++d)
+    row *= cut.shape.dimension(d);
+  if (row < kLeastRow) return false;
   Cuts all = cuts_.contains(step) ? cuts_[step] : Cuts(cut.shape.dimensions().size(), {0});
   const auto add = [&](int64_t d, int64_t start) {
     if (start > 0 && start < cut.shape.dimension(d)) all[static_cast<size_t>(d)].insert(start);

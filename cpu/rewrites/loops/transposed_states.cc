@@ -17,8 +17,8 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kMostOfARow = 64;        // elements: longer rows fill their vectors
-constexpr int64_t kFewestRows = 16;        // else new rows are short too
-constexpr int64_t kFewestTrips = 8;        // if they are known
+constexpr int64_t kFewestInABatch = 16;    // else new rows are short too
+constexpr int64_t kFewestTransposedTurns = 8;        // if they are known
 constexpr int64_t kWorkPerTransposed = 6;  // elements computed for one that each turn transposes
 constexpr int64_t kOfLongRows = 32;        // elements
 constexpr int64_t kWorkPerTransposedLong = 10;  // the same, of such rows
@@ -94,7 +94,7 @@ class TransposedBody {
   static std::optional<TransposedBody> of(const hlo::Module& module, const Instruction& loop) {
     const auto trips = transform::greatest_trip_count(loop);
     const Computation& body = module.at(loop.called[0]);
-    if (trips.value_or(kFewestTrips) < kFewestTrips || body.parameters.size() != 1 ||
+    if (trips.value_or(kFewestTransposedTurns) < kFewestTransposedTurns || body.parameters.size() != 1 ||
         body.root_instruction().opcode != Opcode::kTuple)
       return std::nullopt;
     const std::optional<Family> family = family_of(body);
@@ -145,8 +145,8 @@ class TransposedBody {
     Family out{std::ssize(sizes), Dims(sizes.begin(), sizes.begin() + batch)};
     int64_t rows = 1;
     for (const int64_t size : out.batch) rows *= size;
-    return rows >= std::max(kFewestRows, sizes.back()) ? std::optional(std::move(out))
-                                                       : std::nullopt;
+    return rows >= std::max(kFewestInABatch, sizes.back()) ? std::optional(std::move(out))
+                                                           : std::nullopt;
   }
 
   void find_elements(const Computation& condition) {
