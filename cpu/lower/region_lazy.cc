@@ -383,6 +383,7 @@ class Region::LazyChoice {
     if (!reads_elements(*region_.module_, in_, reader, use.operand)) return false;
     // As a step it lies where its operand does.
     if (joins_repeats(in_, reader) && !region_.is_lazy(region_.leaf(use.user))) return false;
+    if (elements >= kManyTransposed && turns_rows(in_, reader) && computes_much(id)) return false;
     switch (reader.opcode) {
       // A loop's initial value is written to its place at once, and by no other step.
       case Opcode::kWhile: return uses(id).size() == 1 || !costs;
@@ -405,6 +406,19 @@ class Region::LazyChoice {
         return !costs || elements < kManyIndices || !takes_one_by_one(reader, use.operand);
       default: return true;
     }
+  }
+
+  // It is computed from many operations, which one place would do for a column and not for a row.
+  [[nodiscard]] bool computes_much(InstructionId id) const {
+    std::vector<InstructionId> queue = {id};
+    for (size_t next = 0; next < queue.size() && next < kMaxLazy; ++next) {
+      const Instruction& op = in_.at(queue[next]);
+      if (works_much(in_, op)) return true;
+      if (!is_scalar_op(in_, op)) continue;
+      for (const InstructionId operand : op.operands)
+        if (!in_.at(operand).shape.is_scalar()) queue.push_back(operand);
+    }
+    return false;
   }
 
   [[nodiscard]] bool is_best_lazy(InstructionId id) const {

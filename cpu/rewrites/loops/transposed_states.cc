@@ -94,7 +94,7 @@ class TransposedBody {
   static std::optional<TransposedBody> of(const hlo::Module& module, const Instruction& loop) {
     const auto trips = transform::greatest_trip_count(loop);
     const Computation& body = module.at(loop.called[0]);
-    if (trips.value_or(kFewestTransposedTurns) < kFewestTransposedTurns || body.parameters.size() != 1 ||
+    if (trips.value_or(kFewestTransposedTurns) < kFewestTransposedTurns ||
         body.root_instruction().opcode != Opcode::kTuple)
       return std::nullopt;
     const std::optional<Family> family = family_of(body);
