@@ -269,6 +269,18 @@ InstructionId update_of_everything(Simplifier& to, const Instruction& now) {
   return to.if_same(now, now.operands[1]);  // a block of that size can only begin at 0
 }
 
+// Along a dimension of one place.
+InstructionId sort_of_one(Simplifier& to, const Instruction& now) {
+  if (to.shape(now.operands[0]).dimension(now.attrs.get<hlo::SortAttrs>().dimensions[0]) > 1)
+    return kDoesNotApply;
+  if (now.operands.size() == 1) return to.if_same(now, now.operands[0]);
+  Instruction tuple = now;
+  tuple.opcode = Opcode::kTuple;
+  tuple.called.clear();
+  tuple.attrs = {};
+  return to.emit(std::move(tuple));
+}
+
 constexpr Rule kMovementRules[] = {
     {"get-tuple-element-of-tuple", Opcode::kGetTupleElement, element_of_tuple},
     {"tuple-of-get-tuple-elements", Opcode::kTuple, tuple_of_elements},
@@ -288,6 +300,7 @@ constexpr Rule kMovementRules[] = {
     {"slice-of-slice", Opcode::kSlice, slice_of_slice},
     {"slice-of-concatenate", Opcode::kSlice, slice_of_concatenate},
     {"slice-of-dynamic-update-slice", Opcode::kSlice, slice_of_update},
+    {"sort-of-one", Opcode::kSort, sort_of_one},
     {"pad-of-nothing", Opcode::kPad, pad_of_nothing},
     {"concatenate-of-one", Opcode::kConcatenate, concatenate_of_one},
     {"dynamic-slice-of-everything", Opcode::kDynamicSlice, to_same_type},

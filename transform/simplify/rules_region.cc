@@ -46,6 +46,31 @@ InstructionId conditional_of_equals(Simplifier& to, const Instruction& now) {
   return equal ? branch_instead(to, now, 0) : kDoesNotApply;
 }
 
+// Of places that are one each: op(start, x), where the computation is such an op.
+InstructionId reduce_of_one(Simplifier& to, const Instruction& now) {
+  if (now.operands.size() != 2) return kDoesNotApply;
+  const Shape& from = to.shape(now.operands[0]);
+  const Computation& fold = to.computation(now.called[0]);
+  const Instruction& op = fold.root_instruction();
+  const bool is_one = std::ranges::all_of(now.attrs.get<hlo::DimensionsAttrs>().dimensions,
+                                          [&](int64_t d) { return from.dimension(d) == 1; });
+  if (!is_one || op.operands != fold.parameters || op.shape.dtype() != now.shape.dtype() ||
+      from.dtype() != now.shape.dtype())
+    return kDoesNotApply;
+  Instruction start = now, x = now, out = now;
+  start.opcode = Opcode::kBroadcast;
+  start.operands = {now.operands[1]};
+  start.attrs = hlo::DimensionsAttrs();
+  x.opcode = Opcode::kReshape;
+  x.operands = {now.operands[0]};
+  x.attrs = hlo::ReshapeAttrs();
+  out.opcode = op.opcode;
+  out.attrs = op.attrs;
+  for (Instruction* each : {&start, &x, &out}) each->called.clear();
+  out.operands = {to.emit(std::move(start)), to.emit(std::move(x))};
+  return to.emit(std::move(out));
+}
+
 bool compare(int64_t a, int64_t b, hlo::ComparisonDirection direction) {
   using enum hlo::ComparisonDirection;
   switch (direction) {
@@ -100,6 +125,7 @@ InstructionId while_of_one_trip(Simplifier& to, const Instruction& now) {
 }
 
 constexpr Rule kRegionRules[] = {
+    {"reduce-of-one", Opcode::kReduce, reduce_of_one},
     {"conditional-of-constant", Opcode::kConditional, conditional_of_constant},
     {"conditional-of-equals", Opcode::kConditional, conditional_of_equals},
     {"while-of-no-trips", Opcode::kWhile, while_of_no_trips},

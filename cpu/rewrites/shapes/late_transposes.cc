@@ -29,7 +29,7 @@ bool is_plain_fold(const hlo::Module& module, const Instruction& fold) {
          fold_of(module.at(fold.called[0])).has_value();
 }
 
-// Which elementwise ops of a computation are worth computing before the transposes of their
+// Which elementwise ops, and reversals, of a computation are worth computing before the transposes of their
 // operands, and in which order: dimension d of such a value is dimension order[d] of what lies in
 // memory.
 class Orders {
@@ -62,7 +62,8 @@ class Orders {
   [[nodiscard]] std::optional<Dims> order_of(const Instruction& instruction) const {
     if (!instruction.shape.is_array() || instruction.shape.is_dynamic()) return std::nullopt;
     if (instruction.opcode == Opcode::kTranspose) return dimensions_of(instruction);
-    if (!has_trait(instruction.opcode, hlo::kElementwise)) return std::nullopt;
+    if (!has_trait(instruction.opcode, hlo::kElementwise) && instruction.opcode != Opcode::kReverse)
+      return std::nullopt;
     std::optional<Dims> order;
     for (const InstructionId operand : instruction.operands) {
       const std::optional<Dims>& own = orders_[operand.value];
@@ -111,6 +112,8 @@ class Rewriting {
     }
     Instruction now = to_.mapped(id);
     now.shape = Shape(old.shape.dtype(), sizes);
+    if (now.opcode == Opcode::kReverse)
+      now.attrs = hlo::DimensionsAttrs{mapped(*order, dimensions_of(old))};
     now.operands.clear();
     for (const hlo::Value& operand : operands) now.operands.push_back(operand.id());
     return transpose(graph.wrap(to_.builder().append(std::move(now))), *order);

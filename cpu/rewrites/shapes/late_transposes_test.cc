@@ -90,6 +90,20 @@ TEST(LateTransposes, ComeAfterElementwiseOpsThatFoldsAndProductsRead) {
   EXPECT_EQ(count(hlo::Opcode::kBroadcast, text, {kMatrix, Shape(f32, {5})}), 1);
 }
 
+TEST(LateTransposes, ComeAfterReversals) {
+  const std::string x =
+      "x = f32[2,3,4] parameter(0)\n t = f32[4,2,3] transpose(x), dimensions={2,0,1}\n"
+      "v = f32[4,2,3] reverse(t), dimensions={0,2}\n s = f32[4,2,3] add(v, t)\n";
+  EXPECT_EQ(
+      count(kTranspose, x + "ROOT r = f32[2,3,4] transpose(s), dimensions={1,2,0}\n", {kBlock}),
+      2);  // one that undoes the other
+  EXPECT_EQ(count(kTranspose,
+                  x + "z = f32[] constant(0)\n"
+                      "ROOT r = f32[2,3] reduce(s, z), dimensions={0}, to_apply=sum\n",
+                  {kBlock}),
+            0);
+}
+
 TEST(LateTransposes, StayWhereSomethingElseReadsThem) {
   const std::string x =
       "x = f32[3,5] parameter(0)\n y = f32[5,3] parameter(1)\n"
