@@ -13,6 +13,7 @@ import jax_places  # its programs
 import jax_points  # its programs
 import jax_sizes  # its programs
 import jax_small  # its programs
+import jax_stencils  # its programs
 import jax_turns  # its programs
 from jax_programs import FUNCTIONS, floats, function as add, jax, jnp, lax, numbers, write_all
 

@@ -24,6 +24,7 @@
 #include "heddle/cpu/rewrites/folds/first_places.h"
 #include "heddle/cpu/rewrites/folds/holes.h"
 #include "heddle/cpu/rewrites/folds/pooled_folds.h"
+#include "heddle/cpu/rewrites/folds/repeated_values.h"
 #include "heddle/cpu/rewrites/folds/short_folds.h"
 #include "heddle/cpu/rewrites/folds/spread_windows.h"
 #include "heddle/cpu/rewrites/indexing/chosen_updates.h"
@@ -201,8 +202,9 @@ StatusOr<Lowered> lowered(const hlo::Module& traced) {
   // Rewritings that may find nothing; flat again after each that does.
   for (const auto rewritten :
        {unroll_short_loops, part_products, compute_after_loops, compute_before_loops,
-        find_values_alone, choose_updates, join_interleaved_pads, join_padded_columns,
-        unroll_short_folds, transpose_late, reshape_early, repeat_late, slice_pads}) {
+        find_values_alone, fold_repeated, choose_updates, join_interleaved_pads,
+        join_padded_columns, unroll_short_folds, transpose_late, reshape_early, repeat_late,
+        slice_pads}) {
     HEDDLE_ASSIGN_OR_RETURN(const auto found, rewritten(out.flat));
     if (found) {
       HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*found, flatten));

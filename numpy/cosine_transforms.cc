@@ -113,7 +113,9 @@ Tensor along_each(std::string_view op, const Operand& operand, const AxisList& g
                   Tensor (*transform)(Operand, const Cosine&)) {
   const PublicCall call(op, operand.at());
   Tensor x = as_tensor(operand);
-  const std::vector<int64_t> axes = trace_internal::axes_of(x.shape(), given.of_rank(x.rank()));
+  const bool is_all = given.is_all() || given.list().empty();  // {} before `ortho`
+  const std::vector<int64_t> axes =
+      trace_internal::axes_of(x.shape(), (is_all ? AxisList(kAllAxes) : given).of_rank(x.rank()));
   return one_program(op, [&] {
     Tensor out = x;
     for (int64_t axis : axes) out = transform(out, {.axis = axis, .ortho = ortho});

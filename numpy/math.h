@@ -63,6 +63,12 @@ struct Tolerance {
 };
 Tensor is_close(Operand x, Operand y, const Tolerance& within = {});   // pred, elementwise
 Tensor all_close(Operand x, Operand y, const Tolerance& within = {});  // pred[]: all are
+inline Tensor is_close(Operand x, Operand y, double relative, double absolute = 1e-8) {
+  return is_close(x, y, Tolerance{relative, absolute});
+}
+inline Tensor all_close(Operand x, Operand y, double relative, double absolute = 1e-8) {
+  return all_close(x, y, Tolerance{relative, absolute});
+}
 
 // Rounded to so many decimals, ties to even: round(x 10^d) / 10^d; what is too great for that has
 // no such decimals, and stays. Integers stay as they are, and have no negative decimals.

@@ -60,7 +60,7 @@ struct LinkedBackend {
 // Sets it for this thread while it lives. Scopes nest.
 class DefaultDevice {
  public:
-  explicit DefaultDevice(Device& device);
+  [[nodiscard]] explicit DefaultDevice(Device& device);
   ~DefaultDevice();
   DefaultDevice(const DefaultDevice&) = delete;
   DefaultDevice& operator=(const DefaultDevice&) = delete;

@@ -26,12 +26,13 @@ class TransferGuard {
   enum class Direction : uint8_t { kBoth, kHostToDevice, kDeviceToHost };
 
   // kLog writes a line per transfer to the standard error stream.
-  explicit TransferGuard(Policy policy, Direction direction = Direction::kBoth,
-                         SourceLocation where = SourceLocation::here());
+  [[nodiscard]] explicit TransferGuard(Policy policy, Direction direction = Direction::kBoth,
+                                       SourceLocation where = SourceLocation::here());
 
   // Policy kLog into `log`, which must outlive the guard.
-  explicit TransferGuard(std::vector<std::string>& log, Direction direction = Direction::kBoth,
-                         SourceLocation where = SourceLocation::here());
+  [[nodiscard]] explicit TransferGuard(std::vector<std::string>& log,
+                                       Direction direction = Direction::kBoth,
+                                       SourceLocation where = SourceLocation::here());
   ~TransferGuard();
   TransferGuard(const TransferGuard&) = delete;
   TransferGuard& operator=(const TransferGuard&) = delete;

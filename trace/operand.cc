@@ -240,12 +240,14 @@ std::string number_said(const Tensor& x) {
   const auto number = trace_internal::number_behind(x);
   if (!number || number->dtype != x.dtype()) return "";
   const bool is_branch = number->of == "cond" || number->of == "switch_case";
-  return base::cat(number->of.empty() ? ""
-                   : is_branch        ? "an operand of "
-                                      : "the init of ",
-                   number->of, number->of.empty() ? "" : ", ", "the C++ number ", text_of(*number),
-                   number->at.known() ? base::cat(" at ", to_string(number->at)) : "",
-                   ", which is ", to_string(number->dtype));
+  return base::cat(
+      number->of.empty() ? ""
+      : is_branch        ? "an operand of "
+                         : "the init of ",
+      number->of, number->of.empty() ? "" : ", ", "the C++ number ", text_of(*number),
+      number->at.known() ? base::cat(" at ", to_string(number->at)) : "", ", which is ",
+      to_string(number->dtype),
+      number->of == "fori_loop" ? " (the body takes the count first: (i, value))" : "");
 }
 
 }  // namespace

@@ -98,8 +98,23 @@ constexpr Refused refuse_state() {
   static_assert(
       !sizeof(std::type_identity<Refused(Given...)>),
       "a Tensor is a value that nothing changes: write y = x for clone(), "
-      "stop_gradient(x) for detach(), x.astype(f64) for to(), grad(fn)(x) for backward()");
+      "stop_gradient(x) for detach(), x.astype(f64) for to(), grad(fn)(x) for backward(), "
+      "x.to_vector<float>() for numpy()");
   return {};
+}
+template <class... Given>
+constexpr Refused refuse_size() {
+  static_assert(!sizeof(std::type_identity<Refused(Given...)>),
+                "the number of dimensions is x.rank(), that of elements x.size(), the size along "
+                "an axis x.dim(0)");
+  return {};
+}
+template <class Number>
+constexpr auto refuse_rows() {  // auto: compiled before what is called of the result
+  static_assert(!sizeof(std::type_identity<Number>),
+                "x[{{1, 0}}] does not say what it takes: write x[array({1, 0})] for rows 1 and 0, "
+                "x[Slice{0, 1}] for a slice");
+  return Refused();
 }
 }  // namespace trace_internal
 
@@ -144,6 +159,9 @@ class [[nodiscard]] Tensor {
   }
   // Size along an axis; negative axes count from the end.
   [[nodiscard]] int64_t dim(base::Int axis, SourceLocation at = SourceLocation::here()) const;
+  template <class... None>
+  requires(sizeof...(None) == 0) trace_internal::Refused dim(None...)
+  const { return trace_internal::refuse_size<None...>(); }
   [[nodiscard]] int64_t size(SourceLocation at = SourceLocation::here()) const {
     return shape_for("size", at).element_count();
   }
@@ -198,38 +216,32 @@ class [[nodiscard]] Tensor {
   [[nodiscard]] Literal to_literal(SourceLocation at = SourceLocation::here()) const;
 
   // Methods of other libraries, refused in words.
-  template <class... Given>
-  trace_internal::Refused sum(Given...) const {
-    return trace_internal::refuse_method<Given...>();
+#define HEDDLE_REFUSED_METHOD(name, refusal)     \
+  template <class... Given>                      \
+  trace_internal::Refused name(Given...) const { \
+    return trace_internal::refusal<Given...>();  \
   }
-  template <class... Given>
-  trace_internal::Refused mean(Given...) const {
-    return trace_internal::refuse_method<Given...>();
-  }
-  template <class... Given>
-  trace_internal::Refused max(Given...) const {
-    return trace_internal::refuse_method<Given...>();
-  }
-  template <class... Given>
-  trace_internal::Refused min(Given...) const {
-    return trace_internal::refuse_method<Given...>();
-  }
-  template <class... Given>
-  trace_internal::Refused clone(Given...) const {
-    return trace_internal::refuse_state<Given...>();
-  }
-  template <class... Given>
-  trace_internal::Refused detach(Given...) const {
-    return trace_internal::refuse_state<Given...>();
-  }
-  template <class... Given>
-  trace_internal::Refused to(Given...) const {
-    return trace_internal::refuse_state<Given...>();
-  }
-  template <class... Given>
-  trace_internal::Refused backward(Given...) const {
-    return trace_internal::refuse_state<Given...>();
-  }
+  HEDDLE_REFUSED_METHOD(sum, refuse_method)
+  HEDDLE_REFUSED_METHOD(mean, refuse_method)
+  HEDDLE_REFUSED_METHOD(max, refuse_method)
+  HEDDLE_REFUSED_METHOD(min, refuse_method)
+  HEDDLE_REFUSED_METHOD(abs, refuse_method)
+  HEDDLE_REFUSED_METHOD(exp, refuse_method)
+  HEDDLE_REFUSED_METHOD(argmax, refuse_method)
+  HEDDLE_REFUSED_METHOD(argmin, refuse_method)
+  HEDDLE_REFUSED_METHOD(flatten, refuse_method)
+  HEDDLE_REFUSED_METHOD(squeeze, refuse_method)
+  HEDDLE_REFUSED_METHOD(unsqueeze, refuse_method)
+  HEDDLE_REFUSED_METHOD(permute, refuse_method)
+  HEDDLE_REFUSED_METHOD(matmul, refuse_method)
+  HEDDLE_REFUSED_METHOD(clone, refuse_state)
+  HEDDLE_REFUSED_METHOD(detach, refuse_state)
+  HEDDLE_REFUSED_METHOD(to, refuse_state)
+  HEDDLE_REFUSED_METHOD(backward, refuse_state)
+  HEDDLE_REFUSED_METHOD(numpy, refuse_state)
+  HEDDLE_REFUSED_METHOD(ndim, refuse_size)
+  HEDDLE_REFUSED_METHOD(numel, refuse_size)
+#undef HEDDLE_REFUSED_METHOD
   template <class Size = int>
   trace_internal::Refused reshape(std::initializer_list<Size>) const {
     return trace_internal::refuse_method<Size>();
@@ -250,6 +262,14 @@ class [[nodiscard]] Tensor {
   // changed. Include trace/ops/movement/indexing.h (heddle.h has it).
   [[nodiscard]] Tensor operator[](const IndexEntry& entry) const;
   [[nodiscard]] Tensor operator[](std::initializer_list<IndexEntry> entries) const;
+  template <std::integral I, size_t rows, size_t columns>
+  auto operator[](const I (&)[rows][columns]) const {
+    return trace_internal::refuse_rows<I>();
+  }
+  template <std::integral I, size_t rows, size_t columns>
+  auto at(const I (&)[rows][columns]) const {
+    return trace_internal::refuse_rows<I>();
+  }
   [[nodiscard]] At at(const IndexEntry& entry,
                       SourceLocation location = SourceLocation::here()) const;
   [[nodiscard]] At at(std::initializer_list<IndexEntry> entries,
@@ -495,12 +515,28 @@ requires(sizeof...(Ts) > 0 && (trace_internal::kIsNumber<T> && ... &&
   static_assert(!sizeof(T), "the values of an array stand in braces: write array({1, 2, 3})");
   return {};
 }
+// Neither a pointer nor two iterators say what they are of.
+template <class Pointer>
+requires(std::is_pointer_v<std::remove_cvref_t<Pointer>>) trace_internal::Refused
+    array(Pointer&&, std::initializer_list<base::Int>) {
+  static_assert(!sizeof(Pointer),
+                "a pointer does not know its size: write array(std::span(p, n), {3})");
+  return {};
+}
+template <std::input_iterator Iterator>
+trace_internal::Refused array(Iterator, Iterator) {
+  static_assert(!sizeof(Iterator),
+                "array() takes a range: write array(std::span(first, last)), or a std::vector");
+  return {};
+}
 // A list of integers and floats does not compile.
 template <class Refused = trace_internal::Refused>
 Refused array(std::initializer_list<trace_internal::MixedNumber> /*values*/) {
-  static_assert(!sizeof(Refused),
-                "the values of an array are of one C++ type: write array({1.0, 2.5}) for f64, "
-                "array({1.0f, 2.5f}) for f32");
+  static_assert(
+      !sizeof(Refused),
+      "the values of an array are of one C++ type: write array({1.0, 2.5}) for f64, "
+      "array({1.0f, 2.5f}) for f32; INFINITY and NAN are floats: write double(NAN) beside "
+      "doubles");
   return {};
 }
 // Rank 2, row by row, and rank 3: inner braces are rows, of complex numbers too, so that

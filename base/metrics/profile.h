@@ -20,7 +20,7 @@ namespace heddle {
 class [[nodiscard]] Profile {
  public:
   // Starts. If the file cannot be written, stderr says so at once, and so does finish().
-  explicit Profile(std::string path);
+  [[nodiscard]] explicit Profile(std::string path);
   // Writes the file, unless finish() did. End it after the work is done: a run whose results are
   // pending shows its launch only.
   ~Profile();

@@ -290,7 +290,7 @@ class RegionLowering {
 
   // ---- tiles.cc
   std::optional<size_t> turned_dimension(InstructionId id,
-                                         const std::function<bool(size_t, int64_t)>& fits);
+                                         const std::function<bool(size_t, const Shape&)>& fits);
   std::optional<size_t> tiled_dimension(InstructionId id);
   std::optional<size_t> few_rows(InstructionId id);
   void for_each_column(std::span<const int64_t> sizes, size_t rows, int64_t lanes,

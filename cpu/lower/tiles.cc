@@ -92,9 +92,9 @@ std::vector<NodeId> turned(PlanBuilder& b, std::vector<NodeId> rows) {
 }  // namespace
 
 // The dimension of the step's result along which an array that it reads lies in memory, where that
-// is not the last one and fits(dimension, elements of a row of the array).
+// is not the last one and fits(dimension, array).
 std::optional<size_t> RegionLowering::turned_dimension(
-    InstructionId id, const std::function<bool(size_t, int64_t)>& fits) {
+    InstructionId id, const std::function<bool(size_t, const Shape&)>& fits) {
   const std::vector<int64_t>& sizes = at(id).shape.dimensions();
   const int64_t lane = lane_dimension(sizes);
   if (lane < 0 || does_much(id)) return std::nullopt;
@@ -114,10 +114,10 @@ std::optional<size_t> RegionLowering::turned_dimension(
         continue;
       }
       const int64_t along = lane_dimension(from.dimensions());
-      if (along < 0 || scalar_type(from) == Scalar::kPred) continue;
+      if (along < 0) continue;
       const int64_t d = (*dims)[static_cast<size_t>(along)];
       if (d >= 0 && d != lane && place_of(*dims, lane) < from.rank() &&
-          fits(static_cast<size_t>(d), from.dimension(along)))
+          fits(static_cast<size_t>(d), from))
         found = static_cast<size_t>(d);
     }
   }
@@ -133,7 +133,7 @@ std::optional<size_t> RegionLowering::tiled_dimension(InstructionId id) {
   // Rows of small matrices are shorter than vectors.
   const int64_t least = columns < lanes ? kLeastSquare : lanes;
   if (columns < least) return std::nullopt;
-  return turned_dimension(id, [&](size_t d, int64_t) { return sizes[d] >= least; });
+  return turned_dimension(id, [&](size_t d, const Shape&) { return sizes[d] >= least; });
 }
 
 // That of a result of few rows, which are the columns of an array of as few: all are brought into
@@ -143,8 +143,9 @@ std::optional<size_t> RegionLowering::few_rows(InstructionId id) {
   const int64_t lane = lane_dimension(sizes);
   const int64_t lanes = lanes_for(program_.program.plan, widest_scalar(id));
   if (lane < 0 || sizes[static_cast<size_t>(lane)] < lanes) return std::nullopt;
-  return turned_dimension(id, [&](size_t d, int64_t width) {
-    return sizes[d] > 1 && width < std::min(lanes, kMostMoved);
+  return turned_dimension(id, [&](size_t d, const Shape& from) {
+    const int64_t width = from.dimension(lane_dimension(from.dimensions()));
+    return sizes[d] > 1 && width < std::min(lanes, kMostMoved) && from.dtype() != pred;
   });
 }
 
@@ -229,8 +230,7 @@ void RegionLowering::write_rows(const Rectangle& part, int64_t lanes, const Writ
 // The lanes at a place whose row is one of the square's, from vectors that lie across its rows; not
 // valid: the place is no such one.
 NodeId RegionLowering::tile_row(BufferId buffer, const Shape& shape, const Place& place) {
-  if (!square_ || place.is_flat || place.joined > 1 || scalar_type(shape) == Scalar::kPred)
-    return {};
+  if (!square_ || place.is_flat || place.joined > 1) return {};
   const auto along = static_cast<size_t>(lane_dimension(shape.dimensions()));
   const auto row = static_cast<int64_t>(square_->row), last = std::ssize(square_->rows) - 1;
   const Plan& plan = program_.program.plan;
@@ -254,10 +254,16 @@ NodeId RegionLowering::tile_row(BufferId buffer, const Shape& shape, const Place
   const auto [offset, step] = element_offset(shape, first);
   std::vector<NodeId>& columns = square_->turned[{buffer, offset, step}];
   if (columns.empty()) {
+    const bool is_pred = scalar_type(shape) == Scalar::kPred;  // whose bytes are turned
+    const Type type{is_pred ? Scalar::kI8 : scalar_type(shape), place.lanes};
     for (int64_t i = 0; i < place.lanes; ++i)
-      columns.push_back(
-          b().load(buffer, {scalar_type(shape), place.lanes}, b().add(offset, i * step)));
+      columns.push_back(b().load(buffer, type, b().add(offset, i * step)));
     columns = turned(b(), std::move(columns));
+    if (is_pred) {
+      for (NodeId& column : columns)
+        column = b().compare(Predicate::kNe, column,
+                             b().splat(b().bits({Scalar::kI8, 1}, 0), place.lanes));
+    }
   }
   return columns[static_cast<size_t>(position->is_mirrored ? last - row : row)];
 }

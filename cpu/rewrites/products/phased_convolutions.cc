@@ -25,7 +25,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // With o = s q + r - skipped and low + skipped = s first + s - 1, so that w lies on whole groups of
 // s taps, phase r of group q is
 //   sum over m of x[q + m - first] w[s m + s - 1 - r]
-// The last taps may be no whole group: then the first phases have one tap less.
+// The last taps may be no whole group: then the first phases have one tap less, perhaps none.
 struct Phases {
   struct Part {
     int64_t begin, count, taps;  // phases, and taps of each
@@ -68,7 +68,7 @@ bool has_phases(const Instruction& convolution, const Shape& x, const Shape& w) 
          std::ranges::any_of(windows,
                              [](const WindowDimension& d) { return d.base_dilation > 1; }) &&
          std::ranges::all_of(windows, [](const WindowDimension& d) {
-           return d.stride == 1 && d.window_dilation == 1 && d.size >= d.base_dilation;
+           return d.stride == 1 && d.window_dilation == 1;
          });
 }
 
@@ -158,6 +158,8 @@ class PartWriter {
     split.push_back(sizes.back());
     result.push_back(features);
     const Shape shape(old_.shape.dtype(), result);
+    if (std::ranges::count(parts, 0, &Phases::Part::taps) > 0)
+      return graph_.zeros(Shape(shape.dtype(), split));
     const hlo::Value w = reshape(transpose(slice(w_, kept), order), kernel);
     return reshape(graph_.op(Opcode::kConvolution, {x_, w}, dense, {}, &shape), split);
   }

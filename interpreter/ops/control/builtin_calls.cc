@@ -35,8 +35,8 @@ StatusOr<Literal> same_view(CustomCall& call) {
   if (same_type(call[0].shape(), call.result())) return call.take(0);
   return base::unimplemented("custom-call: ", call.target(), ": makes ", call.result(), " of ",
                              call[0].shape(),
-                             ", which is a part on one of several devices; run it on a "
-                             "mesh device (runtime/mesh.h)");
+                             ", which is a part on one of several devices; put the arguments on "
+                             "those: device_put(x, Sharding(mesh, ..))");
 }
 
 // A group of values to be sharded alike: nothing, on one device.

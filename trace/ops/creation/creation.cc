@@ -39,13 +39,13 @@ Tensor spread(const Tensor& scalar, const Dimensions& shape) {
 }
 
 // pred[rows, columns]: row + k >= column, compared by `compare`.
-Tensor triangle(const Tensor& x, int64_t k, bool lower) {
+Tensor triangle(const Tensor& x, const Operand& k, bool lower) {
   const Shape& shape = x.shape();
   if (shape.rank() < 2) trace_internal::refuse("x is ", shape, "; it must have rank 2 or more");
   Dimensions last{shape.dimension(shape.rank() - 2), shape.dimension(shape.rank() - 1)};
   Tensor row = iota(s32, last, 0);
   Tensor column = iota(s32, last, 1);
-  Tensor shifted = add(row, int64_t{k});
+  Tensor shifted = add(row, k);
   return lower ? greater_equal(shifted, column) : less_equal(shifted, column);
 }
 
@@ -68,9 +68,9 @@ Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
   const std::string_view op = lower ? "tril" : "triu";
   const PublicCall call(op, at);
   Tensor x = as_tensor(operand);
-  return one_program(op, KnownOptions(k), {{x}}, [&](std::span<const Operand> in) {
+  return one_program(op, KnownOptions(), {{x}, {k, s32}}, [&](std::span<const Operand> in) {
     const Tensor& given = in[0].tensor();
-    const Tensor kept = triangle(given, k, lower), zero = zeros_like(given);  // in this order
+    const Tensor kept = triangle(given, in[1], lower), zero = zeros_like(given);  // in this order
     return where(kept, given, zero);
   });
 }

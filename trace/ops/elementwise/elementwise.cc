@@ -59,6 +59,18 @@ Tensor record_alike(Opcode opcode, const Operand& x, const Operand& y) {
   return recorder->record_plain(opcode, {&a, &b}, x.at());
 }
 
+// Truths beside a number of C++: other libraries count them, and `true + 1` here would be true.
+void refuse_truths(Opcode opcode, const Operand& x, const Operand& y) {
+  if (x.is_tensor() == y.is_tensor()) return;
+  const Operand &tensor = x.is_tensor() ? x : y, &number = x.is_tensor() ? y : x;
+  if (std::holds_alternative<bool>(number.number())) return;
+  const Shape& shape = trace_internal::node_of(tensor.tensor()).shape;
+  if (shape.dtype() != pred) return;
+  const PublicCall call(user_name(opcode), x.at());
+  trace_internal::refuse("operands are ", shape, " and the C++ number ", number_text(number),
+                         "; to count truths write x.astype(s32)");
+}
+
 Tensor binary(Opcode opcode, const Operand& x, const Operand& y) {
   Tensor made = record_alike(opcode, x, y);
   if (!made.is_valid()) made = trace_internal::eager_binary(opcode, x, y);
@@ -71,6 +83,11 @@ Tensor binary(Opcode opcode, const Operand& x, const Operand& y) {
   drop_if_dying(x);
   drop_if_dying(y);
   return made;
+}
+
+Tensor counting(Opcode opcode, const Operand& x, const Operand& y) {
+  refuse_truths(opcode, x, y);
+  return binary(opcode, x, y);
 }
 
 bool is_whole(DType dtype) { return dtype == pred || is_integer(dtype); }
@@ -234,14 +251,14 @@ Tensor is_nan(Operand x) {
   return compare(hlo::ComparisonDirection::kNe, t, t);
 }
 
-Tensor add(Operand x, Operand y) { return binary(Opcode::kAdd, x, y); }
-Tensor subtract(Operand x, Operand y) { return binary(Opcode::kSubtract, x, y); }
-Tensor multiply(Operand x, Operand y) { return binary(Opcode::kMultiply, x, y); }
+Tensor add(Operand x, Operand y) { return counting(Opcode::kAdd, x, y); }
+Tensor subtract(Operand x, Operand y) { return counting(Opcode::kSubtract, x, y); }
+Tensor multiply(Operand x, Operand y) { return counting(Opcode::kMultiply, x, y); }
 Tensor divide(Operand x, Operand y) { return divided(x, y); }
 Tensor rem(Operand x, Operand y) { return binary(Opcode::kRemainder, x, y); }
 Tensor power(Operand x, Operand y) { return binary(Opcode::kPower, x, y); }
-Tensor maximum(Operand x, Operand y) { return binary(Opcode::kMaximum, x, y); }
-Tensor minimum(Operand x, Operand y) { return binary(Opcode::kMinimum, x, y); }
+Tensor maximum(Operand x, Operand y) { return counting(Opcode::kMaximum, x, y); }
+Tensor minimum(Operand x, Operand y) { return counting(Opcode::kMinimum, x, y); }
 Tensor atan2(Operand x, Operand y) { return binary(Opcode::kAtan2, x, y); }
 Tensor bitwise_and(Operand x, Operand y) { return binary(Opcode::kAnd, x, y); }
 Tensor bitwise_or(Operand x, Operand y) { return binary(Opcode::kOr, x, y); }

@@ -1,0 +1,69 @@
+// What users of other libraries guess.
+#include "heddle/heddle.h"
+
+using namespace heddle;
+
+// case double_braces: write x[array({1, 0})] for rows 1 and 0
+// case double_braces_of_at: write x[array({1, 0})] for rows 1 and 0
+Tensor rows(Tensor x) {
+#ifdef double_braces
+  return x[{{1, 0}}];
+#elif defined(double_braces_of_at)
+  return x.at({{0, 3}}).set(1);
+#else
+  x = x.at(array({0, 3})).set(1);
+  x = x.at({0, 1}).set(1);
+  x = x[{Slice{0, 2}, None{}, 1}];
+  return x[{0, 1}] + x[array({1, 0})] + x[Slice{0, 1}] + x[{Slice{0, 1}}] + x[{0}] + x[1];
+#endif
+}
+
+// case flattened: an op is a function and no method
+// case to_numpy: x.to_vector<float>() for numpy()
+// case dim_of_torch: the number of dimensions is x.rank(), that of elements x.size()
+// case numel_of_torch: the number of dimensions is x.rank(), that of elements x.size()
+int64_t methods(Tensor x) {
+#ifdef flattened
+  x = x.flatten();
+#elif defined(to_numpy)
+  auto values = x.numpy();
+#elif defined(dim_of_torch)
+  return x.dim();
+#elif defined(numel_of_torch)
+  return x.numel();
+#else
+  return x.rank() + x.size() + x.dim(0) + x.dim(-1);
+#endif
+  return 0;
+}
+
+// case pointer_and_shape: a pointer does not know its size: write array(std::span(p, n), {3})
+// case two_iterators: array() takes a range
+// case doubles_and_a_macro: INFINITY and NAN are floats: write double(NAN)
+Tensor arrays(const float* p, const std::vector<float>& v) {
+  const float three[] = {1, 2, 3};
+#ifdef pointer_and_shape
+  return array(p, {3});
+#elif defined(two_iterators)
+  return array(v.begin(), v.end());
+#elif defined(doubles_and_a_macro)
+  return array({1.0, INFINITY});
+#else
+  return array(std::span(p, 3), {3}) + array(std::span(v.begin(), v.end())) + array(three, {3}) +
+         array({1.0, double(INFINITY)}) + array(v);
+#endif
+}
+
+// case guard_of_nobody: error: | TransferGuard
+// case device_of_nobody: error: | DefaultDevice
+void scopes([[maybe_unused]] Device& device) {
+#pragma GCC diagnostic error "-Wunused-result"
+#ifdef guard_of_nobody
+  TransferGuard(TransferGuard::Policy::kForbid);
+#elif defined(device_of_nobody)
+  (DefaultDevice(device));
+#else
+  const TransferGuard guard(TransferGuard::Policy::kForbid);
+  const DefaultDevice here(device);
+#endif
+}
