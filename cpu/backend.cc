@@ -110,10 +110,13 @@ int64_t most_rows(const hlo::Module& module, const transform::CallFilter& wants)
   return most;
 }
 
+using Rewriting = StatusOr<hlo::Module> (*)(const hlo::Module&);
+using Search = StatusOr<std::optional<hlo::Module>> (*)(const hlo::Module&);
+
 // What writes some ops as others, where a module has them.
 struct OpRewriting {
   std::array<hlo::Opcode, 2> opcodes;
-  StatusOr<hlo::Module> (*write)(const hlo::Module&);
+  Rewriting write;
 };
 constexpr OpRewriting kOpRewritings[] = {
     {{hlo::Opcode::kSort, hlo::Opcode::kTopK}, sort_in_rows},
@@ -161,92 +164,93 @@ Status require_constants(const hlo::Module& module) {
   return {};
 }
 
-// A rewriting of loops' states, of loops that share no conditions.
-StatusOr<std::optional<hlo::Module>> of_own_conditions(
-    StatusOr<std::optional<hlo::Module>> (*rewriting)(const hlo::Module&),
-    const hlo::Module& module) {
-  HEDDLE_ASSIGN_OR_RETURN(const auto own, copy_shared_conditions(module));
-  return rewriting(own ? *own : module);
+StatusOr<hlo::Module> flattened(const hlo::Module& module) {
+  return transform::run_pipeline(module, transform::kFlattenPipeline);
 }
 
-// The pipeline, from the module as it was traced: loops, then ops that are written as others, flat
-// after each rewriting that leaves something to clean.
+Status rewrite(hlo::Module& module, std::initializer_list<Rewriting> rewritings) {
+  for (const Rewriting write : rewritings) {
+    HEDDLE_ASSIGN_OR_RETURN(module, write(module));
+  }
+  return {};
+}
+
+// Up to so many times, until nothing is found. The module is flat again after each find.
+Status search(hlo::Module& flat, Search find, int times = 1) {
+  for (; times > 0; --times) {
+    HEDDLE_ASSIGN_OR_RETURN(const auto found, find(flat));
+    if (!found) break;
+    HEDDLE_ASSIGN_OR_RETURN(flat, flattened(*found));
+  }
+  return {};
+}
+
+// As `kSearch`, which rewrites loops' states, of loops that share no conditions.
+template <Search kSearch>
+StatusOr<std::optional<hlo::Module>> of_own_conditions(const hlo::Module& module) {
+  HEDDLE_ASSIGN_OR_RETURN(const auto own, copy_shared_conditions(module));
+  return kSearch(own ? *own : module);
+}
+
+// LAPACK's factors and solutions of small matrices become loops. Whether there are such.
+StatusOr<bool> expand_factors(hlo::Module& module) {
+  if (!transform::has_lapack(module, is_factor_or_solution) ||
+      most_rows(module, is_factor_or_solution) > kMaxFactorRows)
+    return false;
+  const bool factors = most_rows(module, is_factor) <= transform::kMostUnrolledRows;
+  HEDDLE_ASSIGN_OR_RETURN(
+      module, transform::expand_lapack(module, factors ? is_factor_or_solution : is_solution,
+                                       /*unrolls=*/true));
+  return true;
+}
+
+// Ops as others that loops suit; then the module is flat.
+Status rewrite_ops(hlo::Module& module) {
+  HEDDLE_RETURN_IF_ERROR(rewrite(module, {expand_random_bits}));
+  for (const OpRewriting& rewriting : kOpRewritings) {
+    if (has_any(module, rewriting.opcodes))
+      HEDDLE_RETURN_IF_ERROR(rewrite(module, {rewriting.write}));
+  }
+  return rewrite(module, {spread_windows, widen, pool_blocks, flattened});
+}
+
+Status rewrite_flat(hlo::Module& flat) {
+  for (const Search find :
+       {unroll_short_loops, part_products, compute_after_loops, compute_before_loops,
+        find_values_alone, fold_repeated, choose_updates, join_interleaved_pads, join_padded_columns,
+        unroll_short_folds, transpose_late, reshape_early, repeat_late, slice_pads})
+    HEDDLE_RETURN_IF_ERROR(search(flat, find));
+  HEDDLE_RETURN_IF_ERROR(rewrite(flat, {expand_outer_products, update_fixed_scatters,
+                                        update_sparse_sums, find_first_places, shorten_integers}));
+  const bool splits = has_complex(flat);
+  if (splits) {
+    HEDDLE_ASSIGN_OR_RETURN(auto moved, move_whole_complex(flat));
+    if (moved) flat = *std::move(moved);
+    HEDDLE_RETURN_IF_ERROR(rewrite(flat, {split_complex, flattened}));
+  }
+  HEDDLE_RETURN_IF_ERROR(search(flat, of_own_conditions<split_into_columns>, kMostSplitDimensions));
+  HEDDLE_RETURN_IF_ERROR(search(flat, unroll_short_loops));
+  HEDDLE_RETURN_IF_ERROR(search(flat, of_own_conditions<transpose_states>));
+  if (splits) HEDDLE_RETURN_IF_ERROR(rewrite(flat, {view_complex_inputs}));
+  HEDDLE_RETURN_IF_ERROR(search(flat, put_batches_in_lanes));
+  HEDDLE_ASSIGN_OR_RETURN(auto turned, turn_column_windows(flat));
+  if (turned) flat = *std::move(turned);
+  return rewrite(flat, {pad_windows, order_products});
+}
+
+// The pipeline, from the module as it was traced.
 StatusOr<Lowered> lowered(const hlo::Module& traced) {
   const base::Span span(base::Activity::kLower, traced.name);
   HEDDLE_RETURN_IF_ERROR(require_constants(traced));
-  HEDDLE_ASSIGN_OR_RETURN(hlo::Module module,
-                          transform::run_pipeline(traced, transform::kLoopPipeline));
-  if (hlo::has_debug_calls(module)) {
-    HEDDLE_ASSIGN_OR_RETURN(module, transform::with_debug_calls_in_order(module));
-  }
-  const bool expands = transform::has_lapack(module, is_factor_or_solution) &&
-                       most_rows(module, is_factor_or_solution) <= kMaxFactorRows;
-  if (expands) {
-    const bool factors = most_rows(module, is_factor) <= transform::kMostUnrolledRows;
-    HEDDLE_ASSIGN_OR_RETURN(
-        module, transform::expand_lapack(module, factors ? is_factor_or_solution : is_solution,
-                                         /*unrolls=*/true));
-  }
-  const std::span<const transform::Pass> flatten = transform::kFlattenPipeline;
   Lowered out;
-  HEDDLE_ASSIGN_OR_RETURN(module, expand_random_bits(module));
-  for (const OpRewriting& rewriting : kOpRewritings) {
-    if (has_any(module, rewriting.opcodes)) {
-      HEDDLE_ASSIGN_OR_RETURN(module, rewriting.write(module));
-    }
+  HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(traced, transform::kLoopPipeline));
+  if (hlo::has_debug_calls(out.flat)) {
+    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::with_debug_calls_in_order(out.flat));
   }
-  HEDDLE_ASSIGN_OR_RETURN(module, spread_windows(module));
-  HEDDLE_ASSIGN_OR_RETURN(module, widen(module));
-  HEDDLE_ASSIGN_OR_RETURN(module, pool_blocks(module));
-  HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
-  // Rewritings that may find nothing; flat again after each that does.
-  for (const auto rewritten :
-       {unroll_short_loops, part_products, compute_after_loops, compute_before_loops,
-        find_values_alone, fold_repeated, choose_updates, join_interleaved_pads,
-        join_padded_columns, unroll_short_folds, transpose_late, reshape_early, repeat_late,
-        slice_pads}) {
-    HEDDLE_ASSIGN_OR_RETURN(const auto found, rewritten(out.flat));
-    if (found) {
-      HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*found, flatten));
-    }
-  }
-  HEDDLE_ASSIGN_OR_RETURN(out.flat, expand_outer_products(out.flat));
-  HEDDLE_ASSIGN_OR_RETURN(out.flat, update_fixed_scatters(out.flat));
-  HEDDLE_ASSIGN_OR_RETURN(out.flat, update_sparse_sums(out.flat));
-  HEDDLE_ASSIGN_OR_RETURN(out.flat, find_first_places(out.flat));
-  HEDDLE_ASSIGN_OR_RETURN(out.flat, shorten_integers(out.flat));
-  const bool splits = has_complex(out.flat);
-  if (splits) {
-    HEDDLE_ASSIGN_OR_RETURN(auto moved, move_whole_complex(out.flat));
-    if (moved) out.flat = *std::move(moved);
-    HEDDLE_ASSIGN_OR_RETURN(module, split_complex(out.flat));
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(module, flatten));
-  }
-  for (int dimensions = 0; dimensions < kMostSplitDimensions; ++dimensions) {
-    HEDDLE_ASSIGN_OR_RETURN(const auto split, of_own_conditions(split_into_columns, out.flat));
-    if (!split) break;
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*split, flatten));
-  }
-  HEDDLE_ASSIGN_OR_RETURN(const auto unrolled, unroll_short_loops(out.flat));
-  if (unrolled) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*unrolled, flatten));
-  }
-  HEDDLE_ASSIGN_OR_RETURN(const auto transposed, of_own_conditions(transpose_states, out.flat));
-  if (transposed) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*transposed, flatten));
-  }
-  if (splits) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, view_complex_inputs(out.flat));
-  }
-  HEDDLE_ASSIGN_OR_RETURN(const auto lanes, put_batches_in_lanes(out.flat));
-  if (lanes) {
-    HEDDLE_ASSIGN_OR_RETURN(out.flat, transform::run_pipeline(*lanes, flatten));
-  }
-  HEDDLE_ASSIGN_OR_RETURN(auto turned, turn_column_windows(out.flat));
-  if (turned) out.flat = *std::move(turned);
-  HEDDLE_ASSIGN_OR_RETURN(out.flat, pad_windows(out.flat));
-  HEDDLE_ASSIGN_OR_RETURN(out.flat, order_products(out.flat));
-  HEDDLE_ASSIGN_OR_RETURN(out.program, lower(out.flat, host_vector_bytes(), expands));
+  HEDDLE_ASSIGN_OR_RETURN(const bool has_factors, expand_factors(out.flat));
+  HEDDLE_RETURN_IF_ERROR(rewrite_ops(out.flat));
+  HEDDLE_RETURN_IF_ERROR(rewrite_flat(out.flat));
+  HEDDLE_ASSIGN_OR_RETURN(out.program, lower(out.flat, host_vector_bytes(), has_factors));
   return out;
 }
 
