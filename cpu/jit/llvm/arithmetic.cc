@@ -23,6 +23,27 @@ llvm::Value* contract(llvm::Value* value) {
   return value;
 }
 
+// The one intrinsic that the op is, of operands of the result's type.
+ID intrinsic_of(Op op) {
+  switch (op) {
+    case Op::kMin: return in::minimum;
+    case Op::kMax: return in::maximum;
+    case Op::kSMin: return in::smin;
+    case Op::kSMax: return in::smax;
+    case Op::kUMin: return in::umin;
+    case Op::kUMax: return in::umax;
+    case Op::kCopysign: return in::copysign;
+    case Op::kAbs: return in::fabs;
+    case Op::kSqrt: return in::sqrt;
+    case Op::kFloor: return in::floor;
+    case Op::kCeil: return in::ceil;
+    case Op::kRoundEven: return in::roundeven;
+    case Op::kRoundAway: return in::round;
+    case Op::kPopcnt: return in::ctpop;
+    default: return in::not_intrinsic;
+  }
+}
+
 }  // namespace
 
 llvm::Type* ArithmeticEmitter::scalar(Scalar scalar) {
@@ -43,11 +64,7 @@ llvm::Type* ArithmeticEmitter::type(Type type) {
   return type.lanes == 1 ? one : llvm::FixedVectorType::get(one, static_cast<unsigned>(type.lanes));
 }
 
-llvm::Type* ArithmeticEmitter::half(Type t) {
-  return t.lanes == 1 ? b_.getHalfTy()
-                      : static_cast<llvm::Type*>(llvm::FixedVectorType::get(
-                            b_.getHalfTy(), static_cast<unsigned>(t.lanes)));
-}
+llvm::Type* ArithmeticEmitter::half(Type t) { return type(t)->getWithNewType(b_.getHalfTy()); }
 
 llvm::Type* ArithmeticEmitter::stored(Type t) {
   return type({t.scalar == Scalar::kPred ? Scalar::kI8 : t.scalar, t.lanes});
@@ -216,6 +233,9 @@ llvm::Value* ArithmeticEmitter::shuffle(const Node& node) {
 // Floats to integers. LLVM would take a vector's lanes one by one, with a branch each.
 llvm::Value* ArithmeticEmitter::saturated(const Node& node, llvm::Value* x) {
   const bool has_sign = node.op == Op::kFloatToS;
+  llvm::Type* to = type(node.type);
+  if (node.type.lanes == 1)
+    return b_.CreateIntrinsic(has_sign ? in::fptosi_sat : in::fptoui_sat, {to, x->getType()}, {x});
   const int64_t digits = bits_of(node.type.scalar) - (has_sign ? 1 : 0);
   const int64_t exact = plan_.at(plan_.args_of(node)[0]).type.scalar == Scalar::kF32 ? 24 : 53;
   const double limit = std::ldexp(1.0, static_cast<int>(digits));
@@ -226,7 +246,6 @@ llvm::Value* ArithmeticEmitter::saturated(const Node& node, llvm::Value* x) {
   llvm::Value* number = b_.CreateSelect(b_.CreateFCmpORD(x, x), x, constant(0));
   llvm::Value* within = b_.CreateSelect(b_.CreateFCmpOLT(number, least), least, number);
   within = b_.CreateSelect(b_.CreateFCmpOGT(within, constant(below)), constant(below), within);
-  llvm::Type* to = type(node.type);
   llvm::Value* out = has_sign ? b_.CreateFPToSI(within, to) : b_.CreateFPToUI(within, to);
   if (digits <= exact) return out;
   const auto width = static_cast<unsigned>(bits_of(node.type.scalar));
@@ -386,22 +405,58 @@ llvm::Value* ArithmeticEmitter::rsqrt_estimate(llvm::Value* x) {
   return out;
 }
 
+// Lane l is lane l - imm of the first operand.
+llvm::Value* ArithmeticEmitter::shift_lanes(const Node& node) {
+  const auto args = plan_.args_of(node);
+  llvm::SmallVector<int, 16> from;
+  for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
+    const int64_t source = lane - node.imm;
+    const bool is_there = source >= 0 && source < node.type.lanes;
+    from.push_back(is_there ? static_cast<int>(source) : node.type.lanes + lane);
+  }
+  return b_.CreateShuffleVector(value(args[0]), value(args[1]), from);
+}
+
+llvm::Value* ArithmeticEmitter::select(const Node& node) {
+  const auto args = plan_.args_of(node);
+  llvm::Value* out = b_.CreateSelect(value(args[0]), value(args[1]), value(args[2]));
+  auto* select = llvm::dyn_cast<llvm::SelectInst>(out);
+  if (node.imm == 1 && select != nullptr) skipping_.push_back(select);
+  return out;
+}
+
+llvm::Value* ArithmeticEmitter::conversion(const Node& node, llvm::Value* x) {
+  llvm::Type* to = type(node.type);
+  switch (node.op) {
+    case Op::kFloatCast: return b_.CreateFPCast(x, to);
+    case Op::kFromHalf: return b_.CreateFPExt(b_.CreateBitCast(x, half(node.type)), to);
+    case Op::kToHalf:
+      if (llvm::Value* half = half_arithmetic(x)) return b_.CreateBitCast(half, to);
+      return b_.CreateBitCast(b_.CreateFPTrunc(x, half(node.type)), to);
+    case Op::kTruncate: return b_.CreateTrunc(x, to);
+    case Op::kSExtend: return b_.CreateSExt(x, to);
+    case Op::kZExtend: return b_.CreateZExt(x, to);
+    case Op::kSToFloat: return b_.CreateSIToFP(x, to);
+    case Op::kUToFloat: return b_.CreateUIToFP(x, to);
+    case Op::kFloatToS:
+    case Op::kFloatToU: return saturated(node, x);
+    case Op::kBitcast: return b_.CreateBitCast(x, to);
+    default: return nullptr;
+  }
+}
+
 llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
   const auto args = plan_.args_of(node);
   const auto x = [&](size_t i) { return value(args[i]); };
   const bool is_fp = is_float(node.type.scalar);
-  const auto unary = [&](ID id) { return b_.CreateUnaryIntrinsic(id, x(0)); };
-  const auto binary = [&](ID id) { return b_.CreateBinaryIntrinsic(id, x(0), x(1)); };
   llvm::Type* to = type(node.type);
+  if (const ID id = intrinsic_of(node.op); id != in::not_intrinsic)
+    return args.size() == 1 ? b_.CreateUnaryIntrinsic(id, x(0))
+                            : b_.CreateBinaryIntrinsic(id, x(0), x(1));
   switch (node.op) {
     case Op::kConstant: return constant(node);
-    case Op::kLanes: {
-      llvm::SmallVector<llvm::Constant*, 16> lanes;
-      for (int32_t i = 0; i < node.type.lanes; ++i)
-        lanes.push_back(llvm::ConstantInt::get(scalar(node.type.scalar), static_cast<uint64_t>(i)));
-      return node.type.lanes == 1 ? static_cast<llvm::Value*>(lanes[0])
-                                  : llvm::ConstantVector::get(lanes);
-    }
+    case Op::kLanes:
+      return node.type.lanes == 1 ? llvm::Constant::getNullValue(to) : b_.CreateStepVector(to);
     case Op::kAdd:
       if (!is_fp) return b_.CreateAdd(x(0), x(1));
       return contract_sum(node, b_.CreateFAdd(x(0), x(1)));
@@ -409,9 +464,8 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
       if (!is_fp) return b_.CreateSub(x(0), x(1));
       return contract_sum(node, b_.CreateFSub(x(0), x(1)));
     case Op::kMul:
-      return is_fp && node.imm == 0 ? contract(b_.CreateFMul(x(0), x(1)))
-             : is_fp                ? b_.CreateFMul(x(0), x(1))
-                                    : b_.CreateMul(x(0), x(1));
+      if (!is_fp) return b_.CreateMul(x(0), x(1));
+      return node.imm == 0 ? contract(b_.CreateFMul(x(0), x(1))) : b_.CreateFMul(x(0), x(1));
     case Op::kDiv: return b_.CreateFDiv(x(0), x(1));
     case Op::kDivBy: return divided_by(node);
     case Op::kSDiv:
@@ -419,12 +473,6 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
     case Op::kSRem:
     case Op::kURem: return divided_integers(node, x(0), x(1));
     case Op::kFma: return b_.CreateIntrinsic(in::fmuladd, {to}, {x(0), x(1), x(2)});
-    case Op::kMin: return binary(in::minimum);
-    case Op::kMax: return binary(in::maximum);
-    case Op::kSMin: return binary(in::smin);
-    case Op::kSMax: return binary(in::smax);
-    case Op::kUMin: return binary(in::umin);
-    case Op::kUMax: return binary(in::umax);
     case Op::kAnd: return b_.CreateAnd(x(0), x(1));
     case Op::kOr: return b_.CreateOr(x(0), x(1));
     case Op::kXor: return b_.CreateXor(x(0), x(1));
@@ -432,55 +480,17 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
     case Op::kLShr: return b_.CreateLShr(x(0), x(1));
     case Op::kAShr: return b_.CreateAShr(x(0), x(1));
     case Op::kNeg: return b_.CreateFNeg(x(0));
-    case Op::kAbs: return unary(in::fabs);
-    case Op::kSqrt: return unary(in::sqrt);
     case Op::kRsqrtEstimate: return rsqrt_estimate(x(0));
-    case Op::kFloor: return unary(in::floor);
-    case Op::kCeil: return unary(in::ceil);
-    case Op::kRoundEven: return unary(in::roundeven);
-    case Op::kRoundAway: return unary(in::round);
-    case Op::kCopysign: return binary(in::copysign);
     case Op::kClz: return b_.CreateIntrinsic(in::ctlz, {to}, {x(0), b_.getFalse()});
-    case Op::kPopcnt: return unary(in::ctpop);
     case Op::kCompare: return compare(node);
-    case Op::kSelect: {
-      llvm::Value* out = b_.CreateSelect(x(0), x(1), x(2));
-      auto* select = llvm::dyn_cast<llvm::SelectInst>(out);
-      if (node.imm == 1 && select != nullptr) skipping_.push_back(select);
-      return out;
-    }
-    case Op::kFloatCast: return b_.CreateFPCast(x(0), to);
-    case Op::kFromHalf: return b_.CreateFPExt(b_.CreateBitCast(x(0), half(node.type)), to);
-    case Op::kToHalf:
-      if (llvm::Value* half = half_arithmetic(x(0))) return b_.CreateBitCast(half, to);
-      return b_.CreateBitCast(b_.CreateFPTrunc(x(0), half(node.type)), to);
-    case Op::kTruncate: return b_.CreateTrunc(x(0), to);
-    case Op::kSExtend: return b_.CreateSExt(x(0), to);
-    case Op::kZExtend: return b_.CreateZExt(x(0), to);
-    case Op::kSToFloat: return b_.CreateSIToFP(x(0), to);
-    case Op::kUToFloat: return b_.CreateUIToFP(x(0), to);
-    case Op::kFloatToS:
-      if (node.type.lanes > 1) return saturated(node, x(0));
-      return b_.CreateIntrinsic(in::fptosi_sat, {to, x(0)->getType()}, {x(0)});
-    case Op::kFloatToU:
-      if (node.type.lanes > 1) return saturated(node, x(0));
-      return b_.CreateIntrinsic(in::fptoui_sat, {to, x(0)->getType()}, {x(0)});
-    case Op::kBitcast: return b_.CreateBitCast(x(0), to);
+    case Op::kSelect: return select(node);
     case Op::kMath: return math(node);
     case Op::kSplat: return b_.CreateVectorSplat(static_cast<unsigned>(node.type.lanes), x(0));
     case Op::kReduceLanes: return reduce_lanes(static_cast<Op>(node.imm), node.type, x(0));
-    case Op::kShiftLanes: {
-      llvm::SmallVector<int, 16> from;
-      for (int32_t lane = 0; lane < node.type.lanes; ++lane) {
-        const int64_t source = lane - node.imm;
-        const bool is_there = source >= 0 && source < node.type.lanes;
-        from.push_back(is_there ? static_cast<int>(source) : node.type.lanes + lane);
-      }
-      return b_.CreateShuffleVector(x(0), x(1), from);
-    }
+    case Op::kShiftLanes: return shift_lanes(node);
     case Op::kShuffle: return shuffle(node);
     case Op::kExtract: return extract(node);
-    default: return nullptr;
+    default: return args.empty() ? nullptr : conversion(node, x(0));
   }
 }
 

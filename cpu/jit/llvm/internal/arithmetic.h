@@ -58,6 +58,9 @@ class ArithmeticEmitter {
   llvm::Value* extract(const Node& node);
   llvm::Value* shuffle(const Node& node);
   llvm::Value* shuffled(NodeId id);
+  llvm::Value* shift_lanes(const Node& node);
+  llvm::Value* select(const Node& node);
+  llvm::Value* conversion(const Node& node, llvm::Value* x);
 };
 
 }  // namespace heddle::cpu
