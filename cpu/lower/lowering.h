@@ -314,6 +314,9 @@ class RegionLowering {
 
   // ---- dots.cc
   Status emit_dot(InstructionId id, InstructionId step);
+  void fill_with_zeros(BufferId to, const Shape& shape);
+  Status call_product(const MatrixProduct& product, int64_t work, const View& lhs, const View& rhs,
+                      BufferId to);
   View view_for(const Instruction& dot, size_t operand);
   int64_t lanes_of(const Instruction& instruction);
   // `same`: by parameter of the body; none where turns change it.
@@ -360,6 +363,10 @@ class RegionLowering {
   // ---- steps.cc
   Status run_steps(std::span<const InstructionId> steps);
   Status emit(InstructionId id);
+  NodeId scalar_of_step(InstructionId id);
+  BufferId array_of_step(InstructionId id);
+  [[nodiscard]] bool is_operand_as_it_lies(const Instruction& instruction) const;
+  void write_array(InstructionId id, BufferId to);
   // The leaves of a constant, from number `next` on.
   void bind_constants(std::span<const LeafId> leaves, size_t& next, const Literal& literal);
   Status emit_kernel(InstructionId id);

@@ -191,55 +191,50 @@ Status RegionLowering::emit(InstructionId id) {
       break;
     default: break;
   }
-  const LeafId leaf = region_.leaf(id);
-  if (is_node_type(instruction.shape)) {
-    Memo memo;
-    const InstructionId source =
-        instruction.opcode == Opcode::kDynamicUpdateSlice ? instruction.operands[1] : id;
-    bind(leaf, Value::of(source == id ? lazy_element(instruction, {}, memo)
-                                      : operand_element(source, {}, memo)));
-    return {};
-  }
+  bind(region_.leaf(id), is_node_type(instruction.shape) ? Value::of(scalar_of_step(id))
+                                                         : Value::of(array_of_step(id)));
+  return {};
+}
+
+NodeId RegionLowering::scalar_of_step(InstructionId id) {
+  Memo memo;
+  if (at(id).opcode == Opcode::kDynamicUpdateSlice)
+    return operand_element(at(id).operands[1], {}, memo);
+  return lazy_element(at(id), {}, memo);
+}
+
+BufferId RegionLowering::array_of_step(InstructionId id) {
+  const Instruction& instruction = at(id);
   if (instruction.opcode == Opcode::kConstant) {
     const Literal& literal = instruction.attrs.get<hlo::ConstantAttrs>().literal;
-    if (!is_splat(literal) || !scalar_of(instruction.shape.dtype())) {
-      bind(leaf, Value::of(program_.constant(literal)));
-      return {};
-    }
+    if (!is_splat(literal) || !scalar_of(instruction.shape.dtype()))
+      return program_.constant(literal);
   }
-  if (is_complex_view(computation(), instruction)) {
-    bind(leaf, Value::of(in_memory(region_.leaf(instruction.operands[0]))));
-    return {};
+  if (is_operand_as_it_lies(instruction)) return in_memory(region_.leaf(instruction.operands[0]));
+  const BufferId to = place_for(region_.leaf(id), id);
+  write_array(id, to);
+  return to;
+}
+
+bool RegionLowering::is_operand_as_it_lies(const Instruction& instruction) const {
+  if (is_complex_view(computation(), instruction)) return true;
+  if (instruction.opcode != Opcode::kReshape) return false;
+  const Shape& from = at(instruction.operands[0]).shape;
+  return !is_degenerate_reshape(from, instruction.shape) && !from.is_scalar();
+}
+
+void RegionLowering::write_array(InstructionId id, BufferId to) {
+  switch (at(id).opcode) {
+    case Opcode::kConcatenate: return emit_concatenate(id, to);
+    case Opcode::kCholesky: return emit_cholesky(id, to);
+    case Opcode::kTriangularSolve: return emit_triangular_solve(id, to);
+    case Opcode::kReduceWindow: return emit_running(id, to);
+    case Opcode::kSelectAndScatter: return emit_selection(id, to);
+    case Opcode::kConvolution: return emit_direct_convolution(id, to);
+    case Opcode::kComplex: return emit_complex(id, to);
+    case Opcode::kPad: return emit_pad(id, to);
+    default: return emit_array(id, to);
   }
-  if (instruction.opcode == Opcode::kReshape) {
-    const Shape& from = at(instruction.operands[0]).shape;
-    if (!is_degenerate_reshape(from, instruction.shape) && !from.is_scalar()) {
-      bind(leaf, Value::of(in_memory(region_.leaf(instruction.operands[0]))));
-      return {};
-    }
-  }
-  const BufferId to = place_for(leaf, id);
-  if (instruction.opcode == Opcode::kConcatenate) {
-    emit_concatenate(id, to);
-  } else if (instruction.opcode == Opcode::kCholesky) {
-    emit_cholesky(id, to);
-  } else if (instruction.opcode == Opcode::kTriangularSolve) {
-    emit_triangular_solve(id, to);
-  } else if (instruction.opcode == Opcode::kReduceWindow) {
-    emit_running(id, to);
-  } else if (instruction.opcode == Opcode::kSelectAndScatter) {
-    emit_selection(id, to);
-  } else if (instruction.opcode == Opcode::kConvolution) {
-    emit_direct_convolution(id, to);
-  } else if (instruction.opcode == Opcode::kComplex) {
-    emit_complex(id, to);
-  } else if (instruction.opcode == Opcode::kPad) {
-    emit_pad(id, to);
-  } else {
-    emit_array(id, to);
-  }
-  bind(leaf, Value::of(to));
-  return {};
 }
 
 void RegionLowering::bind_constants(std::span<const LeafId> leaves, size_t& next,
