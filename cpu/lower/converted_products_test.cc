@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "heddle/base/text/strings.h"
-#include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/text.h"
+#include "heddle/cpu/lower/support_test.h"
 
 namespace heddle::cpu {
 namespace {
@@ -15,10 +13,8 @@ using base::cat;
 // The bytes of the plan's largest buffer of its own: of c = convert(w), where the product reads it
 // from memory.
 int64_t largest_of_own(const std::string& lines) {
-  const std::string text = cat("HloModule m\nENTRY main {\n", lines, "}\n");
-  const Plan plan =
-      lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false).value().plan;
   int64_t largest = 0;
+  const Plan plan = plan_of(lines);
   for (const BufferInfo& buffer : plan.buffers) {
     if (buffer.kind == BufferInfo::Kind::kArena) largest = std::max(largest, buffer.bytes);
   }

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "heddle/base/text/strings.h"
-#include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/text.h"
+#include "heddle/cpu/lower/support_test.h"
 
 namespace heddle::cpu {
 namespace {
@@ -13,7 +11,7 @@ namespace {
 using base::cat;
 
 // A loop of 40 turns over (k, x: f32[40,40]) whose lines make y of both.
-Plan plan_of(const std::string& lines, const std::string& called = "") {
+Plan plan_of_turns(const std::string& lines, const std::string& called = "") {
   const std::string text =
       cat("HloModule m\n", called,
           "cond { s = (s32[], f32[40,40]) parameter(0)\n k = s32[] get-tuple-element(s), index=0\n"
@@ -27,13 +25,11 @@ Plan plan_of(const std::string& lines, const std::string& called = "") {
           " init = (s32[], f32[40,40]) tuple(k, x)\n"
           " w = (s32[], f32[40,40]) while(init), condition=cond, body=body\n"
           " ROOT r = f32[40,40] get-tuple-element(w), index=1 }\n");
-  return lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false)
-      .value()
-      .plan;
+  return lowered(text).plan;
 }
 
 // Copies of the whole array: one brings the argument to the result.
-int64_t copies(const Plan& plan) { return std::ranges::count(plan.nodes, Op::kCopy, &Node::op); }
+int64_t copies(const Plan& plan) { return count(plan, Op::kCopy); }
 
 const std::string kRow =
     " s1 = f32[1,40] dynamic-slice(x, k, zero), dynamic_slice_sizes={1,40}\n"
@@ -44,20 +40,21 @@ const std::string kColumn =
 
 // As in the shortest paths of all pairs.
 TEST(InPlace, AnArrayIsReplacedByWhatItsRowAndColumnGive) {
-  EXPECT_EQ(copies(plan_of(cat(kRow, kColumn, " t = f32[40,40] add(rows, columns)\n",
-                               " y = f32[40,40] minimum(x, t)\n"))),
+  EXPECT_EQ(copies(plan_of_turns(cat(kRow, kColumn, " t = f32[40,40] add(rows, columns)\n",
+                                     " y = f32[40,40] minimum(x, t)\n"))),
             1);
 }
 
 // As pivots do, and a shuffle. A row that a later update needs is taken before the first one.
 TEST(InPlace, RowsOfAnArrayChangePlaces) {
-  EXPECT_EQ(copies(plan_of(" last = s32[] constant(39)\n other = s32[] subtract(last, k)\n"
+  EXPECT_EQ(
+      copies(plan_of_turns(" last = s32[] constant(39)\n other = s32[] subtract(last, k)\n"
                            " a = f32[1,40] dynamic-slice(x, k, zero), dynamic_slice_sizes={1,40}\n"
                            " b = f32[1,40] dynamic-slice(x, other, zero), "
                            "dynamic_slice_sizes={1,40}\n"
                            " u = f32[40,40] dynamic-update-slice(x, b, k, zero)\n"
                            " y = f32[40,40] dynamic-update-slice(u, a, other, zero)\n")),
-            1);
+      1);
 }
 
 // Copies in a loop over two arrays, x and y, whose lines make u and v of their rows k, a and b.
@@ -80,7 +77,7 @@ int64_t copies_of_two(const std::string& lines) {
       " p = f32[40,40] get-tuple-element(w), index=1\n"
       " q = f32[40,40] get-tuple-element(w), index=2\n"
       " ROOT r = (f32[40,40], f32[40,40]) tuple(p, q) }\n");
-  return copies(lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, false).value().plan);
+  return copies(lowered(text).plan);
 }
 
 TEST(InPlace, RowsOfTwoArraysChangePlaces) {
@@ -103,16 +100,10 @@ TEST(InPlace, RowsOfTwoArraysAreComputedOfBoth) {
 
 // The buffers of the program's own memory.
 int64_t arrays_in_arena(const std::string& entry) {
-  const Plan plan =
-      lower(hlo::parse_text(cat("HloModule m\nENTRY main {\n x = f32[64,64] parameter(0)\n"
-                                " w = f32[64,64] parameter(1)\n"
-                                " p = f32[64,64] dot(x, w), lhs_contracting_dims={1}, "
-                                "rhs_contracting_dims={0}\n",
-                                entry, "}\n"))
-                .value(),
-            /*vector_bytes=*/64, /*as_lapack=*/false)
-          .value()
-          .plan;
+  const Plan plan = plan_of(
+      " x = f32[64,64] parameter(0)\n w = f32[64,64] parameter(1)\n"
+      " p = f32[64,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n" +
+      entry);
   return std::ranges::count_if(plan.buffers, [](const BufferInfo& buffer) {
     return buffer.kind == BufferInfo::Kind::kArena && buffer.bytes >= 64 * 64 * 4;
   });

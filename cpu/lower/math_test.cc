@@ -2,26 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "heddle/base/text/strings.h"
-#include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/text.h"
+#include "heddle/cpu/lower/support_test.h"
 
 namespace heddle::cpu {
 namespace {
 
 // Of x^y for one vector of f32.
 Plan power_plan(std::string_view y) {
-  const std::string text =
-      base::cat("HloModule m\nENTRY main { x = f32[16] parameter(0)\n c = f32[] constant(", y,
-                ")\n y = f32[16] broadcast(c), dimensions={}\n ROOT r = f32[16] power(x, y) }\n");
-  return lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false)
-      .value()
-      .plan;
+  return plan_of(
+      base::cat(" x = f32[16] parameter(0)\n c = f32[] constant(", y,
+                ")\n y = f32[16] broadcast(c), dimensions={}\n ROOT r = f32[16] power(x, y)"));
 }
-
-int64_t count(const Plan& plan, Op op) { return std::ranges::count(plan.nodes, op, &Node::op); }
 
 TEST(Math, PowersOfHalvesAreRoots) {
   for (const std::string_view y : {"0.5", "1.5", "-0.5", "-1.5"}) {
@@ -40,14 +31,12 @@ TEST(Math, OtherPowersAreTheFormula) {
 
 // 1 + exp(x), with something else that reads exp(x) or without.
 int64_t sum_plan(std::string_view c, std::string_view result) {
-  const std::string text =
-      base::cat("HloModule m\nENTRY main { x = f32[16] parameter(0)\n c = f32[] constant(", c,
+  const Plan plan = plan_of(
+      base::cat(" x = f32[16] parameter(0)\n c = f32[] constant(", c,
                 ")\n one = f32[16] broadcast(c), dimensions={}\n e = f32[16] exponential(x)\n"
                 " s = f32[16] add(e, one)\n ROOT r = ",
-                result, " }\n");
-  return std::ssize(lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false)
-                        .value()
-                        .plan.nodes);
+                result));
+  return std::ssize(plan.nodes);
 }
 
 TEST(Math, AConstantPlusAnExponentialNeedsNoSubnormalNumbers) {

@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "heddle/base/text/strings.h"
-#include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/text.h"
+#include "heddle/cpu/lower/support_test.h"
 
 namespace heddle::cpu {
 namespace {
@@ -11,18 +9,11 @@ using base::cat;
 
 // The lanes of the widest load.
 int32_t lanes_of(const std::string& lines, int64_t vector_bytes) {
-  const auto program =
-      lower(hlo::parse_text(cat("HloModule m\nf { a = u8[] parameter(0)\n b = u8[] parameter(1)\n"
-                                " ROOT c = u8[] maximum(a, b) }\nENTRY e {\n",
-                                lines, "}\n"))
-                .value(),
-            vector_bytes, false)
-          .value();
-  int32_t most = 0;
-  for (const Node& node : program.plan.nodes) {
-    if (node.op == Op::kLoad) most = std::max(most, node.type.lanes);
-  }
-  return most;
+  const std::string text =
+      cat("HloModule m\nf { a = u8[] parameter(0)\n b = u8[] parameter(1)\n"
+          " ROOT c = u8[] maximum(a, b) }\nENTRY e {\n",
+          lines, "}\n");
+  return most_lanes(lowered(text, vector_bytes).plan, Op::kLoad);
 }
 
 TEST(NarrowIntegers, FillVectors) {
@@ -66,8 +57,7 @@ TEST(NarrowIntegers, AndFloatsThatOnlyMoveFillVectors) {
 TEST(NarrowIntegers, RowsOfAGatherFillVectors) {
   const auto lanes = [](std::string_view table, std::string_view result, std::string_view sizes) {
     return lanes_of(cat(" x = ", table, " parameter(0)\n i = s64[9,1] parameter(1)\n ROOT y = ",
-                        result, " gather(x, i), index_vector_dim=1, ", sizes,
-                        "\n"),
+                        result, " gather(x, i), index_vector_dim=1, ", sizes, "\n"),
                     32);
   };
   const std::string_view of_rows =

@@ -1,30 +1,17 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "heddle/base/text/strings.h"
-#include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/text.h"
+#include "heddle/cpu/lower/support_test.h"
 
 namespace heddle::cpu {
 namespace {
 
 using base::cat;
 
-Plan plan_of(const std::string& lines) {
-  const std::string text = cat("HloModule m\nENTRY main {\n", lines, "}\n");
-  return lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false)
-      .value()
-      .plan;
-}
-
 Plan points_by_matrix(int64_t rows, int64_t depth, int64_t columns) {
   return plan_of(cat(" x = f32[", rows, ",", depth, "] parameter(0)\n w = f32[", depth, ",",
                      columns, "] parameter(1)\n ROOT y = f32[", rows, ",", columns,
                      "] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"));
 }
-
-int64_t count(const Plan& plan, Op op) { return std::ranges::count(plan.nodes, op, &Node::op); }
 
 // 9 products of vectors for 16 rows at a time.
 TEST(NarrowProducts, HaveLanesAlongTheRows) {

@@ -1,36 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "heddle/base/text/strings.h"
-#include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/text.h"
+#include "heddle/cpu/lower/support_test.h"
 
 namespace heddle::cpu {
 namespace {
 
 using base::cat;
-
-Plan plan_of(const std::string& lines) {
-  const std::string text =
-      cat("HloModule m\nsum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
-          " ROOT c = f32[] add(a, b) }\nENTRY main {\n",
-          lines, " }\n");
-  return lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false)
-      .value()
-      .plan;
-}
-
-int64_t count(const Plan& plan, Op op) { return std::ranges::count(plan.nodes, op, &Node::op); }
-
-// The most lanes that an operation has.
-int32_t lanes(const Plan& plan, Op op) {
-  int32_t most = 0;
-  for (const Node& node : plan.nodes) {
-    if (node.op == op) most = std::max(most, node.type.lanes);
-  }
-  return most;
-}
 
 std::string sum_of_rows(const std::string& kept, const std::string& from, const std::string& dims) {
   return cat(" x = f32", from, " parameter(0)\n z = f32[] constant(0)\n y = f32", from,
@@ -43,21 +18,21 @@ TEST(NarrowRows, AreFoldedSideBySide) {
   EXPECT_EQ(count(plan, Op::kReduceLanes), 0);
   EXPECT_EQ(count(plan, Op::kGather), 0);
   EXPECT_EQ(count(plan, Op::kLoad), 5) << "the vectors of 16 rows";
-  EXPECT_EQ(lanes(plan, Op::kMul), 16);
+  EXPECT_EQ(most_lanes(plan, Op::kMul), 16);
 }
 
 TEST(NarrowRows, ColumnsThatStayAreStoredInTurn) {
   const Plan plan = plan_of(sum_of_rows("[2000,3]", "[2000,2,3]", "1"));
   EXPECT_EQ(count(plan, Op::kScatter), 0);
   EXPECT_EQ(count(plan, Op::kStore), 3);
-  EXPECT_EQ(lanes(plan, Op::kMul), 16);
+  EXPECT_EQ(most_lanes(plan, Op::kMul), 16);
 }
 
 TEST(NarrowRows, OfWhatIsBroadcast) {
   const Plan plan = plan_of(
       " x = f32[2000,5] parameter(0)\n s = f32[2000] parameter(1)\n"
       " t = f32[2000,5] broadcast(s), dimensions={0}\n ROOT y = f32[2000,5] divide(x, t)");
-  EXPECT_EQ(lanes(plan, Op::kDiv), 16);
+  EXPECT_EQ(most_lanes(plan, Op::kDiv), 16);
   EXPECT_EQ(count(plan, Op::kScatter), 0);
 }
 
@@ -69,25 +44,25 @@ TEST(NarrowRows, ThatAGatherTakesAreColumns) {
       "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=2, slice_sizes={1,3}\n"
       " w = f32[40,50] reshape(s)\n t = f32[40,50,3] broadcast(w), dimensions={0,1}\n"
       " ROOT y = f32[40,50,3] multiply(g, t)");
-  EXPECT_EQ(lanes(plan, Op::kMul), 16);
-  EXPECT_EQ(lanes(plan, Op::kGather), 16);
+  EXPECT_EQ(most_lanes(plan, Op::kMul), 16);
+  EXPECT_EQ(most_lanes(plan, Op::kGather), 16);
 }
 
 TEST(NarrowRows, SideBySideAreCopiedAsOne) {
   const std::string x = " x = f32[50,20,3] parameter(0)\n y = f32[50,30,3] parameter(1)\n";
   for (const char* root : {"f32[50,50,3] concatenate(x, y), dimensions={1}",
                            "f32[50,40,3] concatenate(x, x), dimensions={1}"})
-    EXPECT_EQ(lanes(plan_of(cat(x, " ROOT r = ", root)), Op::kStore), 16) << root;
+    EXPECT_EQ(most_lanes(plan_of(cat(x, " ROOT r = ", root)), Op::kStore), 16) << root;
 }
 
 TEST(NarrowRows, UnderWindowsAreOne) {
   const std::string x = " x = f32[50,20,3] parameter(0)\n z = f32[] constant(0)\n";
   const char* const root =
       " ROOT w = f32[48,17,3] reduce-window(x, z), window={size=3x4x1}, to_apply=sum";
-  EXPECT_EQ(lanes(plan_of(x + root), Op::kStore), 16);
-  EXPECT_EQ(lanes(plan_of(x + " ROOT w = f32[48,9,3] reduce-window(x, z), window={size=3x4x1 "
-                              "stride=1x2x1}, to_apply=sum"),
-                  Op::kStore),
+  EXPECT_EQ(most_lanes(plan_of(x + root), Op::kStore), 16);
+  EXPECT_EQ(most_lanes(plan_of(x + " ROOT w = f32[48,9,3] reduce-window(x, z), window={size=3x4x1 "
+                                   "stride=1x2x1}, to_apply=sum"),
+                       Op::kStore),
             3);
 }
 
@@ -106,7 +81,7 @@ TEST(NarrowRows, OfWindowsAreCopiedAsOne) {
       " ROOT g = f32[9,16,16,3] gather(x, i), offset_dims={1,2,3}, collapsed_slice_dims={}, "
       "operand_batching_dims={0}, start_indices_batching_dims={0}, start_index_map={1,2}, "
       "index_vector_dim=1, slice_sizes={1,16,16,3}");
-  EXPECT_EQ(lanes(plan, Op::kLoad), 16);
+  EXPECT_EQ(most_lanes(plan, Op::kLoad), 16);
   EXPECT_EQ(count(plan, Op::kShuffle), 0);
 }
 
@@ -116,7 +91,7 @@ TEST(NarrowRows, OfImagesOfWhichSomeAreTurned) {
       " x = f32[40,9,33,3] parameter(0)\n p = pred[40] parameter(1)\n"
       " f = pred[40,9,33,3] broadcast(p), dimensions={0}\n"
       " r = f32[40,9,33,3] reverse(x), dimensions={2}\n ROOT y = f32[40,9,33,3] select(f, r, x)");
-  EXPECT_EQ(lanes(plan, Op::kSelect), 16);
+  EXPECT_EQ(most_lanes(plan, Op::kSelect), 16);
 }
 
 TEST(NarrowRows, RowsOfManyElementsStay) {
@@ -134,7 +109,7 @@ TEST(NarrowRows, WholeRowsAreMovedAsTheyAre) {
     EXPECT_EQ(count(plan_of(" x = f32[1000,16] parameter(0)\n" + lines), Op::kShuffle), 0) << lines;
   const Plan plan = plan_of(
       " x = f32[1000,16,3] parameter(0)\n ROOT y = f32[1000,16,3] reverse(x), dimensions={2}");
-  EXPECT_EQ(lanes(plan, Op::kStore), 16);
+  EXPECT_EQ(most_lanes(plan, Op::kStore), 16);
 }
 
 TEST(NarrowRows, PartsOfWideRowsStay) {
@@ -143,7 +118,7 @@ TEST(NarrowRows, PartsOfWideRowsStay) {
       " p = f32[64,4] slice(x), slice={[0:64],[128:132]}\n"
       " t = f32[64,4] broadcast(s), dimensions={0}\n ROOT y = f32[64,4] divide(p, t)");
   EXPECT_EQ(count(plan, Op::kGather), 0);
-  EXPECT_EQ(lanes(plan, Op::kDiv), 4);
+  EXPECT_EQ(most_lanes(plan, Op::kDiv), 4);
 }
 
 TEST(NarrowRows, ThatATransposeMovesAreCopied) {
@@ -153,8 +128,8 @@ TEST(NarrowRows, ThatATransposeMovesAreCopied) {
                     "] transpose(x), dimensions={1,0,2}"));
     EXPECT_EQ(count(plan, Op::kGather), 0);
     EXPECT_EQ(count(plan, Op::kShuffle), 0);
-    EXPECT_EQ(lanes(plan, Op::kStore), columns);
-    EXPECT_EQ(lanes(plan, Op::kLoad), columns);
+    EXPECT_EQ(most_lanes(plan, Op::kStore), columns);
+    EXPECT_EQ(most_lanes(plan, Op::kLoad), columns);
   }
 }
 

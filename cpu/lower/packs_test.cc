@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "heddle/base/text/strings.h"
-#include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/text.h"
+#include "heddle/cpu/lower/support_test.h"
 
 namespace heddle::cpu {
 namespace {
@@ -13,7 +11,7 @@ using base::cat;
 
 // Four products p0 .. p3 of lanes of two vectors, and `lines` that make a scalar r of them.
 int32_t lanes_of_products(const std::string& lines) {
-  std::string text = "HloModule m\nENTRY e {\n x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n";
+  std::string text = " x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n";
   for (int i = 0; i < 4; ++i) {
     for (const char* from : {"x", "y"}) {
       text += cat(" s", from, i, " = f32[1] slice(", from, "), slice={[", i, ":", i + 1, "]}\n ",
@@ -21,12 +19,7 @@ int32_t lanes_of_products(const std::string& lines) {
     }
   }
   for (int i = 0; i < 4; ++i) text += cat(" p", i, " = f32[] multiply(x", i, ", y", 3 - i, ")\n");
-  const auto program = lower(hlo::parse_text(text + lines + "}\n").value(), 64, false).value();
-  int32_t most = 0;
-  for (const Node& node : program.plan.nodes) {
-    if (node.op == Op::kMul && is_float(node.type.scalar)) most = std::max(most, node.type.lanes);
-  }
-  return most;
+  return most_lanes(plan_of(text + lines), Op::kMul);
 }
 
 TEST(Packs, OfOneOperationBetweenScalarsAreNone) {

@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "heddle/base/text/strings.h"
-#include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/text.h"
+#include "heddle/cpu/lower/support_test.h"
 
 namespace heddle::cpu {
 namespace {
@@ -18,11 +16,10 @@ TEST(Reductions, ShortRowsOfEachTypeOnEachMachine) {
               "[] parameter(1)\n  ROOT c = ", type, "[] add(a, b) }\nENTRY main {\n  x = ", type,
               "[35,16] parameter(0)\n  s = ", type, "[] constant(0)\n  ROOT r = ", type,
               "[35] reduce(x, s), dimensions={1}, to_apply=f }\n");
-      const auto program = lower(hlo::parse_text(text).value(), vector_bytes, false);
-      ASSERT_TRUE(program.ok()) << type << " " << vector_bytes;
-      for (const Node& node : program->plan.nodes) {
+      const Plan plan = lowered(text, vector_bytes).plan;
+      for (const Node& node : plan.nodes) {
         if (node.op != Op::kShuffle) continue;
-        for (const LaneSource& source : program->plan.shuffles[static_cast<size_t>(node.imm)])
+        for (const LaneSource& source : plan.shuffles[static_cast<size_t>(node.imm)])
           EXPECT_LT(source.lane, static_cast<uint32_t>(node.type.lanes)) << type;
       }
     }

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/base/text/strings.h"
-#include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/text.h"
+#include "heddle/cpu/lower/support_test.h"
 
 namespace heddle::cpu {
 namespace {
@@ -23,9 +21,7 @@ Plan loop_of(int n, const std::string& lines) {
           lines, " ROOT r = ", state, " tuple(j, y) }\nENTRY main { x = ", matrix,
           " parameter(0)\n i = s32[] constant(0)\n s = ", state, " tuple(i, x)\n ROOT w = ", state,
           " while(s), condition=cond, body=body }\n");
-  return lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false)
-      .value()
-      .plan;
+  return lowered(text).plan;
 }
 
 int64_t shuffles_of_several(const Plan& plan) {
@@ -67,8 +63,8 @@ TEST(SmallMatrices, AreWrittenOutUpToABudget) {
     lines += cat(" y", i == 59 ? "" : cat(i + 1), " = f32[8,8] dot(y", i,
                  ", x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n");
   const Plan plan = loop_of(8, lines);
-  EXPECT_LT(std::ranges::count(plan.nodes, Op::kFma, &Node::op), 1100);
-  EXPECT_EQ(std::ranges::count(plan.nodes, Op::kKernel, &Node::op), 0);
+  EXPECT_LT(count(plan, Op::kFma), 1100);
+  EXPECT_EQ(count(plan, Op::kKernel), 0);
 }
 
 // Many of them, or one by a small matrix.
@@ -77,15 +73,10 @@ TEST(SmallMatrices, AreMultipliedByLoopsWhereThereAreMany) {
     const std::string x = cat("f32[100,", size, ",", size, "]"),
                       y = cat("f32[100,", size, ",", columns, "]");
     const Plan plan =
-        lower(hlo::parse_text(cat("HloModule m\nENTRY main { x = ", x, " parameter(0)\n y = ", y,
-                                  " parameter(1)\n ROOT r = ", y,
-                                  " dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, "
-                                  "lhs_contracting_dims={2}, rhs_contracting_dims={1} }\n"))
-                  .value(),
-              /*vector_bytes=*/64, /*as_lapack=*/false)
-            .value()
-            .plan;
-    return std::ranges::count(plan.nodes, Op::kKernel, &Node::op);
+        plan_of(cat(" x = ", x, " parameter(0)\n y = ", y, " parameter(1)\n ROOT r = ", y,
+                    " dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+                    "lhs_contracting_dims={2}, rhs_contracting_dims={1}"));
+    return count(plan, Op::kKernel);
   };
   EXPECT_EQ(kernels(8, 8), 0);
   EXPECT_EQ(kernels(15, 15), 0);
@@ -99,7 +90,7 @@ TEST(SmallMatrices, OuterProductsAreWrittenOut) {
       2,
       " c = f32[2,1] slice(x), slice={[0:2],[0:1]}\n w = f32[1,2] slice(x), slice={[0:1],[0:2]}\n"
       " y = f32[2,2] dot(c, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n");
-  EXPECT_EQ(std::ranges::count(plan.nodes, Op::kForEach, &Node::op), 0);
+  EXPECT_EQ(count(plan, Op::kForEach), 0);
 }
 
 }  // namespace

@@ -1,23 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "heddle/base/text/strings.h"
-#include "heddle/cpu/lower/lower.h"
-#include "heddle/hlo/text.h"
+#include "heddle/cpu/lower/support_test.h"
 
 namespace heddle::cpu {
 namespace {
-
-LoweredProgram lowered(const std::string& lines) {
-  const std::string text = base::cat(
-      "HloModule m\nsum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
-      " ROOT c = f32[] add(a, b) }\nENTRY main {\n",
-      lines, " }\n");
-  return lower(hlo::parse_text(text).value(), /*vector_bytes=*/64, /*as_lapack=*/false).value();
-}
-
-int64_t count(const Plan& plan, Op op) { return std::ranges::count(plan.nodes, op, &Node::op); }
 
 std::string sum_down(const std::string& kept, const std::string& from) {
   return base::cat(" x = f32", from, " parameter(0)\n z = f32[] constant(0)\n ROOT r = f32", kept,
@@ -25,23 +11,22 @@ std::string sum_down(const std::string& kept, const std::string& from) {
 }
 
 TEST(Sums, OneVectorOfResultsIsFoldedInParts) {
-  const Plan plan = lowered(sum_down("[16]", "[1003,16]")).plan;
+  const Plan plan = plan_of(sum_down("[16]", "[1003,16]"));
   EXPECT_EQ(count(plan, Op::kFor), 1);
   EXPECT_EQ(count(plan, Op::kLoad), 7) << "four of a turn, three behind the last one";
 }
 
 TEST(Sums, AFewVectorsOfResultsAreFoldedByOneLoop) {
-  const Plan plan = lowered(sum_down("[5,16]", "[500,5,16]")).plan;
+  const Plan plan = plan_of(sum_down("[5,16]", "[500,5,16]"));
   EXPECT_EQ(count(plan, Op::kFor), 1);
   EXPECT_EQ(count(plan, Op::kLoad), 5);
 }
 
 TEST(Sums, RowsOfAProductAreFoldedTogether) {
   const auto product = [](const std::string& rows) {
-    return lowered(" x = f32[" + rows +
+    return plan_of(" x = f32[" + rows +
                    ",32] parameter(0)\n y = f32[32] parameter(1)\n ROOT r = f32[" + rows +
-                   "] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}")
-        .plan;
+                   "] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
   };
   EXPECT_EQ(count(product("48"), Op::kReduceLanes), 0);
   EXPECT_EQ(count(product("48"), Op::kLoad), 17) << "sixteen rows by one vector";
@@ -54,17 +39,17 @@ TEST(Sums, ALongProductOfFewResultsStandsInRegisters) {
       " x = f32[500,5] parameter(0)\n y = f32[500,4] parameter(1)\n e = f32[500,5] "
       "exponential(x)\n"
       " s = f32[500,5] add(e, e)\n";
-  const LoweredProgram program =
-      lowered(operands +
+  const LoweredProgram program = lowered(
+      text_of(operands +
               " t = f32[5,500] transpose(s), dimensions={1,0}\n ROOT r = f32[5,4] dot(t, y), "
-              "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+              "lhs_contracting_dims={1}, rhs_contracting_dims={0}"));
   EXPECT_EQ(program.kernels.size(), 0u);
   EXPECT_EQ(count(program.plan, Op::kGather), 0) << "the transpose is read by strides";
   EXPECT_EQ(count(program.plan, Op::kFor), 1);
 }
 
 TEST(Sums, AProductOfManyResultsIsAKernel) {
-  EXPECT_EQ(lowered(" x = f32[200,50] parameter(0)\n y = f32[200,40] parameter(1)\n ROOT r = "
+  EXPECT_EQ(plan_of(" x = f32[200,50] parameter(0)\n y = f32[200,40] parameter(1)\n ROOT r = "
                     "f32[50,40] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}")
                 .kernels.size(),
             1u);
