@@ -21,13 +21,7 @@ constexpr int64_t kMuchWork = 24, kMostWork = 256, kRepeatsOfOperation = 8;
 constexpr int64_t kManyRepeated = 8;
 constexpr int64_t kManyTransposed = 1024;  // elements
 constexpr int64_t kManyIndices = 32;       // elements
-constexpr size_t kMostRowParts = 2;        // joined arrays of which a row is
-constexpr int64_t kMostBoxes = 27;         // that joined arrays cut a step's array into
-constexpr int64_t kLeastRow = 16;          // elements: several rows of such arrays share a vector
-constexpr int64_t kManyOfShortRows = 2048;  // elements of an array: joined, it is stored below that
-constexpr int64_t kLeastCut = 256;         // bytes of an array that is worth them
-constexpr int kMostPartsOfParts = 2;       // a slice of the array, and a reshape of that
-constexpr int64_t kSmallTarget = 1024;     // bytes of an array whose copy costs next to nothing
+constexpr int64_t kLeastCut = 256;         // bytes of an array that is worth boxes
 
 // The operand is computed where the step reads it, and need not lie in memory.
 bool reads_elements(const hlo::Module& module, const Computation& computation,
@@ -488,126 +482,6 @@ void Region::choose_lazy() {
   is_lazy_.assign(leaves_.size(), false);
   cuts_.clear();
   LazyChoice(*this).run();
-}
-
-bool is_cut(const Instruction& instruction) {
-  if (instruction.opcode != Opcode::kPad) return instruction.opcode == Opcode::kConcatenate;
-  return std::ranges::all_of(instruction.attrs.get<hlo::PadAttrs>().padding,
-                             [](const hlo::PadDimension& d) { return d.interior == 0; });
-}
-
-bool joins_rows(const Instruction& instruction) {
-  return dimensions_of(instruction)[0] + 1 < instruction.shape.rank() &&
-         instruction.shape.dimensions().back() >= kLeastRow &&
-         instruction.operands.size() <= kMostRowParts;
-}
-
-// A step that reads joined or padded arrays is written box by box. In each box it reads one of
-// them, or the padding; of joined rows it finds for each row which one, and of the padding before
-// and behind rows whether it is one.
-bool Region::cuts(InstructionId step, InstructionId read) {
-  if (!step.valid() || !is_scalar_op(*computation_, computation_->at(step))) return false;
-  const Instruction& cut = computation_->at(read);
-  const int64_t last = cut.shape.rank() - 1;
-  const bool is_pad = cut.opcode == Opcode::kPad;
-  const bool is_big = !is_pad && cut.shape.element_count() >= kManyOfShortRows &&
-                      cut.shape.dimension(last) >= kLeastRow / 2;
-  int64_t row = 1;  // elements of a part that lie side by side
-  for (int64_t d = is_big ? dimensions_of(cut)[0] : last; d <= last; ++d)
-    row *= cut.shape.dimension(d);
-  if (row < kLeastRow) return false;
-  Cuts all = cuts_.contains(step) ? cuts_[step] : Cuts(cut.shape.dimensions().size(), {0});
-  const auto add = [&](int64_t d, int64_t start) {
-    if (start > 0 && start < cut.shape.dimension(d)) all[static_cast<size_t>(d)].insert(start);
-  };
-  if (is_pad) {
-    const int64_t low = cut.attrs.get<hlo::PadAttrs>().padding.back().low;
-    add(last, low);
-    add(last, low + computation_->at(cut.operands[0]).shape.dimension(last));
-  } else if (!joins_rows(cut)) {
-    const int64_t along = dimensions_of(cut)[0];
-    int64_t end = 0;
-    for (InstructionId part : cut.operands) {
-      add(along, end);
-      end += computation_->at(part).shape.dimension(along);
-    }
-  }
-  int64_t boxes = 1;
-  for (const std::set<int64_t>& starts : all) boxes *= static_cast<int64_t>(starts.size());
-  if (boxes > kMostBoxes) return false;
-  cuts_[step] = std::move(all);
-  return true;
-}
-
-// A part of a carried array, which the step replaces element by element: it may do so in place once
-// the part has a place of its own.
-bool Region::is_part_of_target(InstructionId part, InstructionId step) const {
-  const Instruction& slice = computation_->at(part);
-  if (slice.opcode != Opcode::kDynamicSlice && slice.opcode != Opcode::kSlice) return false;
-  const Shape& whole = computation_->at(slice.operands[0]).shape;
-  return step.valid() && std::ranges::count(parameters_, leaf(slice.operands[0])) > 0 &&
-         computation_->at(step).shape == whole && whole.byte_size() > kSmallTarget &&
-         slice.shape.element_count() * kManyReads <= whole.element_count();
-}
-
-// Elements of an array that one step overwrites and another one needs, which cannot come first: the
-// first may work in place once they have a place of their own.
-bool Region::is_part_of_overwritten(InstructionId part, std::span<const InstructionId> home) const {
-  const Instruction& own = computation_->at(part);
-  const Instruction& taken =
-      own.opcode == Opcode::kReshape ? computation_->at(own.operands[0]) : own;
-  const bool is_slice = taken.opcode == Opcode::kDynamicSlice || taken.opcode == Opcode::kSlice;
-  if (taken.opcode != Opcode::kGather && !is_slice) return false;
-  const Shape& whole = computation_->at(taken.operands[0]).shape;
-  if (whole.byte_size() <= kSmallTarget ||
-      taken.shape.element_count() * kManyReads > whole.element_count())
-    return false;
-  const auto overwrites = [&](const Use& use) {
-    return use.operand < static_cast<int>(updated_operands(computation_->at(use.user)));
-  };
-  // What a gather takes is stored unless the one that overwrites needs it alone; a slice only where
-  // a step needs it that cannot come first.
-  for (const Use& use : uses_[leaf(taken.operands[0]).value]) {
-    if (!overwrites(use)) continue;
-    const auto comes_later = [&](const Use& read) {
-      const InstructionId step = home[read.user.value];
-      return step != use.user &&
-             (!is_slice || updates(step, use.user) || overwrites_for(step, use.user, home));
-    };
-    const std::vector<Use>& reads = uses_[leaf(part).value];
-    if (is_slice ? std::ranges::any_of(reads, comes_later)
-                 : std::ranges::all_of(reads, comes_later))
-      return true;
-  }
-  return false;
-}
-
-// The step overwrites an array of which `other` computes something that it reads.
-bool Region::overwrites_for(InstructionId step, InstructionId other,
-                            std::span<const InstructionId> home) const {
-  return step.valid() && updated_operands(computation_->at(step)) == 1 &&
-         is_read_in(other, computation_->at(step).operands[0], home, kMostPartsOfParts);
-}
-
-// What reads `id`, or a part of it, is computed in the step; parts of parts up to so many levels.
-bool Region::is_read_in(InstructionId step, InstructionId id, std::span<const InstructionId> home,
-                        int levels) const {
-  return std::ranges::any_of(uses_[leaf(id).value], [&](const Use& use) {
-    if (use.user == step) return false;
-    if (home[use.user.value] == step) return true;
-    const Opcode opcode = computation_->at(use.user).opcode;
-    return levels > 0 &&
-           (opcode == Opcode::kReshape || opcode == Opcode::kSlice ||
-            opcode == Opcode::kDynamicSlice) &&
-           is_read_in(step, use.user, home, levels - 1);
-  });
-}
-
-// The step updates what `before` gives, or an update of it.
-bool Region::updates(InstructionId step, InstructionId before) const {
-  while (step.valid() && step != before && updated_operands(computation_->at(step)) == 1)
-    step = computation_->at(step).operands[0];
-  return step == before;
 }
 
 }  // namespace heddle::cpu

@@ -319,8 +319,19 @@ NodeId PlanBuilder::fma(NodeId x, NodeId y, NodeId z) {
 
 namespace {
 
-bool holds(Predicate predicate, double x, double y) {
+Predicate with_sign(Predicate predicate) {
   switch (predicate) {
+    case Predicate::kULt: return Predicate::kLt;
+    case Predicate::kULe: return Predicate::kLe;
+    case Predicate::kUGt: return Predicate::kGt;
+    case Predicate::kUGe: return Predicate::kGe;
+    default: return predicate;
+  }
+}
+
+template <class T>
+bool holds(Predicate predicate, T x, T y) {
+  switch (with_sign(predicate)) {
     case Predicate::kEq: return x == y;
     case Predicate::kNe: return x != y;
     case Predicate::kLt: return x < y;
@@ -331,31 +342,10 @@ bool holds(Predicate predicate, double x, double y) {
 }
 
 // Of integers as constants hold them, sign-extended: that leaves the order of those without a sign.
-bool holds(Predicate predicate, int64_t x, int64_t y) {
-  const auto ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
-  switch (predicate) {
-    case Predicate::kEq: return x == y;
-    case Predicate::kNe: return x != y;
-    case Predicate::kLt: return x < y;
-    case Predicate::kLe: return x <= y;
-    case Predicate::kGt: return x > y;
-    case Predicate::kGe: return x >= y;
-    case Predicate::kULt: return ux < uy;
-    case Predicate::kULe: return ux <= uy;
-    case Predicate::kUGt: return ux > uy;
-    case Predicate::kUGe: return ux >= uy;
-  }
-  return false;
-}
-
-Predicate with_sign(Predicate predicate) {
-  switch (predicate) {
-    case Predicate::kULt: return Predicate::kLt;
-    case Predicate::kULe: return Predicate::kLe;
-    case Predicate::kUGt: return Predicate::kGt;
-    case Predicate::kUGe: return Predicate::kGe;
-    default: return predicate;
-  }
+bool holds_of_integers(Predicate predicate, int64_t x, int64_t y) {
+  return with_sign(predicate) == predicate
+             ? holds(predicate, x, y)
+             : holds(predicate, static_cast<uint64_t>(x), static_cast<uint64_t>(y));
 }
 
 }  // namespace
@@ -402,8 +392,9 @@ NodeId PlanBuilder::compare(Predicate predicate, NodeId x, NodeId y) {
   const int32_t lanes = match(x, y);
   const Type type = {Scalar::kPred, lanes};
   if (is_constant(x) && is_constant(y)) {
-    const bool is_true = is_float(this->type(x).scalar) ? holds(predicate, float_of(x), float_of(y))
-                                                        : holds(predicate, bits_of(x), bits_of(y));
+    const bool is_true = is_float(this->type(x).scalar)
+                             ? holds(predicate, float_of(x), float_of(y))
+                             : holds_of_integers(predicate, bits_of(x), bits_of(y));
     return bits(type, is_true ? 1 : 0);
   }
   if (this->type(x).scalar == Scalar::kPred && is_constant(y)) {
@@ -473,128 +464,5 @@ BufferId PlanBuilder::buffer(BufferInfo info) {
   plan_.buffers.push_back(info);
   return BufferId(plan_.buffers.size() - 1);
 }
-
-NodeId PlanBuilder::parameter(BlockId block, Type type) {
-  const NodeId id = make({.op = Op::kParameter, .type = type}, {});
-  plan_.blocks[block.value].parameters.push_back(id);
-  return id;
-}
-
-PlanBuilder::Region PlanBuilder::open_block(std::span<const NodeId> initial, bool with_index,
-                                            bool is_barrier) {
-  const BlockId block(plan_.blocks.size());
-  plan_.blocks.emplace_back();
-  open_.push_back({block, is_barrier});
-  Region region;
-  if (with_index) region.parameters.push_back(parameter(block, kIndex));
-  for (NodeId value : initial) region.parameters.push_back(parameter(block, type(value)));
-  return region;
-}
-
-BlockId PlanBuilder::close_block(std::span<const NodeId> yields) {
-  const BlockId block = open_.back().block;
-  plan_.blocks[block.value].yields.assign(yields.begin(), yields.end());
-  const std::set<BufferId> written = std::move(open_.back().written);
-  open_.pop_back();
-  for (BufferId buffer : written) forget(buffer);
-  return block;
-}
-
-std::vector<NodeId> PlanBuilder::close_control() {
-  const Control control = std::move(controls_.back());
-  controls_.pop_back();
-  const NodeId id = make({.op = control.op, .imm = control.step}, control.args);
-  plan_.nodes[id.value].first_block = static_cast<uint32_t>(plan_.block_lists.size());
-  plan_.nodes[id.value].block_count = static_cast<uint32_t>(control.blocks.size());
-  plan_.block_lists.insert(plan_.block_lists.end(), control.blocks.begin(), control.blocks.end());
-  std::vector<NodeId>& nodes = plan_.blocks[open_.back().block.value].nodes;
-  nodes.push_back(id);
-  std::vector<NodeId> results;
-  for (size_t i = 0; i < control.results.size(); ++i) {
-    const NodeId arg[] = {id};
-    results.push_back(
-        make({.op = Op::kResult, .type = control.results[i], .imm = static_cast<int64_t>(i)}, arg));
-    plan_.blocks[open_.back().block.value].nodes.push_back(results.back());
-  }
-  return results;
-}
-
-PlanBuilder::Region PlanBuilder::begin_for(NodeId from, NodeId to, int64_t step,
-                                           std::span<const NodeId> initial) {
-  return begin_counted(Op::kFor, from, to, step, initial);
-}
-
-PlanBuilder::Region PlanBuilder::begin_for_each(NodeId from, NodeId to, int64_t step) {
-  return begin_counted(Op::kForEach, from, to, step, {});
-}
-
-PlanBuilder::Region PlanBuilder::begin_counted(Op op, NodeId from, NodeId to, int64_t step,
-                                               std::span<const NodeId> initial) {
-  Control control{.op = op, .args = {from, to}, .blocks = {}, .results = {}, .step = step};
-  control.is_single = is_constant(from) && is_constant(to) && bits_of(from) < bits_of(to) &&
-                      bits_of(from) + step >= bits_of(to);
-  for (NodeId value : initial) control.results.push_back(type(value));
-  control.args.insert(control.args.end(), initial.begin(), initial.end());
-  controls_.push_back(control);
-  if (!control.is_single) {
-    Region region = open_block(initial, /*with_index=*/true, /*is_barrier=*/false);
-    const Bounds begin = bounds(from), end = bounds(to);
-    if (is_constant(from) && is_constant(to) && begin.low < end.high)
-      assume(region.parameters[0],
-             {begin.low, begin.low + (end.high - 1 - begin.low) / step * step});
-    else if (end.high > std::numeric_limits<int64_t>::min())
-      assume(region.parameters[0], {begin.low, end.high - 1});
-    return region;
-  }
-  Region region{{from}};
-  region.parameters.insert(region.parameters.end(), initial.begin(), initial.end());
-  return region;
-}
-
-std::vector<NodeId> PlanBuilder::end_for(std::span<const NodeId> yields) {
-  if (controls_.back().is_single) {
-    controls_.pop_back();
-    return {yields.begin(), yields.end()};
-  }
-  controls_.back().blocks.push_back(close_block(yields));
-  return close_control();
-}
-
-PlanBuilder::Region PlanBuilder::begin_while(std::span<const NodeId> initial, int64_t turns) {
-  Control control{.op = Op::kWhile,
-                  .args = {initial.begin(), initial.end()},
-                  .blocks = {},
-                  .results = {},
-                  .step = turns};
-  for (NodeId value : initial) control.results.push_back(type(value));
-  controls_.push_back(std::move(control));
-  return open_block(initial, /*with_index=*/false, /*is_barrier=*/false);
-}
-
-PlanBuilder::Region PlanBuilder::begin_body(NodeId condition) {
-  const NodeId yields[] = {condition};
-  controls_.back().blocks.push_back(close_block(yields));
-  return open_block(controls_.back().args, /*with_index=*/false, /*is_barrier=*/false);
-}
-
-std::vector<NodeId> PlanBuilder::end_while(std::span<const NodeId> yields) {
-  controls_.back().blocks.push_back(close_block(yields));
-  return close_control();
-}
-
-void PlanBuilder::begin_switch(NodeId which, std::span<const Type> results) {
-  controls_.push_back({.op = Op::kSwitch,
-                       .args = {which},
-                       .blocks = {},
-                       .results = {results.begin(), results.end()}});
-}
-
-void PlanBuilder::begin_branch() { open_block({}, /*with_index=*/false, /*is_barrier=*/true); }
-
-void PlanBuilder::end_branch(std::span<const NodeId> yields) {
-  controls_.back().blocks.push_back(close_block(yields));
-}
-
-std::vector<NodeId> PlanBuilder::end_switch() { return close_control(); }
 
 }  // namespace heddle::cpu
