@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "heddle/cpu/lower/math.h"
 #include "heddle/cpu/lower/small_floats.h"
@@ -37,12 +38,13 @@ class ScalarOpWriter {
     return x_.size() == 1 ? write_math(b_, function, {x_[0]})
                           : write_math(b_, function, {x_[0], x_[1]});
   }
-  NodeId by_sign(Op of_floats, Op of_signed, Op of_unsigned) {
-    return b_.binary(floats()           ? of_floats
-                     : is_signed_type() ? of_signed
-                                        : of_unsigned,
-                     x_[0], x_[1]);
+  [[nodiscard]] Op by_sign(Op of_floats, Op of_signed, Op of_unsigned) const {
+    return floats() ? of_floats : is_signed_type() ? of_signed : of_unsigned;
   }
+  struct Divisor {
+    NodeId is_zero, is_minus_one, safe;
+  };
+  Divisor divisor();
   NodeId sign();
   NodeId divide();
   NodeId remainder();
@@ -74,33 +76,34 @@ NodeId ScalarOpWriter::sign() {
   return b_.select(b_.binary(Op::kAnd, ordered, not_zero), one, x_[0]);
 }
 
-// Integers: x / 0 is all ones; the least number by -1 is itself. Neither reaches the machine's
-// division, which would trap.
+// Neither x / 0 nor x / -1 of integers reaches the machine's division, which would trap.
+ScalarOpWriter::Divisor ScalarOpWriter::divisor() {
+  Divisor by{.is_zero = b_.compare(Predicate::kEq, x_[1], constant(0))};
+  NodeId traps = by.is_zero;
+  if (is_signed_type()) {
+    by.is_minus_one = b_.compare(Predicate::kEq, x_[1], constant(-1));
+    traps = b_.binary(Op::kOr, by.is_zero, by.is_minus_one);
+  }
+  by.safe = b_.select(traps, constant(1), x_[1]);
+  return by;
+}
+
+// Integers: x / 0 is all ones; the least number by -1 is itself.
 NodeId ScalarOpWriter::divide() {
   if (floats()) return b_.binary(Op::kDiv, x_[0], x_[1]);
-  const NodeId is_zero = b_.compare(Predicate::kEq, x_[1], constant(0));
-  if (!is_signed_type()) {
-    const NodeId safe = b_.select(is_zero, constant(1), x_[1]);
-    return b_.select(is_zero, constant(-1), b_.binary(Op::kUDiv, x_[0], safe));
-  }
-  const NodeId is_minus_one = b_.compare(Predicate::kEq, x_[1], constant(-1));
-  const NodeId safe = b_.select(b_.binary(Op::kOr, is_zero, is_minus_one), constant(1), x_[1]);
-  const NodeId quotient = b_.binary(Op::kSDiv, x_[0], safe);
-  const NodeId negated = b_.binary(Op::kSub, constant(0), x_[0]);
-  return b_.select(is_zero, constant(-1), b_.select(is_minus_one, negated, quotient));
+  const Divisor by = divisor();
+  NodeId quotient = b_.binary(is_signed_type() ? Op::kSDiv : Op::kUDiv, x_[0], by.safe);
+  if (is_signed_type())
+    quotient = b_.select(by.is_minus_one, b_.binary(Op::kSub, constant(0), x_[0]), quotient);
+  return b_.select(by.is_zero, constant(-1), quotient);
 }
 
 NodeId ScalarOpWriter::remainder() {
   if (floats()) return math(MathFunction::k_fmod);
-  const NodeId is_zero = b_.compare(Predicate::kEq, x_[1], constant(0));
-  if (!is_signed_type()) {
-    const NodeId safe = b_.select(is_zero, constant(1), x_[1]);
-    return b_.select(is_zero, x_[0], b_.binary(Op::kURem, x_[0], safe));
-  }
-  const NodeId is_minus_one = b_.compare(Predicate::kEq, x_[1], constant(-1));
-  const NodeId safe = b_.select(b_.binary(Op::kOr, is_zero, is_minus_one), constant(1), x_[1]);
-  const NodeId rest = b_.binary(Op::kSRem, x_[0], safe);
-  return b_.select(is_zero, x_[0], b_.select(is_minus_one, constant(0), rest));
+  const Divisor by = divisor();
+  NodeId rest = b_.binary(is_signed_type() ? Op::kSRem : Op::kURem, x_[0], by.safe);
+  if (is_signed_type()) rest = b_.select(by.is_minus_one, constant(0), rest);
+  return b_.select(by.is_zero, x_[0], rest);
 }
 
 // An amount from the width on leaves nothing but the sign of an arithmetic shift.
@@ -174,10 +177,8 @@ NodeId ScalarOpWriter::select() {
 
 // min(max(low, x), high).
 NodeId ScalarOpWriter::clamp() {
-  const bool is_float = floats();
-  const Op max = is_float ? Op::kMax : is_signed_type() ? Op::kSMax : Op::kUMax;
-  const Op min = is_float ? Op::kMin : is_signed_type() ? Op::kSMin : Op::kUMin;
-  return b_.binary(min, b_.binary(max, x_[0], x_[1]), x_[2]);
+  const NodeId high_enough = b_.binary(by_sign(Op::kMax, Op::kSMax, Op::kUMax), x_[0], x_[1]);
+  return b_.binary(by_sign(Op::kMin, Op::kSMin, Op::kUMin), high_enough, x_[2]);
 }
 
 NodeId ScalarOpWriter::convert() {
@@ -228,17 +229,38 @@ NodeId ScalarOpWriter::reduce_precision() {
   return b_.select(is_nan, x_[0], b_.cast(Op::kBitcast, Scalar::kF32, rounded));
 }
 
+// Ops that are a function of floats.
+constexpr std::pair<Opcode, MathFunction> kFunctionOps[] = {
+    {Opcode::kExp, MathFunction::k_exp},     {Opcode::kExpm1, MathFunction::k_expm1},
+    {Opcode::kLog, MathFunction::k_log},     {Opcode::kLog1p, MathFunction::k_log1p},
+    {Opcode::kSin, MathFunction::k_sin},     {Opcode::kCos, MathFunction::k_cos},
+    {Opcode::kTan, MathFunction::k_tan},     {Opcode::kAsin, MathFunction::k_asin},
+    {Opcode::kAcos, MathFunction::k_acos},   {Opcode::kAtan, MathFunction::k_atan},
+    {Opcode::kSinh, MathFunction::k_sinh},   {Opcode::kCosh, MathFunction::k_cosh},
+    {Opcode::kTanh, MathFunction::k_tanh},   {Opcode::kAsinh, MathFunction::k_asinh},
+    {Opcode::kAcosh, MathFunction::k_acosh}, {Opcode::kAtanh, MathFunction::k_atanh},
+    {Opcode::kErf, MathFunction::k_erf},     {Opcode::kCbrt, MathFunction::k_cbrt},
+    {Opcode::kPower, MathFunction::k_pow},   {Opcode::kAtan2, MathFunction::k_atan2}};
+
 NodeId ScalarOpWriter::run() {
-  const auto is_pred = [&] { return from_ == pred; };
-  switch (instruction_.opcode) {
-    case Opcode::kAdd: return b_.binary(is_pred() ? Op::kOr : Op::kAdd, x_[0], x_[1]);
+  const Opcode opcode = instruction_.opcode;
+  const bool is_pred = from_ == pred;
+  if (opcode == Opcode::kTanh && is_small_float(instruction_.shape.dtype()))
+    return write_small_tanh(b_, x_[0]);
+  for (const auto& [from, function] : kFunctionOps) {
+    if (from == opcode) return math(function);
+  }
+  switch (opcode) {
+    case Opcode::kAdd: return b_.binary(is_pred ? Op::kOr : Op::kAdd, x_[0], x_[1]);
     case Opcode::kSubtract: return b_.binary(Op::kSub, x_[0], x_[1]);
-    case Opcode::kMultiply: return b_.binary(is_pred() ? Op::kAnd : Op::kMul, x_[0], x_[1]);
+    case Opcode::kMultiply: return b_.binary(is_pred ? Op::kAnd : Op::kMul, x_[0], x_[1]);
     case Opcode::kMulhi: return high_product();
     case Opcode::kDivide: return divide();
     case Opcode::kRemainder: return remainder();
-    case Opcode::kMaximum: return by_sign(Op::kMax, Op::kSMax, is_pred() ? Op::kOr : Op::kUMax);
-    case Opcode::kMinimum: return by_sign(Op::kMin, Op::kSMin, is_pred() ? Op::kAnd : Op::kUMin);
+    case Opcode::kMaximum:
+      return b_.binary(by_sign(Op::kMax, Op::kSMax, is_pred ? Op::kOr : Op::kUMax), x_[0], x_[1]);
+    case Opcode::kMinimum:
+      return b_.binary(by_sign(Op::kMin, Op::kSMin, is_pred ? Op::kAnd : Op::kUMin), x_[0], x_[1]);
     case Opcode::kAnd: return b_.binary(Op::kAnd, x_[0], x_[1]);
     case Opcode::kOr: return b_.binary(Op::kOr, x_[0], x_[1]);
     case Opcode::kXor: return b_.binary(Op::kXor, x_[0], x_[1]);
@@ -259,10 +281,9 @@ NodeId ScalarOpWriter::run() {
     case Opcode::kNegate:
       return floats() ? b_.unary(Op::kNeg, x_[0]) : b_.binary(Op::kSub, constant(0), x_[0]);
     case Opcode::kAbs:
-      return floats() ? b_.unary(Op::kAbs, x_[0])
-             : is_signed_type()
-                 ? b_.binary(Op::kSMax, x_[0], b_.binary(Op::kSub, constant(0), x_[0]))
-                 : x_[0];
+      if (floats()) return b_.unary(Op::kAbs, x_[0]);
+      if (!is_signed_type()) return x_[0];
+      return b_.binary(Op::kSMax, x_[0], b_.binary(Op::kSub, constant(0), x_[0]));
     case Opcode::kSign: return sign();
     case Opcode::kIsFinite:
       return b_.compare(Predicate::kLt, b_.unary(Op::kAbs, x_[0]),
@@ -274,28 +295,6 @@ NodeId ScalarOpWriter::run() {
     case Opcode::kRoundEven: return b_.unary(Op::kRoundEven, x_[0]);
     case Opcode::kRoundAfz: return b_.unary(Op::kRoundAway, x_[0]);
     case Opcode::kLogistic: return write_logistic(b_, x_[0]);
-    case Opcode::kExp: return math(MathFunction::k_exp);
-    case Opcode::kExpm1: return math(MathFunction::k_expm1);
-    case Opcode::kLog: return math(MathFunction::k_log);
-    case Opcode::kLog1p: return math(MathFunction::k_log1p);
-    case Opcode::kSin: return math(MathFunction::k_sin);
-    case Opcode::kCos: return math(MathFunction::k_cos);
-    case Opcode::kTan: return math(MathFunction::k_tan);
-    case Opcode::kAsin: return math(MathFunction::k_asin);
-    case Opcode::kAcos: return math(MathFunction::k_acos);
-    case Opcode::kAtan: return math(MathFunction::k_atan);
-    case Opcode::kSinh: return math(MathFunction::k_sinh);
-    case Opcode::kCosh: return math(MathFunction::k_cosh);
-    case Opcode::kTanh:
-      return is_small_float(instruction_.shape.dtype()) ? write_small_tanh(b_, x_[0])
-                                                        : math(MathFunction::k_tanh);
-    case Opcode::kAsinh: return math(MathFunction::k_asinh);
-    case Opcode::kAcosh: return math(MathFunction::k_acosh);
-    case Opcode::kAtanh: return math(MathFunction::k_atanh);
-    case Opcode::kErf: return math(MathFunction::k_erf);
-    case Opcode::kCbrt: return math(MathFunction::k_cbrt);
-    case Opcode::kPower: return math(MathFunction::k_pow);
-    case Opcode::kAtan2: return math(MathFunction::k_atan2);
     default: return {};
   }
 }

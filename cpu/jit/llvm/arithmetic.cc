@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Intrinsics.h"
@@ -23,26 +24,13 @@ llvm::Value* contract(llvm::Value* value) {
   return value;
 }
 
-// The one intrinsic that the op is, of operands of the result's type.
-ID intrinsic_of(Op op) {
-  switch (op) {
-    case Op::kMin: return in::minimum;
-    case Op::kMax: return in::maximum;
-    case Op::kSMin: return in::smin;
-    case Op::kSMax: return in::smax;
-    case Op::kUMin: return in::umin;
-    case Op::kUMax: return in::umax;
-    case Op::kCopysign: return in::copysign;
-    case Op::kAbs: return in::fabs;
-    case Op::kSqrt: return in::sqrt;
-    case Op::kFloor: return in::floor;
-    case Op::kCeil: return in::ceil;
-    case Op::kRoundEven: return in::roundeven;
-    case Op::kRoundAway: return in::round;
-    case Op::kPopcnt: return in::ctpop;
-    default: return in::not_intrinsic;
-  }
-}
+// Ops that are one intrinsic, of operands of the result's type.
+constexpr std::pair<Op, ID> kIntrinsicOps[] = {
+    {Op::kMin, in::minimum},       {Op::kMax, in::maximum}, {Op::kSMin, in::smin},
+    {Op::kSMax, in::smax},         {Op::kUMin, in::umin},   {Op::kUMax, in::umax},
+    {Op::kCopysign, in::copysign}, {Op::kAbs, in::fabs},    {Op::kSqrt, in::sqrt},
+    {Op::kFloor, in::floor},       {Op::kCeil, in::ceil},   {Op::kRoundEven, in::roundeven},
+    {Op::kRoundAway, in::round},   {Op::kPopcnt, in::ctpop}};
 
 }  // namespace
 
@@ -450,9 +438,11 @@ llvm::Value* ArithmeticEmitter::arithmetic(const Node& node) {
   const auto x = [&](size_t i) { return value(args[i]); };
   const bool is_fp = is_float(node.type.scalar);
   llvm::Type* to = type(node.type);
-  if (const ID id = intrinsic_of(node.op); id != in::not_intrinsic)
-    return args.size() == 1 ? b_.CreateUnaryIntrinsic(id, x(0))
-                            : b_.CreateBinaryIntrinsic(id, x(0), x(1));
+  for (const auto& [op, id] : kIntrinsicOps) {
+    if (op == node.op)
+      return args.size() == 1 ? b_.CreateUnaryIntrinsic(id, x(0))
+                              : b_.CreateBinaryIntrinsic(id, x(0), x(1));
+  }
   switch (node.op) {
     case Op::kConstant: return constant(node);
     case Op::kLanes:
