@@ -322,7 +322,7 @@ class RegionLowering {
   // `same`: by parameter of the body; none where turns change it.
   std::map<LeafId, View> turned_matrices(const Region& body, std::span<const Value> same);
 
-  // ---- regions.cc: loops and branches of the program.
+  // ---- while.cc
   struct LoopState;
   Status emit_while(InstructionId id);
   void enter_loop(LoopState& state, size_t i);
@@ -339,6 +339,8 @@ class RegionLowering {
   void bind_state(const LoopState& state, std::span<const NodeId> nodes);
   std::vector<NodeId> load_pieces(const Region& body, const Shape& shape, BufferId from);
   void store_pieces(BufferId to, std::span<const NodeId> pieces);
+
+  // ---- conditional.cc
   struct Branches;
   Status emit_conditional(InstructionId id);
   NodeId branch_number(Branches& branches);
@@ -365,7 +367,6 @@ class RegionLowering {
   Status emit(InstructionId id);
   NodeId scalar_of_step(InstructionId id);
   BufferId array_of_step(InstructionId id);
-  [[nodiscard]] bool is_operand_as_it_lies(const Instruction& instruction) const;
   void write_array(InstructionId id, BufferId to);
   // The leaves of a constant, from number `next` on.
   void bind_constants(std::span<const LeafId> leaves, size_t& next, const Literal& literal);

@@ -63,6 +63,13 @@ bool is_degenerate_reshape(const Shape& from, const Shape& to) {
   return a == b;
 }
 
+bool lies_as_operand(const Computation& computation, const Instruction& instruction) {
+  if (is_complex_view(computation, instruction)) return true;
+  if (instruction.opcode != Opcode::kReshape) return false;
+  const Shape& from = computation.at(instruction.operands[0]).shape;
+  return !is_degenerate_reshape(from, instruction.shape) && !from.is_scalar();
+}
+
 bool joins_repeats(const Computation& computation, const Instruction& reshape) {
   if (reshape.opcode != Opcode::kReshape) return false;
   const Instruction& broadcast = computation.at(reshape.operands[0]);

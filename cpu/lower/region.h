@@ -191,6 +191,9 @@ bool is_part(const Computation& computation, const Instruction& instruction);
 // one place (`rewrites/numbers/complex_views.h`, `rewrites/numbers/complex_moves.h`).
 bool is_complex_view(const Computation& computation, const Instruction& instruction);
 
+// A reshape or view of an array that lies where that one does.
+bool lies_as_operand(const Computation& computation, const Instruction& instruction);
+
 // A dot whose operands are arrays of numbers that a plan holds.
 bool is_plain_dot(const Computation& computation, const Instruction& dot);
 

@@ -210,17 +210,11 @@ BufferId RegionLowering::array_of_step(InstructionId id) {
     if (!is_splat(literal) || !scalar_of(instruction.shape.dtype()))
       return program_.constant(literal);
   }
-  if (is_operand_as_it_lies(instruction)) return in_memory(region_.leaf(instruction.operands[0]));
+  if (lies_as_operand(computation(), instruction))
+    return in_memory(region_.leaf(instruction.operands[0]));
   const BufferId to = place_for(region_.leaf(id), id);
   write_array(id, to);
   return to;
-}
-
-bool RegionLowering::is_operand_as_it_lies(const Instruction& instruction) const {
-  if (is_complex_view(computation(), instruction)) return true;
-  if (instruction.opcode != Opcode::kReshape) return false;
-  const Shape& from = at(instruction.operands[0]).shape;
-  return !is_degenerate_reshape(from, instruction.shape) && !from.is_scalar();
 }
 
 void RegionLowering::write_array(InstructionId id, BufferId to) {
