@@ -310,6 +310,7 @@ class RegionLowering {
                        const Coordinate& place, NodeId tap, int32_t lanes, NodeId& fits);
   void emit_window(InstructionId id);
   void emit_selection(InstructionId id, BufferId to);
+  void scatter_to_selected(const Instruction& scatter, const Place& place, BufferId to);
   void emit_direct_convolution(InstructionId id, BufferId to);
 
   // ---- dots.cc

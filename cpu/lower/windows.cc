@@ -182,75 +182,78 @@ bool is_plain_selection(const hlo::Module& module, const Computation& computatio
          is_scalar_computation(module.at(instruction.called[1]));
 }
 
+namespace {
+
+// What lies under tap number t of the window at a place.
+Place under(PlanBuilder& b, std::span<const WindowDimension> window, int64_t t,
+            const Place& place) {
+  Place source{.coordinates = std::vector<Coordinate>(window.size()), .lanes = place.lanes};
+  for (size_t d = window.size(); d-- > 0; t /= window[d].size) {
+    const WindowDimension& w = window[d];
+    const int64_t tap = t % w.size * w.window_dilation - w.padding_low;
+    source.coordinates[d] = {b.add(b.mul(place.coordinates[d].base, w.stride), tap),
+                             place.coordinates[d].step * w.stride};
+  }
+  return source;
+}
+
+}  // namespace
+
 // One place after the other, but for lanes, which share no element.
 void RegionLowering::emit_selection(InstructionId id, BufferId to) {
   const Instruction& instruction = at(id);
   const Shape& places = at(instruction.operands[1]).shape;
-  const auto& window = instruction.attrs.get<hlo::WindowAttrs>().window.dimensions;
-  const Computation& select = program_.module.at(instruction.called[0]);
-  const Computation& combine = program_.module.at(instruction.called[1]);
+  const WindowDimension& last = instruction.attrs.get<hlo::WindowAttrs>().window.dimensions.back();
   for_each_place(instruction.shape.dimensions(), widest_scalar(id), [&](const Place& place) {
     Memo memo;
     store_at(to, instruction.shape, place, operand_element(instruction.operands[2], {}, memo));
   });
-  std::vector<int64_t> sizes;
-  for (const WindowDimension& w : window) sizes.push_back(w.size);
-  const auto scatter = [&](const Place& place) {
-    std::vector<Place> sources;
-    NodeId best, number;
-    int64_t taps = 1;
-    for (int64_t size : sizes) taps *= size;
-    for (int64_t t = 0; t < taps; ++t) {
-      Place source{.coordinates = std::vector<Coordinate>(sizes.size()), .lanes = place.lanes};
-      int64_t rest = t;
-      for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
-        const int64_t tap = rest % sizes[d] * window[d].window_dilation - window[d].padding_low;
-        source.coordinates[d] = {b().add(b().mul(place.coordinates[d].base, window[d].stride), tap),
-                                 place.coordinates[d].step * window[d].stride};
-      }
-      Memo memo;
-      const NodeId x =
-          b().splat(operand_element(instruction.operands[0], source, memo), place.lanes);
-      const NodeId mine = b().integer({Scalar::kI32, place.lanes}, t);
-      sources.push_back(std::move(source));
-      if (t == 0) {
-        best = x;
-        number = mine;
-        continue;
-      }
-      const NodeId arguments[] = {best, x};
-      const NodeId stays = inline_scalars(b(), select, arguments)[0];
-      best = b().select(stays, best, x);
-      number = b().select(stays, number, mine);
-    }
-    Memo memo;
-    const NodeId value = operand_element(instruction.operands[1], place, memo);
-    for (int64_t t = 0; t < taps; ++t) {
-      const Place& target = sources[static_cast<size_t>(t)];
-      NodeId before;
-      {
-        const PlanBuilder::Ordered after_the_last_one(b());
-        before = load_at(to, instruction.shape, target);
-      }
-      const NodeId arguments[] = {before, value};
-      const NodeId after = inline_scalars(b(), combine, arguments)[0];
-      const NodeId is_picked =
-          b().compare(Predicate::kEq, number, b().integer(b().type(number), t));
-      store_at(to, instruction.shape, target, b().select(is_picked, after, before));
-    }
-  };
-  const WindowDimension& last = window.back();
   if (places.dimensions().back() > 1 && last.size == 1) {
-    for_each_place(places.dimensions(), widest_scalar(id), scatter);
+    for_each_place(places.dimensions(), widest_scalar(id),
+                   [&](const Place& place) { scatter_to_selected(instruction, place, to); });
     return;
   }
   std::vector<NodeId> at_place;
   loop_nest(b(), places.dimensions(), at_place, {},
             [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
-              Place place = place_at(at_place);
-              scatter(place);
+              scatter_to_selected(instruction, place_at(at_place), to);
               return {};
             });
+}
+
+void RegionLowering::scatter_to_selected(const Instruction& scatter, const Place& place,
+                                         BufferId to) {
+  const auto& window = scatter.attrs.get<hlo::WindowAttrs>().window.dimensions;
+  int64_t taps = 1;
+  for (const WindowDimension& w : window) taps *= w.size;
+  std::vector<Place> sources;
+  NodeId best, number;
+  for (int64_t t = 0; t < taps; ++t) {
+    Memo memo;
+    sources.push_back(under(b(), window, t, place));
+    const NodeId x =
+        b().splat(operand_element(scatter.operands[0], sources.back(), memo), place.lanes);
+    const NodeId mine = b().integer({Scalar::kI32, place.lanes}, t);
+    const NodeId both[] = {best, x};
+    const NodeId stays =
+        t == 0 ? NodeId() : inline_scalars(b(), program_.module.at(scatter.called[0]), both)[0];
+    best = t == 0 ? x : b().select(stays, best, x);
+    number = t == 0 ? mine : b().select(stays, number, mine);
+  }
+  Memo memo;
+  const NodeId value = operand_element(scatter.operands[1], place, memo);
+  for (int64_t t = 0; t < taps; ++t) {
+    const Place& target = sources[static_cast<size_t>(t)];
+    NodeId before;
+    {
+      const PlanBuilder::Ordered after_the_last_one(b());
+      before = load_at(to, scatter.shape, target);
+    }
+    const NodeId both[] = {before, value};
+    const NodeId after = inline_scalars(b(), program_.module.at(scatter.called[1]), both)[0];
+    const NodeId is_picked = b().compare(Predicate::kEq, number, b().integer(b().type(number), t));
+    store_at(to, scatter.shape, target, b().select(is_picked, after, before));
+  }
 }
 
 bool is_direct_convolution(const Computation& computation, const Instruction& instruction) {
