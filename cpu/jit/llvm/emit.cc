@@ -1,14 +1,12 @@
 #include "heddle/cpu/jit/llvm/internal/emit.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "heddle/cpu/jit/llvm/internal/branches.h"
-#include "heddle/cpu/jit/llvm/internal/lines.h"
-#include "heddle/cpu/jit/llvm/internal/memory.h"
+#include "heddle/cpu/jit/llvm/internal/function.h"
 #include "heddle/cpu/plan/pieces.h"
 #include "llvm/IR/MDBuilder.h"
 
@@ -23,10 +21,9 @@ constexpr int64_t kPieceSize = 500;
 constexpr int64_t kSlotAlignment = 64;  // bytes: of the widest vectors
 
 // Writes one plan.
-class Emitter : MemoryEmitter {
+class Emitter : FunctionEmitter {
  public:
-  Emitter(const JitRequest& request, const std::string& target_features, llvm::Module& module)
-      : MemoryEmitter(*request.plan, target_features, module), request_(request), lines_(module) {}
+  using FunctionEmitter::FunctionEmitter;
 
   void run() {
     llvm::Type* pointer = b_.getPtrTy();
@@ -46,61 +43,12 @@ class Emitter : MemoryEmitter {
   [[nodiscard]] int64_t arena_bytes() const { return arena_bytes_; }
 
  private:
-  // The function begins and ends here; it returns 0, or the code of an Exit.
-  void begin_exits() {
-    entry_ = b_.GetInsertBlock();
-    failed_ = llvm::BasicBlock::Create(context_, "failed", function_);
-    exit_ = llvm::PHINode::Create(b_.getInt64Ty(), 0, "exit", failed_);
-  }
-  // returns: false, where it always returns 0
-  bool end_exits() {
-    b_.CreateRet(b_.getInt64(0));
-    b_.SetInsertPoint(failed_);
-    b_.CreateRet(exit_);
-    const bool may_fail = exit_->getNumIncomingValues() > 0;
-    if (!may_fail) failed_->eraseFromParent();
-    return may_fail;
-  }
-
-  // Stands at the beginning of the new function.
-  llvm::Function* new_function(llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters,
-                               llvm::Function::LinkageTypes linkage, const char* name) {
-    auto* function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
-                                            linkage, name, module_);
-    function->addFnAttr("target-features", target_features_);
-    function->addFnAttr("prefer-vector-width", std::to_string(8 * plan_.vector_bytes));
-    function->addFnAttr("min-legal-vector-width", std::to_string(8 * plan_.vector_bytes));
-    function->addFnAttr(llvm::Attribute::NoUnwind);
-    b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
-    return function;
-  }
-
-  llvm::Value* base_of(const BufferInfo& buffer) {
-    if (buffer.kind == BufferInfo::Kind::kArena)
-      return b_.CreateConstInBoundsGEP1_64(
-          b_.getInt8Ty(), tables_[1], static_cast<uint64_t>(std::max<int64_t>(buffer.index, 0)));
-    const unsigned table = buffer.kind == BufferInfo::Kind::kArgument ? 2
-                           : buffer.kind == BufferInfo::Kind::kResult ? 3
-                                                                      : 4;
-    llvm::LoadInst* base = b_.CreateLoad(
-        b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), tables_[table],
-                                                     static_cast<uint64_t>(buffer.index)));
-    // The tables stay as they are during a run, so that no store has to wait for this.
-    base->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
-    return base;
-  }
-
   // Pieces read addresses by themselves. LLVM takes the square of the number of unused reads.
   void drop_unused_bases() {
     for (llvm::Value* base : buffers_) {
       auto* read = llvm::dyn_cast<llvm::LoadInst>(base);
       if (read != nullptr && read->use_empty()) read->eraseFromParent();
     }
-  }
-
-  llvm::DebugLoc line_of(const Node& node) {
-    return lines_.are_wanted() ? lines_.at(node.origin, plan_.origins[node.origin])
-                               : llvm::DebugLoc();
   }
 
   void emit(BlockId block) {
@@ -264,11 +212,6 @@ class Emitter : MemoryEmitter {
                                     llvm::ConstantArray::get(type, numbers), "offsets");
   }
 
-  void call(llvm::Function* function, llvm::ArrayRef<llvm::Value*> args, bool may_fail) {
-    llvm::Value* code = b_.CreateCall(function, args);
-    if (may_fail) leave_with(b_.CreateICmpNE(code, b_.getInt64(0)), code);
-  }
-
   // returns: the function, and whether it may return something else than 0
   std::pair<llvm::Function*, bool> function_of(const Piece& piece, const std::set<NodeId>& wanted,
                                                Slots& slots, bool is_shared) {
@@ -310,83 +253,6 @@ class Emitter : MemoryEmitter {
     llvm::Value* offset =
         b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), offsets, i));
     return b_.CreateInBoundsGEP(b_.getInt8Ty(), tables_[1], offset);
-  }
-
-  // Ends the run where `condition` is true.
-  void leave_if(llvm::Value* condition, Exit::Reason reason, NodeId id) {
-    leave_with(condition, b_.getInt64(static_cast<uint64_t>(Exit{reason, id}.code())));
-  }
-  void leave_with(llvm::Value* condition, llvm::Value* code) {
-    llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
-    exit_->addIncoming(code, b_.GetInsertBlock());
-    b_.CreateCondBr(condition, failed_, next,
-                    llvm::MDBuilder(context_).createUnlikelyBranchWeights());
-    b_.SetInsertPoint(next);
-  }
-
-  // In a loop that runs long: one load and a branch a turn. A part ends; who shared it asks again.
-  void leave_if_stopped(NodeId id) {
-    if (!plan_.at(id).checks_stop || (is_part_ && plan_.at(id).shared.valid())) return;
-    llvm::LoadInst* stop = b_.CreateAlignedLoad(b_.getInt8Ty(), tables_[5], llvm::Align(1), "stop");
-    stop->setAtomic(llvm::AtomicOrdering::Monotonic);
-    llvm::Value* is_stopped = b_.CreateICmpNE(stop, b_.getInt8(0));
-    if (!is_part_) return leave_if(is_stopped, Exit::Reason::kStopped, id);
-    llvm::BasicBlock* end = llvm::BasicBlock::Create(context_, "stopped", function_);
-    llvm::BasicBlock* next = llvm::BasicBlock::Create(context_, "", function_);
-    b_.CreateCondBr(is_stopped, end, next, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
-    b_.SetInsertPoint(end);
-    b_.CreateRetVoid();
-    b_.SetInsertPoint(next);
-  }
-
-  void check_bounds(NodeId id, const Node& node) {
-    const auto args = plan_.args_of(node);
-    const auto leave = [&](llvm::Value* condition) {
-      leave_if(condition, Exit::Reason::kOutOfBounds, id);
-    };
-    const auto check = [&](BufferId buffer, llvm::Value* index, int64_t width, int64_t step) {
-      const int64_t last = plan_.buffers[buffer.value].bytes / step - width;
-      llvm::Value* past =
-          last < 0 ? b_.getTrue()
-                   : b_.CreateICmpUGT(index, llvm::ConstantInt::get(index->getType(),
-                                                                    static_cast<uint64_t>(last)));
-      leave(past->getType()->isVectorTy() ? b_.CreateOrReduce(past) : past);
-    };
-    const int64_t element = bytes_of(node.type.scalar);
-    switch (node.op) {
-      case Op::kLoad:
-      case Op::kStore: check(node.buffer, value(args[0]), node.type.lanes, element); break;
-      case Op::kGather:
-      case Op::kScatter: check(node.buffer, value(args[0]), 1, element); break;
-      case Op::kCopy:
-        leave(b_.getInt1(node.imm > plan_.buffers[node.buffer.value].bytes ||
-                         node.imm > plan_.buffers[node.buffer2.value].bytes));
-        break;
-      case Op::kKernel:
-        for (size_t i = 0; i < args.size(); ++i)
-          check(plan_.kernels[static_cast<size_t>(node.imm)].buffers[i], value(args[i]), 1, 1);
-        break;
-      default: break;
-    }
-  }
-
-  void call_kernel(NodeId id, const Node& node) {
-    const auto& buffers = plan_.kernels[static_cast<size_t>(node.imm)].buffers;
-    llvm::ArrayType* table = llvm::ArrayType::get(b_.getPtrTy(), buffers.size());
-    llvm::IRBuilder<> at_entry(entry_, entry_->begin());
-    llvm::Value* pointers = at_entry.CreateAlloca(table);
-    for (size_t i = 0; i < buffers.size(); ++i) {
-      llvm::Value* pointer = buffers_[buffers[i].value];
-      if (node.arg_count > 0)
-        pointer = b_.CreateGEP(b_.getInt8Ty(), pointer, value(plan_.args_of(node)[i]));
-      b_.CreateStore(pointer, b_.CreateConstInBoundsGEP2_64(table, pointers, 0, i));
-    }
-    llvm::FunctionType* signature = llvm::FunctionType::get(
-        b_.getInt64Ty(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getPtrTy()}, false);
-    llvm::Value* code =
-        b_.CreateCall(module_.getOrInsertFunction(kCallKernelName, signature),
-                      {tables_[0], b_.getInt64(static_cast<uint64_t>(node.imm)), pointers});
-    leave_if(b_.CreateICmpNE(code, b_.getInt64(0)), Exit::Reason::kKernelFailed, id);
   }
 
   // A part cannot end the run, as a check of bounds must, and has no memory that pieces hand on.
@@ -480,14 +346,6 @@ class Emitter : MemoryEmitter {
     results_[id.value] = values(plan_.at(plan_.blocks_of(plan_.at(id))[0]).yields);
   }
 
-  // A new block, which the code up to here goes on in.
-  llvm::BasicBlock* begin_block(const char* name) {
-    llvm::BasicBlock* block = llvm::BasicBlock::Create(context_, name, function_);
-    b_.CreateBr(block);
-    b_.SetInsertPoint(block);
-    return block;
-  }
-
   // Bounds are known and there is at least one turn.
   void emit_turns(NodeId id, llvm::Value* from, llvm::Value* to,
                   std::span<llvm::Value* const> initial) {
@@ -511,7 +369,7 @@ class Emitter : MemoryEmitter {
     phis[0]->addIncoming(next, last);
     for (size_t i = 0; i < body.yields.size(); ++i)
       phis[i + 1]->addIncoming(value(body.yields[i]), last);
-    llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "", function_);
+    llvm::BasicBlock* after = new_block();
     b_.CreateCondBr(b_.CreateICmpSLT(next, to), loop, after);
     b_.SetInsertPoint(after);
   }
@@ -531,8 +389,8 @@ class Emitter : MemoryEmitter {
     }
     ++loops_;
     emit(plan_.blocks_of(node)[0]);
-    llvm::BasicBlock* turn = llvm::BasicBlock::Create(context_, "turn", function_);
-    llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "", function_);
+    llvm::BasicBlock* turn = new_block("turn");
+    llvm::BasicBlock* after = new_block();
     b_.CreateCondBr(value(condition.yields[0]), turn, after);
     b_.SetInsertPoint(turn);
     emit(plan_.blocks_of(node)[1]);
@@ -547,10 +405,9 @@ class Emitter : MemoryEmitter {
 
   void emit_switch(NodeId id, const Node& node) {
     const auto blocks = plan_.blocks_of(node);
-    llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "", function_);
+    llvm::BasicBlock* after = new_block();
     std::vector<llvm::BasicBlock*> branches;
-    for (size_t i = 0; i < blocks.size(); ++i)
-      branches.push_back(llvm::BasicBlock::Create(context_, "branch", function_));
+    for (size_t i = 0; i < blocks.size(); ++i) branches.push_back(new_block("branch"));
     llvm::SwitchInst* choose = b_.CreateSwitch(value(plan_.args_of(node)[0]), branches.back());
     // The library's function is for few arguments: registers are not to be saved for its sake. A
     // scalar's chain waits for each operation; there LLVM's own choice is the faster one.
@@ -576,14 +433,7 @@ class Emitter : MemoryEmitter {
     }
   }
 
-  const JitRequest& request_;
-  Lines lines_;
-  std::array<llvm::Value*, 6> tables_{};  // what an Entry is given
-  llvm::BasicBlock* entry_ = nullptr;
-  llvm::BasicBlock* failed_ = nullptr;  // of the program's function: parts end by themselves
-  llvm::PHINode* exit_ = nullptr;       // in failed_: the code of the Exit
-  bool is_part_ = false;                // of a loop that threads share
-  int loops_ = 0;                       // around the place where code is written
+  int loops_ = 0;  // around the place where code is written
   int64_t arena_bytes_ = (plan_.arena_bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
   std::map<uint32_t, std::vector<llvm::Value*>> results_;  // by control node
 };
