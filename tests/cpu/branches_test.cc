@@ -101,7 +101,6 @@ TEST(Branches, OfBranchesUpdateTheArrayInPlace) {
 }
 
 TEST(Branches, OfBranchesGiveTheEvaluatorsValues) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string& text :
        {loop_of(kCond), loop_of(kWhile), loop_of(kBoth, kInner),
         // The array before, and another one, are read after the update.

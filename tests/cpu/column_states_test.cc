@@ -61,7 +61,6 @@ TEST(CpuColumnStates, UpdatesOfColumns) {
 
 // The older form of an update has its starts in one array: its columns are not known.
 TEST(CpuColumnStates, UpdatesAtStartsInOneArray) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(
       loop("f32[3,100]",
            "  a = f32[1,100] slice(x), slice={[0:1], [0:100]}\n"

@@ -30,7 +30,6 @@ const std::string kScatter =
     "index_vector_dim=1, to_apply=f\n";
 
 TEST(ColumnWindows, OfWhatIsGiven) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string lines =
       cat("x = T[5,300] parameter(0)\n i = s32[400,1] iota(), iota_dimension=0\n"
           " n = s32[] constant(37)\n ns = s32[400,1] broadcast(n), dimensions={}\n"
@@ -54,7 +53,6 @@ TEST(ColumnWindows, OfWhatIsGiven) {
 
 // Messages along edges, in a loop whose state they make.
 TEST(ColumnWindows, OfWhatIsGathered) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string state = "(s32[], f32[2,3,70])";
   const std::string text = cat(
       "HloModule m\nf { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) "

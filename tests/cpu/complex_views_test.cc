@@ -46,7 +46,6 @@ int64_t arena_of(const std::string& text) {
 }
 
 TEST(ComplexViews, OfWhatTurnsSlice) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string type : {"c64", "c128"}) {
     const std::string sum =
         cat(" p = ", type, "[5] multiply(total, x)\n next = ", type, "[5] add(p, x)\n");

@@ -167,7 +167,6 @@ class DotWriter {
 };
 
 TEST(CpuDots, OfRandomViewsAreExact) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto [first, last] = random_numbers(500);
   for (uint64_t seed = first; seed < last; ++seed) {
     SCOPED_TRACE(cat("product ", seed));
@@ -179,7 +178,6 @@ TEST(CpuDots, OfRandomViewsAreExact) {
 // Their rows are added up in memory, and threads share the columns.
 // One array gives numbers and vectors.
 TEST(CpuDots, OfAnArrayWithItself) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s32"}) {
     for (const int64_t columns : {2, 3, 4, 5, 7, 8, 12}) {
       const int64_t rows = 4097 / (columns * columns) + 40;
@@ -200,7 +198,6 @@ TEST(CpuDots, OfAnArrayWithItself) {
 
 // What sums nothing is a product of broadcasts: of any batch, transposed, added to what is there.
 TEST(CpuDots, OfVectorsAreElementwise) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s32", "c64", "bf16"}) {
     expect_as_evaluated(
         cat("HloModule m\nENTRY e {\n x = ", type, "[5,7,3] parameter(0)\n y = ", type,
@@ -240,7 +237,6 @@ std::string product_of_converted(const std::string& parameter, const std::string
 
 // Products by vectors convert narrow elements of the matrix as they read it.
 TEST(CpuDots, OfConvertedMatricesByVectors) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   struct Types {
     const char *narrow, *wide;
   };
@@ -275,7 +271,6 @@ TEST(CpuDots, OfConvertedMatricesByVectors) {
 // One for each place of a batch; each turn's own matrix of a stack; of a vector by itself, which
 // both operands convert.
 TEST(CpuDots, OfOtherConvertedArrays) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 ENTRY e {
   w = s8[5,40,33] parameter(0)
@@ -351,7 +346,6 @@ ENTRY e {
 // Matrices of bf16, s8 and u8 go to the processor's unit, where it has one: of any batch, either
 // way around. Others are widened, and so are small ones and products by vectors.
 TEST(CpuDots, OfNarrowElements) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   struct Types {
     const char *operands, *result;
   };
@@ -392,7 +386,6 @@ TEST(CpuDots, OfNarrowElements) {
 
 // One operand lies across: sums in parts.
 TEST(CpuDots, OfColumnsByVectors) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int rows : {1, 3, 8, 100, 200}) {
     expect_as_evaluated(
         cat("HloModule m\nENTRY e {\n a = f32[", rows, ",50] parameter(0)\n x = f32[", rows,
@@ -405,7 +398,6 @@ TEST(CpuDots, OfColumnsByVectors) {
 }
 
 TEST(CpuDots, OfLargeMatricesByVectors) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto module = [](const std::string& type, const std::string& x, const std::string& w,
                          const std::string& to, const std::string& dims) {
     return cat("HloModule m\nENTRY main {\n  x = ", type, x, " parameter(0)\n  w = ", type, w,
@@ -456,7 +448,6 @@ std::string in_a_loop(const std::string& type, int64_t n, const std::string& sta
 }
 
 TEST(CpuDots, InLoopsGiveWhatTheEvaluatorGives) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s32", "s16"}) {
     for (int64_t n : {1, 2, 3, 4, 5, 8, 16, 17, 33, 64}) {
       SCOPED_TRACE(cat(type, " ", n));
@@ -484,7 +475,6 @@ TEST(CpuDots, InLoopsGiveWhatTheEvaluatorGives) {
 
 // Rows that are folded as many at a time as a vector has lanes, and the rest.
 TEST(CpuDots, OfRowsByAVectorGiveWhatTheEvaluatorGives) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string type : {"f32", "f64", "s32", "bf16"}) {
     const Allowed allowed = {.ulp = type == "bf16" ? 1 : 0, .share = 1e-6, .any_zero = true};
     for (const int rows : {7, 8, 15, 16, 17, 33, 50}) {

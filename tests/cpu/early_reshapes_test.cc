@@ -112,7 +112,6 @@ class ReshapeWriter {
 };
 
 TEST(CpuEarlyReshapes, OfRandomOpsGiveWhatTheEvaluatorGives) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto [first, last] = random_numbers(300);
   for (uint64_t seed = first; seed < last; ++seed) {
     const std::string text = ReshapeWriter(seed).text();

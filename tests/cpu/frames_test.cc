@@ -32,7 +32,6 @@ bool is_update(const std::string& text) {
 }
 
 TEST(CpuFixedScatters, BecomeUpdates) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string one = "s32[2] constant({1, 1})";
   for (const char* by : {"ROOT r = f32[] add(a, b)", "ROOT r = f32[] subtract(b, a)",
                          "ROOT r = f32[] maximum(a, b)"}) {
@@ -55,7 +54,6 @@ TEST(CpuFixedScatters, BecomeUpdates) {
 }
 
 TEST(CpuFixedScatters, OthersStay) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const auto& text : {
            scatter("s32[2] constant({3, 1})", "f32[6,7]", kWindow),  // does not fit: it is left out
            scatter("s32[2] constant({-1, 1})", "f32[6,7]", kWindow),
@@ -109,7 +107,6 @@ const std::string kUpdate = " = f32[64,48] dynamic-update-slice(";
 
 // Both arguments are copied before the loop, and nothing is in it.
 TEST(CpuFrames, ALoopCopiesNoFramedArray) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string heat = cat(" p", kUpdate, "x, part, one, one)\n q = f32[64,48] copy(y)\n");
   const std::string wave = cat(" d = f32[62,46] subtract(part, old)\n p", kUpdate,
                                "zeros, d, one, one)\n q = f32[64,48] copy(x)\n");
@@ -126,7 +123,6 @@ TEST(CpuFrames, ALoopCopiesNoFramedArray) {
 
 // The old array of another place may not be overwritten.
 TEST(CpuFrames, WhatIsReadElsewhereIsNotOverwritten) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string two = "two = s32[] constant(2)\n";
   for (const std::string& lines : {
            cat(two, " d = f32[62,46] subtract(part, old)\n p", kUpdate,
@@ -146,7 +142,6 @@ TEST(CpuFrames, WhatIsReadElsewhereIsNotOverwritten) {
 
 // A part that reaches an edge, and arrays with other ranks.
 TEST(CpuFrames, AreAsEvaluated) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto update = [](const std::string& of, const std::string& part, const std::string& starts,
                          const std::string& x = "x") {
     return cat(
@@ -196,7 +191,6 @@ std::string sum_of_rolls(int r, int c, const std::string& more = "") {
 
 // Joined arrays need no place of their own: the result is written box by box.
 TEST(CpuBoxes, JoinedArraysAreReadPartByPart) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto buffers = [](const std::string& text) {
     return lower(hlo::parse_text(text).value(), 64, false).value().plan.buffers.size();
   };
@@ -207,7 +201,6 @@ TEST(CpuBoxes, JoinedArraysAreReadPartByPart) {
 }
 
 TEST(CpuBoxes, JoinedArraysThatOthersReadTooHaveAPlace) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* more : {
            " w = f32[40,50] multiply(v, x)\n ROOT r = (f32[40,50], f32[40,50]) tuple(w, up)",
            " d = f32[40,40] dot(up, v), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
@@ -223,7 +216,6 @@ TEST(CpuBoxes, JoinedArraysThatOthersReadTooHaveAPlace) {
 
 // Several parts, of none or one element too, of several types; and what a part is computed from.
 TEST(CpuBoxes, AreAsEvaluated) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f64", "s32", "bf16", "u8", "c64"}) {
     const auto of = [&](int n) { return cat(type, "[", n, ",60]"); };
     expect_as_evaluated(cat("HloModule m\nENTRY main { a = ", of(0), " parameter(0)\n b = ", of(1),
@@ -238,7 +230,6 @@ TEST(CpuBoxes, AreAsEvaluated) {
 
 // Of two parts along rows, each row is one of theirs; also where a box has one column.
 TEST(CpuBoxes, RowsOfTwoArrays) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s32", "bf16", "u8"}) {
     const auto of = [&](int n) { return cat(type, "[", n, ",60]"); };
     expect_as_evaluated(cat("HloModule m\nENTRY main { a = ", of(50),
@@ -254,7 +245,6 @@ TEST(CpuBoxes, RowsOfTwoArrays) {
 
 // In a loop: the old array is not overwritten where it is still read.
 TEST(CpuBoxes, RollsInLoops) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string rolls = rolled("up2", "x", 0, 1, 64, 48) + rolled("left2", "x", 1, 1, 64, 48) +
                             rolled("of_y", "y", 1, 47, 64, 48);
   const auto lines = [&](const char* p, const char* q) {

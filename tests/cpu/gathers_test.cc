@@ -33,7 +33,6 @@ std::string gather(const std::string& x, const std::string& index, const std::st
 }
 
 TEST(CpuGathers, NeighbouringDimensionsAreOne) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto two = gather("f32[3,5,7]", "s32[40,2]", "f32[3,40]",
                           "offset_dims={0}, collapsed_slice_dims={1,2}, start_index_map={2,1}, "
                           "index_vector_dim=1, slice_sizes={3,1,1}");
@@ -54,7 +53,6 @@ TEST(CpuGathers, NeighbouringDimensionsAreOne) {
 }
 
 TEST(CpuGathers, IndicesThatStandSideBySideAreNotInterleaved) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(
       "HloModule m\nENTRY main {\n  x = f32[6,20] parameter(0)\n  i = s32[50] parameter(1)\n"
       "  j = s32[50] parameter(2)\n  a = s32[50,1] reshape(i)\n  b = s32[50,1] reshape(j)\n"
@@ -65,7 +63,6 @@ TEST(CpuGathers, IndicesThatStandSideBySideAreNotInterleaved) {
 
 // Elements of one and two bytes come out of words of four where these hold all of the array.
 TEST(CpuGathers, OfNarrowElements) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"pred", "s8", "u8", "s16", "u16", "bf16", "f16", "s4"}) {
     for (const int size : {1, 2, 3, 4, 7, 62, 64, 65}) {
       for (const char* index : {"s32", "u8", "s64"}) {
@@ -80,7 +77,6 @@ TEST(CpuGathers, OfNarrowElements) {
 }
 
 TEST(CpuGathers, OtherGathersStay) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto apart = gather("f32[3,5,7]", "s32[40,2]", "f32[40,5]",
                             "offset_dims={1}, collapsed_slice_dims={0,2}, start_index_map={0,2}, "
                             "index_vector_dim=1, slice_sizes={1,5,1}");
@@ -99,7 +95,6 @@ TEST(CpuGathers, OtherGathersStay) {
 }
 
 TEST(CpuGathers, OfEachTypeAndNumberOfLanes) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s32", "s64", "u8", "bf16", "pred"}) {
     for (const char* index : {"s32", "s64", "u32", "u8"}) {
       for (const int n : {1, 3, 4, 7, 16, 37}) {
@@ -114,7 +109,6 @@ TEST(CpuGathers, OfEachTypeAndNumberOfLanes) {
 
 // Many elements into few places: neighbours go to arrays of their own.
 TEST(CpuScatters, OfManyElementsIntoFewPlaces) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "s32", "f64", "u8", "bf16"}) {
     for (const char* fold : {"add", "maximum", "minimum", "multiply"}) {
       for (const char* outer : {"67", "2,130", "40,3"}) {
@@ -135,7 +129,6 @@ TEST(CpuScatters, OfManyElementsIntoFewPlaces) {
 
 // A product whose sum runs along a column.
 TEST(CpuGathers, ProductsAlongColumns) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int n : {5, 16, 100, 203}) {
     expect_as_evaluated(
         cat("HloModule m\nENTRY main {\n  x = f32[", n, ",7] parameter(0)\n  y = f32[", n,
@@ -149,7 +142,6 @@ TEST(CpuGathers, ProductsAlongColumns) {
 
 // Parts of other sizes than one are not the indices of a dimension each.
 TEST(CpuGathers, OfIndicesInUnequalParts) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 ENTRY e {
   x = f32[4,5] parameter(0)
@@ -162,7 +154,6 @@ ENTRY e {
 
 // They are computed where they are read.
 TEST(CpuGathers, OfFewElementsOfWhatIsComputed) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(
       "HloModule m\nENTRY e { x = s8[900,20] parameter(0)\n s = f32[900] parameter(1)\n"
       " i = s32[7] parameter(2)\n w = f32[900,20] convert(x)\n"

@@ -102,7 +102,6 @@ TEST_P(CpuTransforms, OfLengthsWithLargePrimeFactors) {
 
 // With diagonals of small whole numbers rows change places, and some pivots are 0.
 TEST(CpuKernels, TridiagonalEquations) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int n : {1, 2, 3, 33, 300}) {
     for (const int columns : {1, 3, 8}) {
       for (const char* batch : {"", "5,", "2,40,"}) {
@@ -137,7 +136,6 @@ void expect_convolution(const std::string& x, const std::string& w, const std::s
 }
 
 TEST(CpuKernels, ConvolutionsOfAnyLayout) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   // Few weights, features last: loops.
   expect_convolution("f32[2,19,23,3]", "f32[3,4,3,8]", "f32[2,10,22,8]",
                      "window={size=3x4 stride=2x1 pad=1_1x1_1}, dim_labels=b01f_01io->b01f");
@@ -222,7 +220,6 @@ TEST(CpuKernels, ConvolutionsOfAnyLayout) {
 }
 
 TEST(CpuKernels, PaddingIsZerosEvenForInfinity) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 ENTRY e {
   x = f32[1,1,300] parameter(0)
@@ -246,7 +243,6 @@ ENTRY e {
 }
 
 TEST(CpuKernels, WindowsOverPaddedArrays) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 f { a = f32[] parameter(0)
   b = f32[] parameter(1)
@@ -276,7 +272,6 @@ ENTRY e { x = f32[4,1] parameter(0)
 // From the first element to each one, by a function that is no op and not associative, along each
 // dimension. Windows that end with the last element begin with another one each.
 TEST(CpuKernels, RunningFoldsOfFunctions) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::vector<int64_t> all_sizes[] = {{70}, {1}, {3, 70}, {70, 3}, {20, 33, 2}, {5, 0}};
   for (const std::vector<int64_t>& sizes : all_sizes) {
     const Shape shape(f32, sizes);
@@ -305,7 +300,6 @@ TEST(CpuKernels, RunningFoldsOfFunctions) {
 // Several vectors of columns at a time, with some left over; results that are reshapes lie where
 // they are wanted, and are read again.
 TEST(CpuKernels, SumsOfColumnsAndReshapedResults) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int columns : {15, 16, 64, 70, 128, 200}) {
     for (const char* fold : {"add", "maximum"}) {
       expect_as_evaluated(
@@ -323,7 +317,6 @@ TEST(CpuKernels, SumsOfColumnsAndReshapedResults) {
 }
 
 TEST(CpuKernels, ComplexNumbersThroughLoopsAndBranches) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 times { a = c64[] parameter(0)
   b = c64[] parameter(1)
@@ -364,7 +357,6 @@ ENTRY e { x = c64[7] parameter(0)
 
 // Of parts that are any floats, and of parts of about one size.
 TEST(CpuKernels, AbsOfComplexNumbersIsOffByTwoUlp) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 ENTRY e { i = s32[60000] iota(), iota_dimension=0  p = s32[] constant(-1640531527)
   ps = s32[60000] broadcast(p), dimensions={}  a = s32[60000] multiply(i, ps)

@@ -35,7 +35,6 @@ void expect_lanes(const std::string& text, const Allowed& allowed) {
 }
 
 TEST(LaneBatches, OfEachTypeAndSize) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "f16", "bf16"}) {
     const Allowed allowed{.share = type[1] == '1' || type[0] == 'b' ? 0.01 : 1e-6};
     for (const int64_t lanes : {8, 9, 16, 33, 65, 100}) {
@@ -50,7 +49,6 @@ TEST(LaneBatches, OfEachTypeAndSize) {
 }
 
 TEST(LaneBatches, OfSeveralDimensions) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   // A spectral convolution, b i x y by i o x y; with another dimension of the batch in front.
   expect_lanes(product("f32", "2,8,6,5", "8,7,6,5", "6,5,2,7",
                        "lhs_batch_dims={2,3}, lhs_contracting_dims={1}, rhs_batch_dims={2,3}, "
@@ -68,7 +66,6 @@ TEST(LaneBatches, OfSeveralDimensions) {
 }
 
 TEST(LaneBatches, OfOperandsThatAreTransposed) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   // By name: in memory the batch is last.
   expect_lanes(
       "HloModule m\nENTRY e { a = f32[4,40,20] parameter(0)\n b = f32[3,40,20] parameter(1)\n"
@@ -87,7 +84,6 @@ TEST(LaneBatches, OfOperandsThatAreTransposed) {
 }
 
 TEST(LaneBatches, OfComplexNumbers) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(product("c64", "4,40,33", "3,40,33", "33,4,3", kLast), {.share = 1e-6});
 }
 
@@ -99,7 +95,6 @@ TEST(LaneBatches, OthersStay) {
 }
 
 TEST(LaneBatches, InfinitiesAndNaNStayWhereTheyAre) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   // 0 / 0 and x / 0 in some matrices alone.
   expect_as_evaluated(
       "HloModule m\nENTRY e { a = f32[4,40,20] parameter(0)\n b = f32[3,40,20] parameter(1)\n"

@@ -12,7 +12,6 @@ namespace {
 using base::cat;
 
 TEST(CpuLateRepeats, AreReadWhereTheyLie) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "u8"}) {
     const auto program = [&](const std::string& rest) {
       return cat("HloModule m\nENTRY main {\n x = ", type, "[3,5,20] parameter(0)\n y = ", type,
@@ -56,7 +55,6 @@ TEST(CpuLateRepeats, AreReadWhereTheyLie) {
 }
 
 TEST(CpuLateRepeats, UnderProductsAndFolds) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(
       "HloModule m\nf { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) "
       "}\nENTRY main {\n x = f32[3,4,40] parameter(0)\n q = f32[12,33,40] parameter(1)\n b = "

@@ -123,7 +123,6 @@ TEST(CpuLongBlocks, OfALoopThatThreadsWouldShare) {
 
 // Scalars before a barrier and scalars behind it are of one form, and in no vector together.
 TEST(CpuLongBlocks, ScalarsBehindABarrierComeLater) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 ENTRY e {
   p0 = f64[] parameter(0)

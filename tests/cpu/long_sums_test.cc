@@ -35,7 +35,6 @@ std::string product_of(const std::string& type, const std::string& lhs, const st
 
 // Sums of whole numbers are exact in any order: blocks, what is left of them, and parts of threads.
 TEST(CpuLongSums, HaveAllNumbersOnce) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int size : {2047, 2048, 2049, 8191, 40003}) {
     expect_as_evaluated(sum_of(cat("[", size, "]"), "[]", "0"));
     expect_as_evaluated(sum_of(cat("[", size, ",3]"), "[3]", "0"));

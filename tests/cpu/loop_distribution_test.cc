@@ -65,7 +65,6 @@ const std::string kAll =
     " l = ROW add(k, e)\n g = ROW multiply(l, cs)\n p = ROW add(g, x)\n y = ROW exponential(p)\n";
 
 TEST(LoopDistribution, ValuesAreThoseOfTheLoop) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "f16", "bf16"}) {
     for (const char* row : {"", "1", "3", "2,2", "16", "40"}) {
       SCOPED_TRACE(cat(type, " ", row));
@@ -76,7 +75,6 @@ TEST(LoopDistribution, ValuesAreThoseOfTheLoop) {
 }
 
 TEST(LoopDistribution, ValuesAreThoseOfTheLoopInEachOrder) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const bool slices : {false, true}) {
     for (const bool updates : {false, true}) {
       SCOPED_TRACE(cat(slices, " ", updates));
@@ -101,7 +99,6 @@ TEST(LoopDistribution, ValuesAreThoseOfTheLoopInEachOrder) {
 }
 
 TEST(LoopDistribution, IntegersOfATurnAreThoseOfTheLoop) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   std::string mixed =
       " f = TYPE[] convert(i)\n fs = ROW broadcast(f), dimensions={}\n"
       " m0 = ROW add(x, fs)\n";
@@ -125,7 +122,6 @@ TEST(LoopDistribution, IntegersOfATurnAreThoseOfTheLoop) {
 
 // The state is a result too, and what follows from the one before the turn.
 TEST(LoopDistribution, TheStateBeforeATurnIsKept) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(
       text({.lines = " g = ROW add(h, x)\n e = ROW sine(h)\n y = ROW multiply(e, x)\n"}),
       {.ulp = 8, .share = 1e-5});
@@ -134,7 +130,6 @@ TEST(LoopDistribution, TheStateBeforeATurnIsKept) {
 // The terms are made after the loop, and added in the order of the turns: nothing is rounded in
 // another way.
 TEST(LoopDistribution, SumsAreThoseOfTheLoop) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* sum :
        {"add(h, q)", "add(q, h)", "subtract(h, q)", "subtract(q, h)", "add(h, h)"}) {
     for (const char* row : {"", "3", "2,2"}) {
@@ -159,7 +154,6 @@ TEST(LoopDistribution, SumsAreThoseOfTheLoop) {
 
 // x of the turn and h beside each other, times a matrix: both products and their sum.
 TEST(LoopDistribution, ProductsOfJoinedRowsAreThoseOfTheLoop) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "bf16"}) {
     for (const bool is_turned : {false, true}) {
       const std::string lines = cat(
@@ -179,7 +173,6 @@ TEST(LoopDistribution, ProductsOfJoinedRowsAreThoseOfTheLoop) {
 
 // What is stacked for the functions after the loop is one of several results.
 TEST(LoopDistribution, RowsMayBeOneOfSeveralResults) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string state = "(s32[], f32[])";
   const std::string more =
       cat("more { p = ", state,
@@ -218,7 +211,6 @@ TEST(LoopDistribution, RowsMayBeOneOfSeveralResults) {
 }
 
 TEST(LoopDistribution, WhatMovesFollowsNothingInTheLoop) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(
       text({.lines = " t = ROW tanh(h)\n k = ROW iota(), iota_dimension=0, "
                      "control-predecessors={t}\n ks = f32[70,3] iota(), iota_dimension=0, "
@@ -230,7 +222,6 @@ TEST(LoopDistribution, WhatMovesFollowsNothingInTheLoop) {
 
 // A counter of one byte, at its limit.
 TEST(LoopDistribution, CountersOfAnyTypeCount) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const auto& [type, turns] :
        {std::pair{"u8", 255}, {"s8", 127}, {"s64", 100}, {"u32", 100}}) {
     std::string module = text({.turns = turns, .rows = turns, .lines = kAll});
@@ -242,7 +233,6 @@ TEST(LoopDistribution, CountersOfAnyTypeCount) {
 }
 
 TEST(LoopDistribution, ProductsOverNothingAreZero) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* rows : {"x", "h"})
     expect_as_evaluated(
         text({.lines = cat(" z = f32[0] slice(", rows,
@@ -253,7 +243,6 @@ TEST(LoopDistribution, ProductsOverNothingAreZero) {
 }
 
 TEST(LoopDistribution, LoopsInLoopsHaveTheirOwn) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto inside = [](std::string inner) {
     const size_t entry = inner.find("ENTRY main");
     std::string outer = inner.substr(entry);

@@ -13,7 +13,6 @@ namespace {
 
 // Their rows are read in vectors and converted there; the last rows are fewer than lanes.
 TEST(CpuNarrowProducts, OfFewColumnsThatAreConverted) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"s8", "u8", "s16", "u16", "s32", "u32", "f16", "bf16", "f8e4m3fn"}) {
     for (const int64_t columns : {2, 3, 5, 7, 10, 16}) {
       SCOPED_TRACE(base::cat(type, " ", columns));
@@ -43,7 +42,6 @@ TEST(CpuNarrowProducts, OfFewColumnsThatAreConverted) {
 
 // As points of each sample by the sample's matrix, in any order of the dimensions.
 TEST(CpuNarrowProducts, OfSmallMatricesInABatch) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s32", "bf16"}) {
     for (const auto& [m, k, n] : {std::tuple(8, 3, 3),
                                   {33, 3, 3},
@@ -75,7 +73,6 @@ TEST(CpuNarrowProducts, OfSmallMatricesInABatch) {
 
 // As the covariances of many filters by one transition: the batch lies between rows and columns.
 TEST(CpuNarrowProducts, OfManyMatricesByOne) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s32"}) {
     for (const auto& [m, k, n] : {std::tuple(3, 3, 3), {2, 3, 4}, {4, 2, 2}, {6, 2, 1}}) {
       SCOPED_TRACE(base::cat(type, " ", m, " ", k, " ", n));

@@ -92,7 +92,6 @@ class Writer {
 };
 
 TEST(CpuOrderedProducts, GiveWhatTheEvaluatorGives) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto [first, last] = random_numbers(100);
   for (uint64_t seed = first; seed < last; ++seed) {
     const std::string text = Writer(seed).text();

@@ -72,7 +72,6 @@ class Writer {
 };
 
 TEST(CpuPads, OfRandomSumsGiveWhatTheEvaluatorGives) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto [first, last] = random_numbers(300);
   for (uint64_t seed = first; seed < last; ++seed) {
     const std::string text = Writer(seed).text();
@@ -85,7 +84,6 @@ TEST(CpuPads, OfRandomSumsGiveWhatTheEvaluatorGives) {
 // Sums of arrays that are zeros but for some columns, in any order, with others and with arrays of
 // all columns.
 TEST(CpuPads, OfColumnsGiveWhatTheEvaluatorGives) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto [first, last] = random_numbers(100);
   for (uint64_t seed = first; seed < last; ++seed) {
     std::mt19937_64 random(seed);
@@ -120,7 +118,6 @@ TEST(CpuPads, OfColumnsGiveWhatTheEvaluatorGives) {
 
 // More columns than a vector has lanes, and numbers of them with large factors.
 TEST(CpuPads, StacksOfManyColumns) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int count : {9, 13, 16, 17, 31, 32, 33}) {
     for (const char* type : {"f32", "u8", "f64"}) {
       std::string lines, parts;
@@ -147,7 +144,6 @@ std::string window(const std::string& from, const std::string& padding, const st
 }
 
 TEST(CpuPads, OfOneElementUnderWindows) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* op : {"add", "maximum"}) {
     expect_as_evaluated(
         window("[3,1,1,5]", "0_0x6_6x3_6x0_0", "[3,13,10,5]", "size=1x7x7x1", "[3,7,4,5]", op));
@@ -161,7 +157,6 @@ TEST(CpuPads, OfOneElementUnderWindows) {
 }
 
 TEST(CpuPads, WindowsOverRowsOfAFewElements) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* op : {"add", "maximum"}) {
     expect_as_evaluated(
         window("[9,20,3]", "1_2x2_1x0_0", "[12,23,3]", "size=3x4x1", "[10,20,3]", op));

@@ -33,7 +33,6 @@ std::string least_of(std::string_view type, int64_t size, std::string_view made)
 }
 
 TEST(PairedFolds, TheFirstPlaceOfTheLeastIsFoundAtAllSizes) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (int64_t size : {7, 8, 9, 15, 16, 17, 31, 40, 63, 64, 65, 127, 128, 200, 333}) {
     SCOPED_TRACE(size);
     for (const char* type : {"f32", "f64", "s32", "s8", "f16"})
@@ -42,7 +41,6 @@ TEST(PairedFolds, TheFirstPlaceOfTheLeastIsFoundAtAllSizes) {
 }
 
 TEST(PairedFolds, TheFirstNaNIsFound) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (int64_t size : {8, 16, 24, 64, 100, 200}) {
     SCOPED_TRACE(size);
     expect_as_evaluated(least_of("f32", size, cat("  y = f32[", size, "] sqrt(x)\n")));

@@ -97,7 +97,6 @@ TEST(CpuPairsOfTurns, CopyNothing) {
 
 // The condition is a compare behind a barrier.
 TEST(CpuPairsOfTurns, OfAnOddNumberNeedAPlainCondition) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 more { s = (s32[], f32[65536]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
@@ -122,7 +121,6 @@ ENTRY e { x = f32[65536] parameter(0)
 
 // Counters of few bits go on below 0, or from 0 again.
 TEST(CpuPairsOfTurns, CountersThatWrapAreNoCounters) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto program = [](const char* type, int limit, int step, int more) {
     return cat(
         "HloModule m\nbody { s = (", type, "[], s32[], s32[101]) parameter(0)\n i = ", type,
@@ -148,7 +146,6 @@ TEST(CpuPairsOfTurns, CountersThatWrapAreNoCounters) {
 
 // An iota that waits for something else goes into the loop without it.
 TEST(CpuPairsOfTurns, SunkIotasWaitForNothing) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 body { s = (s32[], s32[20], s32[]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
@@ -180,7 +177,6 @@ ENTRY main { x = s32[] parameter(0)
 }
 
 TEST(CpuPairsOfTurns, ShortAndOtherLoopsAreAsTheyWere) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int turns : {1, 2, 3}) expect_as_evaluated(shortest_paths(turns));
   expect_as_evaluated(shortest_paths(130, "2"));
   expect_as_evaluated(shortest_paths(131, "3"));

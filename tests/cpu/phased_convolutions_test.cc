@@ -51,7 +51,6 @@ TEST(PhasedConvolutions, OfAFewFeaturesHaveNoHoles) {
 }
 
 TEST(PhasedConvolutions, HaveTheConvolutionsValues) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto expect = [](const std::string& text, double share = 1e-5) {
     SCOPED_TRACE(text);
     EXPECT_TRUE(joins(text));
@@ -89,7 +88,6 @@ TEST(PhasedConvolutions, HaveTheConvolutionsValues) {
 
 // Of windows that are no whole number of phases: an infinite element reaches what sees it alone.
 TEST(PhasedConvolutions, KeepAnInfiniteElementWhereItWas) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int64_t size : {3, 4, 5}) {
     SCOPED_TRACE(size);
     expect_as_evaluated(

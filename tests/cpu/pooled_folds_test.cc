@@ -64,7 +64,6 @@ TEST(PooledFolds, OfATransposedArrayStay) {
 }
 
 TEST(PooledFolds, HaveTheReductionsValues) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   struct Case {
     const char *sizes, *dims, *result;
   };

@@ -206,7 +206,6 @@ TEST(Constants, OfALoopThatHasMany) {
 // LLVM's instcombine took quotients by numbers that it knows in part for the dividend. Another
 // division, by a power of two, brings it to the function.
 TEST(CpuQuotients, ByVectorsThatAreKnownInPart) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* op : {"divide", "remainder"}) {
     for (const char* type : {"s32", "u32", "s64"}) {
       const std::string t = type;

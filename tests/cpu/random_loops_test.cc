@@ -245,7 +245,6 @@ class ProgramWriter {
 };
 
 TEST(RandomLoops, GiveNativelyTheEvaluatorsBits) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto [first, last] = random_numbers(kPrograms);
   for (uint64_t seed = first; seed < last; ++seed) {
     SCOPED_TRACE(cat("program ", seed));

@@ -33,7 +33,6 @@ bool is_ranked(const std::string& text) {
 }
 
 TEST(CpuRankedSorts, OfEachLengthAndType) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s32", "u32", "s64"}) {
     for (const int n : {13, 16, 31, 100, 128}) {
       const std::string text = sort_of(type, cat("[", n, "]"), 0, kLess);
@@ -45,7 +44,6 @@ TEST(CpuRankedSorts, OfEachLengthAndType) {
 }
 
 TEST(CpuRankedSorts, RowsOfSeveralDimensions) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* shape : {"[7,20]", "[3,5,17]", "[20,2]", "[1,33]"}) {
     const std::string text =
         sort_of("f32", shape, static_cast<int>(std::ranges::count(std::string(shape), ',')), kLess);
@@ -55,7 +53,6 @@ TEST(CpuRankedSorts, RowsOfSeveralDimensions) {
 }
 
 TEST(CpuRankedSorts, OperandsFollowTheirKeys) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   // By y, then by x downwards; z follows.
   const std::string text =
       "HloModule m\nless { a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"

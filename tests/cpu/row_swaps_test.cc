@@ -40,7 +40,6 @@ std::string loop_of(const std::string& lines) {
 }
 
 TEST(RowSwaps, GiveTheEvaluatorsValue) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const char* bodies[] = {
       // Two rows, two columns, and a cycle of three.
       " a = f32[32,32] dynamic-update-slice(x, xj, i, zero)\n"

@@ -23,7 +23,6 @@ std::string folded(const std::string& type, const std::string& shape, const std:
 }
 
 TEST(CpuShortRows, OfEachLengthAndNumber) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   // Rows of one to four vectors and more, with a rest or without; rows of some blocks and a rest.
   for (const char* type : {"f32", "f64", "s32", "u8"}) {
     for (const int length : {2, 4, 8, 16, 17, 32, 48, 64, 80}) {
@@ -37,7 +36,6 @@ TEST(CpuShortRows, OfEachLengthAndNumber) {
 }
 
 TEST(CpuShortRows, ByEachFunctionAndSeveralDimensions) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const auto& [op, start] : {std::pair("maximum", "-inf"), std::pair("minimum", "inf"),
                                   std::pair("multiply", "1"), std::pair("add", "5")}) {
     expect_as_evaluated(folded("f32", "[37,16]", op, start, "[37]", "1"), {.share = 1e-6});
@@ -57,7 +55,6 @@ TEST(CpuShortRows, ByEachFunctionAndSeveralDimensions) {
 
 // The place of the largest element, by two arrays that are folded as one.
 TEST(CpuShortRows, PlacesOfTheLargest) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string type : {"f32", "s32", "u8", "f64"}) {
     const std::string low = type[0] == 'f' ? "-inf" : type == "u8" ? "0" : "-2147483648";
     for (const int length : {9, 10, 13, 16, 17, 23, 32, 33}) {
@@ -79,7 +76,6 @@ TEST(CpuShortRows, PlacesOfTheLargest) {
 
 // Rows of less than a vector: lanes lie along the rows, and columns come out of shuffles.
 TEST(CpuShortRows, NarrowOnes) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto expect_sums = [](const std::string& type, const std::string& from,
                               const std::string& kept, const std::string& along) {
     expect_as_evaluated(folded(type, from, "add", "0", kept, along), {.share = 1e-6});
@@ -96,7 +92,6 @@ TEST(CpuShortRows, NarrowOnes) {
 }
 
 TEST(CpuShortRows, NarrowOnesOfWhatIsBroadcastAndMoved) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int rows : {16, 50, 67}) {
     const std::string size = cat("f32[", rows, ",5] ");
     std::string text = "HloModule m\nENTRY main {\n";
@@ -165,7 +160,6 @@ std::string channels(const std::string& type, int states, const std::string& op,
 }
 
 TEST(CpuShortRows, OfStateInALoop) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64"}) {
     for (const int states : {2, 4, 8, 16, 20, 32}) {
       expect_as_evaluated(channels(type, states, "add", "0"), {.share = 1e-5});
@@ -176,7 +170,6 @@ TEST(CpuShortRows, OfStateInALoop) {
 
 // Rows of a few elements side by side: whole rows are copied, whatever they are parts of.
 TEST(CpuShortRows, SideBySide) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"u8", "s16", "f32", "f64", "pred"}) {
     const std::string x =
         cat("HloModule m\nENTRY main {\n x = ", type, "[7,20,3] parameter(0)\n y = ", type,
@@ -203,7 +196,6 @@ TEST(CpuShortRows, SideBySide) {
 }
 
 TEST(CpuShortRows, TurnedWhereAFlagOfTheImageSays) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int images : {3, 16, 40}) {
     const std::string x = cat("f32[", images, ",5,33,3]"), k = cat("s32[", images, "]");
     expect_as_evaluated(cat("HloModule m\nENTRY main {\n x = ", x, " parameter(0)\n k = ", k,
@@ -218,7 +210,6 @@ TEST(CpuShortRows, TurnedWhereAFlagOfTheImageSays) {
 
 // Windows of rows, from places that may lie outside.
 TEST(CpuShortRows, OfAGather) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"u8", "f32", "f64"}) {
     for (const char* slice : {"1,6,5,3", "1,6,5,2", "1,6,9,3", "1,8,5,3"}) {
       const std::string sizes(slice + 2);

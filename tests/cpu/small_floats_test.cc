@@ -83,7 +83,6 @@ TEST(SmallFloats, OfEightBitsConvertAsTheEvaluatorDoes) {
 }
 
 TEST(SmallFloats, NibblesConvertAsTheEvaluatorDoes) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string small : {"s4", "u4"}) {
     for (const std::string from : {"s8", "u8", "s32", "u32", "f32", "bf16", "f8e4m3fn"}) {
       const std::string text =
@@ -157,7 +156,6 @@ TEST(SmallFloats, SumsAndProductsAreRoundedEach) {
 
 // Beside a division by a power of two, for which LLVM combines instructions.
 TEST(SmallFloats, ExtremesKeepNan) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string small : {"bf16", "f16"}) {
     const std::string all = small + "[8]";
     for (const std::string zero : {"0", "-0"}) {
@@ -183,7 +181,6 @@ TEST(SmallFloats, TanhIsOffByAnUlp) {
 
 // Sums of a narrower type's elements, as the fold's computation takes them; of stacked arrays too.
 TEST(CpuSmallFloats, FoldsInAWiderType) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const auto& [narrow, wide] : {std::pair{"bf16", "f32"}, {"f16", "f32"}, {"f32", "f64"}}) {
     const std::string region = cat("HloModule m\nf { a = ", wide, "[] parameter(0)\n b = ", wide,
                                    "[] parameter(1)\n ROOT c = ", wide, "[] add(a, b) }\n");
@@ -204,7 +201,6 @@ TEST(CpuSmallFloats, FoldsInAWiderType) {
 
 // Rounded once: numbers beside the middle between two, by less than f64 tells apart.
 TEST(SmallFloats, OfLongIntegers) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   std::string numbers, naturals;
   for (const int shift : {5, 9, 12, 15, 40, 52, 53, 54, 60, 62}) {
     for (const int64_t step : {-1, 0, 1}) {

@@ -13,7 +13,6 @@ using base::cat;
 
 // The array lives on and changes in place; the scalar is what it was.
 TEST(SmallResults, AnArrayOfOneElementAndItsScalar) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string type : {"s8", "u8", "bf16", "f32", "s64"}) {
     const std::string one = type + "[1]", state = cat("(s32[], ", one, ")");
     expect_as_evaluated(
@@ -42,7 +41,6 @@ TEST(SmallResults, AnArrayOfOneElementAndItsScalar) {
 // Numbers wrap before they pass the limit, so that there are more turns than limit / step. The last
 // of them write the last element: a start is clamped.
 TEST(SmallResults, CountersOfFewBitsWrap) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   struct Counter {
     const char *type, *step, *limit;
   };
@@ -66,7 +64,6 @@ TEST(SmallResults, CountersOfFewBitsWrap) {
 
 // Positions that wrap are no order of places.
 TEST(SmallResults, ArgmaxOfPositionsThatWrap) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string type : {"u8", "s8", "s32"}) {
     expect_as_evaluated(
         cat("HloModule m\narg {\n a = f32[] parameter(0)\n c = ", type,
@@ -86,7 +83,6 @@ TEST(SmallResults, ArgmaxOfPositionsThatWrap) {
 
 // One small result of an inner loop stays in registers, the other is an array in its place.
 TEST(SmallResults, OfALoopInALoopHavePlacesOfTheirOwn) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 ib {
   p = (s32[], f32[2,2], f32[2,2], s32[]) parameter(0)

@@ -51,7 +51,6 @@ void expect_sorted_as_evaluated(const std::string& text, std::vector<float> elem
 }
 
 TEST(CpuSmallSorts, OfEachLengthAndType) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s32", "u8", "s64", "bf16"}) {
     for (const char* direction : {"LT", "GT"}) {
       for (int n = 1; n <= 14; ++n) {
@@ -63,7 +62,6 @@ TEST(CpuSmallSorts, OfEachLengthAndType) {
 }
 
 TEST(CpuSmallSorts, ADimensionAmongOthersOfSizeOne) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string less = "  ROOT c = pred[] compare(a, b), direction=LT";
   expect_as_evaluated(sort_of("f32", "[1,5,1]", 1, less));
   expect_as_evaluated(sort_of("f32", "[1,5]", 0, less));  // rows of one
@@ -83,7 +81,6 @@ TEST(CpuSmallSorts, SpecialValuesKeepTheirBits) {
 }
 
 TEST(CpuSmallSorts, OperandsFollowTheirKeys) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   // By y, then by x downwards; z follows. arguments_of() has equal elements.
   expect_as_evaluated(
       "HloModule m\nless { a = s32[] parameter(0)\n  b = s32[] parameter(1)\n"

@@ -62,7 +62,6 @@ int64_t whole_sums(const std::string& text) {
 }
 
 TEST(CpuSparseSums, AreUpdatesOfTheSum) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string& lines : {kUpdate, kScatter}) {
     EXPECT_EQ(whole_sums(sums(lines, "zeros")), 0) << lines;
     expect_as_evaluated(sums(lines, "zeros"));
@@ -91,7 +90,6 @@ TEST(CpuSparseSums, AreUpdatesOfTheSum) {
 
 // Rows of one place, of none and of several places in one scatter; the bits stay.
 TEST(CpuSparseSums, RowsOfOnePlaceAreSummedFirst) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string rows =
       " p = s32[5] constant({0, 3, 0, 70, -2})\n ks = s32[5] broadcast(at), dimensions={}\n"
       " q = s32[5] add(p, ks)\n i = s32[5,1] reshape(q)\n h = f32[5] constant({1, 0.3, -0.7, 2, "
@@ -106,7 +104,6 @@ TEST(CpuSparseSums, RowsOfOnePlaceAreSummedFirst) {
 
 // x + 0.0 is 0.0 where x is -0.0.
 TEST(CpuSparseSums, StayWhereTheSumMayHaveNegativeZeros) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const std::string initial : {"p", "minuses"}) {
     EXPECT_EQ(whole_sums(sums(kUpdate, initial)), 1) << initial;
     expect_as_evaluated(sums(kUpdate, initial));
@@ -123,7 +120,6 @@ TEST(CpuSparseSums, StayWhereTheSumMayHaveNegativeZeros) {
 }
 
 TEST(CpuSparseSums, StayWhereTheZerosArePartOfSomethingElse) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string read_twice =
       " d = f32[64,12] dynamic-update-slice(zeros, row, at, none)\n f = f32[64,12] add(x, d)\n"
       " y = f32[64,12] add(f, d)\n";
@@ -145,7 +141,6 @@ int64_t copies(const std::string& text) {
 }
 
 TEST(CpuPlaces, AnElementwiseStepGoesWhereItsUpdateGoes) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string scaled =
       " h = f32[] constant(0.5)\n hs = f32[64,12] broadcast(h), dimensions={}\n"
       " z = f32[64,12] multiply(x, hs)\n";
@@ -179,7 +174,6 @@ int64_t stored_lanes(const std::string& text) {
 }
 
 TEST(CpuPlaces, RowsOfFewElementsAreOneRow) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s8"}) {
     const auto array = [&](const char* sizes) { return cat(type, sizes); };
     for (const std::string& lines : {
@@ -203,7 +197,6 @@ TEST(CpuPlaces, RowsOfFewElementsAreOneRow) {
 
 // Grids of points of a few numbers: lines of them are rows.
 TEST(CpuPlaces, LastDimensionsOfFewElementsAreJoined) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string begin =
       "HloModule m\nENTRY main { x = f32[9,12,3] parameter(0)\n one = s32[] constant(1)\n"
       " none = s32[] constant(0)\n k = s32[] parameter(1)\n a = f32[9] parameter(2)\n"
@@ -248,7 +241,6 @@ TEST(CpuPlaces, LastDimensionsOfFewElementsAreJoined) {
 }
 
 TEST(CpuPlaces, RowsOfBytesAreWholeVectors) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string text =
       "HloModule m\nENTRY main { a = pred[64,64] parameter(0)\n r = pred[64] parameter(1)\n"
       " c = pred[64] parameter(2)\n rs = pred[64,64] broadcast(r), dimensions={0}\n"

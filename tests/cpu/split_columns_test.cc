@@ -34,7 +34,6 @@ bool is_split(const std::string& text) {
 }
 
 TEST(CpuColumns, PairsOfPoints) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int k : {2, 3, 4, 7, 8}) {
     // The forces of all on each: a fold along the columns, one along the points, a broadcast back.
     const std::string text =
@@ -49,7 +48,6 @@ TEST(CpuColumns, PairsOfPoints) {
 }
 
 TEST(CpuColumns, FoldsAlongAllDimensionsAndWithAStart) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* dims : {"0,1,2", "0,2", "2", "0,1", "1"}) {
     const bool keeps_last = std::string_view(dims).find('2') == std::string_view::npos;
     const int64_t others = std::string_view(dims).find_first_of("01") == std::string_view::npos ? 2
@@ -69,7 +67,6 @@ TEST(CpuColumns, FoldsAlongAllDimensionsAndWithAStart) {
 }
 
 TEST(CpuColumns, WholeArraysThatOthersRead) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   // d is a result too; a scalar chooses; numbers of places along the last dimension.
   expect_as_evaluated(
       cat(kFolds, "ENTRY main {\n", differences(40, 3),

@@ -98,7 +98,6 @@ Step product(const std::string& type, int leaves) {
 }
 
 TEST(CpuStacks, OfEachTypeAndNumber) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64", "s32", "u8", "s64", "bf16", "f16"}) {
     for (const int leaves : {3, 4, 5, 16, 21, 40})
       expect_as_evaluated(stacking(type, leaves, product(type, leaves)), {.share = 1e-6});
@@ -107,7 +106,6 @@ TEST(CpuStacks, OfEachTypeAndNumber) {
 
 // Element i of the arrays is read before it is written, and the one before it after that.
 TEST(CpuStacks, ThatTheirLoopReads) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* at : {"i", "i1", "zero"}) {
     for (const int leaves : {4, 18}) {
       expect_as_evaluated(stacking("f32", leaves, [&](int k) {
@@ -121,7 +119,6 @@ TEST(CpuStacks, ThatTheirLoopReads) {
 
 // Scalars that do not do the same: what is stored is in no vector, or in parts of several.
 TEST(CpuStacks, OfUnlikeScalars) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int leaves : {4, 9, 33}) {
     expect_as_evaluated(stacking("f32", leaves, [&](int k) {
       static constexpr const char* kOps[] = {"add", "multiply", "subtract"};
@@ -133,7 +130,6 @@ TEST(CpuStacks, OfUnlikeScalars) {
 // Each turn writes a row of h, and also reads the array that it makes, where later rows are still
 // the first ones: a part of it, a sum, or all of it as another state.
 TEST(CpuStacks, WhoseNewArrayIsReadInTheLoop) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto loop = [](const std::string& other, const std::string& of_new) {
     const std::string state = cat("(s32[], f32", other, ", f32[4,8])");
     return cat(

@@ -196,6 +196,7 @@ std::vector<Literal> arguments_of(const hlo::Module& module) {
 }
 
 void expect_as_evaluated(std::string_view text, const Allowed& allowed) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
   const auto module = hlo::parse_text(text);
   ASSERT_TRUE(module.ok()) << module.status() << "\n" << text;
   const std::vector<Literal> arguments = arguments_of(*module);

@@ -52,7 +52,8 @@ class OnCpu {
 std::vector<Literal> arguments_of(const hlo::Module& module);
 
 // Runs the module natively, with and without donation and checks of bounds, on arguments_of(): all
-// give the evaluator's value, and arguments that are not donated keep theirs.
+// give the evaluator's value, and arguments that are not donated keep theirs. Skips the test where
+// there is no code generator.
 void expect_as_evaluated(std::string_view text, const Allowed& allowed = {});
 
 // The first number of a random program and the one behind the last: 0 and `programs`, or what

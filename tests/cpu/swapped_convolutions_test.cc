@@ -97,7 +97,6 @@ TEST(SwappedConvolutions, TheLesserOneIsTheWindow) {
 }
 
 TEST(SwappedConvolutions, HaveTheConvolutionsValues) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.text);
     expect_as_evaluated(c.text, {.share = 1e-5});
@@ -114,7 +113,6 @@ TEST(SwappedConvolutions, HaveTheConvolutionsValues) {
 
 // One infinite element of the image reaches the places that see it, and no other.
 TEST(SwappedConvolutions, KeepAnInfiniteElementWhereItWas) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   expect_as_evaluated(R"(HloModule m
 ENTRY e {
  x = f32[1,2,1] parameter(0)

@@ -108,7 +108,6 @@ TEST(Tiles, OfFewRowsOrColumns) {
 
 // Of as many rows as a vector has lanes: all their numbers are known.
 TEST(Tiles, OfOneStripReadTheirOwnArray) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* shape : {"f32[8,8]", "f32[4,4]", "f32[16,16]", "f64[4,4]", "f32[8,24]"}) {
     for (const char* turned : {"0", "1", "0,1"}) {
       const std::string to = shape == std::string("f32[8,24]") ? "f32[24,8]" : shape;

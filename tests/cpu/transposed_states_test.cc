@@ -78,7 +78,6 @@ std::string wave(int n) {
 }
 
 TEST(CpuTransposedStates, RolledRowsAndTheirStacks) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int n : {2, 5, 17, 31, 40}) {
     const std::string text = loop(n, wave(n) + " t = f32[] constant(1)\n");
     EXPECT_TRUE(is_transposed(text)) << n;
@@ -87,7 +86,6 @@ TEST(CpuTransposedStates, RolledRowsAndTheirStacks) {
 }
 
 TEST(CpuTransposedStates, AllThatATurnMayDoWithThem) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   // Padded, cut, reversed and numbered rows; broadcasts of rows, columns and of the other order; a
   // number that chooses; folds of rows, of columns and of all.
   const std::string text = loop(
@@ -115,7 +113,6 @@ TEST(CpuTransposedStates, AllThatATurnMayDoWithThem) {
 }
 
 TEST(CpuTransposedStates, TwoRolledDimensions) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string state = "(s32[], f32[4,8,5,9])";
   const std::string text = cat(
       "HloModule m\ncond { s = ", state,
@@ -151,7 +148,6 @@ TEST(CpuTransposedStates, NotWhereItWouldCost) {
 }
 
 TEST(CpuTransposedStates, LoopsWithOneCondition) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   const std::string once = loop(17, wave(17) + " t = f32[] constant(1)\n");
   const size_t end = once.find(" a = f32[40,17] get-tuple-element(l)");
   const std::string state = "(s32[], f32[40,17], f32[12,40,17], f32[12,40,17], f32[])";

@@ -19,7 +19,6 @@ std::string transpose(std::string_view type, std::string_view from, std::string_
 }
 
 TEST(TurnedBlocks, OfEachSizeAndType) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int rows : {2, 3, 5, 8, 20}) {
     for (const int columns : {2, 3, 4, 9}) {
       for (const int count : {1, 5, 33}) {
@@ -37,7 +36,6 @@ TEST(TurnedBlocks, OfEachSizeAndType) {
 }
 
 TEST(TurnedBlocks, OfMoreDimensions) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const char* type : {"f32", "f64"}) {
     expect_as_evaluated(transpose(type, "7,2,3,4", "7,4,2,3", "0,3,1,2"));
     expect_as_evaluated(transpose(type, "7,2,3,4", "7,4,3,2", "0,3,2,1"));
@@ -50,7 +48,6 @@ TEST(TurnedBlocks, OfMoreDimensions) {
 
 // P + P^T, and a transpose of what is computed.
 TEST(TurnedBlocks, InSumsAndLoops) {
-  HEDDLE_NEEDS_CODE_GENERATOR();
   for (const int n : {2, 4, 6, 8, 10, 13}) {
     const std::string type = cat("f32[33,", n, ",", n, "]");
     SCOPED_TRACE(type);
