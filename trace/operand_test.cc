@@ -16,6 +16,20 @@
 namespace heddle {
 namespace {
 
+TEST(Operand, TruthsAreNotCountedByNumbers) {
+  const Tensor mask = array({true, false});
+  for (const auto& wrong :
+       std::vector<std::function<void()>>{[&] { mask + 1; }, [&] { 1 * mask; }, [&] { mask - 1; },
+                                          [&] { maximum(mask, 0); }, [&] { mask * 1.0; }}) {
+    EXPECT_THAT(error_of(wrong), AllOf(HasSubstr("operands are pred[2] and the C++ number "),
+                                       HasSubstr("; to count truths write x.astype(s32)"),
+                                       HasSubstr("[operand_test.cc:")));
+  }
+  EXPECT_THAT((mask.astype(s32) + 1).to_vector<int>(), testing::ElementsAre(2, 1));
+  EXPECT_THAT((mask & true).to_vector<int>(), testing::ElementsAre(1, 0));
+  EXPECT_THAT((mask + true).to_vector<int>(), testing::ElementsAre(1, 1));  // as numpy's
+}
+
 TEST(Operand, NumbersBeyondTheRangeOfFloatsAreErrors) {
   EXPECT_THAT(
       error_of([] { ones({2}) + 1e300; }),

@@ -95,7 +95,10 @@ std::optional<size_t> RegionLowering::narrow_result(InstructionId id) {
   if (!rows || !has_scalars(shape)) return std::nullopt;
   if (moves_rows(at(id)) && !does_much(id)) return std::nullopt;
   const int64_t columns = product_of(std::span(shape.dimensions()).subspan(*rows + 1));
-  if (is_apart || turned_dimension(id, [&](size_t d, int64_t) { return d == *rows; }))
+  const auto is_of_rows = [&](size_t d, const Shape& from) {
+    return d == *rows && from.dtype() != pred;
+  };
+  if (is_apart || turned_dimension(id, is_of_rows))
     return columns <= kMostMoved ? rows : std::nullopt;
   // Whole rows that are gathered are vectors of their own.
   const bool computes = does_much(id) && at(id).opcode != Opcode::kGather;

@@ -82,6 +82,10 @@ Mesh::Mesh(std::vector<Axis> axes, std::vector<Device*> devices, SourceLocation 
            ") need ", state.size, "; give it as many, or axes whose sizes have the product ",
            given);
   }
+  for (auto i = state.devices.begin(); i != state.devices.end(); ++i) {
+    if (std::find(state.devices.begin(), i, *i) != i)
+      refuse("has the device ", (*i)->name(), " twice; give it another one for each place");
+  }
   state_ = std::make_shared<const State>(std::move(state));
 }
 

@@ -109,6 +109,12 @@ TEST(Mesh, MistakesSayWhatIsWrong) {
       },
       "Mesh: has 4 devices, axes (x) need 2; give it as many, or axes whose sizes have the product "
       "4");
+  expect(
+      [] {
+        Mesh({{"x", 2}}, {runtime::four_devices()[1], runtime::four_devices()[1]});
+      },
+      base::cat("Mesh: has the device ", runtime::four_devices()[1]->name(),
+                " twice; give it another one for each place"));
   expect([] { Sharding(line(), {"j"}); }, "Mesh(i=4): has no axis \"j\"; it has (i)");
   expect(
       [] {
