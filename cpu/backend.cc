@@ -31,6 +31,7 @@
 #include "heddle/cpu/rewrites/indexing/column_windows.h"
 #include "heddle/cpu/rewrites/indexing/fixed_scatters.h"
 #include "heddle/cpu/rewrites/indexing/flat_gathers.h"
+#include "heddle/cpu/rewrites/indexing/joined_tables.h"
 #include "heddle/cpu/rewrites/indexing/sparse_sums.h"
 #include "heddle/cpu/rewrites/indexing/stack_choices.h"
 #include "heddle/cpu/rewrites/indexing/window_gathers.h"
@@ -142,6 +143,7 @@ bool has_any(const hlo::Module& module, std::span<const hlo::Opcode> opcodes) {
 }
 
 constexpr int kMostSplitDimensions = 3;  // a batch of small matrices has two
+constexpr int kMostNestedTables = 3;     // of which elements are picked
 
 // A module on its way: flat, and as a plan.
 struct Lowered {
@@ -222,6 +224,7 @@ Status rewrite_flat(hlo::Module& flat) {
     HEDDLE_RETURN_IF_ERROR(search(flat, find));
   HEDDLE_RETURN_IF_ERROR(rewrite(flat, {expand_outer_products, update_fixed_scatters,
                                         update_sparse_sums, find_first_places, shorten_integers}));
+  HEDDLE_RETURN_IF_ERROR(search(flat, pick_from_parts, kMostNestedTables));
   const bool splits = has_complex(flat);
   if (splits) {
     HEDDLE_ASSIGN_OR_RETURN(auto moved, move_whole_complex(flat));

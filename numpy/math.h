@@ -63,9 +63,11 @@ struct Tolerance {
 };
 Tensor is_close(Operand x, Operand y, const Tolerance& within = {});   // pred, elementwise
 Tensor all_close(Operand x, Operand y, const Tolerance& within = {});  // pred[]: all are
+// The same, as numpy has it: is_close(x, y, 1e-3).
 inline Tensor is_close(Operand x, Operand y, double relative, double absolute = 1e-8) {
   return is_close(x, y, Tolerance{relative, absolute});
 }
+// The same, as numpy has it: all_close(x, y, 1e-3, 1e-6).
 inline Tensor all_close(Operand x, Operand y, double relative, double absolute = 1e-8) {
   return all_close(x, y, Tolerance{relative, absolute});
 }

@@ -532,11 +532,9 @@ trace_internal::Refused array(Iterator, Iterator) {
 // A list of integers and floats does not compile.
 template <class Refused = trace_internal::Refused>
 Refused array(std::initializer_list<trace_internal::MixedNumber> /*values*/) {
-  static_assert(
-      !sizeof(Refused),
-      "the values of an array are of one C++ type: write array({1.0, 2.5}) for f64, "
-      "array({1.0f, 2.5f}) for f32; INFINITY and NAN are floats: write double(NAN) beside "
-      "doubles");
+  static_assert(!sizeof(Refused),
+                "the values of an array are of one C++ type: write array({1.0, 2.5}) for f64, "
+                "array({1.0f, 2.5f}) for f32; INFINITY and NAN are floats: write double(NAN)");
   return {};
 }
 // Rank 2, row by row, and rank 3: inner braces are rows, of complex numbers too, so that

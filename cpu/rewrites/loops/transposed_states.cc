@@ -145,8 +145,8 @@ class TransposedBody {
     Family out{std::ssize(sizes), Dims(sizes.begin(), sizes.begin() + batch)};
     int64_t rows = 1;
     for (const int64_t size : out.batch) rows *= size;
-    return rows >= std::max(kFewestInABatch, sizes.back()) ? std::optional(std::move(out))
-                                                           : std::nullopt;
+    const bool fill_vectors = rows >= sizes.back() || rows % kFewestInABatch == 0;
+    return rows >= kFewestInABatch && fill_vectors ? std::optional(std::move(out)) : std::nullopt;
   }
 
   void find_elements(const Computation& condition) {

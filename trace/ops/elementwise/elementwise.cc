@@ -285,9 +285,9 @@ Tensor greater_equal(Operand x, Operand y) { return compare(hlo::ComparisonDirec
 Tensor less(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kLt, x, y); }
 Tensor less_equal(Operand x, Operand y) { return compare(hlo::ComparisonDirection::kLe, x, y); }
 
-Tensor operator+(Operand x, Operand y) { return binary(Opcode::kAdd, x, y); }
-Tensor operator-(Operand x, Operand y) { return binary(Opcode::kSubtract, x, y); }
-Tensor operator*(Operand x, Operand y) { return binary(Opcode::kMultiply, x, y); }
+Tensor operator+(Operand x, Operand y) { return counting(Opcode::kAdd, x, y); }
+Tensor operator-(Operand x, Operand y) { return counting(Opcode::kSubtract, x, y); }
+Tensor operator*(Operand x, Operand y) { return counting(Opcode::kMultiply, x, y); }
 Tensor operator/(Operand x, Operand y) { return divided(x, y); }
 Tensor operator%(Operand x, Operand y) { return rem(x, y); }
 Tensor operator&(Operand x, Operand y) { return bitwise_and(x, y); }

@@ -1,0 +1,118 @@
+// Elements picked from joined, padded and updated arrays.
+#include "heddle/cpu/rewrites/indexing/joined_tables.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "heddle/base/text/strings.h"
+#include "heddle/hlo/text.h"
+#include "heddle/tests/cpu/support.h"
+
+namespace heddle::cpu {
+namespace {
+
+using base::cat;
+
+bool picks(const std::string& text) {
+  return pick_from_parts(hlo::parse_text(text).value()).value().has_value();
+}
+
+// t f32[60,7] of x f32[40,7], y f32[20,7] and a number v.
+std::string table(std::string_view lines) {
+  return cat("HloModule m\nENTRY e {\n x = f32[40,7] parameter(0)\n y = f32[20,7] parameter(1)\n",
+             " v = f32[] parameter(2)\n", lines);
+}
+
+const std::string_view kTables[] = {
+    " t = f32[60,7] concatenate(x, y), dimensions={0}\n",
+    " z = f32[20,7] slice(x), slice={[0:20], [0:7]}\n w = f32[20,7] negate(x20)\n"
+    " t = f32[60,7] concatenate(z, w, y), dimensions={0}\n",
+    " t = f32[60,7] pad(x, v), padding=3_17x0_0\n",
+    " t = f32[60,7] pad(x, v), padding=0_20x0_0\n",
+    " t = f32[60,7] pad(x, v), padding=20_0x0_0\n",
+    " b = f32[60,7] pad(x, v), padding=10_10x0_0\n s = s32[] parameter(4)\n"
+    " none = s32[] constant(0)\n t = f32[60,7] dynamic-update-slice(b, y, s, none)\n",
+};
+
+std::string with_inputs(std::string_view lines) {
+  std::string out(lines);
+  const std::string_view x20 = "negate(x20)";
+  if (const size_t at = out.find(x20); at != std::string::npos)
+    out = " x20 = f32[20,7] slice(x), slice={[20:40], [0:7]}\n" + out;
+  return out;
+}
+
+TEST(CpuJoinedTables, RowsAreTakenOfTheParts) {
+  for (const std::string_view lines : kTables) {
+    for (const std::string_view type : {"s32", "u8", "s64"}) {
+      // Indices lie on both sides of all borders, and outside.
+      const std::string text =
+          cat(table(with_inputs(lines)), " p = ", type, "[5] parameter(3)\n n = ", type,
+              "[] constant(13)\n m = ", type, "[5] broadcast(n), dimensions={}\n q = ", type,
+              "[5] multiply(p, m)\n ROOT r = f32[5,7] gather(t, q), offset_dims={1},",
+              " collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
+              "slice_sizes={1,7}\n}");
+      EXPECT_TRUE(picks(text)) << text;
+      expect_as_evaluated(text);
+    }
+  }
+}
+
+TEST(CpuJoinedTables, ElementsOfIndexVectors) {
+  for (const std::string_view lines : kTables) {
+    const std::string text = cat(
+        table(with_inputs(lines)),
+        " p = s32[2,3] parameter(3)\n n = s32[] constant(11)\n m = s32[2,3] broadcast(n),"
+        " dimensions={}\n q = s32[2,3] multiply(p, m)\n ROOT r = f32[3] gather(t, q),"
+        " offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={1,0}, index_vector_dim=0,"
+        " slice_sizes={1,1}\n}");
+    EXPECT_TRUE(picks(text)) << text;
+    expect_as_evaluated(text);
+  }
+}
+
+TEST(CpuJoinedTables, RowsOfDynamicSlices) {
+  for (const std::string_view lines : kTables) {
+    for (const int at : {-3, 0, 2, 3, 19, 20, 39, 40, 42, 43, 59, 60, 99}) {
+      const std::string text =
+          cat(table(with_inputs(lines)), " p = s32[] parameter(3)\n i = s32[] constant(", at,
+              ")\n h = s32[] subtract(p, p)\n q = s32[] add(h, i)\n o = s32[] constant(0)\n",
+              " ROOT r = f32[1,7] dynamic-slice(t, q, o), dynamic_slice_sizes={1,7}\n}");
+      EXPECT_TRUE(picks(text)) << text;
+      expect_as_evaluated(text);
+    }
+  }
+}
+
+TEST(CpuJoinedTables, RowsOfArraysSideBySide) {
+  const std::string text =
+      "HloModule m\nENTRY e {\n x = f32[90,3] parameter(0)\n y = f32[90,4] parameter(1)\n"
+      " t = f32[90,7] concatenate(x, y), dimensions={1}\n p = s32[5] parameter(2)\n"
+      " ROOT r = f32[5,7] gather(t, p), offset_dims={1}, collapsed_slice_dims={0},"
+      " start_index_map={0}, index_vector_dim=1, slice_sizes={1,7}\n}";
+  EXPECT_TRUE(picks(text));
+  expect_as_evaluated(text);
+}
+
+TEST(CpuJoinedTables, StayWhereAllIsNeeded) {
+  const std::string joined = table(kTables[0]);
+  const auto gather = [](int count, std::string_view rest) {
+    return cat(" p = s32[", count, "] parameter(3)\n ", rest, "r = f32[", count,
+               ",7] gather(t, p), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},"
+               " index_vector_dim=1, slice_sizes={1,7}\n");
+  };
+  EXPECT_TRUE(picks(cat(joined, gather(7, "ROOT "), "}")));
+  EXPECT_FALSE(picks(cat(joined, gather(8, "ROOT "), "}")));  // more than an eighth
+  EXPECT_FALSE(picks(cat(joined, gather(7, ""), " ROOT o = (f32[7,7], f32[60,7]) tuple(r, t)\n}")));
+  // No u8 is 300.
+  EXPECT_FALSE(
+      picks("HloModule m\nENTRY e {\n x = f32[300] parameter(0)\n y = f32[5] parameter(1)\n"
+            " t = f32[305] concatenate(x, y), dimensions={0}\n p = u8[5] parameter(2)\n"
+            " ROOT r = f32[5] gather(t, p), offset_dims={}, collapsed_slice_dims={0},"
+            " start_index_map={0}, index_vector_dim=1, slice_sizes={1}\n}"));
+}
+
+}  // namespace
+}  // namespace heddle::cpu
