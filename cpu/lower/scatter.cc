@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t kFewPlaces = 4096;  // bytes of an array that many elements go to
 constexpr int64_t kManyScattered = 64;
 constexpr size_t kScatteredParts = 4;
+constexpr int64_t kMostOfAWindow = 16;  // elements side by side, of windows that are taken apart
+constexpr int64_t kFewestWindows = 4;   // that is done for
 
 bool has(const Dims& dims, int64_t d) { return std::ranges::count(dims, d) > 0; }
 
@@ -31,6 +33,9 @@ struct RegionLowering::Scattering {
   std::vector<int64_t> outer, window, outer_sizes, window_sizes;
   // Of the operand: how long a window is there, and which of its dimensions that is.
   std::vector<int64_t> length, from_window;
+  // The first dimensions of a window of which the operand has all places: the outermost loops.
+  std::vector<int64_t> apart, apart_sizes;
+  std::vector<NodeId> at_apart;  // where they are
 
   void match_dimensions() {
     for (int64_t d = 0; d < updates.rank(); ++d)
@@ -45,6 +50,26 @@ struct RegionLowering::Scattering {
       length[static_cast<size_t>(d)] = window_sizes[static_cast<size_t>(next)];
       from_window[static_cast<size_t>(d)] = next++;
     }
+    take_apart();
+  }
+
+ private:
+  // Windows that lie far apart in pieces, as vmap makes them: in the order of the operand each
+  // piece of it stays in the cache.
+  void take_apart() {
+    size_t count = 0;
+    int64_t rest = product_of(window_sizes);
+    while (count < window.size() && from_window[count] == static_cast<int64_t>(count) &&
+           length[count] == shape.dimension(static_cast<int64_t>(count)) &&
+           !has(attrs.scatter_dims_to_operand_dims, static_cast<int64_t>(count)))
+      rest /= std::max<int64_t>(window_sizes[count++], 1);
+    if (rest > kMostOfAWindow || product_of(outer_sizes) < kFewestWindows) return;
+    const auto part = static_cast<std::ptrdiff_t>(count);
+    apart.assign(window.begin(), window.begin() + part);
+    apart_sizes.assign(window_sizes.begin(), window_sizes.begin() + part);
+    window.erase(window.begin(), window.begin() + part);
+    window_sizes.erase(window_sizes.begin(), window_sizes.begin() + part);
+    for (int64_t& d : from_window) d = d < part ? -1 : d - part;
   }
 };
 
@@ -121,6 +146,8 @@ void RegionLowering::scatter_window(const Scattering& s, std::span<const NodeId>
                  .lanes = in_window.lanes};
     for (size_t i = 0; i < s.outer.size(); ++i)
       source.coordinates[static_cast<size_t>(s.outer[i])] = {at_outer[i]};
+    for (size_t i = 0; i < s.apart.size(); ++i)
+      source.coordinates[static_cast<size_t>(s.apart[i])] = {s.at_apart[i]};
     for (size_t i = 0; i < s.window.size(); ++i)
       source.coordinates[static_cast<size_t>(s.window[i])] = in_window.coordinates[i];
     Place target{.coordinates = {}, .lanes = in_window.lanes};
@@ -148,6 +175,7 @@ void RegionLowering::scatter_window(const Scattering& s, std::span<const NodeId>
 // A window that does not fit is left out as a whole.
 void RegionLowering::scatter_one(const Scattering& s, std::span<const NodeId> at_outer) {
   std::vector<NodeId> start(s.shape.dimensions().size(), b().index(0));
+  std::ranges::copy(s.at_apart, start.begin());
   const NodeId fits = window_start(s, at_outer, start);
   b().begin_switch(b().select(fits, b().index(0), b().index(1)), {});
   b().begin_branch();
@@ -163,8 +191,8 @@ void RegionLowering::scatter_one(const Scattering& s, std::span<const NodeId> at
 std::optional<Op> RegionLowering::repeated_fold(const Scattering& s) const {
   const int64_t count = s.shape.element_count();
   if (s.leaves.size() > 1 || s.attrs.unique_indices || is_small_float(s.shape.dtype()) ||
-      s.shape.byte_size() > kFewPlaces || !s.window.empty() || s.outer_sizes.empty() ||
-      product_of(s.outer_sizes) < std::max<int64_t>(count, kManyScattered))
+      s.shape.byte_size() > kFewPlaces || !s.window.empty() || !s.apart.empty() ||
+      s.outer_sizes.empty() || product_of(s.outer_sizes) < std::max<int64_t>(count, kManyScattered))
     return std::nullopt;
   const std::optional<Op> fold = fold_of(program_.module.at(s.scatter.called[0]));
   return fold == Op::kMul ? std::nullopt : fold;
@@ -238,11 +266,13 @@ Status RegionLowering::emit_scatter(InstructionId id) {
       scatter_in_parts(s, *fold);
     } else {
       std::vector<NodeId> at_outer;
-      loop_nest(b(), s.outer_sizes, at_outer, {},
-                [&](const std::vector<NodeId>&) -> std::vector<NodeId> {
-                  scatter_one(s, at_outer);
-                  return {};
-                });
+      using Nodes = std::vector<NodeId>;
+      loop_nest(b(), s.apart_sizes, s.at_apart, {}, [&](const Nodes&) -> Nodes {
+        return loop_nest(b(), s.outer_sizes, at_outer, {}, [&](const Nodes&) -> Nodes {
+          scatter_one(s, at_outer);
+          return {};
+        });
+      });
     }
   }
   for (size_t i = copied.size(); i-- > 0;) values_[copied[i].first.value] = copied[i].second;
