@@ -132,6 +132,31 @@ TEST(CpuTransposedStates, TwoRolledDimensions) {
   expect_as_evaluated(text, {.share = 1e-6});
 }
 
+TEST(CpuTransposedStates, ReshapesAndBroadcastsOfThem) {
+  // Rows of other arrays: more of them, of other lengths, and one for all places of an array.
+  const std::string text = loop(
+      4, wave(4) +
+             " v = f32[2,40,2] reshape(y)\n u = f32[2,40,2] tanh(v)\n b = f32[4,40,4]"
+             " broadcast(z), dimensions={1,2}\n c = f32[40,4,3] broadcast(z), dimensions={0,1}\n"
+             " bs = f32[] reduce(b, zero), dimensions={0,1,2}, to_apply=sum\n"
+             " cs = f32[] reduce(c, zero), dimensions={0,1,2}, to_apply=sum\n"
+             " us = f32[40,2] reduce(u, zero), dimensions={0}, to_apply=sum\n"
+             " ut = f32[] reduce(us, zero), dimensions={0,1}, to_apply=sum\n"
+             " bc = f32[] add(bs, cs)\n t = f32[] add(bc, ut)\n");
+  expect_as_evaluated(text, {.share = 1e-5});
+}
+
+TEST(CpuTransposedStates, NotWhereALoopTakesTheWholeState) {
+  std::string text = loop(17, wave(17) + " t = f32[] constant(1)\n");
+  const size_t at = text.find(" one = s32[] constant(1)");
+  const std::string state = "(s32[], f32[40,17], f32[12,40,17], f32[12,40,17], f32[])";
+  text.insert(at, cat(" c = ", state,
+                      " call(s), to_apply=same\n k = s32[] get-tuple-element(c), index=0\n"));
+  text.insert(text.find("cond {"),
+              cat("same { p = ", state, " parameter(0)\n ROOT q = ", state, " copy(p) }\n"));
+  EXPECT_FALSE(is_transposed(text));
+}
+
 TEST(CpuTransposedStates, NotWhereItWouldCost) {
   const std::string one = " t = f32[] constant(1)\n";
   // The condition reads the state.

@@ -54,8 +54,8 @@ InstructionId reduce_of_one(Simplifier& to, const Instruction& now) {
   const Instruction& op = fold.root_instruction();
   const bool is_one = std::ranges::all_of(now.attrs.get<hlo::DimensionsAttrs>().dimensions,
                                           [&](int64_t d) { return from.dimension(d) == 1; });
-  if (!is_one || op.operands != fold.parameters || op.shape.dtype() != now.shape.dtype() ||
-      from.dtype() != now.shape.dtype())
+  if (!is_one || !has_trait(op.opcode, hlo::kElementwise) || op.operands != fold.parameters ||
+      op.shape.dtype() != now.shape.dtype() || from.dtype() != now.shape.dtype())
     return kDoesNotApply;
   Instruction start = now, x = now, out = now;
   start.opcode = Opcode::kBroadcast;

@@ -95,7 +95,8 @@ class TransposedBody {
     const auto trips = transform::greatest_trip_count(loop);
     const Computation& body = module.at(loop.called[0]);
     if (trips.value_or(kFewestTransposedTurns) < kFewestTransposedTurns ||
-        body.root_instruction().opcode != Opcode::kTuple)
+        body.root_instruction().opcode != Opcode::kTuple || !takes_elements(body) ||
+        !takes_elements(module.at(loop.called[1])))
       return std::nullopt;
     const std::optional<Family> family = family_of(body);
     if (!family) return std::nullopt;
@@ -122,6 +123,15 @@ class TransposedBody {
       : body_(&body), family_(std::move(family)), is_in_(body.instructions.size()) {}
 
   const Instruction& at(InstructionId id) const { return body_->at(id); }
+
+  // Nobody but its elements reads the state.
+  static bool takes_elements(const Computation& of) {
+    return of.root != of.parameters[0] &&
+           std::ranges::all_of(of.instructions, [&](const Instruction& each) {
+             return each.opcode == Opcode::kGetTupleElement ||
+                    std::ranges::count(each.operands, of.parameters[0]) == 0;
+           });
+  }
 
   // Of the biggest array that moves along its short last dimension.
   static std::optional<Family> family_of(const Computation& body) {
@@ -173,15 +183,26 @@ class TransposedBody {
     };
     switch (op.opcode) {
       case Opcode::kSlice: return is_like(0) && family_.lead(at(op.operands[0]).shape) == lead;
-      case Opcode::kReshape:
-        return is_like(0) && at(op.operands[0]).shape.rank() != op.shape.rank();
+      case Opcode::kReshape: return is_row(op.shape, at(op.operands[0]).shape);
       case Opcode::kDynamicSlice: return *lead == 1 && is_whole_row(op, op.operands[0]);
       case Opcode::kDynamicUpdateSlice: return *lead == 1 && is_whole_row(op, op.operands[1]);
       case Opcode::kBroadcast:
       case Opcode::kIota: return true;
       case Opcode::kGetTupleElement: return op.operands[0] == body_->parameters[0];
-      default: return has_trait(op.opcode, hlo::kElementwise);
+      default:
+        return has_trait(op.opcode, hlo::kElementwise) &&
+               std::ranges::all_of(op.operands, [&](InstructionId operand) {
+                 const Shape& read = at(operand).shape;
+                 return read.is_scalar() || read.dimensions() == op.shape.dimensions();
+               });
     }
+  }
+  // One is the other with a dimension of one place before the batch.
+  [[nodiscard]] bool is_row(const Shape& a, const Shape& b) const {
+    const Shape &row = a.rank() < b.rank() ? a : b, &stacked = a.rank() < b.rank() ? b : a;
+    const Dims &own = row.dimensions(), &others = stacked.dimensions();
+    return own.size() + 1 == others.size() && family_.lead(row) == 0 && others[0] == 1 &&
+           std::equal(own.begin(), own.end(), others.begin() + 1);
   }
   // The op's other array has the same places; its starts come one by one.
   [[nodiscard]] bool is_whole_row(const Instruction& op, InstructionId other) const {
@@ -226,7 +247,10 @@ class TransposedBody {
       const Instruction& op = at(id);
       const auto differs = [&](size_t operand) {
         if (id == body_->root && elements_.contains(static_cast<int64_t>(operand))) return false;
-        return has(op.operands[operand]) != has(id) && reads_elements(op, operand);
+        const bool is_spread =
+            has(id) && op.opcode == Opcode::kBroadcast && keeps_order(op);  // as it is
+        return has(op.operands[operand]) != has(id) && !is_spread &&
+               has_order(op.operands[operand]);
       };
       for (size_t operand = 0; operand < op.operands.size(); ++operand) {
         if (differs(operand)) transposed.insert(op.operands[operand]);
@@ -242,12 +266,10 @@ class TransposedBody {
     return longest_row > 0 &&
            elements * (is_long ? kWorkPerTransposedLong : kWorkPerTransposed) <= work;
   }
-  // Of an array that takes another form where the op does.
-  [[nodiscard]] bool reads_elements(const Instruction& op, size_t operand) const {
-    const Instruction& read = at(op.operands[operand]);
-    if (!is_plain(read.shape) || read.shape.rank() < 2 || read.opcode == Opcode::kConstant)
-      return false;
-    return op.opcode != Opcode::kBroadcast || !keeps_order(op);
+  // An array of which a transpose is another one, and not known before the program runs.
+  [[nodiscard]] bool has_order(InstructionId id) const {
+    const Instruction& read = at(id);
+    return is_plain(read.shape) && read.shape.rank() >= 2 && read.opcode != Opcode::kConstant;
   }
 
  public:
