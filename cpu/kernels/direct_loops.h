@@ -3,6 +3,8 @@
 // those of cpu/lower/scalar_ops.cc.
 #pragma once
 
+#include <type_traits>
+
 #include "heddle/runtime/host/direct.h"
 
 namespace heddle::cpu {
@@ -15,25 +17,10 @@ template <class T>
 constexpr bool kIsFloat = static_cast<T>(0.5) != T{0};
 
 template <class T>
-struct BitsOf;
-template <>
-struct BitsOf<float> {
-  using Type = uint32_t;
-};
-template <>
-struct BitsOf<double> {
-  using Type = uint64_t;
-};
-template <>
-struct BitsOf<int32_t> {
-  using Type = uint32_t;
-};
-template <>
-struct BitsOf<int64_t> {
-  using Type = uint64_t;
-};
+using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+// What elements are added and multiplied as: integers wrap, as unsigned ones do.
 template <class T>
-using Bits = typename BitsOf<T>::Type;
+using Wrapping = std::conditional_t<kIsFloat<T>, T, Bits<T>>;
 
 template <class T>
 inline Bits<T> bits(T x) {
@@ -60,25 +47,15 @@ inline T lesser_of(T x, T y) {
   return x != x || y != y ? x + y : ordered;
 }
 
-// Integers wrap, as unsigned ones do.
 template <DirectOp op, class T>
 inline auto apply(T x, T y) {
-  constexpr bool kFloat = kIsFloat<T>;
+  using W = Wrapping<T>;
   if constexpr (op == DirectOp::kAdd) {
-    if constexpr (kFloat)
-      return x + y;
-    else
-      return from_bits<T>(bits(x) + bits(y));
+    return static_cast<T>(static_cast<W>(x) + static_cast<W>(y));
   } else if constexpr (op == DirectOp::kSubtract) {
-    if constexpr (kFloat)
-      return x - y;
-    else
-      return from_bits<T>(bits(x) - bits(y));
+    return static_cast<T>(static_cast<W>(x) - static_cast<W>(y));
   } else if constexpr (op == DirectOp::kMultiply) {
-    if constexpr (kFloat)
-      return x * y;
-    else
-      return from_bits<T>(bits(x) * bits(y));
+    return static_cast<T>(static_cast<W>(x) * static_cast<W>(y));
   } else if constexpr (op == DirectOp::kDivide) {
     return x / y;
   } else if constexpr (op == DirectOp::kMaximum) {
