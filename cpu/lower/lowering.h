@@ -231,10 +231,17 @@ class RegionLowering {
   void emit_concatenate(InstructionId id, BufferId to);
   void emit_stack(InstructionId id, size_t dim, BufferId to);
   void for_each_box(InstructionId id, const std::function<void(Place)>& body);
-  void emit_running(InstructionId id, BufferId to);
   Status emit_update(InstructionId id);
   void emit_cholesky(InstructionId id, BufferId to);  // factors.cc
   void emit_triangular_solve(InstructionId id, BufferId to);
+
+  // ---- running_folds.cc
+  struct Running;
+  NodeId position(const Running& running, NodeId t, int64_t lanes);
+  NodeId fold_one(const Running& running, const Place& place, NodeId sum);
+  void fold_each(const Running& running, Place place, int64_t from, NodeId before);
+  void fold_vectors(const Running& running, Place place, int64_t lanes);
+  void emit_running(InstructionId id, BufferId to);
 
   // ---- frames.cc
   Place moved(Place place, std::span<const int64_t> by);
