@@ -217,10 +217,10 @@ Status rewrite_ops(hlo::Module& module) {
 }
 
 Status rewrite_flat(hlo::Module& flat) {
-  for (const Search find :
-       {unroll_short_loops, part_products, compute_after_loops, compute_before_loops,
-        find_values_alone, fold_repeated, choose_updates, join_interleaved_pads, join_padded_columns,
-        unroll_short_folds, transpose_late, reshape_early, repeat_late, slice_pads})
+  for (const Search find : {unroll_short_loops, part_products, compute_after_loops,
+                            compute_before_loops, find_values_alone, fold_repeated, choose_updates,
+                            join_interleaved_pads, join_padded_columns, unroll_short_folds,
+                            transpose_late, reshape_early, repeat_late, slice_pads})
     HEDDLE_RETURN_IF_ERROR(search(flat, find));
   HEDDLE_RETURN_IF_ERROR(rewrite(flat, {expand_outer_products, update_fixed_scatters,
                                         update_sparse_sums, find_first_places, shorten_integers}));

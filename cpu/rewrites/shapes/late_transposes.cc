@@ -29,9 +29,9 @@ bool is_plain_fold(const hlo::Module& module, const Instruction& fold) {
          fold_of(module.at(fold.called[0])).has_value();
 }
 
-// Which elementwise ops, and reversals, of a computation are worth computing before the transposes of their
-// operands, and in which order: dimension d of such a value is dimension order[d] of what lies in
-// memory.
+// Which elementwise ops, and reversals, of a computation are worth computing before the transposes
+// of their operands, and in which order: dimension d of such a value is dimension order[d] of what
+// lies in memory.
 class Orders {
  public:
   Orders(const hlo::Module& module, const Computation& in)
