@@ -64,6 +64,7 @@ class NormOrder {
 // axes   one, of vectors, or two, of a matrix's rows and columns; by default all of x, whose rank
 //        must then suit the order; {}: none, of each element by itself
 struct NormOptions {
+  base::OnlyByName by_name = base::OnlyByName();  // {0, 1} could be an order or axes
   std::optional<NormOrder> order = {};
   AxisList axes = kAllAxes;
   base::Flag keep_dims = false;  // reduced axes stay, with size 1

@@ -20,6 +20,7 @@ namespace heddle::nn {
 // errors: also dtypes, batch axes, head sizes, and heads that do not divide
 // source: jax.nn.dot_product_attention; Vaswani et al. 2017; Ainslie et al. 2023 (groups)
 struct Attention {
+  base::OnlyByName by_name = base::OnlyByName();  // {true} could be causal
   std::optional<double> scale = {};  // none: 1 / sqrt(H)
   base::Flag causal = false;         // query t sees keys 0 .. t
   Tensor mask = {};  // pred, broadcasts to [.., N, T, S]: true where a query sees a key

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/base/containers/ints.h"
+#include "heddle/base/flag.h"
 #include "heddle/trace/operand.h"
 #include "heddle/trace/tensor.h"
 
@@ -15,6 +16,7 @@ namespace heddle::nn {
 
 // (x - mean) / sqrt(variance + epsilon) over `axes`; the variance is of deviations from the mean.
 struct Standardization {
+  base::OnlyByName by_name = base::OnlyByName();  // {0, 1} could be two axes
   base::Ints axes = {-1};  // negative ones count from the end
   double epsilon = 1e-5;
 };
@@ -31,6 +33,7 @@ Tensor standardize(Operand x, Axis axis) {
 // are taken in f32 at least; the result has the dtype of x, and so must scale and bias. source: Ba,
 // Kiros, Hinton 2016; Zhang, Sennrich 2019
 struct Norm {
+  base::OnlyByName by_name = base::OnlyByName();  // likewise
   base::Ints axes = {-1};
   Tensor scale = {};  // none: 1
   Tensor bias = {};   // none: 0

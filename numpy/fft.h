@@ -63,6 +63,7 @@ Tensor irfft(Operand x, N n, base::Int axis = -1) {
 // Over several axes. `n` has one length an axis, or none: the lengths they have. Real transforms
 // halve the last axis listed.
 struct FftN {
+  base::OnlyByName by_name = base::OnlyByName();  // {0, 1} could be lengths or axes
   base::Ints n = {};
   AxisList axes = kAllAxes;  // not given: the last as many as n has; without n all (fft2: last 2)
   FftScale scale = FftScale::kBackward;

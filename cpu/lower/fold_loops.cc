@@ -19,7 +19,7 @@ int64_t block_of(int64_t turns, int64_t size) {
 std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int64_t step,
                               std::vector<NodeId> carried, const FoldBody& body,
                               int64_t turns_of_body) {
-  constexpr int64_t kBlock = 128, kFewestBlocks = 4;
+  constexpr int64_t kBlock = 32, kFewestBlocks = 16;
   const auto loop_over = [&](NodeId from, int64_t size, std::vector<NodeId> values) {
     auto loop = builder.begin_for(builder.index(0), builder.index(size), step, values);
     values.assign(loop.parameters.begin() + 1, loop.parameters.end());
@@ -35,7 +35,7 @@ std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int
   std::vector<NodeId> none;
   for (const NodeId value : carried)
     none.push_back(builder.bits(builder.type(value), identity_bits(Op::kAdd, Scalar::kF32)));
-  constexpr int64_t kTurnsOfBlocks = 2;  // of which 64 are a block again
+  constexpr int64_t kTurnsOfBlocks = 2;  // of which 16 are a block again
   carried = fold_loop(
       builder, is_sum, blocks, 1, std::move(carried),
       [&](NodeId number, std::vector<NodeId> all) {

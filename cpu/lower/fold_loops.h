@@ -14,7 +14,7 @@ namespace heddle::cpu {
 // A loop over 0, step, 2 step, .. below `to` that folds into what it carries. A long one of sums of
 // f32 is one of blocks, and of blocks of blocks, each summed by itself: a number is then added to
 // one of its own size, and the error grows with a block and with their number, not with all. A
-// block is about 128 turns, together with those that the body takes for each.
+// block is about 32 turns, together with those that the body takes for each.
 using FoldBody = std::function<std::vector<NodeId>(NodeId index, std::vector<NodeId> carried)>;
 std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int64_t step,
                               std::vector<NodeId> carried, const FoldBody& body,

@@ -1,5 +1,7 @@
 #include "heddle/cpu/plan/pieces.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -30,12 +32,24 @@ int64_t code_size(const Plan& plan, const Node& node) {
 // Reads a piece's nodes, with those in their blocks. Values are named by their order of first use.
 class Reader {
  public:
-  Reader(const Plan& plan, Piece& piece) : plan_(plan), piece_(piece) {
+  Reader(const Plan& plan, Piece& piece)
+      : plan_(plan), piece_(piece), has_places_(!shares(plan, piece.nodes)) {
+    add(has_places_ ? 1 : 0);
     read(piece.nodes);
     piece.buffers.assign(buffers_.begin(), buffers_.end());
   }
 
  private:
+  // What threads run finds its buffers by itself.
+  static bool shares(const Plan& plan, std::span<const NodeId> nodes) {
+    return std::ranges::any_of(nodes, [&](NodeId id) {
+      const Node& node = plan.at(id);
+      return node.shared.valid() || std::ranges::any_of(plan.blocks_of(node), [&](BlockId block) {
+               return shares(plan, plan.at(block).nodes);
+             });
+    });
+  }
+
   void read(std::span<const NodeId> nodes) {
     for (NodeId id : nodes) {
       read(plan_.at(id));
@@ -94,8 +108,12 @@ class Reader {
     if (!id.valid()) return add(-1);
     const BufferInfo& buffer = plan_.buffers[id.value];
     add(static_cast<int64_t>(buffer.kind));
-    add(buffer.index);
     buffers_.insert(id);
+    if (!has_places_ || buffer.kind != BufferInfo::Kind::kArena) return add(buffer.index);
+    const auto [place, is_new] = places_.emplace(buffer.index, places_.size());
+    if (is_new) piece_.places.push_back(buffer.index);
+    piece_.place_of[id] = place->second;
+    add(static_cast<int64_t>(place->second));
   }
   void type(const Node& node) {
     add(static_cast<int64_t>(node.op));
@@ -107,6 +125,8 @@ class Reader {
 
   const Plan& plan_;
   Piece& piece_;
+  const bool has_places_;
+  std::map<int64_t, size_t> places_;
   std::unordered_map<NodeId, int64_t> numbers_;
   std::set<BufferId> buffers_;
 };

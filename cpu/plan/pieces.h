@@ -2,6 +2,7 @@
 // function, so that a long block becomes several, which hand values on through memory.
 #pragma once
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -14,7 +15,11 @@ struct Piece {
   std::span<const NodeId> nodes;
   std::vector<NodeId> inputs;     // values from before it that it uses, in the order of first use
   std::vector<BufferId> buffers;  // that it reads and writes
-  // What it does with its inputs: pieces whose forms are equal are the same code.
+  // Where those of the arena lie, in the order of first use, and which place each has. None in a
+  // piece whose loops threads share.
+  std::vector<int64_t> places;
+  std::map<BufferId, size_t> place_of;
+  // What it does with its inputs and places: pieces whose forms are equal are the same code.
   std::vector<int64_t> form;
 };
 

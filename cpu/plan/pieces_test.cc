@@ -107,6 +107,23 @@ TEST_F(PiecesTest, FormsSayWhatNodesDo) {
   EXPECT_EQ(form({load(2)}), form({load(2)}));
 }
 
+// The same work on other memory, as unrolled layers are, is one form; each place is told.
+TEST_F(PiecesTest, FormsDoNotSayWhereTheArenaHasABuffer) {
+  const auto arena = [&](int64_t place) {
+    return builder_.buffer({.kind = BufferInfo::Kind::kArena, .bytes = 64, .index = place});
+  };
+  const BufferId a = arena(0), b = arena(64), c = arena(128), again = arena(64);
+  for (const auto& [from, to] : {std::pair(a, b), {b, c}, {b, again}})
+    builder_.copy(to, from, 64);
+  const std::vector<Piece> pieces = cut(plan_, plan_.entry, 1).pieces;
+  ASSERT_EQ(pieces.size(), 3u);
+  EXPECT_EQ(pieces[0].form, pieces[1].form);
+  EXPECT_THAT(pieces[0].places, testing::UnorderedElementsAre(0, 64));
+  EXPECT_THAT(pieces[1].places, testing::UnorderedElementsAre(64, 128));
+  EXPECT_NE(pieces[1].form, pieces[2].form);  // it writes what it reads
+  EXPECT_THAT(pieces[2].places, testing::ElementsAre(64));
+}
+
 TEST_F(PiecesTest, WideVectorsCountAsSeveral) {
   const NodeId wide = builder_.load(buffer_, {Scalar::kF32, 16}, builder_.index(0));
   builder_.store(result_, builder_.index(0), builder_.unary(Op::kNeg, wide));

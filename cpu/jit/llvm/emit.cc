@@ -147,8 +147,8 @@ class Emitter : FunctionEmitter {
     bool operator()(const Piece* a, const Piece* b) const { return a->form < b->form; }
   };
 
-  // One function for pieces of one form. It finds inputs by a table of their offsets, and writes
-  // what it hands on behind the address that it is given.
+  // One function for pieces of one form. It finds inputs and places by a table of their offsets, and
+  // writes what it hands on behind the address that it is given.
   struct EqualPieces {
     llvm::Function* function = nullptr;
     bool may_fail = false;
@@ -169,6 +169,8 @@ class Emitter : FunctionEmitter {
       offsets.push_back(
           b_.getInt64(slot == slots.end() ? 0 : static_cast<uint64_t>(slot->second.offset)));
     }
+    for (const int64_t place : piece.places)
+      offsets.push_back(b_.getInt64(static_cast<uint64_t>(std::max<int64_t>(place, 0))));
     for (size_t i = 0; i < piece.nodes.size(); ++i) {
       if (wanted.contains(piece.nodes[i])) made.places.push_back(i);
     }
@@ -226,14 +228,18 @@ class Emitter : FunctionEmitter {
     b_.SetCurrentDebugLocation(line_of(plan_.at(piece.nodes[0])));
     for (unsigned i = 0; i < tables_.size(); ++i) tables_[i] = function_->getArg(i);
     begin_exits();
-    for (BufferId buffer : piece.buffers)
-      buffers_[buffer.value] = base_of(plan_.buffers[buffer.value]);
     llvm::Value* offsets = is_shared ? function_->getArg(tables_.size()) : nullptr;
+    for (BufferId buffer : piece.buffers) {
+      const auto place = piece.place_of.find(buffer);
+      buffers_[buffer.value] = is_shared && place != piece.place_of.end()
+                                   ? at_given(offsets, piece.inputs.size() + place->second)
+                                   : base_of(plan_.buffers[buffer.value]);
+    }
     for (size_t i = 0; i < piece.inputs.size(); ++i) {
       const auto slot = slots.find(piece.inputs[i]);
       if (slot == slots.end()) continue;
       values_[piece.inputs[i].value] =
-          is_shared ? kept(slot->second.type, input_address(offsets, i)) : kept(slot->second);
+          is_shared ? kept(slot->second.type, at_given(offsets, i)) : kept(slot->second);
     }
     llvm::Value* base = is_shared ? function_->getArg(tables_.size() + 1) : tables_[1];
     const int64_t first = is_shared ? arena_bytes_ : 0;
@@ -249,9 +255,10 @@ class Emitter : FunctionEmitter {
     return {function, may_fail};
   }
 
-  llvm::Value* input_address(llvm::Value* offsets, size_t i) {
-    llvm::Value* offset =
+  llvm::Value* at_given(llvm::Value* offsets, size_t i) {
+    llvm::LoadInst* offset =
         b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), offsets, i));
+    offset->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
     return b_.CreateInBoundsGEP(b_.getInt8Ty(), tables_[1], offset);
   }
 

@@ -10,7 +10,7 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr size_t kMostParts = 4;
+constexpr size_t kMostOfATable = 4;
 constexpr int64_t kLeastOfAll = 8;  // elements of a table for one that is picked
 
 // The elements of an op that picks places of its first operand. 0: it is no such op.
@@ -25,7 +25,7 @@ std::optional<int64_t> joined_along(const Computation& in, const Instruction& ta
   switch (table.opcode) {
     case Opcode::kConcatenate: {
       const int64_t along = dimensions_of(table)[0];
-      const bool are_few = table.operands.size() <= kMostParts &&
+      const bool are_few = table.operands.size() <= kMostOfATable &&
                            std::ranges::all_of(table.operands, [&](InstructionId part) {
                              return in.at(part).shape.dimension(along) > 0;
                            });

@@ -80,39 +80,46 @@ Tensor take(Operand operand, Operand which, base::Int axis, IndexMode mode) {
   });
 }
 
+// Counted from the end where it is negative.
+static int64_t index_vector_dim(int64_t given, const Tensor& indices) {
+  return given < 0 ? std::max<int64_t>(given + indices.rank(), 0) : given;
+}
+
 Tensor gather(Operand operand, Operand start_indices, const GatherDims& dims,
               const base::Ints& slice_sizes) {
   const PublicCall call("gather", operand.at());
-  return emit(
-      {.opcode = Opcode::kGather,
-       .operands = {as_tensor(operand), as_tensor(start_indices)},
-       .attrs = hlo::GatherAttrs{.offset_dims = dims.offset_dims,
-                                 .collapsed_slice_dims = dims.collapsed_slice_dims,
-                                 .start_index_map = dims.start_index_map,
-                                 .operand_batching_dims = dims.operand_batching_dims,
-                                 .start_indices_batching_dims = dims.start_indices_batching_dims,
-                                 .index_vector_dim = dims.index_vector_dim,
-                                 .slice_sizes = slice_sizes}});
+  const Tensor indices = as_tensor(start_indices);
+  return emit({.opcode = Opcode::kGather,
+               .operands = {as_tensor(operand), indices},
+               .attrs = hlo::GatherAttrs{
+                   .offset_dims = dims.offset_dims,
+                   .collapsed_slice_dims = dims.collapsed_slice_dims,
+                   .start_index_map = dims.start_index_map,
+                   .operand_batching_dims = dims.operand_batching_dims,
+                   .start_indices_batching_dims = dims.start_indices_batching_dims,
+                   .index_vector_dim = index_vector_dim(dims.index_vector_dim, indices),
+                   .slice_sizes = slice_sizes}});
 }
 
 Tensor scatter(Operand operand, Operand indices, Operand updates, const ScatterDims& dims,
                base::FunctionRef<Tensor(const Tensor&, const Tensor&)> combine) {
   const trace_internal::HigherOrderCall call("scatter", operand.at());
   Tensor x = as_tensor(operand);
+  const Tensor at = as_tensor(indices);
   trace_internal::require_function("function", combine);
   Shape scalar = Shape::scalar(x.dtype());
   std::vector<Shape> scalars{scalar, scalar};
   auto fn = [&](std::span<const Tensor> t) { return std::vector<Tensor>{combine(t[0], t[1])}; };
   return emit(
       {.opcode = Opcode::kScatter,
-       .operands = {x, as_tensor(indices), as_tensor(updates)},
+       .operands = {x, at, as_tensor(updates)},
        .attrs =
            hlo::ScatterAttrs{.update_window_dims = dims.update_window_dims,
                              .inserted_window_dims = dims.inserted_window_dims,
                              .scatter_dims_to_operand_dims = dims.scatter_dims_to_operand_dims,
                              .input_batching_dims = dims.input_batching_dims,
                              .scatter_indices_batching_dims = dims.scatter_indices_batching_dims,
-                             .index_vector_dim = dims.index_vector_dim,
+                             .index_vector_dim = index_vector_dim(dims.index_vector_dim, at),
                              .unique_indices = dims.unique_indices},
        .called = {trace_internal::scalar_fragment("scatter", scalars, fn)}});
 }

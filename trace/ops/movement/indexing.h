@@ -177,6 +177,9 @@ std::vector<Tensor> sort_by(const std::vector<Tensor>& xs,
                             SourceLocation at = SourceLocation::here());
 
 // HLO's gather and scatter; the fields are those of the HLO text, explained in docs/catalogue.md.
+// index_vector_dim   the axis of the indices that has one for each axis of start_index_map (of
+//                    scatter_dims_to_operand_dims); as JAX has it: the last one. The rank of the
+//                    indices: each is of one axis
 // errors: Error naming the rule of the dims or shapes that is broken
 struct GatherDims {
   base::Ints offset_dims;
@@ -184,7 +187,7 @@ struct GatherDims {
   base::Ints start_index_map;
   base::Ints operand_batching_dims = {};
   base::Ints start_indices_batching_dims = {};
-  base::Int index_vector_dim = 0;
+  base::Int index_vector_dim = -1;
 };
 // HLO's gather: windows of x that begin at `start_indices`.
 Tensor gather(Operand x, Operand start_indices, const GatherDims& dims,
@@ -196,7 +199,7 @@ struct ScatterDims {
   base::Ints scatter_dims_to_operand_dims;
   base::Ints input_batching_dims = {};
   base::Ints scatter_indices_batching_dims = {};
-  base::Int index_vector_dim = 0;
+  base::Int index_vector_dim = -1;
   base::Flag unique_indices = false;
 };
 // `combine` (current, update) -> new, on scalars. Updates that would reach outside are left out.

@@ -61,6 +61,18 @@ Tensor concat(const std::vector<Tensor>& parts, base::Int axis = 0,
               SourceLocation at = SourceLocation::here());  // along an axis that they have
 Tensor stack(const std::vector<Tensor>& parts, base::Int axis = 0,
              SourceLocation at = SourceLocation::here());  // along a new axis
+// The same of as many as unstack<3>(x) gives.
+template <size_t n>
+Tensor concat(const std::array<Tensor, n>& parts, base::Int axis = 0,
+              SourceLocation at = SourceLocation::here()) {
+  return concat(std::vector<Tensor>(parts.begin(), parts.end()), axis, at);
+}
+// The same of as many as unstack<3>(x) gives.
+template <size_t n>
+Tensor stack(const std::array<Tensor, n>& parts, base::Int axis = 0,
+             SourceLocation at = SourceLocation::here()) {
+  return stack(std::vector<Tensor>(parts.begin(), parts.end()), axis, at);
+}
 template <std::same_as<Tensor> First, class... More>
 Tensor concat(const First&, const More&...) {
   static_assert(!sizeof(First), "the parts are one list: write concat({x, y}, axis)");
