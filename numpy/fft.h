@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heddle/base/containers/ints.h"
+#include "heddle/base/flag.h"
 #include "heddle/base/int.h"
 #include "heddle/trace/axis_list.h"
 #include "heddle/trace/operand.h"

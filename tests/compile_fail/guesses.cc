@@ -68,9 +68,9 @@ void scopes([[maybe_unused]] Device& device) {
 #endif
 }
 
-// case axes_as_an_order: error:
-// case axes_as_axis_and_epsilon: error:
-// case causal_as_a_scale: error:
+// case axes_as_an_order (30 lines): no matching function for call to
+// case axes_as_axis_and_epsilon (30 lines): no matching function for call to
+// case causal_as_a_scale: error: | Attention
 Tensor options(Tensor x, Tensor q) {
 #ifdef axes_as_an_order
   return linalg::norm(x, {0, 1});

@@ -86,6 +86,75 @@ TEST(CpuJoinedTables, RowsOfDynamicSlices) {
   }
 }
 
+TEST(CpuJoinedTables, SeveralRowsOfDynamicSlices) {
+  for (const std::string_view lines : kTables) {
+    for (const int at : {-3, 0, 1, 2, 18, 19, 38, 40, 41, 55, 56, 57, 58, 99}) {
+      const std::string text =
+          cat(table(with_inputs(lines)), " p = s32[] parameter(3)\n i = s32[] constant(", at,
+              ")\n h = s32[] subtract(p, p)\n q = s32[] add(h, i)\n o = s32[] constant(2)\n",
+              " ROOT r = f32[3,5] dynamic-slice(t, q, o), dynamic_slice_sizes={3,5}\n}");
+      EXPECT_TRUE(picks(text)) << text;
+      expect_as_evaluated(text);
+    }
+  }
+}
+
+TEST(CpuJoinedTables, SlicesAtKnownPlaces) {
+  for (const std::string_view lines : kTables) {
+    const bool is_known = lines.find("dynamic-update-slice") == std::string_view::npos;
+    for (const char* rows : {"[0:3]", "[1:6]", "[18:23]", "[38:43]", "[56:60]", "[2:60:20]",
+                             "[3:56:17]", "[0:60:59]", "[41:42]"}) {
+      const int64_t count = std::string_view(rows) == "[0:3]"       ? 3
+                            : std::string_view(rows) == "[56:60]"   ? 4
+                            : std::string_view(rows) == "[2:60:20]" ? 3
+                            : std::string_view(rows) == "[3:56:17]" ? 4
+                            : std::string_view(rows) == "[0:60:59]" ? 2
+                            : std::string_view(rows) == "[41:42]"   ? 1
+                                                                    : 5;
+      const std::string text =
+          cat(table(with_inputs(lines)), " p = s32[] parameter(3)\n ROOT r = f32[", count,
+              ",5] slice(t), slice={", rows, ", [1:6]}\n}");
+      EXPECT_EQ(picks(text), is_known) << text;
+      expect_as_evaluated(text);
+    }
+  }
+  const std::string updated = table(
+      " z = f32[60,7] pad(x, v), padding=0_20x0_0\n s = s32[] constant(50)\n o = s32[] "
+      "constant(0)\n"
+      " t = f32[60,7] dynamic-update-slice(z, y, s, o)\n ROOT r = f32[4,7] slice(t), "
+      "slice={[38:42],"
+      " [0:7]}\n}");
+  EXPECT_TRUE(picks(updated));
+  expect_as_evaluated(updated);
+}
+
+// Windows of a padded image at several places, as crops of it; some reach beyond its sides.
+TEST(CpuJoinedTables, WindowsOfPaddedImages) {
+  for (const char* type : {"s32", "u8"}) {
+    const std::string text =
+        cat("HloModule m\nENTRY e {\n x = f32[30,20,2] parameter(0)\n v = f32[] parameter(1)\n"
+            " t = f32[38,29,2] pad(x, v), padding=4_4x5_4x0_0\n p = ",
+            type,
+            "[3,2] parameter(2)\n"
+            " n = ",
+            type, "[] constant(9)\n m = ", type, "[3,2] broadcast(n), dimensions={}\n q = ", type,
+            "[3,2] multiply(p, m)\n ROOT r = f32[3,6,4,2] gather(t, q), offset_dims={1,2,3},"
+            " collapsed_slice_dims={}, start_index_map={0,1}, index_vector_dim=1, "
+            "slice_sizes={6,4,2}\n}");
+    EXPECT_TRUE(picks(text)) << text;
+    expect_as_evaluated(text);
+  }
+  // A signal: each window's start is a number of its own.
+  const std::string signal =
+      "HloModule m\nENTRY e {\n x = f32[300] parameter(0)\n v = f32[] parameter(1)\n"
+      " t = f32[332] pad(x, v), padding=16_16\n p = s32[4] parameter(2)\n n = s32[] constant(77)\n"
+      " m = s32[4] broadcast(n), dimensions={}\n q = s32[4] multiply(p, m)\n"
+      " ROOT r = f32[4,9] gather(t, q), offset_dims={1}, collapsed_slice_dims={},"
+      " start_index_map={0}, index_vector_dim=1, slice_sizes={9}\n}";
+  EXPECT_TRUE(picks(signal));
+  expect_as_evaluated(signal);
+}
+
 TEST(CpuJoinedTables, RowsOfArraysSideBySide) {
   const std::string text =
       "HloModule m\nENTRY e {\n x = f32[90,3] parameter(0)\n y = f32[90,4] parameter(1)\n"

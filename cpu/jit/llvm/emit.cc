@@ -147,8 +147,8 @@ class Emitter : FunctionEmitter {
     bool operator()(const Piece* a, const Piece* b) const { return a->form < b->form; }
   };
 
-  // One function for pieces of one form. It finds inputs and places by a table of their offsets, and
-  // writes what it hands on behind the address that it is given.
+  // One function for pieces of one form. It finds inputs and places by a table of their offsets,
+  // and writes what it hands on behind the address that it is given.
   struct EqualPieces {
     llvm::Function* function = nullptr;
     bool may_fail = false;
