@@ -1,6 +1,7 @@
 """Stencils of jnp.roll in loops, of short rows, of two dimensions and of channels that lie last; functions and masks that are transposed; folds over
-one place and of repeated values; transposed convolutions whose stride is greater than their kernel. bench/jax_ops.py writes them."""
-from jax_programs import floats, function as add, jax, jnp, lax
+one place and of repeated values; transposed convolutions whose stride is greater than their kernel; rows and windows of tables that were just joined,
+padded or updated; messages between the nodes of graphs; many unrolled steps. bench/jax_ops.py writes them."""
+from jax_programs import floats, function as add, integers, jax, jnp, lax
 
 # ----- stencils
 
@@ -49,3 +50,33 @@ add("sum_of_repeated", lambda v: jnp.broadcast_to(v, (3000, 200)).sum(0), floats
 add("upsampled_few_taps", lambda x, w: lax.conv_general_dilated(x, w, (1, 1), ((0, 0), (2, 3)), lhs_dilation=(1, 4),
                                                                 dimension_numbers=("NHWC", "HWIO", "NHWC")),
     floats(4, 32, 64, 16), floats(1, 3, 16, 2))
+
+# ----- tables, graphs and unrolled steps
+
+TABLE, ROWS = floats(20_000, 64), integers(128, high=20_000)
+add("row_of_joined", lambda e, a, k: jnp.concatenate([e, a])[k], TABLE, floats(100, 64), ROWS)
+add("row_of_padded", lambda e, k: jnp.pad(e, ((1, 0), (0, 0)))[k], TABLE, ROWS)
+add("row_of_padding_token", lambda e, k: e.at[0].set(0)[k], TABLE, ROWS)
+add("row_of_rolled", lambda e, k: jnp.roll(e, 1, 0)[k], TABLE, ROWS)
+add("row_of_stacked", lambda e, a, k: jnp.stack([e, a], 1)[k], TABLE, TABLE, ROWS)
+add("rows_of_updated", lambda e, row: e.at[17].set(row)[10:20], TABLE, floats(64))
+add("crops_of_padded", jax.vmap(lambda image, at: lax.dynamic_slice(jnp.pad(image, ((4, 4), (4, 4), (0, 0))), (at[0], at[1], jnp.int32(0)), (32, 32, 3))),
+    floats(32, 32, 32, 3), integers(32, 2, high=9))
+add("q_learning", lambda q, keys: lax.scan(lambda q, k: (q.at[k[0], k[1]].add(0.1 * (jnp.concatenate([q, jnp.zeros((1, 4), q.dtype)])[k[2]].max() - q[k[0], k[1]])),
+                                                         None), q, keys)[0], floats(65_536, 4), integers(256, 3, high=4))
+SENDERS, RECEIVERS = integers(3072, high=1024), integers(3072, high=1024)
+add("graph_diffusion", lambda x, s, d: lax.fori_loop(0, 5, lambda i, x: x + 0.1 * jax.vmap(
+    lambda x: jax.ops.segment_sum(x[s] - x[d], d, 1024))(x), x), floats(20, 1024, 3), SENDERS, RECEIVERS)
+add("columns_added", lambda u, i: jnp.zeros((3, 10_000)).at[:, i].add(u), floats(3, 5000), integers(5000, high=10_000))
+
+
+def unrolled(steps):
+    def loss(m, h):
+        for _ in range(steps):
+            h = jnp.tanh(m @ h)
+        return h.sum()
+    return jax.grad(loss)
+
+
+for steps in (50, 200, 400):
+    add(f"grad_of_{steps}_steps", unrolled(steps), floats(64, 64, low=-0.1, high=0.1), floats(64))

@@ -64,12 +64,16 @@ struct Tolerance {
 Tensor is_close(Operand x, Operand y, const Tolerance& within = {});   // pred, elementwise
 Tensor all_close(Operand x, Operand y, const Tolerance& within = {});  // pred[]: all are
 // The same, as numpy has it: is_close(x, y, 1e-3).
-inline Tensor is_close(Operand x, Operand y, double relative, double absolute = 1e-8) {
-  return is_close(x, y, Tolerance{relative, absolute});
+template <class Relative>
+requires std::is_arithmetic_v<Relative> Tensor is_close(Operand x, Operand y, Relative relative,
+                                                        double absolute = 1e-8) {
+  return is_close(x, y, Tolerance{static_cast<double>(relative), absolute});
 }
 // The same, as numpy has it: all_close(x, y, 1e-3, 1e-6).
-inline Tensor all_close(Operand x, Operand y, double relative, double absolute = 1e-8) {
-  return all_close(x, y, Tolerance{relative, absolute});
+template <class Relative>
+requires std::is_arithmetic_v<Relative> Tensor all_close(Operand x, Operand y, Relative relative,
+                                                         double absolute = 1e-8) {
+  return all_close(x, y, Tolerance{static_cast<double>(relative), absolute});
 }
 
 // Rounded to so many decimals, ties to even: round(x 10^d) / 10^d; what is too great for that has

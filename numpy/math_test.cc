@@ -194,6 +194,9 @@ TEST(Formulas, CompareWithinTolerances) {
   EXPECT_TRUE(all_close(x, x, {.equal_nan = true}).item<bool>());
   EXPECT_FALSE(all_close(x, x).item<bool>());
   EXPECT_TRUE(is_close(scalar(1.0), 1.5, {.relative = 0, .absolute = 0.5}).item<bool>());
+  EXPECT_TRUE(is_close(scalar(1.0), 1.1, 0.2).item<bool>());
+  EXPECT_FALSE(all_close(scalar(1.0), 1.1, 0, 0.01).item<bool>());
+  EXPECT_TRUE(is_close(scalar(1.0), 1.000005, {}).item<bool>());  // the default, and not 0
 }
 
 TEST(Formulas, OfComplexNumbers) {

@@ -75,7 +75,7 @@ constexpr Refused refuse_size() {
   return {};
 }
 template <class Number>
-constexpr auto refuse_rows() {  // auto: compiled before what is called of the result
+constexpr auto refuse_rows() {  // auto, so that this error comes before those of its result
   static_assert(!sizeof(std::type_identity<Number>),
                 "x[{{1, 0}}] does not say what it takes: write x[array({1, 0})] for rows 1 and 0, "
                 "x[Slice{0, 1}] for a slice");

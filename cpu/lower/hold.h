@@ -1,4 +1,4 @@
-// Buffers that stay as they are for a while.
+// Hold: buffers that stay as they are while a step reads them.
 #pragma once
 
 #include <vector>
@@ -12,19 +12,19 @@ class Hold {
  public:
   explicit Hold(ProgramLowering& program) : program_(program) {}
   ~Hold() {
-    for (BufferId buffer : held_) --program_.state(buffer).pending;
+    for (BufferId buffer : buffers_) --program_.state(buffer).pending;
   }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
   void add(const Value& value) {
     if (!value.is_buffer()) return;
     ++program_.state(value.buffer).pending;
-    held_.push_back(value.buffer);
+    buffers_.push_back(value.buffer);
   }
 
  private:
   ProgramLowering& program_;
-  std::vector<BufferId> held_;
+  std::vector<BufferId> buffers_;
 };
 
 }  // namespace heddle::cpu

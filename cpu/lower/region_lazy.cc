@@ -402,15 +402,17 @@ class Region::LazyChoice {
     }
   }
 
-  // It is computed from many operations, which one place would do for a column and not for a row.
+  // It takes a function of something. Read across rows, that is computed element by element.
   [[nodiscard]] bool computes_much(InstructionId id) const {
     std::vector<InstructionId> queue = {id};
+    std::set<InstructionId> seen = {id};
     for (size_t next = 0; next < queue.size() && next < kMaxLazy; ++next) {
       const Instruction& op = in_.at(queue[next]);
       if (works_much(in_, op)) return true;
       if (!is_scalar_op(in_, op)) continue;
       for (const InstructionId operand : op.operands)
-        if (!in_.at(operand).shape.is_scalar()) queue.push_back(operand);
+        if (!in_.at(operand).shape.is_scalar() && seen.insert(operand).second)
+          queue.push_back(operand);
     }
     return false;
   }

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMostRowParts = 2;         // joined arrays of which a row is
 constexpr int64_t kMostBoxes = 27;          // that joined arrays cut a step's array into
 constexpr int64_t kLeastRow = 16;           // elements: several rows of such arrays share a vector
-constexpr int64_t kManyOfShortRows = 2048;  // elements of an array: joined, it is stored below that
+constexpr int64_t kManyOfShortRows = 2048;  // elements: a smaller joined array is stored
 constexpr int kMostPartsOfParts = 2;        // a slice of the array, and a reshape of that
 constexpr int64_t kSmallTarget = 1024;      // bytes of an array whose copy costs next to nothing
 
@@ -104,10 +104,10 @@ bool Region::cuts(InstructionId step, InstructionId read) {
   const Instruction& cut = computation_->at(read);
   const int64_t last = cut.shape.rank() - 1;
   const bool is_pad = cut.opcode == Opcode::kPad;
-  const bool is_big = !is_pad && cut.shape.element_count() >= kManyOfShortRows &&
-                      cut.shape.dimension(last) >= kLeastRow / 2;
+  const bool has_long_parts = !is_pad && cut.shape.element_count() >= kManyOfShortRows &&
+                              cut.shape.dimension(last) >= kLeastRow / 2;
   int64_t row = 1;  // elements of a part that lie side by side
-  for (int64_t d = is_big ? dimensions_of(cut)[0] : last; d <= last; ++d)
+  for (int64_t d = has_long_parts ? dimensions_of(cut)[0] : last; d <= last; ++d)
     row *= cut.shape.dimension(d);
   if (row < kLeastRow) return false;
   Cuts all = cuts_.contains(step) ? cuts_[step] : Cuts(cut.shape.dimensions().size(), {0});

@@ -148,7 +148,8 @@ ENTRY e {
   a = s32[6,2] parameter(1)
   b = s32[6,0] parameter(2)
   i = s32[6,2] concatenate(a, b), dimensions={1}
-  ROOT g = f32[6] gather(x, i), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}
+  ROOT g = f32[6] gather(x, i), offset_dims={}, collapsed_slice_dims={0,1},
+    start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}
 })");
 }
 

@@ -54,6 +54,13 @@ TEST(CpuRepeatedValues, StayWhereSomeDiffer) {
   EXPECT_FALSE(found("add", "f32", "[3,5,7]", "0,1", "[7]"));
   EXPECT_FALSE(found("add", "bf16", "[3,5,7]", "0", "[5,7]"));  // 3000 is none
   EXPECT_FALSE(found("multiply", "f32", "[3,5,7]", "0", "[5,7]"));
+  // The fold adds in another type.
+  EXPECT_FALSE(
+      is_found("HloModule m\nfold { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = "
+               "f32[] add(a, b)"
+               " }\nENTRY e {\n x = bf16[5] parameter(0)\n z = f32[] constant(0)\n b = bf16[3001,5]"
+               " broadcast(x), dimensions={1}\n ROOT r = f32[5] reduce(b, z), dimensions={0}, "
+               "to_apply=fold\n}"));
   EXPECT_FALSE(found("add", "f32", "[0,5,7]", "0", "[5,7]"));  // nothing, of an infinity too
 }
 

@@ -31,6 +31,12 @@ TEST(Creation, RangesAndConstants) {
               ElementsAre(0, 0, 1, 0, 0, 0, 1, 0, 0));
   EXPECT_THAT(tril(ones({3, 3})).to_vector<float>(), ElementsAre(1, 0, 0, 1, 1, 0, 1, 1, 1));
   EXPECT_THAT(triu(ones({2, 3}), 1).to_vector<float>(), ElementsAre(0, 1, 1, 0, 0, 1));
+  for (const int64_t far : {int64_t{3}, int64_t{2147483647}, int64_t{1} << 40}) {  // all, or none
+    EXPECT_THAT(tril(ones({2, 2}), far).to_vector<float>(), ElementsAre(1, 1, 1, 1));
+    EXPECT_THAT(tril(ones({2, 2}), -far).to_vector<float>(), ElementsAre(0, 0, 0, 0));
+    EXPECT_THAT(triu(ones({2, 2}), far).to_vector<float>(), ElementsAre(0, 0, 0, 0));
+    EXPECT_THAT(triu(ones({2, 2}), -far).to_vector<float>(), ElementsAre(1, 1, 1, 1));
+  }
 }
 
 TEST(Creation, RangesOfFloatsAndOfAGivenDtype) {

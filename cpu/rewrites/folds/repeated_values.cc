@@ -27,6 +27,7 @@ hlo::Value once(const hlo::Module& module, transform::Rebuilder& to, Instruction
   }
   const Opcode op = module.at(fold.called[0]).root_instruction().opcode;
   const DType dtype = fold.shape.dtype();
+  if (from.shape.dtype() != dtype) return {};
   const bool is_sum = op == Opcode::kAdd;
   const bool is_counted =
       dtype == f32 || dtype == f64 || dtype == s32 || dtype == s64 || dtype == u32 || dtype == u64;

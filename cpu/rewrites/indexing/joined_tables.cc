@@ -90,9 +90,9 @@ bool holds(DType dtype, int64_t number) {
 
 // What stands from a place on.
 struct Part {
-  hlo::Value begin;  // the place, of the indices' type; not valid: the first one
+  hlo::Value begin;  // the place, of the indices' type; absent: the first one
   hlo::Value from;   // an array of which the place is `first`, or a number for all places
-  hlo::Value first;  // not valid: 0
+  hlo::Value first;  // absent: 0
 };
 
 class Picking {

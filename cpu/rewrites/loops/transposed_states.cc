@@ -21,7 +21,7 @@ constexpr int64_t kFewestInABatch = 16;    // else new rows are short too
 constexpr int64_t kFewestTransposedTurns = 8;        // if they are known
 constexpr int64_t kWorkPerTransposed = 6;  // elements computed for one that each turn transposes
 constexpr int64_t kOfLongRows = 32;        // elements
-constexpr int64_t kWorkPerTransposedLong = 10;  // the same, of such rows
+constexpr int64_t kWorkPerTransposedLong = 10;  // the same, where rows are long
 
 bool is_plain(const Shape& shape) {
   return shape.is_array() && !shape.is_dynamic() && scalar_of(shape.dtype()).has_value();
@@ -111,6 +111,14 @@ class TransposedBody {
   // Of the state.
   [[nodiscard]] const std::set<int64_t>& elements() const { return elements_; }
   [[nodiscard]] bool has(InstructionId id) const { return is_in_[id.value]; }
+  // The dimensions of the transposed result that those of the operand are, of a broadcast that it
+  // has.
+  [[nodiscard]] Dims dimensions(const Instruction& broadcast) const {
+    return permuted(inverse(family_.order(broadcast.shape)), dimensions_of(broadcast));
+  }
+  [[nodiscard]] bool keeps_order(const Instruction& broadcast) const {
+    return std::ranges::is_sorted(dimensions(broadcast));
+  }
   [[nodiscard]] Shape state(const Shape& from) const {
     std::vector<Shape> out = from.elements();
     for (const int64_t i : elements_)
@@ -272,16 +280,6 @@ class TransposedBody {
     return is_plain(read.shape) && read.shape.rank() >= 2 && read.opcode != Opcode::kConstant;
   }
 
- public:
-  // The dimensions of the transposed result that those of a broadcast's operand are.
-  [[nodiscard]] Dims dimensions(const Instruction& broadcast) const {
-    return permuted(inverse(family_.order(broadcast.shape)), dimensions_of(broadcast));
-  }
-  [[nodiscard]] bool keeps_order(const Instruction& broadcast) const {
-    return std::ranges::is_sorted(dimensions(broadcast));
-  }
-
- private:
   const Computation* body_;
   Family family_;
   std::set<int64_t> elements_;
@@ -308,7 +306,7 @@ hlo::Value loop_of(transform::Rebuilder& to, InstructionId id, const TransposedB
   return elements(graph.wrap(to.builder().append(std::move(now))), /*forward=*/false);
 }
 
-using Bodies = std::map<ComputationId, TransposedBody>;  // by themselves
+using Bodies = std::map<ComputationId, TransposedBody>;  // by the bodies' ids
 
 void copy(transform::Rebuilder& to, InstructionId id, const Bodies& bodies) {
   const Instruction& old = to.old(id);

@@ -147,19 +147,19 @@ class PartWriter {
       dense.dim_labels.kernel_spatial.push_back(d);
       dense.dim_labels.output_spatial.push_back(d + 1);
     }
+    Dims split = result;
+    split.insert(split.end(), counts.begin(), counts.end());
+    split.push_back(sizes.back());
+    if (std::ranges::count(parts, 0, &Phases::Part::taps) > 0)
+      return graph_.zeros(Shape(old_.shape.dtype(), split));
     kept.push_back({.start = 0, .limit = sizes[sizes.size() - 2]});
     kept.push_back({.start = 0, .limit = sizes.back()});
     order.push_back(2 * spatial);
     for (int64_t d = 0; d < spatial; ++d) order.push_back(2 * d + 1);
     order.push_back(2 * spatial + 1);
     kernel.insert(kernel.end(), {sizes[sizes.size() - 2], features});
-    Dims split = result;
-    split.insert(split.end(), counts.begin(), counts.end());
-    split.push_back(sizes.back());
     result.push_back(features);
     const Shape shape(old_.shape.dtype(), result);
-    if (std::ranges::count(parts, 0, &Phases::Part::taps) > 0)
-      return graph_.zeros(Shape(shape.dtype(), split));
     const hlo::Value w = reshape(transpose(slice(w_, kept), order), kernel);
     return reshape(graph_.op(Opcode::kConvolution, {x_, w}, dense, {}, &shape), split);
   }

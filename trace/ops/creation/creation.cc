@@ -68,6 +68,7 @@ Tensor keep_triangle(const Operand& operand, int64_t k, bool lower) {
   const std::string_view op = lower ? "tril" : "triu";
   const PublicCall call(op, at);
   Tensor x = as_tensor(operand);
+  if (x.rank() >= 2) k = std::clamp(k, -x.dim(-2), x.dim(-1));  // beyond are all, or none
   return one_program(op, KnownOptions(), {{x}, {k, s32}}, [&](std::span<const Operand> in) {
     const Tensor& given = in[0].tensor();
     const Tensor kept = triangle(given, in[1], lower), zero = zeros_like(given);  // in this order
