@@ -32,20 +32,20 @@ int64_t code_size(const Plan& plan, const Node& node) {
 // Reads a piece's nodes, with those in their blocks. Values are named by their order of first use.
 class Reader {
  public:
-  Reader(const Plan& plan, Piece& piece)
-      : plan_(plan), piece_(piece), has_places_(!shares(plan, piece.nodes)) {
+  Reader(const Plan& plan, Piece& piece, int64_t size)
+      : plan_(plan), piece_(piece), has_places_(!is_apart(plan, piece.nodes, size)) {
     add(has_places_ ? 1 : 0);
     read(piece.nodes);
     piece.buffers.assign(buffers_.begin(), buffers_.end());
   }
 
  private:
-  // What threads run finds its buffers by itself.
-  static bool shares(const Plan& plan, std::span<const NodeId> nodes) {
+  // What threads run, and pieces of a block inside of this one, find their buffers by themselves.
+  static bool is_apart(const Plan& plan, std::span<const NodeId> nodes, int64_t size) {
     return std::ranges::any_of(nodes, [&](NodeId id) {
       const Node& node = plan.at(id);
       return node.shared.valid() || std::ranges::any_of(plan.blocks_of(node), [&](BlockId block) {
-               return shares(plan, plan.at(block).nodes);
+               return code_size(plan, block) > size || is_apart(plan, plan.at(block).nodes, size);
              });
     });
   }
@@ -195,7 +195,7 @@ Pieces cut(const Plan& plan, BlockId block, int64_t size) {
     const size_t end = end_of(plan, nodes, last_results, first, size);
     Piece& piece = out.pieces.emplace_back();
     piece.nodes = std::span(nodes).subspan(first, end - first);
-    Reader(plan, piece);
+    Reader(plan, piece, size);
     kept.insert(piece.inputs.begin(), piece.inputs.end());
     first = end;
   }

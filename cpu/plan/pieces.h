@@ -16,7 +16,7 @@ struct Piece {
   std::vector<NodeId> inputs;     // values from before it that it uses, in the order of first use
   std::vector<BufferId> buffers;  // that it reads and writes
   // Where those of the arena lie, in the order of first use, and which place each has. None in a
-  // piece whose loops threads share.
+  // piece whose loops threads share or that has a block longer than a piece.
   std::vector<int64_t> places;
   std::map<BufferId, size_t> place_of;
   // What it does with its inputs and places: pieces whose forms are equal are the same code.

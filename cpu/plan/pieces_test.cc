@@ -124,6 +124,20 @@ TEST_F(PiecesTest, FormsDoNotSayWhereTheArenaHasABuffer) {
   EXPECT_THAT(pieces[2].places, testing::ElementsAre(64));
 }
 
+// Its blocks become pieces of their own, which know where their buffers are.
+TEST_F(PiecesTest, APieceWithALongBlockHasNoPlaces) {
+  const BufferId a = builder_.buffer({.kind = BufferInfo::Kind::kArena, .bytes = 64, .index = 0});
+  for (const int length : {2, 40}) {
+    const auto loop = builder_.begin_for(builder_.index(0), builder_.index(9), 1, {});
+    NodeId sum = builder_.load(a, {Scalar::kF32, 1}, loop.parameters[0]);
+    for (int i = 0; i < length; ++i) sum = builder_.unary(Op::kSqrt, sum);
+    builder_.store(a, loop.parameters[0], sum);
+    builder_.end_for({});
+    const Piece piece = cut(plan_, plan_.entry, 10).pieces.back();
+    EXPECT_EQ(piece.places.empty(), length == 40) << length;
+  }
+}
+
 TEST_F(PiecesTest, WideVectorsCountAsSeveral) {
   const NodeId wide = builder_.load(buffer_, {Scalar::kF32, 16}, builder_.index(0));
   builder_.store(result_, builder_.index(0), builder_.unary(Op::kNeg, wide));

@@ -42,6 +42,20 @@ TEST(CpuRepeatedValues, AreSummedByAProduct) {
   }
 }
 
+// Of one place: the computation of the fold is called, and it may call another one.
+TEST(CpuRepeatedValues, AFoldOverOnePlaceIsItsOperation) {
+  for (const char* root : {"add(a, b)", "subtract(b, a)", "call(a, b), to_apply=sum"}) {
+    expect_as_evaluated(
+        cat("HloModule m\nsum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+            " ROOT c = f32[] add(a, b) }\nfold { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+            " ROOT c = f32[] ",
+            root,
+            " }\nENTRY e {\n x = f32[5,1,7] parameter(0)\n"
+            " start = f32[] parameter(1)\n ROOT r = f32[5,7] reduce(x, start), dimensions={1},"
+            " to_apply=fold\n}"));
+  }
+}
+
 TEST(CpuRepeatedValues, StayWhereSomeDiffer) {
   const auto found = [](const char* op, const char* dtype, const std::string& sizes,
                         const std::string& dims, const std::string& result) {
