@@ -1,7 +1,7 @@
 """Stencils of jnp.roll in loops, of short rows, of two dimensions and of channels that lie last; functions and masks that are transposed; folds over
 one place and of repeated values; transposed convolutions whose stride is greater than their kernel; rows and windows of tables that were just joined,
 padded or updated; messages between the nodes of graphs; many unrolled steps. bench/jax_ops.py writes them."""
-from jax_programs import floats, function as add, integers, jax, jnp, lax
+from jax_programs import floats, function as add, integers, jax, jnp, lax, numbers
 
 # ----- stencils
 
@@ -39,8 +39,8 @@ for rows, columns in ((256, 128), (1000, 50), (64, 64)):
     shape = rows, columns
     add(f"transposed_exp_{rows}_{columns}", lambda x: jnp.exp(x).T, floats(*shape))
     add(f"transposed_weights_{rows}_{columns}", lambda a, b: (jnp.minimum(jnp.exp(a), 1) * (b - a)).T, floats(*shape), floats(*shape))
-    add(f"transposed_mask_{rows}_{columns}", lambda x: (x > 0).T, floats(*shape))
-    add(f"scan_of_masks_{rows}_{columns}", lambda x: jax.vmap(lambda row: lax.scan(lambda c, d: ((c + 1) * ~d, c), 0, row)[1])(x > 0), floats(*shape))
+    add(f"transposed_mask_{rows}_{columns}", lambda x: x.T, numbers(shape, "bool", 0, 1))
+    add(f"scan_of_masks_{rows}_{columns}", jax.vmap(lambda row: lax.scan(lambda c, d: ((c + 1) * ~d, c), 0, row)[1]), numbers(shape, "bool", 0, 1))
 add("grad_flip_of_transpose", jax.grad(lambda x: ((jnp.flip(x.T, -1) + x.T) ** 2).mean()), floats(9, 9, 1000, 1))
 
 # ----- folds, and a convolution
@@ -60,10 +60,20 @@ add("row_of_padding_token", lambda e, k: e.at[0].set(0)[k], TABLE, ROWS)
 add("row_of_rolled", lambda e, k: jnp.roll(e, 1, 0)[k], TABLE, ROWS)
 add("row_of_stacked", lambda e, a, k: jnp.stack([e, a], 1)[k], TABLE, TABLE, ROWS)
 add("rows_of_updated", lambda e, row: e.at[17].set(row)[10:20], TABLE, floats(64))
-add("crops_of_padded", jax.vmap(lambda image, at: lax.dynamic_slice(jnp.pad(image, ((4, 4), (4, 4), (0, 0))), (at[0], at[1], jnp.int32(0)), (32, 32, 3))),
-    floats(32, 32, 32, 3), integers(32, 2, high=9))
-add("q_learning", lambda q, keys: lax.scan(lambda q, k: (q.at[k[0], k[1]].add(0.1 * (jnp.concatenate([q, jnp.zeros((1, 4), q.dtype)])[k[2]].max() - q[k[0], k[1]])),
-                                                         None), q, keys)[0], floats(65_536, 4), integers(256, 3, high=4))
+
+
+def crop(image, at):
+    return lax.dynamic_slice(jnp.pad(image, ((4, 4), (4, 4), (0, 0))), (at[0], at[1], jnp.int32(0)), (32, 32, 3))
+
+
+def learn(q, key):
+    state, action, after = key
+    best = jnp.concatenate([q, jnp.zeros((1, 4), q.dtype)])[after].max()
+    return q.at[state, action].add(0.1 * (best - q[state, action])), None
+
+
+add("crops_of_padded", jax.vmap(crop), floats(32, 32, 32, 3), integers(32, 2, high=9))
+add("q_learning", lambda q, keys: lax.scan(learn, q, keys)[0], floats(65_536, 4), integers(256, 3, high=4))
 SENDERS, RECEIVERS = integers(3072, high=1024), integers(3072, high=1024)
 add("graph_diffusion", lambda x, s, d: lax.fori_loop(0, 5, lambda i, x: x + 0.1 * jax.vmap(
     lambda x: jax.ops.segment_sum(x[s] - x[d], d, 1024))(x), x), floats(20, 1024, 3), SENDERS, RECEIVERS)
