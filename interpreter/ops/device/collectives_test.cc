@@ -50,7 +50,7 @@ TEST(Collectives, PartsOfSeveralDevicesNeedAMesh) {
                      {kX}),
             "custom-call: SPMDFullToShardShape: makes f32[1] of f32[3], which is a part on one of "
             "several "
-            "devices; run it on a mesh device (runtime/mesh.h)");
+            "devices; put the arguments on those: device_put(x, Sharding(mesh, ..))");
 }
 
 TEST(Collectives, ADeviceToWhichNothingIsSentHasZeros) {

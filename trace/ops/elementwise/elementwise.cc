@@ -63,7 +63,7 @@ Tensor record_alike(Opcode opcode, const Operand& x, const Operand& y) {
 void refuse_truths(Opcode opcode, const Operand& x, const Operand& y) {
   if (x.is_tensor() == y.is_tensor()) return;
   const Operand &tensor = x.is_tensor() ? x : y, &number = x.is_tensor() ? y : x;
-  if (std::holds_alternative<bool>(number.number())) return;
+  if (std::holds_alternative<bool>(number.number()) || !tensor.tensor().is_valid()) return;
   const Shape& shape = trace_internal::node_of(tensor.tensor()).shape;
   if (shape.dtype() != pred) return;
   const PublicCall call(user_name(opcode), x.at());
