@@ -42,6 +42,7 @@ TEST(Cosines, OfSeveralAxes) {
   EXPECT_THAT(doubles(dctn(x, {0})),
               ElementsAre(near(12), near(26), near(-8), near(-8.485281374238571),
                           near(-12.727922061357857), near(0)));
+  EXPECT_EQ(doubles(dctn(x, {}, true)), doubles(dctn(x, kAllAxes, true)));
   EXPECT_THAT(error_of([&] { dctn(x, {2}); }), testing::StartsWith("dctn: axis is 2"));
 }
 

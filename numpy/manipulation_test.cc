@@ -54,6 +54,8 @@ TEST(Arranging, TakingApart) {
   EXPECT_THAT(unstack(zeros({0, 2})), IsEmpty());
   EXPECT_EQ(broadcast_arrays({grid(), arange(3), scalar<int>(1)})[2].shape(), Shape(s32, {2, 3}));
   const auto [x, y, z] = unstack<3>(grid(), 1);
+  EXPECT_EQ(stack(unstack<3>(grid(), 1), 1).to_vector<int>(), grid().to_vector<int>());
+  EXPECT_EQ(concat(unstack<2>(grid())).to_vector<int>(), grid().to_vector<int>());
   EXPECT_THAT(of(z), ElementsAre(2, 5));
   EXPECT_THAT(of(x), ElementsAre(0, 3));
   EXPECT_THAT(

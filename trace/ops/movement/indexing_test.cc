@@ -20,6 +20,21 @@ TEST(Indexing, PositionsRemoveTheirAxis) {
   EXPECT_EQ((grid()[{-1, -2}].item<int>()), 10);
 }
 
+// The vectors of indices lie along the last axis, as in JAX, unless told.
+TEST(Indexing, VectorsOfAGatherAndAScatter) {
+  const Tensor x = reshape(arange(12.0f), {3, 4}), i = array({{0, 2}, {1, 1}});
+  const base::Ints both = {0, 1};
+  GatherDims dims{.offset_dims = {}, .collapsed_slice_dims = both, .start_index_map = both};
+  EXPECT_THAT(gather(x, i, dims, {1, 1}).to_vector<int>(), ElementsAre(2, 5));
+  dims.index_vector_dim = 0;
+  EXPECT_THAT(gather(x, i, dims, {1, 1}).to_vector<int>(), ElementsAre(1, 9));
+  const ScatterDims to{
+      .update_window_dims = {}, .inserted_window_dims = both, .scatter_dims_to_operand_dims = both};
+  const Tensor y = scatter(zeros({3, 4}), i, ones({2}), to,
+                           [](const Tensor& a, const Tensor& b) { return a + b; });
+  EXPECT_THAT(y.to_vector<int>(), ElementsAre(0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0));
+}
+
 TEST(Indexing, PositionsMayHaveNames) {
   enum { kFirst, kSecond };
   EXPECT_EQ((grid()[{kSecond, kFirst}].item<int>()), 4);
