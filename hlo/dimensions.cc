@@ -19,6 +19,13 @@ std::vector<int64_t> other_dimensions(int64_t rank, std::span<const int64_t> dim
   return others;
 }
 
+std::vector<int64_t> inverse_permutation(std::span<const int64_t> order) {
+  std::vector<int64_t> out(order.size());
+  for (size_t d = 0; d < order.size(); ++d)
+    out[static_cast<size_t>(order[d])] = static_cast<int64_t>(d);
+  return out;
+}
+
 Shape without_dimensions(const Shape& shape, std::span<const int64_t> dimensions) {
   const std::vector<int64_t> kept = other_dimensions(shape.rank(), dimensions);
   std::vector<int64_t> sizes;

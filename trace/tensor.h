@@ -139,7 +139,7 @@ class [[nodiscard]] Tensor {
   // The value as it is.
   [[nodiscard]] Literal to_literal(SourceLocation at = SourceLocation::here()) const;
 
-  // Methods of other libraries, refused in words.
+  // Methods of other libraries, refused in words. A macro, since a method's name is no argument.
 #define HEDDLE_REFUSED_METHOD(name, refusal)     \
   template <class... Given>                      \
   trace_internal::Refused name(Given...) const { \

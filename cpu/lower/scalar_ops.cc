@@ -372,6 +372,10 @@ std::optional<Scalar> scalar_of(DType dtype) {
   }
 }
 
+bool is_plain(const Shape& shape) {
+  return shape.is_array() && !shape.is_dynamic() && scalar_of(shape.dtype()).has_value();
+}
+
 NodeId wrapped_to_nibble(PlanBuilder& builder, DType dtype, NodeId byte) {
   if (!is_nibble(dtype)) return byte;
   const auto op = [&](Op op, NodeId x, int64_t y) {

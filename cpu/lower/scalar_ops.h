@@ -14,6 +14,8 @@ namespace heddle::cpu {
 
 // How a plan holds an element; nothing for types that machine code does not compute on.
 std::optional<Scalar> scalar_of(DType dtype);
+// An array of known sizes of such elements.
+bool is_plain(const Shape& shape);
 // An i8 as an integer of the type: of four bits, which a byte holds, it keeps the low ones.
 NodeId wrapped_to_nibble(PlanBuilder& builder, DType dtype, NodeId byte);
 

@@ -7,13 +7,6 @@
 namespace heddle::hlo {
 namespace {
 
-Dims inverse(const Dims& permutation) {
-  Dims out(permutation.size());
-  for (size_t i = 0; i < out.size(); ++i)
-    out[static_cast<size_t>(permutation[i])] = static_cast<int64_t>(i);
-  return out;
-}
-
 // Sums what was repeated. The dimensions that stay come in the order of the result's.
 Value from_broadcast(const Value& ct, const Dims& dimensions) {
   const Value sum = reduce_sum(ct, other_dimensions(ct.rank(), dimensions));
@@ -78,7 +71,7 @@ StatusOr<Values> transpose_movement(const TransposeArgs& t) {
       return Values{from_broadcast(ct, t.attrs<DimensionsAttrs>().dimensions)};
     case Opcode::kReshape: return Values{reshape(ct, t.shape(0).dimensions())};
     case Opcode::kTranspose:
-      return Values{transpose(ct, inverse(t.attrs<DimensionsAttrs>().dimensions))};
+      return Values{transpose(ct, inverse_permutation(t.attrs<DimensionsAttrs>().dimensions))};
     case Opcode::kReverse: return Values{reverse(ct, t.attrs<DimensionsAttrs>().dimensions)};
     case Opcode::kSlice: return Values{from_slice(ct, t.attrs<SliceAttrs>().slice, t.shape(0))};
     case Opcode::kPad: return from_pad(t);

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/text.h"
@@ -102,15 +103,15 @@ TEST(CpuJoinedTables, SeveralRowsOfDynamicSlices) {
 TEST(CpuJoinedTables, SlicesAtKnownPlaces) {
   for (const std::string_view lines : kTables) {
     const bool is_known = lines.find("dynamic-update-slice") == std::string_view::npos;
-    for (const char* rows : {"[0:3]", "[1:6]", "[18:23]", "[38:43]", "[56:60]", "[2:60:20]",
-                             "[3:56:17]", "[0:60:59]", "[41:42]"}) {
-      const int64_t count = std::string_view(rows) == "[0:3]"       ? 3
-                            : std::string_view(rows) == "[56:60]"   ? 4
-                            : std::string_view(rows) == "[2:60:20]" ? 3
-                            : std::string_view(rows) == "[3:56:17]" ? 4
-                            : std::string_view(rows) == "[0:60:59]" ? 2
-                            : std::string_view(rows) == "[41:42]"   ? 1
-                                                                    : 5;
+    for (const auto& [rows, count] : {std::pair("[0:3]", 3),
+                                      {"[1:6]", 5},
+                                      {"[18:23]", 5},
+                                      {"[38:43]", 5},
+                                      {"[56:60]", 4},
+                                      {"[2:60:20]", 3},
+                                      {"[3:56:17]", 4},
+                                      {"[0:60:59]", 2},
+                                      {"[41:42]", 1}}) {
       const std::string text =
           cat(table(with_inputs(lines)), " p = s32[] parameter(3)\n ROOT r = f32[", count,
               ",5] slice(t), slice={", rows, ", [1:6]}\n}");

@@ -65,19 +65,19 @@ TEST(CpuLongSums, HaveAllNumbersOnce) {
   }
 }
 
-// The largest share by which a sum of 0.1f differs from the true one.
-double error_of_tenths(const std::string& text, double count) {
+// The largest share by which a sum of one number, or of its products with 1, is off.
+double error_of_tenths(const std::string& text, double count, float number = 0.1F) {
   const hlo::Module module = hlo::parse_text(text).value();
   std::vector<Literal> arguments;
   for (const hlo::InstructionId id : module.entry_computation().parameters) {
     Literal x(module.entry_computation().at(id).shape);
-    for (float& value : x.mutable_values<float>()) value = arguments.empty() ? 0.1F : 1.0F;
+    for (float& value : x.mutable_values<float>()) value = arguments.empty() ? number : 1.0F;
     arguments.push_back(std::move(x));
   }
   const Literal sums = OnCpu(module).run(arguments);
   double most = 0;
   for (int64_t i = 0; i < sums.element_count(); ++i)
-    most = std::max(most, std::abs(sums.to_double(i) / (count * 0.1F) - 1));
+    most = std::max(most, std::abs(sums.to_double(i) / (count * number) - 1));
   return most;
 }
 
@@ -90,6 +90,8 @@ TEST(CpuLongSums, KeepTheirDigits) {
   EXPECT_LT(error_of_tenths(sum_of("[400000,8]", "[8]", "0"), 4e5), 5e-5);
   EXPECT_LT(error_of_tenths(sum_of("[400000,64]", "[64]", "0"), 4e5), 5e-5);
   EXPECT_LT(error_of_tenths(sum_of("[2,4000000]", "[2]", "1"), 4e6), 5e-5);
+  // Each addition rounds in the same direction: blocks of 128 are 4e-6 off.
+  EXPECT_LT(error_of_tenths(sum_of("[2,4000000]", "[2]", "1"), 4e6, 1000.005F), 1.5e-6);
   EXPECT_LT(error_of_tenths(product_of("f32", "[8000000]", "[8000000]", "[]", 0, 0), 8e6), 5e-5);
   EXPECT_LT(error_of_tenths(product_of("f32", "[400000]", "[400000,32]", "[32]", 0, 0), 4e5), 5e-5);
   EXPECT_LT(error_of_tenths(product_of("f32", "[16,400000]", "[400000,32]", "[16,32]", 1, 0), 4e5),

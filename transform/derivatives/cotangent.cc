@@ -131,12 +131,6 @@ Value with_sizes(const Value& x, const hlo::Dims& sizes) {
   return before.sizes() == sizes ? before : reshape(x, sizes);
 }
 
-hlo::Dims inverse_of(const hlo::Dims& order) {
-  hlo::Dims out(order.size());
-  for (size_t d = 0; d < order.size(); ++d) out[static_cast<size_t>(order[d])] = int64_t(d);
-  return out;
-}
-
 template <class Each>
 std::vector<Each> in_order(const std::vector<Each>& all, const hlo::Dims& order) {
   std::vector<Each> out;
@@ -191,7 +185,7 @@ Value transposed_part(const Value& part, const hlo::Dims& order) {
   const Instruction term = graph.at(part.id());
   if (term.opcode == Opcode::kScatter)
     return transposed_scatter(graph, term, graph.zeros(Shape(part.dtype(), sizes)),
-                              inverse_of(order));
+                              inverse_permutation(order));
   const Update update = update_of(part);
   return in_zeros({transpose(update.part, order), in_order(update.starts, order)}, sizes);
 }
@@ -287,7 +281,7 @@ void Cotangent::add_reshaped(const Cotangent& of, const hlo::Dims& sizes) {
 }
 
 void Cotangent::add_transposed(const Cotangent& of, const hlo::Dims& order) {
-  const hlo::Dims back = inverse_of(order);
+  const hlo::Dims back = inverse_permutation(order);
   if (of.sum_) add(transpose(of.sum_, back));
   for (const Part& part : of.parts_) {
     const bool is_reshaped = part.term.sizes() != part.sizes;

@@ -18,6 +18,8 @@ namespace {
 constexpr int64_t kMostStraight = 3000;
 constexpr int64_t kMostInLoop = 12000;
 constexpr int64_t kPieceSize = 500;
+// cut() takes blocks of a piece's size to stay whole: they find their buffers by its places.
+static_assert(kPieceSize <= kMostStraight && kPieceSize <= kMostInLoop);
 constexpr int64_t kSlotAlignment = 64;  // bytes: of the widest vectors
 
 // Writes one plan.

@@ -1,12 +1,12 @@
 #include "heddle/cpu/rewrites/indexing/joined_tables.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 
 namespace heddle::cpu {
 namespace {
@@ -196,8 +196,7 @@ class Picking {
     if (along < gather.indices.rank())
       gather.at = drop_dimension(slice(gather.indices, along, gather.component, 1), along);
     if (attrs.slice_sizes[static_cast<size_t>(along_)] != 1 && !widen(gather)) return {};
-    for (int64_t d = 0; d < op_.shape.rank(); ++d)
-      if (std::ranges::count(gather.attrs.offset_dims, d) == 0) picked_dimensions_.push_back(d);
+    picked_dimensions_ = other_dimensions(op_.shape.rank(), gather.attrs.offset_dims);
     return chosen(gather.at, [&](const Part& part) { return of_part(gather, part); });
   }
 
@@ -226,8 +225,8 @@ class Picking {
     for (int64_t d = *window + 1; d < op_.shape.rank(); ++d)
       if (std::ranges::count(attrs.offset_dims, d) == 0) return false;
     const int64_t count = attrs.slice_sizes[static_cast<size_t>(along_)];
-    Dims sizes = gather.at.shape().dimensions(), own(static_cast<size_t>(rank));
-    std::iota(own.begin(), own.end(), 0);
+    Dims sizes = gather.at.shape().dimensions();
+    const Dims own = consecutive_dimensions(rank);
     sizes.push_back(count);
     const auto wide = [&](const hlo::Value& x) { return broadcast(x, sizes, own); };
     const bool has_vectors = attrs.index_vector_dim < gather.indices.rank();
@@ -303,8 +302,7 @@ class Picking {
                            .index_vector_dim = 1,
                            .slice_sizes = sizes};
     attrs.slice_sizes[static_cast<size_t>(along_)] = 1;
-    for (int64_t d = 0; d < op_.shape.rank(); ++d)
-      if (d != along_) attrs.offset_dims.push_back(d);
+    attrs.offset_dims = other_dimensions(op_.shape.rank(), picked_dimensions_);
     const hlo::Value places =
         broadcast(clamped(at, count), {count}, {}) + graph_.iota({count}, 0, at.shape().dtype());
     const Gather rows{.at = places, .indices = places, .component = 0, .attrs = attrs};

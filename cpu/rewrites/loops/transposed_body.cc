@@ -4,6 +4,7 @@
 
 #include "heddle/cpu/lower/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/op.h"
 #include "heddle/transform/trip_count.h"
 
@@ -16,10 +17,6 @@ constexpr int64_t kFewestTransposedTurns = 8;  // if they are known
 constexpr int64_t kWorkPerTransposed = 6;  // elements computed for one that each turn transposes
 constexpr int64_t kOfLongRows = 32;        // elements
 constexpr int64_t kWorkPerTransposedLong = 10;  // the same, where rows are long
-
-bool is_plain(const Shape& shape) {
-  return shape.is_array() && !shape.is_dynamic() && scalar_of(shape.dtype()).has_value();
-}
 
 // The dimensions along which an op moves elements of its result; nothing: it is no such op.
 std::optional<Dims> moved_dimensions(const Instruction& instruction) {
@@ -39,13 +36,6 @@ std::optional<Dims> moved_dimensions(const Instruction& instruction) {
 }
 
 }  // namespace
-
-Dims inverse(const Dims& order) {
-  Dims out(order.size());
-  for (size_t d = 0; d < order.size(); ++d)
-    out[static_cast<size_t>(order[d])] = static_cast<int64_t>(d);
-  return out;
-}
 
 std::optional<int64_t> Family::lead(const Shape& shape) const {
   if (!is_plain(shape)) return std::nullopt;
@@ -82,7 +72,7 @@ std::optional<TransposedBody> TransposedBody::of(const hlo::Module& module,
 }
 
 Dims TransposedBody::dimensions(const Instruction& broadcast) const {
-  return permuted(inverse(family_.order(broadcast.shape)), dimensions_of(broadcast));
+  return permuted(inverse_permutation(family_.order(broadcast.shape)), dimensions_of(broadcast));
 }
 
 bool TransposedBody::keeps_order(const Instruction& broadcast) const {

@@ -20,9 +20,6 @@ Elements permuted(const Elements& from, const Dims& order) {
   return out;
 }
 
-// The order that undoes one.
-Dims inverse(const Dims& order);
-
 // Arrays of one rank and batch, [batch.., places..], and such with one dimension before these: the
 // stack of all turns', and a row of it.
 struct Family {

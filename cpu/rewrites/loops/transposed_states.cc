@@ -7,6 +7,7 @@
 #include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/cpu/rewrites/loops/transposed_body.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"
 
@@ -22,7 +23,7 @@ hlo::Value loop_of(transform::Rebuilder& to, InstructionId id, const TransposedB
     for (const int64_t e : body.elements()) {
       const Dims order = body.family().order(to.old(id).shape.elements()[static_cast<size_t>(e)]);
       hlo::Value& element = out[static_cast<size_t>(e)];
-      element = transpose(element, forward ? order : inverse(order));
+      element = transpose(element, forward ? order : inverse_permutation(order));
     }
     return graph.tuple(out);
   };
@@ -88,7 +89,8 @@ class BodyWriter {
   void make_whole(InstructionId old) {
     if (to_[old].valid() || !body_.has(old)) return;
     to_.in_place_of(old);
-    to_.replace(old, transpose(transposed_.at(old), inverse(family_.order(to_.old(old).shape))));
+    to_.replace(old, transpose(transposed_.at(old),
+                               inverse_permutation(family_.order(to_.old(old).shape))));
   }
   hlo::Value whole(InstructionId old) {
     make_whole(old);
@@ -105,7 +107,7 @@ class BodyWriter {
   hlo::Value op(InstructionId id) {
     const Instruction& old = to_.old(id);
     const Shape shape = family_.transposed(old.shape);
-    const Dims order = family_.order(old.shape), places = inverse(order);
+    const Dims order = family_.order(old.shape), places = inverse_permutation(order);
     switch (old.opcode) {
       case Opcode::kGetTupleElement:
         return to_.in_place_of(id).element(to_.value(old.operands[0]),
@@ -144,8 +146,7 @@ class BodyWriter {
     hlo::Value x = whole(old.operands[0]);
     to_.in_place_of(id);
     if (!body_.keeps_order(old)) {
-      Dims order;
-      for (int64_t d = 0; d < std::ssize(dimensions); ++d) order.push_back(d);
+      Dims order = consecutive_dimensions(std::ssize(dimensions));
       std::ranges::sort(order, {}, [&](int64_t d) { return dimensions[static_cast<size_t>(d)]; });
       x = transpose(x, order);
       std::ranges::sort(dimensions);

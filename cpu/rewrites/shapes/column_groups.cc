@@ -20,10 +20,6 @@ constexpr int64_t kWorkPerCrossing = 4;  // elements that a group computes for o
 constexpr int64_t kWorkOfAState = 24;    // the same, of a group that splits a loop's state
 constexpr int64_t kFewestTrips = 4;      // of a loop whose state is split, if they are known
 
-bool is_plain(const Shape& shape) {
-  return shape.is_array() && !shape.is_dynamic() && scalar_of(shape.dtype()).has_value();
-}
-
 bool is_short(const Shape& shape, int64_t axis) {
   const int64_t size = shape.dimension(axis);
   return size >= 2 && size <= kMostSplitColumns && shape.element_count() >= kFewestPlaces * size;

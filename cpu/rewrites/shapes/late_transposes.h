@@ -8,8 +8,8 @@
 
 namespace heddle::cpu {
 
-// Folds a transposed array in the order in which it lies, and moves transposes past elementwise ops
-// to the folds and products that read them, which take any order:
+// Folds a transposed array in the order in which it lies, and moves transposes past elementwise
+// ops and reversals to the folds and products that read them, which take any order:
 //   reduce(transpose(x) - broadcast(y))   becomes   reduce(x - broadcast(y))
 // Returns nothing where the module has no such array.
 [[nodiscard]] StatusOr<std::optional<hlo::Module>> transpose_late(const hlo::Module& module);
