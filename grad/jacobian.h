@@ -271,6 +271,12 @@ auto jacfwd(Fn&& fn, Argnums<I...> by, HasAux aux, SourceLocation at = SourceLoc
 inline auto jacfwd(trace_internal::ByName<Operand> fn, SourceLocation at = SourceLocation::here()) {
   return grad_internal::jacfwd_of(fn, argnums<0>, grad_internal::NoAux(), at);
 }
+// torch's name does not say which.
+template <class Fn, class... More>
+trace_internal::Refused jacobian(const Fn& /*fn*/, const More&... /*more*/) {
+  static_assert(!sizeof(Fn), "write jacrev(fn), or jacfwd(fn) where the arguments are few numbers");
+  return {};
+}
 
 // A function that gives the second derivatives of `fn`, a function of trees to a scalar of floats:
 // the Jacobian of its gradient by the same arguments, forward over reverse. By a Tensor they are

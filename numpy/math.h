@@ -52,6 +52,13 @@ Tensor isreal(Operand x);     // pred: whether it is
 // NaN replaced by `nan`, infinities by the greatest and least number of the dtype; of complex
 // numbers in both parts. Integers stay as they are.
 Tensor nan_to_num(Operand x, double nan = 0);
+template <class Number>
+trace_internal::Refused nan_to_num(Operand /*x*/, double /*nan*/, Number /*posinf*/) {
+  static_assert(!sizeof(Number),
+                "infinities become the greatest and least numbers of the dtype: for others write "
+                "where(is_posinf(x), 1, nan_to_num(x))");
+  return {};
+}
 
 // Of numbers of any kind; integers are compared as floats.
 // |x - y| <= absolute + relative * |y|; equal infinities are close. NaN is close to nothing, unless
@@ -79,6 +86,11 @@ requires std::is_arithmetic_v<Relative> Tensor all_close(Operand x, Operand y, R
 // Rounded to so many decimals, ties to even: round(x 10^d) / 10^d; what is too great for that has
 // no such decimals, and stays. Integers stay as they are, and have no negative decimals.
 Tensor around(Operand x, base::Int decimals = 0);
+template <std::integral Decimals>
+trace_internal::Refused round(Operand /*x*/, Decimals) {
+  static_assert(!sizeof(Decimals), "round(x) is to whole numbers: for decimals write around(x, 2)");
+  return {};
+}
 
 Tensor is_posinf(Operand x);  // pred: inf; of floats
 Tensor is_neginf(Operand x);  // pred: -inf; of floats

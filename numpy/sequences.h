@@ -48,6 +48,11 @@ Tensor gradient_at(Operand y, Operand x, base::Int axis = -1);
 Tensor trapezoid(Operand y, double step = 1, base::Int axis = -1);
 // The integral of y by the trapezoidal rule, over the places x, a vector.
 Tensor trapezoid_at(Operand y, Operand x, base::Int axis = -1);
+template <std::same_as<Tensor> X, class... More>
+trace_internal::Refused trapezoid(Operand /*y*/, const X& /*x*/, More...) {
+  static_assert(!sizeof(X), "of points at the places x: write trapezoid_at(y, x)");
+  return {};
+}
 
 // Where the shorter of two vectors overlaps the longer: everywhere (n + m - 1 elements), so that as
 // many come out as the longer has, or only where it overlaps whole.

@@ -66,6 +66,11 @@ Tensor lognormal(Operand key, Parameter sigma = 1.0, const base::Ints& shape = {
 
 Tensor exponential(Operand key, const base::Ints& shape = {}, DType dtype = f32,
                    const Options& options = {});  // exponential numbers of mean 1
+template <std::floating_point Mean>
+trace_internal::Refused exponential(Operand /*key*/, Mean, const base::Ints& /*shape*/ = {}) {
+  static_assert(!sizeof(Mean), "the mean is 1: write 2.0 * exponential(key, {3})");
+  return {};
+}
 Tensor gumbel(Operand key, const base::Ints& shape = {}, DType dtype = f32,
               const Options& options = {});  // -log(-log(u)) of uniform u
 Tensor laplace(Operand key, const base::Ints& shape = {}, DType dtype = f32,

@@ -33,6 +33,12 @@ requires(std::is_arithmetic_v<Number>&& std::is_arithmetic_v<Other>)  //
   static_assert(!sizeof(Number), "the shape stands first: write randint(key, {3}, low, high)");
   return {};
 }
+template <class... None>
+trace_internal::Refused randint(Operand /*key*/, const base::Ints& /*shape*/, Operand /*high*/) {
+  static_assert(!sizeof(std::type_identity<trace_internal::Refused(None...)>),
+                "both bounds are given: write randint(key, {3}, 0, high)");
+  return {};
+}
 
 // pred: true with probability p, a C++ number (then drawn in f32) or a tensor of floats.
 Tensor bernoulli(Operand key, Parameter p = 0.5, const base::Ints& shape = {},

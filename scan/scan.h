@@ -312,7 +312,15 @@ concept NoOptions = !std::is_same_v<T, ScanOptions>;
 
 // Refused in words.
 template <class Fn, class C, class X, class Y>
-requires(scan_internal::NoOptions<Y> && !std::is_same_v<Y, SourceLocation>)  //
+requires std::is_arithmetic_v<Y>
+auto scan(Fn&&, const C& init, const X&, const Y&, const ScanOptions& = {}) {
+  static_assert(!sizeof(std::type_identity<Y>),
+                "the options of a scan have names: write scan(fn, init, xs, {.length = 3})");
+  return std::pair(init, None{});
+}
+template <class Fn, class C, class X, class Y>
+requires(scan_internal::NoOptions<Y> && !std::is_same_v<Y, SourceLocation> &&
+         !std::is_arithmetic_v<Y>)  //
     auto scan(Fn&&, const C& init, const X&, const Y&, const ScanOptions& = {}) {
   static_assert(!sizeof(std::type_identity<Y>),
                 "the xs of a scan are one tree: write scan(fn, init, std::pair(xs, ys)), and let "

@@ -9,6 +9,10 @@ namespace heddle::trace_internal {
 struct Refused {
   template <class T>
   operator T() const;
+  template <class... Given>
+  Refused operator()(const Given&...) const {
+    return {};
+  }
   template <class Stream>
   friend Stream& operator<<(Stream& to, const Refused&) {
     return to;

@@ -84,3 +84,50 @@ Tensor options(Tensor x, Tensor q) {
          stack(unstack<3>(x)) + concat(unstack<3>(x), 1);
 #endif
 }
+
+// case width_alone: a padding has a width at each end of each dimension
+// case one_bound: of one bound write maximum(x, low) or minimum(x, high)
+// case three_numbers: write where(is_posinf(x), 1, nan_to_num(x))
+// case decimals_of_round: for decimals write around(x, 2)
+// case places_of_trapezoid: of points at the places x: write trapezoid_at(y, x)
+// case one_bound_of_randint: both bounds are given: write randint(key, {3}, 0, high)
+// case mean_of_exponential: the mean is 1: write 2.0 * exponential(key, {3})
+Tensor calls(Tensor x, Tensor key) {
+#ifdef width_alone
+  x = pad(x, 1);
+#elif defined(one_bound)
+  x = clip(x, 0);
+#elif defined(three_numbers)
+  x = nan_to_num(x, 0, 1);
+#elif defined(decimals_of_round)
+  x = round(x, 2);
+#elif defined(places_of_trapezoid)
+  x = trapezoid(x, x);
+#elif defined(one_bound_of_randint)
+  x = random::randint(key, {2}, 10);
+#elif defined(mean_of_exponential)
+  x = random::exponential(key, 2.0, {3});
+#else
+  x = pad(x, {{1, 1}}) + pad(x, 0, {{1, 1}}) + clip(x, 0, 1) + clip(1.0, 0, x);
+  x = nan_to_num(x, 1.0) + nan_to_num(2) + round(x) + around(x, 2) + round(2.5);
+  x = trapezoid(x, 0.5) + trapezoid_at(x, x) + trapezoid(x, 2, 0);
+  x = random::randint(key, {2}, 0, 10) + random::exponential(key, {3}) + random::exponential(key);
+#endif
+  return x;
+}
+
+// case torch_jacobian: write jacrev(fn), or jacfwd(fn)
+// case length_of_scan: write scan(fn, init, xs, {.length = 3})
+Tensor transforms(Tensor x) {
+  const auto f = [](Tensor a, Tensor b) { return a + b; };
+  const auto g = [](Tensor a) { return a * a; };
+  const auto step = [](Tensor h, Tensor y) { return std::pair(h + y, h); };
+#ifdef torch_jacobian
+  return jacobian(g)(x);
+#elif defined(length_of_scan)
+  return scan(step, x, x, 3).first;
+#else
+  return vmap(f)(x, x) + vmap(f, {.in_axes = {0, 1}})(x, x) + jacrev(g)(x) + jacfwd(g)(x) +
+         scan(step, x, x).first + scan(step, x, x, {.length = 3}).first;
+#endif
+}

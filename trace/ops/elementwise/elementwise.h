@@ -95,6 +95,11 @@ Tensor logical_xor(Operand x, Operand y);
 Tensor where(Operand condition, Operand x, Operand y);
 // min(max(x, low), high); low and high broadcast to x.
 Tensor clip(Operand x, Operand low, Operand high);
+template <class Bound>
+trace_internal::Refused clip(Operand /*x*/, const Bound& /*low*/) {
+  static_assert(!sizeof(Bound), "of one bound write maximum(x, low) or minimum(x, high)");
+  return {};
+}
 // The same as one op, in the order of jax.lax: low and high are scalars or have the shape of x.
 Tensor clamp(Operand low, Operand x, Operand high);
 
