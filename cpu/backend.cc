@@ -32,6 +32,7 @@
 #include "heddle/cpu/rewrites/indexing/fixed_scatters.h"
 #include "heddle/cpu/rewrites/indexing/flat_gathers.h"
 #include "heddle/cpu/rewrites/indexing/joined_tables.h"
+#include "heddle/cpu/rewrites/indexing/picked_views.h"
 #include "heddle/cpu/rewrites/indexing/sparse_sums.h"
 #include "heddle/cpu/rewrites/indexing/stack_choices.h"
 #include "heddle/cpu/rewrites/indexing/window_gathers.h"
@@ -143,7 +144,7 @@ bool has_any(const hlo::Module& module, std::span<const hlo::Opcode> opcodes) {
 }
 
 constexpr int kMostSplitDimensions = 3;  // a batch of small matrices has two
-constexpr int kMostNestedTables = 3;     // of which elements are picked
+constexpr int kMostNestedTables = 6;     // of which elements are picked
 
 // A module on its way: flat, and as a plan.
 struct Lowered {
@@ -216,6 +217,11 @@ Status rewrite_ops(hlo::Module& module) {
   return rewrite(module, {spread_windows, widen, pool_blocks, flattened});
 }
 
+StatusOr<std::optional<hlo::Module>> pick_places(const hlo::Module& module) {
+  HEDDLE_ASSIGN_OR_RETURN(std::optional<hlo::Module> of_arrays, pick_from_views(module));
+  return of_arrays ? std::move(of_arrays) : pick_from_parts(module);
+}
+
 Status rewrite_flat(hlo::Module& flat) {
   for (const Search find : {unroll_short_loops, part_products, compute_after_loops,
                             compute_before_loops, find_values_alone, fold_repeated, choose_updates,
@@ -224,7 +230,7 @@ Status rewrite_flat(hlo::Module& flat) {
     HEDDLE_RETURN_IF_ERROR(search(flat, find));
   HEDDLE_RETURN_IF_ERROR(rewrite(flat, {expand_outer_products, update_fixed_scatters,
                                         update_sparse_sums, find_first_places, shorten_integers}));
-  HEDDLE_RETURN_IF_ERROR(search(flat, pick_from_parts, kMostNestedTables));
+  HEDDLE_RETURN_IF_ERROR(search(flat, pick_places, kMostNestedTables));
   const bool splits = has_complex(flat);
   if (splits) {
     HEDDLE_ASSIGN_OR_RETURN(auto moved, move_whole_complex(flat));

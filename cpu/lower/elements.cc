@@ -66,11 +66,19 @@ NodeId RegionLowering::load_column(BufferId buffer, Type type, const Column& col
   const auto number = static_cast<size_t>(column.number);
   const std::tuple key(buffer, column.rows, column.width, type.lanes);
   if (const auto found = columns_.find(key); found != columns_.end()) return found->second[number];
+  const Type moved = moved_as(type);
   std::vector<NodeId> rows;
   for (int64_t i = 0; i < column.width; ++i)
-    rows.push_back(b().load(buffer, type, b().add(column.rows, i * type.lanes)));
-  if (!keeps_columns_) return b().column_of(rows, number);
-  return columns_.emplace(key, b().columns_of(rows)).first->second[number];
+    rows.push_back(b().load(buffer, moved, b().add(column.rows, i * type.lanes)));
+  if (!keeps_columns_) return from_moved(b().column_of(rows, number), type);
+  std::vector<NodeId> columns = b().columns_of(rows);
+  for (NodeId& each : columns) each = from_moved(each, type);
+  return columns_.emplace(key, std::move(columns)).first->second[number];
+}
+
+NodeId RegionLowering::from_moved(NodeId moved, Type type) {
+  if (type.scalar != Scalar::kPred) return moved;
+  return b().compare(Predicate::kNe, moved, b().splat(b().bits({Scalar::kI8, 1}, 0), type.lanes));
 }
 
 NodeId RegionLowering::load_at(BufferId buffer, const Shape& shape, const Place& place) {

@@ -188,6 +188,11 @@ class RegionLowering {
   std::optional<Column> column_at(const Shape& shape, const Place& place);
   [[nodiscard]] std::optional<LeafId> source_in_place(LeafId leaf) const;
   NodeId load_column(BufferId buffer, Type type, const Column& column);
+  // What vectors are loaded as to be turned, and the values that they are: truths move as bytes.
+  static Type moved_as(Type type) {
+    return {type.scalar == Scalar::kPred ? Scalar::kI8 : type.scalar, type.lanes};
+  }
+  NodeId from_moved(NodeId moved, Type type);
   NodeId lane_value(const Coordinate& coordinate, int32_t lanes);
   NodeId clamped_start(InstructionId start, int64_t most, Memo& memo);
   // Of a leaf that is in memory, or a view of such.

@@ -145,7 +145,7 @@ std::optional<size_t> RegionLowering::few_rows(InstructionId id) {
   if (lane < 0 || sizes[static_cast<size_t>(lane)] < lanes) return std::nullopt;
   return turned_dimension(id, [&](size_t d, const Shape& from) {
     const int64_t width = from.dimension(lane_dimension(from.dimensions()));
-    return sizes[d] > 1 && width < std::min(lanes, kMostMoved) && from.dtype() != pred;
+    return sizes[d] > 1 && width < std::min(lanes, kMostMoved);
   });
 }
 
@@ -254,16 +254,11 @@ NodeId RegionLowering::tile_row(BufferId buffer, const Shape& shape, const Place
   const auto [offset, step] = element_offset(shape, first);
   std::vector<NodeId>& columns = square_->turned[{buffer, offset, step}];
   if (columns.empty()) {
-    const bool is_pred = scalar_type(shape) == Scalar::kPred;  // whose bytes are turned
-    const Type type{is_pred ? Scalar::kI8 : scalar_type(shape), place.lanes};
+    const Type type{scalar_type(shape), place.lanes};
     for (int64_t i = 0; i < place.lanes; ++i)
-      columns.push_back(b().load(buffer, type, b().add(offset, i * step)));
+      columns.push_back(b().load(buffer, moved_as(type), b().add(offset, i * step)));
     columns = turned(b(), std::move(columns));
-    if (is_pred) {
-      for (NodeId& column : columns)
-        column = b().compare(Predicate::kNe, column,
-                             b().splat(b().bits({Scalar::kI8, 1}, 0), place.lanes));
-    }
+    for (NodeId& column : columns) column = from_moved(column, type);
   }
   return columns[static_cast<size_t>(position->is_mirrored ? last - row : row)];
 }

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "heddle/cpu/rewrites/if_any.h"
+#include "heddle/cpu/rewrites/indexing/fixed_scatters.h"
+#include "heddle/cpu/rewrites/indexing/picks.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/dimensions.h"
 
@@ -12,19 +14,25 @@ namespace heddle::cpu {
 namespace {
 
 constexpr size_t kMostOfATable = 4;
-constexpr int64_t kLeastOfAll = 8;  // elements of a table for one that is picked
 
-// The elements of an op that picks places of its first operand. 0: it is no such op.
-int64_t picked(const Instruction& op) {
-  const bool picks = op.opcode == Opcode::kGather || op.opcode == Opcode::kDynamicSlice ||
-                     op.opcode == Opcode::kSlice;
-  return picks && !op.shape.is_dynamic() ? op.shape.element_count() : 0;
+// The one dimension along which an update of these sizes is shorter than the array.
+std::optional<int64_t> updated_along(const Shape& array, const Dims& sizes) {
+  std::optional<int64_t> along;
+  for (int64_t d = 0; d < array.rank(); ++d) {
+    const int64_t size = sizes[static_cast<size_t>(d)];
+    if (size == 0) return std::nullopt;
+    if (size == array.dimension(d)) continue;
+    if (along) return std::nullopt;
+    along = d;
+  }
+  return along;
 }
 
 // A dimension along which an array is made of several: of the parts of a concatenation, of an array
 // and its padding (the first dimension of several), of an array and an update of it.
 // Nothing: it is none.
-std::optional<int64_t> joined_along(const Computation& in, const Instruction& table) {
+std::optional<int64_t> joined_along(const hlo::Module& module, const Computation& in,
+                                    const Instruction& table) {
   switch (table.opcode) {
     case Opcode::kConcatenate: {
       const int64_t along = dimensions_of(table)[0];
@@ -47,45 +55,26 @@ std::optional<int64_t> joined_along(const Computation& in, const Instruction& ta
       return has_any ? along : std::nullopt;
     }
     case Opcode::kDynamicUpdateSlice: {
-      std::optional<int64_t> along;
-      const Shape& part = in.at(table.operands[1]).shape;
-      for (int64_t d = 0; d < table.shape.rank(); ++d) {
-        if (part.dimension(d) == table.shape.dimension(d)) continue;
-        if (along) return std::nullopt;
-        along = d;
-      }
       const bool is_one_by_one = std::ssize(table.operands) == 2 + table.shape.rank();
-      return is_one_by_one && part.element_count() > 0 ? along : std::nullopt;
+      return is_one_by_one ? updated_along(table.shape, in.at(table.operands[1]).shape.dimensions())
+                           : std::nullopt;
+    }
+    case Opcode::kScatter: {
+      const Computation& by = module.at(table.called[0]);
+      const std::optional<Dims> sizes = one_window(in, table);
+      if (!sizes || by.root != by.parameters.back()) return std::nullopt;
+      const std::optional<int64_t> along = updated_along(table.shape, *sizes);
+      const auto& attrs = table.attrs.get<hlo::ScatterAttrs>();
+      return along && attrs.scatter_dims_to_operand_dims == Dims{*along} ? along : std::nullopt;
     }
     default: return std::nullopt;
   }
 }
 
-// How many elements of each array are picked; -1: something else reads it.
-std::vector<int64_t> picked_of(const Computation& in) {
-  std::vector<int64_t> out(in.instructions.size());
-  out[in.root.value] = -1;
-  for (const Instruction& reader : in.instructions) {
-    for (size_t k = 0; k < reader.operands.size(); ++k) {
-      int64_t& elements = out[reader.operands[k].value];
-      const int64_t own = k == 0 ? picked(reader) : 0;
-      elements = own == 0 || elements < 0 ? -1 : elements + own;
-    }
-  }
-  return out;
-}
-
 // Of which all readers pick, and few elements in all.
-bool is_table(const Computation& in, InstructionId id, const std::vector<int64_t>& picked) {
-  const int64_t elements = picked[id.value];
-  const Instruction& table = in.at(id);
-  return elements > 0 && !table.shape.is_dynamic() && joined_along(in, table) &&
-         elements * kLeastOfAll <= table.shape.element_count();
-}
-
-bool holds(DType dtype, int64_t number) {
-  const int bits = bit_width(dtype) - (is_signed(dtype) ? 1 : 0);
-  return bits >= 63 || number < (int64_t{1} << bits);
+bool is_table(const hlo::Module& module, const Computation& in, InstructionId id,
+              const Picks& picks) {
+  return picks.are_few(in, id) && joined_along(module, in, in.at(id)).has_value();
 }
 
 // What stands from a place on.
@@ -97,14 +86,20 @@ struct Part {
 
 class Picking {
  public:
-  Picking(transform::Rebuilder& to, InstructionId id)
+  Picking(const hlo::Module& module, transform::Rebuilder& to, InstructionId id)
       : op_(to.old(id)),
         table_(to.old(op_.operands[0])),
-        along_(*joined_along(to.from(), table_)),
+        along_(*joined_along(module, to.from(), table_)),
         operands_(to.operands(id)),
         sources_(to.operands(op_.operands[0])),
         graph_(to.in_place_of(id)) {
     if (table_.opcode == Opcode::kPad) pad_others();
+    if (table_.opcode == Opcode::kDynamicUpdateSlice)
+      start_ = sources_[static_cast<size_t>(2 + along_)];
+    if (table_.opcode == Opcode::kScatter) {
+      start_ = reshape(sources_[1], {});
+      sources_[1] = reshape(sources_[2], *one_window(to.from(), table_));
+    }
   }
 
   // Nothing: the op stays.
@@ -147,14 +142,21 @@ class Picking {
       if (padding().high > 0) out.push_back({place(size() - padding().high), sources_[1], {}});
     } else {
       const int64_t count = sources_[1].size(along_);
-      const hlo::Value start = sources_[static_cast<size_t>(2 + along_)];
-      const hlo::Value last = start.number(static_cast<double>(size() - count));
-      const hlo::Value begin = convert(minimum(maximum(start, start.number(0)), last), dtype);
+      const hlo::Value begin = convert(update_begin(), dtype);
       out = {{{}, sources_[0], {}},
              {begin, sources_[1], begin},
              {begin + static_cast<double>(count), sources_[0], {}}};
     }
     return out;
+  }
+
+  // Where an update begins; that of a scatter which does not fit, behind all.
+  hlo::Value update_begin() {
+    const hlo::Value last = start_.number(static_cast<double>(size() - sources_[1].size(along_)));
+    const hlo::Value inside = minimum(maximum(start_, start_.number(0)), last);
+    if (table_.opcode != Opcode::kScatter) return inside;
+    return select(compare(hlo::ComparisonDirection::kEq, start_, inside), inside,
+                  start_.number(static_cast<double>(size())));
   }
 
   // pick(part) of the part in which each place `at` lies. Places outside lie at the ends.
@@ -265,25 +267,38 @@ class Picking {
     return kept;
   }
 
-  // All places of each part of a concatenation, side by side.
+  // All places along the dimension: what is picked of each part, joined in its turn.
   hlo::Value whole(const hlo::GatherAttrs& attrs) {
-    if (table_.opcode != Opcode::kConcatenate ||
-        attrs.slice_sizes[static_cast<size_t>(along_)] != size() ||
+    if (attrs.slice_sizes[static_cast<size_t>(along_)] != size() ||
         std::ranges::count(attrs.collapsed_slice_dims, along_) > 0)
       return {};
-    hlo::Values out;
-    for (const hlo::Value& source : sources_) {
+    const auto of = [&](const hlo::Value& source) {
       hlo::GatherAttrs own = attrs;
       own.slice_sizes[static_cast<size_t>(along_)] = source.size(along_);
-      out.push_back(gather(source, operands_[1], own));
+      return gather(source, operands_[1], own);
+    };
+    const int64_t along = attrs.offset_dims[kept_before(attrs)];
+    if (table_.opcode == Opcode::kConcatenate) {
+      hlo::Values out;
+      for (const hlo::Value& source : sources_) out.push_back(of(source));
+      return concatenate(out, along);
     }
-    return concatenate(out, attrs.offset_dims[kept_before(attrs)]);
+    if (table_.opcode == Opcode::kPad) {
+      std::vector<hlo::PadDimension> paddings(static_cast<size_t>(op_.shape.rank()));
+      paddings[static_cast<size_t>(along)] = padding();
+      return pad(of(sources_[0]), sources_[1], paddings);
+    }
+    hlo::Values starts(static_cast<size_t>(op_.shape.rank()), start_.number(0));
+    starts[static_cast<size_t>(along)] = start_;
+    const hlo::Value old = of(sources_[0]);
+    const hlo::Value updated = dynamic_update_slice(old, of(sources_[1]), starts);
+    if (table_.opcode != Opcode::kScatter) return updated;
+    const hlo::Value fits = update_begin() < start_.number(static_cast<double>(size()));
+    return select(spread(fits, op_.shape), updated, old);
   }
 
-  hlo::Value sliced() {
-    const Dims& sizes = op_.attrs.get<hlo::DynamicSliceAttrs>().dynamic_slice_sizes;
-    hlo::Values starts(operands_.begin() + 1, operands_.end());
-    if (std::ssize(starts) != op_.shape.rank()) return {};  // the older form, one array
+  // A window at starts, of which that along the dimension is replaced.
+  hlo::Value window_at(hlo::Values starts, const Dims& sizes) {
     hlo::Value& start = starts[static_cast<size_t>(along_)];
     const hlo::Value at = start;
     if (!holds(at.shape().dtype(), size())) return {};
@@ -314,6 +329,13 @@ class Picking {
     });
   }
 
+  hlo::Value sliced() {
+    const Dims& sizes = op_.attrs.get<hlo::DynamicSliceAttrs>().dynamic_slice_sizes;
+    const hlo::Values starts(operands_.begin() + 1, operands_.end());
+    if (std::ssize(starts) != op_.shape.rank()) return {};  // the older form, one array
+    return window_at(starts, sizes);
+  }
+
   // What stands in places begin .. end - 1: a number, or those of an array from `first` on.
   struct Range {
     int64_t begin, end;
@@ -335,8 +357,8 @@ class Picking {
              {padding().low, last, sources_[0], 0},
              {last, size(), sources_[1], 0}};
     } else {
-      const Instruction& start = graph_.at(sources_[static_cast<size_t>(2 + along_)].id());
-      if (start.opcode != Opcode::kConstant) return {};
+      const Instruction& start = graph_.at(start_.id());
+      if (start.opcode != Opcode::kConstant || table_.opcode == Opcode::kScatter) return {};
       const int64_t count = sources_[1].size(along_);
       const int64_t begin = std::clamp<int64_t>(
           start.attrs.get<hlo::ConstantAttrs>().literal.to_int64(0), 0, size() - count);
@@ -368,8 +390,18 @@ class Picking {
         out.push_back(slice(range.from, now));
       }
     }
-    if (out.empty()) return {};
+    if (out.empty()) return sliced_of_update();
     return out.size() == 1 ? out[0] : concatenate(out, along_);
+  }
+
+  // At a known place, of an update that is at another.
+  hlo::Value sliced_of_update() {
+    hlo::Values starts;
+    for (const hlo::SliceDimension& d : op_.attrs.get<hlo::SliceAttrs>().slice) {
+      if (d.stride != 1) return {};
+      starts.push_back(graph_.number(s64, static_cast<double>(d.start)));
+    }
+    return window_at(starts, op_.shape.dimensions());
   }
 
   const Instruction& op_;
@@ -377,6 +409,7 @@ class Picking {
   const int64_t along_;
   const hlo::Values operands_;
   hlo::Values sources_;
+  hlo::Value start_;  // of an update, along the dimension
   hlo::Graph& graph_;
   Dims picked_dimensions_;  // of the result that are those of the indices
 };
@@ -385,10 +418,11 @@ class Picking {
 
 StatusOr<std::optional<hlo::Module>> pick_from_parts(const hlo::Module& module) {
   return rewritten_if_any(module, [&](transform::Rebuilder& to, ComputationId) {
-    return [&to, elements = picked_of(to.from())](InstructionId id) -> hlo::Value {
+    return [&to, &module, picks = Picks(to.from())](InstructionId id) -> hlo::Value {
       const Instruction& op = to.old(id);
-      if (picked(op) == 0 || !is_table(to.from(), op.operands[0], elements)) return {};
-      return Picking(to, id).run();
+      if (picked_elements(op) == 0 || !is_table(module, to.from(), op.operands[0], picks))
+        return {};
+      return Picking(module, to, id).run();
     };
   });
 }
