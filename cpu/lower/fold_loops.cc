@@ -19,7 +19,7 @@ int64_t block_of(int64_t turns, int64_t size) {
 std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int64_t step,
                               std::vector<NodeId> carried, const FoldBody& body,
                               int64_t turns_of_body) {
-  constexpr int64_t kBlock = 32, kFewestBlocks = 16;
+  constexpr int64_t kBlock = 32, kFewestBlocks = 4, kFewestTurns = 256;
   const auto loop_over = [&](NodeId from, int64_t size, std::vector<NodeId> values) {
     auto loop = builder.begin_for(builder.index(0), builder.index(size), step, values);
     values.assign(loop.parameters.begin() + 1, loop.parameters.end());
@@ -31,7 +31,8 @@ std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int
   const int64_t turns = (to + step - 1) / step;
   const int64_t block = block_of(turns, std::max<int64_t>(kBlock / turns_of_body, 1));
   const int64_t blocks = turns / block;
-  if (!is_sum || blocks < kFewestBlocks) return loop_over(builder.index(0), to, carried);
+  if (!is_sum || blocks < kFewestBlocks || turns * turns_of_body < kFewestTurns)
+    return loop_over(builder.index(0), to, carried);
   std::vector<NodeId> none;
   for (const NodeId value : carried)
     none.push_back(builder.bits(builder.type(value), identity_bits(Op::kAdd, Scalar::kF32)));

@@ -213,11 +213,14 @@ NodeId RegionLowering::reduce_chunks(InstructionId id, Op fold, int64_t size, in
   b().store(folds, number, reduce_slab(id, fold, {}, b().mul(number, chunk), chunk));
   b().end_for({});
   const NodeId none = b().bits(type, identity_bits(fold, type.scalar));
-  const NodeId sum = fold_loop(b(), fold == Op::kAdd, chunks, 1, {none},
-                               [&](NodeId at, std::vector<NodeId> folded) {
-                                 folded[0] = b().binary(fold, folded[0], b().load(folds, type, at));
-                                 return folded;
-                               })[0];
+  constexpr int64_t kTurnsOfChunk = 2;
+  const NodeId sum = fold_loop(
+      b(), fold == Op::kAdd, chunks, 1, {none},
+      [&](NodeId at, std::vector<NodeId> folded) {
+        folded[0] = b().binary(fold, folded[0], b().load(folds, type, at));
+        return folded;
+      },
+      kTurnsOfChunk)[0];
   if (chunks * chunk == size) return sum;
   const NodeId rest = reduce_slab(id, fold, {}, b().index(chunks * chunk), size - chunks * chunk);
   return b().binary(fold, sum, rest);

@@ -17,7 +17,7 @@ TEST(Sums, OneVectorOfResultsIsFoldedInParts) {
 }
 
 TEST(Sums, AFewVectorsOfResultsAreFoldedByOneLoop) {
-  const Plan plan = plan_of(sum_down("[5,16]", "[500,5,16]"));
+  const Plan plan = plan_of(sum_down("[5,16]", "[250,5,16]"));
   EXPECT_EQ(count(plan, Op::kFor), 1);
   EXPECT_EQ(count(plan, Op::kLoad), 5);
 }
@@ -36,12 +36,12 @@ TEST(Sums, RowsOfAProductAreFoldedTogether) {
 // A product of so few results would be packed for longer than it takes.
 TEST(Sums, ALongProductOfFewResultsStandsInRegisters) {
   const std::string operands =
-      " x = f32[500,5] parameter(0)\n y = f32[500,4] parameter(1)\n e = f32[500,5] "
+      " x = f32[250,5] parameter(0)\n y = f32[250,4] parameter(1)\n e = f32[250,5] "
       "exponential(x)\n"
-      " s = f32[500,5] add(e, e)\n";
+      " s = f32[250,5] add(e, e)\n";
   const LoweredProgram program = lowered(
       text_of(operands +
-              " t = f32[5,500] transpose(s), dimensions={1,0}\n ROOT r = f32[5,4] dot(t, y), "
+              " t = f32[5,250] transpose(s), dimensions={1,0}\n ROOT r = f32[5,4] dot(t, y), "
               "lhs_contracting_dims={1}, rhs_contracting_dims={0}"));
   EXPECT_EQ(program.kernels.size(), 0u);
   EXPECT_EQ(count(program.plan, Op::kGather), 0) << "the transpose is read by strides";
