@@ -163,6 +163,31 @@ TEST(ImaginaryAxis, TheZeroOfSineOnTheImaginaryAxisStays) {
   }
 }
 
+// A sum of products has +0 where one of its zeros is positive; a quotient of the parts would not.
+TEST(Quotients, ByRealNumbersHaveZerosOfTheSameSign) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  Numbers<float> zeros;
+  for (const float re : {0.0F, -0.0F, 3.0F})
+    for (const float im : {0.0F, -0.0F, -5.0F}) zeros.emplace_back(re, im);
+  const Literal z = literal_of(zeros);
+  for (const char* divisor : {"-1", "2"}) {
+    const hlo::Module module =
+        hlo::parse_text(base::cat("HloModule m\nENTRY e {\n  z = c64[9] parameter(0)\n",
+                                  "  r = f32[] constant(", divisor, ")\n  c = c64[] convert(r)\n",
+                                  "  d = c64[9] broadcast(c), dimensions={}\n",
+                                  "  ROOT y = c64[9] divide(z, d)\n}\n"))
+            .value();
+    const Literal want = interpreter::evaluate(module, {z}).value(), got = OnCpu(module).run({z});
+    for (size_t i = 0; i < zeros.size(); ++i) {
+      const auto x = want.values<std::complex<float>>()[i],
+                 y = got.values<std::complex<float>>()[i];
+      EXPECT_EQ(y, x);
+      EXPECT_EQ(std::signbit(y.real()), std::signbit(x.real())) << zeros[i] << " / " << divisor;
+      EXPECT_EQ(std::signbit(y.imag()), std::signbit(x.imag())) << zeros[i] << " / " << divisor;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Each, CpuComplex,
     ::testing::Values(Function{"abs", 1.2, 1, true}, Function{"exponential", 4},

@@ -129,14 +129,16 @@ bool is_real(const ComplexParts& z) {
 }
 
 // By a real y, where with_limits(plain_quotient()) is x.re / y.re and x.im / y.re, and NaN beside
-// what is not finite. Zeros may have the other sign.
+// what is not finite.
 ComplexParts quotient_by_real(const ComplexParts& x, const ComplexParts& y) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  const auto part = [&](const hlo::Value& own, const hlo::Value& other) {
-    const hlo::Value spoilt = (y.re != 0) & (is_nan(other) | is_infinite(other));
-    return select(spoilt & (abs(own) != kInfinity), kNan, own / y.re);
+  // 0 times the other part gives a zero the sign that the sum of products has.
+  const auto part = [&](const hlo::Value& own, const hlo::Value& other, double zero) {
+    const hlo::Value quotient = own / y.re;
+    const hlo::Value spoilt = select((y.re != 0) & (abs(own) != kInfinity), kNan, quotient);
+    return select(is_finite(other), quotient + zero * other, spoilt);
   };
-  return {part(x.re, x.im), part(x.im, x.re)};
+  return {part(x.re, x.im, 0.0), part(x.im, x.re, -0.0)};
 }
 
 ComplexParts converted(const ComplexParts& z, DType dtype) {
