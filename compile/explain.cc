@@ -79,7 +79,7 @@ Difference difference(const Graph& graph, const Call& call) {
     found = {1, "its arguments have other C++ types of equal structure", "they have others"};
   else if (found.size > 1)
     base::append(found.what, ", and ", found.size - 1,
-                 found.size > 2 ? " more differ" : " differs");
+                 found.size > 2 ? " more differ" : " more differs");
   return found;
 }
 

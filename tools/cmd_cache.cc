@@ -79,8 +79,9 @@ Status prune(int64_t most_bytes) {
     const int64_t most = most_bytes >= 0 ? most_bytes : cache.options().capacity_bytes;
     HEDDLE_ASSIGN_OR_RETURN(const DiskCache::Size removed, cache.prune(most));
     HEDDLE_ASSIGN_OR_RETURN(const DiskCache::Size left, cache.size());
-    std::printf("%lld programs removed, %lld bytes; %lld left, %lld bytes\n", number(removed.files),
-                number(removed.bytes), number(left.files), number(left.bytes));
+    std::printf("%lld %s removed, %lld bytes; %lld left, %lld bytes\n", number(removed.files),
+                removed.files == 1 ? "program" : "programs", number(removed.bytes),
+                number(left.files), number(left.bytes));
     return {};
   });
 }

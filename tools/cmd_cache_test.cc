@@ -78,7 +78,7 @@ TEST_F(CacheCommand, PrunesToASizeAndClears) {
   store("b", 1000);
   store("c", 1000);
   EXPECT_THAT(run({"prune"}), HasSubstr("0 programs removed, 0 bytes; 3 left, "));
-  EXPECT_THAT(run({"prune", "--bytes", "2500"}), HasSubstr("1 programs removed, "));
+  EXPECT_THAT(run({"prune", "--bytes", "2500"}), HasSubstr("1 program removed, "));
   EXPECT_THAT(run({"clear"}),
               AllOf(HasSubstr("2 programs removed, "), EndsWith("0 left, 0 bytes\n")));
   EXPECT_EQ(code_, 0);

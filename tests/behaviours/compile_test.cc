@@ -208,7 +208,7 @@ TEST(ExplainMiss, NamesTheArgumentAndWhatItWas) {
   EXPECT_EQ(step.explain(State{ones({3}, f64), scalar(0)}, x),
             "step: arg0.level is f64[3]; in graph 1 it is f32[3]");
   EXPECT_EQ(step.explain(State{ones({1, 3}), scalar(0.0f)}, x),
-            "step: arg0.level is f32[1,3], and 1 differs; in graph 1 it is f32[3]");
+            "step: arg0.level is f32[1,3], and 1 more differs; in graph 1 it is f32[3]");
   EXPECT_EQ(step.stats().graphs, 1) << "explain() traces nothing";
 }
 
