@@ -45,7 +45,7 @@ bool is_chosen(const std::string& text) {
 }
 
 TEST(StackChoices, GiveTheEvaluatorsValue) {
-  for (const int count : {1, 2, 5, 8}) {
+  for (const int count : {1, 2, 5, 9, 16}) {
     const std::string numbers = choice_of(count, kPlaces, kByNumbers);
     const std::string batches = choice_of(count, " at = s32[3,5,1] copy(i)\n", kInBatches);
     for (const std::string& text : {numbers, batches}) {
@@ -64,7 +64,7 @@ TEST(StackChoices, OthersStay) {
       " d = s32[3,5,1] iota(), iota_dimension=1\n at = s32[3,5,3] concatenate(i, d, r), "
       "dimensions={2}\n";
   for (const std::string& text :
-       {choice_of(9, kPlaces, kByNumbers), choice_of(3, other_rows, kByNumbers),
+       {choice_of(17, kPlaces, kByNumbers), choice_of(3, other_rows, kByNumbers),
         choice_of(3, turned, kByNumbers)}) {
     EXPECT_FALSE(is_chosen(text)) << text;
     expect_as_evaluated(text);

@@ -15,7 +15,7 @@ namespace {
 
 using hlo::GatherAttrs;
 
-constexpr size_t kMostChoices = 8;
+constexpr size_t kMostChoices = 16;
 
 // A gather of single elements of a stack.
 class StackChoice {
