@@ -191,14 +191,15 @@ void RegionLowering::write_narrow(std::span<const int64_t> sizes, size_t rows, i
     }
     keeps_columns_ = false;
     columns_.clear();
-    for (size_t i = 0; i < to.size(); ++i) {
-      if (columns > 1 && count > 1) {
-        store_in_turn(b(), to[i], begin, made[i]);
-        continue;
+    if (columns > 1 && count > 1) {
+      for (std::vector<NodeId>& values : made) {
+        std::vector<NodeId> moved = b().moved_rows(values);
+        values = moved.empty() ? b().rows_of(values) : std::move(moved);
       }
-      for (int64_t c = 0; c < columns; ++c)
-        b().store(to[i], b().add(begin, c), made[i][static_cast<size_t>(c)]);
     }
+    for (size_t i = 0; i < to.size(); ++i)
+      for (int64_t c = 0; c < columns; ++c)
+        b().store(to[i], b().add(begin, c * count), made[i][static_cast<size_t>(c)]);
   };
   for_each_nest(b(), sizes.first(rows), outer, [&] {
     const int64_t together = sizes[rows] / lanes * lanes;

@@ -93,6 +93,10 @@ class PlanBuilder {
   NodeId column_of(std::span<const NodeId> rows, size_t column);  // one of them
   // Columns as rows: the first lanes of all, then the second ones, and so on.
   std::vector<NodeId> rows_of(std::span<const NodeId> columns);
+  // The same where each column is what load_strided() gave, by one step of one array that nothing
+  // has written since: rows that are shuffled of what lies next to each other there. Empty where
+  // the columns are others, or a row needs many vectors.
+  std::vector<NodeId> moved_rows(std::span<const NodeId> columns);
   // Loads that are made while it lives stay where they are made: stores stand between them.
   class Ordered {
    public:
@@ -218,6 +222,12 @@ class PlanBuilder {
     std::map<BufferId, std::vector<Lane>> contents;  // by element
     std::set<BufferId> written;
   };
+  // What load_strided() was asked for.
+  struct Strided {
+    BufferId buffer;
+    NodeId at;
+    int64_t step = 0;
+  };
   struct Control {
     Op op;
     std::vector<NodeId> args;
@@ -243,6 +253,8 @@ class PlanBuilder {
   std::vector<Lane> known_lanes(BufferId buffer, Type type, NodeId at, int64_t step);
   NodeId join(Type type, std::span<const Lane> lanes);
   NodeId load_between(BufferId buffer, Type type, NodeId at, int64_t step);
+  // The offset between two places; nothing: it is not known.
+  [[nodiscard]] std::optional<int64_t> distance(NodeId from, NodeId to) const;
   bool copy_known(BufferId to, BufferId from, int64_t bytes);
   [[nodiscard]] bool fits_half(NodeId index) const;
   NodeId lower_half(NodeId index);
@@ -270,6 +282,7 @@ class PlanBuilder {
   std::vector<Open> open_;
   std::vector<uint16_t> depth_;  // by node: the number of the open block that it stands in
   std::vector<Bounds> bounds_;   // by node
+  std::map<NodeId, Strided> strided_;
   std::vector<Control> controls_;
   size_t load_floor_ = 0;
   std::vector<size_t> still_;  // by buffer: the open block that its loads need not leave

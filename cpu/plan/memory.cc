@@ -165,8 +165,30 @@ NodeId PlanBuilder::load_strided(BufferId buffer, Type type, NodeId at, int64_t 
   if (const auto lanes = known_lanes(buffer, type, at, step); !lanes.empty())
     return join(type, lanes);
   if (step == 0) return splat(load(buffer, {type.scalar, 1}, at), type.lanes);
-  if (std::abs(step) <= kMostStep) return load_between(buffer, type, at, step);
-  return gather(buffer, type.scalar, add(at, mul(lanes(Scalar::kI64, type.lanes), step)));
+  const NodeId loaded =
+      std::abs(step) <= kMostStep
+          ? load_between(buffer, type, at, step)
+          : gather(buffer, type.scalar, add(at, mul(lanes(Scalar::kI64, type.lanes), step)));
+  strided_[loaded] = {buffer, at, step};
+  return loaded;
+}
+
+std::optional<int64_t> PlanBuilder::distance(NodeId from, NodeId to) const {
+  // A place as another one and a number; of a number alone the other is not valid.
+  const auto parted = [&](NodeId place) {
+    int64_t number = 0;
+    while (place.valid() && plan_.at(place).op == Op::kAdd) {
+      const auto args = plan_.args_of(plan_.at(place));
+      if (!is_constant(args[1])) break;
+      number += bits_of(args[1]);
+      place = args[0];
+    }
+    if (is_constant(place)) return std::pair(NodeId(), number + bits_of(place));
+    return std::pair(place, number);
+  };
+  const auto [base, number] = parted(from);
+  const auto [other, other_number] = parted(to);
+  return base == other ? std::optional(other_number - number) : std::nullopt;
 }
 
 // From vectors that hold all elements between the first lane's and the last lane's, and no others.

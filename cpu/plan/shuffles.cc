@@ -110,6 +110,48 @@ std::vector<NodeId> PlanBuilder::rows_of(std::span<const NodeId> columns) {
   return rows;
 }
 
+std::vector<NodeId> PlanBuilder::moved_rows(std::span<const NodeId> columns) {
+  std::vector<int64_t> offsets;  // of the columns' first lanes from that of the first column
+  std::optional<Strided> first;
+  for (const NodeId column : columns) {
+    const auto found = strided_.find(column);
+    if (found == strided_.end()) return {};
+    const Strided& own = found->second;
+    if (!first) first = own;
+    const auto offset = distance(first->at, own.at);
+    if (!offset || own.buffer != first->buffer || own.step != first->step) return {};
+    offsets.push_back(*offset);
+  }
+  const Type loaded = type(columns[0]);
+  std::vector<NodeId> rows;
+  for (size_t row = 0; row < columns.size(); ++row) {
+    std::vector<int64_t> places;
+    for (size_t i = 0; i < static_cast<size_t>(loaded.lanes); ++i) {
+      const size_t element = row * static_cast<size_t>(loaded.lanes) + i;
+      places.push_back(offsets[element % columns.size()] +
+                       static_cast<int64_t>(element / columns.size()) * first->step);
+    }
+    // Vectors from the least place to the greatest, and no element beyond.
+    const auto [low, high] = std::ranges::minmax(places);
+    const int64_t span = high - low + 1, count = (span + loaded.lanes - 1) / loaded.lanes;
+    if (span < loaded.lanes || count > static_cast<int64_t>(kMostJoined)) return {};
+    std::vector<NodeId> vectors;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t start = low + std::min<int64_t>(i * loaded.lanes, span - loaded.lanes);
+      vectors.push_back(load(first->buffer, loaded, add(first->at, start)));
+    }
+    std::vector<LaneSource> sources;
+    for (const int64_t place : places) {
+      const int64_t vector = (place - low) / loaded.lanes;
+      const int64_t start = std::min<int64_t>(vector * loaded.lanes, span - loaded.lanes);
+      sources.push_back(
+          {static_cast<uint32_t>(vector), static_cast<uint32_t>(place - low - start)});
+    }
+    rows.push_back(shuffle(vectors, std::move(sources)));
+  }
+  return rows;
+}
+
 NodeId PlanBuilder::shuffle(std::span<const NodeId> operands, std::vector<LaneSource> lanes) {
   const Type wide = {type(operands[0]).scalar, static_cast<int32_t>(lanes.size())};
   plan_.shuffles.push_back(std::move(lanes));

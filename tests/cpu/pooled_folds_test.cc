@@ -37,6 +37,9 @@ TEST(PooledFolds, BlocksAreWindows) {
   EXPECT_EQ(windows("[2,4,9,3]", "{0,3}", "[4,9]"), 1);
   EXPECT_EQ(windows("[4,2,2,9,4]", "{1,2,4}", "[4,9]"), 1);
   EXPECT_EQ(windows("[2,2,4,2]", "{0,1,3}", "[4]"), 1);
+  EXPECT_EQ(windows("[3,4,2,5,2,1]", "{2,4}", "[3,4,5,1]"), 1);
+  EXPECT_EQ(windows("[3,4,2,5,2,7]", "{2,4}", "[3,4,5,7]"), 1);
+  EXPECT_EQ(windows("[3,4,2,5,2,2,3]", "{2,4}", "[3,4,5,2,3]"), 1);
   // The last dimension alone, and with its neighbour; one that stays last; one of many elements.
   EXPECT_EQ(windows("[3,4,2,5,2]", "{4}", "[3,4,2,5]"), 0);
   EXPECT_EQ(windows("[3,4,5,2,2]", "{3,4}", "[3,4,5]"), 0);
@@ -71,6 +74,9 @@ TEST(PooledFolds, HaveTheReductionsValues) {
                         {"[2,4,37,3]", "{0,3}", "[4,37]"},
                         {"[3,2,2,17,4]", "{1,2,4}", "[3,17]"},
                         {"[2,2,19,2]", "{0,1,3}", "[19]"},
+                        {"[3,4,2,21,2,1]", "{2,4}", "[3,4,21,1]"},
+                        {"[2,5,2,9,3,3]", "{2,4}", "[2,5,9,3]"},
+                        {"[2,4,2,4,2,4,2,17]", "{2,4,6}", "[2,4,4,4,17]"},
                         {"[0,2,19,2]", "{1,3}", "[0,19]"}}) {
     SCOPED_TRACE(c.sizes);
     const auto expect = [&](const char* dtype, const char* op, const char* init,

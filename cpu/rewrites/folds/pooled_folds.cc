@@ -66,10 +66,11 @@ hlo::Value pooled(transform::Rebuilder& to, InstructionId id) {
   if (reduce.opcode != Opcode::kReduce || reduce.operands.size() != 2) return {};
   const Shape& shape = to.old(reduce.operands[0]).shape;
   const Dims& dims = reduce.attrs.get<hlo::DimensionsAttrs>().dimensions;
-  const int64_t last = shape.rank() - 1;
+  if (dims.size() < 2) return {};
+  const int64_t last = *std::ranges::max_element(dims);  // features may stand behind it
   const auto is_reduced = [&](int64_t d) { return std::ranges::find(dims, d) != dims.end(); };
-  if (dims.size() < 2 || last < 2 || shape.dtype() == pred || shape.is_dynamic() ||
-      shape.element_count() == 0 || !is_reduced(last) || is_reduced(last - 1) ||
+  if (last < 2 || shape.dtype() == pred || shape.is_dynamic() || shape.element_count() == 0 ||
+      is_reduced(last - 1) || (last < shape.rank() - 1 && is_reduced(0)) ||
       shape.dimension(last) < 2 || shape.dimension(last) > kMostLast ||
       shape.dimension(last - 1) < kFewestOfRow || !fold_of(to.into().at(to.mapped(id).called[0])))
     return {};
