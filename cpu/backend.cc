@@ -14,7 +14,7 @@
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/inspect.h"
 #include "heddle/cpu/jit/jit.h"
-#include "heddle/cpu/kernels/direct.h"
+#include "heddle/cpu/kernels/direct/direct.h"
 #include "heddle/cpu/kernels/isa.h"
 #include "heddle/cpu/loop_clock.h"
 #include "heddle/cpu/lower/lower.h"

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "heddle/base/text/strings.h"
-#include "heddle/cpu/kernels/matmul_narrow.h"
+#include "heddle/cpu/kernels/products/matmul_narrow.h"
 #include "heddle/cpu/lower/dot_axes.h"
 #include "heddle/cpu/lower/dot_writer.h"
 #include "heddle/cpu/lower/lowering.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "heddle/base/text/strings.h"
-#include "heddle/cpu/kernels/matmul.h"
+#include "heddle/cpu/kernels/products/matmul.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {

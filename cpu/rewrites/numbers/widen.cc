@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "heddle/cpu/kernels/matmul_narrow.h"
+#include "heddle/cpu/kernels/products/matmul_narrow.h"
 #include "heddle/cpu/lower/region.h"
 #include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
