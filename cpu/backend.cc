@@ -18,7 +18,7 @@
 #include "heddle/cpu/kernels/isa.h"
 #include "heddle/cpu/loop_clock.h"
 #include "heddle/cpu/lower/lower.h"
-#include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/regions/region.h"
 #include "heddle/cpu/native_program.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/rewrites/folds/first_places.h"

@@ -1,6 +1,6 @@
 // The loops of direct kernels (runtime/host/direct.h), for one instruction set: each file that
 // includes this is compiled for another one, so that all of it is of that file alone. Results are
-// those of cpu/lower/scalar_ops.cc.
+// those of cpu/lower/elements/scalar_ops.cc.
 #pragma once
 
 #include <type_traits>
