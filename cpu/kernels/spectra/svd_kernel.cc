@@ -3,8 +3,8 @@
 // Kahan, Accurate singular values of bidiagonal matrices, 1990). The operations and their order are
 // LAPACK's, so signs are too. They may differ where vectors are not unique, and where rounding
 // decides whether one more step follows. The calls, checks and workspace around the operations,
-// which take longer than the matrix, are not LAPACK's. tests/cpu/eigen_test.cc bounds the error of
-// u diag(s) v^T.
+// which take longer than the matrix, are not LAPACK's. tests/cpu/kernels/eigen_test.cc bounds the
+// error of u diag(s) v^T.
 #include <array>
 #include <utility>
 
