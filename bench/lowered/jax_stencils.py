@@ -1,6 +1,6 @@
 """Stencils of jnp.roll in loops, of short rows, of two dimensions and of channels that lie last; functions and masks that are transposed; folds over
 one place and of repeated values; transposed convolutions whose stride is greater than their kernel; rows and windows of tables that were just joined,
-padded or updated; messages between the nodes of graphs; many unrolled steps. bench/jax_ops.py writes them."""
+padded or updated; messages between the nodes of graphs; many unrolled steps. bench/lowered/jax_ops.py writes them."""
 from jax_programs import floats, function as add, integers, jax, jnp, lax, numbers
 
 # ----- stencils

@@ -1,5 +1,5 @@
 """What JAX's users wrote that the evaluator's rules computed: FFTs of few rows, sorts and first elements, integers and floats of
-8 bits, and elements of what is computed. bench/jax_ops.py writes them."""
+8 bits, and elements of what is computed. bench/lowered/jax_ops.py writes them."""
 from jax_programs import floats, function as add, jax, jnp, lax, numbers
 
 

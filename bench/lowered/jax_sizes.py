@@ -1,6 +1,6 @@
 """Functions of real sizes whose arrays lie transposed or pass through memory: gradients of weights, of paddings and of
 parts, statistics of columns, distances, experts, sorts, rows of few elements, and functions of complex numbers.
-bench/jax_ops.py writes them."""
+bench/lowered/jax_ops.py writes them."""
 from jax_programs import floats, function as add, jax, jnp, numbers
 
 # ----- x^T dy: the first operand lies transposed

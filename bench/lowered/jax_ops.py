@@ -2,7 +2,7 @@
 """Single functions of jax.numpy and jax.lax at usual sizes, lowered by JAX, as folders for `heddle bench`.
 
   V/bin/pip install "jax[cpu]==0.10.2"
-  V/bin/python bench/jax_ops.py build/jax_ops [NAME ..] [--dtype bfloat16 | --odd]
+  V/bin/python bench/lowered/jax_ops.py build/jax_ops [NAME ..] [--dtype bfloat16 | --odd]
   heddle bench build/jax_ops/* --backends cpu,pjrt:xla-cpu --threads 1
 
 With HEDDLE_CPU_VECTOR_BYTES=32 and XLA_FLAGS=--xla_cpu_max_isa=AVX2, as on a processor with AVX2.

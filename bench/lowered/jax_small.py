@@ -1,6 +1,6 @@
 """Programs of many small things: products of a batch of small matrices, rows that are converted, values of small matrices; convolutions whose
 image has holes or is smaller than the window, pooling by a reshape; branches within branches of a loop; and what is computed of transposed
-arrays. bench/jax_ops.py writes them."""
+arrays. bench/lowered/jax_ops.py writes them."""
 from jax_programs import floats, function as add, jax, jnp, lax, numbers
 
 # ----- products

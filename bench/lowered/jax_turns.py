@@ -1,6 +1,6 @@
 """Loops whose turns do by themselves what they could do at once: functions, random numbers and products of the turn's own rows, and what only
 results need; functions of a number that a loop carries; products of batches that lie innermost; tridiagonal systems in a loop, rows of odd
-lengths, and transposes of small matrices. bench/jax_ops.py writes them."""
+lengths, and transposes of small matrices. bench/lowered/jax_ops.py writes them."""
 from jax_programs import KEY, floats, function as add, integers, jax, jnp, lax, numbers
 
 # ----- what a turn computes of its row, and what follows from the state

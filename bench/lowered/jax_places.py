@@ -1,5 +1,5 @@
 """Programs whose elements do not lie as loops like them: few states side by side, channels before places, windows and choices by
-indices, gates, rows that change places, parts of complex arrays; and products of narrow numbers. bench/jax_ops.py writes them."""
+indices, gates, rows that change places, parts of complex arrays; and products of narrow numbers. bench/lowered/jax_ops.py writes them."""
 from jax_programs import floats, function as add, jax, jnp, lax, numbers
 
 # ----- few states

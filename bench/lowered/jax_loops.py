@@ -2,7 +2,7 @@
 """Loops that users write, lowered by JAX, as folders for `heddle bench`.
 
   V/bin/pip install "jax[cpu]==0.10.2"
-  V/bin/python bench/jax_loops.py build/jax_loops [NAME ..]
+  V/bin/python bench/lowered/jax_loops.py build/jax_loops [NAME ..]
   heddle bench build/jax_loops/* --backends cpu,pjrt:xla-cpu,pjrt:xla-cpu+loops --threads 1
 """
 import jax_batches  # its programs
