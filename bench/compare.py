@@ -50,7 +50,7 @@ def inputs_of(folder, meta):
 
 
 def agrees(results, meta):
-    """Nothing where the folder has no sums, as those that bench/jax_programs.py writes."""
+    """Nothing where the folder has no sums, as those that bench/lowered/jax_programs.py writes."""
     if "outputs" not in meta:
         return None
     for result, want in zip(results, meta["outputs"]):

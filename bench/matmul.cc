@@ -4,7 +4,7 @@
 //
 //   matmul_bench [milliseconds a shape, 150] [f64]
 #define EIGEN_DONT_PARALLELIZE
-#include "heddle/cpu/kernels/matmul.h"
+#include "heddle/cpu/kernels/products/matmul.h"
 
 #include <Eigen/Core>
 #include <algorithm>

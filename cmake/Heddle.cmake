@@ -341,44 +341,44 @@ function(heddle_jit)
   # What runs in programs; the rest of the folder runs at a compile, and is small.
   set(kernels ${PROJECT_SOURCE_DIR}/cpu/kernels)
   set(runs $<$<CONFIG:Release>:-O2>)
-  file(GLOB running CONFIGURE_DEPENDS ${kernels}/*.cc)
+  file(GLOB_RECURSE running CONFIGURE_DEPENDS ${kernels}/*.cc)
   list(FILTER running EXCLUDE REGEX "_test\\.cc$")
   set_source_files_properties(${running} ${PROJECT_SOURCE_DIR}/cpu/native_program.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${runs}")
   # Kernels for each instruction set; which of them runs is decided where they run.
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/fft_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/products/matmul_avx512.cc ${kernels}/fourier/fft_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "${runs};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512;${HEDDLE_MAY_FUSE}")
-    set_source_files_properties(${kernels}/matmul_narrow_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/products/matmul_narrow_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "${runs};-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
-    set_source_files_properties(${kernels}/matmul_narrow_vnni.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/products/matmul_narrow_vnni.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "${runs};-mavx512vnni;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
-    set_source_files_properties(${kernels}/matmul_bf16_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/products/matmul_bf16_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "${runs};-mavx512bf16;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
-    set_source_files_properties(${kernels}/matmul_narrow_amx.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/products/matmul_narrow_amx.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "${runs};-mamx-tile;-mamx-bf16;-mamx-int8;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
-    set_source_files_properties(${kernels}/matmul_avx2.cc ${kernels}/fft_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/products/matmul_avx2.cc ${kernels}/fourier/fft_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "${runs};-mavx2;-mfma;${HEDDLE_MAY_FUSE}")
-    set_source_files_properties(${kernels}/factors_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/factors/factors_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-O3;-mavx2;-mfma;-fno-math-errno;-fno-trapping-math;${HEDDLE_MAY_FUSE}")
     # Their vectors are explicit; at -O3 the loops of each size are written out, twice as large and 2 to 8 % faster.
-    set_source_files_properties(${kernels}/spectra_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/spectra/spectra_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-O2;-mavx2;-mfma;-fno-math-errno;-fno-trapping-math;${HEDDLE_MAY_FUSE}")
-    set_source_files_properties(${kernels}/spectra_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/spectra/spectra_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-O2;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mfma;-mprefer-vector-width=512;-fno-math-errno;-fno-trapping-math;${HEDDLE_MAY_FUSE}")
-    set_source_files_properties(${kernels}/direct_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    set_source_files_properties(${kernels}/direct/direct_avx2.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
       "-O3;-mavx2;-fno-math-errno;-fno-trapping-math")
   else()
-    set_source_files_properties(${kernels}/matmul_avx512.cc ${kernels}/matmul_avx2.cc ${kernels}/fft_avx512.cc
-      ${kernels}/matmul_narrow_avx512.cc ${kernels}/matmul_narrow_vnni.cc ${kernels}/matmul_bf16_avx512.cc
-      ${kernels}/matmul_narrow_amx.cc
-      ${kernels}/fft_avx2.cc ${kernels}/direct_avx2.cc ${kernels}/factors_avx2.cc
-      ${kernels}/spectra_avx2.cc ${kernels}/spectra_avx512.cc PROPERTIES HEADER_FILE_ONLY ON)
+    set_source_files_properties(${kernels}/products/matmul_avx512.cc ${kernels}/products/matmul_avx2.cc ${kernels}/fourier/fft_avx512.cc
+      ${kernels}/products/matmul_narrow_avx512.cc ${kernels}/products/matmul_narrow_vnni.cc ${kernels}/products/matmul_bf16_avx512.cc
+      ${kernels}/products/matmul_narrow_amx.cc
+      ${kernels}/fourier/fft_avx2.cc ${kernels}/direct/direct_avx2.cc ${kernels}/factors/factors_avx2.cc
+      ${kernels}/spectra/spectra_avx2.cc ${kernels}/spectra/spectra_avx512.cc PROPERTIES HEADER_FILE_ONLY ON)
   endif()
-  set_source_files_properties(${kernels}/direct_generic.cc ${kernels}/factors_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+  set_source_files_properties(${kernels}/direct/direct_generic.cc ${kernels}/factors/factors_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
     "-O3;-fno-math-errno;-fno-trapping-math")
-  set_source_files_properties(${kernels}/spectra_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+  set_source_files_properties(${kernels}/spectra/spectra_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
     "-O2;-fno-math-errno;-fno-trapping-math")
-  set_source_files_properties(${kernels}/matmul_generic.cc ${kernels}/fft_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+  set_source_files_properties(${kernels}/products/matmul_generic.cc ${kernels}/fourier/fft_generic.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
     "${runs};${HEDDLE_MAY_FUSE}")
   find_package(LLVM 19.1 QUIET CONFIG)
   heddle_build_digest()

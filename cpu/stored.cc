@@ -10,7 +10,7 @@
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/build_digest.h"
 #include "heddle/cpu/kernels/isa.h"
-#include "heddle/cpu/kernels/matmul_narrow.h"
+#include "heddle/cpu/kernels/products/matmul_narrow.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/cache/identity.h"

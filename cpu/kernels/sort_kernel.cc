@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "heddle/cpu/kernels/kernel.h"
-#include "heddle/cpu/kernels/matmul_table.h"
 #include "heddle/cpu/kernels/pool.h"
+#include "heddle/cpu/kernels/products/matmul_table.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/interpreter/comparator.h"
 #include "heddle/interpreter/topk.h"

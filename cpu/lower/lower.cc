@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "heddle/base/text/strings.h"
-#include "heddle/cpu/lower/double_turns.h"
+#include "heddle/cpu/lower/control/double_turns.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/cpu/plan/cost.h"
 #include "heddle/cpu/plan/passes/apart.h"

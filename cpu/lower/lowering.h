@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/elements/packs.h"
+#include "heddle/cpu/lower/elements/scalar_ops.h"
 #include "heddle/cpu/lower/lower.h"
-#include "heddle/cpu/lower/packs.h"
-#include "heddle/cpu/lower/region.h"
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/regions/region.h"
 #include "heddle/cpu/plan/builder.h"
 #include "heddle/hlo/attributes.h"
 
@@ -159,7 +159,7 @@ class RegionLowering {
  private:
   using Memo = std::map<std::pair<uint32_t, std::vector<Coordinate>>, NodeId>;
 
-  // ---- elements.cc: values at a place.
+  // ---- elements/elements.cc: values at a place.
   NodeId element(LeafId leaf, const Place& place, Memo& memo);
   NodeId lazy_element(const Instruction& instruction, const Place& place, Memo& memo);
   NodeId iota_element(const Instruction& iota, const Place& place);
@@ -198,11 +198,11 @@ class RegionLowering {
   // Of a leaf that is in memory, or a view of such.
   View view_of(LeafId leaf);
 
-  // ---- parts.cc
+  // ---- arrays/parts.cc
   NodeId part_element(const Instruction& part, const Place& place);
   void emit_complex(InstructionId id, BufferId to);
 
-  // ---- rows.cc: dimensions that are written as one.
+  // ---- arrays/rows.cc: dimensions that are written as one.
   // The step may take its arrays as lists of elements.
   bool is_flat(InstructionId id);
   int64_t joined_dimensions(InstructionId id);
@@ -211,7 +211,7 @@ class RegionLowering {
   bool can_join(InstructionId id, int64_t count);
   void write_part(InstructionId id, BufferId to, std::span<const NodeId> starts);
 
-  // ---- loops.cc: steps that are loops.
+  // ---- arrays/loops.cc: steps that are loops.
   // Calls body(place) for all elements of an array, in vectors along one dimension.
   void for_each_place(std::span<const int64_t> sizes, Scalar widest,
                       const std::function<void(Place)>& body);
@@ -237,10 +237,10 @@ class RegionLowering {
   void emit_stack(InstructionId id, size_t dim, BufferId to);
   void for_each_box(InstructionId id, const std::function<void(Place)>& body);
   Status emit_update(InstructionId id);
-  void emit_cholesky(InstructionId id, BufferId to);  // factors.cc
+  void emit_cholesky(InstructionId id, BufferId to);  // products/factors.cc
   void emit_triangular_solve(InstructionId id, BufferId to);
 
-  // ---- running_folds.cc
+  // ---- folds/running_folds.cc
   struct Running;
   NodeId position(const Running& running, NodeId t, int64_t lanes);
   NodeId fold_one(const Running& running, const Place& place, NodeId sum);
@@ -248,7 +248,7 @@ class RegionLowering {
   void fold_vectors(const Running& running, Place place, int64_t lanes);
   void emit_running(InstructionId id, BufferId to);
 
-  // ---- frames.cc
+  // ---- arrays/frames.cc
   Place moved(Place place, std::span<const int64_t> by);
   void for_each_around(const Shape& all, std::span<const int64_t> start,
                        std::span<const int64_t> sizes, Scalar widest,
@@ -258,7 +258,7 @@ class RegionLowering {
   void fill_around(InstructionId id, BufferId to, std::span<const int64_t> sizes);
   void emit_framed_update(InstructionId id, std::span<const int64_t> start);
 
-  // ---- scatter.cc
+  // ---- arrays/scatter.cc
   struct Scattering;
   Status emit_scatter(InstructionId id);
   std::vector<std::pair<LeafId, Value>> copy_overwritten(const Instruction& scatter, size_t count);
@@ -271,7 +271,7 @@ class RegionLowering {
   [[nodiscard]] std::optional<Op> repeated_fold(const Scattering& s) const;
   void scatter_in_parts(Scattering& s, Op fold);
 
-  // ---- reductions.cc
+  // ---- folds/reductions.cc
   void emit_reduce(InstructionId id);
   NodeId reduce_along_lanes(InstructionId id, Op fold, std::span<const NodeId> kept);
   NodeId fold_slab(InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
@@ -281,10 +281,10 @@ class RegionLowering {
   NodeId reduce_slab(InstructionId id, Op fold, std::span<const NodeId> kept, NodeId first,
                      int64_t count);
   NodeId reduce_chunks(InstructionId id, Op fold, int64_t size, int64_t chunk);
-  class AcrossReduction;  // reductions_across.cc
+  class AcrossReduction;  // folds/reductions_across.cc
   void reduce_across(InstructionId id, std::span<const BufferId> to);
 
-  // ---- narrow_rows.cc
+  // ---- arrays/narrow_rows.cc
   std::optional<size_t> narrow_rows(InstructionId id, std::span<const int64_t> sizes,
                                     int64_t most_columns);
   std::optional<size_t> narrow_result(InstructionId id);
@@ -297,10 +297,10 @@ class RegionLowering {
                     std::span<const BufferId> to,
                     const std::function<std::vector<NodeId>(Place)>& values_at);
 
-  // ---- turned_blocks.cc
+  // ---- arrays/turned_blocks.cc
   bool emit_turned_blocks(InstructionId id, BufferId to);
 
-  // ---- tiles.cc
+  // ---- arrays/tiles.cc
   std::optional<size_t> turned_dimension(InstructionId id,
                                          const std::function<bool(size_t, const Shape&)>& fits);
   std::optional<size_t> tiled_dimension(InstructionId id);
@@ -317,7 +317,7 @@ class RegionLowering {
   void write_rows(const Rectangle& part, int64_t lanes, const WriteRow& write);
   NodeId tile_row(BufferId buffer, const Shape& shape, const Place& place);
 
-  // ---- windows.cc
+  // ---- folds/windows.cc
   Coordinate under_tap(const hlo::WindowDimension& w, int64_t base, int64_t places,
                        const Coordinate& place, NodeId tap, int32_t lanes, NodeId& fits);
   void emit_window(InstructionId id);
@@ -325,7 +325,7 @@ class RegionLowering {
   void scatter_to_selected(const Instruction& scatter, const Place& place, BufferId to);
   void emit_direct_convolution(InstructionId id, BufferId to);
 
-  // ---- dots.cc
+  // ---- products/dots.cc
   Status emit_dot(InstructionId id, InstructionId step);
   void fill_with_zeros(BufferId to, const Shape& shape);
   Status call_product(const MatrixProduct& product, int64_t work, const View& lhs, const View& rhs,
@@ -335,7 +335,7 @@ class RegionLowering {
   // `same`: by parameter of the body; none where turns change it.
   std::map<LeafId, View> turned_matrices(const Region& body, std::span<const Value> same);
 
-  // ---- while.cc
+  // ---- control/while.cc
   struct LoopState;
   Status emit_while(InstructionId id);
   void enter_loop(LoopState& state, size_t i);
@@ -353,7 +353,7 @@ class RegionLowering {
   std::vector<NodeId> load_pieces(const Region& body, const Shape& shape, BufferId from);
   void store_pieces(BufferId to, std::span<const NodeId> pieces);
 
-  // ---- conditional.cc
+  // ---- control/conditional.cc
   struct Branches;
   Status emit_conditional(InstructionId id);
   NodeId branch_number(Branches& branches);
@@ -361,7 +361,7 @@ class RegionLowering {
   void find_places(Branches& branches);
   Status emit_branch(Branches& branches, size_t number);
 
-  // ---- groups.cc: elementwise steps in one loop.
+  // ---- arrays/groups.cc: elementwise steps in one loop.
   struct Group {
     std::vector<InstructionId> members;
     std::vector<InstructionId> scalars;  // to be run before
@@ -371,7 +371,7 @@ class RegionLowering {
   void emit_group(std::span<const InstructionId> members);
   BufferId place_in_group(LeafId leaf, std::span<const InstructionId> members);
 
-  // ---- packed.cc: packs of scalars.
+  // ---- elements/packed.cc: packs of scalars.
   bool emit_pack(int pack);
   bool have_operands(InstructionId id);
 

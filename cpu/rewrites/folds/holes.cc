@@ -4,9 +4,9 @@
 #include <cstring>
 #include <functional>
 
-#include "heddle/cpu/lower/loops.h"
-#include "heddle/cpu/lower/region.h"
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/arrays/loops.h"
+#include "heddle/cpu/lower/elements/scalar_ops.h"
+#include "heddle/cpu/lower/regions/region.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/value.h"

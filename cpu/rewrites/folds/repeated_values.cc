@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/elements/scalar_ops.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/hlo/attributes.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/elements/scalar_ops.h"
 #include "heddle/cpu/rewrites/inlined_scalars.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/op.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/elements/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {

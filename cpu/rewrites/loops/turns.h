@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "heddle/cpu/lower/counted_loop.h"
-#include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/control/counted_loop.h"
+#include "heddle/cpu/lower/regions/region.h"
 #include "heddle/hlo/module.h"
 
 namespace heddle::cpu {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/elements/scalar_ops.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "heddle/cpu/lower/region.h"
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/elements/scalar_ops.h"
+#include "heddle/cpu/lower/regions/region.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"
 #include "heddle/transform/rebuilder.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "heddle/cpu/kernels/matmul_narrow.h"
-#include "heddle/cpu/lower/region.h"
-#include "heddle/cpu/lower/small_floats.h"
+#include "heddle/cpu/kernels/products/matmul_narrow.h"
+#include "heddle/cpu/lower/elements/small_floats.h"
+#include "heddle/cpu/lower/regions/region.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/regions/region.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/cpu/rewrites/pads/pad_sums.h"
 #include "heddle/hlo/attributes.h"

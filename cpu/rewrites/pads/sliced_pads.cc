@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/regions/region.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/cpu/rewrites/inner_ops.h"
 #include "heddle/hlo/attributes.h"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/elements/small_floats.h"
 #include "heddle/cpu/lower/hlo_names.h"
-#include "heddle/cpu/lower/small_floats.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/transform/rebuilder.h"
 

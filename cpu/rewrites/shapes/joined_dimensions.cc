@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heddle/cpu/lower/region.h"
+#include "heddle/cpu/lower/regions/region.h"
 #include "heddle/hlo/dimensions.h"
 #include "heddle/hlo/op.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "heddle/cpu/lower/region.h"
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/elements/scalar_ops.h"
+#include "heddle/cpu/lower/regions/region.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/value.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/elements/scalar_ops.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/hlo/attributes.h"
 

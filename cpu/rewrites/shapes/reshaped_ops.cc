@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "heddle/cpu/lower/region.h"
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/elements/scalar_ops.h"
+#include "heddle/cpu/lower/regions/region.h"
 #include "heddle/hlo/op.h"
 
 namespace heddle::cpu {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "heddle/cpu/lower/scalar_ops.h"
+#include "heddle/cpu/lower/elements/scalar_ops.h"
 #include "heddle/cpu/rewrites/sorts/sort_keys.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/dimensions.h"

@@ -1,9 +1,0 @@
-// Compiled with -O3 -mavx2.
-#include "heddle/cpu/kernels/direct.h"
-#include "heddle/cpu/kernels/direct_loops.h"
-
-namespace heddle::cpu {
-
-const DirectKernels kDirectAvx2 = kKernels;
-
-}  // namespace heddle::cpu

@@ -1,8 +1,0 @@
-// Compiled with -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mprefer-vector-width=512.
-#include "heddle/cpu/kernels/fft_stages.h"
-
-namespace heddle::cpu {
-
-const FftTable kFftAvx512 = kStages;
-
-}  // namespace heddle::cpu

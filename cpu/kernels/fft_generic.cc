@@ -1,8 +1,0 @@
-// Any machine, no flags.
-#include "heddle/cpu/kernels/fft_stages.h"
-
-namespace heddle::cpu {
-
-const FftTable kFftGeneric = kStages;
-
-}  // namespace heddle::cpu
