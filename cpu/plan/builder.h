@@ -85,6 +85,8 @@ class PlanBuilder {
   // for what is still (see below).
   NodeId load(BufferId buffer, Type type, NodeId at);
   NodeId gather(BufferId buffer, Scalar scalar, NodeId at);
+  // The offset between two places of memory; nothing: it is not known.
+  [[nodiscard]] std::optional<int64_t> distance(NodeId from, NodeId to) const;
   // Lane l from `at` + l * step.
   NodeId load_strided(BufferId buffer, Type type, NodeId at, int64_t step);
   // As many rows as a vector has lanes, one after the other in the vectors, as their columns: lane
@@ -253,8 +255,6 @@ class PlanBuilder {
   std::vector<Lane> known_lanes(BufferId buffer, Type type, NodeId at, int64_t step);
   NodeId join(Type type, std::span<const Lane> lanes);
   NodeId load_between(BufferId buffer, Type type, NodeId at, int64_t step);
-  // The offset between two places; nothing: it is not known.
-  [[nodiscard]] std::optional<int64_t> distance(NodeId from, NodeId to) const;
   bool copy_known(BufferId to, BufferId from, int64_t bytes);
   [[nodiscard]] bool fits_half(NodeId index) const;
   NodeId lower_half(NodeId index);

@@ -477,6 +477,49 @@ TEST_F(Builder, StridedLoadsStayBetweenTheirLanes) {
   }
 }
 
+// Rows of pixels that are reversed, or every other one.
+TEST_F(Builder, RowsOfStridedColumnsAreOfNeighbours) {
+  const BufferId x = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 40000});
+  constexpr int32_t kLanes = 8;
+  for (const int64_t step : {-10, -5, -3, 3, 5, 6, 10}) {
+    for (const int64_t width : {2, 3, 5}) {
+      std::vector<NodeId> columns;
+      for (int64_t c = 0; c < width; ++c)
+        columns.push_back(b_.load_strided(x, {Scalar::kF32, kLanes}, b_.add(argument(), c), step));
+      const std::vector<NodeId> rows = b_.moved_rows(columns);
+      const bool is_wide = width == 2 && std::abs(step) == 10;  // a row is of four vectors
+      ASSERT_EQ(std::ssize(rows), is_wide ? 0 : width) << step;
+      if (is_wide) continue;
+      const int64_t last = (kLanes - 1) * step;
+      for (int64_t i = 0; i < width * kLanes; ++i) {
+        const Node& row = plan_.at(rows[static_cast<size_t>(i / kLanes)]);
+        ASSERT_EQ(row.op, Op::kShuffle);
+        const LaneSource from =
+            plan_.shuffles[static_cast<size_t>(row.imm)][static_cast<size_t>(i % kLanes)];
+        const Node& load = plan_.at(plan_.args_of(row)[from.operand]);
+        ASSERT_EQ(load.op, Op::kLoad);
+        const auto at = b_.distance(argument(), plan_.args_of(load)[0]);
+        ASSERT_TRUE(at.has_value());
+        EXPECT_EQ(*at + from.lane, i % width + i / width * step) << step << ", element " << i;
+        EXPECT_GE(*at, std::min<int64_t>(last, 0)) << "nothing below is read";
+        EXPECT_LE(*at + kLanes, std::max<int64_t>(last, 0) + width) << "nor above";
+      }
+    }
+  }
+  const auto column = [&](BufferId of, int64_t at, int64_t step) {
+    return b_.load_strided(of, {Scalar::kF32, kLanes}, b_.add(argument(), at), step);
+  };
+  const BufferId y = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 40000});
+  const auto moved = [&](NodeId first, NodeId second) {
+    return b_.moved_rows(std::vector{first, second}).size();
+  };
+  EXPECT_EQ(moved(column(x, 0, 6), column(x, 1, 6)), 2u);
+  EXPECT_EQ(moved(column(x, 0, 6), column(y, 1, 6)), 0u);
+  EXPECT_EQ(moved(column(x, 0, 6), column(x, 1, 5)), 0u);
+  EXPECT_EQ(moved(column(x, 0, 6), column(x, 100, 6)), 0u) << "far apart";
+  EXPECT_EQ(moved(column(x, 0, 6), b_.add(column(x, 1, 6), column(x, 1, 6))), 0u);
+}
+
 TEST_F(Builder, ExactFloatsAreOthers) {
   const NodeId x = b_.cast(Op::kSToFloat, Scalar::kF32, argument());
   const NodeId free = b_.mul(x, x);
