@@ -481,15 +481,13 @@ TEST_F(Builder, StridedLoadsStayBetweenTheirLanes) {
 TEST_F(Builder, RowsOfStridedColumnsAreOfNeighbours) {
   const BufferId x = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 40000});
   constexpr int32_t kLanes = 8;
-  for (const int64_t step : {-10, -5, -3, 3, 5, 6, 10}) {
+  for (const int64_t step : {-6, -5, -3, 3, 5, 6}) {
     for (const int64_t width : {2, 3, 5}) {
       std::vector<NodeId> columns;
       for (int64_t c = 0; c < width; ++c)
         columns.push_back(b_.load_strided(x, {Scalar::kF32, kLanes}, b_.add(argument(), c), step));
       const std::vector<NodeId> rows = b_.moved_rows(columns);
-      const bool is_wide = width == 2 && std::abs(step) == 10;  // a row is of four vectors
-      ASSERT_EQ(std::ssize(rows), is_wide ? 0 : width) << step;
-      if (is_wide) continue;
+      ASSERT_EQ(std::ssize(rows), width) << step;
       const int64_t last = (kLanes - 1) * step;
       for (int64_t i = 0; i < width * kLanes; ++i) {
         const Node& row = plan_.at(rows[static_cast<size_t>(i / kLanes)]);
