@@ -29,12 +29,14 @@
 #include "heddle/cpu/rewrites/folds/spread_windows.h"
 #include "heddle/cpu/rewrites/indexing/chosen_updates.h"
 #include "heddle/cpu/rewrites/indexing/column_windows.h"
+#include "heddle/cpu/rewrites/indexing/converted_tables.h"
 #include "heddle/cpu/rewrites/indexing/fixed_scatters.h"
 #include "heddle/cpu/rewrites/indexing/flat_gathers.h"
 #include "heddle/cpu/rewrites/indexing/joined_tables.h"
 #include "heddle/cpu/rewrites/indexing/picked_views.h"
 #include "heddle/cpu/rewrites/indexing/sparse_sums.h"
 #include "heddle/cpu/rewrites/indexing/stack_choices.h"
+#include "heddle/cpu/rewrites/indexing/strided_scatters.h"
 #include "heddle/cpu/rewrites/indexing/window_gathers.h"
 #include "heddle/cpu/rewrites/loops/loop_distribution.h"
 #include "heddle/cpu/rewrites/loops/own_conditions.h"
@@ -228,8 +230,9 @@ Status rewrite_flat(hlo::Module& flat) {
                             join_interleaved_pads, join_padded_columns, unroll_short_folds,
                             transpose_late, reshape_early, repeat_late, slice_pads})
     HEDDLE_RETURN_IF_ERROR(search(flat, find));
-  HEDDLE_RETURN_IF_ERROR(rewrite(flat, {expand_outer_products, update_fixed_scatters,
-                                        update_sparse_sums, find_first_places, shorten_integers}));
+  HEDDLE_RETURN_IF_ERROR(rewrite(
+      flat, {expand_outer_products, update_fixed_scatters, update_strided_scatters,
+             convert_what_is_taken, update_sparse_sums, find_first_places, shorten_integers}));
   HEDDLE_RETURN_IF_ERROR(search(flat, pick_places, kMostNestedTables));
   const bool splits = has_complex(flat);
   if (splits) {

@@ -84,6 +84,7 @@ Trace traced_now(const FlatFunction& fn, const std::vector<Shape>& shapes,
   const auto last = recordings ? recordings->all_at(place) : nullptr;
   trace_internal::Recorder recorder(what, trace_internal::expected_of(last), !fn.name.empty(),
                                     numbers);
+  recorder.set_place(place);
   Trace out;
   const std::vector<Tensor> results = results_of(fn, shapes, like, recorder, out.spec);
   if (recorder.ends_as_expected(results, what)) {

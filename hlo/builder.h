@@ -47,6 +47,7 @@ class ComputationBuilder {
   }
   [[nodiscard]] const Shape& shape(InstructionId id) const { return at(id).shape; }
   [[nodiscard]] const Computation& computation() const { return computation_; }
+  [[nodiscard]] size_t instruction_count() const { return computation_.instructions.size(); }
   [[nodiscard]] size_t parameter_count() const { return computation_.parameters.size(); }
   void set_location(SourceLocation at) { location_ = at; }  // of the instructions added from now on
 

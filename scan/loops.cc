@@ -1,12 +1,14 @@
 #include "heddle/scan/loops.h"
 
 #include <map>
+#include <span>
 
 #include "heddle/scan/internal/checkpoint.h"
 #include "heddle/scan/internal/trace_body.h"
 #include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/run/varying_numbers.h"
 #include "heddle/transform/trip_count.h"
 
 namespace heddle::scan_internal {
@@ -212,24 +214,13 @@ std::vector<Tensor> static_fori(const Callable& body, int64_t low, int64_t high,
       .carry;
 }
 
-// The bounds that a loop of a program's place had, outside of traces.
-struct Bounds {
-  int64_t low, high;
-  bool have_changed;
-};
-
-// Whether a loop that runs at once had other bounds before, at this place and in this thread. From
-// then on they are operands of its program, like other numbers.
+// Whether a loop that runs at once had other bounds before, at this place. From then on they are
+// operands of its program, like other numbers.
 bool have_changed(const Callable& body, int64_t low, int64_t high) {
   static constexpr char kBounds = 0;
-  auto* places = trace_internal::LastOfPlace<Bounds>::of_thread();
-  if (places == nullptr) return false;
+  const int64_t bounds[] = {low, high};
   const uint64_t place = trace_internal::place_of(&kBounds, body.types, PublicCall::line_or({}));
-  const auto last = places->at(place);
-  if (last && (last->have_changed || (last->low == low && last->high == high)))
-    return last->have_changed;
-  places->keep(place, {low, high, last != nullptr});
-  return last != nullptr;
+  return trace_internal::varies({place}, std::as_bytes(std::span(bounds)));
 }
 
 // i, high and the value as the state of a while. Its condition is Heddle's own, and always the

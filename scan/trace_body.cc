@@ -110,6 +110,7 @@ std::shared_ptr<Body> traced_body(const BodyRequest& request,
   const bool are_constants = request.callable.identity.known();
   Recorder recorder(request.what, trace_internal::expected_of(last), false,
                     are_constants ? Recorder::Numbers::kConstants : Recorder::Numbers::kWithStarts);
+  recorder.set_place(place);
   const std::vector<Tensor> results = results_of(request, recorder, *body);
   const bool is_expected = recorder.ends_as_expected(results, request.what, root);
   if (is_expected) {

@@ -12,6 +12,7 @@
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/rows.h"
 #include "heddle/trace/run/run_module.h"
+#include "heddle/trace/run/varying_numbers.h"
 #include "heddle/transform/canonical.h"
 #include "heddle/transform/import.h"
 
@@ -128,7 +129,7 @@ Tensor Recorder::wrap(hlo::InstructionId id, SourceLocation at) const {
 }
 
 // From here on what is recorded is another trace than the expected one. Numbers that differ are
-// constants in it, or captures in the order of recording.
+// constants in it, or captures in the order of recording, as those are that are known to vary.
 void Recorder::leave_replay(Numbers other) {
   if (!replay_.is_on()) return;
   const size_t arguments = parameters_.size() - captures_.size();
@@ -137,7 +138,11 @@ void Recorder::leave_replay(Numbers other) {
   numbers_.clear();
   captures_.clear();
   replay_.stop([&](hlo::Instruction instruction, std::span<const Fragment> called, bool is_other) {
-    if (is_other && other == Numbers::kMayBecomeOperands) {
+    const bool is_constant = instruction.opcode == hlo::Opcode::kConstant;
+    const bool is_taken = is_other && other == Numbers::kMayBecomeOperands;
+    if (is_taken) note_that_varies({place_, building().builder.instruction_count()});
+    if (is_taken ||
+        (is_constant && varies_here(instruction.attrs.get<hlo::ConstantAttrs>().literal))) {
       captures_.push_back(
           captured_number(instruction.attrs.get<hlo::ConstantAttrs>().literal, instruction.at));
       instruction.opcode = hlo::Opcode::kParameter;
@@ -390,7 +395,17 @@ Tensor Recorder::constant(Literal literal) {
     leave_replay();
   }
   building().builder.set_location(at);
+  if (varies_here(literal)) {
+    const hlo::InstructionId id = building().builder.parameter(literal.shape());
+    return take(id, std::move(literal), at);
+  }
   return wrap(building().builder.constant(std::move(literal)), at);
+}
+
+bool Recorder::varies_here(const Literal& literal) {
+  if (place_ == 0 || numbers_policy_ == Numbers::kConstants || !is_number(literal)) return false;
+  return varies({place_, building().builder.instruction_count()},
+                {literal.bytes(), static_cast<size_t>(literal.byte_size())});
 }
 
 Tensor Recorder::expected_number(const void* bytes, DType dtype, SourceLocation given) {
@@ -512,6 +527,7 @@ std::vector<Tensor> at_once(std::string_view what, base::FunctionRef<std::vector
     Recorder recorder(
         is_subscript ? "index" : what, expected_of(last), false,
         has_starts ? Recorder::Numbers::kWithStarts : Recorder::Numbers::kMayBecomeOperands);
+    recorder.set_place(place);
     const std::vector<Tensor> results = fn();
     if (recorder.ends_as_expected(results, what)) {
       runtime::Device& device = append_buffers(recorder.captures(), buffers, what);

@@ -79,6 +79,8 @@ class Recorder {
   // The innermost running trace of this thread, or null.
   static Recorder* current();
 
+  // Where in the program it records, place_of(): numbers that vary there are operands at once.
+  void set_place(uint64_t place) { place_ = place; }
   // Errors say of what is recorded that it is of the function that was given to this one.
   void set_given_to(std::string_view function) { scope_->given_to = function; }
 
@@ -130,6 +132,8 @@ class Recorder {
   [[nodiscard]] std::optional<Number> number_behind(hlo::InstructionId id) const;
 
  private:
+  // The number, which is about to be recorded, is another one from call to call.
+  [[nodiscard]] bool varies_here(const Literal& literal);
   hlo::InstructionId use(const Tensor& tensor, std::string_view op, SourceLocation at = {});
   hlo::InstructionId capture(const Tensor& tensor, const Node& node);
   hlo::InstructionId captured(const Tensor& tensor, const Node& node);  // once
@@ -187,6 +191,7 @@ class Recorder {
   Ids parameters_;
   bool has_pasted_ = false;
   Numbers numbers_policy_;
+  uint64_t place_ = 0;  // 0: nothing is known of its numbers
   Ids numbers_;  // parameters that are C++ numbers
 };
 

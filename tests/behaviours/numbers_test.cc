@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <functional>
+#include <thread>
+#include <vector>
 
 #include "heddle/heddle.h"
 #include "heddle/runtime/support_test.h"
@@ -417,6 +419,65 @@ TEST(Numbers, AGuardDoesNotForbidThem) {
     const TransferGuard none(TransferGuard::Policy::kForbid);
     (void)(x * double(i));
   }
+}
+
+// A line that more shapes come to in turn than traces of it are kept, as an optimiser's loop over
+// the layers of a net is.
+TEST(Numbers, AreOperandsForManyShapes) {
+  constexpr int kShapes = 12;
+  const auto step = [](const Tensor& p, double rate) {
+    std::vector<Tensor> all = {p - rate * p, pow(p, rate), p.at({0}).set(rate), p[Slice{0, 9, 3}]};
+    all.push_back(grad([=](Tensor x) { return sum(x * x * rate); })(p));
+    all.push_back(while_loop([](Tensor x) { return sum(x) < 3.0f; },
+                             [=](Tensor x) { return x * (2.0 + rate); }, p));
+    all.push_back(cond(
+        p[0] > 0.0f, [=](Tensor x) { return x * rate; }, [](Tensor x) { return x; }, p));
+    all.push_back(fori_loop(
+        0, 3, [=](Tensor, Tensor x) { return x * rate; }, p));
+    all.push_back(scan([=](Tensor c, Tensor x) { return std::pair(c + x * rate, None{}); }, p,
+                       concat({reshape(p, {1, p.size()}), reshape(p, {1, p.size()})}))
+                      .first);
+    return all;
+  };
+  const auto epoch = [&](double rate) {
+    for (int i = 0; i < kShapes; ++i) {
+      const Tensor p = ones({20'000 + 100 * i});
+      const float r = static_cast<float>(rate);
+      const std::vector<Tensor> all = step(p, rate);
+      EXPECT_NEAR(first_of(all[0]), 1 - r, 1e-6);
+      EXPECT_EQ(first_of(all[2]), r);
+      EXPECT_NEAR(first_of(all[4]), 2 * r, 1e-6);
+      EXPECT_EQ(first_of(all[6]), r);
+      EXPECT_NEAR(first_of(all[7]), r * r * r, 1e-6);
+      EXPECT_NEAR(first_of(all[8]), 1 + 2 * r, 1e-6);
+    }
+  };
+  for (int i = 0; i < 3; ++i) epoch(0.5 / (i + 1));
+  const Counters before = counters();
+  for (int i = 3; i < 6; ++i) epoch(0.5 / (i + 1));
+  const Counters did = counters() - before;
+  EXPECT_EQ(did.compiles, 0);
+  EXPECT_GE(did.number_operands, 3 * kShapes * 8);
+}
+
+TEST(Numbers, AreOperandsInOtherThreads) {
+  const Tensor x = ones({20'000}), few = ones({4});
+  const auto calls = [&](double k) {
+    (void)(x * k);
+    (void)pow(few, k);
+    (void)few.at({0}).set(k);
+    (void)nn::leaky_relu(few, k);
+    (void)linspace(0.0, k, 5);
+    (void)grad([=](Tensor y) { return sum(y * k); })(few);
+    (void)fori_loop(
+        0, 3, [=](Tensor, Tensor y) { return y * k; }, few);
+    (void)fori_loop(
+        0, 2 + static_cast<int>(10 * k) % 7, [](Tensor, Tensor y) { return y + 1.0; }, few);
+  };
+  for (int i = 1; i < 4; ++i) calls(0.1 * i);
+  const Counters before = counters();
+  for (int i = 4; i < 8; ++i) std::thread(calls, 0.1 * i).join();
+  EXPECT_EQ((counters() - before).compiles, 0);
 }
 
 TEST(Numbers, GoToEachDeviceOfAMesh) {

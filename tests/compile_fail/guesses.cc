@@ -91,6 +91,9 @@ Tensor options(Tensor x, Tensor q) {
 // case decimals_of_round: for decimals write around(x, 2)
 // case places_of_trapezoid: of points at the places x: write trapezoid_at(y, x)
 // case one_bound_of_randint: both bounds are given: write randint(key, {3}, 0, high)
+// case axis_of_average: an average has weights: of equal ones write mean(x, 0)
+// case list_of_pool: error: | Windows
+// case list_of_conv: error: | Convolution
 // case mean_of_exponential: the mean is 1: write 2.0 * exponential(key, {3})
 Tensor calls(Tensor x, Tensor key) {
 #ifdef width_alone
@@ -105,11 +108,19 @@ Tensor calls(Tensor x, Tensor key) {
   x = trapezoid(x, x);
 #elif defined(one_bound_of_randint)
   x = random::randint(key, {2}, 10);
+#elif defined(axis_of_average)
+  x = average(x, 0);
+#elif defined(list_of_pool)
+  x = max_pool(x, {2, 3});
+#elif defined(list_of_conv)
+  x = conv(x, x, {2, 2});
 #elif defined(mean_of_exponential)
   x = random::exponential(key, 2.0, {3});
 #else
   x = pad(x, {{1, 1}}) + pad(x, 0, {{1, 1}}) + clip(x, 0, 1) + clip(1.0, 0, x);
   x = nan_to_num(x, 1.0) + nan_to_num(2) + round(x) + around(x, 2) + round(2.5);
+  x = average(x, x) + average(x, x, 0) + max_pool(x, {.sizes = {2, 3}}) + max_pool(x, {.sizes = 2});
+  x = conv(x, x, {.strides = {2, 2}}) + conv(x, x) + conv_transpose(x, x, {.strides = 2});
   x = trapezoid(x, 0.5) + trapezoid_at(x, x) + trapezoid(x, 2, 0);
   x = random::randint(key, {2}, 0, 10) + random::exponential(key, {3}) + random::exponential(key);
 #endif

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heddle/base/containers/sole_owner.h"
+#include "heddle/base/containers/span.h"
 #include "heddle/base/system/pool.h"
 #include "heddle/runtime/host/direct.h"
 #include "heddle/runtime/registry.h"
@@ -106,6 +107,19 @@ Tensor concrete(runtime::BufferPtr buffer, SourceLocation at) {
   return Tensor(base::make_pooled<Node>(std::move(buffer), PublicCall::line_or(at)));
 }
 
+// Times what runs without a program, where someone looks.
+class DirectSpan {
+ public:
+  template <class NameOf>
+  DirectSpan(const NameOf& name_of, SourceLocation at) {
+    if (base::may_be_observed()) [[unlikely]]
+      span_.emplace(base::Activity::kCall, name_of(), PublicCall::line_or(at));
+  }
+
+ private:
+  std::optional<base::Span> span_;
+};
+
 // The result in an operand's own memory; a tensor without a value where it has to have another.
 Tensor run_in_place(DirectOp op, DirectOperand a, DirectOperand b, const Operand& operand,
                     SourceLocation at) {
@@ -116,7 +130,7 @@ Tensor run_in_place(DirectOp op, DirectOperand a, DirectOperand b, const Operand
   return std::move(const_cast<Tensor&>(operand.tensor()));
 }
 
-Tensor run_direct(DirectOp op, const Operand& x, const Operand& y) {
+Tensor run_direct(Opcode opcode, DirectOp op, const Operand& x, const Operand& y) {
   runtime::Buffer *const first = concrete_buffer(x), *const second = concrete_buffer(y);
   const runtime::Buffer* array = first != nullptr ? first : second;
   if (array == nullptr || Recorder::current() != nullptr) return {};
@@ -127,6 +141,7 @@ Tensor run_direct(DirectOp op, const Operand& x, const Operand& y) {
     if (other.is_tensor() || !number.set(other, array->shape().dtype())) return {};
     (first == nullptr ? a : b).number = number.bytes();
   }
+  const DirectSpan span([&] { return user_name(opcode); }, x.at());
   if (Tensor made = run_in_place(op, a, b, x, x.at()); made.is_valid()) return made;
   if (Tensor made = run_in_place(op, a, b, y, x.at()); made.is_valid()) return made;
   return concrete(runtime::run_direct(op, a, b), x.at());
@@ -158,6 +173,7 @@ Tensor eager_unary(Opcode opcode, const Operand& x) {
   if (const std::optional<DirectOp> op = direct_op(opcode)) {
     runtime::Buffer* const buffer = concrete_buffer(x);
     if (buffer == nullptr || Recorder::current() != nullptr) return {};
+    const DirectSpan span([&] { return user_name(opcode); }, x.at());
     if (Tensor made = run_in_place(*op, {buffer}, {}, x, x.at()); made.is_valid()) return made;
     if (Tensor made = concrete(runtime::run_direct(*op, {buffer}, {}), x.at()); made.is_valid())
       return made;
@@ -169,13 +185,14 @@ Tensor eager_unary(Opcode opcode, const Operand& x) {
 
 Tensor eager_binary(Opcode opcode, const Operand& x, const Operand& y) {
   if (const std::optional<DirectOp> op = direct_op(opcode)) {
-    if (Tensor made = run_direct(*op, x, y); made.is_valid()) return made;
+    if (Tensor made = run_direct(opcode, *op, x, y); made.is_valid()) return made;
   }
   return run_program(opcode, {}, x, y);
 }
 
 Tensor eager_comparison(hlo::ComparisonDirection direction, const Operand& x, const Operand& y) {
-  if (Tensor made = run_direct(direct_op(direction), x, y); made.is_valid()) return made;
+  if (Tensor made = run_direct(Opcode::kCompare, direct_op(direction), x, y); made.is_valid())
+    return made;
   return run_program(Opcode::kCompare, direction, x, y);
 }
 
@@ -186,6 +203,7 @@ Tensor eager_join(std::span<const Tensor> parts, int64_t axis, const Shape& shap
     buffers.push_back(concrete_buffer(part));
     if (buffers.back() == nullptr || part.node()->sharding != nullptr) return {};
   }
+  const DirectSpan span([] { return "concat"; }, {});
   int64_t blocks = 1;
   for (int64_t i = 0; i < axis; ++i) blocks *= shape.dimension(i);
   return concrete(runtime::join(buffers, blocks, shape), {});
@@ -195,6 +213,7 @@ Tensor eager_fill(const Operand& value, const Shape& shape) {
   if (Recorder::current() != nullptr || value.is_tensor()) return {};
   const StatusOr<Device*> device = runtime::find_default_device();
   if (!device.ok()) return {};
+  const DirectSpan span([] { return "full"; }, value.at());
   Element element;
   if (element.set(value, shape.dtype()))
     return concrete(runtime::fill(**device, shape, element.bytes()), value.at());
@@ -213,6 +232,7 @@ Tensor eager_reshape(const Tensor& x, const Shape& shape) {
 Tensor eager_row(const Operand& x, int64_t position) {
   runtime::Buffer* const buffer = concrete_buffer(x);
   if (buffer == nullptr || Recorder::current() != nullptr || buffer->shape().rank() == 0) return {};
+  const DirectSpan span([] { return "index"; }, x.at());
   const int64_t from_start = position < 0 ? position + buffer->shape().dimension(0) : position;
   return concrete(runtime::copy_row(*buffer, from_start), x.at());
 }
@@ -222,6 +242,7 @@ Tensor eager_part(const Operand& x, std::span<const int64_t> starts, std::span<c
   runtime::Buffer* const buffer = concrete_buffer(x);
   if (buffer == nullptr || Recorder::current() != nullptr || x.tensor().node()->sharding != nullptr)
     return {};
+  const DirectSpan span([] { return "index"; }, x.at());
   const Shape shape = buffer->shape().with_dimensions(dimensions);
   return concrete(runtime::copy_part(*buffer, starts, sizes, shape), x.at());
 }

@@ -17,7 +17,9 @@
 #include "heddle/trace/node.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/recorder.h"
+#include "heddle/trace/run/replay.h"
 #include "heddle/trace/run/run_module.h"
+#include "heddle/trace/run/varying_numbers.h"
 
 namespace heddle::trace_internal {
 
@@ -95,10 +97,6 @@ struct KnownProgram {
     return name == key.name && device == key.device &&
            std::ranges::equal(arrays, key.arrays, same) && std::ranges::equal(numbers, key.numbers);
   }
-  // Whether it has other FixedNumbers, and all else is the key's.
-  [[nodiscard]] bool is_of_other_numbers(const Key& key) const {
-    return key.fixed != 0 && !is_of(key) && is_of(key, key.fixed);
-  }
 };
 
 // Programs whose keys share a place: two of them that are called in turn both stay.
@@ -113,6 +111,8 @@ struct KnownPair {
   void add(KnownProgram program) { older = std::exchange(newer, std::move(program)); }
 };
 using KnownPrograms = std::array<KnownPair, 256>;
+
+constexpr char kFixedNumbers = 0;  // its address names their places
 
 // An array as an operand of a program; null for all else.
 const Node* plain_array(const Operand& operand) {
@@ -190,6 +190,17 @@ runtime::ModulePtr traced(const Key& key, Results formula) {
   }
 }
 
+// Whether numbers that programs of the key have in them are others from call to call, of whatever
+// types the operands are.
+bool has_varying_numbers(const Key& key) {
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < key.options.size(); ++i)
+    if (key.fixed >> i & 1) numbers.push_back(key.options[i]);
+  const SourceLocation at = PublicCall::line_or({});
+  const NumberPlace place{.place = place_of(key.name.data(), &kFixedNumbers, at)};
+  return varies(place, std::as_bytes(std::span(numbers)));
+}
+
 // Null where the call has to go the usual way. errors: throws Error of the compilation
 std::shared_ptr<runtime::Executable> program_of(const Key& key, Results formula,
                                                 runtime::Device& device) {
@@ -200,9 +211,7 @@ std::shared_ptr<runtime::Executable> program_of(const Key& key, Results formula,
   std::shared_ptr<runtime::Executable> executable;
   if (known != nullptr) executable = known->program.get();
   if (executable != nullptr) return executable;
-  if (known == nullptr &&
-      (pair.newer.is_of_other_numbers(key) || pair.older.is_of_other_numbers(key)))
-    return nullptr;
+  if (known == nullptr && key.fixed != 0 && has_varying_numbers(key)) return nullptr;
   const runtime::ModulePtr module = traced(key, formula);
   if (module == nullptr) return nullptr;
   runtime::ProgramHandle handle;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "heddle/hlo/literal/literal.h"
+#include "heddle/trace/run/varying_numbers.h"
 
 namespace heddle::trace_internal {
 namespace {
@@ -25,7 +26,10 @@ bool same_extras(const hlo::Instruction& instruction, const Step& step) {
 
 }  // namespace
 
-void forget_recordings() { epoch.fetch_add(1, std::memory_order_relaxed); }
+void forget_recordings() {
+  epoch.fetch_add(1, std::memory_order_relaxed);
+  forget_varying_numbers();
+}
 uint64_t recordings_epoch() { return epoch.load(std::memory_order_relaxed); }
 
 uint64_t place_of(const void* kind, const void* types, SourceLocation at) {

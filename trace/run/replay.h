@@ -38,7 +38,7 @@ struct Recording {
 
 // The last traces at one place, newest first and null behind them: x[i][j] is two traces in a line.
 // Whoever expects them keeps them.
-inline constexpr size_t kMostExpected = 4;
+inline constexpr size_t kMostExpected = 8;
 using Expected = std::array<const Recording*, kMostExpected>;
 
 // One instruction that is about to be recorded.

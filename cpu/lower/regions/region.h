@@ -99,6 +99,7 @@ class Region {
   [[nodiscard]] bool is_cheap(InstructionId id) const;
   [[nodiscard]] bool is_padded(const Use& use) const;
   [[nodiscard]] bool is_cheaper_twice(InstructionId id) const;
+  [[nodiscard]] bool widens_cheaply(InstructionId id) const;
   [[nodiscard]] bool is_number(InstructionId id) const;
   [[nodiscard]] bool is_sum(InstructionId id) const;
   bool cuts(InstructionId step, InstructionId read);

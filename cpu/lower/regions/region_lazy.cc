@@ -12,6 +12,8 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
+constexpr size_t kMostRepeated = 4;  // readers that each compute what widens_cheaply()
+constexpr int64_t kMostRepeatedOps = 3;
 constexpr int64_t kMostTwice = 8;  // cheap ops that one step computes for two paddings of it
 
 // What a broadcast repeats along the last dimensions is computed for one element at a time where it
@@ -247,6 +249,33 @@ bool Region::is_cheap(InstructionId id) const {
   return true;
 }
 
+// A few cheap ops on narrower elements that lie in memory in order, and on numbers, as a conversion
+// of bytes: several steps compute it as fast as one would write it and they would read it.
+bool Region::widens_cheaply(InstructionId id) const {
+  const DType dtype = computation_->at(id).shape.dtype();
+  if (is_complex(dtype)) return false;
+  std::vector<InstructionId> queue = {id};
+  std::set<InstructionId> seen = {id};
+  int64_t ops = 0, arrays = 0;
+  while (!queue.empty()) {
+    const InstructionId next = queue.back();
+    queue.pop_back();
+    if (is_number(next)) continue;
+    const Instruction& instruction = computation_->at(next);
+    if (is_scalar_op(*computation_, instruction)) {
+      if (operations_of(instruction) > 1 || ++ops > kMostRepeatedOps) return false;
+      for (const InstructionId operand : instruction.operands)
+        if (seen.insert(operand).second) queue.push_back(operand);
+      continue;
+    }
+    const DType from = instruction.shape.dtype();
+    if (!is_memory_in_order(next) || from == pred || ++arrays > 1 ||
+        storage_bytes(from) * 2 > storage_bytes(dtype))
+      return false;
+  }
+  return arrays == 1;
+}
+
 // One step puts padding around it, or around one cheap op on it.
 bool Region::is_padded(const Use& use) const {
   const auto is_lazy_pad = [&](InstructionId id) {
@@ -444,6 +473,8 @@ class Region::LazyChoice {
 
   // Whether its step, or several, may compute an instruction that costs.
   bool fits_in_home(InstructionId id) {
+    if (uses(id).size() > 1 && uses(id).size() <= kMostRepeated && region_.widens_cheaply(id))
+      return true;
     const bool is_moved = std::ranges::any_of(uses(id), [&](const Use& use) {
       const Opcode opcode = in_.at(use.user).opcode;
       return hlo::does(opcode, hlo::kPicks) || opcode == Opcode::kPad;

@@ -49,17 +49,34 @@ std::optional<Window> fixed_window(const Computation& computation, const Instruc
   return window;
 }
 
-// How an old element and a new one are combined: by one operation, or the new one stays (kCopy).
-struct Combiner {
-  Opcode opcode = Opcode::kCopy;
-  bool is_turned = false;  // opcode(new, old)
-
-  [[nodiscard]] hlo::Value of(const hlo::Value& old, const hlo::Value& part) const {
-    return is_turned ? binary(opcode, part, old) : binary(opcode, old, part);
+hlo::Value updated(const hlo::Module& module, transform::Rebuilder& to, InstructionId id) {
+  const Instruction& scatter = to.old(id);
+  if (scatter.opcode != Opcode::kScatter) return {};
+  const std::optional<Window> window = fixed_window(to.from(), scatter);
+  if (!window) return {};
+  const std::optional<Combiner> combiner = combiner_of(module.at(scatter.called[0]));
+  if (!combiner) return {};
+  to.in_place_of(id);
+  const hlo::Values operands = to.operands(id);
+  std::vector<hlo::SliceDimension> slices;
+  hlo::Values starts;
+  for (size_t d = 0; d < window->start.size(); ++d) {
+    const int64_t start = window->start[d];
+    slices.push_back({.start = start, .limit = start + window->size[d]});
+    starts.push_back(operands[0].graph().constant(Literal::scalar(s64, start)));
   }
-};
+  const hlo::Value part =
+      combiner->of(slice(operands[0], slices), reshape(operands[2], window->size));
+  return dynamic_update_slice(operands[0], part, starts);
+}
 
-// Nothing where it is another function.
+}  // namespace
+
+hlo::Value Combiner::of(const hlo::Value& old, const hlo::Value& part) const {
+  if (opcode == Opcode::kCopy) return part;
+  return is_turned ? binary(opcode, part, old) : binary(opcode, old, part);
+}
+
 std::optional<Combiner> combiner_of(const Computation& by) {
   const InstructionId first = by.parameters[0], second = by.parameters[1];
   if (by.root == second) return Combiner{};
@@ -78,29 +95,6 @@ std::optional<Combiner> combiner_of(const Computation& by) {
     default: return {};
   }
 }
-
-hlo::Value updated(const hlo::Module& module, transform::Rebuilder& to, InstructionId id) {
-  const Instruction& scatter = to.old(id);
-  if (scatter.opcode != Opcode::kScatter) return {};
-  const std::optional<Window> window = fixed_window(to.from(), scatter);
-  if (!window) return {};
-  const std::optional<Combiner> combiner = combiner_of(module.at(scatter.called[0]));
-  if (!combiner) return {};
-  to.in_place_of(id);
-  const hlo::Values operands = to.operands(id);
-  std::vector<hlo::SliceDimension> slices;
-  hlo::Values starts;
-  for (size_t d = 0; d < window->start.size(); ++d) {
-    const int64_t start = window->start[d];
-    slices.push_back({.start = start, .limit = start + window->size[d]});
-    starts.push_back(operands[0].graph().constant(Literal::scalar(s64, start)));
-  }
-  hlo::Value part = reshape(operands[2], window->size);
-  if (combiner->opcode != Opcode::kCopy) part = combiner->of(slice(operands[0], slices), part);
-  return dynamic_update_slice(operands[0], part, starts);
-}
-
-}  // namespace
 
 std::optional<Dims> one_window(const Computation& computation, const Instruction& scatter) {
   const auto& attrs = scatter.attrs.get<ScatterAttrs>();

@@ -72,6 +72,7 @@ struct ConvLayout {
 // lhs_dilation, which has no agreed meaning
 // cost: 2 * (result elements) * (kernel elements of one output feature) flops
 struct Convolution {
+  base::OnlyByName by_name = base::OnlyByName();  // {2, 2} could be strides or padding
   base::Ints strides = {};
   WindowPadding padding = WindowPadding::kValid;
   base::Ints lhs_dilation = {};
@@ -89,6 +90,7 @@ Tensor conv(Operand x, Operand kernel, const Convolution& options = {});
 // the kernel is that of the forward convolution, of which this is the gradient: it is turned around
 // and its I and O change places.
 struct TransposedConvolution {
+  base::OnlyByName by_name = base::OnlyByName();  // likewise
   base::Ints strides = {};
   WindowPadding padding = WindowPadding::kSame;
   base::Ints rhs_dilation = {};
@@ -103,6 +105,7 @@ Tensor conv_transpose(Operand x, Operand kernel, const TransposedConvolution& op
 // Strides are 1 unless given. A window larger than x with its padding is an error. A lone size is
 // for every axis: of pools those between the first, of examples, and the last, of features.
 struct Windows {
+  base::OnlyByName by_name = base::OnlyByName();  // {2, 3} could be a window or strides
   base::Ints sizes;
   base::Ints strides = {};
   WindowPadding padding = WindowPadding::kValid;
