@@ -480,12 +480,14 @@ TEST_F(Builder, StridedLoadsStayBetweenTheirLanes) {
 // Rows of pixels that are reversed, or every other one.
 TEST_F(Builder, RowsOfStridedColumnsAreOfNeighbours) {
   const BufferId x = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 40000});
+  const NodeId start = argument();
   constexpr int32_t kLanes = 8;
   for (const int64_t step : {-6, -5, -3, 3, 5, 6}) {
     for (const int64_t width : {2, 3, 5}) {
+      if (std::abs(step) < width) continue;  // rows do not overlap
       std::vector<NodeId> columns;
       for (int64_t c = 0; c < width; ++c)
-        columns.push_back(b_.load_strided(x, {Scalar::kF32, kLanes}, b_.add(argument(), c), step));
+        columns.push_back(b_.load_strided(x, {Scalar::kF32, kLanes}, b_.add(start, c), step));
       const std::vector<NodeId> rows = b_.moved_rows(columns);
       ASSERT_EQ(std::ssize(rows), width) << step;
       const int64_t last = (kLanes - 1) * step;
@@ -496,7 +498,7 @@ TEST_F(Builder, RowsOfStridedColumnsAreOfNeighbours) {
             plan_.shuffles[static_cast<size_t>(row.imm)][static_cast<size_t>(i % kLanes)];
         const Node& load = plan_.at(plan_.args_of(row)[from.operand]);
         ASSERT_EQ(load.op, Op::kLoad);
-        const auto at = b_.distance(argument(), plan_.args_of(load)[0]);
+        const auto at = b_.distance(start, plan_.args_of(load)[0]);
         ASSERT_TRUE(at.has_value());
         EXPECT_EQ(*at + from.lane, i % width + i / width * step) << step << ", element " << i;
         EXPECT_GE(*at, std::min<int64_t>(last, 0)) << "nothing below is read";
@@ -505,7 +507,7 @@ TEST_F(Builder, RowsOfStridedColumnsAreOfNeighbours) {
     }
   }
   const auto column = [&](BufferId of, int64_t at, int64_t step) {
-    return b_.load_strided(of, {Scalar::kF32, kLanes}, b_.add(argument(), at), step);
+    return b_.load_strided(of, {Scalar::kF32, kLanes}, b_.add(start, at), step);
   };
   const BufferId y = b_.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 40000});
   const auto moved = [&](NodeId first, NodeId second) {

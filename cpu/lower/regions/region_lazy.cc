@@ -12,7 +12,7 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
-constexpr size_t kMostRepeated = 4;  // readers that each compute what widens_cheaply()
+constexpr size_t kMostRepeated = 6;  // readers that each compute what widens_cheaply()
 constexpr int64_t kMostRepeatedOps = 3;
 constexpr int64_t kMostTwice = 8;  // cheap ops that one step computes for two paddings of it
 
@@ -473,8 +473,9 @@ class Region::LazyChoice {
 
   // Whether its step, or several, may compute an instruction that costs.
   bool fits_in_home(InstructionId id) {
-    if (uses(id).size() > 1 && uses(id).size() <= kMostRepeated && region_.widens_cheaply(id))
-      return true;
+    const bool is_repeated =
+        !has_one_home(id) || !home_[uses(id)[0].user.value].valid() || uses(id).size() > 1;
+    if (is_repeated && uses(id).size() <= kMostRepeated && region_.widens_cheaply(id)) return true;
     const bool is_moved = std::ranges::any_of(uses(id), [&](const Use& use) {
       const Opcode opcode = in_.at(use.user).opcode;
       return hlo::does(opcode, hlo::kPicks) || opcode == Opcode::kPad;

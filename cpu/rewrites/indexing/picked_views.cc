@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cpu/lower/elements/scalar_ops.h"
 #include "heddle/cpu/rewrites/if_any.h"
 #include "heddle/cpu/rewrites/indexing/picks.h"
 #include "heddle/hlo/attributes.h"
@@ -13,6 +14,7 @@
 namespace heddle::cpu {
 namespace {
 
+constexpr int kMostOpsBetween = 3;   // from an op to a joined array
 constexpr int64_t kLongSlice = 512;  // elements; shorter ones are as well copied
 
 // Which dimension of `from` each dimension of `to` is, where the types differ in dimensions of size
@@ -50,7 +52,9 @@ bool is_joined(Opcode opcode) {
 class ViewPicking {
  public:
   ViewPicking(transform::Rebuilder& to, InstructionId id)
-      : op_(to.old(id)),
+      : to_(to),
+        id_(id),
+        op_(to.old(id)),
         view_(to.old(op_.operands[0])),
         from_(to.from().at(view_.operands[0]).shape),
         operands_(to.operands(id)),
@@ -60,6 +64,7 @@ class ViewPicking {
   // Nothing: the op stays.
   hlo::Value run() {
     if (view_.opcode == Opcode::kReshape) return of_reshape();
+    if (view_.opcode != Opcode::kDynamicSlice) return of_elements();
     // The older form has one array of starts.
     const bool fit =
         std::ssize(sources_) == 1 + view_.shape.rank() &&
@@ -204,6 +209,28 @@ class ViewPicking {
     return gather(sources_[0], operands_[1], now);
   }
 
+  // An op on single elements: of those that are picked of its operands.
+  hlo::Value of_elements() {
+    hlo::Values picked;
+    for (const hlo::Value& source : sources_) {
+      hlo::Values operands = operands_;
+      operands[0] = source;
+      const bool is_number = source.shape().is_scalar();
+      picked.push_back(is_number ? source : copy_of(id_, source.shape().dtype(), operands));
+    }
+    return copy_of(op_.operands[0], view_.shape.dtype(), picked);
+  }
+  // An instruction with other operands, and the type that the op has, of such elements.
+  hlo::Value copy_of(InstructionId id, DType dtype, const hlo::Values& operands) {
+    Instruction copy = to_.mapped(id);
+    copy.operands.clear();
+    for (const hlo::Value& operand : operands) copy.operands.push_back(operand.id());
+    copy.shape = Shape(dtype, op_.shape.dimensions());
+    return graph_.wrap(to_.builder().append(std::move(copy)));
+  }
+
+  transform::Rebuilder& to_;
+  const InstructionId id_;
   const Instruction& op_;
   const Instruction& view_;
   const Shape& from_;
@@ -212,7 +239,19 @@ class ViewPicking {
   Dims kept_;  // by dimension of the view, that of the array
 };
 
-bool is_view(const Computation& in, const Instruction& view) {
+// An op on elements of joined arrays, or of such ops, that nothing else reads.
+bool has_joined_operand(const Computation& in, const Instruction& op, const Picks& picks,
+                        int depth = 0) {
+  if (!is_scalar_op(in, op) || op.shape.is_scalar() || depth == kMostOpsBetween) return false;
+  return std::ranges::any_of(op.operands, [&](InstructionId id) {
+    const Instruction& from = in.at(id);
+    return picks.readers(id) == 1 &&
+           (is_joined(from.opcode) || has_joined_operand(in, from, picks, depth + 1));
+  });
+}
+
+bool is_view(const Computation& in, const Instruction& view, const Picks& picks) {
+  if (has_joined_operand(in, view, picks)) return true;
   const bool is_slice = view.opcode == Opcode::kDynamicSlice;
   if (!is_slice && view.opcode != Opcode::kReshape) return false;
   const Instruction& from = in.at(view.operands[0]);
@@ -228,7 +267,7 @@ StatusOr<std::optional<hlo::Module>> pick_from_views(const hlo::Module& module) 
       const Computation& in = to.from();
       const Instruction& op = to.old(id);
       const bool picks_few = picked_elements(op) > 0 && picks.are_few(in, op.operands[0]);
-      if (!picks_few || !is_view(in, in.at(op.operands[0]))) return {};
+      if (!picks_few || !is_view(in, in.at(op.operands[0]), picks)) return {};
       return ViewPicking(to, id).run();
     };
   });

@@ -3,7 +3,8 @@
 namespace heddle::cpu {
 
 namespace {
-constexpr int64_t kLeastOfAll = 8;  // elements of an array for one that is picked
+// Elements of an array for one that is picked. What slices pick is known, and costs no comparison.
+constexpr int64_t kLeastOfAll = 8, kLeastOfSlices = 2;
 }  // namespace
 
 int64_t picked_elements(const Instruction& op) {
@@ -17,21 +18,24 @@ bool holds(DType dtype, int64_t number) {
   return bits >= 63 || number < (int64_t{1} << bits);
 }
 
-Picks::Picks(const Computation& in) : elements_(in.instructions.size()) {
-  elements_[in.root.value] = -1;
+Picks::Picks(const Computation& in) : of_(in.instructions.size()) {
+  of_[in.root.value].elements = -1;
   for (const Instruction& reader : in.instructions) {
     for (size_t k = 0; k < reader.operands.size(); ++k) {
-      int64_t& elements = elements_[reader.operands[k].value];
+      OfArray& of = of_[reader.operands[k].value];
       const int64_t own = k == 0 ? picked_elements(reader) : 0;
-      elements = own == 0 || elements < 0 ? -1 : elements + own;
+      of.elements = own == 0 || of.elements < 0 ? -1 : of.elements + own;
+      of.are_slices &= reader.opcode == Opcode::kSlice;
+      ++of.readers;
     }
   }
 }
 
 bool Picks::are_few(const Computation& in, InstructionId array) const {
-  const int64_t elements = elements_[array.value];
+  const OfArray& of = of_[array.value];
   const Shape& shape = in.at(array).shape;
-  return elements > 0 && !shape.is_dynamic() && elements * kLeastOfAll <= shape.element_count();
+  return of.elements > 0 && !shape.is_dynamic() &&
+         of.elements * (of.are_slices ? kLeastOfSlices : kLeastOfAll) <= shape.element_count();
 }
 
 }  // namespace heddle::cpu

@@ -20,11 +20,18 @@ namespace heddle::cpu {
 class Picks {
  public:
   explicit Picks(const Computation& in);
-  // Whether all readers of an array pick, and few elements in all.
+  // Whether all readers of an array pick, and few elements in all: an eighth, or a half of slices.
   [[nodiscard]] bool are_few(const Computation& in, InstructionId array) const;
+  // How many operands of others it is.
+  [[nodiscard]] int64_t readers(InstructionId array) const { return of_[array.value].readers; }
 
  private:
-  std::vector<int64_t> elements_;  // -1: something else reads it
+  struct OfArray {
+    int64_t elements = 0;  // -1: something else reads it
+    int64_t readers = 0;
+    bool are_slices = true;
+  };
+  std::vector<OfArray> of_;
 };
 
 }  // namespace heddle::cpu
