@@ -33,6 +33,7 @@ constexpr std::string_view kEnding = ".program";
 constexpr std::string_view kUnfinished = ".tmp";
 constexpr time_t kLongestWrite = 600;  // seconds; what is older was left by a process that is gone
 constexpr int64_t kStoresBetweenCounts = 64;  // other processes store too
+constexpr int64_t kWriters = 8;               // processes that store at once
 
 // A file descriptor.
 class Handle {
@@ -269,17 +270,19 @@ void DiskCache::store(std::string_view key, std::string_view about, std::string_
   keep_to_capacity(size);
 }
 
-// Counts the files at the first store and now and then, since others store and remove them too.
+// Counts the files at the first store and now and then, since others store and remove them too: as
+// many processes as kWriters together do not pass the capacity between two counts.
 void DiskCache::keep_to_capacity(int64_t written_bytes) {
   const std::scoped_lock lock(mutex_);
-  if (known_bytes_ >= 0) known_bytes_ += written_bytes;
-  if (known_bytes_ >= 0 && known_bytes_ <= options_.capacity_bytes &&
-      ++stores_ < kStoresBetweenCounts)
-    return;
+  written_bytes_ += written_bytes;
+  const bool has_room =
+      known_bytes_ >= 0 && written_bytes_ * kWriters <= options_.capacity_bytes - known_bytes_;
+  if (has_room && ++stores_ < kStoresBetweenCounts) return;
   const StatusOr<Handle> folder = open_folder(options_.folder);
   if (!folder.ok()) return;
   (void)prune_files(*folder, options_.capacity_bytes, known_bytes_);
   stores_ = 0;
+  written_bytes_ = 0;
 }
 
 // Nothing of a folder that is not there: there is no cache then.

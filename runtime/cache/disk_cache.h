@@ -79,8 +79,9 @@ class DiskCache {
   const DiskCacheOptions options_;
   mutable std::once_flag told_;
   std::mutex mutex_;
-  int64_t known_bytes_ = -1;  // of all files; -1: not known
-  int64_t stores_ = 0;        // since the files were counted
+  int64_t known_bytes_ = -1;   // of all files when they were counted; -1: they never were
+  int64_t written_bytes_ = 0;  // by this process since then
+  int64_t stores_ = 0;         // likewise
 };
 
 // What the environment says: HEDDLE_CACHE=0 for none, HEDDLE_CACHE_DIR for the folder, else

@@ -227,6 +227,23 @@ TEST_F(DiskCacheTest, TheLeastRecentlyUsedGoFirst) {
   EXPECT_EQ(small.size()->bytes, 0);
 }
 
+// As many processes have it, which store in turn.
+TEST_F(DiskCacheTest, SeveralKeepTheirCapacityTogether) {
+  constexpr int64_t kCapacity = 100'000;
+  std::vector<std::unique_ptr<DiskCache>> caches;
+  for (int i = 0; i < 8; ++i)
+    caches.push_back(std::make_unique<DiskCache>(
+        DiskCacheOptions{.folder = folder_, .capacity_bytes = kCapacity}));
+  int number = 0;
+  for (int turn = 0; turn < 5; ++turn) {
+    for (auto& cache : caches) {
+      cache->store(base::cat("key ", number++), "", std::string(5000, 'x'));
+      EXPECT_LE(cache->size()->bytes, kCapacity);
+    }
+  }
+  EXPECT_GT(caches[0]->size()->files, 15);
+}
+
 TEST_F(DiskCacheTest, WhatWasLeftUnfinishedGoesWhenItIsOld) {
   DiskCache cache = this->cache();
   cache.store("key", "", "payload");

@@ -77,7 +77,7 @@ bool RegionLowering::emit_turned_blocks(InstructionId id, BufferId to) {
       blocks_of(shape(operand), dimensions_of(transpose), most);
   if (!blocks) return false;
   const int64_t size = std::ssize(blocks->sources), together = blocks_together(size, lanes, most);
-  if (together == 0 || blocks->count < together) return false;
+  if (size == 1 || together == 0 || blocks->count < together) return false;
   const auto turn = [&](NodeId base, int64_t count) {
     const int64_t width = std::min(lanes, count);
     const std::vector<int64_t> starts = starts_of(count, width);

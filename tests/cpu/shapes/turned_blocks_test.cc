@@ -46,6 +46,18 @@ TEST(TurnedBlocks, OfMoreDimensions) {
   }
 }
 
+// A block of one element stays where it is.
+TEST(TurnedBlocks, OfOneElement) {
+  for (const int count : {1, 5, 16, 17, 33, 65}) {
+    for (const char* type : {"f32", "f64", "s32", "c64", "bf16", "pred"}) {
+      const std::string sizes = cat(count, ",1,1"), more = cat("1,", count, ",1,1");
+      expect_as_evaluated(transpose(type, sizes, sizes, "0,2,1"));
+      expect_as_evaluated(transpose(type, more, more, "0,1,3,2"));
+      expect_as_evaluated(transpose(type, more, cat(count, ",1,1,1"), "1,3,0,2"));
+    }
+  }
+}
+
 // P + P^T, and a transpose of what is computed.
 TEST(TurnedBlocks, InSumsAndLoops) {
   for (const int n : {2, 4, 6, 8, 10, 13}) {
