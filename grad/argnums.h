@@ -46,7 +46,8 @@ struct Numbered {
   static void refuse() {
     static_assert(!sizeof(N),
                   "the numbers of arguments are types: write argnums<0, 2>; a function of "
-                  "grad with an aux returns std::pair(loss, aux), and needs no flag");
+                  "grad with an aux returns std::pair(loss, aux), and needs no flag; a function of "
+                  "jacrev or jacfwd with one is told by jacrev(fn, has_aux)");
   }
 };
 

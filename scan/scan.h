@@ -169,7 +169,7 @@ constexpr bool is_step() {
     static_assert(!kIsOther,
                   "the step of a scan must return a carry of the type that it was given");
     static_assert(kIsOther || is_tree_or_explained<Y>,
-                  "the y of a step is a tree of Tensors, or None{}");
+                  "the y of a step is a tree of Tensors, or None{}: a C++ number is scalar(1.0f)");
     if constexpr (!is_tree<Next>())
       explain<Next>();
     else if constexpr (!is_tree<Y>())
@@ -227,7 +227,7 @@ auto map_trees(Fn& fn, const ScanOptions& options, SourceLocation at, const Xs&.
     return Tensor();
   } else if constexpr (std::is_void_v<std::invoke_result_t<Fn&, Xs...>> || !is_tree<Y>()) {
     static_assert(!std::is_void_v<std::invoke_result_t<Fn&, Xs...>> && is_tree_or_explained<Y>,
-                  "the function of a map returns a tree of Tensors");
+                  "the function of a map returns a tree of Tensors: a C++ number is scalar(1.0f)");
     explain<Y>();
     return Tensor();
   } else if constexpr (sizeof...(Xs) == 1) {

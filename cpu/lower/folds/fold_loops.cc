@@ -14,28 +14,40 @@ int64_t block_of(int64_t turns, int64_t size) {
   return size;
 }
 
+std::vector<NodeId> zeros_like(PlanBuilder& builder, std::span<const NodeId> values) {
+  std::vector<NodeId> zeros;
+  for (const NodeId value : values)
+    zeros.push_back(builder.bits(builder.type(value), identity_bits(Op::kAdd, Scalar::kF32)));
+  return zeros;
+}
+
+bool are_f32(const PlanBuilder& builder, std::span<const NodeId> values) {
+  return !values.empty() && std::ranges::all_of(values, [&](NodeId value) {
+    return builder.type(value).scalar == Scalar::kF32;
+  });
+}
+
+constexpr int64_t kFewestTurns = 256;  // of a sum that is of blocks
+
 }  // namespace
 
 std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int64_t step,
                               std::vector<NodeId> carried, const FoldBody& body,
                               int64_t turns_of_body) {
-  constexpr int64_t kBlock = 32, kFewestBlocks = 4, kFewestTurns = 256;
+  constexpr int64_t kBlock = 32, kFewestBlocks = 4, kFewestOfBlocks = 64;
   const auto loop_over = [&](NodeId from, int64_t size, std::vector<NodeId> values) {
     auto loop = builder.begin_for(builder.index(0), builder.index(size), step, values);
     values.assign(loop.parameters.begin() + 1, loop.parameters.end());
     return builder.end_for(body(builder.add(from, loop.parameters[0]), std::move(values)));
   };
-  is_sum = is_sum && !carried.empty() && std::ranges::all_of(carried, [&](NodeId value) {
-             return builder.type(value).scalar == Scalar::kF32;
-           });
+  is_sum = is_sum && are_f32(builder, carried);
   const int64_t turns = (to + step - 1) / step;
   const int64_t block = block_of(turns, std::max<int64_t>(kBlock / turns_of_body, 1));
   const int64_t blocks = turns / block;
-  if (!is_sum || blocks < kFewestBlocks || turns * turns_of_body < kFewestTurns)
+  const int64_t fewest = turns_of_body > 1 ? kFewestOfBlocks : kFewestTurns;
+  if (!is_sum || blocks < kFewestBlocks || turns * turns_of_body < fewest)
     return loop_over(builder.index(0), to, carried);
-  std::vector<NodeId> none;
-  for (const NodeId value : carried)
-    none.push_back(builder.bits(builder.type(value), identity_bits(Op::kAdd, Scalar::kF32)));
+  const std::vector<NodeId> none = zeros_like(builder, carried);
   constexpr int64_t kTurnsOfBlocks = 2;  // of which 16 are a block again
   carried = fold_loop(
       builder, is_sum, blocks, 1, std::move(carried),
@@ -57,16 +69,25 @@ std::vector<NodeId> fold_nest(PlanBuilder& builder, bool is_sum, std::span<const
   if (product_of(sizes) == 0) return carried;
   const std::span<const int64_t> inner = sizes.subspan(1);
   const bool is_longest = sizes[0] == *std::ranges::max_element(sizes);  // one of them is cut
+  // The turns of the inner loops are a block where they are many.
+  constexpr int64_t kFewestInner = 16;
+  const int64_t inner_turns = product_of(inner) * turns_of_body;
+  const bool is_of_blocks = is_sum && !is_longest && are_f32(builder, carried) &&
+                            inner_turns >= kFewestInner && sizes[0] > 1 &&
+                            sizes[0] * inner_turns >= kFewestTurns;
   return fold_loop(
       builder, is_sum && is_longest, sizes[0], 1, std::move(carried),
       [&](NodeId index, std::vector<NodeId> values) {
         at.push_back(index);
-        values = fold_nest(builder, is_sum && !is_longest, inner, at, std::move(values),
-                           turns_of_body, body);
+        std::vector<NodeId> sums =
+            fold_nest(builder, is_sum && !is_longest, inner, at,
+                      is_of_blocks ? zeros_like(builder, values) : values, turns_of_body, body);
         at.pop_back();
-        return values;
+        for (size_t i = 0; is_of_blocks && i < sums.size(); ++i)
+          sums[i] = builder.add(values[i], sums[i]);
+        return sums;
       },
-      product_of(inner) * turns_of_body);
+      inner_turns);
 }
 
 }  // namespace heddle::cpu

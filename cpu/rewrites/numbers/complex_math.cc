@@ -133,10 +133,10 @@ bool is_real(const ComplexParts& z) {
 ComplexParts quotient_by_real(const ComplexParts& x, const ComplexParts& y) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   // 0 times the other part gives a zero the sign that the sum of products has.
+  const hlo::Value size = abs(y.re), sign = with_sign(y.re.number(1), y.re);
   const auto part = [&](const hlo::Value& own, const hlo::Value& other, double zero) {
-    const hlo::Value quotient = own / y.re;
-    const hlo::Value spoilt = select((y.re != 0) & (abs(own) != kInfinity), kNan, quotient);
-    return select(is_finite(other), quotient + zero * other, spoilt);
+    const hlo::Value spoilt = select((y.re != 0) & (abs(own) != kInfinity), kNan, own / y.re);
+    return select(is_finite(other), (own * sign + zero * other) / size, spoilt);
   };
   return {part(x.re, x.im, 0.0), part(x.im, x.re, -0.0)};
 }

@@ -167,15 +167,15 @@ TEST(ImaginaryAxis, TheZeroOfSineOnTheImaginaryAxisStays) {
 TEST(Quotients, ByRealNumbersHaveZerosOfTheSameSign) {
   HEDDLE_NEEDS_CODE_GENERATOR();
   Numbers<float> zeros;
-  for (const float re : {0.0F, -0.0F, 3.0F})
+  for (const float re : {0.0F, -0.0F, 3.0F, -1e-30F})
     for (const float im : {0.0F, -0.0F, -5.0F}) zeros.emplace_back(re, im);
   const Literal z = literal_of(zeros);
-  for (const char* divisor : {"-1", "2"}) {
+  for (const char* divisor : {"-1", "2", "1e30", "-1e30", "inf", "-inf"}) {
     const hlo::Module module =
-        hlo::parse_text(base::cat("HloModule m\nENTRY e {\n  z = c64[9] parameter(0)\n",
+        hlo::parse_text(base::cat("HloModule m\nENTRY e {\n  z = c64[12] parameter(0)\n",
                                   "  r = f32[] constant(", divisor, ")\n  c = c64[] convert(r)\n",
-                                  "  d = c64[9] broadcast(c), dimensions={}\n",
-                                  "  ROOT y = c64[9] divide(z, d)\n}\n"))
+                                  "  d = c64[12] broadcast(c), dimensions={}\n",
+                                  "  ROOT y = c64[12] divide(z, d)\n}\n"))
             .value();
     const Literal want = interpreter::evaluate(module, {z}).value(), got = OnCpu(module).run({z});
     for (size_t i = 0; i < zeros.size(); ++i) {
