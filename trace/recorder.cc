@@ -463,8 +463,8 @@ Recorder::Ids Recorder::root_operands(std::span<const Tensor> results, std::stri
 
 Traced Recorder::finish_as_recorded(std::span<const Tensor> results, std::string_view what,
                                     Root kind) {
+  leave_replay();  // first: numbers that vary become captures
   const Ids ids = root_operands(results, what, kind);
-  leave_replay();
   hand_numbers_out();
   hlo::InstructionId root = kind == Root::kBare
                                 ? ids[0]

@@ -460,6 +460,25 @@ TEST(Numbers, AreOperandsForManyShapes) {
   EXPECT_GE(did.number_operands, 3 * kShapes * 8);
 }
 
+// The trace leaves the expected one at its end, where its number is known to vary.
+TEST(Numbers, AreOperandsWhereResultsDiffer) {
+  const auto last = [](Tensor p, double k, bool is_turned) {
+    return scan(
+               [=](Tensor c, Tensor x) {
+                 const Tensor a = c * k, b = a + x;
+                 return is_turned ? std::pair(a, b) : std::pair(b, a);
+               },
+               p, stack({p, p}))
+        .first;
+  };
+  const Tensor four = ones({4}), five = ones({5});
+  EXPECT_EQ(first_of(last(four, 2, false)), 7);
+  EXPECT_EQ(first_of(last(five, 3, false)), 13);
+  EXPECT_EQ(first_of(last(four, 2, true)), 4);
+  EXPECT_EQ(first_of(last(four, 2, false)), 7);
+  EXPECT_EQ(first_of(last(four, 5, true)), 25);
+}
+
 TEST(Numbers, AreOperandsInOtherThreads) {
   const Tensor x = ones({20'000}), few = ones({4});
   const auto calls = [&](double k) {

@@ -104,6 +104,8 @@ class Picking {
 
   // Nothing: the op stays.
   hlo::Value run() {
+    // A scatter that does not fit begins behind all.
+    if (table_.opcode == Opcode::kScatter && !holds(start_.shape().dtype(), size())) return {};
     switch (op_.opcode) {
       case Opcode::kGather: return gathered();
       case Opcode::kDynamicSlice: return sliced();

@@ -214,6 +214,17 @@ TEST(CpuJoinedTables, PlacesOfScatters) {
       }
     }
   }
+  // No s8 is 200, which would stand for a scatter that does not fit.
+  const std::string narrow =
+      "HloModule m\nf {\n a = f32[] parameter(0)\n ROOT b = f32[] parameter(1)\n}\nENTRY e {\n"
+      " x = f32[200] iota(), iota_dimension=0\n u = f32[5] parameter(0)\n s = s8[1] "
+      "constant({-1})\n"
+      " i = s32[4] constant({0,126,127,128})\n t = f32[200] scatter(x, s, u),"
+      " update_window_dims={0}, inserted_window_dims={}, scatter_dims_to_operand_dims={0},"
+      " index_vector_dim=0, to_apply=f\n ROOT g = f32[4] gather(t, i), offset_dims={},"
+      " collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}\n}";
+  EXPECT_FALSE(picks(narrow));
+  expect_as_evaluated(narrow);
   // A sum with the old row is none of the parts.
   EXPECT_FALSE(picks(
       "HloModule m\nsum {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
