@@ -77,8 +77,7 @@ constexpr bool maps_trees() {
     } else {
       static_assert(
           is_tree_or_explained<std::remove_cvref_t<Result>>,
-          "a function that is differentiated, or that vmap takes, returns a tree of Tensors: a C++ "
-          "number is scalar(1.0f)");
+          "a function that is differentiated, or that vmap takes, returns a tree of Tensors");
       explain<std::remove_cvref_t<Result>>();
       return is_tree<std::remove_cvref_t<Result>>();
     }

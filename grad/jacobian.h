@@ -272,8 +272,9 @@ inline auto jacfwd(trace_internal::ByName<Operand> fn, SourceLocation at = Sourc
   return grad_internal::jacfwd_of(fn, argnums<0>, grad_internal::NoAux(), at);
 }
 // torch's name does not say which.
-template <class Fn, class... More>
-trace_internal::Refused jacobian(const Fn& /*fn*/, const More&... /*more*/) {
+template <class Fn>
+requires(!std::is_convertible_v<const Fn&, Operand>)  // a user's own may take values
+    trace_internal::Refused jacobian(const Fn& /*fn*/) {
   static_assert(!sizeof(Fn), "write jacrev(fn), or jacfwd(fn) where the arguments are few numbers");
   return {};
 }

@@ -86,9 +86,10 @@ requires std::is_arithmetic_v<Relative> Tensor all_close(Operand x, Operand y, R
 // Rounded to so many decimals, ties to even: round(x 10^d) / 10^d; what is too great for that has
 // no such decimals, and stays. Integers stay as they are, and have no negative decimals.
 Tensor around(Operand x, base::Int decimals = 0);
-template <std::integral Decimals>
-trace_internal::Refused round(Operand /*x*/, Decimals) {
-  static_assert(!sizeof(Decimals), "round(x) is to whole numbers: for decimals write around(x, 2)");
+template <class... None>
+trace_internal::Refused round(Operand /*x*/, trace_internal::RefusedNumber /*decimals*/) {
+  static_assert(!sizeof(std::type_identity<trace_internal::Refused(None...)>),
+                "round(x) is to whole numbers: for decimals write around(x, 2)");
   return {};
 }
 

@@ -33,10 +33,10 @@ requires(std::is_arithmetic_v<Number>&& std::is_arithmetic_v<Other>)  //
   static_assert(!sizeof(Number), "the shape stands first: write randint(key, {3}, low, high)");
   return {};
 }
-template <class... None>
-trace_internal::Refused randint(Operand /*key*/, const base::Ints& /*shape*/, Operand /*high*/) {
-  static_assert(!sizeof(std::type_identity<trace_internal::Refused(None...)>),
-                "both bounds are given: write randint(key, {3}, 0, high)");
+template <std::convertible_to<Operand> High>
+trace_internal::Refused randint(Operand /*key*/, const base::Ints& /*shape*/,
+                                const High& /*high*/) {
+  static_assert(!sizeof(High), "both bounds are given: write randint(key, {3}, 0, high)");
   return {};
 }
 

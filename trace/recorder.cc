@@ -129,7 +129,8 @@ Tensor Recorder::wrap(hlo::InstructionId id, SourceLocation at) const {
 }
 
 // From here on what is recorded is another trace than the expected one. Numbers that differ are
-// constants in it, or captures in the order of recording, as those are that are known to vary.
+// constants in it, or captures in the order of recording. Numbers that are known to vary become
+// captures too.
 void Recorder::leave_replay(Numbers other) {
   if (!replay_.is_on()) return;
   const size_t arguments = parameters_.size() - captures_.size();

@@ -36,6 +36,12 @@ struct Refused {
 #undef HEDDLE_REFUSED
 };
 
+// A number where none is taken. A user's own function of the same name is the better match.
+struct RefusedNumber {
+  template <class Number>
+  requires std::is_arithmetic_v<Number> RefusedNumber(Number /*number*/) {}
+};
+
 // Its own template, so that only a use fails to compile.
 template <class T>
 constexpr void refuse_write() {

@@ -16,11 +16,6 @@ namespace heddle {
 // sum(weights * x) / sum(weights), of floats or complex numbers; the weights have x's shape, or are
 // a vector along `axis`.
 Tensor average(Operand x, Operand weights, std::optional<base::Int> axis = {});
-template <std::integral Axis>
-trace_internal::Refused average(Operand /*x*/, Axis) {
-  static_assert(!sizeof(Axis), "an average has weights: of equal ones write mean(x, 0)");
-  return {};
-}
 
 Tensor ptp(Operand x, const Reduction& over = {});            // max - min
 Tensor count_nonzero(Operand x, const Reduction& over = {});  // s32

@@ -37,6 +37,8 @@ TEST(Profile, ShowsEagerOps) {
                            "call full", "call concat"})
     EXPECT_THAT(text, HasSubstr(name));
   EXPECT_THAT(text, HasSubstr("profile_test.cc:25"));
+  const std::string add = "\"call add\"";
+  EXPECT_EQ(text.find(add), text.rfind(add)) << "once";
   std::filesystem::remove(path);
 }
 

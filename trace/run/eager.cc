@@ -107,17 +107,24 @@ Tensor concrete(runtime::BufferPtr buffer, SourceLocation at) {
   return Tensor(base::make_pooled<Node>(std::move(buffer), PublicCall::line_or(at)));
 }
 
-// Times what runs without a program, where someone looks.
+// Times what runs without a program, where someone looks. What does not run so is not counted.
 class DirectSpan {
  public:
+  explicit DirectSpan(SourceLocation at)
+      : at_(at), start_ns_(base::may_be_observed() ? base::now_ns() : 0) {}
   template <class NameOf>
-  DirectSpan(const NameOf& name_of, SourceLocation at) {
-    if (base::may_be_observed()) [[unlikely]]
-      span_.emplace(base::Activity::kCall, name_of(), PublicCall::line_or(at));
+  Tensor ended(Tensor made, const NameOf& name_of) const {
+    if (start_ns_ != 0 && made.is_valid() && base::is_observed()) [[unlikely]] {
+      const SourceLocation at = PublicCall::line_or(at_);
+      base::add_span(base::Activity::kCall, name_of(), at.known() ? to_string(at) : "", start_ns_,
+                     base::now_ns());
+    }
+    return made;
   }
 
  private:
-  std::optional<base::Span> span_;
+  const SourceLocation at_;
+  const int64_t start_ns_;  // 0: nobody looks
 };
 
 // The result in an operand's own memory; a tensor without a value where it has to have another.
@@ -141,10 +148,11 @@ Tensor run_direct(Opcode opcode, DirectOp op, const Operand& x, const Operand& y
     if (other.is_tensor() || !number.set(other, array->shape().dtype())) return {};
     (first == nullptr ? a : b).number = number.bytes();
   }
-  const DirectSpan span([&] { return user_name(opcode); }, x.at());
-  if (Tensor made = run_in_place(op, a, b, x, x.at()); made.is_valid()) return made;
-  if (Tensor made = run_in_place(op, a, b, y, x.at()); made.is_valid()) return made;
-  return concrete(runtime::run_direct(op, a, b), x.at());
+  const DirectSpan span(x.at());
+  Tensor made = run_in_place(op, a, b, x, x.at());
+  if (!made.is_valid()) made = run_in_place(op, a, b, y, x.at());
+  if (!made.is_valid()) made = concrete(runtime::run_direct(op, a, b), x.at());
+  return span.ended(std::move(made), [&] { return user_name(opcode); });
 }
 
 hlo::Attrs attrs_of(std::optional<hlo::ComparisonDirection> direction) {
@@ -173,10 +181,11 @@ Tensor eager_unary(Opcode opcode, const Operand& x) {
   if (const std::optional<DirectOp> op = direct_op(opcode)) {
     runtime::Buffer* const buffer = concrete_buffer(x);
     if (buffer == nullptr || Recorder::current() != nullptr) return {};
-    const DirectSpan span([&] { return user_name(opcode); }, x.at());
-    if (Tensor made = run_in_place(*op, {buffer}, {}, x, x.at()); made.is_valid()) return made;
-    if (Tensor made = concrete(runtime::run_direct(*op, {buffer}, {}), x.at()); made.is_valid())
-      return made;
+    const DirectSpan span(x.at());
+    Tensor made = run_in_place(*op, {buffer}, {}, x, x.at());
+    if (!made.is_valid()) made = concrete(runtime::run_direct(*op, {buffer}, {}), x.at());
+    made = span.ended(std::move(made), [&] { return user_name(opcode); });
+    if (made.is_valid()) return made;
   }
   return known_program(
       user_name(opcode), KnownOptions(opcode), {x},
@@ -196,45 +205,58 @@ Tensor eager_comparison(hlo::ComparisonDirection direction, const Operand& x, co
   return run_program(Opcode::kCompare, direction, x, y);
 }
 
-Tensor eager_join(std::span<const Tensor> parts, int64_t axis, const Shape& shape) {
+namespace {
+
+Tensor joined(std::string_view name, std::span<const Tensor> parts, int64_t axis,
+              const Shape& shape) {
   if (Recorder::current() != nullptr) return {};
   std::vector<runtime::Buffer*> buffers;
   for (const Tensor& part : parts) {
     buffers.push_back(concrete_buffer(part));
     if (buffers.back() == nullptr || part.node()->sharding != nullptr) return {};
   }
-  const DirectSpan span([] { return "concat"; }, {});
+  const DirectSpan span({});
   int64_t blocks = 1;
   for (int64_t i = 0; i < axis; ++i) blocks *= shape.dimension(i);
-  return concrete(runtime::join(buffers, blocks, shape), {});
+  return span.ended(concrete(runtime::join(buffers, blocks, shape), {}), [&] { return name; });
+}
+
+}  // namespace
+
+Tensor eager_join(std::span<const Tensor> parts, int64_t axis, const Shape& shape) {
+  return joined("concat", parts, axis, shape);
 }
 
 Tensor eager_fill(const Operand& value, const Shape& shape) {
   if (Recorder::current() != nullptr || value.is_tensor()) return {};
   const StatusOr<Device*> device = runtime::find_default_device();
   if (!device.ok()) return {};
-  const DirectSpan span([] { return "full"; }, value.at());
+  const DirectSpan span(value.at());
+  const auto filled = [&](const void* bytes) {
+    return span.ended(concrete(runtime::fill(**device, shape, bytes), value.at()),
+                      [] { return "full"; });
+  };
   Element element;
-  if (element.set(value, shape.dtype()))
-    return concrete(runtime::fill(**device, shape, element.bytes()), value.at());
+  if (element.set(value, shape.dtype())) return filled(element.bytes());
   // Each dtype has these two.
   const int64_t* whole = std::get_if<int64_t>(&value.number());
   if (whole == nullptr || (*whole != 0 && *whole != 1)) return {};
   const Literal one = Literal::scalar(shape.dtype(), static_cast<double>(*whole));
-  return concrete(runtime::fill(**device, shape, one.bytes()), value.at());
+  return filled(one.bytes());
 }
 
 Tensor eager_reshape(const Tensor& x, const Shape& shape) {
   if (!x.is_ready() || x.size() != shape.element_count()) return {};
-  return eager_join(std::span(&x, 1), 0, shape);
+  return joined("reshape", std::span(&x, 1), 0, shape);
 }
 
 Tensor eager_row(const Operand& x, int64_t position) {
   runtime::Buffer* const buffer = concrete_buffer(x);
   if (buffer == nullptr || Recorder::current() != nullptr || buffer->shape().rank() == 0) return {};
-  const DirectSpan span([] { return "index"; }, x.at());
+  const DirectSpan span(x.at());
   const int64_t from_start = position < 0 ? position + buffer->shape().dimension(0) : position;
-  return concrete(runtime::copy_row(*buffer, from_start), x.at());
+  return span.ended(concrete(runtime::copy_row(*buffer, from_start), x.at()),
+                    [] { return "index"; });
 }
 
 Tensor eager_part(const Operand& x, std::span<const int64_t> starts, std::span<const int64_t> sizes,
@@ -242,9 +264,10 @@ Tensor eager_part(const Operand& x, std::span<const int64_t> starts, std::span<c
   runtime::Buffer* const buffer = concrete_buffer(x);
   if (buffer == nullptr || Recorder::current() != nullptr || x.tensor().node()->sharding != nullptr)
     return {};
-  const DirectSpan span([] { return "index"; }, x.at());
+  const DirectSpan span(x.at());
   const Shape shape = buffer->shape().with_dimensions(dimensions);
-  return concrete(runtime::copy_part(*buffer, starts, sizes, shape), x.at());
+  return span.ended(concrete(runtime::copy_part(*buffer, starts, sizes, shape), x.at()),
+                    [] { return "index"; });
 }
 
 }  // namespace heddle::trace_internal

@@ -27,7 +27,7 @@ bool are_f32(const PlanBuilder& builder, std::span<const NodeId> values) {
   });
 }
 
-constexpr int64_t kFewestTurns = 256;  // of a sum that is of blocks
+constexpr int64_t kFewestSummed = 256;  // of a sum that is of blocks
 
 }  // namespace
 
@@ -44,7 +44,7 @@ std::vector<NodeId> fold_loop(PlanBuilder& builder, bool is_sum, int64_t to, int
   const int64_t turns = (to + step - 1) / step;
   const int64_t block = block_of(turns, std::max<int64_t>(kBlock / turns_of_body, 1));
   const int64_t blocks = turns / block;
-  const int64_t fewest = turns_of_body > 1 ? kFewestOfBlocks : kFewestTurns;
+  const int64_t fewest = turns_of_body > 1 ? kFewestOfBlocks : kFewestSummed;
   if (!is_sum || blocks < kFewestBlocks || turns * turns_of_body < fewest)
     return loop_over(builder.index(0), to, carried);
   const std::vector<NodeId> none = zeros_like(builder, carried);
@@ -74,7 +74,7 @@ std::vector<NodeId> fold_nest(PlanBuilder& builder, bool is_sum, std::span<const
   const int64_t inner_turns = product_of(inner) * turns_of_body;
   const bool is_of_blocks = is_sum && !is_longest && are_f32(builder, carried) &&
                             inner_turns >= kFewestInner && sizes[0] > 1 &&
-                            sizes[0] * inner_turns >= kFewestTurns;
+                            sizes[0] * inner_turns >= kFewestSummed;
   return fold_loop(
       builder, is_sum && is_longest, sizes[0], 1, std::move(carried),
       [&](NodeId index, std::vector<NodeId> values) {

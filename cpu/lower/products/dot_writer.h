@@ -464,19 +464,9 @@ class DotWriter {
   std::vector<NodeId> nest(const std::vector<Axis>& axes, const Offsets& start,
                            std::vector<NodeId> carried, const Body& body) {
     std::vector<NodeId> at;
-    std::vector<int64_t> sizes = sizes_of(axes);
-    if (sizes.empty()) return body(start, std::move(carried));
-    const int64_t last = sizes.back();
-    sizes.pop_back();
-    return loop_nest(b_, sizes, at, std::move(carried), [&](std::vector<NodeId> sums) {
-      return fold_loop(b_, /*is_sum=*/true, last, 1, std::move(sums),
-                       [&](NodeId index, std::vector<NodeId> inner) {
-                         at.push_back(index);
-                         inner = body(advanced(start, axes, at), std::move(inner));
-                         at.pop_back();
-                         return inner;
-                       });
-    });
+    return fold_nest(
+        b_, /*is_sum=*/true, sizes_of(axes), at, std::move(carried), 1,
+        [&](std::vector<NodeId> sums) { return body(advanced(start, axes, at), std::move(sums)); });
   }
 
   // Parts of so many sums, and the loops whose turns each give a product to every part: sums that

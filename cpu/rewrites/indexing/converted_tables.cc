@@ -10,7 +10,7 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kShortestRow = 16;  // elements
+constexpr int64_t kShortestTaken = 16;  // elements
 constexpr int64_t kMostTaken = 2;     // times that an element of the table is taken
 
 bool takes_rows_of_wider(const Computation& in, const Instruction& gather) {
@@ -22,7 +22,7 @@ bool takes_rows_of_wider(const Computation& in, const Instruction& gather) {
   const int64_t last = gather.shape.rank() - 1;
   const auto& windows = gather.attrs.get<hlo::GatherAttrs>().offset_dims;
   return storage_bytes(from) * 2 <= storage_bytes(table.shape.dtype()) &&
-         std::ranges::count(windows, last) > 0 && gather.shape.dimension(last) >= kShortestRow &&
+         std::ranges::count(windows, last) > 0 && gather.shape.dimension(last) >= kShortestTaken &&
          gather.shape.element_count() <= kMostTaken * table.shape.element_count();
 }
 

@@ -15,7 +15,7 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int kMostOpsBetween = 3;   // from an op to a joined array
-constexpr int64_t kLongSlice = 512;  // elements; shorter ones are as well copied
+constexpr int64_t kLongView = 512;   // elements; shorter ones are as well copied
 
 // Which dimension of `from` each dimension of `to` is, where the types differ in dimensions of size
 // 1 alone; -1: it is a new one of size 1. Nothing: they differ otherwise.
@@ -251,11 +251,11 @@ bool has_joined_operand(const Computation& in, const Instruction& op, const Pick
 }
 
 bool is_view(const Computation& in, const Instruction& view, const Picks& picks) {
-  if (has_joined_operand(in, view, picks)) return true;
+  if (view.shape.element_count() >= kLongView && has_joined_operand(in, view, picks)) return true;
   const bool is_slice = view.opcode == Opcode::kDynamicSlice;
   if (!is_slice && view.opcode != Opcode::kReshape) return false;
   const Instruction& from = in.at(view.operands[0]);
-  if (is_slice) return is_joined(from.opcode) || view.shape.element_count() >= kLongSlice;
+  if (is_slice) return is_joined(from.opcode) || view.shape.element_count() >= kLongView;
   return is_joined(from.opcode) && kept_dimensions(from.shape, view.shape).has_value();
 }
 

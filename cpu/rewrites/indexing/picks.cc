@@ -5,6 +5,7 @@ namespace heddle::cpu {
 namespace {
 // Elements of an array for one that is picked. What slices pick is known, and costs no comparison.
 constexpr int64_t kLeastOfAll = 8, kLeastOfSlices = 2;
+constexpr int64_t kLongArray = 512;  // elements: shorter ones may stand in registers
 }  // namespace
 
 int64_t picked_elements(const Instruction& op) {
@@ -34,8 +35,9 @@ Picks::Picks(const Computation& in) : of_(in.instructions.size()) {
 bool Picks::are_few(const Computation& in, InstructionId array) const {
   const OfArray& of = of_[array.value];
   const Shape& shape = in.at(array).shape;
+  const bool may_be_half = of.are_slices && shape.element_count() >= kLongArray;
   return of.elements > 0 && !shape.is_dynamic() &&
-         of.elements * (of.are_slices ? kLeastOfSlices : kLeastOfAll) <= shape.element_count();
+         of.elements * (may_be_half ? kLeastOfSlices : kLeastOfAll) <= shape.element_count();
 }
 
 }  // namespace heddle::cpu

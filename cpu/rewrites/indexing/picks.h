@@ -13,14 +13,15 @@ namespace heddle::cpu {
 // slice. 0: it is no such op.
 [[nodiscard]] int64_t picked_elements(const Instruction& op);
 
-// Whether an integer type has the number.
+// Whether an integer type has the number, which is at least 0.
 [[nodiscard]] bool holds(DType dtype, int64_t number);
 
 // How many elements of each array of a computation are picked.
 class Picks {
  public:
   explicit Picks(const Computation& in);
-  // Whether all readers of an array pick, and few elements in all: an eighth, or a half of slices.
+  // Whether all readers of an array pick, and few elements in all: an eighth, or
+  // a half of a long array, by slices.
   [[nodiscard]] bool are_few(const Computation& in, InstructionId array) const;
   // How many operands of others it is.
   [[nodiscard]] int64_t readers(InstructionId array) const { return of_[array.value].readers; }

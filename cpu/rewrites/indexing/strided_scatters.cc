@@ -18,8 +18,8 @@ namespace {
 
 using hlo::ScatterAttrs;
 
-// Places of one dimension of the array: start, start + step, ..
-struct Places {
+// StridedPlaces of one dimension of the array: start, start + step, ..
+struct StridedPlaces {
   int64_t start = 0, step = 1, count = 1;
   int64_t batch = -1;  // the dimension of the indices that counts them; -1: there is one place
 };
@@ -35,7 +35,7 @@ class StridedScatter {
   hlo::Value run(const hlo::Values& operands, const Combiner& combiner) const {
     Dims split, start, size, order;
     for (int64_t d = 0; d < scatter_.shape.rank(); ++d) {
-      const Places& places = places_[static_cast<size_t>(d)];
+      const StridedPlaces& places = places_[static_cast<size_t>(d)];
       const int64_t all = scatter_.shape.dimension(d), step = places.step;
       split.push_back(all / step);
       start.push_back(places.start / step);
@@ -94,7 +94,7 @@ class StridedScatter {
       const InstructionId id = component(k);
       const Affine* at = id.valid() ? indices.of(id) : nullptr;
       const int64_t d = attrs_.scatter_dims_to_operand_dims[k];
-      Places& places = places_[static_cast<size_t>(d)];
+      StridedPlaces& places = places_[static_cast<size_t>(d)];
       if (at == nullptr || !read(*at, in_.at(id).shape, places, is_counted)) return false;
       const int64_t last = places.start + places.step * (places.count - 1);
       if (places.start < 0 || last >= array.dimension(d) || array.dimension(d) % places.step != 0)
@@ -112,7 +112,7 @@ class StridedScatter {
   }
 
   // One dimension of the indices counts the places, upwards.
-  static bool read(const Affine& at, const Shape& indices, Places& places,
+  static bool read(const Affine& at, const Shape& indices, StridedPlaces& places,
                    std::vector<bool>& is_counted) {
     places.start = at.constant;
     for (size_t b = 0; b < at.steps.size(); ++b) {
@@ -136,7 +136,7 @@ class StridedScatter {
     Dims order;
     auto window = attrs_.update_window_dims.begin();
     for (int64_t d = 0; d < scatter_.shape.rank(); ++d) {
-      const Places& places = places_[static_cast<size_t>(d)];
+      const StridedPlaces& places = places_[static_cast<size_t>(d)];
       if (std::ranges::count(attrs_.inserted_window_dims, d) == 0)
         order.push_back(*window++);
       else if (places.batch >= 0)
@@ -150,7 +150,7 @@ class StridedScatter {
   const Computation& in_;
   const Instruction& scatter_;
   const ScatterAttrs& attrs_;
-  std::vector<Places> places_;  // by dimension of the array
+  std::vector<StridedPlaces> places_;  // by dimension of the array
   bool is_known_ = false;
 };
 
@@ -163,8 +163,9 @@ StatusOr<hlo::Module> update_strided_scatters(const hlo::Module& module) {
         const Instruction& scatter = to.old(id);
         if (scatter.opcode != Opcode::kScatter) return {};
         const std::optional<Combiner> combiner = combiner_of(module.at(scatter.called[0]));
+        if (!combiner) return {};
         const StridedScatter strided(to.from(), indices.in(to.from()), scatter);
-        if (!combiner || !strided.is_known()) return {};
+        if (!strided.is_known()) return {};
         to.in_place_of(id);
         return strided.run(to.operands(id), *combiner);
       });

@@ -95,6 +95,11 @@ TEST(CpuLongSums, KeepTheirDigits) {
   // So are chunks of 256 turns, and 256 of them.
   EXPECT_LT(error_of_tenths(sum_of("[4194304]", "[]", "0"), 4194304, 1000.005F), 1e-6);
   EXPECT_LT(error_of_tenths(sum_of("[8,128,16]", "[]", "0,1,2"), 16384, 1000.005F), 1.5e-6);
+  EXPECT_LT(error_of_tenths("HloModule m\nENTRY e {\n x = f32[4,2048,4] parameter(0)\n y = "
+                            "f32[4,2,2048] parameter(1)\n ROOT r = f32[4,2] dot(x, y), "
+                            "lhs_contracting_dims={1,2}, rhs_contracting_dims={2,0}\n}",
+                            8192, 1000.005F),
+            1e-5);
   EXPECT_LT(error_of_tenths(product_of("f32", "[8000000]", "[8000000]", "[]", 0, 0), 8e6), 5e-5);
   EXPECT_LT(error_of_tenths(product_of("f32", "[400000]", "[400000,32]", "[32]", 0, 0), 4e5), 5e-5);
   EXPECT_LT(error_of_tenths(product_of("f32", "[16,400000]", "[400000,32]", "[16,32]", 1, 0), 4e5),

@@ -99,6 +99,35 @@ TEST(CpuPickedViews, OfJoinedArraysWithNewDimensions) {
   expect_as_evaluated(text);
 }
 
+// Of elementwise ops, with numbers and truths beside them, on a table that nothing else reads.
+TEST(CpuPickedViews, OfElementwiseOpsOnJoinedArrays) {
+  const auto text = [](std::string_view op, std::string_view last) {
+    return cat("HloModule m\nENTRY e {\n x = f32[60,9] parameter(0)\n y = f32[40,9] parameter(1)\n",
+               " w = f32[100,9] parameter(3)\n", places("s32", 2, 4, "p"),
+               " c = f32[100,9] concatenate(x, y), dimensions={0}\n k = f32[] constant(0.5)\n"
+               " b = f32[100,9] broadcast(k), dimensions={}\n m = pred[100,9] compare(w, b),"
+               " direction=LT\n",
+               op, last);
+  };
+  constexpr std::string_view kRows =
+      " ROOT r = f32[4,9] gather(t, p), offset_dims={1}, collapsed_slice_dims={0},"
+      " start_index_map={0}, index_vector_dim=1, slice_sizes={1,9}\n}\n";
+  for (const std::string_view op :
+       {" t = f32[100,9] subtract(c, w)\n", " t = f32[100,9] select(m, c, w)\n",
+        " t = f32[100,9] clamp(k, c, k)\n",
+        " n = f32[100,9] negate(c)\n o = f32[100,9] add(n, b)\n t = f32[100,9] multiply(w, o)\n"}) {
+    for (const std::string_view last :
+         {kRows, std::string_view(" ROOT r = f32[50,9] slice(t), slice={[1:100:2], [0:9]}\n}\n")}) {
+      EXPECT_TRUE(picks(text(op, last))) << text(op, last);
+      expect_as_evaluated(text(op, last));
+    }
+  }
+  const std::string difference = " t = f32[100,9] subtract(c, w)\n";
+  EXPECT_FALSE(picks(text(cat(difference, " d = f32[100,9] negate(c)\n"), kRows)));
+  EXPECT_FALSE(picks(text(difference, " ROOT r = f32[51,9] slice(t), slice={[0:51], [0:9]}\n}\n")));
+  EXPECT_FALSE(picks(text(" t = f32[100,9] subtract(w, b)\n", kRows)));
+}
+
 // jnp.roll(x, s)[:4] with an s that is known when it runs.
 TEST(CpuPickedViews, RowsOfRolledArrays) {
   expect_as_evaluated(

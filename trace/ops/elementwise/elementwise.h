@@ -95,9 +95,10 @@ Tensor logical_xor(Operand x, Operand y);
 Tensor where(Operand condition, Operand x, Operand y);
 // min(max(x, low), high); low and high broadcast to x.
 Tensor clip(Operand x, Operand low, Operand high);
-template <class Bound>
-trace_internal::Refused clip(Operand /*x*/, const Bound& /*low*/) {
-  static_assert(!sizeof(Bound), "of one bound write maximum(x, low) or minimum(x, high)");
+template <class... None>
+trace_internal::Refused clip(Operand /*x*/, trace_internal::RefusedNumber /*low*/) {
+  static_assert(!sizeof(std::type_identity<trace_internal::Refused(None...)>),
+                "of one bound write maximum(x, low) or minimum(x, high)");
   return {};
 }
 // The same as one op, in the order of jax.lax: low and high are scalars or have the shape of x.

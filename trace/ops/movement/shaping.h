@@ -160,9 +160,9 @@ struct Padding {
 // x with edges of `value`; negative low and high crop, interior puts values between elements.
 Tensor pad(Operand x, Operand value, const std::vector<Padding>& padding);
 Tensor pad(Operand x, const std::vector<Padding>& padding);  // with edges of 0, as numpy's default
-template <std::integral Width>
-trace_internal::Refused pad(Operand /*x*/, Width) {
-  static_assert(!sizeof(Width),
+template <class... None>
+trace_internal::Refused pad(Operand /*x*/, trace_internal::RefusedNumber /*width*/) {
+  static_assert(!sizeof(std::type_identity<trace_internal::Refused(None...)>),
                 "a padding has a width at each end of each dimension, behind the value: write "
                 "pad(x, {{1, 1}, {0, 0}}) or pad(x, 0.5, {{1, 1}, {0, 0}})");
   return {};
