@@ -460,6 +460,19 @@ TEST(Numbers, AreOperandsForManyShapes) {
   EXPECT_GE(did.number_operands, 3 * kShapes * 8);
 }
 
+// A count that follows from the type is a constant of each program.
+TEST(Numbers, ThatFollowFromTypesAreConstants) {
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const int size : {300, 400, 500}) {
+      const Tensor x = ones({size});
+      const Counters before = counters();
+      const Tensor slope = grad([](Tensor y) { return mean(y * y); })(x);
+      EXPECT_EQ((counters() - before).number_operands, 0);
+      EXPECT_NEAR(first_of(slope), 2.0 / size, 1e-6);
+    }
+  }
+}
+
 // The trace leaves the expected one at its end, where its number is known to vary.
 TEST(Numbers, AreOperandsWhereResultsDiffer) {
   const auto last = [](Tensor p, double k, bool is_turned) {

@@ -10,16 +10,20 @@
 
 namespace heddle::trace_internal {
 
-// A number of a trace: the trace's place_of(), and the instruction that the number is there.
+// A number of a trace: the trace's place_of(), the instruction that the number is there, and a hash
+// of the types before it. A number that differs from type to type alone, as the count in a mean,
+// does not vary.
 struct NumberPlace {
   uint64_t place = 0;
   uint64_t instruction = 0;
+  uint64_t types = 0;
 };
 
-// Whether a number is known to vary: this one is not what stood there the last time that someone
-// asked, or that was so before. What is known may be forgotten, where two places meet.
+// Whether a number is known to vary, with whatever types: with these it is not what stood there the
+// last time that someone asked, or that was so before. What is known may be forgotten, where two
+// places meet.
 [[nodiscard]] bool varies(const NumberPlace& at, std::span<const std::byte> bytes);
-// It varies, whatever it is.
+// It varies, whatever it is and with whatever types.
 void note_that_varies(const NumberPlace& at);
 
 void forget_varying_numbers();
