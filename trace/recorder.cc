@@ -405,20 +405,7 @@ Tensor Recorder::constant(Literal literal) {
 
 bool Recorder::varies_here(const Literal& literal) {
   if (place_ == 0 || numbers_policy_ == Numbers::kConstants || !is_number(literal)) return false;
-  const hlo::Computation& before = building().builder.computation();
-  uint64_t types = 0;
-  const auto mix = [&](const Shape& shape) {
-    if (shape.is_scalar()) return;  // it may be a number, a constant at first
-    types = (types ^ static_cast<uint64_t>(shape.dtype())) * 0x9e3779b97f4a7c15ull;
-    for (int64_t d = 0; shape.is_array() && d < shape.rank(); ++d)
-      types =
-          (types ^ types >> 32 ^ static_cast<uint64_t>(shape.dimension(d))) * 0x9e3779b97f4a7c15ull;
-  };
-  constexpr size_t kMostParameters = 8;
-  for (size_t i = 0; i < std::min(before.parameters.size(), kMostParameters); ++i)
-    mix(before.at(before.parameters[i]).shape);
-  if (!before.instructions.empty()) mix(before.instructions.back().shape);
-  return varies({place_, before.instructions.size(), types},
+  return varies(next_number(building().builder.computation(), place_),
                 {literal.bytes(), static_cast<size_t>(literal.byte_size())});
 }
 

@@ -1,5 +1,6 @@
 #include "heddle/trace/run/varying_numbers.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 
@@ -29,6 +30,24 @@ Entry entry_in(Words& words, const NumberPlace& at, uint64_t types) {
 }
 
 }  // namespace
+
+NumberPlace next_number(const hlo::Computation& trace, uint64_t place) {
+  constexpr size_t kMostParameters = 8;
+  NumberPlace out{.place = place, .instruction = trace.instructions.size()};
+  const auto mix = [&](const Shape& shape) {
+    if (shape.is_scalar()) return;  // it may be a number, a constant at first
+    const auto add = [&](uint64_t part) {
+      out.types = (out.types ^ out.types >> 32 ^ part) * 0x9e3779b97f4a7c15ull;
+    };
+    add(static_cast<uint64_t>(shape.dtype()));
+    for (int64_t d = 0; shape.is_array() && d < shape.rank(); ++d)
+      add(static_cast<uint64_t>(shape.dimension(d)));
+  };
+  for (size_t i = 0; i < std::min(trace.parameters.size(), kMostParameters); ++i)
+    mix(trace.at(trace.parameters[i]).shape);
+  if (!trace.instructions.empty()) mix(trace.instructions.back().shape);
+  return out;
+}
 
 bool varies(const NumberPlace& at, std::span<const std::byte> bytes) {
   const Entry all = entry_in(varying, at, 0);

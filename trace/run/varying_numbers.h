@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <span>
 
+#include "heddle/hlo/module.h"
+
 namespace heddle::trace_internal {
 
 // A number of a trace: the trace's place_of(), the instruction that the number is there, and a hash
@@ -18,6 +20,9 @@ struct NumberPlace {
   uint64_t instruction = 0;
   uint64_t types = 0;
 };
+
+// The one that is recorded next, behind the instructions of a trace.
+[[nodiscard]] NumberPlace next_number(const hlo::Computation& trace, uint64_t place);
 
 // Whether a number is known to vary, with whatever types: with these it is not what stood there the
 // last time that someone asked, or that was so before. What is known may be forgotten, where two
