@@ -190,14 +190,15 @@ runtime::ModulePtr traced(const Key& key, Results formula) {
   }
 }
 
-// Whether numbers that programs of the key have in them are others from call to call, of whatever
-// types the operands are.
+// Whether numbers that programs of the key have in them are others from call to call. The key's hash
+// leaves them out.
 bool has_varying_numbers(const Key& key) {
   std::vector<int64_t> numbers;
   for (size_t i = 0; i < key.options.size(); ++i)
     if (key.fixed >> i & 1) numbers.push_back(key.options[i]);
   const SourceLocation at = PublicCall::line_or({});
-  const NumberPlace place{.place = place_of(key.name.data(), &kFixedNumbers, at)};
+  const NumberPlace place{.place = place_of(key.name.data(), &kFixedNumbers, at),
+                          .types = key.hash()};
   return varies(place, std::as_bytes(std::span(numbers)));
 }
 
