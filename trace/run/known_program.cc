@@ -190,8 +190,8 @@ runtime::ModulePtr traced(const Key& key, Results formula) {
   }
 }
 
-// Whether numbers that programs of the key have in them are others from call to call. The key's hash
-// leaves them out.
+// Whether numbers that programs of the key have in them are others from call to call. The key's
+// hash leaves them out.
 bool has_varying_numbers(const Key& key) {
   std::vector<int64_t> numbers;
   for (size_t i = 0; i < key.options.size(); ++i)
