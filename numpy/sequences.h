@@ -50,7 +50,7 @@ Tensor trapezoid(Operand y, double step = 1, base::Int axis = -1);
 Tensor trapezoid_at(Operand y, Operand x, base::Int axis = -1);
 template <std::same_as<Tensor> X, class... More>
 trace_internal::Refused trapezoid(Operand /*y*/, const X& /*x*/, More...) {
-  static_assert(!sizeof(X), "of points at the places x: write trapezoid_at(y, x)");
+  static_assert(!sizeof(X), "for points at the places x write trapezoid_at(y, x)");
   return {};
 }
 

@@ -153,8 +153,8 @@ TEST(Zip, SaysWhatIsWrongWithIt) {
   EXPECT_EQ(zip_error(good), "fine");
   EXPECT_EQ(zip_error("short"), "zip: is too short for an archive");
   EXPECT_EQ(zip_error(good.substr(0, good.size() - 1)),
-            "zip: has no directory at its end: it is no archive, as .npy and .safetensors files "
-            "are none, or was cut off");
+            "zip: has no directory at its end: it is no archive (a .npy or .safetensors file "
+            "is none), or was cut off");
   std::string damaged = good;
   damaged[good.find("world")] = 'W';
   EXPECT_EQ(zip_error(damaged), "zip: an entry's checksum is not that of its bytes: it is damaged");

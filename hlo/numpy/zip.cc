@@ -71,8 +71,8 @@ StatusOr<size_t> find_end(std::string_view archive) {
     if (Numbers(archive.substr(at + 20, 2)).u16() == last - at) return at;
   }
   return bad(
-      "has no directory at its end: it is no archive, as .npy and .safetensors files are none, or "
-      "was cut off");
+      "has no directory at its end: it is no archive (a .npy or .safetensors file is none), or was "
+      "cut off");
 }
 
 StatusOr<Directory> read_end(std::string_view archive) {

@@ -455,8 +455,7 @@ TEST(DiskCacheOptionsTest, ComeFromTheEnvironment) {
   }
   for (const char* no : {"0", "no", "off", "false"}) {
     const Variable set("HEDDLE_CACHE", no);
-    EXPECT_EQ(disk_cache_options().status().message(),
-              "disk cache: off, by HEDDLE_CACHE=0");
+    EXPECT_EQ(disk_cache_options().status().message(), "disk cache: off, by HEDDLE_CACHE=0");
   }
   for (const char* wrong : {"1G", "-1", "", "99999999999999999999"}) {
     const Variable set("HEDDLE_CACHE_BYTES", wrong);

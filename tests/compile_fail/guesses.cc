@@ -86,10 +86,10 @@ Tensor options(Tensor x, Tensor q) {
 }
 
 // case width_alone: a padding has a width at each end of each dimension
-// case one_bound: of one bound write maximum(x, low) or minimum(x, high)
+// case one_bound: with one bound write maximum(x, low) or minimum(x, high)
 // case three_numbers: write where(is_posinf(x), 1, nan_to_num(x))
 // case decimals_of_round: for decimals write around(x, 2)
-// case places_of_trapezoid: of points at the places x: write trapezoid_at(y, x)
+// case places_of_trapezoid: for points at the places x write trapezoid_at(y, x)
 // case one_bound_of_randint: both bounds are given: write randint(key, {3}, 0, high)
 // case list_of_pool: error: | Windows
 // case list_of_conv: error: | Convolution

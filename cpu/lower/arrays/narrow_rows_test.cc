@@ -21,6 +21,23 @@ TEST(NarrowRows, AreFoldedSideBySide) {
   EXPECT_EQ(most_lanes(plan, Op::kMul), 16);
 }
 
+// Rows that are reversed, and every other row: what is stored is shuffled of neighbours at once.
+TEST(NarrowRows, MovedRowsAreShuffledOfLoads) {
+  for (const char* move :
+       {"[64,5] reverse(x), dimensions={0}", "[32,5] slice(x), slice={[0:64:2], [0:5]}"}) {
+    const Plan plan = plan_of(cat(" x = f32[64,5] parameter(0)\n ROOT r = f32", move));
+    int64_t stores = 0;
+    for (const Node& node : plan.nodes) {
+      if (node.op != Op::kStore) continue;
+      ++stores;
+      const Node& stored = plan.at(plan.args_of(node)[1]);
+      ASSERT_EQ(stored.op, Op::kShuffle) << move;
+      for (const NodeId from : plan.args_of(stored)) EXPECT_EQ(plan.at(from).op, Op::kLoad) << move;
+    }
+    EXPECT_EQ(stores, 5) << move;
+  }
+}
+
 TEST(NarrowRows, ColumnsThatStayAreStoredInTurn) {
   const Plan plan = plan_of(sum_of_rows("[2000,3]", "[2000,2,3]", "1"));
   EXPECT_EQ(count(plan, Op::kScatter), 0);

@@ -11,7 +11,7 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int64_t kMaxLazy = 256;  // instructions that one step computes
+constexpr int64_t kMaxLazy = 256;    // instructions that one step computes
 constexpr size_t kMostRepeated = 6;  // readers that each compute what widens_cheaply()
 constexpr int64_t kMostRepeatedOps = 3;
 constexpr int64_t kMostTwice = 8;  // cheap ops that one step computes for two paddings of it

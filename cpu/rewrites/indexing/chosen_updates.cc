@@ -12,7 +12,7 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr size_t kMostUpdates = 8;     // of one array
+constexpr size_t kMostUpdates = 8;    // of one array
 constexpr int64_t kFewestForOne = 4;  // of the array, for each one that is updated
 
 // The scalar that a truth of each element is; not valid: there are several.

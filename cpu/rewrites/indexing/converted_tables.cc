@@ -11,7 +11,7 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kShortestTaken = 16;  // elements
-constexpr int64_t kMostTaken = 2;     // times that an element of the table is taken
+constexpr int64_t kMostTaken = 2;       // times that an element of the table is taken
 
 bool takes_rows_of_wider(const Computation& in, const Instruction& gather) {
   if (gather.opcode != Opcode::kGather || gather.shape.is_dynamic() || gather.shape.is_scalar())

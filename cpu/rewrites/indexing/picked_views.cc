@@ -14,8 +14,8 @@
 namespace heddle::cpu {
 namespace {
 
-constexpr int kMostOpsBetween = 3;   // from an op to a joined array
-constexpr int64_t kLongView = 512;   // elements; shorter ones are as well copied
+constexpr int kMostOpsBetween = 3;  // from an op to a joined array
+constexpr int64_t kLongView = 512;  // elements; shorter ones are as well copied
 
 // Which dimension of `from` each dimension of `to` is, where the types differ in dimensions of size
 // 1 alone; -1: it is a new one of size 1. Nothing: they differ otherwise.
@@ -38,6 +38,7 @@ std::optional<Dims> kept_dimensions(const Shape& from, const Shape& to) {
   return out;
 }
 
+// What pick_from_parts() takes apart, as joined_along() has it, or a view of it.
 bool is_joined(Opcode opcode) {
   switch (opcode) {
     case Opcode::kConcatenate:

@@ -20,8 +20,8 @@ namespace heddle::cpu {
 class Picks {
  public:
   explicit Picks(const Computation& in);
-  // Whether all readers of an array pick, and few elements in all: an eighth, or
-  // a half of a long array, by slices.
+  // Whether all readers of an array pick, and few elements in all: at most an eighth, or a half of
+  // a long array where they are slices.
   [[nodiscard]] bool are_few(const Computation& in, InstructionId array) const;
   // How many operands of others it is.
   [[nodiscard]] int64_t readers(InstructionId array) const { return of_[array.value].readers; }

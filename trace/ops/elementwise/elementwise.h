@@ -98,7 +98,7 @@ Tensor clip(Operand x, Operand low, Operand high);
 template <class... None>
 trace_internal::Refused clip(Operand /*x*/, trace_internal::RefusedNumber /*low*/) {
   static_assert(!sizeof(std::type_identity<trace_internal::Refused(None...)>),
-                "of one bound write maximum(x, low) or minimum(x, high)");
+                "with one bound write maximum(x, low) or minimum(x, high)");
   return {};
 }
 // The same as one op, in the order of jax.lax: low and high are scalars or have the shape of x.
