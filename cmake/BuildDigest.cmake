@@ -1,6 +1,6 @@
 # cmake -DROOT=.. -DFOLDERS=a,b -DCOMPILED_BY=.. -DLLVM=PATH -DOUT=FILE -P BuildDigest.cmake
 #
-# Writes the source of cpu/build_digest.h: a digest of the folders' sources, tests aside, and of how they are compiled.
+# Writes the source of codegen/jit/build_digest.h: a digest of the folders' sources, tests aside, and of how they are compiled.
 string(REPLACE "," ";" folders ${FOLDERS})
 set(digests "${COMPILED_BY}")
 foreach(folder ${folders})
@@ -14,7 +14,7 @@ foreach(folder ${folders})
   endforeach()
 endforeach()
 string(SHA256 digest "${digests}")
-file(WRITE ${OUT} "#include \"heddle/cpu/build_digest.h\"
+file(WRITE ${OUT} "#include \"heddle/codegen/jit/build_digest.h\"
 
 namespace heddle::cpu {
 

@@ -94,7 +94,7 @@ endfunction()
 # Sets `sources`, `tests` (*_test.cc) and `protos` in the caller for the folder, recursively.
 function(heddle_glob folder)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
-  list(FILTER all EXCLUDE REGEX "/mock/|/bridge/|/cpu/jit/llvm/")
+  list(FILTER all EXCLUDE REGEX "/mock/|/bridge/|/codegen/jit/llvm/")
   set(tests ${all})
   if(folder STREQUAL hlo)
     list(FILTER all EXCLUDE REGEX "/hlo/(text|wire)/")
@@ -185,7 +185,7 @@ function(heddle_library_pch target folder)
   if(folder MATCHES "^(transform|hlo/wire)$")  # a precompiled header is for one kind of optimisation
     set(pch heddle_small_pch)
     set(options heddle_small_library_options)
-  elseif(NOT folder MATCHES "^(hlo|hlo/text|hlo/wire|placeholder|runtime|interpreter|pjrt|cpu)$")
+  elseif(NOT folder MATCHES "^(hlo|hlo/text|hlo/wire|placeholder|runtime|interpreter|pjrt|codegen|cpu)$")
     set(pch heddle_trace_pch)
     list(APPEND headers "\"heddle/trace/operand.h\"" "\"heddle/trace/tensor.h\"")
   endif()
@@ -288,7 +288,7 @@ function(heddle_library name)
     target_link_libraries(${target} PRIVATE ${ARG_PRIVATE})
     heddle_library_options(${target})
     # The first six call ops, whose time is in trace/. The others run at a trace or a compile, where LLVM takes most of it.
-    if(name MATCHES "^(numpy|optim|linalg|special|nn|random|grad|hlo/text|cpu)$")
+    if(name MATCHES "^(numpy|optim|linalg|special|nn|random|grad|hlo/text|codegen|cpu)$")
       heddle_optimise_little(${target})
     elseif(name MATCHES "^(transform|hlo/wire)$")
       heddle_optimise_size(${target})
@@ -316,7 +316,7 @@ function(heddle_library name)
 
   if(tests AND HEDDLE_BUILD_TESTS AND NOT name MATCHES "/")
     set(pch heddle_pch)
-    if(name MATCHES "^(base|hlo|placeholder|transform|runtime|interpreter|pjrt|cpu)$")
+    if(name MATCHES "^(base|hlo|placeholder|transform|runtime|interpreter|pjrt|codegen|cpu)$")
       set(pch heddle_gtest_pch)
     endif()
     set(oracle)
@@ -333,10 +333,10 @@ function(heddle_library name)
   endif()
 endfunction()
 
-# The code generator of cpu/, a library that is loaded at the first compile; without LLVM there is none.
+# The code generator of cpu/, codegen/jit/llvm/: a library that is loaded at the first compile; without LLVM there is none.
 function(heddle_jit)
   include(GNUInstallDirs)
-  target_compile_definitions(heddle_cpu PRIVATE
+  target_compile_definitions(heddle_codegen PRIVATE
     HEDDLE_JIT_FOLDER="${PROJECT_BINARY_DIR}/lib" HEDDLE_JIT_INSTALLED="${CMAKE_INSTALL_FULL_LIBDIR}")
   # What runs in programs; the rest of the folder runs at a compile, and is small.
   set(kernels ${PROJECT_SOURCE_DIR}/cpu/kernels)
@@ -386,8 +386,8 @@ function(heddle_jit)
     message(STATUS "no LLVM 19.1: the backend cpu leaves every program to the evaluator")
     return()
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cpu/jit/llvm/*.cc)
-  add_library(heddle_cpu_jit MODULE ${sources} ${PROJECT_SOURCE_DIR}/cpu/plan/pieces.cc ${HEDDLE_GENERATED_DIR}/build_digest.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/codegen/jit/llvm/*.cc)
+  add_library(heddle_cpu_jit MODULE ${sources} ${PROJECT_SOURCE_DIR}/codegen/plan/pieces.cc ${HEDDLE_GENERATED_DIR}/build_digest.cc)
   target_include_directories(heddle_cpu_jit PRIVATE ${HEDDLE_INCLUDE_DIR})
   target_include_directories(heddle_cpu_jit SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
   target_link_libraries(heddle_cpu_jit PRIVATE LLVM)
@@ -395,12 +395,12 @@ function(heddle_jit)
   heddle_compile_options(heddle_cpu_jit)
   heddle_unity(heddle_cpu_jit)  # reads LLVM's headers once
   set_target_properties(heddle_cpu_jit PROPERTIES CXX_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-  add_dependencies(heddle_cpu heddle_cpu_jit)
+  add_dependencies(heddle_codegen heddle_cpu_jit)
 endfunction()
 
 # Which Heddle this is, for the disk cache: what was compiled by another is not found.
 function(heddle_build_digest)
-  set(folders base hlo transform runtime interpreter cpu)
+  set(folders base hlo transform runtime interpreter codegen cpu)
   set(all)
   foreach(folder ${folders})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc ${PROJECT_SOURCE_DIR}/${folder}/*.h
@@ -425,7 +425,7 @@ function(heddle_build_digest)
     DEPENDS ${all} ${script}
     COMMENT "digest of the sources"
     VERBATIM)
-  target_sources(heddle_cpu PRIVATE ${out})
+  target_sources(heddle_codegen PRIVATE ${out})
 endfunction()
 
 # The library that the tests of a folder load.

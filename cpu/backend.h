@@ -1,8 +1,8 @@
 // The backend `cpu`: whole programs, loops included, compiled to machine code.
 //
-// A module is lowered to a plan (cpu/plan/plan.h): a loop of HLO is a loop of the machine, values
-// of one element stand in registers, arrays in one block of memory whose places are fixed when it
-// is compiled. What a plan does not hold (sort, fft, decompositions, small floats, complex numbers)
+// A module is lowered to a plan (codegen/plan/plan.h): a loop of HLO is a loop of the machine,
+// values of one element stand in registers, arrays in one block of memory whose places are fixed
+// when it is compiled. What a plan does not hold (sort, fft, decompositions, small floats, complex numbers)
 // is called as a kernel, from inside of the loops around it. Programs with effects (but for
 // hlo/calls/debug_calls.h), dynamic sizes or several devices run on the evaluator. See docs/cpu.md.
 #pragma once

@@ -10,7 +10,7 @@
 
 #include "heddle/base/support_test.h"
 #include "heddle/base/text/strings.h"
-#include "heddle/cpu/jit/jit.h"
+#include "heddle/codegen/jit/jit.h"
 #include "heddle/hlo/text.h"
 #include "heddle/runtime/storing_test.h"
 #include "heddle/runtime/transfer.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/cpu/jit/jit.h"
+#include "heddle/codegen/jit/jit.h"
 
 namespace heddle::cpu {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "heddle/codegen/plan/plan.h"
 #include "heddle/cpu/kernels/kernel.h"
-#include "heddle/cpu/plan/plan.h"
 
 namespace heddle::cpu {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "heddle/base/status.h"
-#include "heddle/cpu/jit/jit.h"
+#include "heddle/codegen/jit/jit.h"
+#include "heddle/codegen/plan/cost.h"
+#include "heddle/codegen/plan/plan.h"
 #include "heddle/cpu/kernels/kernel.h"
-#include "heddle/cpu/plan/cost.h"
-#include "heddle/cpu/plan/plan.h"
 #include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 #include "heddle/runtime/host/host_backend.h"

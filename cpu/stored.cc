@@ -8,7 +8,7 @@
 
 #include "heddle/base/bytes.h"
 #include "heddle/base/text/strings.h"
-#include "heddle/cpu/build_digest.h"
+#include "heddle/codegen/jit/build_digest.h"
 #include "heddle/cpu/kernels/isa.h"
 #include "heddle/cpu/kernels/products/matmul_narrow.h"
 #include "heddle/cpu/lower/lower.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "heddle/base/status.h"
+#include "heddle/codegen/plan/plan.h"
 #include "heddle/cpu/kernels/kernel.h"
-#include "heddle/cpu/plan/plan.h"
 #include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/codegen/plan/builder.h"
 #include "heddle/cpu/lower/elements/packs.h"
 #include "heddle/cpu/lower/elements/scalar_ops.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/cpu/lower/regions/region.h"
-#include "heddle/cpu/plan/builder.h"
 #include "heddle/hlo/attributes.h"
 
 namespace heddle::cpu {

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/codegen/jit/jit.h"
 #include "heddle/cpu/backend.h"
-#include "heddle/cpu/jit/jit.h"
 #include "heddle/hlo/literal/blocks.h"
 #include "heddle/hlo/text.h"
 #include "heddle/interpreter/evaluate.h"

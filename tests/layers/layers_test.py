@@ -173,7 +173,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(found("cpu/low/b.cc", both), ["cpu/low/b.cc:2: Tile is a name in cpu/a.cc too",
                                                        "cpu/low/b.cc:4: kSizes is a name in cpu/a.cc too"])
         self.assertEqual(len(found("cpu/b.cc", "namespace {\nenum class Tile : uint8_t { kOne };\n}  // namespace\n")), 1)
-        for path in ("cpu/b_test.cc", "hlo/b.cc", "cpu/jit/llvm/b.cc"):
+        for path in ("cpu/b_test.cc", "hlo/b.cc", "codegen/jit/llvm/b.cc"):
             self.assertEqual(found(path, both), [], path)
         for text in ("struct Tile {};\n", "namespace {\nstruct Tile;\nTile of();\n}  // namespace\n",
                      "namespace {\n}  // namespace\nconstexpr int kSizes = 1;\n", "namespace {\nint f() {\n  constexpr int kSizes = 1;\n}\n}  // namespace\n"):

@@ -15,7 +15,7 @@ MAX_DEPTH = 6
 EVERYTHING = "everything"
 PARTS = ("hlo/text", "hlo/wire")  # libraries with rows of their own, each a header and a folder: hlo/text.h and hlo/text/
 PROGRAM_FOLDERS = ("tools", "examples", "bench", "tests")
-SEPARATE_FOLDERS = ("cpu/jit/llvm", "pjrt/mock")  # libraries inside of another one's folder
+SEPARATE_FOLDERS = ("codegen/jit/llvm", "pjrt/mock")  # libraries inside of another one's folder
 PRIVATE_NAME = re.compile(r"(?:struct|class|enum class) (\w+)(?= final\b| *[:{]|$)|(?:inline |static )*constexpr [^=({]*?\b(k[A-Z]\w*) *[\[={,;]")
 HIDDEN_PACKAGES = ("absl/", "Eigen/", "unsupported/", "llvm/", "google/protobuf/")
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "heddle/cpu/plan/builder.h"
+#include "heddle/codegen/plan/builder.h"
 #include "heddle/hlo/module.h"
 #include "heddle/hlo/shape.h"
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <type_traits>
 
-#include "heddle/cpu/math/formulas.h"
-#include "heddle/cpu/math/formulas_small.h"
-#include "heddle/cpu/math/root_powers.h"
+#include "heddle/codegen/math/formulas.h"
+#include "heddle/codegen/math/formulas_small.h"
+#include "heddle/codegen/math/root_powers.h"
 
 namespace heddle::cpu {
 namespace {

@@ -1,9 +1,9 @@
-// Elementary functions as nodes of a plan, by the formulas of cpu/math/formulas.h.
+// Elementary functions as nodes of a plan, by the formulas of codegen/math/formulas.h.
 #pragma once
 
 #include <initializer_list>
 
-#include "heddle/cpu/plan/builder.h"
+#include "heddle/codegen/plan/builder.h"
 
 namespace heddle::cpu {
 

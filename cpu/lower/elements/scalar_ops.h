@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "heddle/codegen/plan/builder.h"
 #include "heddle/cpu/lower/hlo_names.h"
-#include "heddle/cpu/plan/builder.h"
 #include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 

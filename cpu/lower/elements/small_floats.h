@@ -2,7 +2,7 @@
 // rounding each result to the type.
 #pragma once
 
-#include "heddle/cpu/plan/builder.h"
+#include "heddle/codegen/plan/builder.h"
 #include "heddle/hlo/dtype.h"
 
 namespace heddle::cpu {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "heddle/codegen/plan/builder.h"
 #include "heddle/cpu/lower/arrays/loops.h"
-#include "heddle/cpu/plan/builder.h"
 
 namespace heddle::cpu {
 

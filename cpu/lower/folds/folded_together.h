@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "heddle/cpu/plan/builder.h"
+#include "heddle/codegen/plan/builder.h"
 
 namespace heddle::cpu {
 

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "heddle/base/text/strings.h"
-#include "heddle/cpu/jit/jit.h"
+#include "heddle/codegen/jit/jit.h"
 #include "heddle/cpu/kernels/isa.h"
 #include "heddle/cpu/lower/lower.h"
 #include "heddle/hlo/text.h"
