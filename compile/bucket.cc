@@ -22,9 +22,11 @@ template <class... Parts>
   throw Error(base::invalid_argument(parts...));
 }
 
+int64_t smallest_of(const Bucket& bucket) { return bucket.smallest.value_or(8); }
+
 void check_sizes(const Bucket& bucket) {
-  const int64_t smallest = bucket.smallest, usual = Bucket().smallest;
-  if (!bucket.sizes.empty() && (smallest != usual || bucket.largest))
+  const int64_t smallest = smallest_of(bucket);
+  if (!bucket.sizes.empty() && (bucket.smallest || bucket.largest))
     refuse("compile: bucket has sizes, and a smallest or a largest one; give it one of the two");
   if (smallest < 1) refuse("compile: bucket.smallest is ", smallest, "; it must be at least 1");
   if (bucket.largest && int64_t{*bucket.largest} < smallest)
@@ -78,10 +80,8 @@ Buckets::Buckets(Bucket options, std::string label, SourceLocation at)
     : options_(std::move(options)), label_(std::move(label)) {
   const trace_internal::PublicCall call("compile", at);
   check_sizes(options_);
-  const Bucket usual;
-  const bool has_more = options_.smallest != usual.smallest || options_.largest ||
-                        !options_.sizes.empty() || options_.fill != 0 || options_.repeat_last ||
-                        options_.may_mix_rows;
+  const bool has_more = options_.smallest || options_.largest || !options_.sizes.empty() ||
+                        options_.fill != 0 || options_.repeat_last || options_.may_mix_rows;
   if (!are_used() && has_more)
     refuse("compile: bucket has no arguments; write which have rows: {.arguments = {0}}");
   if (options_.repeat_last && options_.fill != 0)
@@ -152,7 +152,7 @@ int64_t Buckets::size_for(int64_t rows) const {
   }
   const int64_t largest = options_.largest ? int64_t{*options_.largest} : kMostRows;
   if (rows > largest) too_many(largest);
-  int64_t size = options_.smallest;
+  int64_t size = smallest_of(options_);
   while (size < rows) size *= 2;
   return std::min(size, largest);
 }
@@ -163,7 +163,7 @@ int64_t Buckets::beside(int64_t size) const {
     if (here != options_.sizes.begin()) return *(here - 1);
     return options_.sizes.size() > 1 ? *(here + 1) : 2 * size;
   }
-  const int64_t smallest = options_.smallest;
+  const int64_t smallest = smallest_of(options_);
   if (size > smallest) {
     int64_t before = smallest;
     while (2 * before < size) before *= 2;

@@ -24,9 +24,9 @@ namespace heddle {
 struct Bucket {
   // The arguments with rows along axis 0, the same number in all: arguments by number, all leaves
   // of each, or parts by path, as for .donate. None: there are no buckets.
-  std::vector<Donated> arguments = {};
+  DonatedParts arguments = {};
   // Rows are padded to the smallest size, its double, and so on up to the largest.
-  base::Int smallest = 8;
+  std::optional<base::Int> smallest = {};  // unset: 8
   std::optional<base::Int> largest = {};  // unset: no limit; a call with more rows is an Error
   std::vector<int64_t> sizes = {};        // the sizes themselves, instead; ascending
   // The elements of the added rows, as numbers; or the caller's last row once more.

@@ -24,7 +24,7 @@ namespace heddle {
 // The options of compile(fn, {..}).
 struct FunctionOptions {
   std::string name = {};             // of the computation in HLO, of errors and of explanations
-  std::vector<Donated> donate = {};  // whose memory each run may take, as in RunOptions
+  DonatedParts donate = {};          // whose memory each run may take, as in RunOptions
   // Unset: the device of the arguments. Inside of a trace it must be the device of the whole.
   std::optional<std::string> device = {};
   // Traces again at each call, and throws Error if `fn` has become another function, since

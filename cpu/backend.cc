@@ -34,6 +34,7 @@
 #include "heddle/cpu/rewrites/indexing/flat_gathers.h"
 #include "heddle/cpu/rewrites/indexing/joined_tables.h"
 #include "heddle/cpu/rewrites/indexing/picked_views.h"
+#include "heddle/cpu/rewrites/indexing/sliced_gathers.h"
 #include "heddle/cpu/rewrites/indexing/sparse_sums.h"
 #include "heddle/cpu/rewrites/indexing/stack_choices.h"
 #include "heddle/cpu/rewrites/indexing/strided_scatters.h"
@@ -50,6 +51,7 @@
 #include "heddle/cpu/rewrites/numbers/short_integers.h"
 #include "heddle/cpu/rewrites/numbers/widen.h"
 #include "heddle/cpu/rewrites/pads/interleaved_pads.h"
+#include "heddle/cpu/rewrites/pads/joined_pads.h"
 #include "heddle/cpu/rewrites/pads/padded_columns.h"
 #include "heddle/cpu/rewrites/pads/sliced_pads.h"
 #include "heddle/cpu/rewrites/products/channels_last.h"
@@ -127,6 +129,7 @@ constexpr OpRewriting kOpRewritings[] = {
     {{hlo::Opcode::kSort, hlo::Opcode::kSort}, expand_small_sorts},
     {{hlo::Opcode::kSort, hlo::Opcode::kSort}, rank_sorts},
     {{hlo::Opcode::kSort, hlo::Opcode::kSort}, key_sorts},
+    {{hlo::Opcode::kGather, hlo::Opcode::kGather}, slice_gathers},
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, gather_windows},
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, choose_from_stacks},
     {{hlo::Opcode::kGather, hlo::Opcode::kGather}, flatten_gathers},
@@ -245,6 +248,7 @@ Status rewrite_flat(hlo::Module& flat) {
   HEDDLE_RETURN_IF_ERROR(search(flat, of_own_conditions<transpose_states>));
   if (splits) HEDDLE_RETURN_IF_ERROR(rewrite(flat, {view_complex_inputs}));
   HEDDLE_RETURN_IF_ERROR(search(flat, put_batches_in_lanes));
+  HEDDLE_RETURN_IF_ERROR(search(flat, join_padded_rows));
   HEDDLE_ASSIGN_OR_RETURN(auto turned, turn_column_windows(flat));
   if (turned) flat = *std::move(turned);
   return rewrite(flat, {pad_windows, order_products});

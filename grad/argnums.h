@@ -51,6 +51,16 @@ struct Numbered {
   }
 };
 
+// A number where a Result is taken, which is a Tensor.
+template <class T, class Result>
+concept NumberFor = trace_internal::kIsNumber<T> && std::same_as<Result, Tensor>;
+
+// Two cotangents of one result.
+template <class A>
+auto refuse_two(const A& /*cotangent*/) {
+  static_assert(!sizeof(A), "cotangents are one tree: write pullback(std::pair(a, b))");
+}
+
 // jvp takes one tuple of arguments, and one of their tangents.
 template <class T>
 inline constexpr bool kIsTuple = false;

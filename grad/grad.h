@@ -249,12 +249,11 @@ class Pullback {
   Pullback(grad_internal::Linear linear, grad_internal::Point point)
       : linear_(std::move(linear)), point_(std::move(point)) {}
 
-  template <class T>
-  requires(trace_internal::kIsNumber<T>&& std::is_same_v<Result, Tensor>)  //
-      auto
-      operator()(const T& cotangent) const {
+  template <grad_internal::NumberFor<Result> T>
+  auto operator()(const T& cotangent) const {
     return (*this)(scan_internal::as_tree(cotangent));
   }
+  auto operator()(const auto& a, const auto&) const { return grad_internal::refuse_two(a); }
   auto operator()(const Result& cotangent) const {
     std::vector<Tensor> given = linear_.pull(flatten(cotangent), tree_spec(cotangent)), all;
     size_t next = 0;

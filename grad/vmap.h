@@ -34,6 +34,7 @@ class AxisTree {
   template <class T>
   requires std::is_convertible_v<const T&, base::Int> AxisTree(const T& axis)
       : axis_(base::Int(axis)) {}  // implicit: {.in_axes = 1}
+  AxisTree(None) : axis_(kNoAxis) {}  // implicit: {.in_axes = {0, None{}}}
   AxisTree(std::initializer_list<AxisTree> each) : each_(each) {}
   explicit AxisTree(std::vector<AxisTree> each) : each_(std::move(each)) {}
 

@@ -38,6 +38,12 @@ struct UniqueResult {
 };
 // The different elements of x, ascending, in `size` places.
 UniqueResult unique(Operand x, base::Int size, std::optional<Operand> fill = {});
+template <std::same_as<Tensor> X>
+auto unique(const X& /*x*/) {  // auto: this error comes first
+  static_assert(!sizeof(X),
+                "the number of results is part of a shape: write unique(x, size).values");
+  return trace_internal::Refused();
+}
 
 // Sets. Results have `size` places too: the elements, different ones and ascending, and `fill` in
 // the places left over; greater elements that have no place are dropped. NaN belong to no set.

@@ -43,6 +43,12 @@ std::array<Tensor, N> gradient(Operand y, double step = 1) {
 // The derivative of y at the places x, a vector, by the parabola through three.
 Tensor gradient_at(Operand y, Operand x, base::Int axis = -1);
 
+template <std::same_as<Tensor> X, class... More>
+trace_internal::Refused gradient(Operand /*y*/, const X& /*x*/, More...) {
+  static_assert(!sizeof(X), "for values at the places x write gradient_at(y, x)");
+  return {};
+}
+
 // The integral of y, of floats or complex numbers, along an axis by the trapezoidal rule, over
 // points `step` apart; or at the places x, a vector along that axis.
 Tensor trapezoid(Operand y, double step = 1, base::Int axis = -1);
@@ -65,6 +71,11 @@ Tensor correlate(Operand x, Operand y, ConvolveMode overlap = ConvolveMode::kVal
 // Positions (s32) of the first `size` elements of a vector that are not 0, in order; `fill` where
 // there are fewer.
 Tensor nonzero(Operand x, base::Int size, base::Int fill = 0);
+template <std::same_as<Tensor> X>
+trace_internal::Refused nonzero(const X& /*x*/) {
+  static_assert(!sizeof(X), "the number of results is part of a shape: write nonzero(x, size)");
+  return {};
+}
 // The same of any array, flattened.
 Tensor flatnonzero(Operand x, base::Int size, base::Int fill = 0);
 // The same of any array, as rows of positions along its axes: s32[size, rank], zeros where there

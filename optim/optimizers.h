@@ -216,6 +216,14 @@ struct Optimizer {
                     [&](std::string_view, P& moment) { moment = tree_of<P>(spec, moments[i++]); });
     return {tree_of<P>(spec, update.params()), std::move(next)};
   }
+  // Other orders, and optax's update() of two arguments, which gives steps.
+  template <class A, class B, class... More>
+  static auto update(const A&, const B&, const More&...) {  // auto: this error comes first
+    static_assert(!sizeof(std::type_identity<A>),
+                  "update gives the new parameters and state: write opt.update(grads, state, "
+                  "params), with gradients of the type of the parameters");
+    return trace_internal::Refused();
+  }
 };
 
 template <class Options>

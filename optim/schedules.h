@@ -47,6 +47,14 @@ class Rate {
   requires std::is_invocable_r_v<Tensor, const Fn&, const Tensor&> Rate(Fn schedule)
       : value_(Schedule(std::move(schedule))) {}  // implicit: {.learning_rate = optim::linear(..)}
 
+  template <class Fn>
+  requires(std::is_class_v<Fn> && !std::is_convertible_v<Fn, Tensor> &&
+           !std::is_invocable_r_v<Tensor, const Fn&, const Tensor&>) Rate(const Fn& /*schedule*/)
+      : value_(0.0) {
+    static_assert(!sizeof(Fn),
+                  "a schedule takes the step, a Tensor s32[], and returns a Tensor: write "
+                  "[](Tensor step) { return 0.1 * exp(-1e-3 * step.astype(f32)); }");
+  }
   // errors: throws Error where it is no rate
   void check() const;
   // errors: Error if a schedule gives another shape than []

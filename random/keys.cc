@@ -4,6 +4,7 @@
 
 #include "heddle/random/internal/threefry.h"
 #include "heddle/trace/axes.h"
+#include "heddle/trace/ops/movement/shaping.h"
 #include "heddle/trace/public_call.h"
 
 namespace heddle::random {
@@ -53,6 +54,18 @@ Tensor split(Operand key, base::Int count, const Options& options) {
   return one_program("random::split", known(options, count), {key}, [&](Operands in) {
     return key_of(split_many(words_of(in[0]), count, options));
   });
+}
+
+Tensor split(Operand key, std::initializer_list<int64_t> shape, const Options& options) {
+  const PublicCall call("random::split", key.at());
+  Dimensions sizes(shape);
+  int64_t count = 1;
+  for (const int64_t size : sizes) {
+    if (size < 0) trace_internal::refuse("has a size of ", size, "; it must be 0 or more");
+    count *= size;
+  }
+  sizes.push_back(2);
+  return reshape(split(key, count, options), sizes);
 }
 
 Tensor fold_in(Operand key, Operand data) {

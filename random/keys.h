@@ -45,6 +45,8 @@ Tensor key(Operand seed);
 
 // `count` new keys: u32[count,2]; row i is a key. errors: Error where key is not u32[2]
 Tensor split(Operand key, base::Int count = 2, const Options& options = {});
+// As many keys as an array of this shape has elements: u32[shape.., 2].
+Tensor split(Operand key, std::initializer_list<int64_t> shape, const Options& options = {});
 // A new key for an integer, say of a step: u32[2]. `data` is a C++ integer or an integer scalar, of
 // which the low 32 bits count.
 Tensor fold_in(Operand key, Operand data);

@@ -185,5 +185,10 @@ auto fori_loop(Operand low, Operand high, Body&& body, const C& init,
                SourceLocation at = SourceLocation::here()) {
   return fori_loop(low, high, std::forward<Body>(body), init, ForiOptions(), at);
 }
+template <class Body, class C>
+trace_internal::Refused fori_loop(Operand /*high*/, const Body& /*body*/, const C& /*init*/) {
+  static_assert(!sizeof(C), "both bounds are given: write fori_loop(0, n, body, init)");
+  return {};
+}
 
 }  // namespace heddle

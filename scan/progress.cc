@@ -19,8 +19,9 @@ constexpr int64_t kMostCalls = 200;
 
 }  // namespace
 
-void progress(const Tensor& step, base::Int total, std::string_view name, SourceLocation at) {
+void progress(Operand done, base::Int total, std::string_view name, SourceLocation at) {
   const trace_internal::PublicCall call("progress", at);
+  const Tensor step = as_tensor(done);
   const Shape& shape = step.shape();
   if (shape.rank() != 0 || !is_integer(shape.dtype()))
     trace_internal::refuse("step is ", shape, "; it must be an integer scalar");

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "heddle/base/int.h"
-#include "heddle/trace/tensor.h"
+#include "heddle/trace/operand.h"
 
 namespace heddle {
 
@@ -20,7 +20,7 @@ namespace heddle {
 // steps there are.
 //
 // errors   Error: InvalidArgument for a step that is no integer scalar, or a total below 0
-void progress(const Tensor& step, base::Int total = 0, std::string_view name = "progress",
+void progress(Operand step, base::Int total = 0, std::string_view name = "progress",
               SourceLocation at = SourceLocation::here());
 
 }  // namespace heddle

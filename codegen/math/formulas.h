@@ -192,16 +192,18 @@ F tanh(F x) {
   }
 }
 
-// e^a / 4 = scale (1 + q) for a >= 0, as a sum whose first part is a power of two.
+// e^a / 4 for a >= 0: scale (1 + r), exactly, and what the rest of the series adds.
 template <Number F>
 Sum<F> quarter_exp(F a) {
   const auto parts = reduce_by_ln2(a, shifted_by_log2_e(a));
-  const F scale = power_of_two(a, parts.n - a.int_constant(2));
-  return {scale, scale * small_expm1(parts.r)};
+  const F scale = power_of_two(a, parts.n - a.int_constant(2)), r = parts.r;
+  const auto first = exact_sum(scale, scale * r);
+  const F bend = polynomial(Coefficients<typename F::Scalar>::exp, r);
+  return {first.hi, fma(scale, fma(r * r, bend, parts.lost), first.lo)};
 }
 
 // Odd polynomial up to 1, from there 2 (e^a / 4 - e^-a / 4).
-// At most 1.22 / 1.23 ulp.
+// At most 0.79 / 0.80 ulp.
 template <Number F>
 F sinh(F x) {
   using S = typename F::Scalar;
@@ -217,7 +219,7 @@ F sinh(F x) {
 }
 
 // 2 (e^a / 4 + e^-a / 4).
-// At most 1.24 / 1.25 ulp.
+// At most 0.88 / 0.88 ulp.
 template <Number F>
 F cosh(F x) {
   using S = typename F::Scalar;

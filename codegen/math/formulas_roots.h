@@ -12,16 +12,30 @@ F rsqrt(F x) {
   return x.constant(1) / sqrt(x);
 }
 
+// One step of Newton from y, whose error counts once: x y has the bits that a product loses.
+template <Number F>
+F rsqrt_step(F x, F y) {
+  const F product = x * y;
+  const F rest = fma(-fma(x, y, -product), y, fma(-product, y, x.constant(1)));
+  return fma(y * x.constant(0.5F), rest, y);
+}
+
+// rsqrt with such a step.
+// At most 0.51 ulp of a double, where fma is fused.
+template <Number F>
+F rsqrt_corrected(F x) {
+  const F estimate = rsqrt(x), y = rsqrt_step(x, estimate);
+  return select(y == y, y, estimate);
+}
+
 // The same from an estimate that is off by 2^-14 of itself at most, or 1 / sqrt(x) itself where
 // that is 0, infinite or NaN: steps of Newton.
-// At most 1.06 / 1.39 ulp, where fma is fused.
+// At most 1.06 / 0.92 ulp, where fma is fused.
 template <Number F>
 F rsqrt_from(F x, F estimate) {
-  F y = estimate;
-  for (int step = 0; step < (sizeof(typename F::Scalar) == 4 ? 1 : 2); ++step) {
-    const F rest = fma(-(x * y), y, x.constant(1));
-    y = fma(y * x.constant(0.5F), rest, y);
-  }
+  const F rest = fma(-(x * estimate), estimate, x.constant(1));
+  F y = fma(estimate * x.constant(0.5F), rest, estimate);
+  if constexpr (sizeof(typename F::Scalar) == 8) y = rsqrt_step(x, y);
   return select(y == y, y, estimate);
 }
 

@@ -187,10 +187,10 @@ std::vector<Unary<T>> unary_functions() {
           "tanh", bound(1.89, 1.1), -4, 4, [](W x) { return std::tanh(x); },
           [](auto x) { return tanh(x); }),
       unary<T>(
-          "sinh", bound(1.25, 1.3), -10, 10, [](W x) { return std::sinh(x); },
+          "sinh", bound(0.8, 0.8), -10, 10, [](W x) { return std::sinh(x); },
           [](auto x) { return sinh(x); }),
       unary<T>(
-          "cosh", bound(1.25, 1.3), -10, 10, [](W x) { return std::cosh(x); },
+          "cosh", bound(0.9, 0.9), -10, 10, [](W x) { return std::cosh(x); },
           [](auto x) { return cosh(x); }),
       unary<T>(
           "log2", bound(1.1, 1.1), 0, 4, [](W x) { return std::log2(x); },
@@ -217,7 +217,10 @@ std::vector<Unary<T>> unary_functions() {
           "rsqrt", bound(1.5, 1.5), 0, 8, [](W x) { return 1 / std::sqrt(x); },
           [](auto x) { return rsqrt(x); }),
       unary<T>(
-          "rsqrt_from", bound(1.1, 1.4), 0, 8, [](W x) { return 1 / std::sqrt(x); },
+          "rsqrt_corrected", 0.51, 0, 8, [](W x) { return 1 / std::sqrt(x); },
+          [](auto x) { return rsqrt_corrected(x); }, std::numeric_limits<T>::max(), Fma::kNeeded),
+      unary<T>(
+          "rsqrt_from", bound(1.1, 0.95), 0, 8, [](W x) { return 1 / std::sqrt(x); },
           [](auto x) {
             const auto off = copysign(x.constant(T(0x1p-14)), float_from_bits(bits(x) << 20));
             return rsqrt_from(x, rsqrt(x) * (x.constant(1) + off));

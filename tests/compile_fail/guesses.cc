@@ -148,3 +148,72 @@ Tensor transforms(Tensor x) {
          scan(step, x, x).first + scan(step, x, x, {.length = 3}).first;
 #endif
 }
+
+// case select_of_lax: write where(condition, x, y)
+// case numbers_as_starts: the starts are one list
+// case size_from_value: a size is no value of the program: write arange(x.dim(0))
+// case counts_of_repeat: a count for each position is repeat_each(x, array({1, 2, 3}), 6, axis)
+// case unique_of_one: write unique(x, size).values
+// case nonzero_of_one: write nonzero(x, size)
+// case bincount_of_one: write bincount(x, length)
+// case places_of_gradient: for values at the places x write gradient_at(y, x)
+// case text_of_padding: a rule is no text: write WindowPadding::kSame or WindowPadding::kValid
+Tensor functions_of_others(Tensor x, Tensor i) {
+#ifdef select_of_lax
+  return select(x > 0, x, 0);
+#elif defined(numbers_as_starts)
+  return dynamic_slice(x, 1, 2);
+#elif defined(size_from_value)
+  return arange(i);
+#elif defined(counts_of_repeat)
+  return repeat(x, {1, 2, 3}, 0);
+#elif defined(unique_of_one)
+  return unique(x).values;
+#elif defined(nonzero_of_one)
+  return nonzero(x);
+#elif defined(bincount_of_one)
+  return bincount(i);
+#elif defined(places_of_gradient)
+  return gradient(x, x);
+#elif defined(text_of_padding)
+  return conv(x, x, {.padding = "SAME"});
+#else
+  return where(x > 0, x, 0) + dynamic_slice(x, {1}, {2}) + dynamic_slice(x, {i}, 2) +
+         arange(x.dim(0)) + repeat(x, 2, 0) + unique(x, 3).values + nonzero(x, 3) + bincount(i, 3) +
+         gradient(x, 0.5) + gradient_at(x, x) + stack({x[0], 1, true}) + concat({x, 2.0f * x}) +
+         conv(x, x, {.padding = WindowPadding::kSame});
+#endif
+}
+
+// case one_bound_of_loop: both bounds are given: write fori_loop(0, n, body, init)
+// case two_cotangents: cotangents are one tree: write pullback(std::pair(a, b))
+// case update_of_two: update gives the new parameters and state: write opt.update
+// case state_first: update gives the new parameters and state: write opt.update
+// case number_of_schedule: a schedule takes the step, a Tensor s32[], and returns a Tensor
+// case integer_of_schedule: a schedule takes the step, a Tensor s32[], and returns a Tensor
+Tensor training(Tensor x) {
+  const auto body = [](Tensor, Tensor c) { return c + 1; };
+  auto [value, pullback] = vjp([](Tensor a) { return std::pair(a, a * a); }, x);
+  auto opt = optim::adam({.learning_rate = optim::linear(1e-2, 1e-3, 100)});
+  auto state = opt.init(x);
+#ifdef one_bound_of_loop
+  return fori_loop(3, body, x);
+#elif defined(two_cotangents)
+  return pullback(x, x);
+#elif defined(update_of_two)
+  return opt.update(x, state).first;
+#elif defined(state_first)
+  return opt.update(state, x, x).first;
+#elif defined(number_of_schedule)
+  optim::sgd({.learning_rate = [](Tensor) { return 0.1; }});
+#elif defined(integer_of_schedule)
+  optim::sgd({.learning_rate = [](int step) { return 0.1 / step; }});
+#else
+  optim::sgd({.learning_rate = [](Tensor step) { return 0.1 / step.astype(f32); }});
+  x = vmap([](Tensor a, Tensor b) { return a + b; }, {.in_axes = {0, None{}}})(x, x);
+  x = checkpoint(body, {.policy = checkpoint_policies::dots_saveable})(x, x);
+  x = compile(body, {.donate = 1})(x, x);
+  return fori_loop(0, 3, body, x) + pullback(std::pair(x, x)) + opt.update(x, state, x).first +
+         random::split(x, {2, 2}) + split<2>(x)[0];
+#endif
+}

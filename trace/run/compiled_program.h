@@ -48,6 +48,15 @@ class Donated {
   std::optional<std::string> path_;
 };
 
+// Some of them: {0, "carry"}, or one alone.
+struct DonatedParts : std::vector<Donated> {
+  using std::vector<Donated>::vector;
+  DonatedParts(std::vector<Donated> parts) : std::vector<Donated>(std::move(parts)) {}
+  template <class T>
+  requires std::is_convertible_v<T, Donated> DonatedParts(const T& one)
+      : std::vector<Donated>{Donated(one)} {}  // implicit: {.donate = 0}
+};
+
 namespace trace_internal {
 
 // The arguments that Donated is read for, and what errors say of them.
@@ -65,7 +74,7 @@ std::vector<int> leaves_of(const std::vector<Donated>& parts, const PartsOf& of)
 }  // namespace trace_internal
 
 struct RunOptions {
-  std::vector<Donated> donate = {};
+  DonatedParts donate = {};
   // Unavailable instead of a wait, where the device has as much in flight as it may
   // (runtime/throttle.h).
   bool only_if_room = false;

@@ -281,6 +281,9 @@ NodeId rsqrt_of(PlanBuilder& builder, NumberNode<T> x) {
   if constexpr (std::is_same_v<T, float>) {
     if (builder.has_rough_rsqrt()) return rsqrt_from_rough(x, estimate(x)).node;
   }
+  if constexpr (std::is_same_v<T, double>) {
+    if (builder.has_fma()) return rsqrt_corrected(x).node;
+  }
   return rsqrt(x).node;
 }
 

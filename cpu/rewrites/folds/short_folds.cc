@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -38,6 +39,57 @@ bool is_repeat(const Computation& in, const Instruction& x) {
   return x.opcode == Opcode::kBroadcast && in.at(x.operands[0]).shape.rank() < x.shape.rank();
 }
 
+// Where place i along d of a moved array is in its operands: in which one, and at which place there.
+struct MovedFrom {
+  InstructionId operand;
+  int64_t place = 0;
+};
+
+// What slices, reverses, joins or pads along d alone. Nothing: another op.
+std::optional<std::vector<MovedFrom>> moved_from(const Computation& in, const Instruction& x,
+                                                 int64_t d) {
+  const int64_t size = x.shape.dimension(d);
+  std::vector<MovedFrom> from;
+  switch (x.opcode) {
+    case Opcode::kSlice: {
+      const auto& along = x.attrs.get<hlo::SliceAttrs>().slice[static_cast<size_t>(d)];
+      const Shape& whole = in.at(x.operands[0]).shape;
+      for (int64_t k = 0; k < x.shape.rank(); ++k) {
+        if (k != d && whole.dimension(k) != x.shape.dimension(k)) return std::nullopt;
+      }
+      for (int64_t i = 0; i < size; ++i)
+        from.push_back({x.operands[0], along.start + i * along.stride});
+      return from;
+    }
+    case Opcode::kReverse:
+      if (dimensions_of(x) != Dims{d}) return std::nullopt;
+      for (int64_t i = size; i > 0; --i) from.push_back({x.operands[0], i - 1});
+      return from;
+    case Opcode::kConcatenate:
+      if (dimensions_of(x)[0] != d) return std::nullopt;
+      for (const InstructionId piece : x.operands) {
+        for (int64_t i = 0; i < in.at(piece).shape.dimension(d); ++i) from.push_back({piece, i});
+      }
+      return from;
+    case Opcode::kPad: {
+      const auto& padding = x.attrs.get<hlo::PadAttrs>().padding;
+      const int64_t whole = in.at(x.operands[0]).shape.dimension(d);
+      for (size_t k = 0; k < padding.size(); ++k) {
+        const bool is_along = static_cast<int64_t>(k) == d;
+        if (padding[k].interior != 0 || (!is_along && !(padding[k] == hlo::PadDimension())))
+          return std::nullopt;
+      }
+      for (int64_t i = 0; i < size; ++i) {
+        const int64_t place = i - padding[static_cast<size_t>(d)].low;
+        const bool is_inside = place >= 0 && place < whole;
+        from.push_back(is_inside ? MovedFrom{x.operands[0], place} : MovedFrom{x.operands[1], 0});
+      }
+      return from;
+    }
+    default: return std::nullopt;
+  }
+}
+
 // Elements that stand side by side at one place along d.
 int64_t inner_count(const Shape& shape, int64_t d) {
   int64_t count = 1;
@@ -55,9 +107,10 @@ std::vector<int> uses_in(const Computation& in) {
   return uses;
 }
 
-// Whether places along d of `x` can be written as arrays each, so that nothing of x's size is read
-// from memory: stacks, numbers, broadcasts, and elementwise ops on such. A function, such as exp,
-// is not computed a second time for another reader.
+// Whether places along d of `x` can be written as arrays each: of stacks, numbers and broadcasts, so
+// that nothing of x's size is read from memory; of what moves places, and of the arrays in memory
+// beside or under it; and elementwise ops on such. A function, such as exp, is not computed a second
+// time for another reader.
 class PlacedArrays {
  public:
   PlacedArrays(const Computation& in, const std::vector<int>& uses, int64_t d)
@@ -70,18 +123,32 @@ class PlacedArrays {
     return known_[id] = is_placed;
   }
   [[nodiscard]] bool has_stack() const { return has_stack_; }
+  // Some places are read at other ones.
+  [[nodiscard]] bool has_moved() const { return has_moved_; }
+  [[nodiscard]] bool has_memory() const { return has_memory_; }
   // Not all places are alike.
   [[nodiscard]] bool varies() const { return varies_; }
 
  private:
   bool has_places(const Instruction& x) {
     if (x.shape.is_dynamic() || !scalar_of(x.shape.dtype()).has_value()) return false;
+    if (x.shape.dimension(d_) == 1) return true;
     has_stack_ |= is_stack(in_, x, d_);
     varies_ |= has_stack_ || (is_repeat(in_, x) && std::ranges::count(dimensions_of(x), d_) > 0);
     if (is_stack(in_, x, d_) || is_number(in_, x, d_) || is_repeat(in_, x)) return true;
-    return is_scalar_op(in_, x) && std::ranges::all_of(x.operands, [&](InstructionId operand) {
-             return in_.at(operand).shape.dimensions() == x.shape.dimensions() && contains(operand);
-           });
+    if (const auto from = moved_from(in_, x, d_)) {
+      has_moved_ = varies_ = true;
+      return std::ranges::all_of(*from, [&](const MovedFrom& place) {
+        return in_.at(place.operand).shape.is_scalar() || contains(place.operand);
+      });
+    }
+    if (!is_scalar_op(in_, x)) {
+      has_memory_ = true;
+      return x.shape.is_array();
+    }
+    return std::ranges::all_of(x.operands, [&](InstructionId operand) {
+      return in_.at(operand).shape.dimensions() == x.shape.dimensions() && contains(operand);
+    });
   }
 
   // It or what it is computed of is a function; its operands are known.
@@ -98,7 +165,7 @@ class PlacedArrays {
   const Computation& in_;
   const std::vector<int>& uses_;
   const int64_t d_;
-  bool has_stack_ = false, varies_ = false;
+  bool has_stack_ = false, has_moved_ = false, has_memory_ = false, varies_ = false;
   std::map<InstructionId, bool> known_;
   std::set<InstructionId> long_;
 };
@@ -114,9 +181,14 @@ bool is_short_fold(const hlo::Module& module, const Computation& in, const std::
     return false;
   PlacedArrays placed(in, uses, d);
   const int64_t row = inner_count(first, d);
+  // A part alone is folded where it lies.
+  if (std::ranges::any_of(arrays,
+                          [&](InstructionId id) { return in.at(id).opcode == Opcode::kSlice; }))
+    return false;
   return std::ranges::all_of(arrays, [&](InstructionId id) { return placed.contains(id); }) &&
-         placed.varies() &&
-         (placed.has_stack() || (row <= kMostInARow && (row > 1 || arrays.size() > 1))) &&
+         placed.varies() && (!placed.has_memory() || (placed.has_moved() && row > kMostInARow)) &&
+         (placed.has_stack() || placed.has_moved() ||
+          (row <= kMostInARow && (row > 1 || arrays.size() > 1))) &&
          module.at(fold.called[0]).size() <= kMostInlinedInstructions &&
          is_scalar_computation(module.at(fold.called[0]));
 }
@@ -137,10 +209,15 @@ class PlaceWriter {
     const Instruction& x = to_.old(id);
     const Dims sizes = without(x.shape.dimensions());
     const Shape shape(x.shape.dtype(), sizes);
-    if (x.opcode == Opcode::kConcatenate)
-      return drop_dimension(to_.operands(id)[static_cast<size_t>(i)], d_);
+    if (x.shape.dimension(d_) == 1) return drop_dimension(to_.value(id), d_);
+    if (const auto from = moved_from(to_.from(), x, d_)) {
+      const auto [operand, place] = (*from)[static_cast<size_t>(i)];
+      return to_.old(operand).shape.is_scalar() ? broadcast(to_.value(operand), sizes, {})
+                                                : of(graph, operand, place);
+    }
     if (is_number(to_.from(), x, d_)) return graph.full(shape, static_cast<double>(i));
     if (x.opcode == Opcode::kBroadcast) return broadcast_of(x, to_.operands(id)[0], sizes, i);
+    if (!is_scalar_op(to_.from(), x)) return drop_dimension(slice(to_.value(id), d_, i, 1), d_);
     hlo::Values operands;
     for (InstructionId operand : x.operands) operands.push_back(of(graph, operand, i));
     return graph.op(x.opcode, operands, x.attrs, {}, &shape);

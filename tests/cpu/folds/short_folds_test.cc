@@ -166,5 +166,56 @@ TEST(ShortFolds, OfAFunctionThatOthersReadStay) {
   EXPECT_TRUE(is_unrolled(sum_of("negate", both)));
 }
 
+// `how` of x: `type`[rows,9,20], which `fold` reads, along the first dimension.
+std::string moved(const std::string& type, int64_t rows, const std::string& how) {
+  return cat("HloModule m\nsum { a = ", type, "[] parameter(0)\n  b = ", type,
+             "[] parameter(1)\n  ROOT c = ", type, "[] add(a, b) }\nENTRY main {\n  x = ", type,
+             "[", rows, ",9,20] parameter(0)\n  zero = ", type, "[] constant(0)\n  two = ", type,
+             "[] constant(2)\n", how, "\n  ROOT r = ", type,
+             "[9,20] reduce(y, zero), dimensions={0}, to_apply=sum }\n");
+}
+
+TEST(ShortFolds, OfWhatMovesPlaces) {
+  for (const char* type : {"f32", "s8", "f64"}) {
+    const auto of = [&](const std::string& sizes, const std::string& op) {
+      return cat(" ", type, sizes, " ", op, "\n");
+    };
+    const std::string head = "  h =" + of("[1,9,20]", "slice(x), slice={[0:1], [0:9], [0:20]}");
+    const std::string tail = "  t =" + of("[4,9,20]", "slice(x), slice={[1:5], [0:9], [0:20]}");
+    for (const std::string& how :
+         {// y = x * roll(x, -1)
+          head + tail + "  w =" + of("[5,9,20]", "concatenate(t, h), dimensions={0}") +
+              "  y =" + of("[5,9,20]", "multiply(x, w)"),
+          // x[1:] - x[:-1]
+          tail + "  f =" + of("[4,9,20]", "slice(x), slice={[0:4], [0:9], [0:20]}") +
+              "  y =" + of("[4,9,20]", "subtract(t, f)"),
+          "  w =" + of("[5,9,20]", "reverse(x), dimensions={0}") +
+              "  y =" + of("[5,9,20]", "multiply(x, w)"),
+          "  e =" + of("[3,9,20]", "slice(x), slice={[0:5:2], [0:9], [0:20]}") +
+              "  w =" + of("[5,9,20]", "pad(e, two), padding=3_-1x0_0x0_0") +
+              "  y =" + of("[5,9,20]", "multiply(x, w)"),
+          "  w =" + of("[4,9,20]", "pad(x, two), padding=-2_1x0_0x0_0") +
+              "  v =" + of("[4,9,20]", "reverse(w), dimensions={0}") +
+              "  y =" + of("[4,9,20]", "multiply(v, w)")}) {
+      const std::string text = moved(type, 5, how);
+      EXPECT_TRUE(is_unrolled(text)) << text;
+      expect_as_evaluated(text);
+    }
+    // A part alone, or what moves in another dimension, is folded where it lies.
+    for (const std::string& how :
+         {"  y =" + of("[4,9,20]", "slice(x), slice={[1:5], [0:9], [0:20]}"),
+          "  w =" + of("[5,9,20]", "reverse(x), dimensions={1}") +
+              "  y =" + of("[5,9,20]", "multiply(x, w)"),
+          "  y =" + of("[5,9,20]", "multiply(x, x)")}) {
+      const std::string text = moved(type, 5, how);
+      EXPECT_FALSE(is_unrolled(text)) << text;
+      expect_as_evaluated(text);
+    }
+    EXPECT_FALSE(is_unrolled(moved(type, 17,
+                                   "  w =" + of("[17,9,20]", "reverse(x), dimensions={0}") +
+                                       "  y =" + of("[17,9,20]", "multiply(x, w)"))));
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu

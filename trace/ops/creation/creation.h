@@ -114,6 +114,13 @@ requires std::is_arithmetic_v<Start> && std::is_arithmetic_v<Stop> Tensor
 arange(Start start, Stop stop, DType dtype, SourceLocation at = SourceLocation::here()) {
   return arange(static_cast<double>(start), static_cast<double>(stop), 1.0, dtype, at);
 }
+template <std::same_as<Tensor> X, class... More>
+trace_internal::Refused arange(const X& /*stop*/, More...) {
+  static_assert(!sizeof(X),
+                "a size is no value of the program: write arange(x.dim(0)), or arange(8) < n for "
+                "the places below a value n");
+  return {};
+}
 // `count` values evenly from start to stop, both included. For integers they are computed in f32
 // (f64 for 64 bits) and rounded down.
 Tensor linspace(double start, double stop, base::Int count = 50, DType dtype = f32,

@@ -93,6 +93,11 @@ Tensor logical_xor(Operand x, Operand y);
 
 // x where `condition` (pred) is true, else y; the three broadcast together.
 Tensor where(Operand condition, Operand x, Operand y);
+template <std::same_as<Tensor> X, class A, class B>
+trace_internal::Refused select(const X& /*condition*/, const A&, const B&) {
+  static_assert(!sizeof(X), "write where(condition, x, y)");
+  return {};
+}
 // min(max(x, low), high); low and high broadcast to x.
 Tensor clip(Operand x, Operand low, Operand high);
 template <class... None>

@@ -60,10 +60,8 @@ Tensor joined_at_once(const std::vector<Tensor>& parts, int64_t axis,
   return shape ? trace_internal::eager_join(parts, axis, *shape) : Tensor();
 }
 
-}  // namespace
-
-Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
-  const PublicCall call("concat", at);
+// errors: Error also where there is no part
+void require_one_dtype(const std::vector<Tensor>& parts) {
   if (parts.empty()) trace_internal::refuse("has no parts; give at least one");
   const Shape& first = trace_internal::node_of(parts[0]).shape;
   for (const Tensor& part : parts) {
@@ -72,6 +70,36 @@ Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation a
     trace_internal::refuse("parts are ", first, " and ", shape, "; their dtypes must be equal, ",
                            cast_advice(parts[0], part));
   }
+}
+
+// Numbers as tensors of the dtype of the first tensor among them.
+std::vector<Tensor> tensors_of(std::initializer_list<Operand> parts) {
+  const auto* first = std::ranges::find_if(parts, &Operand::is_tensor);
+  if (first == parts.end() && parts.size() > 0)
+    trace_internal::refuse("has numbers alone; write array({1.0f, 2.0f})");
+  std::vector<Tensor> tensors;
+  for (const Operand& part : parts)
+    tensors.push_back(part.is_tensor() ? part.tensor()
+                                       : constant_like(part, first->tensor().dtype()));
+  return tensors;
+}
+
+}  // namespace
+
+Tensor concat(std::initializer_list<Operand> parts, base::Int axis, SourceLocation at) {
+  const PublicCall call("concat", at);
+  return concat(tensors_of(parts), axis, at);
+}
+
+Tensor stack(std::initializer_list<Operand> parts, base::Int axis, SourceLocation at) {
+  const PublicCall call("stack", at);
+  return stack(tensors_of(parts), axis, at);
+}
+
+Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
+  const PublicCall call("concat", at);
+  require_one_dtype(parts);
+  const Shape& first = trace_internal::node_of(parts[0]).shape;
   int64_t index = axis_of(first, axis);
   if (parts.size() == 1) return parts[0];
   if (is_eager()) {
@@ -85,7 +113,7 @@ Tensor concat(const std::vector<Tensor>& parts, base::Int axis, SourceLocation a
 
 Tensor stack(const std::vector<Tensor>& parts, base::Int axis, SourceLocation at) {
   const PublicCall call("stack", at);
-  if (parts.empty()) trace_internal::refuse("has no parts; give at least one");
+  require_one_dtype(parts);
   int64_t rank = trace_internal::node_of(parts[0]).shape.rank();
   if (is_eager()) {
     const int64_t index = axis < 0 ? axis + rank + 1 : int64_t{axis};

@@ -61,6 +61,13 @@ Tensor concat(const std::vector<Tensor>& parts, base::Int axis = 0,
               SourceLocation at = SourceLocation::here());  // along an axis that they have
 Tensor stack(const std::vector<Tensor>& parts, base::Int axis = 0,
              SourceLocation at = SourceLocation::here());  // along a new axis
+// Written out, some parts may be C++ numbers, of the dtype of the tensors beside them:
+// stack({cos(t), -sin(t), 0}). errors: no part is a tensor
+Tensor concat(std::initializer_list<Operand> parts, base::Int axis = 0,
+              SourceLocation at = SourceLocation::here());
+// The same along a new axis.
+Tensor stack(std::initializer_list<Operand> parts, base::Int axis = 0,
+             SourceLocation at = SourceLocation::here());
 // The same of as many as unstack<3>(x) gives.
 template <size_t n>
 Tensor concat(const std::array<Tensor, n>& parts, base::Int axis = 0,
@@ -92,7 +99,7 @@ void split_to(Operand x, base::Int axis, Tensor* out, int64_t count);
 
 // Into N equal parts along an axis: auto [q, k, v] = split<3>(x, -1).
 template <size_t N>
-std::array<Tensor, N> split(Operand x, base::Int axis) {
+std::array<Tensor, N> split(Operand x, base::Int axis = 0) {
   std::array<Tensor, N> parts;
   trace_internal::split_to(x, axis, parts.data(), static_cast<int64_t>(N));
   return parts;
@@ -112,6 +119,13 @@ requires trace_internal::SizesApart<First, Second> Tensor tile(Operand, First, S
 }
 Tensor repeat(Operand x, base::Int count, base::Int axis);  // each element so many times
 Tensor repeat(Operand x, base::Int count);                  // the same of the flattened x
+template <class... Axis>
+trace_internal::Refused repeat(Operand /*x*/, std::initializer_list<int64_t> /*counts*/, Axis...) {
+  static_assert(!sizeof(std::type_identity<trace_internal::Refused(Axis...)>),
+                "a count for each position is repeat_each(x, array({1, 2, 3}), 6, axis); 6: how "
+                "many positions the result has");
+  return {};
+}
 // values behind x, along an axis, or both flattened.
 Tensor append(Operand x, Operand values, std::optional<base::Int> axis = {});
 
@@ -127,8 +141,8 @@ class SliceStarts {
  public:
   SliceStarts(std::initializer_list<Operand> each) : each_(each) {}  // implicit: {i, 0}
   SliceStarts(const std::vector<Tensor>& each, SourceLocation at = SourceLocation::here());
-  template <std::same_as<Tensor> T>
-  SliceStarts(const T& /*start*/) {
+  template <class T>
+  requires(std::same_as<T, Tensor> || std::is_arithmetic_v<T>) SliceStarts(const T& /*start*/) {
     static_assert(!sizeof(T), "the starts are one list, an entry an axis: write {i} or {i, 0}");
   }
   [[nodiscard]] const std::vector<Operand>& each() const { return each_; }

@@ -138,6 +138,10 @@ void check_features(const Tensor& x, const Tensor& kernel, const ConvLayout& giv
   if (have == takes) return;
   const bool is_usual = given.x.empty() && given.kernel.empty();
   const std::string spatial = layout.x.substr(1, layout.x.size() - 2);
+  if (have % groups != 0) {
+    trace_internal::refuse("x is ", x.shape(), ", in the layout ", layout.x, ", whose ", have,
+                           " features do not divide into feature_groups = ", groups);
+  }
   std::string repair = ", transpose one, or say where its axes are with .layout";
   const std::string x_alone = base::cat("{.layout = {.x = \"NC", spatial, "\"}}");
   const std::string both =
@@ -150,6 +154,8 @@ void check_features(const Tensor& x, const Tensor& kernel, const ConvLayout& giv
     repair = base::cat(", transpose x, or write ", x_alone, " for x as it is");
   else if (is_usual && fits_both)
     repair = base::cat(", transpose both, or write ", both, " for both as they are");
+  else if (groups > 1)
+    repair = base::cat(": of ", groups, " feature_groups the kernel's axis I has ", have / groups);
   trace_internal::refuse("x is ", x.shape(), ", in the layout ", layout.x, " of ", have,
                          " features, and kernel ", kernel.shape(), ", which in the layout ",
                          layout.kernel, " takes ", takes, "; they must be equal", repair);

@@ -43,6 +43,11 @@ class WindowPadding {
   requires std::is_arithmetic_v<T> WindowPadding(T each)  // implicit: {.padding = 1}
       : rule_(kEach), edges_(1, EdgePadding{base::Int(each), base::Int(each)}) {}
   WindowPadding(std::initializer_list<EdgePadding> edges) : rule_(kExplicit), edges_(edges) {}
+  template <class T>
+  requires std::is_convertible_v<T, std::string_view> WindowPadding(const T& /*rule*/) {
+    static_assert(!sizeof(std::type_identity<T>),
+                  "a rule is no text: write WindowPadding::kSame or WindowPadding::kValid");
+  }
   explicit WindowPadding(std::vector<EdgePadding> edges)
       : rule_(kExplicit), edges_(std::move(edges)) {}
 
