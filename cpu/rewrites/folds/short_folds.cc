@@ -132,10 +132,11 @@ class PlacedArrays {
  private:
   bool has_places(const Instruction& x) {
     if (x.shape.is_dynamic() || !scalar_of(x.shape.dtype()).has_value()) return false;
-    if (x.shape.dimension(d_) == 1) return true;
     has_stack_ |= is_stack(in_, x, d_);
     varies_ |= has_stack_ || (is_repeat(in_, x) && std::ranges::count(dimensions_of(x), d_) > 0);
-    if (is_stack(in_, x, d_) || is_number(in_, x, d_) || is_repeat(in_, x)) return true;
+    if (x.shape.dimension(d_) == 1 || is_stack(in_, x, d_) || is_number(in_, x, d_) ||
+        is_repeat(in_, x))
+      return true;
     if (const auto from = moved_from(in_, x, d_)) {
       has_moved_ = varies_ = true;
       return std::ranges::all_of(*from, [&](const MovedFrom& place) {

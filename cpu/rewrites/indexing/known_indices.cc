@@ -12,7 +12,7 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kMostKnown = int64_t{1} << 17;       // elements of one array that are known
-constexpr int64_t kMostKnownInAll = int64_t{1} << 22;  // of all arrays of a computation
+constexpr int64_t kMostKnownInAll = int64_t{1} << 22;  // of all arrays of a module
 
 bool is_known_type(DType dtype) { return dtype == pred || is_integer(dtype); }
 
@@ -108,14 +108,33 @@ bool Known::are_alike() const {
   return std::ranges::all_of(values, [&](int64_t value) { return value == values[0]; });
 }
 
-const Known* KnownIndices::of(InstructionId id) {
-  Entry& entry = known_[id.value];
+KnownIndices::KnownIndices(const hlo::Module& module)
+    : module_(module), loops_(module.computations.size()) {
+  std::vector<int> callers(module.computations.size());
+  for (size_t c = 0; c < module.computations.size(); ++c) {
+    known_.emplace_back(module.computations[c].instructions.size());
+    for (const Instruction& i : module.computations[c].instructions) {
+      for (const ComputationId called : i.called) {
+        ++callers[called.value];
+        if (i.opcode == Opcode::kWhile) loops_[called.value] = {ComputationId(c), &i};
+      }
+    }
+  }
+  for (size_t c = 0; c < callers.size(); ++c) {
+    if (callers[c] > 1) loops_[c].loop = nullptr;
+  }
+}
+
+const Known* KnownIndices::of(ComputationId in, InstructionId id) {
+  Entry& entry = known_[in.value][id.value];
   if (!entry.is_asked) {
     entry.is_asked = true;
-    const Instruction& x = computation_.at(id);
+    const ComputationId outer = std::exchange(in_, in);
+    const Instruction& x = module_.at(in).at(id);
     if (x.shape.is_array() && !x.shape.is_dynamic() && x.shape.element_count() > 0 &&
         is_known_type(x.shape.dtype()))
       entry.known = values_of(x);
+    in_ = outer;
     if (entry.known) elements_ += std::ssize(entry.known->values);
     if (elements_ > kMostKnownInAll) entry.known.reset();
   }
@@ -147,6 +166,7 @@ std::optional<Known> KnownIndices::values_of(const Instruction& x) {
     case Opcode::kBroadcast: return of_broadcast(x);
     case Opcode::kReshape: return of_reshape(x);
     case Opcode::kReduce: return of_fold(x);
+    case Opcode::kGetTupleElement: return of_state(x);
     default: return of_operands(x);
   }
 }
@@ -156,8 +176,8 @@ std::optional<Known> KnownIndices::of_operands(const Instruction& x) {
   std::vector<const Known*> operands;
   Known out;
   for (const InstructionId operand : x.operands) {
-    const Shape& shape = computation_.at(operand).shape;
-    const Known* known = of(operand);
+    const Shape& shape = module_.at(in_).at(operand).shape;
+    const Known* known = of(in_, operand);
     if (known == nullptr || (!shape.is_scalar() && shape.dimensions() != x.shape.dimensions()))
       return std::nullopt;
     operands.push_back(known);
@@ -169,7 +189,7 @@ std::optional<Known> KnownIndices::of_operands(const Instruction& x) {
   for (const int64_t d : out.along) out.sizes.push_back(x.shape.dimension(d));
   if (product(out.sizes) > kMostKnown) return std::nullopt;
   // The type that the op computes in: a select's is that of what it chooses.
-  const DType dtype = computation_.at(x.operands.back()).shape.dtype();
+  const DType dtype = module_.at(in_).at(x.operands.back()).shape.dtype();
   Dims place(x.shape.dimensions().size(), 0);
   bool is_known = true;
   for_each_place(out.along, out.sizes, place, [&](const Dims& at) {
@@ -184,7 +204,7 @@ std::optional<Known> KnownIndices::of_operands(const Instruction& x) {
 }
 
 std::optional<Known> KnownIndices::of_broadcast(const Instruction& x) {
-  const Known* from = of(x.operands[0]);
+  const Known* from = of_operand(x, 0);
   const Dims& places = dimensions_of(x);
   if (from == nullptr || !std::ranges::is_sorted(places)) return std::nullopt;
   Known out = *from;
@@ -194,9 +214,10 @@ std::optional<Known> KnownIndices::of_broadcast(const Instruction& x) {
 
 // Dimensions of size 1 come and go.
 std::optional<Known> KnownIndices::of_reshape(const Instruction& x) {
-  const Known* from = of(x.operands[0]);
+  const Known* from = of_operand(x, 0);
   if (from == nullptr) return std::nullopt;
-  const Dims &old = computation_.at(x.operands[0]).shape.dimensions(), &now = x.shape.dimensions();
+  const Dims &old = module_.at(in_).at(x.operands[0]).shape.dimensions(),
+             &now = x.shape.dimensions();
   std::vector<int64_t> place(old.size(), 0);  // by old dimension
   size_t next = 0;
   for (size_t d = 0; d < old.size(); ++d) {
@@ -217,7 +238,7 @@ std::optional<Known> KnownIndices::of_fold(const Instruction& x) {
   if (x.operands.size() != 2 || (op != Opcode::kAnd && op != Opcode::kOr) ||
       !std::ranges::is_permutation(by.root_instruction().operands, by.parameters))
     return std::nullopt;
-  const Known *from = of(x.operands[0]), *start = of(x.operands[1]);
+  const Known *from = of_operand(x, 0), *start = of_operand(x, 1);
   if (from == nullptr || start == nullptr) return std::nullopt;
   const Dims& folded = dimensions_of(x);
   Known out;
@@ -230,6 +251,29 @@ std::optional<Known> KnownIndices::of_fold(const Instruction& x) {
   for (const int64_t value : from->values)
     out.values.push_back(op == Opcode::kAnd ? value & start->values[0] : value | start->values[0]);
   return out;
+}
+
+// What each turn hands on as it is.
+std::optional<Known> KnownIndices::of_state(const Instruction& x) {
+  const Computation& body = module_.at(in_);
+  const auto& [outer, loop] = loops_[in_.value];
+  if (loop == nullptr || body.at(x.operands[0]).opcode != Opcode::kParameter) return std::nullopt;
+  const auto index = static_cast<size_t>(x.attrs.get<hlo::TupleIndexAttrs>().index);
+  for (const ComputationId called : loop->called) {
+    const Computation& each = module_.at(called);
+    const Instruction& root = each.root_instruction();
+    if (!root.shape.is_tuple()) continue;  // the condition
+    if (root.opcode != Opcode::kTuple) return std::nullopt;
+    const Instruction& next = each.at(root.operands[index]);
+    if (next.opcode != Opcode::kGetTupleElement ||
+        static_cast<size_t>(next.attrs.get<hlo::TupleIndexAttrs>().index) != index ||
+        each.at(next.operands[0]).opcode != Opcode::kParameter)
+      return std::nullopt;
+  }
+  const Instruction& start = module_.at(outer).at(loop->operands[0]);
+  if (start.opcode != Opcode::kTuple) return std::nullopt;
+  const Known* known = of(outer, start.operands[index]);
+  return known == nullptr ? std::nullopt : std::optional(*known);
 }
 
 }  // namespace heddle::cpu

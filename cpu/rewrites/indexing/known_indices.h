@@ -21,30 +21,38 @@ struct Known {
   [[nodiscard]] bool are_alike() const;
 };
 
-// Values of iotas, constants, and elementwise ops on such: i, (i + 1) % n, clip(i + 1, 0, n - 1).
+// Values of iotas, constants, and elementwise ops on such: i, (i + 1) % n, clip(i + 1, 0, n - 1);
+// also what a while hands on from before it.
 class KnownIndices {
  public:
-  explicit KnownIndices(const hlo::Module& module, const hlo::Computation& computation)
-      : module_(module), computation_(computation), known_(computation.instructions.size()) {}
+  explicit KnownIndices(const hlo::Module& module);
 
-  // Null: they depend on what it is given, or are many.
-  const Known* of(hlo::InstructionId id);
+  // Null: they depend on what the module is given, or are many.
+  const Known* of(hlo::ComputationId in, hlo::InstructionId id);
 
  private:
+  const Known* of_operand(const hlo::Instruction& x, size_t k) { return of(in_, x.operands[k]); }
   std::optional<Known> values_of(const hlo::Instruction& x);
   std::optional<Known> of_operands(const hlo::Instruction& x);
   std::optional<Known> of_broadcast(const hlo::Instruction& x);
   std::optional<Known> of_reshape(const hlo::Instruction& x);
   std::optional<Known> of_fold(const hlo::Instruction& x);
+  std::optional<Known> of_state(const hlo::Instruction& x);
 
   struct Entry {
     bool is_asked = false;
     std::optional<Known> known;
   };
+  // The while whose body or condition a computation is, and nothing else's.
+  struct Loop {
+    hlo::ComputationId in;
+    const hlo::Instruction* loop = nullptr;  // null: it is the body of none
+  };
   const hlo::Module& module_;
-  const hlo::Computation& computation_;
-  std::vector<Entry> known_;  // by instruction
-  int64_t elements_ = 0;      // of all values
+  hlo::ComputationId in_;                  // of what is looked at
+  std::vector<std::vector<Entry>> known_;  // by computation and instruction
+  std::vector<Loop> loops_;                // by computation
+  int64_t elements_ = 0;                   // of all values
 };
 
 }  // namespace heddle::cpu

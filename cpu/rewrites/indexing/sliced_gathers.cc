@@ -24,7 +24,7 @@ using hlo::GatherAttrs;
 constexpr int64_t kMostSlices = 32;     // that stand side by side
 constexpr int64_t kFewestInSlice = 16;  // elements of each of several slices
 constexpr int64_t kManyNeighbours = 8;  // of a window that a gather takes at once
-constexpr size_t kMostSteps = 4;        // runs of indices along one dimension
+constexpr size_t kMostRuns = 4;         // runs of indices along one dimension
 
 // Indices first, first + step, ..
 struct Steps {
@@ -42,7 +42,7 @@ std::optional<std::vector<Steps>> steps_of(const Dims& indices) {
     } else if (!all.empty() && index == all.back().last() + all.back().step) {
       ++all.back().count;
     } else {
-      if (all.size() == kMostSteps) return std::nullopt;
+      if (all.size() == kMostRuns) return std::nullopt;
       all.push_back({.first = index, .count = 1});
     }
   }
@@ -75,7 +75,8 @@ hlo::Value taken(const hlo::Value& x, int64_t d, const std::vector<Steps>& all) 
 
 class SlicedGather {
  public:
-  SlicedGather(const Computation& from, KnownIndices& indices, const Instruction& gather)
+  SlicedGather(const Computation& from, ComputationId in, KnownIndices& indices,
+               const Instruction& gather)
       : attrs_(gather.attrs.get<GatherAttrs>()),
         x_(from.at(gather.operands[0]).shape),
         result_(gather.shape) {
@@ -84,7 +85,7 @@ class SlicedGather {
         result_.element_count() == 0 || x_.element_count() == 0)
       return;
     find_batch(starts.shape);
-    is_sliced_ = find_parts(from, indices, starts, gather.operands[1]) && find_stacked() &&
+    is_sliced_ = find_parts(from, in, indices, starts, gather.operands[1]) && find_stacked() &&
                  !is_window() && find_steps();
   }
 
@@ -124,8 +125,8 @@ class SlicedGather {
     is_stacked_.assign(batch_.size(), false);
   }
 
-  bool find_parts(const Computation& from, KnownIndices& indices, const Instruction& starts,
-                  InstructionId id) {
+  bool find_parts(const Computation& from, ComputationId in, KnownIndices& indices,
+                  const Instruction& starts, InstructionId id) {
     const int64_t vector = attrs_.index_vector_dim;
     const size_t count = attrs_.start_index_map.size();
     const bool has_vector = vector < starts.shape.rank();
@@ -134,7 +135,7 @@ class SlicedGather {
     for (size_t k = 0; k < count; ++k) {
       const InstructionId part = is_joined ? starts.operands[k] : id;
       if (is_joined && from.at(part).shape.dimension(vector) != 1) return false;
-      const Known* values = indices.of(part);
+      const Known* values = indices.of(in, part);
       if (values == nullptr) return false;
       parts_.push_back({.values = *values, .places = {}, .along = attrs_.start_index_map[k]});
       Known& own = parts_.back().values;
@@ -312,22 +313,20 @@ class SlicedGather {
 
 StatusOr<hlo::Module> slice_gathers(const hlo::Module& traced) {
   HEDDLE_ASSIGN_OR_RETURN(const hlo::Module module, transform::inline_calls(traced));
-  const Computation* known = nullptr;
-  std::optional<KnownIndices> indices;
+  KnownIndices indices(module);
   return transform::with_rewritten(
-      module, [&](transform::Rebuilder& to, InstructionId id) -> hlo::Value {
-        if (known != &to.from()) indices.emplace(module, to.from());
-        known = &to.from();
+      module,
+      [&](auto&, transform::Rebuilder& to, ComputationId in, InstructionId id) -> hlo::Value {
         const Instruction& old = to.old(id);
         if (old.opcode == Opcode::kGather) {
-          const SlicedGather gather(to.from(), *indices, old);
+          const SlicedGather gather(to.from(), in, indices, old);
           if (!gather.is_sliced()) return {};
           to.in_place_of(id);
           return gather.written(to.operands(id)[0]);
         }
         if (!old.shape.is_array() || old.shape.dtype() != pred || old.opcode == Opcode::kConstant)
           return {};
-        const Known* truths = indices->of(id);
+        const Known* truths = indices.of(in, id);
         if (truths == nullptr || !truths->are_alike()) return {};
         return to.in_place_of(id).full(old.shape, truths->values[0] != 0 ? 1 : 0);
       });

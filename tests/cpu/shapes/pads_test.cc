@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/cpu/rewrites/pads/joined_pads.h"
+#include "heddle/hlo/text.h"
 #include "heddle/tests/cpu/support.h"
 
 namespace heddle::cpu {
@@ -177,6 +179,28 @@ TEST(CpuPads, WindowsOverRowsOfAFewElements) {
     expect_as_evaluated(window("[9,20,3]", "0_0x0_0x0_0", "[9,20,3]", "size=3x2x1 pad=0_0x-2_0x0_0",
                                "[7,17,3]", op));
   }
+}
+
+// Pixels of few features, padded below a slice of a place that is not known.
+TEST(CpuPads, OfRowsOfPixels) {
+  for (const char* type : {"f32", "u8"}) {
+    for (const char* padding : {"0_0x4_4x4_4x0_0", "0_0x1_0x-2_5x0_0", "0_0x0_0x3_-4x0_0"}) {
+      const int64_t rows = padding[4] == '4' ? 17 : padding[4] == '1' ? 10 : 9;
+      const int64_t columns = padding[4] == '4' ? 20 : padding[4] == '1' ? 15 : 11;
+      const std::string text =
+          cat("HloModule m\nENTRY main {\n x = ", type, "[2,9,12,3] parameter(0)\n n = ", type,
+              "[] constant(3)\n i = s32[] parameter(1)\n zero = s32[] constant(0)\n p = ", type,
+              "[2,", rows, ",", columns, ",3] pad(x, n), padding=", padding, "\n ROOT s = ", type,
+              "[2,5,7,3] dynamic-slice(p, zero, i, i, zero), dynamic_slice_sizes={2,5,7,3} }\n");
+      EXPECT_EQ(join_padded_rows(hlo::parse_text(text).value()).value().has_value(), true) << text;
+      expect_as_evaluated(text);
+    }
+  }
+  const std::string added =
+      "HloModule m\nENTRY main {\n x = f32[2,9,12,3] parameter(0)\n n = f32[] constant(3)\n p = "
+      "f32[2,9,14,3] pad(x, n), padding=0_0x0_0x1_1x0_0\n ROOT s = f32[2,9,14,3] add(p, p) }\n";
+  EXPECT_FALSE(join_padded_rows(hlo::parse_text(added).value()).value().has_value());
+  expect_as_evaluated(added);
 }
 
 }  // namespace
