@@ -39,7 +39,7 @@ bool is_repeat(const Computation& in, const Instruction& x) {
   return x.opcode == Opcode::kBroadcast && in.at(x.operands[0]).shape.rank() < x.shape.rank();
 }
 
-// Where place i along d of a moved array is in its operands: in which one, and at which place there.
+// Where place i along d of a moved array is in its operands: in which one, at which place there.
 struct MovedFrom {
   InstructionId operand;
   int64_t place = 0;
@@ -107,10 +107,10 @@ std::vector<int> uses_in(const Computation& in) {
   return uses;
 }
 
-// Whether places along d of `x` can be written as arrays each: of stacks, numbers and broadcasts, so
-// that nothing of x's size is read from memory; of what moves places, and of the arrays in memory
-// beside or under it; and elementwise ops on such. A function, such as exp, is not computed a second
-// time for another reader.
+// Whether places along d of `x` can be written as arrays each: of stacks, numbers and broadcasts,
+// so that nothing of x's size is read from memory; of what moves places, and of the arrays in
+// memory beside or under it; and elementwise ops on such. A function, such as exp, is not computed
+// a second time for another reader.
 class PlacedArrays {
  public:
   PlacedArrays(const Computation& in, const std::vector<int>& uses, int64_t d)

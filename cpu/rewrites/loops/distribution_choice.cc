@@ -176,6 +176,18 @@ class After {
       if (is_after_[turns_.stacks()[i].part.value]) out.push_back(i);
     return out;
   }
+  // A sum of parts that fill vectors by themselves, and cost little but for what they are made of:
+  // the loop adds them as they come, and nobody stores all of them.
+  [[nodiscard]] bool stores_summands() const {
+    for (size_t i = 0; i < is_after_.size(); ++i) {
+      if (is_after_[i] && turns_.producer(LeafId(i)).opcode == Opcode::kDot) return false;
+    }
+    return std::ranges::any_of(replaced(), [&](size_t i) {
+      const Turns::Stack& stack = turns_.stacks()[i];
+      return stack.sum && !is_short(turns_.shape(stack.part)) &&
+             has_trait(turns_.producer(stack.part).opcode, hlo::kElementwise);
+    });
+  }
   // What is left in the loop, and read after it.
   [[nodiscard]] std::vector<StackedRow> stacked() const {
     std::vector<bool> is_read(is_after_.size());
@@ -250,7 +262,7 @@ std::vector<LeafId> values_before(const Turns& turns) {
 
 std::optional<RowsAfter> rows_after(const Turns& turns) {
   const After worth_it(turns);
-  if (worth_it.replaced().empty()) return std::nullopt;
+  if (worth_it.replaced().empty() || worth_it.stores_summands()) return std::nullopt;
   After all = worth_it;
   all.take_all();
   const bool takes_all =

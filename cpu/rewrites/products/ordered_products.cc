@@ -93,12 +93,16 @@ class DotShape {
         adds_products() && (!own.are_neighbours(own.contracted) || is_crossed(which));
     const bool is_thin = !own.are_neighbours(free) && own.ends_in(free) &&
                          own.shape.dimensions().back() < kFewestOfProduct;
-    if (!is_last && !is_apart && !is_thin) return {};
+    // No kernel turns integers: neither lanes of columns nor of rows lie side by side.
+    const DotOperand& lhs = operands_[0];
+    const bool is_across = which == 1 && is_integer(own.shape.dtype()) && lhs.ends_in(lhs.free()) &&
+                           own.ends_in(own.contracted);
+    if (!is_last && !is_apart && !is_thin && !is_across) return {};
     for (const size_t i : is_crossed(which) ? operands_[1 - which].order() : lies)
       contracted.push_back(own.contracted[i]);
     for (const int64_t d : own.contracted)
       if (!contains(contracted, d)) order.push_back(d);  // of one place
-    const bool ends_in_free = own.ends_in(free);
+    const bool ends_in_free = is_across || own.ends_in(free);
     for (const Dims& dims : {ends_in_free ? contracted : free, ends_in_free ? free : contracted})
       order.insert(order.end(), dims.begin(), dims.end());
     return order;

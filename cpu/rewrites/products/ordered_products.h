@@ -22,7 +22,9 @@ hlo::Value copied(transform::Rebuilder& to, hlo::InstructionId id, const hlo::Va
 //   - it contracts several dimensions, which are no neighbours or lie in another order in the other
 //     operand: the product would be many thin ones, each added to the whole result;
 //   - its last dimension is a batch dimension: each product would read single elements of lines;
-//   - its last dimension is a few rows behind the contracted one: they join the other rows.
+//   - its last dimension is a few rows behind the contracted one: they join the other rows;
+//   - it holds integers, rows of its columns are contracted ones, and those of the other operand
+//     are not: vectors would lie along neither.
 // A product whose transpose would be written in short pieces, as one whose batch comes last, is
 // written apart from it. A product of many rows by a few short ones of small floats, which would
 // sum lanes, has the few transposed. Comes after all rewrites that would move transposes into

@@ -16,6 +16,7 @@ namespace {
 constexpr int64_t kMostAdded = 4;
 constexpr int64_t kMostOfSmall = 16;  // elements of the smaller operand of a product that sums some
 constexpr int64_t kFewestAlongLanes = 8;
+constexpr int64_t kMostComplex = 4;  // terms of a product of complex numbers
 
 // A product, or one and the transpose that reads it.
 struct Product {
@@ -35,6 +36,10 @@ struct Product {
            (x.dtype() == dot.shape.dtype() ||
             (kind_of(x.dtype()) == kind_of(dot.shape.dtype()) &&
              storage_bytes(x.dtype()) < storage_bytes(dot.shape.dtype())));
+  }
+  // Few terms of complex numbers, whose real and imaginary parts are each rounded as one product.
+  [[nodiscard]] bool is_complex_sum() const {
+    return is_complex(x.dtype()) && summed() > 1 && summed() <= kMostComplex;
   }
   // A product of few terms with a small matrix, as a gate of two states has it, whose last
   // dimension is the small one and whose transpose's is not: vectors lie along that of the latter.
@@ -101,7 +106,9 @@ hlo::Value as_product(transform::Rebuilder& to, InstructionId id) {
     for (size_t d = 0; d < order.size(); ++d)
       product.places[static_cast<size_t>(order[d])] = static_cast<int64_t>(d);
   }
-  if (!product.is_plain() || (product.summed() != 1 && !product.turns_lanes())) return {};
+  if (!product.is_plain() ||
+      (product.summed() != 1 && !product.turns_lanes() && !product.is_complex_sum()))
+    return {};
   const hlo::DotAttrs& attrs = product.attrs;
   hlo::Values operands = to.operands(dot);
   hlo::Graph& graph = to.in_place_of(id);
