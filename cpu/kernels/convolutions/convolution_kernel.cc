@@ -13,6 +13,7 @@
 #include "heddle/cpu/kernels/kernel.h"
 #include "heddle/cpu/kernels/pool.h"
 #include "heddle/cpu/kernels/products/matmul.h"
+#include "heddle/cpu/kernels/scratch.h"
 #include "heddle/cpu/kernels/walk.h"
 
 namespace heddle::cpu {
@@ -37,24 +38,26 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
     const int64_t parts =
         work < kFewestOfThreads ? 1 : std::min<int64_t>(blocks, kPartsPerThread * thread_count());
     if (by_places_) return run_by_places(x, w, y);
-    std::vector<T> weights(by_taps_ ? 0 : static_cast<size_t>(depth_ * columns_));
+    const int64_t copied = by_taps_ || weights_step_ > 0 ? 0 : depth_ * columns_;
     const size_t packed_size = has_rows_ ? MatmulOf<T>::packed_size(depth_, columns_) : 0;
-    std::vector<std::byte> packed(packed_size + 64);
-    auto* aligned =
-        reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(packed.data()) + 63) / 64 * 64);
-    const size_t scratch_size = static_cast<size_t>(block_ * (row_size_ + columns_));
-    const auto scratch =
-        std::make_unique_for_overwrite<T[]>(scratch_size * static_cast<size_t>(parts));
+    const int64_t scratch_size = block_ * (row_size_ + columns_);
+    KernelScratch memory(KernelScratch::rounded(static_cast<size_t>(copied) * sizeof(T)) +
+                         KernelScratch::rounded(packed_size) +
+                         static_cast<size_t>(scratch_size * parts) * sizeof(T));
+    T* const gathered = memory.take<T>(copied);
+    auto* const packed = memory.take<std::byte>(static_cast<int64_t>(packed_size));
+    T* const scratch = memory.take<T>(scratch_size * parts);
     each_group(x, w, y, [&](const T* from, const T* own, T* to) {
-      if (!by_taps_) gather_weights(own, weights.data());
-      if (has_rows_) pack(weights.data(), aligned);
+      const Weights weights{copied == 0 ? own : gathered, packed};
+      if (copied > 0) gather_weights(own, gathered);
+      if (has_rows_) pack(weights.values, packed);
       const auto part = [&](int64_t number) {
-        T* mine = scratch.get() + static_cast<size_t>(number) * scratch_size;
+        T* mine = scratch + number * scratch_size;
         for (int64_t b = blocks * number / parts; b < blocks * (number + 1) / parts; ++b) {
           const int64_t begin = b % in_span * block_, span = b / in_span * span_;
           const int64_t first = span + begin, last = span + std::min(span_, begin + block_);
           by_taps_ ? multiply_by_taps(from, own, first, last, mine, to)
-                   : multiply(from, {weights.data(), aligned}, first, last, mine, to);
+                   : multiply(from, weights, first, last, mine, to);
         }
       };
       parts == 1 ? part(0) : parallel(parts, part);
@@ -83,16 +86,18 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
             ? 1
             : std::clamp<int64_t>(rows_ / kFewestRowsOfPart, 1, std::min(places, kPartsOfPlaces));
     const int64_t most = (places + parts - 1) / parts * batch_;  // rows of a part
-    const size_t scratch_size = static_cast<size_t>(most * (columns_ + kBlockElements / rows_));
-    const auto scratch =
-        std::make_unique_for_overwrite<T[]>(scratch_size * static_cast<size_t>(parts));
-    std::vector<T> weights(static_cast<size_t>(depth_ * columns_));
+    const int64_t copied = weights_step_ > 0 ? 0 : depth_ * columns_;
+    const int64_t scratch_size = most * (columns_ + kBlockElements / rows_);
+    KernelScratch memory(KernelScratch::rounded(static_cast<size_t>(copied) * sizeof(T)) +
+                         static_cast<size_t>(scratch_size * parts) * sizeof(T));
+    T* const gathered = memory.take<T>(copied);
+    T* const scratch = memory.take<T>(scratch_size * parts);
     each_group(x, w, y, [&](const T* from, const T* own, T* to) {
-      gather_weights(own, weights.data());
+      const T* const weights = copied == 0 ? own : gathered;
+      if (copied > 0) gather_weights(own, gathered);
       const auto part = [&](int64_t number) {
-        multiply_by_places(from, weights.data(), places * number / parts,
-                           places * (number + 1) / parts,
-                           scratch.get() + static_cast<size_t>(number) * scratch_size, to);
+        multiply_by_places(from, weights, places * number / parts, places * (number + 1) / parts,
+                           scratch + number * scratch_size, to);
       };
       parts == 1 ? part(0) : parallel(parts, part);
     });
@@ -108,14 +113,14 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
       const int64_t count = std::min(block, depth_ - begin);
       fill_places(x, begin, count, first, last, scratch);
       MatmulOf<T>::product({.a = scratch,
-                            .b = weights + begin * columns_,
+                            .b = weights + begin * step_of_weights(),
                             .c = sums,
                             .m = rows,
                             .n = columns_,
                             .k = count,
                             .a_row = 1,
                             .a_col = rows,
-                            .b_row = columns_,
+                            .b_row = step_of_weights(),
                             .b_col = 1,
                             .c_row = columns_,
                             .c_col = 1,
@@ -145,9 +150,18 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
   }
 
   void pack(const T* weights, std::byte* packed) const {
-    MatmulOf<T>::pack_b(
-        {.b = weights, .m = rows_, .n = columns_, .k = depth_, .b_row = columns_, .b_col = 1},
-        packed);
+    MatmulOf<T>::pack_b({.b = weights,
+                         .m = rows_,
+                         .n = columns_,
+                         .k = depth_,
+                         .b_row = step_of_weights(),
+                         .b_col = 1},
+                        packed);
+  }
+
+  // From one row of the weights, those of an input feature under a tap, to the next.
+  [[nodiscard]] int64_t step_of_weights() const {
+    return weights_step_ > 0 ? weights_step_ : columns_;
   }
 
   // As [taps, input features, output features].
@@ -298,7 +312,7 @@ class ConvolutionKernel final : public Kernel, private ConvolutionShape {
                           .n = rows,
                           .k = depth_,
                           .a_row = 1,
-                          .a_col = columns_,
+                          .a_col = step_of_weights(),
                           .b_row = column,
                           .b_col = row,
                           .c_row = row_step_ > 0 ? y_.feature : rows,

@@ -82,6 +82,24 @@ ConvolutionShape::ConvolutionShape(const Shape& x, const Shape& w, const Shape& 
   block_ = std::min(block_, span_);
   if (!by_places_) find_plain_rows();
   has_rows_ = row_step_ > 1 || (y_.feature == 1 && !by_taps_);
+  find_weights();
+}
+
+void ConvolutionShape::find_weights() {
+  if (w_.outer != 1) return;
+  int64_t step = 0, count = 1;
+  const auto follows = [&](int64_t size, int64_t stride) {
+    if (size == 1) return true;
+    if (step == 0) step = stride;
+    if (stride != step * count) return false;
+    count *= size;
+    return true;
+  };
+  if (!follows(features_, w_.feature)) return;
+  for (size_t d = taps_.size(); d-- > 0;) {
+    if (!follows(taps_[d], reversed_[d] ? -w_.spatial[d] : w_.spatial[d])) return;
+  }
+  weights_step_ = step == 0 ? columns_ : step;
 }
 
 // Under neighbouring taps of a line of the window lie neighbours, and the weights of one feature

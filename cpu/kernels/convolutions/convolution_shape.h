@@ -75,6 +75,9 @@ class ConvolutionShape {
   bool has_rows_ = false;   // a row of sums has all columns; else a row has one column
   int64_t plain_step_ = 0;  // in x, from one row to the next; 0: rows are gathered
   int64_t span_ = 0;        // rows that are multiplied together, in blocks
+  // From the weights of an input feature under a tap to those of the next, where these are rows of
+  // the columns as they lie; 0: they are gathered.
+  int64_t weights_step_ = 0;
 
  private:
   static Layout layout_of(const Shape& shape, int64_t outer, int64_t feature,
@@ -87,6 +90,7 @@ class ConvolutionShape {
   // Appends it to the last run where it goes on from there.
   static void append_run(const Run& run, std::vector<Run>& runs);
   void find_plain_rows();
+  void find_weights();
 };
 
 }  // namespace heddle::cpu

@@ -1,0 +1,33 @@
+// Memory that a kernel needs while it runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::cpu {
+
+// The thread keeps up to 8 MiB for its next kernel: memory that the system gives anew costs a page
+// fault for every 4 KiB. Aligned to 64 bytes; other threads may use it too.
+class KernelScratch {
+ public:
+  explicit KernelScratch(size_t bytes);
+  ~KernelScratch();
+  KernelScratch(const KernelScratch&) = delete;
+  KernelScratch& operator=(const KernelScratch&) = delete;
+
+  // The next `count` elements. Together they are at most the bytes, each part rounded up to 64.
+  template <class T>
+  T* take(int64_t count) {
+    auto* part = reinterpret_cast<T*>(next_);
+    next_ += rounded(static_cast<size_t>(count) * sizeof(T));
+    return part;
+  }
+  static constexpr size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+ private:
+  bool is_kept_;
+  std::byte* data_;
+  std::byte* next_;
+};
+
+}  // namespace heddle::cpu
