@@ -17,6 +17,12 @@ constexpr int64_t kManyOfShortRows = 2048;  // elements: a smaller joined array 
 constexpr int kMostPartsOfParts = 2;        // a slice of the array, and a reshape of that
 constexpr int64_t kSmallTarget = 1024;      // bytes of an array whose copy costs next to nothing
 
+// A scatter writes where the gather reads.
+bool has_indices_of(const Instruction& gather, const Instruction& step) {
+  return step.opcode == Opcode::kScatter && step.operands.size() == 3 &&
+         step.operands[1] == gather.operands[1];
+}
+
 }  // namespace
 
 bool Region::reaches(LeafId lazy, LeafId leaf) const {
@@ -152,21 +158,24 @@ bool Region::is_part_of_overwritten(InstructionId part, std::span<const Instruct
       own.opcode == Opcode::kReshape ? computation_->at(own.operands[0]) : own;
   const bool is_slice = taken.opcode == Opcode::kDynamicSlice || taken.opcode == Opcode::kSlice;
   if (taken.opcode != Opcode::kGather && !is_slice) return false;
-  const Shape& whole = computation_->at(taken.operands[0]).shape;
+  InstructionId from = taken.operands[0];
+  while (computation_->at(from).opcode == Opcode::kReshape)
+    from = computation_->at(from).operands[0];
+  const Shape& whole = computation_->at(from).shape;
   if (whole.byte_size() <= kSmallTarget ||
       taken.shape.element_count() * kManyReads > whole.element_count())
     return false;
   const auto overwrites = [&](const Use& use) {
     return use.operand < static_cast<int>(updated_operands(computation_->at(use.user)));
   };
-  // What a gather takes is stored unless the one that overwrites needs it alone; a slice only where
-  // a step needs it that cannot come first.
-  for (const Use& use : uses_[leaf(taken.operands[0]).value]) {
+  // What a gather takes is stored unless the one that overwrites takes it from where it writes; a
+  // slice only where a step needs it that cannot come first.
+  for (const Use& use : uses_[leaf(from).value]) {
     if (!overwrites(use)) continue;
     const auto comes_later = [&](const Use& read) {
       const InstructionId step = home[read.user.value];
-      return step != use.user &&
-             (!is_slice || updates(step, use.user) || overwrites_for(step, use.user, home));
+      if (step == use.user) return !is_slice && !has_indices_of(taken, computation_->at(step));
+      return !is_slice || updates(step, use.user) || overwrites_for(step, use.user, home);
     };
     const std::vector<Use>& reads = uses_[leaf(part).value];
     if (is_slice ? std::ranges::any_of(reads, comes_later)
