@@ -9,6 +9,7 @@ With HEDDLE_CPU_VECTOR_BYTES=32 and XLA_FLAGS=--xla_cpu_max_isa=AVX2, as on a pr
 """
 import jax_functions  # its programs
 import jax_images  # its programs
+import jax_neighbours  # its programs
 import jax_picked  # its programs
 import jax_places  # its programs
 import jax_points  # its programs
