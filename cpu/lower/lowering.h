@@ -243,8 +243,10 @@ class RegionLowering {
   // ---- folds/running_folds.cc
   struct Running;
   NodeId position(const Running& running, NodeId t, int64_t lanes);
-  NodeId fold_one(const Running& running, const Place& place, NodeId sum);
-  void fold_each(const Running& running, Place place, int64_t from, NodeId before);
+  template <class Turn>
+  NodeId fold_turns(const Running& running, int64_t from, int64_t to, int64_t step, NodeId start,
+                    const Turn& turn);
+  void fold_each(const Running& running, Place place, int64_t from, NodeId start);
   void fold_vectors(const Running& running, Place place, int64_t lanes);
   void emit_running(InstructionId id, BufferId to);
 

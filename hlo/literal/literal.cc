@@ -8,6 +8,7 @@
 
 #include "heddle/base/containers/sole_owner.h"
 #include "heddle/base/system/pool.h"
+#include "heddle/base/text/strings.h"
 #include "heddle/hlo/literal/array_memory.h"
 #include "heddle/hlo/literal/blocks.h"
 
@@ -150,7 +151,17 @@ bool Literal::is_unique() const {
   return storage_ != nullptr && storage_->own != nullptr && base::is_sole_owner(storage_);
 }
 
+void Literal::require_width(size_t bytes) const {
+  const int64_t own = shape_.is_array() ? storage_bytes(shape_.dtype()) : 0;
+  if (static_cast<int64_t>(bytes) == own) return;
+  throw std::invalid_argument(base::cat("literal: values<T>() is of elements of ", bytes,
+                                        " bytes; those of ", to_string(shape_), " have ", own));
+}
+
 void Literal::write(const void* data, size_t size_bytes) {
+  if (size_bytes != static_cast<size_t>(byte_size()))
+    throw std::invalid_argument(base::cat("literal: the values have ", size_bytes, " bytes; ",
+                                          to_string(shape_), " has ", byte_size()));
   if (size_bytes > 0) std::memcpy(storage_->own, data, size_bytes);
 }
 
@@ -167,6 +178,10 @@ int64_t Literal::to_int64(int64_t position) const {
 }
 
 Literal Literal::reshaped(Shape shape) && {
+  if (shape.byte_size() != byte_size())
+    throw std::invalid_argument(base::cat("literal: ", to_string(shape_), " has ", byte_size(),
+                                          " bytes; ", to_string(shape), " has ",
+                                          shape.byte_size()));
   Literal out = std::move(*this);
   out.shape_ = std::move(shape);
   return out;

@@ -42,6 +42,7 @@ class Literal {
 
   // An array from values in row-major order; T is the native type of the dtype
   // (hlo/literal/native.h), its element count that of the shape.
+  // errors: throws std::invalid_argument for other many bytes than the shape has
   template <class T>
   static Literal from(const Shape& shape, std::span<const T> values) {
     Literal out = uninitialised(shape);
@@ -84,13 +85,16 @@ class Literal {
   // What keeps the bytes alive; for lending them to a device.
   [[nodiscard]] std::shared_ptr<const void> owner() const { return storage_; }
 
-  // Elements as their native type, which must be as wide as the dtype's storage.
+  // Elements as their native type.
+  // errors: throws std::invalid_argument where T is not as wide as the dtype's storage
   template <class T>
   [[nodiscard]] std::span<const T> values() const {
+    require_width(sizeof(T));
     return {reinterpret_cast<const T*>(bytes()), static_cast<size_t>(element_count())};
   }
   template <class T>
   [[nodiscard]] std::span<T> mutable_values() {
+    require_width(sizeof(T));
     return {reinterpret_cast<T*>(mutable_bytes()), static_cast<size_t>(element_count())};
   }
 
@@ -106,7 +110,8 @@ class Literal {
     return elements_[static_cast<size_t>(i)];
   }
 
-  // The same bytes under another shape of as many elements and the same dtype; no copy.
+  // The same bytes under another shape of as many bytes; no copy.
+  // errors: throws std::invalid_argument for another number of bytes
   [[nodiscard]] Literal reshaped(Shape shape) &&;
   [[nodiscard]] Literal reshaped(Shape shape) const&;
 
@@ -118,6 +123,7 @@ class Literal {
  private:
   struct Storage;
   void write(const void* data, size_t size_bytes);
+  void require_width(size_t bytes) const;
   void hash_bytes(base::Hasher& hasher) const;
 
   Shape shape_;

@@ -7,6 +7,12 @@
 #include "heddle/cpu/lower/lowering.h"
 
 namespace heddle::cpu {
+namespace {
+
+// Turns whose sum is added to the sum of those before at once, since each addition rounds.
+constexpr int64_t kTurnsOfBlock = 256;
+
+}  // namespace
 
 struct RegionLowering::Running {
   const Instruction& window;
@@ -17,6 +23,10 @@ struct RegionLowering::Running {
   bool is_reverse;
   NodeId initial;
   BufferId to;
+
+  [[nodiscard]] bool is_sum_of_floats() const {
+    return fold == Op::kAdd && is_floating(window.shape.dtype());
+  }
 };
 
 // The place of the t-th element or vector, from where the fold begins.
@@ -24,25 +34,48 @@ NodeId RegionLowering::position(const Running& running, NodeId t, int64_t lanes)
   return running.is_reverse ? b().binary(Op::kSub, b().index(running.length - lanes), t) : t;
 }
 
-// Takes the element at the place in, and writes the result there.
-NodeId RegionLowering::fold_one(const Running& running, const Place& place, NodeId sum) {
-  Memo memo;
-  const NodeId x = b().splat(operand_element(running.window.operands[0], place, memo), place.lanes);
-  const NodeId both[] = {sum, x};
-  const NodeId next = running.fold
-                          ? b().binary(*running.fold, sum, x)
-                          : b().splat(inline_scalars(b(), running.body, both)[0], place.lanes);
-  store_at(running.to, running.window.shape, place, next);
-  return next;
+// Calls turn(t, sum, before) for each step-th t, which gives the next sum: the first one is `start`,
+// and `before` is valid where another sum is to be added to what it writes. Long sums of floats
+// are those of blocks.
+template <class Turn>
+NodeId RegionLowering::fold_turns(const Running& running, int64_t from, int64_t to, int64_t step,
+                                  NodeId start, const Turn& turn) {
+  const auto turns = [&](NodeId first, NodeId last, NodeId sum, NodeId before) {
+    const NodeId sums[] = {sum};
+    auto loop = b().begin_for(first, last, step, sums);
+    const NodeId next[] = {turn(loop.parameters[0], loop.parameters[1], before)};
+    return b().end_for(next)[0];
+  };
+  const int64_t block = kTurnsOfBlock * step, blocks = (to - from) / block;
+  if (!running.is_sum_of_floats() || blocks < 2)
+    return turns(b().index(from), b().index(to), start, NodeId());
+  const NodeId none = b().bits(b().type(start), 0), sums[] = {start};
+  auto loop = b().begin_for(b().index(from), b().index(from + blocks * block), block, sums);
+  const NodeId first = loop.parameters[0], before = loop.parameters[1];
+  const NodeId next[] = {
+      b().binary(Op::kAdd, before, turns(first, b().add(first, b().index(block)), none, before))};
+  const NodeId sum = b().end_for(next)[0];
+  const int64_t rest = from + blocks * block;
+  if (rest == to) return sum;
+  return b().binary(Op::kAdd, sum, turns(b().index(rest), b().index(to), none, sum));
 }
 
 // Element by element from number `from` on. The place is that of the first one.
-void RegionLowering::fold_each(const Running& running, Place place, int64_t from, NodeId before) {
-  const NodeId start[] = {before};
-  auto loop = b().begin_for(b().index(from), b().index(running.length), 1, start);
-  place.coordinates[running.along].base = position(running, loop.parameters[0], 1);
-  const NodeId next[] = {fold_one(running, place, loop.parameters[1])};
-  b().end_for(next);
+void RegionLowering::fold_each(const Running& running, Place place, int64_t from, NodeId start) {
+  (void)fold_turns(
+      running, from, running.length, 1, start, [&](NodeId t, NodeId sum, NodeId before) {
+        place.coordinates[running.along].base = position(running, t, 1);
+        Memo memo;
+        const NodeId x =
+            b().splat(operand_element(running.window.operands[0], place, memo), place.lanes);
+        const NodeId both[] = {sum, x};
+        const NodeId next =
+            running.fold ? b().binary(*running.fold, sum, x)
+                         : b().splat(inline_scalars(b(), running.body, both)[0], place.lanes);
+        store_at(running.to, running.window.shape, place,
+                 before.valid() ? b().binary(Op::kAdd, before, next) : next);
+        return next;
+      });
 }
 
 // Vectors fold themselves in log2(lanes) steps and then take in what came before.
@@ -51,19 +84,22 @@ void RegionLowering::fold_vectors(const Running& running, Place place, int64_t l
   const int64_t in_vectors = running.length / lanes * lanes;
   const Type wide = {scalar_type(running.window.shape), static_cast<int32_t>(lanes)};
   const NodeId identity = b().bits(wide, identity_bits(fold, wide.scalar));
-  // What came before is in every lane: from turn to turn, it waits for one operation alone.
-  const NodeId start[] = {b().splat(running.initial, wide.lanes)};
-  auto loop = b().begin_for(b().index(0), b().index(in_vectors), lanes, start);
   place.lanes = wide.lanes;
-  place.coordinates[running.along] = {position(running, loop.parameters[0], lanes), 1};
-  Memo memo;
-  NodeId x = b().splat(operand_element(running.window.operands[0], place, memo), place.lanes);
-  for (int64_t by = 1; by < lanes; by *= 2)
-    x = b().binary(fold, b().shift_lanes(x, running.is_reverse ? -by : by, identity), x);
-  store_at(running.to, running.window.shape, place, b().binary(fold, loop.parameters[1], x));
-  const NodeId all = b().splat(b().extract(x, running.is_reverse ? 0 : lanes - 1), wide.lanes);
-  const NodeId carried[] = {b().binary(fold, loop.parameters[1], all)};
-  const NodeId sum = b().extract(b().end_for(carried)[0], 0);
+  // What came before is in every lane: from turn to turn, it waits for one operation alone.
+  const NodeId start = b().splat(running.initial, wide.lanes);
+  const auto turn = [&](NodeId t, NodeId sum, NodeId before) {
+    place.coordinates[running.along] = {position(running, t, lanes), 1};
+    Memo memo;
+    NodeId x = b().splat(operand_element(running.window.operands[0], place, memo), place.lanes);
+    for (int64_t by = 1; by < lanes; by *= 2)
+      x = b().binary(fold, b().shift_lanes(x, running.is_reverse ? -by : by, identity), x);
+    const NodeId next = b().binary(fold, sum, x);
+    store_at(running.to, running.window.shape, place,
+             before.valid() ? b().binary(fold, before, next) : next);
+    const NodeId all = b().splat(b().extract(x, running.is_reverse ? 0 : lanes - 1), wide.lanes);
+    return b().binary(fold, sum, all);
+  };
+  const NodeId sum = b().extract(fold_turns(running, 0, in_vectors, lanes, start, turn), 0);
   if (in_vectors == running.length) return;
   place.lanes = 1;
   place.coordinates[running.along].step = 0;

@@ -309,10 +309,13 @@ class SlicedGather {
   bool is_sliced_ = false;
 };
 
-// Elements of an empty array, as slices of size 0 in a collapsed dimension give them: zeros.
-bool takes_of_none(const Computation& from, const Instruction& gather) {
-  return from.at(gather.operands[0]).shape.element_count() == 0 && !gather.shape.is_dynamic() &&
-         gather.shape.element_count() > 0;
+// Slices of size 0 in a collapsed dimension, which give elements all the same: zeros.
+bool takes_none(const Instruction& gather) {
+  const auto& attrs = gather.attrs.get<GatherAttrs>();
+  return !gather.shape.is_dynamic() &&
+         std::ranges::any_of(attrs.collapsed_slice_dims, [&](int64_t d) {
+           return attrs.slice_sizes[static_cast<size_t>(d)] == 0;
+         });
 }
 
 }  // namespace
@@ -325,7 +328,7 @@ StatusOr<hlo::Module> slice_gathers(const hlo::Module& traced) {
       [&](auto&, transform::Rebuilder& to, ComputationId in, InstructionId id) -> hlo::Value {
         const Instruction& old = to.old(id);
         if (old.opcode == Opcode::kGather) {
-          if (takes_of_none(to.from(), old)) return to.in_place_of(id).full(old.shape, 0);
+          if (takes_none(old)) return to.in_place_of(id).full(old.shape, 0);
           const SlicedGather gather(to.from(), in, indices, old);
           if (!gather.is_sliced()) return {};
           to.in_place_of(id);

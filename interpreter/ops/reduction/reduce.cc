@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "heddle/hlo/dimensions.h"
@@ -17,6 +18,9 @@ class BodyReducer {
     const Dims& dimensions = in.attrs<DimensionsAttrs>().dimensions;
     const Shape& shape = in[0].shape();
     order_ = dimensions;
+    std::ranges::sort(order_);  // elements are taken as they lie, however the dimensions are listed
+    has_long_ =
+        std::ranges::any_of(dimensions, [&](int64_t d) { return shape.dimension(d) > kWindow; });
     for (int64_t d : other_dimensions(shape.rank(), dimensions)) order_.push_back(d);
     for (int64_t d : dimensions) rows_ *= shape.dimension(d);
     for (int64_t d : other_dimensions(shape.rank(), dimensions)) columns_ *= shape.dimension(d);
@@ -28,7 +32,7 @@ class BodyReducer {
       Values values;
       for (size_t i = 0; i < inputs_; ++i) values.push_back(arranged(i));
       const bool may_begin_often =
-          rows_ > kWindow && inputs_ == 1 && is_identity(converted(in_[1], type_of(0)), body());
+          has_long_ && inputs_ == 1 && is_identity(converted(in_[1], type_of(0)), body());
       if (may_begin_often || inputs_ > 1 || rows_ > kMostInTurn) {
         HEDDLE_ASSIGN_OR_RETURN(values, take_windows(std::move(values), may_begin_often));
       }
@@ -96,7 +100,7 @@ class BodyReducer {
   }
 
   // While there are many rows, every 32 neighbours become one: a long column takes few calls. Of a
-  // single float from an identity, and one reduced dimension, these are the windows of XLA's CPU,
+  // single float from an identity, and one reduced dimension of more, these are the windows of XLA's CPU,
   // centred and each beginning with init, so that bodies that round, or hang on the order in
   // another way, give its values; of several dimensions, which XLA cuts into windows one by one,
   // the order is another one. From another start one array is taken in turn, as long as that does
@@ -155,6 +159,7 @@ class BodyReducer {
   Dims order_;
   int64_t rows_ = 1;
   int64_t columns_ = 1;
+  bool has_long_ = false;  // a reduced dimension
 };
 
 // A sum of the types that XLA computes in itself, and whose steps the result shows.

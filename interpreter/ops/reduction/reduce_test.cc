@@ -335,6 +335,30 @@ TEST(Reduce, KeepsTheOrderOfElements) {
   EXPECT_THAT(numbers(run(text, {x})), ElementsAre(20));
 }
 
+// However the dimensions are listed, and in turn where each of them is short.
+TEST(Reduce, TakesElementsAsTheyLie) {
+  const Literal last = run(R"(HloModule m
+    last_of_greatest {
+      a = s32[] parameter(0) i = s32[] parameter(1) b = s32[] parameter(2) j = s32[] parameter(3)
+      p = pred[] compare(a, b), direction=GE
+      c = s32[] select(p, a, b) k = s32[] select(p, i, j)
+      ROOT t = (s32[], s32[]) tuple(c, k) }
+    ENTRY main { x = s32[3,2] constant({{0,1},{1,1},{1,1}}) y = s32[3,2] constant({{0,1},{2,3},{4,5}})
+      z = s32[] constant(-9) w = s32[] constant(-1)
+      ROOT r = (s32[], s32[]) reduce(x, y, z, w), dimensions={1,0}, to_apply=last_of_greatest })",
+                           {});
+  EXPECT_EQ(last.element(1).to_int64(0), 1);
+  for (const char* dimensions : {"0,1", "1,0"}) {
+    const std::string text = base::cat(R"(HloModule m
+      f { a = s32[] parameter(0) b = s32[] parameter(1) k = s32[] constant(3)
+        t = s32[] multiply(a, k) ROOT c = s32[] add(t, b) }
+      ENTRY main { x = s32[6,7] iota(), iota_dimension=1 z = s32[] constant(0)
+        ROOT r = s32[] reduce(x, z), dimensions={)",
+                                       dimensions, "}, to_apply=f }");
+    EXPECT_THAT(numbers(run(text, {})), ElementsAre(-430159108)) << text;
+  }
+}
+
 TEST(Reduce, ABodyMayTakeMorePrecisionThanTheOperand) {
   EXPECT_THAT(numbers(run(R"(HloModule m
     f { a = f32[] parameter(0) b = bf16[] parameter(1) c = f32[] convert(b) ROOT d = f32[] add(a, c) }

@@ -106,5 +106,43 @@ TEST(CpuLongSums, KeepTheirDigits) {
             5e-5);
 }
 
+// cumsum of f32`sizes` along a dimension of `length`, from the first element or from the last one.
+std::string running_sum(const std::string& sizes, const std::string& window,
+                        const std::string& padding) {
+  return cat(
+      "HloModule m\nf { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] "
+      "add(a, b) }\nENTRY main {\n x = f32",
+      sizes, " parameter(0)\n z = f32[] constant(0)\n ROOT r = f32", sizes,
+      " reduce-window(x, z), window={size=", window, " pad=", padding, "}, to_apply=f\n}\n");
+}
+
+// Running sums of many are those of blocks, and what is left of them.
+TEST(CpuLongSums, RunningOnes) {
+  for (const int size : {511, 512, 513, 4097, 8192, 8193, 20011}) {
+    expect_as_evaluated(running_sum(cat("[", size, "]"), cat(size), cat(size - 1, "_0")));
+    expect_as_evaluated(running_sum(cat("[", size, "]"), cat(size), cat("0_", size - 1)));
+    expect_as_evaluated(
+        running_sum(cat("[", size, ",3]"), cat(size, "x1"), cat(size - 1, "_0x0_0")));
+    expect_as_evaluated(
+        running_sum(cat("[", size, ",20]"), cat(size, "x1"), cat("0_", size - 1, "x0_0")));
+  }
+  constexpr int kMany = 200'000;
+  for (const auto& [sizes, window, padding] :
+       {std::tuple(cat("[", kMany, "]"), cat(kMany), cat(kMany - 1, "_0")),
+        std::tuple(cat("[", kMany, ",2]"), cat(kMany, "x1"), cat(kMany - 1, "_0x0_0"))}) {
+    const hlo::Module module = hlo::parse_text(running_sum(sizes, window, padding)).value();
+    Literal x(module.entry_computation().root_instruction().shape);
+    const auto columns = static_cast<size_t>(x.shape().element_count() / kMany);
+    for (float& value : x.mutable_values<float>()) value = 0.1F;
+    const Literal sums = run_on_cpu(module, {x});
+    double worst = 0;
+    for (size_t i = 0; i < kMany; ++i) {
+      const double exact = static_cast<double>(i + 1) * double{0.1F};
+      worst = std::max(worst, std::abs(sums.values<float>()[i * columns] / exact - 1));
+    }
+    EXPECT_LT(worst, 3e-6) << sizes;
+  }
+}
+
 }  // namespace
 }  // namespace heddle::cpu

@@ -107,11 +107,15 @@ ENTRY main { x = f32[40] parameter(0)
   expect_as_evaluated(other);
 }
 
-TEST(SlicedGathers, OfAnEmptyArrayAreZeros) {
+TEST(SlicedGathers, OfEmptySlicesAreZeros) {
   expect_as_evaluated(R"(HloModule m
 ENTRY main { x = f32[5,0,5,1] parameter(0)
   i = u32[1] parameter(1)
   ROOT y = f32[2] gather(x, i), offset_dims={0}, collapsed_slice_dims={0,1,3}, start_index_map={3}, index_vector_dim=0, slice_sizes={1,0,2,1} })");
+  expect_as_evaluated(R"(HloModule m
+ENTRY main { x = f64[1,1,4,1] parameter(0)
+  i = s32[3,1] parameter(1)
+  ROOT y = f64[3] gather(x, i), offset_dims={}, collapsed_slice_dims={0,1,2,3}, start_index_map={2}, index_vector_dim=1, slice_sizes={0,1,1,1} })");
 }
 
 // A gather of any dimensions, whose indices are sums of multiples of their places, which are
