@@ -53,8 +53,8 @@ StatusOr<std::vector<Literal>> inputs_of(const RunFlags& options, const Program&
   if (options.inputs.empty() && program.from_case) return program.from_case->arguments;
   if (!options.inputs.empty() && options.inputs.size() != entry.parameter_count()) {
     return base::invalid_argument("run: ", options.inputs.size(),
-                                  " inputs were given; the program takes ",
-                                  entry.parameter_count());
+                                  options.inputs.size() == 1 ? " input was" : " inputs were",
+                                  " given; the program takes ", entry.parameter_count());
   }
   std::vector<Literal> values;
   for (size_t i = 0; i < entry.parameter_count(); ++i) {

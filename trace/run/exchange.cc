@@ -1,5 +1,6 @@
 #include "heddle/trace/run/exchange.h"
 
+#include "heddle/base/text/strings.h"
 #include "heddle/runtime/registry.h"
 #include "heddle/trace/error.h"
 #include "heddle/trace/node.h"
@@ -61,6 +62,13 @@ Tensor from_strided(const void* data, const Shape& shape, const base::Ints& byte
   const PublicCall call("from_strided", at);
   require_no_trace("from_strided");
   check_array("from_strided", shape);
+  const std::vector<int64_t> in_elements = row_major_strides(shape.dimensions());
+  if (byte_strides == base::Ints(in_elements) && storage_bytes(shape.dtype()) > 1 &&
+      shape.element_count() > 1) {
+    trace_internal::refuse("byte_strides are {", base::join(in_elements, ", "),
+                           "}, which are those of ", shape, " in elements; they are in bytes, of ",
+                           storage_bytes(shape.dtype()), " an element");
+  }
   const runtime::StridedArray array{.data = data, .shape = shape, .byte_strides = byte_strides};
   return made(runtime::to_device(device_by_default(), array, "from_strided"));
 }

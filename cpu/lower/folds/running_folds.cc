@@ -34,9 +34,9 @@ NodeId RegionLowering::position(const Running& running, NodeId t, int64_t lanes)
   return running.is_reverse ? b().binary(Op::kSub, b().index(running.length - lanes), t) : t;
 }
 
-// Calls turn(t, sum, before) for each step-th t, which gives the next sum: the first one is `start`,
-// and `before` is valid where another sum is to be added to what it writes. Long sums of floats
-// are those of blocks.
+// Calls turn(t, sum, before) for each step-th t. It gives the next sum, of which the first one is
+// `start`; where `before` is valid, what it writes is that sum too. Long sums of floats are those
+// of blocks.
 template <class Turn>
 NodeId RegionLowering::fold_turns(const Running& running, int64_t from, int64_t to, int64_t step,
                                   NodeId start, const Turn& turn) {

@@ -12,6 +12,9 @@ std::vector<Tensor> custom_call(const std::string& target, const std::vector<Ten
                                 const std::vector<Shape>& results, const CustomCallOptions& options,
                                 SourceLocation at) {
   const trace_internal::PublicCall call("custom_call", at);
+  if (results.empty() && !options.has_side_effect)
+    trace_internal::refuse("has no results; write their types, as in custom_call(\"", target,
+                           "\", {x}, {x.shape()}), or .has_side_effect = true");
   hlo::CustomCallAttrs attrs;
   attrs.custom_call_target = target;
   attrs.custom_call_has_side_effect = options.has_side_effect;
