@@ -101,8 +101,8 @@ class BodyReducer {
 
   // While there are many rows, every 32 neighbours become one: a long column takes few calls. Of a
   // single float from an identity, and one reduced dimension of more, these are the windows of
-  // XLA's CPU, centred and each beginning with init, so that bodies that round, or hang on the order in
-  // another way, give its values; of several dimensions, which XLA cuts into windows one by one,
+  // XLA's CPU, centred and each beginning with init, so that bodies that round, or hang on the order
+  // in another way, give its values; of several dimensions, which XLA cuts into windows one by one,
   // the order is another one. From another start one array is taken in turn, as long as that does
   // not take too many calls.
   // Rows of a type other than the body's result can only be taken in turn.
