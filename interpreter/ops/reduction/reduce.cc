@@ -101,10 +101,10 @@ class BodyReducer {
 
   // While there are many rows, every 32 neighbours become one: a long column takes few calls. Of a
   // single float from an identity, and one reduced dimension of more, these are the windows of
-  // XLA's CPU, centred and each beginning with init, so that bodies that round, or hang on the order
-  // in another way, give its values; of several dimensions, which XLA cuts into windows one by one,
-  // the order is another one. From another start one array is taken in turn, as long as that does
-  // not take too many calls.
+  // XLA's CPU, centred and each beginning with init, so that bodies that round, or hang on the
+  // order in another way, give its values; of several dimensions, which XLA cuts into windows one
+  // by one, the order is another one. From another start one array is taken in turn, as long as
+  // that does not take too many calls.
   // Rows of a type other than the body's result can only be taken in turn.
   StatusOr<Values> take_windows(Values values, bool may_begin_often) const {
     const bool as_xla = may_begin_often && is_floating(type_of(0));
