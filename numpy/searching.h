@@ -38,9 +38,9 @@ struct UniqueResult {
 };
 // The different elements of x, ascending, in `size` places.
 UniqueResult unique(Operand x, base::Int size, std::optional<Operand> fill = {});
-template <std::same_as<Tensor> X>
-auto unique(const X& /*x*/) {  // auto: this error comes first
-  static_assert(!sizeof(X),
+template <class None = trace_internal::Refused>
+auto unique(trace_internal::RefusedTensor /*x*/) {  // auto: this error comes first
+  static_assert(!sizeof(std::type_identity<None>),
                 "the number of results is part of a shape: write unique(x, size).values");
   return trace_internal::Refused();
 }

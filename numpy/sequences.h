@@ -43,9 +43,10 @@ std::array<Tensor, N> gradient(Operand y, double step = 1) {
 // The derivative of y at the places x, a vector, by the parabola through three.
 Tensor gradient_at(Operand y, Operand x, base::Int axis = -1);
 
-template <std::same_as<Tensor> X, class... More>
-trace_internal::Refused gradient(Operand /*y*/, const X& /*x*/, More...) {
-  static_assert(!sizeof(X), "for values at the places x write gradient_at(y, x)");
+template <class... More>
+trace_internal::Refused gradient(Operand /*y*/, trace_internal::RefusedTensor /*x*/, More...) {
+  static_assert(!sizeof(std::type_identity<trace_internal::Refused(More...)>),
+                "for values at the places x write gradient_at(y, x)");
   return {};
 }
 
@@ -71,9 +72,10 @@ Tensor correlate(Operand x, Operand y, ConvolveMode overlap = ConvolveMode::kVal
 // Positions (s32) of the first `size` elements of a vector that are not 0, in order; `fill` where
 // there are fewer.
 Tensor nonzero(Operand x, base::Int size, base::Int fill = 0);
-template <std::same_as<Tensor> X>
-trace_internal::Refused nonzero(const X& /*x*/) {
-  static_assert(!sizeof(X), "the number of results is part of a shape: write nonzero(x, size)");
+template <class None = trace_internal::Refused>
+trace_internal::Refused nonzero(trace_internal::RefusedTensor /*x*/) {
+  static_assert(!sizeof(std::type_identity<None>),
+                "the number of results is part of a shape: write nonzero(x, size)");
   return {};
 }
 // The same of any array, flattened.

@@ -3,6 +3,12 @@
 
 #include <type_traits>
 
+namespace heddle {
+
+class Tensor;
+
+}  // namespace heddle
+
 namespace heddle::trace_internal {
 
 // What a refused expression gives, so that the compiler has no more to say of what it stands in.
@@ -40,6 +46,17 @@ struct Refused {
 struct RefusedNumber {
   template <class Number>
   requires std::is_arithmetic_v<Number> RefusedNumber(Number /*number*/) {}
+};
+
+// A tensor, and anything, likewise. What takes them is a template: a user's own function that
+// converts its arguments too is the better match.
+struct RefusedTensor {
+  template <class X>
+  requires std::is_same_v<X, Tensor> RefusedTensor(const X& /*x*/) {}
+};
+struct RefusedAny {
+  template <class X>
+  RefusedAny(const X& /*x*/) {}
 };
 
 // Its own template, so that only a use fails to compile.

@@ -54,9 +54,10 @@ Tensor corrcoef(Operand x);  // cov divided by the deviations of both variables:
 // How often each of 0 .. length - 1 is in x, of integers: s32[length]. Others are not counted. With
 // weights, of x's shape, their sums.
 Tensor bincount(Operand x, base::Int length, std::optional<Operand> weights = {});
-template <std::same_as<Tensor> X>
-trace_internal::Refused bincount(const X& /*x*/) {
-  static_assert(!sizeof(X), "the number of results is part of a shape: write bincount(x, length)");
+template <class None = trace_internal::Refused>
+trace_internal::Refused bincount(trace_internal::RefusedTensor /*x*/) {
+  static_assert(!sizeof(std::type_identity<None>),
+                "the number of results is part of a shape: write bincount(x, length)");
   return {};
 }
 // How many elements of x lie in each of `bins` equal parts of low .. high, both ends included; s32.

@@ -114,9 +114,9 @@ requires std::is_arithmetic_v<Start> && std::is_arithmetic_v<Stop> Tensor
 arange(Start start, Stop stop, DType dtype, SourceLocation at = SourceLocation::here()) {
   return arange(static_cast<double>(start), static_cast<double>(stop), 1.0, dtype, at);
 }
-template <std::same_as<Tensor> X, class... More>
-trace_internal::Refused arange(const X& /*stop*/, More...) {
-  static_assert(!sizeof(X),
+template <class... More>
+trace_internal::Refused arange(trace_internal::RefusedTensor /*stop*/, More...) {
+  static_assert(!sizeof(std::type_identity<trace_internal::Refused(More...)>),
                 "a size is no value of the program: write arange(x.dim(0)), or arange(8) < n for "
                 "the places below a value n");
   return {};

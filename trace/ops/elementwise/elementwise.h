@@ -93,9 +93,10 @@ Tensor logical_xor(Operand x, Operand y);
 
 // x where `condition` (pred) is true, else y; the three broadcast together.
 Tensor where(Operand condition, Operand x, Operand y);
-template <std::same_as<Tensor> X, class A, class B>
-trace_internal::Refused select(const X& /*condition*/, const A&, const B&) {
-  static_assert(!sizeof(X), "write where(condition, x, y)");
+template <class None = trace_internal::Refused>
+trace_internal::Refused select(trace_internal::RefusedTensor /*condition*/,
+                               trace_internal::RefusedAny, trace_internal::RefusedAny) {
+  static_assert(!sizeof(std::type_identity<None>), "write where(condition, x, y)");
   return {};
 }
 // min(max(x, low), high); low and high broadcast to x.
