@@ -12,6 +12,7 @@ namespace heddle::cpu {
 namespace {
 
 constexpr int64_t kMostKnown = int64_t{1} << 17;       // elements of one array that are known
+constexpr int kDeepest = 500;                          // ops that one is computed from
 constexpr int64_t kMostKnownInAll = int64_t{1} << 22;  // of all arrays of a module
 
 bool is_known_type(DType dtype) { return dtype == pred || is_integer(dtype); }
@@ -128,6 +129,8 @@ KnownIndices::KnownIndices(const hlo::Module& module)
 const Known* KnownIndices::of(ComputationId in, InstructionId id) {
   Entry& entry = known_[in.value][id.value];
   if (!entry.is_asked) {
+    if (depth_ == kDeepest) return nullptr;
+    ++depth_;
     entry.is_asked = true;
     const ComputationId outer = std::exchange(in_, in);
     const Instruction& x = module_.at(in).at(id);
@@ -135,6 +138,7 @@ const Known* KnownIndices::of(ComputationId in, InstructionId id) {
         is_known_type(x.shape.dtype()))
       entry.known = values_of(x);
     in_ = outer;
+    --depth_;
     if (entry.known) elements_ += std::ssize(entry.known->values);
     if (elements_ > kMostKnownInAll) entry.known.reset();
   }

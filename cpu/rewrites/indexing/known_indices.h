@@ -53,6 +53,7 @@ class KnownIndices {
   std::vector<std::vector<Entry>> known_;  // by computation and instruction
   std::vector<Loop> loops_;                // by computation
   int64_t elements_ = 0;                   // of all values
+  int depth_ = 0;                          // of calls of of()
 };
 
 }  // namespace heddle::cpu

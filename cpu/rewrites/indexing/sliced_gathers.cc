@@ -113,6 +113,7 @@ class SlicedGather {
     Known values;
     std::vector<int64_t> places;     // where `values` differs: dimensions of the batch
     int64_t along = 0;               // the array's dimension
+    DType dtype = s32;
     std::optional<size_t> moved_by;  // the dimension of the batch that is not stacked
   };
 
@@ -137,7 +138,10 @@ class SlicedGather {
       if (is_joined && from.at(part).shape.dimension(vector) != 1) return false;
       const Known* values = indices.of(in, part);
       if (values == nullptr) return false;
-      parts_.push_back({.values = *values, .places = {}, .along = attrs_.start_index_map[k]});
+      parts_.push_back({.values = *values,
+                        .places = {},
+                        .along = attrs_.start_index_map[k],
+                        .dtype = from.at(part).shape.dtype()});
       Known& own = parts_.back().values;
       if (has_vector && !is_joined) own = at_place(own, vector, static_cast<int64_t>(k));
       for (const int64_t d : own.along)
@@ -217,7 +221,9 @@ class SlicedGather {
     Dims all;
     for (int64_t i = 0, count = part.moved_by ? batch_[*part.moved_by] : 1; i < count; ++i) {
       if (part.moved_by) at[*part.moved_by] = i;
-      all.push_back(std::clamp<int64_t>(part.values.at(at), 0, most));
+      const int64_t index = part.values.at(at);
+      const bool is_great = part.dtype == u64 && index < 0;  // 2^63 and more
+      all.push_back(is_great ? most : std::clamp<int64_t>(index, 0, most));
     }
     return all;
   }

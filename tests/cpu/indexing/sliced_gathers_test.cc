@@ -107,6 +107,24 @@ ENTRY main { x = f32[40] parameter(0)
   expect_as_evaluated(other);
 }
 
+TEST(SlicedGathers, OfGreatNumbersAndOfLongChains) {
+  expect_as_evaluated(R"(HloModule m
+ENTRY main { x = f32[5] parameter(0)
+  i = u64[3] iota(), iota_dimension=0
+  two = u64[] constant(2)
+  twos = u64[3] broadcast(two), dimensions={}
+  j = u64[3] subtract(i, twos)
+  ROOT y = f32[3] gather(x, j), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1} })");
+  std::string lines = "  i0 = s32[3] iota(), iota_dimension=0\n";
+  constexpr int kLinks = 20'000;
+  for (int k = 1; k < kLinks; ++k) lines += cat("  i", k, " = s32[3] negate(i", k - 1, ")\n");
+  const std::string text = cat("HloModule m\nENTRY main { x = f32[5] parameter(0)\n", lines,
+                               "  ROOT y = f32[3] gather(x, i", kLinks - 1,
+                               "), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, "
+                               "index_vector_dim=1, slice_sizes={1} }");
+  EXPECT_TRUE(slice_gathers(hlo::parse_text(text).value()).ok());
+}
+
 TEST(SlicedGathers, OfEmptySlicesAreZeros) {
   expect_as_evaluated(R"(HloModule m
 ENTRY main { x = f32[5,0,5,1] parameter(0)
