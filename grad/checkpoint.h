@@ -18,7 +18,8 @@ class CheckpointPolicy {
  public:
   CheckpointPolicy();  // nothing_saveable()
   // implicit: {.policy = checkpoint_policies::dots_saveable}
-  CheckpointPolicy(CheckpointPolicy (*policy)()) : CheckpointPolicy(policy()) {}
+  CheckpointPolicy(CheckpointPolicy (*policy)())
+      : CheckpointPolicy(policy == nullptr ? CheckpointPolicy() : policy()) {}
   // What text() of another one gave. errors: Error if it is no policy
   explicit CheckpointPolicy(std::string_view text, SourceLocation at = SourceLocation::here());
   // The form of transform/derivatives.h; "": it keeps all.

@@ -62,7 +62,8 @@ Tensor split(Operand key, std::initializer_list<int64_t> shape, const Options& o
   int64_t count = 1;
   for (const int64_t size : sizes) {
     if (size < 0) trace_internal::refuse("has a size of ", size, "; it must be 0 or more");
-    count *= size;
+    if (__builtin_mul_overflow(count, size, &count))
+      trace_internal::refuse("has more keys than a size can count");
   }
   sizes.push_back(2);
   return reshape(split(key, count, options), sizes);

@@ -50,6 +50,16 @@ TEST(RandomKeys, SplitsGiveTheSameKeysInEveryForm) {
   }
 }
 
+TEST(RandomKeys, SplitIntoAShape) {
+  const Tensor keys = random::split(random::key(3), {2, 3});
+  EXPECT_EQ(keys.shape(), Shape(u32, {2, 3, 2}));
+  EXPECT_EQ(words(keys), words(random::split(random::key(3), 6)));
+  EXPECT_EQ(random::split(random::key(3), {4}).shape(), Shape(u32, {4, 2}));
+  EXPECT_EQ(random::split(random::key(3), {0, 3}).shape(), Shape(u32, {0, 3, 2}));
+  EXPECT_ANY_THROW(random::split(random::key(3), {2, -1}));
+  EXPECT_ANY_THROW(random::split(random::key(3), {int64_t{1} << 40, int64_t{1} << 40}));
+}
+
 TEST(RandomKeys, FoldedNumbersGiveDifferentKeys) {
   std::set<std::vector<uint32_t>> seen;
   for (int i = 0; i < 20; ++i) seen.insert(words(random::fold_in(random::key(3), i)));

@@ -69,6 +69,21 @@ TEST(Operand, IntegersThatAFloatRoundsAreErrors) {
   EXPECT_EQ((zeros({}, bf16) + 257).item<float>(), 256);  // floats of 16 bits round what they meet
 }
 
+TEST(Operand, NumbersStandBesideTensorsInStacks) {
+  const Tensor x = scalar(2.0);
+  const Tensor all = stack({1, x, x + 0.5, true});
+  EXPECT_EQ(all.shape(), Shape(f64, {4}));
+  EXPECT_EQ(all.to_vector<double>(), (std::vector<double>{1, 2, 2.5, 1}));
+  EXPECT_EQ(stack({scalar<int32_t>(3), 4}).shape(), Shape(s32, {2}));
+  EXPECT_THAT(error_of([&] { stack({1.0f, 2.0f}); }), HasSubstr("has numbers alone; write array("));
+  EXPECT_THAT(error_of([&] { stack({scalar<int32_t>(3), 0.5}); }), HasSubstr("0.5"));
+  EXPECT_THAT(error_of([&] {
+                stack({ones({3, 4}), ones({3, 4}, f64)});
+              }),
+              HasSubstr("stack: parts are f32[3,4] and f64[3,4]; their dtypes must be equal"));
+  EXPECT_EQ(concat({ones({2}), zeros({1})}).shape(), Shape(f32, {3}));
+}
+
 TEST(Operand, IntegersAreNotDividedByNumbersWithAPoint) {
   const Tensor x = arange(4);
   EXPECT_THAT(error_of([&] { x / 2.0; }),

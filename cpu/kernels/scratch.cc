@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <new>
 
+#include "heddle/base/system/of_this_thread.h"
+
 namespace heddle::cpu {
+
 namespace {
 
-constexpr size_t kMostKept = size_t{8} << 20;
+constexpr size_t kMostOfThread = size_t{8} << 20;
 constexpr std::align_val_t kAlignment{64};
-
-struct Kept {
-  std::byte* data = nullptr;
-  size_t bytes = 0;
-  bool is_taken = false;
-  ~Kept() { ::operator delete(data, kAlignment); }
-};
-thread_local Kept kept;
 
 std::byte* allocated(size_t bytes) {
   return static_cast<std::byte*>(::operator new(std::max<size_t>(bytes, 64), kAlignment));
@@ -23,27 +18,34 @@ std::byte* allocated(size_t bytes) {
 
 }  // namespace
 
-KernelScratch::KernelScratch(size_t bytes) : is_kept_(bytes <= kMostKept && !kept.is_taken) {
-  if (!is_kept_) {
-    data_ = next_ = allocated(bytes);
+struct KernelScratch::Block {
+  std::byte* data = nullptr;
+  size_t bytes = 0;
+  bool is_used = false;
+  ~Block() { ::operator delete(data, kAlignment); }
+};
+
+KernelScratch::KernelScratch(size_t bytes) {
+  Block* block = bytes <= kMostOfThread ? base::of_this_thread<Block>() : nullptr;
+  if (block == nullptr || block->is_used) {
+    own_ = next_ = allocated(bytes);
     return;
   }
-  if (bytes > kept.bytes) {
-    ::operator delete(kept.data, kAlignment);
-    kept.bytes = 0;
-    kept.data = nullptr;
-    kept.data = allocated(bytes);
-    kept.bytes = bytes;
+  if (bytes > block->bytes) {
+    ::operator delete(block->data, kAlignment);
+    block->bytes = 0;
+    block->data = nullptr;
+    block->data = allocated(bytes);
+    block->bytes = bytes;
   }
-  kept.is_taken = true;
-  data_ = next_ = kept.data;
+  block->is_used = true;
+  block_ = block;
+  next_ = block->data;
 }
 
 KernelScratch::~KernelScratch() {
-  if (is_kept_)
-    kept.is_taken = false;
-  else
-    ::operator delete(data_, kAlignment);
+  if (block_ != nullptr) block_->is_used = false;
+  ::operator delete(own_, kAlignment);
 }
 
 }  // namespace heddle::cpu

@@ -6,7 +6,7 @@
 
 namespace heddle::cpu {
 
-// The thread keeps up to 8 MiB for its next kernel: memory that the system gives anew costs a page
+// A thread has up to 8 MiB for its next kernel: memory that the system gives anew costs a page
 // fault for every 4 KiB. Aligned to 64 bytes; other threads may use it too.
 class KernelScratch {
  public:
@@ -15,7 +15,8 @@ class KernelScratch {
   KernelScratch(const KernelScratch&) = delete;
   KernelScratch& operator=(const KernelScratch&) = delete;
 
-  // The next `count` elements. Together they are at most the bytes, each part rounded up to 64.
+  // The next `count` elements. Together they are at most the bytes, where each part but the last is
+  // rounded up.
   template <class T>
   T* take(int64_t count) {
     auto* part = reinterpret_cast<T*>(next_);
@@ -25,9 +26,11 @@ class KernelScratch {
   static constexpr size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
  private:
-  bool is_kept_;
-  std::byte* data_;
-  std::byte* next_;
+  struct Block;  // the thread's
+
+  Block* block_ = nullptr;  // null: `own_` is used
+  std::byte* own_ = nullptr;
+  std::byte* next_ = nullptr;
 };
 
 }  // namespace heddle::cpu

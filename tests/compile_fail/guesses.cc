@@ -179,8 +179,9 @@ Tensor functions_of_others(Tensor x, Tensor i) {
   return conv(x, x, {.padding = "SAME"});
 #else
   return where(x > 0, x, 0) + dynamic_slice(x, {1}, {2}) + dynamic_slice(x, {i}, 2) +
-         arange(x.dim(0)) + repeat(x, 2, 0) + unique(x, 3).values + nonzero(x, 3) + bincount(i, 3) +
-         gradient(x, 0.5) + gradient_at(x, x) + stack({x[0], 1, true}) + concat({x, 2.0f * x}) +
+         arange(x.dim(0)) + repeat(x, 2, 0) + repeat(x, {2}, 0) + unique(x, 3).values +
+         nonzero(x, 3) + bincount(i, 3) + gradient(x, 0.5) + gradient_at(x, x) +
+         stack({x[0], 1, true}) + concat({x, 2.0f * x}) +
          conv(x, x, {.padding = WindowPadding::kSame});
 #endif
 }

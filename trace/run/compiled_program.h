@@ -50,7 +50,8 @@ class Donated {
 
 // Some of them: {0, "carry"}, or one alone.
 struct DonatedParts : std::vector<Donated> {
-  using std::vector<Donated>::vector;
+  DonatedParts() = default;
+  DonatedParts(std::initializer_list<Donated> parts) : std::vector<Donated>(parts) {}
   DonatedParts(std::vector<Donated> parts) : std::vector<Donated>(std::move(parts)) {}
   template <class T>
   requires std::is_convertible_v<T, Donated> DonatedParts(const T& one)

@@ -49,7 +49,8 @@ NodeId RegionLowering::fold_turns(const Running& running, int64_t from, int64_t 
   const int64_t block = kTurnsOfBlock * step, blocks = (to - from) / block;
   if (!running.is_sum_of_floats() || blocks < 2)
     return turns(b().index(from), b().index(to), start, NodeId());
-  const NodeId none = b().bits(b().type(start), 0), sums[] = {start};
+  const Type type = b().type(start);
+  const NodeId none = b().bits(type, identity_bits(Op::kAdd, type.scalar)), sums[] = {start};
   auto loop = b().begin_for(b().index(from), b().index(from + blocks * block), block, sums);
   const NodeId first = loop.parameters[0], before = loop.parameters[1];
   const NodeId next[] = {

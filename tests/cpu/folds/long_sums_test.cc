@@ -128,6 +128,14 @@ TEST(CpuLongSums, RunningOnes) {
     expect_as_evaluated(
         running_sum(cat("[", size, ",20]"), cat(size, "x1"), cat("0_", size - 1, "x0_0")));
   }
+  // Sums of -0 from -0 on are -0.
+  std::string zeros = running_sum("[1100]", "1100", "1099_0");
+  zeros.replace(zeros.find("constant(0)"), 11, "constant(-0)");
+  const hlo::Module of_zeros = hlo::parse_text(zeros).value();
+  Literal minus(Shape(f32, {1100}));
+  for (float& value : minus.mutable_values<float>()) value = -0.0F;
+  for (const float sum : OnCpu(of_zeros).run({minus}).values<float>())
+    EXPECT_TRUE(std::signbit(sum));
   constexpr int kMany = 200'000;
   for (const auto& [sizes, window, padding] :
        {std::tuple(cat("[", kMany, "]"), cat(kMany), cat(kMany - 1, "_0")),

@@ -119,8 +119,8 @@ requires trace_internal::SizesApart<First, Second> Tensor tile(Operand, First, S
 }
 Tensor repeat(Operand x, base::Int count, base::Int axis);  // each element so many times
 Tensor repeat(Operand x, base::Int count);                  // the same of the flattened x
-template <class... Axis>
-trace_internal::Refused repeat(Operand /*x*/, std::initializer_list<int64_t> /*counts*/, Axis...) {
+template <size_t n, class... Axis>
+requires(n > 1) trace_internal::Refused repeat(Operand /*x*/, const int64_t (&)[n], Axis...) {
   static_assert(!sizeof(std::type_identity<trace_internal::Refused(Axis...)>),
                 "a count for each position is repeat_each(x, array({1, 2, 3}), 6, axis); 6: how "
                 "many positions the result has");
