@@ -166,7 +166,7 @@ uint64_t little_endian(std::string_view bytes) {
 
 StatusOr<Header> parse_header(std::string_view bytes) {
   if (!bytes.starts_with(kMagic))
-    return base::invalid_argument("npy: is no .npy file: does not begin with \\x93NUMPY");
+    return base::invalid_argument("npy: is no .npy file, since it does not begin with \\x93NUMPY");
   if (bytes.size() < 12) return base::invalid_argument("npy: ends inside its header");
   const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3)

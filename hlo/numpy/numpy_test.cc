@@ -48,7 +48,7 @@ TEST(Npy, SaysWhatItsElementsAreThatHeddleHasNot) {
 }
 
 TEST(Npy, SaysWhatIsDamaged) {
-  EXPECT_EQ(error_of(""), "npy: is no .npy file: does not begin with \\x93NUMPY");
+  EXPECT_EQ(error_of(""), "npy: is no .npy file, since it does not begin with \\x93NUMPY");
   EXPECT_EQ(error_of("\x93NUMPY\x01"), "npy: ends inside its header");
   EXPECT_THAT(error_of(std::string("\x93NUMPY\x07\x00\x00\x00\x00\x00", 12)),
               HasSubstr("is of version 7; known are 1 to 3"));

@@ -21,7 +21,7 @@ struct Known {
 };
 
 // Values of iotas, constants, and elementwise ops on such: i, (i + 1) % n, clip(i + 1, 0, n - 1);
-// also what a while hands on from before it.
+// also what the turns of a while have from before it.
 class KnownIndices {
  public:
   explicit KnownIndices(const hlo::Module& module);

@@ -49,7 +49,7 @@ std::optional<std::vector<Steps>> steps_of(const Dims& indices) {
   return all;
 }
 
-// Those elements of x along d.
+// The elements of x at these indices along d.
 hlo::Value taken(const hlo::Value& x, int64_t d, const std::vector<Steps>& all) {
   const auto axis = static_cast<size_t>(d);
   hlo::Values pieces;
@@ -228,7 +228,7 @@ class SlicedGather {
     return all;
   }
 
-  // False: some indices are no few runs of equal steps.
+  // False: some indices are too many runs of equal steps.
   bool find_steps() {
     Dims at(batch_.size(), 0);
     return for_each_stacked(0, at, [&] {
