@@ -20,6 +20,7 @@ constexpr int64_t kMostFoldedPlaces = 16;
 constexpr int64_t kFewestFolded = 64;  // results: fewer may stand in registers as they are
 constexpr int64_t kMostInARow = 15;    // elements side by side that fill no vector
 constexpr int64_t kMostPlaced = 64;    // instructions that compute what is folded
+constexpr int64_t kMostOfFold = 256;   // of one fold that reads places at others
 constexpr int64_t kMostInlinedInstructions = 64;  // instructions of the computation that folds
 
 bool is_stack(const Computation& in, const Instruction& x, int64_t d) {
@@ -119,6 +120,7 @@ class PlacedArrays {
   bool contains(InstructionId id) {
     if (const auto found = known_.find(id); found != known_.end()) return found->second;
     if (std::ssize(known_) >= kMostPlaced) return false;
+    known_[id] = false;  // counts, while its operands are looked at
     const bool is_placed = has_places(in_.at(id)) && (uses_[id.value] == 1 || !takes_long(id));
     return known_[id] = is_placed;
   }
@@ -126,6 +128,7 @@ class PlacedArrays {
   // Some places are read at other ones.
   [[nodiscard]] bool has_moved() const { return has_moved_; }
   [[nodiscard]] bool has_memory() const { return has_memory_; }
+  [[nodiscard]] int64_t size() const { return std::ssize(known_); }
   // Not all places are alike.
   [[nodiscard]] bool varies() const { return varies_; }
 
@@ -187,7 +190,8 @@ bool is_short_fold(const hlo::Module& module, const Computation& in, const std::
                           [&](InstructionId id) { return in.at(id).opcode == Opcode::kSlice; }))
     return false;
   return std::ranges::all_of(arrays, [&](InstructionId id) { return placed.contains(id); }) &&
-         placed.varies() && (!placed.has_memory() || (placed.has_moved() && row > kMostInARow)) &&
+         placed.varies() && (!placed.has_moved() || placed.size() * count <= kMostOfFold) &&
+         (!placed.has_memory() || (placed.has_moved() && row > kMostInARow)) &&
          (placed.has_stack() || placed.has_moved() ||
           (row <= kMostInARow && (row > 1 || arrays.size() > 1))) &&
          module.at(fold.called[0]).size() <= kMostInlinedInstructions &&

@@ -150,7 +150,7 @@ TEST(CpuLongSums, RunningOnes) {
       const double exact = static_cast<double>(i + 1) * double{0.1F};
       worst = std::max(worst, std::abs(sums.values<float>()[i * columns] / exact - 1));
     }
-    EXPECT_LT(worst, 3e-6) << sizes;
+    EXPECT_LT(worst, 1e-5) << sizes;  // one chain: 1e-3
   }
 }
 

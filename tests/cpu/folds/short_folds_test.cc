@@ -217,5 +217,22 @@ TEST(ShortFolds, OfWhatMovesPlaces) {
   }
 }
 
+// What is computed of them would be written for each place.
+TEST(ShortFolds, OfLongChainsStay) {
+  std::string chain =
+      "  w = f32[5,9,20] reverse(x), dimensions={0}\n  c0 = f32[5,9,20] subtract(w, x)\n";
+  const auto of = [&](int count) {
+    std::string lines = chain;
+    for (int k = 1; k < count; ++k)
+      lines += cat("  c", k, " = f32[5,9,20] subtract(c", k - 1, ", x)\n");
+    return moved("f32", 5, lines + cat("  y = f32[5,9,20] negate(c", count - 1, ")\n"));
+  };
+  EXPECT_TRUE(is_unrolled(of(20)));
+  EXPECT_FALSE(is_unrolled(of(60)));
+  EXPECT_FALSE(is_unrolled(of(5000)));
+  expect_as_evaluated(of(20));
+  expect_as_evaluated(of(60));
+}
+
 }  // namespace
 }  // namespace heddle::cpu
