@@ -13,6 +13,9 @@ namespace heddle::cpu {
 // The transpose of a dot of up to 4 terms with a matrix of up to 16 elements, as a gate of two
 // states in einsum("ab,xby->xay"), is a sum of such products where its last dimension is long:
 // vectors lie along that, and not along the few columns of the dot.
+//
+// A dot of complex numbers of up to 4 terms is such a sum too: each term is rounded as one product,
+// and not its real and imaginary parts with those of the others.
 [[nodiscard]] StatusOr<hlo::Module> expand_outer_products(const hlo::Module& module);
 
 }  // namespace heddle::cpu

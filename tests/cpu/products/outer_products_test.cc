@@ -94,7 +94,8 @@ TEST(OuterProducts, OfFewTermsWithASmallMatrix) {
     for (const char* type : {"f32", "c64", "s32"}) {
       const std::string text =
           product(type, each.x, each.y, each.dot, each.sums, each.result, each.order);
-      EXPECT_EQ(is_expanded(text), !has_lanes) << text;
+      const bool is_complex = type == std::string("c64");  // each term is rounded as one product
+      EXPECT_EQ(is_expanded(text), !has_lanes || is_complex) << text;
       expect_as_evaluated(text, {.share = type == std::string("s32") ? 0 : 1e-6});
     }
   }
