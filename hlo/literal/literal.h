@@ -42,7 +42,7 @@ class Literal {
 
   // An array from values in row-major order; T is the native type of the dtype
   // (hlo/literal/native.h), its element count that of the shape.
-  // errors: throws std::invalid_argument for other many bytes than the shape has
+  // errors: throws std::invalid_argument where their bytes are not as many as the shape has
   template <class T>
   static Literal from(const Shape& shape, std::span<const T> values) {
     Literal out = uninitialised(shape);
