@@ -155,13 +155,15 @@ void Literal::require_width(size_t bytes) const {
   const int64_t own = shape_.is_array() ? storage_bytes(shape_.dtype()) : 0;
   if (static_cast<int64_t>(bytes) == own) return;
   throw std::invalid_argument(base::cat("literal: values<T>() is of elements of ", bytes,
-                                        " bytes; those of ", to_string(shape_), " have ", own));
+                                        " bytes; those of ", to_string(shape_), " have ", own,
+                                        ": T is the native type of the dtype"));
 }
 
 void Literal::write(const void* data, size_t size_bytes) {
   if (size_bytes != static_cast<size_t>(byte_size()))
     throw std::invalid_argument(base::cat("literal: the values have ", size_bytes, " bytes; ",
-                                          to_string(shape_), " has ", byte_size()));
+                                          to_string(shape_), " has ", byte_size(),
+                                          ": give one for each element"));
   if (size_bytes > 0) std::memcpy(storage_->own, data, size_bytes);
 }
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -68,6 +70,32 @@ TEST(Literal, MovedFromHasAShapeAndNoValue) {
   EXPECT_THROW((void)hash_of(from), std::logic_error);
   from = to;
   EXPECT_EQ(from, to);
+}
+
+std::string refusal_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Literal, RefusesOtherWidthsAndCounts) {
+  Literal x = counting(6);
+  EXPECT_EQ(refusal_of([&] { (void)x.values<double>(); }),
+            "literal: values<T>() is of elements of 8 bytes; those of s32[6] have 4: T is the "
+            "native type of the dtype");
+  EXPECT_NE(refusal_of([&] { (void)x.mutable_values<int8_t>(); }), "none");
+  EXPECT_NE(refusal_of([] { (void)Literal().values<float>(); }), "none");
+  EXPECT_EQ(refusal_of([] {
+              (void)Literal::from<float>(Shape(f32, {8}), {1, 2});
+            }),
+            "literal: the values have 8 bytes; f32[8] has 32: give one for each element");
+  EXPECT_NE(refusal_of([] { (void)Literal::from<float>(Shape(f32, {1}), {1, 2}); }), "none");
+  EXPECT_NE(refusal_of([&] { (void)x.reshaped(Shape(s32, {5})); }), "none");
+  EXPECT_EQ(x.values<int32_t>().size(), 6u);
+  EXPECT_EQ(x.reshaped(Shape(s32, {2, 3})).values<int32_t>()[5], 5);
 }
 
 }  // namespace

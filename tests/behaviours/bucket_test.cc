@@ -466,6 +466,8 @@ TEST(BucketErrors, OfOptions) {
   EXPECT_THAT(error({.name = "f", .donate = {0}, .bucket = {.arguments = {0}}}),
               StartsWith("f: arg0 is donated and has rows, of which the run takes a copy; leave it "
                          "out of .donate ["));
+  EXPECT_THAT(error({.bucket = {.smallest = 8}}),  // as many as there are without it
+              StartsWith("compile: bucket has no arguments; write which have rows: "));
   EXPECT_THAT(error({.bucket = {.smallest = 4}}),
               StartsWith("compile: bucket has no arguments; write which have rows: "));
   EXPECT_THAT(error({.bucket = {.arguments = {0}, .smallest = 0}}),

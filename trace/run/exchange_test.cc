@@ -233,6 +233,18 @@ TEST(Exchange, StridedMemoryBecomesRowMajor) {
   EXPECT_THAT(from_strided(bits, Shape(bf16, {2}), {4}).to_vector<float>(), ElementsAre(1, 2));
 }
 
+TEST(Exchange, StridesAreBytes) {
+  const float m[] = {1, 2, 3, 4, 5, 6};
+  EXPECT_THAT(error_of([&] {
+                from_strided(m, {3, 2}, {2, 1});
+              }),
+              HasSubstr("from_strided: byte_strides are {2, 1}, which are those of f32[3,2] in "
+                        "elements; they are in bytes, of 4 an element"));
+  const uint8_t bytes[] = {1, 2, 3, 4};
+  EXPECT_THAT(from_strided(bytes, Shape(u8, {2, 2}), {2, 1}).to_vector<uint8_t>(),
+              ElementsAre(1, 2, 3, 4));
+}
+
 TEST(Exchange, StridedMemoryIsAnUpload) {
   std::vector<int32_t> m = {1, 2, 3, 4};
   std::optional<Tensor> x;

@@ -85,15 +85,16 @@ int64_t product(const Dims& sizes) {
   return count;
 }
 
-// Calls visit(place) for each place along `along`; others are 0.
+// Calls visit(place) for each place along `along`, until it is false; other dimensions are at 0.
 template <class Visit>
-void for_each_place(const Dims& along, const Dims& sizes, Dims& place, const Visit& visit) {
+bool all_places(const Dims& along, const Dims& sizes, Dims& place, const Visit& visit) {
   for (int64_t i = 0, count = product(sizes); i < count; ++i) {
     int64_t rest = i;
     for (size_t k = along.size(); k-- > 0; rest /= sizes[k])
       place[static_cast<size_t>(along[k])] = rest % sizes[k];
-    visit(place);
+    if (!visit(place)) return false;
   }
+  return true;
 }
 
 }  // namespace
@@ -195,14 +196,12 @@ std::optional<Known> KnownIndices::of_operands(const Instruction& x) {
   // The type that the op computes in: a select's is that of what it chooses.
   const DType dtype = module_.at(in_).at(x.operands.back()).shape.dtype();
   Dims place(x.shape.dimensions().size(), 0);
-  bool is_known = true;
-  for_each_place(out.along, out.sizes, place, [&](const Dims& at) {
+  const bool is_known = all_places(out.along, out.sizes, place, [&](const Dims& at) {
     int64_t values[3] = {};
     for (size_t k = 0; k < operands.size(); ++k) values[k] = operands[k]->at(at);
-    const auto value =
-        is_known ? computed(x, std::span(values, operands.size()), dtype) : std::nullopt;
-    is_known = is_known && value.has_value();
-    out.values.push_back(is_known ? wrapped(*value, x.shape.dtype()) : 0);
+    const auto value = computed(x, std::span(values, operands.size()), dtype);
+    if (value) out.values.push_back(wrapped(*value, x.shape.dtype()));
+    return value.has_value();
   });
   return is_known ? std::optional(std::move(out)) : std::nullopt;
 }

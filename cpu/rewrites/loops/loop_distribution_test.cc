@@ -185,5 +185,34 @@ TEST(PartedProducts, OfTheTurnAndTheStateAreTwo) {
   EXPECT_FALSE(part_products(joined("x, xb")).value().has_value());
 }
 
+// sum of x * exp(t[i]): the summands are added as they come.
+TEST(LoopDistribution, StoresNoWideSummands) {
+  const auto found = [](int64_t size) {
+    const std::string row = cat("f32[", size, "]"),
+                      state = cat("(s32[], ", row, ", ", row, ", f32[100])");
+    const std::string text =
+        cat("HloModule m\ncond { s = ", state,
+            " parameter(0)\n i = s32[] get-tuple-element(s), index=0\n",
+            " n = s32[] constant(100)\n ROOT r = pred[] compare(i, n), direction=LT }\nbody { s = ",
+            state, " parameter(0)\n i = s32[] get-tuple-element(s), index=0\n sum = ", row,
+            " get-tuple-element(s), index=1\n x = ", row, " get-tuple-element(s), index=2\n",
+            " ts = f32[100] get-tuple-element(s), index=3\n one = s32[] constant(1)\n",
+            " j = s32[] add(i, one)\n t1 = f32[1] dynamic-slice(ts, i), dynamic_slice_sizes={1}\n",
+            " t = f32[] reshape(t1)\n e = f32[] exponential(t)\n es = ", row,
+            " broadcast(e), dimensions={}\n m = ", row, " multiply(x, es)\n next = ", row,
+            " add(sum, m)\n ROOT r = ", state, " tuple(j, next, x, ts) }\nENTRY main { x = ", row,
+            " parameter(0)\n ts = f32[100] parameter(1)\n i = s32[] constant(0)\n",
+            " z = f32[] constant(0)\n zs = ", row, " broadcast(z), dimensions={}\n init = ", state,
+            " tuple(i, zs, x, ts)\n l = ", state,
+            " while(init), condition=cond, body=body\n ROOT r = ", row,
+            " get-tuple-element(l), index=1 }\n");
+    const hlo::Module flat =
+        transform::run_pipeline(hlo::parse_text(text).value(), transform::kFlattenPipeline).value();
+    return compute_after_loops(flat).value().has_value();
+  };
+  EXPECT_FALSE(found(4000));
+  EXPECT_TRUE(found(8));
+}
+
 }  // namespace
 }  // namespace heddle::cpu

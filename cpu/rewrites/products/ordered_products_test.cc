@@ -143,5 +143,17 @@ TEST(OrderedProducts, ATransposeThatBreaksARowIsApart) {
   EXPECT_EQ(copies(x, y, product("{2,3,0,1}", "f32[8,9,4,16]")), 0);
 }
 
+// Neither operand has its lanes side by side, and no kernel of floats turns one.
+TEST(OrderedProducts, OfIntegersThatLieAcross) {
+  const std::string across = "lhs_contracting_dims={0}, rhs_contracting_dims={1}\n";
+  EXPECT_EQ(copies({48, 16}, {32, 48}, "ROOT r = s32[16,32] dot(x, y), " + across, s32), 1);
+  EXPECT_EQ(copies({48, 16}, {32, 48}, "ROOT r = f32[16,32] dot(x, y), " + across), 0);
+  EXPECT_EQ(copies({16, 48}, {32, 48},
+                   "ROOT r = s32[16,32] dot(x, y), lhs_contracting_dims={1}, "
+                   "rhs_contracting_dims={1}\n",
+                   s32),
+            0);
+}
+
 }  // namespace
 }  // namespace heddle::cpu

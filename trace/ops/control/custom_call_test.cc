@@ -63,6 +63,12 @@ TEST_F(CustomCall, ErrorsNameTheTarget) {
     return "no error";
   };
   EXPECT_THAT(message(""), HasSubstr("has no custom_call_target"));
+  try {
+    (void)custom_call("trace_test_scaled", {x}, {});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("has no results; write their types"));
+  }
   EXPECT_THAT(message("trace_test_nobody"), HasSubstr("target trace_test_nobody has no function"));
 }
 
