@@ -4,6 +4,7 @@
 #include <string>
 
 #include "heddle/base/text/strings.h"
+#include "heddle/cpu/backend.h"
 #include "heddle/cpu/rewrites/indexing/flat_gathers.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/text.h"
@@ -172,6 +173,49 @@ TEST(CpuGathers, OfFewElementsOfWhatIsComputed) {
       " ROOT y = f32[5,3] gather(t, i), offset_dims={}, collapsed_slice_dims={1}, "
       "start_index_map={1}, operand_batching_dims={0}, start_indices_batching_dims={0}, "
       "index_vector_dim=2, slice_sizes={1,1} }");
+}
+
+// A row of a history is set from places of the history: it is written in place.
+TEST(CpuGathers, OfAHistoryThatIsWritten) {
+  HEDDLE_NEEDS_CODE_GENERATOR();
+  const std::string text = R"(HloModule m
+second { a = f32[] parameter(0)
+  ROOT b = f32[] parameter(1) }
+body { s = (s32[], f32[50,90], s32[90]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  b = f32[50,90] get-tuple-element(s), index=1
+  k = s32[90] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  is = s32[90] broadcast(i), dimensions={}
+  rows = s32[90] add(is, k)
+  rows1 = s32[90,1] reshape(rows)
+  columns1 = s32[90,1] iota(), iota_dimension=0
+  places = s32[90,2] concatenate(rows1, columns1), dimensions={1}
+  taken = f32[90] gather(b, places), offset_dims={}, collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}
+  next = f32[90] negate(taken)
+  twenty = s32[] constant(20)
+  to = s32[] add(i, twenty)
+  to1 = s32[1] reshape(to)
+  c = f32[50,90] scatter(b, to1, next), update_window_dims={0}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=0, to_apply=second
+  ROOT r = (s32[], f32[50,90], s32[90]) tuple(j, c, k) }
+cond { s = (s32[], f32[50,90], s32[90]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(30)
+  ROOT lt = pred[] compare(i, n), direction=LT }
+ENTRY main { b = f32[50,90] parameter(0)
+  k = s32[90] parameter(1)
+  i = s32[] constant(0)
+  t = (s32[], f32[50,90], s32[90]) tuple(i, b, k)
+  w = (s32[], f32[50,90], s32[90]) while(t), condition=cond, body=body
+  ROOT r = f32[50,90] get-tuple-element(w), index=1 })";
+  expect_as_evaluated(text);
+  const std::string plan = stages_of(hlo::parse_text(text).value()).value().plan;
+  size_t copies = 0;
+  for (size_t at = plan.find("copies 18000 bytes"); at != std::string::npos;
+       at = plan.find("copies 18000 bytes", at + 1))
+    ++copies;
+  EXPECT_EQ(copies, 1u) << plan.substr(0, 2000);  // of the argument, before the loop
 }
 
 }  // namespace
