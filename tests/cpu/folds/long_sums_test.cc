@@ -134,8 +134,8 @@ TEST(CpuLongSums, RunningOnes) {
   const hlo::Module of_zeros = hlo::parse_text(zeros).value();
   Literal minus(Shape(f32, {1100}));
   for (float& value : minus.mutable_values<float>()) value = -0.0F;
-  for (const float sum : OnCpu(of_zeros).run({minus}).values<float>())
-    EXPECT_TRUE(std::signbit(sum));
+  const Literal sums_of_minus = OnCpu(of_zeros).run({minus});
+  for (const float sum : sums_of_minus.values<float>()) EXPECT_TRUE(std::signbit(sum));
   constexpr int kMany = 200'000;
   for (const auto& [sizes, window, padding] :
        {std::tuple(cat("[", kMany, "]"), cat(kMany), cat(kMany - 1, "_0")),
