@@ -33,6 +33,7 @@
 #include "heddle/cpu/rewrites/indexing/fixed_scatters.h"
 #include "heddle/cpu/rewrites/indexing/flat_gathers.h"
 #include "heddle/cpu/rewrites/indexing/joined_tables.h"
+#include "heddle/cpu/rewrites/indexing/own_tiles.h"
 #include "heddle/cpu/rewrites/indexing/picked_views.h"
 #include "heddle/cpu/rewrites/indexing/sliced_gathers.h"
 #include "heddle/cpu/rewrites/indexing/sparse_sums.h"
@@ -84,6 +85,7 @@ namespace heddle::cpu {
 namespace {
 
 using runtime::HostProgram;
+using Seeds = std::shared_ptr<std::atomic<uint64_t>>;
 
 constexpr std::string_view kProfileLoops = "profile_loops", kYes = "true";
 
@@ -281,9 +283,9 @@ StatusOr<std::shared_ptr<const Plan>> plan_of(const hlo::Module& module) {
   return std::make_shared<const Plan>(std::move(lower.program.plan));
 }
 
-StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
-                                                    const CpuOptions& options,
-                                                    StoredProgram& stored) {
+StatusOr<std::shared_ptr<const NativeProgram>> native(const hlo::Module& module,
+                                                      const CpuOptions& options, Seeds seeds,
+                                                      StoredProgram& stored) {
   count(&Counters::lowerings);
   HEDDLE_ASSIGN_OR_RETURN(Lowered lower, lowered(module));
   if (options.profiles_loops) add_loop_clocks(lower.program.plan, lower.program.kernels);
@@ -312,6 +314,7 @@ StatusOr<std::shared_ptr<const HostProgram>> native(const hlo::Module& module,
                     .cost = cost_of(lower.program.plan)};
   for (const KernelUse& use : lower.program.plan.kernels)
     parts.kernel_buffers.push_back(use.buffers.size());
+  parts.next_seed = std::move(seeds);
   if (!result.image.has_value()) ++foreign_count;
   if (result.build == kBuildDigest)  // else the key would be another library's
     stored.store(parts, result.image, lower.program.recipes);
@@ -352,38 +355,32 @@ class CpuBackend final : public runtime::HostBackend {
  protected:
   StatusOr<std::shared_ptr<const HostProgram>> prepare(
       const runtime::ModulePtr& traced, const runtime::CompileOptions& compile_options) override {
-    const hlo::Module& module = *traced;
     CpuOptions options = options_;
     for (const auto& [name, value] : compile_options.backend_options)
       options.profiles_loops |= value == kYes;
-    StoredProgram stored(module, may_be_stored(options) ? runtime::disk_cache() : nullptr);
-    if (std::optional<NativeParts> parts = stored.find()) {
-      parts->name = module.name;
-      parts->plan = [traced] { return plan_of(*traced); };
-      ++native_count;
-      return make_native(*std::move(parts), module);
-    }
-    auto program = native(module, options, stored);
-    if (program.ok()) {
-      ++native_count;
-      return program;
-    }
-    if (program.status().code() != StatusCode::kUnimplemented &&
-        program.status().code() != StatusCode::kNotFound)
-      return program.status();
-    ++evaluated_count;
-    tell_of_missing_generator();
-    if (!options_.dump_folder.empty()) {
-      HEDDLE_RETURN_IF_ERROR(transform::dump(options_.dump_folder, module.name,
-                                             {{"before.hlo", transform::text_of_dump(module)},
-                                              {"why", base::message_of(program.status()) + "\n"}}));
-    }
-    return evaluator_(traced);
+    HEDDLE_ASSIGN_OR_RETURN(std::shared_ptr<const HostProgram> program,
+                            as_machine_code(traced, options));
+    return program != nullptr ? std::move(program) : evaluator_(traced);
   }
 
   StatusOr<runtime::GridProgram> prepare_for_grid(const hlo::Module& module,
                                                   const runtime::DeviceGrid& grid) override {
-    return interpreter::prepare_for_grid(module, grid);
+    HEDDLE_ASSIGN_OR_RETURN(const auto sliced, slice_own_tiles(module, grid.partitions));
+    auto own = std::make_shared<hlo::Module>(sliced ? *sliced : module);
+    if (own->extras.has_value()) {  // what is one device's runs on one
+      own->extras.mutate().replica_count = 1;
+      own->extras.mutate().num_partitions = 1;
+    }
+    HEDDLE_ASSIGN_OR_RETURN(const auto program, as_machine_code(own, options_));
+    if (program == nullptr) return interpreter::prepare_for_grid(module, grid);
+    return interpreter::make_grid_program(
+        module, grid,
+        [program](const interpreter::Seat& seat, std::vector<Literal> arguments,
+                  uint64_t seed) -> StatusOr<Literal> {
+          HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> results,
+                                  program->run_as(seat, seed, std::move(arguments)));
+          return Literal::tuple(std::move(results));
+        });
   }
 
   Status check_options(const hlo::Module& module,
@@ -398,7 +395,38 @@ class CpuBackend final : public runtime::HostBackend {
   }
 
  private:
+  // Null where the evaluator has to run it.
+  StatusOr<std::shared_ptr<const NativeProgram>> as_machine_code(const runtime::ModulePtr& traced,
+                                                                 const CpuOptions& options) const {
+    const hlo::Module& module = *traced;
+    StoredProgram stored(module, may_be_stored(options) ? runtime::disk_cache() : nullptr);
+    if (std::optional<NativeParts> parts = stored.find()) {
+      parts->name = module.name;
+      parts->plan = [traced] { return plan_of(*traced); };
+      parts->next_seed = seeds_;
+      ++native_count;
+      return make_native(*std::move(parts), module);
+    }
+    auto program = native(module, options, seeds_, stored);
+    if (program.ok()) {
+      ++native_count;
+      return program;
+    }
+    if (program.status().code() != StatusCode::kUnimplemented &&
+        program.status().code() != StatusCode::kNotFound)
+      return program.status();
+    ++evaluated_count;
+    tell_of_missing_generator();
+    if (!options_.dump_folder.empty()) {
+      HEDDLE_RETURN_IF_ERROR(transform::dump(options_.dump_folder, module.name,
+                                             {{"before.hlo", transform::text_of_dump(module)},
+                                              {"why", base::message_of(program.status()) + "\n"}}));
+    }
+    return std::shared_ptr<const NativeProgram>();
+  }
+
   CpuOptions options_;
+  Seeds seeds_ = std::make_shared<std::atomic<uint64_t>>(0);
   interpreter::PrepareProgram evaluator_;
 };
 

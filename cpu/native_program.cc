@@ -7,12 +7,14 @@
 #include <atomic>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <stdexcept>
 
 #include "heddle/base/located_status.h"
 #include "heddle/base/system/memory.h"
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/kernels/pool.h"
+#include "heddle/interpreter/internal/run_context.h"
 
 namespace heddle::cpu {
 namespace {
@@ -31,7 +33,19 @@ std::string machine_has() {
 // What a run hands to kernels, and they hand back.
 struct RunContext {
   const NativeParts* parts;
-  Status error;
+  // Of a device of several: which one, and the seed that all of them have.
+  const interpreter::Seat* seat = nullptr;
+  uint64_t seed = 0;
+  std::optional<interpreter::RunContext> rules = {};  // from the first kernel on
+  Status error = {};
+
+  interpreter::RunContext& for_rules() {
+    if (!rules) {
+      if (seat == nullptr) seed = parts->next_seed->fetch_add(1, std::memory_order_relaxed);
+      rules.emplace(interpreter::RunContext{.seed = seed, .counter = {}, .seat = seat});
+    }
+    return *rules;
+  }
 };
 
 // A table of pointers, without an allocation where they are few.
@@ -82,7 +96,7 @@ int64_t call_kernel(void* context, int64_t number, void* const* pointers) {
   // Nothing may be thrown through machine code.
   run.error = base::within_memory(
       [&] {
-        return run.parts->kernels[which]->run({pointers, count});
+        return run.parts->kernels[which]->run_within(run.for_rules(), {pointers, count});
       },
       "run ", run.parts->name, ": a kernel");
   return run.error.ok() ? 0 : 1;
@@ -98,9 +112,9 @@ void share_loop(LoopPart part, const void* frame, int64_t from, int64_t to, int6
 
 namespace {
 
-class NativeProgram final : public HostProgram {
+class MachineCode final : public NativeProgram {
  public:
-  NativeProgram(NativeParts parts, const hlo::Module& module)
+  MachineCode(NativeParts parts, const hlo::Module& module)
       : parts_(std::move(parts)), entry_(parts_.code->entry()), arenas_(parts_.arena_bytes) {
     runtime::append_leaves(module.entry_computation().result_shape(), result_shapes_);
     for (const Literal& literal : parts_.constants) constants_.push_back(literal.bytes());
@@ -108,14 +122,19 @@ class NativeProgram final : public HostProgram {
 
   StatusOr<std::vector<Literal>> run(std::vector<Literal> leaves,
                                      const StopToken& stop) const override {
-    return guarded([&] { return run_code(std::move(leaves), stop); });
+    return guarded([&] { return run_code(std::move(leaves), {&parts_}, stop); });
+  }
+
+  StatusOr<std::vector<Literal>> run_as(const interpreter::Seat& seat, uint64_t seed,
+                                        std::vector<Literal> leaves) const override {
+    return guarded([&] { return run_code(std::move(leaves), {&parts_, &seat, seed}, {}); });
   }
 
   bool runs_in_place() const override { return true; }
 
   Status run_in_place(std::span<const void* const> arguments, std::span<void* const> results,
                       const StopToken& stop) const override {
-    return guarded([&] { return call(arguments.data(), results.data(), stop); });
+    return guarded([&] { return call(arguments.data(), results.data(), {&parts_}, stop); });
   }
 
   std::optional<int64_t> scratch_bytes() const override { return parts_.arena_bytes; }
@@ -169,8 +188,8 @@ class NativeProgram final : public HostProgram {
   }
 
   // The code only reads the arguments.
-  Status call(const void* const* arguments, void* const* results, const StopToken& stop) const {
-    RunContext context{&parts_, {}};
+  Status call(const void* const* arguments, void* const* results, RunContext context,
+              const StopToken& stop) const {
     const auto enter = [&](void* arena) {
       return entry_(&context, arena, const_cast<void* const*>(arguments), results,
                     constants_.data(), stop.stop_possible() ? stop.flag() : &kNever);
@@ -186,7 +205,7 @@ class NativeProgram final : public HostProgram {
     return code == 0 ? Status() : error_of(Exit::of(code), context);
   }
 
-  StatusOr<std::vector<Literal>> run_code(std::vector<Literal> leaves,
+  StatusOr<std::vector<Literal>> run_code(std::vector<Literal> leaves, RunContext context,
                                           const StopToken& stop) const {
     Pointers arguments(leaves.size()), places(result_shapes_.size());
     for (size_t i = 0; i < leaves.size(); ++i)
@@ -200,7 +219,7 @@ class NativeProgram final : public HostProgram {
       if (!results[i].is_valid()) results[i] = Literal::uninitialised(result_shapes_[i]);
       places.data()[i] = results[i].mutable_bytes();
     }
-    HEDDLE_RETURN_IF_ERROR(call(arguments.data(), places.data(), stop));
+    HEDDLE_RETURN_IF_ERROR(call(arguments.data(), places.data(), std::move(context), stop));
     for (const auto& [argument, result] : parts_.taken) {  // the memory may have another shape
       const auto i = static_cast<size_t>(result);
       if (!same_type(results[i].shape(), result_shapes_[i]))
@@ -218,8 +237,8 @@ class NativeProgram final : public HostProgram {
 
 }  // namespace
 
-std::shared_ptr<const HostProgram> make_native(NativeParts parts, const hlo::Module& module) {
-  return std::make_shared<NativeProgram>(std::move(parts), module);
+std::shared_ptr<const NativeProgram> make_native(NativeParts parts, const hlo::Module& module) {
+  return std::make_shared<MachineCode>(std::move(parts), module);
 }
 
 }  // namespace heddle::cpu

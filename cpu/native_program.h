@@ -1,6 +1,8 @@
 // A program as machine code, and what a run of it needs beside that.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +18,10 @@
 #include "heddle/hlo/module.h"
 #include "heddle/runtime/host/host_backend.h"
 
+namespace heddle::interpreter {
+struct Seat;  // interpreter/ops/device/rendezvous.h
+}
+
 namespace heddle::cpu {
 
 struct NativeParts {
@@ -27,6 +33,8 @@ struct NativeParts {
   std::vector<size_t> kernel_buffers;              // how many pointers each takes
   std::vector<std::pair<int64_t, int64_t>> taken;  // as LoweredProgram's
   PlanCost cost;
+  // Of the backend: each run that draws random bits takes the next one.
+  std::shared_ptr<std::atomic<uint64_t>> next_seed;
   // The plan that the code was made from: an error names the instruction of one of its nodes.
   std::function<StatusOr<std::shared_ptr<const Plan>>()> plan;
   bool is_from_disk = false;
@@ -36,7 +44,14 @@ struct NativeParts {
 int64_t call_kernel(void* context, int64_t number, void* const* pointers);
 void share_loop(LoopPart part, const void* frame, int64_t from, int64_t to, int64_t chunk);
 
-std::shared_ptr<const runtime::HostProgram> make_native(NativeParts parts,
-                                                        const hlo::Module& module);
+// A program that also runs as one device of several.
+class NativeProgram : public runtime::HostProgram {
+ public:
+  // The same as run(), for `seat` and with the seed of its run.
+  [[nodiscard]] virtual StatusOr<std::vector<Literal>> run_as(
+      const interpreter::Seat& seat, uint64_t seed, std::vector<Literal> leaves) const = 0;
+};
+
+std::shared_ptr<const NativeProgram> make_native(NativeParts parts, const hlo::Module& module);
 
 }  // namespace heddle::cpu

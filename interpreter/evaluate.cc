@@ -70,20 +70,22 @@ StatusOr<Evaluator> Evaluator::prepare(Module module) {
 }
 
 StatusOr<Literal> Evaluator::run(std::vector<Literal> arguments, const RunOptions& options) const {
-  return run_as(nullptr, std::move(arguments), options);
+  RunContext run{.seed = options.seed};
+  return run_within(run, std::move(arguments), options.stop);
 }
 
 StatusOr<Literal> Evaluator::run_as(const Seat& seat, std::vector<Literal> arguments,
                                     const RunOptions& options) const {
-  return run_as(&seat, std::move(arguments), options);
+  RunContext run{.seed = options.seed, .counter = {}, .seat = &seat};
+  return run_within(run, std::move(arguments), options.stop);
 }
 
-StatusOr<Literal> Evaluator::run_as(const Seat* seat, std::vector<Literal> arguments,
-                                    const RunOptions& options) const {
+StatusOr<Literal> Evaluator::run_within(RunContext& context, std::vector<Literal> arguments,
+                                        const StopToken& stop) const {
   HEDDLE_RETURN_IF_ERROR(check_arguments(plan_->module, arguments));
-  if (seat == nullptr) HEDDLE_RETURN_IF_ERROR(plan_->alone);
+  if (context.seat == nullptr) HEDDLE_RETURN_IF_ERROR(plan_->alone);
   try {
-    EvaluationRun run(*plan_, options, seat);
+    EvaluationRun run(*plan_, context, stop);
     Literal result;
     HEDDLE_RETURN_IF_ERROR(
         run.call(plan_->module.entry, {arguments.data(), arguments.data()}, result));

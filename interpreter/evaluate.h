@@ -17,7 +17,8 @@
 namespace heddle::interpreter {
 
 struct EvaluationPlan;
-struct Seat;  // interpreter/ops/device/rendezvous.h
+struct RunContext;  // interpreter/internal/run_context.h
+struct Seat;        // interpreter/ops/device/rendezvous.h
 
 // What a run may be told besides its arguments.
 struct RunOptions {
@@ -49,12 +50,14 @@ class Evaluator {
   [[nodiscard]] StatusOr<Literal> run_as(const Seat& seat, std::vector<Literal> arguments,
                                          const RunOptions& options) const;
 
+  // The same as a part of a run: draws from where that run is, as the device that it is.
+  [[nodiscard]] StatusOr<Literal> run_within(RunContext& run, std::vector<Literal> arguments,
+                                             const StopToken& stop = {}) const;
+
   [[nodiscard]] const hlo::Module& module() const;
 
  private:
   explicit Evaluator(std::shared_ptr<const EvaluationPlan> plan) : plan_(std::move(plan)) {}
-  StatusOr<Literal> run_as(const Seat* seat, std::vector<Literal> arguments,
-                           const RunOptions& options) const;
 
   std::shared_ptr<const EvaluationPlan> plan_;
 };

@@ -9,8 +9,8 @@
 #include "heddle/base/text/strings.h"
 #include "heddle/hlo/sharding/sharding_tiles.h"
 #include "heddle/interpreter/evaluate.h"
-#include "heddle/interpreter/evaluate_together.h"
 #include "heddle/interpreter/internal/sizes.h"
+#include "heddle/interpreter/ops/device/joint_collectives.h"
 #include "heddle/runtime/throttle.h"
 #include "heddle/transform/pass.h"
 
@@ -116,16 +116,31 @@ PrepareProgram make_programs(std::function<Status()> before_run, uint64_t seed) 
   };
 }
 
-StatusOr<runtime::GridProgram> prepare_for_grid(const hlo::Module& module, const DeviceGrid& grid) {
-  HEDDLE_ASSIGN_OR_RETURN(const Evaluator evaluator, Evaluator::prepare(module));
-  const DeviceCounts devices{grid.replicas, grid.partitions};
-  return [evaluator, devices](std::vector<std::vector<Literal>> arguments) {
+runtime::GridProgram make_grid_program(const hlo::Module& module, const DeviceGrid& grid,
+                                       DeviceProgram program) {
+  auto seeds = std::make_shared<std::atomic<uint64_t>>(0);
+  return [name = module.name, joins = joins_devices(module),
+          devices = DeviceCounts{grid.replicas, grid.partitions}, program = std::move(program),
+          seeds = std::move(seeds)](std::vector<std::vector<Literal>> arguments) {
     const auto around = [](const std::function<void()>& work) {
       const Throttle::Exempt own_work;  // of functions that the program calls: the run has the room
       work();
     };
-    return evaluate_together(evaluator, devices, std::move(arguments), /*seed=*/0, around);
+    const bool alike = !joins && partitions_have_equal(devices, arguments);
+    const auto of_device = [&, seed = seeds->fetch_add(1)](const Seat& seat) {
+      return program(seat, std::move(arguments[static_cast<size_t>(seat.device)]), seed);
+    };
+    return (alike ? run_replicas : run_together)(name, devices, of_device, around);
   };
+}
+
+StatusOr<runtime::GridProgram> prepare_for_grid(const hlo::Module& module, const DeviceGrid& grid) {
+  HEDDLE_ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::prepare(module));
+  return make_grid_program(module, grid,
+                           [evaluator = std::move(evaluator)](
+                               const Seat& seat, std::vector<Literal> arguments, uint64_t seed) {
+                             return evaluator.run_as(seat, std::move(arguments), {.seed = seed});
+                           });
 }
 
 }  // namespace heddle::interpreter

@@ -2,14 +2,19 @@
 // leaves some to it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "heddle/base/status.h"
+#include "heddle/hlo/literal/literal.h"
 #include "heddle/hlo/module.h"
 #include "heddle/runtime/host/host_backend.h"
 
 namespace heddle::interpreter {
+
+struct Seat;  // interpreter/ops/device/rendezvous.h
 
 using PrepareProgram =
     std::function<StatusOr<std::shared_ptr<const runtime::HostProgram>>(
@@ -18,6 +23,16 @@ using PrepareProgram =
 // Each run has the next seed, the first one `seed`. `before_run` is called before each, or null.
 [[nodiscard]] PrepareProgram make_programs(std::function<Status()> before_run = nullptr,
                                            uint64_t seed = 0);
+
+// What one device of several computes: of whole arguments the whole result, or its leaves.
+using DeviceProgram = std::function<StatusOr<Literal>(
+    const Seat& seat, std::vector<Literal> arguments, uint64_t seed)>;
+
+// A run of all devices; partitions that would compute the same values run once. Each run has the
+// next seed, the first one 0.
+[[nodiscard]] runtime::GridProgram make_grid_program(const hlo::Module& module,
+                                                     const runtime::DeviceGrid& grid,
+                                                     DeviceProgram program);
 
 // For HostBackend::prepare_for_grid(). Of whole arrays: the evaluator knows what a partition
 // computes.

@@ -7,6 +7,7 @@
 #include "heddle/hlo/verify.h"
 #include "heddle/interpreter/internal/lift.h"
 #include "heddle/interpreter/internal/sizes.h"
+#include "heddle/interpreter/ops/device/joint_collectives.h"
 
 namespace heddle::interpreter {
 namespace {
@@ -26,13 +27,6 @@ Status located(const Status& status, const Instruction& instruction) {
   const Metadata& metadata = instruction.extras->metadata;
   if (metadata.source_file.empty()) return status;
   return with_location(status, base::cat(metadata.source_file, ":", metadata.source_line));
-}
-
-// Its value differs from device to device, or comes from several.
-bool joins_devices(const Instruction& instruction) {
-  return instruction.attrs.holds<CollectiveAttrs>() ||
-         instruction.attrs.holds<CollectivePermuteAttrs>() ||
-         instruction.opcode == Opcode::kReplicaId || instruction.opcode == Opcode::kPartitionId;
 }
 
 // A module for several devices runs on one alone as long as nothing asks which device this is, or

@@ -221,7 +221,7 @@ EvaluationRun* EvaluationRun::lifted(const EvaluationPlan::LiftKey& key) {
   if (is_new) {
     found->second.plan = plan_.lifted(key);
     if (found->second.plan)
-      found->second.run = std::make_unique<EvaluationRun>(*found->second.plan);
+      found->second.run = std::make_unique<EvaluationRun>(*found->second.plan, context_);
   }
   return found->second.run.get();
 }

@@ -10,6 +10,10 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/module.h"
 
+namespace heddle::interpreter {
+struct RunContext;  // interpreter/internal/run_context.h
+}
+
 namespace heddle::cpu {
 
 class Kernel {
@@ -20,6 +24,11 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
   // The pointers of KernelUse::buffers: operands first, then results. Called from several threads.
   [[nodiscard]] virtual Status run(std::span<void* const> pointers) const = 0;
+  // The same as a part of `run`, for what draws random bits or is one device of several.
+  [[nodiscard]] virtual Status run_within(interpreter::RunContext& /*run*/,
+                                          std::span<void* const> pointers) const {
+    return this->run(pointers);
+  }
 };
 
 // A module of one instruction, the root of its entry, whose operands are its parameters.

@@ -3,7 +3,10 @@
 
 #include "heddle/cpu/kernels/kernel.h"
 #include "heddle/hlo/attributes.h"
+#include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/interpreter/evaluate.h"
+#include "heddle/interpreter/internal/run_context.h"
+#include "heddle/interpreter/ops/device/joint_collectives.h"
 
 namespace heddle::cpu {
 namespace {
@@ -12,21 +15,28 @@ using hlo::InstructionId;
 
 class RuleKernel final : public Kernel {
  public:
-  explicit RuleKernel(interpreter::Evaluator evaluator) : evaluator_(std::move(evaluator)) {}
+  explicit RuleKernel(interpreter::Evaluator evaluator)
+      : evaluator_(std::move(evaluator)),
+        is_joint_(interpreter::joins_devices(evaluator_.module())) {}
 
   Status run(std::span<void* const> pointers) const override {
+    interpreter::RunContext alone;
+    return run_within(alone, pointers);
+  }
+
+  Status run_within(interpreter::RunContext& run, std::span<void* const> pointers) const override {
     const hlo::Computation& entry = evaluator_.module().entry_computation();
     std::vector<Literal> arguments;
     for (size_t i = 0; i < entry.parameter_count(); ++i)
       arguments.push_back(read(entry.parameter_shape(i), pointers));
-    HEDDLE_ASSIGN_OR_RETURN(Literal result, evaluator_.run(std::move(arguments)));
+    HEDDLE_ASSIGN_OR_RETURN(const Literal result, evaluator_.run_within(run, std::move(arguments)));
     write(result, pointers);
     return {};
   }
 
  private:
   // Takes the pointers that it used from the front.
-  static Literal read(const Shape& shape, std::span<void* const>& pointers) {
+  Literal read(const Shape& shape, std::span<void* const>& pointers) const {
     if (shape.is_tuple()) {
       std::vector<Literal> elements;
       for (const Shape& element : shape.elements()) elements.push_back(read(element, pointers));
@@ -34,7 +44,15 @@ class RuleKernel final : public Kernel {
     }
     const void* bytes = pointers.front();
     pointers = pointers.subspan(1);
+    if (is_joint_) return copied(shape, bytes);
     return Literal::borrowed(shape, bytes, nullptr);
+  }
+
+  static Literal copied(const Shape& shape, const void* bytes) {
+    Literal copy = Literal::uninitialised(shape);
+    if (shape.byte_size() > 0)
+      std::memcpy(copy.mutable_bytes(), bytes, static_cast<size_t>(shape.byte_size()));
+    return copy;
   }
 
   static void write(const Literal& value, std::span<void* const>& pointers) {
@@ -48,6 +66,7 @@ class RuleKernel final : public Kernel {
   }
 
   interpreter::Evaluator evaluator_;
+  bool is_joint_;  // other devices read the operands, also when this one has gone on
 };
 
 }  // namespace
@@ -72,6 +91,8 @@ hlo::Module module_of(const hlo::Module& module, const hlo::Computation& computa
     hlo::InstructionExtras kept;
     kept.backend_config = instruction.extras.get().backend_config;
     kept.frontend_attributes = instruction.extras.get().frontend_attributes;
+    if (hlo::is_custom(instruction, "SPMDShardToFullShape"))
+      kept.sharding = instruction.extras.get().sharding;
     copy.extras = base::Box<hlo::InstructionExtras>(std::move(kept));
   }
   for (size_t i = 0; i < instruction.operands.size(); ++i) {

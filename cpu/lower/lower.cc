@@ -17,6 +17,7 @@
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/debug_calls.h"
+#include "heddle/interpreter/ops/device/joint_collectives.h"
 
 namespace heddle::cpu {
 namespace {
@@ -26,15 +27,31 @@ bool holds_arrays_alone(const Shape& shape) {
   return shape.is_array() && !shape.is_dynamic();
 }
 
-// What a kernel of one instruction cannot know: other devices, the host, and the order of effects;
-// debug calls come in order already.
+// Whether kernels of one instruction compute what the op says.
+bool is_known_to_kernels(const hlo::Module& module, const Instruction& instruction) {
+  if (interpreter::joins_devices(instruction))
+    return module.extras->replica_count <= 1 && module.extras->num_partitions <= 1;
+  switch (instruction.opcode) {
+    case Opcode::kRng:
+    case Opcode::kRngGetAndUpdateState:
+    case Opcode::kAllReduceDone:
+    case Opcode::kAllGatherDone:
+    case Opcode::kCollectivePermuteDone:
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAsyncDone: return true;
+    default: return !has_trait(instruction.opcode, hlo::kSideEffect);
+  }
+}
+
+// What a kernel of one instruction cannot know: the host, the order of effects, and other devices
+// where the run is not one of several; debug calls come in order already.
 Status check(const hlo::Module& module) {
   for (const Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions) {
-      const bool has_effect = has_trait(instruction.opcode, hlo::kSideEffect);
+      const bool has_effect = !is_known_to_kernels(module, instruction);
       const bool is_call =
-          instruction.opcode == Opcode::kCall || instruction.opcode == Opcode::kScan ||
-          instruction.opcode == Opcode::kPartitionId || instruction.opcode == Opcode::kReplicaId;
+          instruction.opcode == Opcode::kCall || instruction.opcode == Opcode::kScan;
       const bool has_order =
           instruction.opcode == Opcode::kCustomCall && !hlo::is_debug_call(instruction) &&
           instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_has_side_effect;

@@ -23,13 +23,9 @@ struct Arguments {
 // For one thread. An error ends the run: make another.
 class EvaluationRun {
  public:
-  // `plan` outlives the run.
-  explicit EvaluationRun(const EvaluationPlan& plan, const RunOptions& options = {},
-                         const Seat* seat = nullptr)
-      : plan_(plan),
-        frames_(plan.routines.size()),
-        stop_(options.stop),
-        context_{.seed = options.seed, .counter = {}, .seat = seat} {}
+  // `plan` and `context` outlive the run.
+  EvaluationRun(const EvaluationPlan& plan, RunContext& context, StopToken stop = {})
+      : plan_(plan), frames_(plan.routines.size()), stop_(std::move(stop)), context_(context) {}
 
   // The value of a computation that the plan reaches; types of the arguments were checked. See
   // Caller for `result`.
@@ -71,7 +67,7 @@ class EvaluationRun {
   const EvaluationPlan& plan_;
   absl::InlinedVector<Frame, 1> frames_;
   const StopToken stop_;
-  RunContext context_;
+  RunContext& context_;
   struct Lifted {
     std::shared_ptr<const EvaluationPlan> plan;
     std::unique_ptr<EvaluationRun> run;

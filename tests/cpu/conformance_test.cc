@@ -45,9 +45,10 @@ TEST_P(CpuCorpus, RunsNativelyToItsExpectedResults) {
   const auto cases = read_pack(GetParam());
   ASSERT_TRUE(cases.ok()) << cases.status();
   const RunModule on_cpu = on_device(cpu::cpu_device());
+  const RunReplicas on_replicas_of_cpu = on_replicas(cpu::cpu_device().backend());
   int passed = 0, known = 0, failed = 0;
   for (const Case& item : *cases) {
-    const Result result = run_case(item, on_cpu);
+    const Result result = run_case(item, on_cpu, on_replicas_of_cpu);
     EXPECT_NE(result.outcome, Outcome::kSkipped) << item.name << ": " << result.message;
     const bool fails = result.outcome == Outcome::kFailed;
     EXPECT_TRUE(fails || !must_fail(item.name))
@@ -71,11 +72,12 @@ TEST_P(CpuCorpus, RunsNativelyToItsExpectedResults) {
   std::cout << passed << " passed, " << failed << " failed, " << known << " known to differ\n";
 }
 
-std::vector<std::string> packs_of_one_device() {
-  return packs_of({kOwn, base::cat(kShared, "/jaxtests"), base::cat(kShared, "/stablehlo")});
+std::vector<std::string> packs() {
+  return packs_of(
+      {kOwn, kOwnSpmd, base::cat(kShared, "/jaxtests"), base::cat(kShared, "/stablehlo")});
 }
 
-INSTANTIATE_TEST_SUITE_P(Packs, CpuCorpus, ::testing::ValuesIn(packs_of_one_device()), test_name);
+INSTANTIATE_TEST_SUITE_P(Packs, CpuCorpus, ::testing::ValuesIn(packs()), test_name);
 
 // That nothing falls back to the evaluator unseen.
 TEST(CpuCorpora, ProgramsAreNative) {
@@ -98,7 +100,7 @@ TEST(CpuCorpora, ListedCasesExist) {
   if (packs_of({std::string(kShared) + "/jaxtests"}).empty())
     GTEST_SKIP() << "no " << kShared << ": its cases cannot be looked up";
   std::map<std::string, std::string> left = ours();
-  for (const std::string& pack : packs_of_one_device()) {
+  for (const std::string& pack : packs()) {
     const std::vector<Case> cases = read_pack(pack).value();
     for (const Case& item : cases) left.erase(item.name);
   }

@@ -1,5 +1,6 @@
 #include "heddle/tools/conformance/backend.h"
 
+#include "heddle/cpu/backend.h"
 #include "heddle/interpreter/backend.h"
 #include "heddle/runtime/spmd.h"
 #include "heddle/runtime/transfer.h"
@@ -89,9 +90,11 @@ StatusOr<std::vector<Literal>> run_on_replicas(runtime::Backend& backend, const 
 
 RunReplicas on_replicas(runtime::Backend& backend) {
   return [&backend](const hlo::Module& module, const std::vector<std::vector<Literal>>& arguments) {
-    if (backend.name() != "interpreter") return run_on_replicas(backend, module, arguments);
-    const auto enough = interpreter::make_backend({.devices = static_cast<int>(arguments.size())});
-    return run_on_replicas(*enough, module, arguments);
+    const auto count = static_cast<int>(arguments.size());
+    std::unique_ptr<runtime::Backend> enough;
+    if (backend.name() == "interpreter") enough = interpreter::make_backend({.devices = count});
+    if (backend.name() == "cpu") enough = cpu::make_cpu({.devices = count});
+    return run_on_replicas(enough == nullptr ? backend : *enough, module, arguments);
   };
 }
 

@@ -41,8 +41,8 @@ class Compiled {
     runtime::Backend& backend, const hlo::Module& module,
     const std::vector<std::vector<Literal>>& arguments);
 
-// run_on_replicas() with the backend bound. The backend must outlive it. The interpreter may have
-// any number of devices, and is made with enough of them.
+// run_on_replicas() with the backend bound. The backend must outlive it. The interpreter and
+// cpu may have any number of devices, and are made with enough of them.
 [[nodiscard]] RunReplicas on_replicas(runtime::Backend& backend);
 
 }  // namespace heddle::conformance

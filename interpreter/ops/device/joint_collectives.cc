@@ -95,18 +95,19 @@ StatusOr<Dims> members_of(const EvalArgs& in, const Seat& seat) {
   return devices;
 }
 
-// Gives `value` and returns what all members gave, which must be of one type: sizes may be dynamic.
-StatusOr<Values> exchange(const EvalArgs& in, const Seat& seat, const Dims& members,
-                          const Literal& value) {
+// Gives `value` and meets all members, whose values must be of one type: sizes may be dynamic.
+StatusOr<std::shared_ptr<Meeting>> meet(const EvalArgs& in, const Seat& seat, const Dims& members,
+                                        const Literal& value) {
   const Instruction& at = in.place == nullptr ? in.instruction : *in.place;
-  HEDDLE_ASSIGN_OR_RETURN(Values all, seat.rendezvous->exchange(at, members, seat.device, value));
+  HEDDLE_ASSIGN_OR_RETURN(auto meeting, seat.rendezvous->meet(at, members, seat.device, value));
+  const Values& all = meeting->values();
   for (size_t i = 0; i < all.size(); ++i) {
     if (same_type(all[i].shape(), value.shape())) continue;
     return base::invalid_argument(to_string(in.instruction.opcode), ": device ", members[i],
                                   " gives ", all[i].shape(), ", device ", seat.device, " ",
                                   value.shape(), "; must be of one size");
   }
-  return all;
+  return meeting;
 }
 
 // One collective of one device, with what all members gave: `given[member][operand]`.
@@ -142,13 +143,18 @@ class Collective {
 
   Status meet() {
     const Literal own = Literal::tuple({in_.operands.begin(), in_.operands.end()});
-    HEDDLE_ASSIGN_OR_RETURN(const Values all, exchange(in_, seat_, members_, own));
-    for (const Literal& each : all) given_.push_back(each.elements());
+    HEDDLE_ASSIGN_OR_RETURN(meeting_, interpreter::meet(in_, seat_, members_, own));
+    for (const Literal& each : meeting_->values()) given_.push_back(each.elements());
     return {};
   }
 
-  // In the order of the group, which is the same for every member.
+  // The same for every member, so one of them computes it.
   StatusOr<Values> reduced() {
+    return meeting_->joint([&] { return reduced_by_one(); });
+  }
+
+  // In the order of the group.
+  StatusOr<Values> reduced_by_one() {
     const bool takes_all = in_.caller.computation(0).parameter_count() > 2;
     Values sum = given_[0];
     for (size_t member = 1; member < given_.size(); ++member) {
@@ -302,10 +308,27 @@ class Collective {
   const Seat& seat_;
   Dims members_;
   int64_t self_ = 0;  // among the members
+  std::shared_ptr<Meeting> meeting_;
   std::vector<Values> given_;
 };
 
 }  // namespace
+
+bool joins_devices(const Instruction& instruction) {
+  return instruction.attrs.holds<CollectiveAttrs>() ||
+         instruction.attrs.holds<CollectivePermuteAttrs>() ||
+         instruction.opcode == Opcode::kReplicaId || instruction.opcode == Opcode::kPartitionId;
+}
+
+bool joins_devices(const Module& module) {
+  const auto joins = [](const Instruction& i) {
+    return joins_devices(i) || (i.opcode == Opcode::kCustomCall &&
+                                changes_view(i.attrs.get<CustomCallAttrs>().custom_call_target));
+  };
+  return std::ranges::any_of(module.computations, [&](const Computation& computation) {
+    return std::ranges::any_of(computation.instructions, joins);
+  });
+}
 
 StatusOr<Literal> evaluate_jointly(EvalArgs& in) {
   HEDDLE_ASSIGN_OR_RETURN(Values values, Collective(in, *seat_of(in)).run());
@@ -369,7 +392,8 @@ StatusOr<Literal> change_view(EvalArgs& in) {
   Dims members;
   for (int64_t p = 0; p < seat.devices.partitions; ++p)
     append_devices(seat, Numbering::kPartitions, p, members);
-  HEDDLE_ASSIGN_OR_RETURN(const Values parts, exchange(in, seat, members, in[0]));
+  HEDDLE_ASSIGN_OR_RETURN(const auto meeting, meet(in, seat, members, in[0]));
+  const Values& parts = meeting->values();
   Literal out = Literal::uninitialised(full);
   for (int64_t holder : tiles->holders())
     place(parts[static_cast<size_t>(holder)], tiles->start(holder), out);

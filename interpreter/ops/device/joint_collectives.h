@@ -14,6 +14,11 @@ inline const Seat* seat_of(const EvalArgs& in) {
   return in.run == nullptr ? nullptr : in.run->seat;
 }
 
+// Its value differs from device to device, or comes from several.
+bool joins_devices(const Instruction& instruction);
+// The same of any instruction of it, or it has a part that is written for one device of several.
+bool joins_devices(const Module& module);
+
 // What a device gets from a collective; to be called with a seat.
 // errors: InvalidArgument where the groups do not say who takes part, or the result is of another
 // type; Unimplemented for forms that are not evaluated; those of Rendezvous::exchange()

@@ -3,12 +3,16 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/base/status.h"
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/literal/literal.h"
@@ -19,27 +23,42 @@ namespace heddle::interpreter {
 
 using namespace hlo;
 
+// What the members of a group gave at one instruction, in their order.
+class Meeting {
+ public:
+  explicit Meeting(size_t members) : values_(members) {}
+  [[nodiscard]] const std::vector<Literal>& values() const { return values_; }
+  // What the first member that asks makes of the values, for all of them.
+  StatusOr<std::vector<Literal>> joint(base::FunctionRef<StatusOr<std::vector<Literal>>()> make) {
+    std::call_once(once_, [&] { joint_ = make(); });
+    return joint_;
+  }
+
+ private:
+  friend class Rendezvous;
+
+  std::vector<Literal> values_;
+  size_t arrived_ = 0;
+  bool is_complete_ = false;
+  std::once_flag once_;
+  StatusOr<std::vector<Literal>> joint_ = std::vector<Literal>();
+};
+
 // Shared by the threads of one evaluation.
 class Rendezvous {
  public:
   explicit Rendezvous(int64_t devices) : running_(devices) {}
 
-  // Gives `value` and returns those of all members, in their order: they meet at one instruction.
+  // Gives `value` and returns the meeting of all members, which is at one instruction.
   //
   // errors   FailedPrecondition where every device waits; Aborted where another device has failed
-  [[nodiscard]] StatusOr<std::vector<Literal>> exchange(const Instruction& at, const Dims& members,
+  [[nodiscard]] StatusOr<std::shared_ptr<Meeting>> meet(const Instruction& at, const Dims& members,
                                                         int64_t self, Literal value);
 
   // A device's program is done, well or not.
   void leave(bool failed);
 
  private:
-  struct Meeting {
-    std::vector<Literal> values;
-    size_t arrived = 0;
-    bool complete = false;
-  };
-
   [[nodiscard]] Status broken(const Instruction& at) const;
 
   std::mutex mutex_;
@@ -59,5 +78,24 @@ struct Seat {
   [[nodiscard]] int64_t replica() const { return device / devices.partitions; }
   [[nodiscard]] int64_t partition() const { return device % devices.partitions; }
 };
+
+// What one device does, on a thread of its own.
+using DeviceWork = std::function<StatusOr<Literal>(const Seat& seat)>;
+
+// Calls work for all devices at once. `name` is the program's. Returns the results by device.
+// errors: as evaluate_together()
+StatusOr<std::vector<Literal>> run_together(std::string_view name, const DeviceCounts& devices,
+                                            const DeviceWork& work,
+                                            const AroundDevice& around = nullptr);
+
+// The partitions of each replica have equal arguments. Where nothing in a module joins devices, they
+// then compute the same values.
+bool partitions_have_equal(const DeviceCounts& devices,
+                           std::span<const std::vector<Literal>> arguments);
+
+// As run_together() where the partitions are alike: calls work once a replica.
+StatusOr<std::vector<Literal>> run_replicas(std::string_view name, const DeviceCounts& devices,
+                                            const DeviceWork& work,
+                                            const AroundDevice& around = nullptr);
 
 }  // namespace heddle::interpreter
