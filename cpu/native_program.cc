@@ -15,6 +15,7 @@
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/kernels/pool.h"
 #include "heddle/interpreter/internal/run_context.h"
+#include "heddle/interpreter/ops/device/rendezvous.h"
 
 namespace heddle::cpu {
 namespace {
@@ -127,6 +128,7 @@ class MachineCode final : public NativeProgram {
 
   StatusOr<std::vector<Literal>> run_as(const interpreter::Seat& seat, uint64_t seed,
                                         std::vector<Literal> leaves) const override {
+    const WithoutHelp alone(seat.rendezvous->threads() >= thread_count());
     return guarded([&] { return run_code(std::move(leaves), {&parts_, &seat, seed}, {}); });
   }
 

@@ -153,7 +153,12 @@ int count_processors() {
   return std::max<int>(static_cast<int>(std::thread::hardware_concurrency()), 1);
 }
 
+thread_local bool is_alone = false;
+
 }  // namespace
+
+WithoutHelp::WithoutHelp(bool applies) : before_(is_alone) { is_alone |= applies; }
+WithoutHelp::~WithoutHelp() { is_alone = before_; }
 
 int thread_count() {
   static const int count = count_processors();
@@ -161,7 +166,7 @@ int thread_count() {
 }
 
 void parallel(int64_t parts, void (*work)(const void* data, int64_t part), const void* data) {
-  if (parts <= 1 || thread_count() == 1) {
+  if (parts <= 1 || is_alone || thread_count() == 1) {
     for (int64_t part = 0; part < parts; ++part) work(data, part);
     return;
   }

@@ -23,4 +23,17 @@ void parallel(int64_t parts, const Work& work) {
       &work);
 }
 
+// While one lives, parallel() has no help on its thread: for threads that already have a processor
+// each, or less.
+class WithoutHelp {
+ public:
+  explicit WithoutHelp(bool applies);
+  ~WithoutHelp();
+  WithoutHelp(const WithoutHelp&) = delete;
+  WithoutHelp& operator=(const WithoutHelp&) = delete;
+
+ private:
+  bool before_;
+};
+
 }  // namespace heddle::cpu

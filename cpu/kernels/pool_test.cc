@@ -40,6 +40,17 @@ TEST(Pool, SeveralThreadsCallIt) {
   for (std::thread& caller : callers) caller.join();
 }
 
+TEST(Pool, AThreadThatWantsNoHelpHasNone) {
+  const auto own = std::this_thread::get_id();
+  const WithoutHelp alone(true);
+  {
+    const WithoutHelp inner(false);  // what is around it still holds
+    for (int i = 0; i < 1'000; ++i)
+      parallel(8, [&](int64_t) { EXPECT_EQ(std::this_thread::get_id(), own); });
+  }
+  parallel(8, [&](int64_t) { EXPECT_EQ(std::this_thread::get_id(), own); });
+}
+
 // The threads were made while subnormals were kept, or not: no matter.
 TEST(Pool, PartsComputeAsTheCallerDoes) {
   const volatile double least = 0x1p-1074;

@@ -97,16 +97,24 @@ StatusOr<Dims> members_of(const EvalArgs& in, const Seat& seat) {
 
 // Gives `value` and meets all members, whose values must be of one type: sizes may be dynamic.
 StatusOr<std::shared_ptr<Meeting>> meet(const EvalArgs& in, const Seat& seat, const Dims& members,
-                                        const Literal& value) {
+                                        const Literal& value, MakeJoint make) {
   const Instruction& at = in.place == nullptr ? in.instruction : *in.place;
-  HEDDLE_ASSIGN_OR_RETURN(auto meeting, seat.rendezvous->meet(at, members, seat.device, value));
-  const Values& all = meeting->values();
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (same_type(all[i].shape(), value.shape())) continue;
-    return base::invalid_argument(to_string(in.instruction.opcode), ": device ", members[i],
-                                  " gives ", all[i].shape(), ", device ", seat.device, " ",
-                                  value.shape(), "; must be of one size");
-  }
+  const auto differs = [&](std::span<const Literal> all) -> Status {
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (same_type(all[i].shape(), value.shape())) continue;
+      return base::invalid_argument(to_string(in.instruction.opcode), ": device ", members[i],
+                                    " gives ", all[i].shape(), ", device ", seat.device, " ",
+                                    value.shape(), "; must be of one size");
+    }
+    return {};
+  };
+  const auto of_one_type = [&](std::span<const Literal> all) -> StatusOr<Values> {
+    HEDDLE_RETURN_IF_ERROR(differs(all));
+    return make(all);
+  };
+  HEDDLE_ASSIGN_OR_RETURN(auto meeting,
+                          seat.rendezvous->meet(at, members, seat.device, value, of_one_type));
+  HEDDLE_RETURN_IF_ERROR(meeting->joint().status());
   return meeting;
 }
 
@@ -124,10 +132,10 @@ class Collective {
     HEDDLE_RETURN_IF_ERROR(meet());
     switch (opcode) {
       case Opcode::kAllReduce:
-      case Opcode::kAllReduceStart: return reduced();
-      case Opcode::kReduceScatter: return scattered();
+      case Opcode::kAllReduceStart:
       case Opcode::kAllGather:
-      case Opcode::kAllGatherStart: return gathered();
+      case Opcode::kAllGatherStart: return meeting_->joint();
+      case Opcode::kReduceScatter: return scattered();
       case Opcode::kAllToAll: return exchanged();
       case Opcode::kRaggedAllToAll: return exchanged_rows();
       case Opcode::kCollectiveBroadcast: return given_[0];
@@ -143,18 +151,26 @@ class Collective {
 
   Status meet() {
     const Literal own = Literal::tuple({in_.operands.begin(), in_.operands.end()});
-    HEDDLE_ASSIGN_OR_RETURN(meeting_, interpreter::meet(in_, seat_, members_, own));
+    const auto make = [&](std::span<const Literal> values) {
+      for (const Literal& each : values) given_.push_back(each.elements());
+      return joint();
+    };
+    HEDDLE_ASSIGN_OR_RETURN(meeting_, interpreter::meet(in_, seat_, members_, own, make));
+    if (!given_.empty()) return {};  // it was made here
     for (const Literal& each : meeting_->values()) given_.push_back(each.elements());
     return {};
   }
 
-  // The same for every member, so one of them computes it.
-  StatusOr<Values> reduced() {
-    return meeting_->joint([&] { return reduced_by_one(); });
+  // What is the same for every member.
+  StatusOr<Values> joint() {
+    const Opcode opcode = in_.instruction.opcode;
+    if (!in_.instruction.called.empty()) return sum();
+    if (opcode == Opcode::kAllGather || opcode == Opcode::kAllGatherStart) return gathered();
+    return Values();
   }
 
   // In the order of the group.
-  StatusOr<Values> reduced_by_one() {
+  StatusOr<Values> sum() {
     const bool takes_all = in_.caller.computation(0).parameter_count() > 2;
     Values sum = given_[0];
     for (size_t member = 1; member < given_.size(); ++member) {
@@ -192,7 +208,7 @@ class Collective {
   }
 
   StatusOr<Values> scattered() {
-    HEDDLE_ASSIGN_OR_RETURN(Values sums, reduced());
+    HEDDLE_ASSIGN_OR_RETURN(Values sums, meeting_->joint());
     for (Literal& sum : sums) sum = part(sum, self_);
     return sums;
   }
@@ -250,7 +266,7 @@ class Collective {
 
   // The first of a group has what all give; the others, which XLA gives nothing, zeros.
   StatusOr<Values> reduced_to_first() {
-    if (self_ == 0) return reduced();
+    if (self_ == 0) return meeting_->joint();
     Values zeros;
     for (const Literal& operand : in_.operands) zeros.emplace_back(operand.shape());
     return zeros;
@@ -392,12 +408,15 @@ StatusOr<Literal> change_view(EvalArgs& in) {
   Dims members;
   for (int64_t p = 0; p < seat.devices.partitions; ++p)
     append_devices(seat, Numbering::kPartitions, p, members);
-  HEDDLE_ASSIGN_OR_RETURN(const auto meeting, meet(in, seat, members, in[0]));
-  const Values& parts = meeting->values();
-  Literal out = Literal::uninitialised(full);
-  for (int64_t holder : tiles->holders())
-    place(parts[static_cast<size_t>(holder)], tiles->start(holder), out);
-  return out;
+  const auto whole = [&](std::span<const Literal> parts) -> StatusOr<Values> {
+    Literal out = Literal::uninitialised(full);
+    for (int64_t holder : tiles->holders())
+      place(parts[static_cast<size_t>(holder)], tiles->start(holder), out);
+    return Values{std::move(out)};
+  };
+  HEDDLE_ASSIGN_OR_RETURN(const auto meeting, meet(in, seat, members, in[0], whole));
+  HEDDLE_ASSIGN_OR_RETURN(Values values, meeting->joint());
+  return std::move(values[0]);
 }
 
 }  // namespace heddle::interpreter

@@ -1,6 +1,7 @@
 #include "heddle/interpreter/ops/device/rendezvous.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <system_error>
@@ -13,6 +14,10 @@
 #include "heddle/interpreter/ops/device/joint_collectives.h"
 
 namespace heddle::interpreter {
+namespace {
+constexpr std::chrono::microseconds kSpin{50};
+}
+
 Status Rendezvous::broken(const Instruction& at) const {
   const std::string what = base::cat(to_string(at.opcode), at.name.empty() ? "" : " ", at.name);
   if (failed_) return base::make_error(StatusCode::kAborted, what, ": another device has failed");
@@ -23,7 +28,7 @@ Status Rendezvous::broken(const Instruction& at) const {
 }
 
 StatusOr<std::shared_ptr<Meeting>> Rendezvous::meet(const Instruction& at, const Dims& members,
-                                                    int64_t self, Literal value) {
+                                                    int64_t self, Literal value, MakeJoint make) {
   std::unique_lock lock(mutex_);
   const auto key = std::pair(&at, members);
   std::shared_ptr<Meeting>& place = meetings_[key];
@@ -32,17 +37,31 @@ StatusOr<std::shared_ptr<Meeting>> Rendezvous::meet(const Instruction& at, const
   const auto number = std::ranges::find(members, self) - members.begin();
   meeting->values_[static_cast<size_t>(number)] = std::move(value);
   if (++meeting->arrived_ == members.size()) {
+    meetings_.erase(key);  // the next time around is another meeting
+    lock.unlock();
+    meeting->joint_ = make(meeting->values_);
+    lock.lock();
     meeting->is_complete_ = true;
     waiting_ -= static_cast<int64_t>(members.size()) - 1;
-    meetings_.erase(key);  // the next time around is another meeting
     changed_.notify_all();
     return meeting;
   }
   stuck_ |= ++waiting_ == running_;
   if (stuck_) changed_.notify_all();
+  lock.unlock();
+  spin_until(meeting->is_complete_);
+  lock.lock();
   changed_.wait(lock, [&] { return meeting->is_complete_ || stuck_ || failed_; });
   if (!meeting->is_complete_) return broken(at);
   return meeting;
+}
+
+// Others come soon, where each thread has a processor: to sleep and to wake takes longer.
+void Rendezvous::spin_until(const std::atomic<bool>& is_there) const {
+  if (threads_ > static_cast<int64_t>(std::thread::hardware_concurrency())) return;
+  const auto until = std::chrono::steady_clock::now() + kSpin;
+  while (!is_there && std::chrono::steady_clock::now() < until) {
+  }
 }
 
 void Rendezvous::leave(bool failed) {

@@ -1,6 +1,7 @@
 // Rendezvous: where the devices of one evaluation hand each other values.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -28,42 +29,46 @@ class Meeting {
  public:
   explicit Meeting(size_t members) : values_(members) {}
   [[nodiscard]] const std::vector<Literal>& values() const { return values_; }
-  // What the first member that asks makes of the values, for all of them.
-  StatusOr<std::vector<Literal>> joint(base::FunctionRef<StatusOr<std::vector<Literal>>()> make) {
-    std::call_once(once_, [&] { joint_ = make(); });
-    return joint_;
-  }
+  // What the last one to come made of them for all.
+  [[nodiscard]] const StatusOr<std::vector<Literal>>& joint() const { return joint_; }
 
  private:
   friend class Rendezvous;
 
   std::vector<Literal> values_;
   size_t arrived_ = 0;
-  bool is_complete_ = false;
-  std::once_flag once_;
   StatusOr<std::vector<Literal>> joint_ = std::vector<Literal>();
+  std::atomic<bool> is_complete_ = false;
 };
+
+using MakeJoint =
+    base::FunctionRef<StatusOr<std::vector<Literal>>(std::span<const Literal> values)>;
 
 // Shared by the threads of one evaluation.
 class Rendezvous {
  public:
-  explicit Rendezvous(int64_t devices) : running_(devices) {}
+  explicit Rendezvous(int64_t devices) : threads_(devices), running_(devices) {}
+  [[nodiscard]] int64_t threads() const { return threads_; }
 
-  // Gives `value` and returns the meeting of all members, which is at one instruction.
+  // Gives `value` and returns the meeting of all members, which is at one instruction. The last one
+  // to come calls `make`.
   //
   // errors   FailedPrecondition where every device waits; Aborted where another device has failed
   [[nodiscard]] StatusOr<std::shared_ptr<Meeting>> meet(const Instruction& at, const Dims& members,
-                                                        int64_t self, Literal value);
+                                                        int64_t self, Literal value,
+                                                        MakeJoint make);
 
   // A device's program is done, well or not.
   void leave(bool failed);
 
  private:
   [[nodiscard]] Status broken(const Instruction& at) const;
+  void spin_until(const std::atomic<bool>& is_there) const;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::pair<const Instruction*, Dims>, std::shared_ptr<Meeting>> meetings_;
+  const int64_t threads_;  // one a device
   int64_t running_;
   int64_t waiting_ = 0;  // at meetings that are not complete
   bool failed_ = false;
