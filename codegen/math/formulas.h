@@ -309,27 +309,41 @@ F log2(F x) {
   return log_or_special(x, sum.hi + low);
 }
 
-// log(1 + x). The exponent k comes from the rounded 1 + x, f = x 2^-k + (2^-k - 1) does not. Where
-// k is 0, f is x: a single number does not wait for the exponent.
+// 2^-k (1 + x.hi + x.lo) - 1 for the k of the rounded 1 + x.hi, which `parts` has: f from x 2^-k and
+// 2^-k - 1, which lose nothing, and what f loses.
+template <Number F>
+Sum<F> scaled_rest(Sum<F> x, const LogParts<F>& parts) {
+  using S = typename F::Scalar;
+  const F one = x.hi.constant(1);
+  const F shifted = parts.k + x.hi.constant(Format<S>::rounder);
+  const F scale = power_of_two(x.hi, x.hi.int_constant(0) - rounded_integer(shifted));
+  const F offset = scale - one;
+  const F f = fma(x.hi, scale, offset);
+  const F lost = fma(x.lo, scale, fma(x.hi, scale, offset - f));
+  // Above 2^60 the scale may be subnormal, and the 1 no longer counts.
+  const auto large = x.hi > x.hi.constant(S(0x1p60));
+  return {select(large, parts.f, f), select(large, x.hi.constant(0), fma(-f, lost, lost))};
+}
+
+// log(2^more (1 + x.hi + x.lo)), x at least 0.
+template <Number F>
+F log1p_of(Sum<F> x, F more) {
+  const F sum = x.hi.constant(1) + x.hi;
+  const auto parts = split_exponent_of_normal(sum);
+  const auto rest = scaled_rest(x, parts);
+  return log_or_special(sum, log_from_parts(parts.k + more, rest.hi, rest.lo));
+}
+
+// log(1 + x). Where k is 0, f is x: a single number does not wait for the exponent.
 // At most 0.86 / 0.84 ulp.
 template <Number F>
 F log1p(F x) {
   using S = typename F::Scalar;
-  using Fmt = Format<S>;
-  const F one = x.constant(1);
-  const F sum = one + x;
+  const F sum = x.constant(1) + x;
   const auto parts = split_exponent(sum);
-  const F shifted = parts.k + x.constant(Fmt::rounder);
-  const F scale = power_of_two(x, x.int_constant(0) - rounded_integer(shifted));
-  const F offset = scale - one;
-  const F f = fma(x, scale, offset);
-  const F lost = fma(x, scale, offset - f);
-  // Above 2^60 the scale may be subnormal, and the 1 no longer counts.
-  const auto large = x > x.constant(S(0x1p60));
-  const F y = log_from_parts(parts.k, select(large, parts.f, f),
-                             select(large, x.constant(0), fma(-f, lost, lost)));
-  const F any = log_or_special(sum, y);
-  const auto is_tiny = abs(x) < x.constant(Fmt::tiny);
+  const auto rest = scaled_rest(Sum<F>{x, x.constant(0)}, parts);
+  const F any = log_or_special(sum, log_from_parts(parts.k, rest.hi, rest.lo));
+  const auto is_tiny = abs(x) < x.constant(Format<S>::tiny);
   if (!is_one_number(x)) return select(is_tiny, x, any);
   const auto bend = log_bend(x);
   const F near = x + (bend.hi + bend.lo);
@@ -457,13 +471,25 @@ F tan(F x) {
   return by_quadrant(x, [](F a, const Quadrant<F>& part) { return tan_in(a, part); });
 }
 
+constexpr double kTanOfEighthTurn = 0.41421356237309504880;  // tan(pi/8)
+
+// base pi/4 + direction atan(above / below), the ratio at most kTanOfEighthTurn.
+template <Number F>
+F turned_angle(Sum<F> above, Sum<F> below, F base, F direction) {
+  using C = Coefficients<typename F::Scalar>;
+  const auto q = divide(above, below);
+  const F square = q.hi * q.hi;
+  const F low = fma(square * q.hi, polynomial(C::atan, square), q.lo);
+  const auto angle = exact_sum(base * base.constant(C::quarter_pi_hi), direction * q.hi);
+  return angle.hi + fma(direction, low, fma(base, base.constant(C::quarter_pi_lo), angle.lo));
+}
+
 // The angle of the point (x, y), in [-pi, pi]. The smaller of |x|, |y| over the larger; above
 // tan(pi/8) turned back by pi/4; then a polynomial for atan.
 // At most 0.86 / 0.81 ulp.
 template <Number F>
 F atan2(F y, F x) {
   using S = typename F::Scalar;
-  using C = Coefficients<S>;
   using Fmt = Format<S>;
   const F zero = x.constant(0);
   const F one = x.constant(1);
@@ -482,7 +508,7 @@ F atan2(F y, F x) {
   const F d = select(plain, larger * scale, one);
   const F n = select(plain, smaller * scale, select(endless & (smaller == infinity), one, zero));
 
-  const auto turned = n > d * x.constant(S(0.41421356237309504880));
+  const auto turned = n > d * x.constant(S(kTanOfEighthTurn));
   const Sum<F> difference = exact_sum(-d, n), sum = exact_sum(d, n);
 
   // base counts quarters of pi; the angle of the ratio is added to it or taken from it.
@@ -491,12 +517,7 @@ F atan2(F y, F x) {
   const F direction = select(backward, -one, one);
   const F quarters = select(steep, x.constant(2), select(left, x.constant(4), zero));
   const auto angle_of = [&](Sum<F> above, Sum<F> below, F inner) {
-    const auto q = divide(above, below);
-    const F square = q.hi * q.hi;
-    const F low = fma(square * q.hi, polynomial(C::atan, square), q.lo);
-    const F base = inner + quarters;
-    const auto angle = exact_sum(base * x.constant(C::quarter_pi_hi), direction * q.hi);
-    return angle.hi + fma(direction, low, fma(base, x.constant(C::quarter_pi_lo), angle.lo));
+    return turned_angle(above, below, inner + quarters, direction);
   };
   // A single number takes one of the two ways.
   const F angle =

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "heddle/base/settings.h"
+#include "heddle/codegen/math/formulas_inverse.h"
 #include "heddle/codegen/math/formulas_testing.h"
 #include "heddle/codegen/math/root_powers.h"
 
@@ -210,6 +211,21 @@ std::vector<Unary<T>> unary_functions() {
       unary<T>(
           "tan", bound(1.05, 1.05), -20, 20, [](W x) { return std::tan(x); },
           [](auto x) { return tan(x); }, trig, Fma::kNeeded),
+      unary<T>(
+          "asin", bound(0.9, 0.9), -1.1, 1.1, [](W x) { return std::asin(x); },
+          [](auto x) { return asin(x); }, std::numeric_limits<T>::max(), Fma::kNeeded),
+      unary<T>(
+          "acos", bound(0.9, 0.9), -1.1, 1.1, [](W x) { return std::acos(x); },
+          [](auto x) { return acos(x); }, std::numeric_limits<T>::max(), Fma::kNeeded),
+      unary<T>(
+          "asinh", bound(0.9, 0.9), -4, 4, [](W x) { return std::asinh(x); },
+          [](auto x) { return asinh(x); }, std::numeric_limits<T>::max(), Fma::kNeeded),
+      unary<T>(
+          "acosh", bound(0.9, 0.9), 0.9, 4, [](W x) { return std::acosh(x); },
+          [](auto x) { return acosh(x); }, std::numeric_limits<T>::max(), Fma::kNeeded),
+      unary<T>(
+          "atanh", bound(0.9, 0.9), -1.1, 1.1, [](W x) { return std::atanh(x); },
+          [](auto x) { return atanh(x); }, std::numeric_limits<T>::max(), Fma::kNeeded),
       unary<T>(
           "erf", bound(1.05, 1.1), -6, 6, [](W x) { return std::erf(x); },
           [](auto x) { return erf(x); }),

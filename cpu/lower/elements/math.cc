@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "heddle/codegen/math/formulas.h"
+#include "heddle/codegen/math/formulas_inverse.h"
 #include "heddle/codegen/math/formulas_small.h"
 #include "heddle/codegen/math/root_powers.h"
 
@@ -174,6 +175,11 @@ NodeId formula(MathFunction function, NumberNode<T> x, NumberNode<T> y) {
     case MathFunction::k_cos: return cos(x).node;
     case MathFunction::k_tan: return tan(x).node;
     case MathFunction::k_atan: return atan2(x, x.constant(1)).node;
+    case MathFunction::k_asin: return asin(x).node;
+    case MathFunction::k_acos: return acos(x).node;
+    case MathFunction::k_asinh: return asinh(x).node;
+    case MathFunction::k_acosh: return acosh(x).node;
+    case MathFunction::k_atanh: return atanh(x).node;
     case MathFunction::k_sinh: return sinh(x).node;
     case MathFunction::k_cosh: return cosh(x).node;
     case MathFunction::k_tanh: return tanh(x).node;
@@ -192,8 +198,16 @@ bool is_trigonometric(MathFunction function) {
 }
 
 bool needs_fma(MathFunction function, Scalar scalar) {
-  return is_trigonometric(function) || function == MathFunction::k_fmod ||
-         (function == MathFunction::k_pow && scalar == Scalar::kF64);
+  switch (function) {
+    case MathFunction::k_asin:
+    case MathFunction::k_acos:
+    case MathFunction::k_asinh:
+    case MathFunction::k_acosh:
+    case MathFunction::k_atanh:
+    case MathFunction::k_fmod: return true;
+    case MathFunction::k_pow: return scalar == Scalar::kF64;
+    default: return is_trigonometric(function);
+  }
 }
 
 // Lanes beyond the range of the formula that gave `value`; not valid: it has none.
@@ -250,14 +264,6 @@ NodeId write(PlanBuilder& b, MathFunction function, std::initializer_list<NodeId
 
 NodeId write_math(PlanBuilder& builder, MathFunction function,
                   std::initializer_list<NodeId> operands) {
-  switch (function) {
-    case MathFunction::k_asin:
-    case MathFunction::k_acos:
-    case MathFunction::k_asinh:
-    case MathFunction::k_acosh:
-    case MathFunction::k_atanh: return builder.math(function, operands);
-    default: break;
-  }
   const Scalar scalar = builder.type(*operands.begin()).scalar;
   if (needs_fma(function, scalar) && !builder.has_fma()) return builder.math(function, operands);
   return scalar == Scalar::kF64 ? write<double>(builder, function, operands)
