@@ -99,5 +99,38 @@ TEST(LoopsText, SaysWhyThereAreNoVectors) {
             "  scan.1: for of 100 turns, no vectors: a turn needs what the one before it leaves\n");
 }
 
+// Two loops of turns in any order; the second one reads `from` elements further than the first one
+// writes.
+std::string text_of_two_loops(int64_t from) {
+  Plan plan;
+  plan.origins.push_back({.name = "sin.1"});
+  plan.origins.push_back({.name = "cos.1"});
+  PlanBuilder b(plan);
+  const BufferId x = b.buffer({.kind = BufferInfo::Kind::kArgument, .bytes = 4000}),
+                 y = b.buffer({.kind = BufferInfo::Kind::kResult, .bytes = 4000}),
+                 z = b.buffer({.kind = BufferInfo::Kind::kResult, .bytes = 4000, .index = 1});
+  const auto add = [&](uint32_t origin, BufferId in, int64_t ahead, BufferId out) {
+    const PlanBuilder::For made_for(b, origin);
+    const auto loop = b.begin_for_each(b.index(0), b.index(100), 1);
+    const PlanBuilder::Floor floor(b);
+    const NodeId at = ahead == 0 ? loop.parameters[0] : b.add(loop.parameters[0], b.index(ahead));
+    const NodeId value = b.load(in, {Scalar::kF32, 1}, at);
+    b.store(out, loop.parameters[0], b.add(value, value));
+    b.end_for({});
+  };
+  add(1, x, 0, y);
+  add(2, y, from, z);
+  return loops_text(plan);
+}
+
+TEST(LoopsText, SaysWhyLoopsAreNotFused) {
+  const std::string first = "  sin.1: for of 100 turns, no vectors\n";
+  EXPECT_EQ(text_of_two_loops(1),
+            first +
+                "  cos.1: for of 100 turns, no vectors; not one with the loop before it: a "
+                "turn reads what other turns write\n");
+  EXPECT_EQ(text_of_two_loops(0), first + "  cos.1: for of 100 turns, no vectors\n");
+}
+
 }  // namespace
 }  // namespace heddle::cpu

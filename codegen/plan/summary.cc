@@ -1,9 +1,12 @@
 #include "heddle/codegen/plan/summary.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "heddle/base/text/strings.h"
 #include "heddle/codegen/plan/cost.h"
+#include "heddle/codegen/plan/passes/fuse.h"
 
 namespace heddle::cpu {
 namespace {
@@ -12,7 +15,8 @@ using base::cat;
 
 constexpr size_t kMostNames = 12;
 
-bool is_control(Op op) { return op == Op::kFor || op == Op::kWhile || op == Op::kSwitch; }
+bool is_for(Op op) { return op == Op::kFor || op == Op::kForEach; }
+bool is_control(Op op) { return is_for(op) || op == Op::kWhile || op == Op::kSwitch; }
 
 // Arithmetic; not places, constants and what moves lanes.
 bool computes(const Node& node) {
@@ -49,7 +53,7 @@ struct Contents {
 
 class Text {
  public:
-  explicit Text(const Plan& plan) : plan_(plan) {}
+  explicit Text(const Plan& plan) : plan_(plan), apart_(fusion_obstacles(plan)) {}
 
   std::string run() {
     write_straight(plan_.entry, 1);
@@ -62,7 +66,7 @@ class Text {
     Contents found;
     for (NodeId n : plan_.at(id).nodes) {
       const Node& node = plan_.at(n);
-      found.has_inner |= node.op == Op::kFor || node.op == Op::kWhile || node.op == Op::kKernel;
+      found.has_inner |= is_for(node.op) || node.op == Op::kWhile || node.op == Op::kKernel;
       found.gathers |= node.op == Op::kGather || node.op == Op::kScatter;
       found.calls |= node.op == Op::kMath;
       found.shuffles += node.op == Op::kShuffle ? 1 : 0;
@@ -94,7 +98,8 @@ class Text {
     if (body.widest.lanes > 1)
       return cat(", vectors of ", body.widest.lanes, " ", scalar_name(body.widest.scalar));
     if (body.has_inner || body.names.empty()) return "";
-    if (loop.arg_count > 2) return ", no vectors: a turn needs what the one before it leaves";
+    if (loop.op == Op::kFor && loop.arg_count > 2)
+      return ", no vectors: a turn needs what the one before it leaves";
     if (body.gathers)
       return ", no vectors: elements are read from or written to places of their own";
     if (body.calls) return ", no vectors: it calls the C library";
@@ -115,7 +120,7 @@ class Text {
   }
 
   void write(BlockId id, int depth) {
-    for (NodeId n : plan_.at(id).nodes) write(plan_.at(n), depth);
+    for (NodeId n : plan_.at(id).nodes) write(n, depth);
   }
 
   // What a block computes between its loops.
@@ -125,11 +130,14 @@ class Text {
     std::string text = cat("without a loop: ", listed(found.names));
     if (found.widest.lanes > 1)
       text += cat("; vectors of up to ", found.widest.lanes, " ", scalar_name(found.widest.scalar));
+    if (found.widest.lanes <= 1 && found.names.size() > 1)
+      text += "; no vectors: too few scalars are computed alike";
     if (found.shuffles > 0) text += cat("; scalars are packed into ", found.shuffles, " of them");
     line(depth, 0, text);
   }
 
-  void write(const Node& node, int depth) {
+  void write(NodeId id, int depth) {
+    const Node& node = plan_.at(id);
     const char* asks = node.checks_stop ? "; asks whether to stop" : "";
     if (node.op == Op::kKernel) {
       line(depth, node.origin, "kernel: " + plan_.kernels[static_cast<size_t>(node.imm)].what);
@@ -143,23 +151,26 @@ class Text {
       const std::string turns = node.imm > 0 ? cat(node.imm) : "an unknown number of";
       line(depth, node.origin,
            cat("while of ", turns, " turns", carries(plan_.args_of(node)), asks));
-    } else if (node.op == Op::kFor) {
+    } else if (is_for(node.op)) {
       const Contents body = contents_of(plan_.blocks_of(node)[0]);
       const std::optional<double> turns = turns_of(plan_, node);
       std::string text =
           cat("for of ", turns ? cat(*turns) : "so many", " turns", width(node, body));
       if (body.names.size() > 1) text += cat("; fused: ", listed(body.names));
+      if (const auto found = apart_.find(id); found != apart_.end() && !found->second.empty())
+        text += cat("; not one with the loop before it: ", found->second);
       line(depth, node.origin, text + asks);
     }
     const auto blocks = plan_.blocks_of(node);
     for (size_t i = 0; i < blocks.size(); ++i) {
       const bool is_condition = node.op == Op::kWhile && i == 0;
-      if (node.op != Op::kFor && !is_condition) write_straight(blocks[i], depth + 1);
+      if (!is_for(node.op) && !is_condition) write_straight(blocks[i], depth + 1);
       write(blocks[i], depth + 1);
     }
   }
 
   const Plan& plan_;
+  const std::map<NodeId, std::string_view> apart_;
   std::string out_;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -25,6 +26,11 @@ class Fusion {
     join_rows(plan_.entry);
   }
   [[nodiscard]] bool is_changed() const { return is_changed_; }
+
+  [[nodiscard]] std::string_view obstacle_before(BlockId block, size_t position) const {
+    const std::optional<size_t> first = loop_before(block, position);
+    return first ? obstacle(block, *first, position) : "";
+  }
 
  private:
   void visit(BlockId block) {
@@ -58,26 +64,30 @@ class Fusion {
 
   // The loop before position `second` of the block that may join the one there.
   [[nodiscard]] std::optional<size_t> fusible_before(BlockId block, size_t second) const {
+    const std::optional<size_t> first = loop_before(block, second);
+    return first && obstacle(block, *first, second).empty() ? first : std::nullopt;
+  }
+
+  // Why the loops at two positions do not become one; empty where they do.
+  [[nodiscard]] std::string_view obstacle(BlockId block, size_t first, size_t second) const {
     const std::vector<NodeId>& nodes = plan_.at(block).nodes;
-    const std::optional<size_t> before = loop_before(block, second);
-    if (!before) return std::nullopt;
-    const size_t first = *before;
     const auto a = range_of(plan_, plan_.at(nodes[first])),
                b = range_of(plan_, plan_.at(nodes[second]));
     if (!a || !b || a->from != b->from || a->to != b->to || b->step % a->step != 0 ||
         (b->to - b->from) % b->step != 0)
-      return std::nullopt;
+      return "they have other turns";
     const int64_t copies = b->step / a->step;
     if (std::ssize(body_of(plan_, nodes[first]).nodes) * copies +
             std::ssize(body_of(plan_, nodes[second]).nodes) >
         kTooLong)
-      return std::nullopt;
+      return "together they would not fit into registers";
     const auto of_first = accesses_of(plan_, same_, nodes[first]),
                of_second = accesses_of(plan_, same_, nodes[second]);
     if (!of_first || !of_second || !are_apart(*of_first, *of_second, *a, copies))
-      return std::nullopt;
+      return "a turn reads what other turns write";
+    if (!reads_any(*of_first, *of_second)) return "neither reads what the other writes";
     const auto between = std::span(nodes).subspan(first + 1, second - first - 1);
-    return may_go_before(between, *of_first) ? before : std::nullopt;
+    return may_go_before(between, *of_first) ? "" : "what stands between them reads the first";
   }
 
   // ---- Loops over rows with a loop in each.
@@ -293,11 +303,9 @@ class Fusion {
     });
   }
 
-  // Turns of the two touch each other's elements in one turn of the second alone, and something is
-  // gained: the second reads what the first writes.
+  // Turns of the two touch each other's elements in one turn of the second alone.
   static bool are_apart(const std::vector<Access>& first, const std::vector<Access>& second,
                         const LoopRange& range, int64_t copies) {
-    bool is_read = false;
     for (const Access& b : second) {
       for (const Access& a : first) {
         if (a.buffer != b.buffer || (!a.is_write && !b.is_write)) continue;
@@ -308,10 +316,17 @@ class Fusion {
         if (a.index.offset + a.lanes > row || b.index.offset % row + b.lanes > row ||
             b.index.offset / row >= copies)
           return false;
-        is_read |= a.is_write;
       }
     }
-    return is_read;
+    return true;
+  }
+
+  // The second touches what the first writes: then a loop fewer gains something.
+  static bool reads_any(const std::vector<Access>& first, const std::vector<Access>& second) {
+    return std::ranges::any_of(second, [&](const Access& b) {
+      return std::ranges::any_of(
+          first, [&](const Access& a) { return a.is_write && a.buffer == b.buffer; });
+    });
   }
 
   // What the first loop touches lives as long as what those behind it touch, the second loop and
@@ -443,6 +458,19 @@ void fuse_loops(Plan& plan, std::span<const std::pair<int64_t, int64_t>> taken) 
   Fusion fusion(plan, taken);
   fusion.run();
   if (fusion.is_changed()) remove_unread_stores(plan);
+}
+
+std::map<NodeId, std::string_view> fusion_obstacles(Plan plan) {
+  const Fusion fusion(plan, {});
+  std::map<NodeId, std::string_view> obstacles;
+  for (size_t block = 0; block < plan.blocks.size(); ++block) {
+    const std::vector<NodeId>& nodes = plan.blocks[block].nodes;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (plan.at(nodes[i]).op == Op::kForEach)
+        obstacles[nodes[i]] = fusion.obstacle_before(BlockId(block), i);
+    }
+  }
+  return obstacles;
 }
 
 }  // namespace heddle::cpu
