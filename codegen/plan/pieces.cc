@@ -62,7 +62,11 @@ class Reader {
     touch(node.buffer);
     touch(node.buffer2);
     add(node.checks_stop ? 1 + static_cast<int64_t>(node.origin) : 0);  // whose name is told
-    add(node.op == Op::kShuffle ? -1 : node.imm);
+    if (node.op == Op::kKernel) {
+      touch_kernel(node.imm);
+    } else {
+      add(node.op == Op::kShuffle ? -1 : node.imm);
+    }
     if (node.op == Op::kShuffle) {
       for (const LaneSource& lane : plan_.shuffles[static_cast<size_t>(node.imm)]) {
         add(lane.operand);
@@ -109,11 +113,18 @@ class Reader {
     const BufferInfo& buffer = plan_.buffers[id.value];
     add(static_cast<int64_t>(buffer.kind));
     buffers_.insert(id);
-    if (!has_places_ || buffer.kind != BufferInfo::Kind::kArena) return add(buffer.index);
-    const auto [place, is_new] = places_.emplace(buffer.index, places_.size());
-    if (is_new) piece_.places.push_back(buffer.index);
-    piece_.place_of[id] = place->second;
+    if (!has_places_) return add(buffer.index);
+    piece_.place_of[id] = add_place(static_cast<int>(buffer.kind), buffer.index);
+  }
+  void touch_kernel(int64_t number) {
+    if (!has_places_) return add(number);
+    piece_.place_of_kernel[number] = add_place(/*table=*/-1, number);
+  }
+  size_t add_place(int table, int64_t number) {
+    const auto [place, is_new] = places_.emplace(std::pair(table, number), places_.size());
+    if (is_new) piece_.places.push_back(number);
     add(static_cast<int64_t>(place->second));
+    return place->second;
   }
   void type(const Node& node) {
     add(static_cast<int64_t>(node.op));
@@ -126,7 +137,7 @@ class Reader {
   const Plan& plan_;
   Piece& piece_;
   const bool has_places_;
-  std::map<int64_t, size_t> places_;
+  std::map<std::pair<int, int64_t>, size_t> places_;  // by table and number in it
   std::unordered_map<NodeId, int64_t> numbers_;
   std::set<BufferId> buffers_;
 };

@@ -15,10 +15,12 @@ struct Piece {
   std::span<const NodeId> nodes;
   std::vector<NodeId> inputs;     // values from before it that it uses, in the order of first use
   std::vector<BufferId> buffers;  // that it reads and writes
-  // Where those of the arena lie, in the order of first use, and which place each has. None in a
-  // piece whose loops threads share or that has a block longer than a piece.
+  // What pieces of one form are told, in the order of first use: where a buffer lies, in the arena
+  // or in the table of its kind, and a kernel's number. Which of them is whose. None in a piece
+  // whose loops threads share or that has a block longer than a piece.
   std::vector<int64_t> places;
   std::map<BufferId, size_t> place_of;
+  std::map<int64_t, size_t> place_of_kernel;
   // What it does with its inputs and places: pieces whose forms are equal are the same code.
   std::vector<int64_t> form;
 };

@@ -124,6 +124,25 @@ TEST_F(PiecesTest, FormsDoNotSayWhereTheArenaHasABuffer) {
   EXPECT_THAT(pieces[2].places, testing::ElementsAre(64));
 }
 
+// Layers with a weight and a kernel each.
+TEST_F(PiecesTest, FormsDoNotSayWhichArgumentOrKernelItIs) {
+  const auto buffer = [&](BufferInfo::Kind kind, int64_t index) {
+    return builder_.buffer({.kind = kind, .bytes = 64, .index = index});
+  };
+  const BufferId h = buffer(BufferInfo::Kind::kArena, 0);
+  for (const int layer : {5, 6}) {
+    builder_.kernel({h, buffer(BufferInfo::Kind::kArgument, layer), h}, {}, "a product");
+  }
+  builder_.kernel({h, buffer(BufferInfo::Kind::kConstant, 5), h}, {}, "a product");
+  const std::vector<Piece> pieces = cut(plan_, plan_.entry, 1).pieces;
+  ASSERT_EQ(pieces.size(), 3u);
+  EXPECT_EQ(pieces[0].form, pieces[1].form);
+  EXPECT_NE(pieces[0].form, pieces[2].form);  // another table
+  EXPECT_THAT(pieces[0].places, testing::UnorderedElementsAre(0, 0, 5));
+  EXPECT_THAT(pieces[1].places, testing::UnorderedElementsAre(0, 1, 6));
+  EXPECT_EQ(pieces[1].places[pieces[1].place_of_kernel.at(1)], 1);
+}
+
 // Its blocks become pieces of their own, which know where their buffers are.
 TEST_F(PiecesTest, APieceWithALongBlockHasNoPlaces) {
   const BufferId a = builder_.buffer({.kind = BufferInfo::Kind::kArena, .bytes = 64, .index = 0});

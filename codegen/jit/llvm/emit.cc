@@ -77,7 +77,7 @@ class Emitter : FunctionEmitter {
         case Op::kResult:
           values_[id.value] = results_[plan_.args_of(node)[0].value][static_cast<size_t>(node.imm)];
           break;
-        case Op::kKernel: call_kernel(id, node); break;
+        case Op::kKernel: call_kernel(node); break;
         default: values_[id.value] = emit_node(node);
       }
       done(id);
@@ -233,15 +233,20 @@ class Emitter : FunctionEmitter {
     llvm::Value* offsets = is_shared ? function_->getArg(tables_.size()) : nullptr;
     for (BufferId buffer : piece.buffers) {
       const auto place = piece.place_of.find(buffer);
-      buffers_[buffer.value] = is_shared && place != piece.place_of.end()
-                                   ? at_given(offsets, piece.inputs.size() + place->second)
-                                   : base_of(plan_.buffers[buffer.value]);
+      const bool is_given = is_shared && place != piece.place_of.end();
+      buffers_[buffer.value] =
+          base_of(plan_.buffers[buffer.value],
+                  is_given ? given(offsets, piece.inputs.size() + place->second) : nullptr);
+    }
+    const auto kernels = kernel_numbers_;
+    for (const auto& [number, place] : piece.place_of_kernel) {
+      if (is_shared) kernel_numbers_[number] = given(offsets, piece.inputs.size() + place);
     }
     for (size_t i = 0; i < piece.inputs.size(); ++i) {
       const auto slot = slots.find(piece.inputs[i]);
       if (slot == slots.end()) continue;
       values_[piece.inputs[i].value] =
-          is_shared ? kept(slot->second.type, at_given(offsets, i)) : kept(slot->second);
+          is_shared ? kept(slot->second.type, at_given_offset(offsets, i)) : kept(slot->second);
     }
     llvm::Value* base = is_shared ? function_->getArg(tables_.size() + 1) : tables_[1];
     const int64_t first = is_shared ? arena_bytes_ : 0;
@@ -254,14 +259,19 @@ class Emitter : FunctionEmitter {
     std::tie(function_, entry_, failed_, exit_) = outer;
     buffers_ = buffers;
     tables_ = tables;
+    kernel_numbers_ = kernels;
     return {function, may_fail};
   }
 
-  llvm::Value* at_given(llvm::Value* offsets, size_t i) {
-    llvm::LoadInst* offset =
-        b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), offsets, i));
-    offset->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
-    return b_.CreateInBoundsGEP(b_.getInt8Ty(), tables_[1], offset);
+  // Number i of a table_of() numbers.
+  llvm::Value* given(llvm::Value* table, size_t i) {
+    llvm::LoadInst* number =
+        b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), table, i));
+    number->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    return number;
+  }
+  llvm::Value* at_given_offset(llvm::Value* table, size_t i) {
+    return b_.CreateInBoundsGEP(b_.getInt8Ty(), tables_[1], given(table, i));
   }
 
   // A part cannot end the run, as a check of bounds must, and has no memory that pieces hand on.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 
 #include "heddle/codegen/jit/jit.h"
 #include "heddle/codegen/jit/llvm/internal/lines.h"
@@ -24,7 +25,8 @@ class FunctionEmitter : protected MemoryEmitter {
   // returns: false, where it always returns 0
   bool end_exits();
 
-  llvm::Value* base_of(const BufferInfo& buffer);
+  // `place`: where it is in its table, or null: where the plan says.
+  llvm::Value* base_of(const BufferInfo& buffer, llvm::Value* place = nullptr);
   llvm::DebugLoc line_of(const Node& node);
   llvm::BasicBlock* new_block(const char* name = "") {
     return llvm::BasicBlock::Create(context_, name, function_);
@@ -34,7 +36,7 @@ class FunctionEmitter : protected MemoryEmitter {
 
   // A function that returns 0, or the code of an Exit.
   void call(llvm::Function* function, llvm::ArrayRef<llvm::Value*> args, bool may_fail);
-  void call_kernel(NodeId id, const Node& node);
+  void call_kernel(const Node& node);
   void check_bounds(NodeId id, const Node& node);
   // In a loop that runs long: one load and a branch a turn. A part ends; who shared it asks again.
   void leave_if_stopped(NodeId id);
@@ -45,6 +47,7 @@ class FunctionEmitter : protected MemoryEmitter {
   llvm::BasicBlock* entry_ = nullptr;
   llvm::BasicBlock* failed_ = nullptr;  // of the program's function: parts end by themselves
   llvm::PHINode* exit_ = nullptr;       // in failed_: the code of the Exit
+  std::map<int64_t, llvm::Value*> kernel_numbers_;  // those that the function is given
   bool is_part_ = false;                // of a loop that threads share
 
  private:
