@@ -526,6 +526,7 @@ function(heddle_tool)
     add_library(heddle_tools STATIC ${sources})
     heddle_compile_options(heddle_tools)
     heddle_optimise_little(heddle_tools)
+    target_compile_definitions(heddle_tools PUBLIC HEDDLE_VERSION="${PROJECT_VERSION}")
     heddle_unity(heddle_tools)  # reads heddle.h and CLI11 once for eight files
     target_link_libraries(heddle_tools PUBLIC heddle CLI11::CLI11 PRIVATE ZLIB::ZLIB)
     if(protos)

@@ -40,6 +40,7 @@
 #include "heddle/cpu/rewrites/indexing/stack_choices.h"
 #include "heddle/cpu/rewrites/indexing/strided_scatters.h"
 #include "heddle/cpu/rewrites/indexing/window_gathers.h"
+#include "heddle/cpu/rewrites/loops/early_reads.h"
 #include "heddle/cpu/rewrites/loops/loop_distribution.h"
 #include "heddle/cpu/rewrites/loops/own_conditions.h"
 #include "heddle/cpu/rewrites/loops/parted_products.h"
@@ -253,7 +254,10 @@ Status rewrite_flat(hlo::Module& flat) {
   HEDDLE_RETURN_IF_ERROR(search(flat, join_padded_rows));
   HEDDLE_ASSIGN_OR_RETURN(auto turned, turn_column_windows(flat));
   if (turned) flat = *std::move(turned);
-  return rewrite(flat, {pad_windows, order_products});
+  HEDDLE_RETURN_IF_ERROR(rewrite(flat, {pad_windows, order_products}));
+  HEDDLE_ASSIGN_OR_RETURN(auto early, read_before_updates(flat));
+  if (early) flat = *std::move(early);
+  return {};
 }
 
 // The pipeline, from the module as it was traced.

@@ -7,10 +7,14 @@
 #include "heddle/trace/ops/creation/creation.h"
 #include "heddle/trace/ops/elementwise/elementwise.h"
 #include "heddle/trace/ops/reduction/reductions.h"
+#include "heddle/trace/run/known_program.h"
 
 namespace heddle::optim_internal {
 namespace {
 
+using trace_internal::FixedNumber;
+using trace_internal::KnownOperand;
+using trace_internal::KnownOptions;
 using trace_internal::OnDeviceOf;
 using trace_internal::refuse;
 
@@ -85,55 +89,76 @@ Leaves Update::check(std::string_view what, Leaves leaves, bool are_moments) con
   return leaves;
 }
 
-void Update::move(size_t i, const Tensor& step, const optim::Rate& rate, const Tensor& by) {
-  Tensor& p = params_[i];
-  p = p - rate.at(step, p.dtype()) * by.astype(p.dtype());
+void Update::apply(const char* name, const KnownOptions& options, const optim::Rate& rate,
+                   const Tensor& step, const Leaves& grads, std::span<Leaves> moments,
+                   Formula formula) {
+  const auto of = [&](std::span<const Operand> operands) {
+    Leaves values;
+    for (const Operand& each : operands) values.push_back(each.tensor());
+    return formula(values);
+  };
+  for (size_t i = 0; i < params_.size(); ++i) {
+    std::vector<Operand> operands{params_[i], grads[i]};
+    for (const Leaves& moment : moments) operands.emplace_back(moment[i]);
+    const Tensor own_rate = rate.at(step, params_[i].dtype());
+    operands.emplace_back(step);
+    operands.emplace_back(own_rate);
+    const std::vector<KnownOperand> known(operands.begin(), operands.end());
+    Leaves next = trace_internal::in_program(name, options, known, of);
+    for (size_t k = 0; k < moments.size(); ++k) moments[k][i] = std::move(next[k + 1]);
+    params_[i] = std::move(next[0]);
+  }
 }
 
 void Update::apply(const optim::SgdOptions& o, const Tensor& step, const Leaves& grads,
-                   std::span<Leaves> /*moments*/) {
-  for (size_t i = 0; i < params_.size(); ++i)
-    params_[i] = params_[i] - o.learning_rate.at(step, params_[i].dtype()) * grads[i];
+                   std::span<Leaves> moments) {
+  apply(o.kName, KnownOptions(), o.learning_rate, step, grads, moments, [](const Leaves& x) {
+    const auto &p = x[0], &grad = x[1], &rate = x[3];
+    return Leaves{p - rate * grad};
+  });
 }
 
 void Update::apply(const optim::MomentumOptions& o, const Tensor& step, const Leaves& grads,
                    std::span<Leaves> moments) {
-  Leaves& velocity = moments[0];
-  for (size_t i = 0; i < params_.size(); ++i) {
-    const Tensor grad = grads[i].astype(velocity[i].dtype());
-    velocity[i] = o.decay * velocity[i] + grad;
-    const Tensor by = o.nesterov ? grad + o.decay * velocity[i] : velocity[i];
-    move(i, step, o.learning_rate, by);
-  }
+  const KnownOptions options(FixedNumber{o.decay}, o.nesterov);
+  apply(o.kName, options, o.learning_rate, step, grads, moments, [&](const Leaves& x) {
+    const auto &p = x[0], &rate = x[4];
+    const Tensor grad = x[1].astype(x[2].dtype());
+    const Tensor velocity = o.decay * x[2] + grad;
+    const Tensor by = o.nesterov ? grad + o.decay * velocity : velocity;
+    return Leaves{p - rate * by.astype(p.dtype()), velocity};
+  });
 }
 
 void Update::apply(const optim::AdamOptions& o, const Tensor& step, const Leaves& grads,
                    std::span<Leaves> moments) {
-  Leaves &mean = moments[0], &square = moments[1];
-  const Tensor updates = step + 1;
-  for (size_t i = 0; i < params_.size(); ++i) {
-    const DType dtype = mean[i].dtype();
-    const Tensor grad = grads[i].astype(dtype);
-    mean[i] = mixed(o.b1, mean[i], grad);
-    square[i] = mixed(o.b2, square[i], grad * grad);
-    const Tensor first = mean[i] / filled(o.b1, updates, wide(dtype)).astype(dtype);
-    const Tensor second = square[i] / filled(o.b2, updates, wide(dtype)).astype(dtype);
+  const KnownOptions options(FixedNumber{o.b1}, FixedNumber{o.b2}, FixedNumber{o.eps},
+                             FixedNumber{o.eps_root}, FixedNumber{o.weight_decay});
+  apply(o.kName, options, o.learning_rate, step, grads, moments, [&](const Leaves& x) {
+    const auto &p = x[0], &rate = x[5];
+    const DType dtype = x[2].dtype();
+    const Tensor grad = x[1].astype(dtype), updates = x[4] + 1;
+    const Tensor mean = mixed(o.b1, x[2], grad);
+    const Tensor square = mixed(o.b2, x[3], grad * grad);
+    const Tensor first = mean / filled(o.b1, updates, wide(dtype)).astype(dtype);
+    const Tensor second = square / filled(o.b2, updates, wide(dtype)).astype(dtype);
     Tensor by = first / (sqrt(second + o.eps_root) + o.eps);
-    if (o.weight_decay != 0) by = by + o.weight_decay * params_[i].astype(dtype);
-    move(i, step, o.learning_rate, by);
-  }
+    if (o.weight_decay != 0) by = by + o.weight_decay * p.astype(dtype);
+    return Leaves{p - rate * by.astype(p.dtype()), mean, square};
+  });
 }
 
 void Update::apply(const optim::LionOptions& o, const Tensor& step, const Leaves& grads,
                    std::span<Leaves> moments) {
-  Leaves& mean = moments[0];
-  for (size_t i = 0; i < params_.size(); ++i) {
-    const Tensor grad = grads[i].astype(mean[i].dtype());
-    Tensor by = sign(mixed(o.b1, mean[i], grad));
-    if (o.weight_decay != 0) by = by + o.weight_decay * params_[i].astype(mean[i].dtype());
-    mean[i] = mixed(o.b2, mean[i], grad);
-    move(i, step, o.learning_rate, by);
-  }
+  const KnownOptions options(FixedNumber{o.b1}, FixedNumber{o.b2}, FixedNumber{o.weight_decay});
+  apply(o.kName, options, o.learning_rate, step, grads, moments, [&](const Leaves& x) {
+    const auto &p = x[0], &rate = x[4];
+    const DType dtype = x[2].dtype();
+    const Tensor grad = x[1].astype(dtype);
+    Tensor by = sign(mixed(o.b1, x[2], grad));
+    if (o.weight_decay != 0) by = by + o.weight_decay * p.astype(dtype);
+    return Leaves{p - rate * by.astype(p.dtype()), mixed(o.b2, x[2], grad)};
+  });
 }
 
 Leaves moments_of(const Leaves& params) {
@@ -153,7 +178,13 @@ Tensor norm_of(const Leaves& leaves) {
   DType dtype = f32;
   for (const Tensor& leaf : leaves) dtype = wide(leaf.dtype()) == f64 ? f64 : dtype;
   Tensor total = zeros({}, dtype);
-  for (const Tensor& leaf : leaves) total = total + sum(square(abs(leaf).astype(dtype)));
+  for (const Tensor& leaf : leaves) {
+    total = trace_internal::one_program(
+        "optim::global_norm", KnownOptions(dtype), {Operand(total), Operand(leaf)},
+        [&](std::span<const Operand> x) {
+          return x[0].tensor() + sum(square(abs(x[1].tensor()).astype(dtype)));
+        });
+  }
   return sqrt(total);
 }
 

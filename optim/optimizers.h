@@ -25,12 +25,17 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/base/containers/function_ref.h"
 #include "heddle/base/source_location.h"
 #include "heddle/optim/schedules.h"
 #include "heddle/trace/devices/on_device_of.h"
 #include "heddle/trace/public_call.h"
 #include "heddle/trace/tensor.h"
 #include "heddle/trace/tree.h"
+
+namespace heddle::trace_internal {
+class KnownOptions;  // trace/run/known_program.h
+}
 
 namespace heddle::optim {
 
@@ -127,7 +132,11 @@ class Update {
   [[nodiscard]] const Leaves& params() const { return params_; }
 
  private:
-  void move(size_t i, const Tensor& step, const optim::Rate& rate, const Tensor& by);
+  using Formula = base::FunctionRef<Leaves(const Leaves& values)>;
+  // Each leaf by one program, of (parameter, gradient, moments.., step, rate) to (parameter,
+  // moments..). `options`: the numbers that the formula has in it.
+  void apply(const char* name, const trace_internal::KnownOptions& options, const optim::Rate& rate,
+             const Tensor& step, const Leaves& grads, std::span<Leaves> moments, Formula formula);
 
   Leaves params_;
   std::vector<std::string> paths_;

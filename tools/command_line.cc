@@ -108,6 +108,7 @@ void leave_disk_cache() { setenv("HEDDLE_CACHE", "0", /*overwrite=*/0); }
 
 int run_command_line(int argc, char** argv) {
   CLI::App app("Runs, checks and rewrites HLO programs.", "heddle");
+  app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
   app.require_subcommand(1);
   int code = 0;
   add_bench_command(app, code);

@@ -27,10 +27,18 @@ TEST(CommandLine, AnUnknownCommandIsNamedWithThoseThereAre) {
   EXPECT_EQ(code, 2);
 }
 
+TEST(CommandLine, TellsItsVersion) {
+  int code = 1;
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(said({"--version"}, code), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "heddle " HEDDLE_VERSION "\n");
+  EXPECT_EQ(code, 0);
+}
+
 TEST(CommandLine, AMistakeIsOneSentenceAndStatus2) {
   const std::pair<std::vector<std::string>, std::string> kMistakes[] = {
       {{}, "heddle needs a command; it must be one of bench, cache, conformance, info, opt, run"},
-      {{"--nope"}, "\"--nope\" is no option of heddle; it has --help"},
+      {{"--nope"}, "\"--nope\" is no option of heddle; it has --help, --version"},
       {{"cache"}, "cache needs a command; it must be one of list, verify, prune, clear"},
       {{"cache", "--nope"}, "\"--nope\" is no option of cache; it has --help"},
       {{"run", "p.hlo", "--repat", "3"}, "\"--repat\" is no option of run; is it --repeat?"},

@@ -16,7 +16,6 @@
 #include "heddle/cpu/lower/control/double_turns.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/interpreter/ops/device/joint_collectives.h"
 
 namespace heddle::cpu {
@@ -44,18 +43,15 @@ bool is_known_to_kernels(const hlo::Module& module, const Instruction& instructi
   }
 }
 
-// What a kernel of one instruction cannot know: the host, the order of effects, and other devices
-// where the run is not one of several; debug calls come in order already.
+// What a kernel of one instruction cannot know: the host, and other devices where the run is not one
+// of several. Calls with an effect stay in their order: kernels never change places.
 Status check(const hlo::Module& module) {
   for (const Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions) {
       const bool has_effect = !is_known_to_kernels(module, instruction);
       const bool is_call =
           instruction.opcode == Opcode::kCall || instruction.opcode == Opcode::kScan;
-      const bool has_order =
-          instruction.opcode == Opcode::kCustomCall && !hlo::is_debug_call(instruction) &&
-          instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_has_side_effect;
-      if (!has_effect && !is_call && !has_order && holds_arrays_alone(instruction.shape)) continue;
+      if (!has_effect && !is_call && holds_arrays_alone(instruction.shape)) continue;
       return base::unimplemented("cpu: ", to_string(instruction.opcode), " of ", module.name,
                                  " gives ", instruction.shape,
                                  "; the evaluator runs the whole program");

@@ -182,8 +182,8 @@ int64_t Literal::to_int64(int64_t position) const {
 Literal Literal::reshaped(Shape shape) && {
   if (shape.byte_size() != byte_size())
     throw std::invalid_argument(base::cat("literal: ", to_string(shape_), " has ", byte_size(),
-                                          " bytes; ", to_string(shape), " has ",
-                                          shape.byte_size()));
+                                          " bytes; must have the ", shape.byte_size(), " of ",
+                                          to_string(shape)));
   Literal out = std::move(*this);
   out.shape_ = std::move(shape);
   return out;

@@ -18,6 +18,9 @@
 
 namespace heddle {
 
+template <class T>
+class HeldValues;
+
 class Literal {
  public:
   Literal() = default;            // invalid: of no shape
@@ -85,15 +88,20 @@ class Literal {
   // What keeps the bytes alive; for lending them to a device.
   [[nodiscard]] std::shared_ptr<const void> owner() const { return storage_; }
 
-  // Elements as their native type.
+  // Elements as their native type. Those of a literal that is about to go hold its memory, so that
+  // `for (float x : tensor.to_literal().values<float>())` reads what is there.
   // errors: throws std::invalid_argument where T is not as wide as the dtype's storage
   template <class T>
-  [[nodiscard]] std::span<const T> values() const {
+  [[nodiscard]] std::span<const T> values() const& {
     require_width(sizeof(T));
     return {reinterpret_cast<const T*>(bytes()), static_cast<size_t>(element_count())};
   }
   template <class T>
-  [[nodiscard]] std::span<T> mutable_values() {
+  [[nodiscard]] HeldValues<T> values() && {
+    return HeldValues<T>(std::move(*this));
+  }
+  template <class T>
+  [[nodiscard]] std::span<T> mutable_values() & {
     require_width(sizeof(T));
     return {reinterpret_cast<T*>(mutable_bytes()), static_cast<size_t>(element_count())};
   }
@@ -104,10 +112,14 @@ class Literal {
   [[nodiscard]] int64_t to_int64(int64_t position) const;
 
   // Of a tuple.
-  [[nodiscard]] const std::vector<Literal>& elements() const { return elements_; }
+  [[nodiscard]] const std::vector<Literal>& elements() const& { return elements_; }
+  [[nodiscard]] std::vector<Literal> elements() && { return std::move(elements_); }
   [[nodiscard]] std::vector<Literal>& mutable_elements() { return elements_; }
-  [[nodiscard]] const Literal& element(int64_t i) const {
+  [[nodiscard]] const Literal& element(int64_t i) const& {
     return elements_[static_cast<size_t>(i)];
+  }
+  [[nodiscard]] Literal element(int64_t i) && {
+    return std::move(elements_[static_cast<size_t>(i)]);
   }
 
   // The same bytes under another shape of as many bytes; no copy.
@@ -129,6 +141,35 @@ class Literal {
   Shape shape_;
   std::shared_ptr<Storage> storage_;  // null: of a tuple, a token or nothing
   std::vector<Literal> elements_;
+};
+
+// The elements of a literal that nobody else holds: a range of const T in one piece.
+template <class T>
+class HeldValues {
+ public:
+  using value_type = T;
+  using iterator = const T*;
+  using const_iterator = const T*;
+
+  explicit HeldValues(Literal literal)
+      : literal_(std::move(literal)), values_(std::as_const(literal_).template values<T>()) {}
+  // A copy shares the memory.
+  HeldValues(const HeldValues& other) : HeldValues(other.literal_) {}
+  HeldValues& operator=(const HeldValues&) = delete;
+  ~HeldValues() = default;
+
+  [[nodiscard]] const T* begin() const { return data(); }
+  [[nodiscard]] const T* end() const { return data() + size(); }
+  [[nodiscard]] const T* data() const { return values_.data(); }
+  [[nodiscard]] size_t size() const { return values_.size(); }
+  [[nodiscard]] bool empty() const { return values_.empty(); }
+  [[nodiscard]] const T& operator[](size_t i) const { return values_[i]; }
+  [[nodiscard]] const T& front() const { return values_.front(); }
+  [[nodiscard]] const T& back() const { return values_.back(); }
+
+ private:
+  Literal literal_;
+  std::span<const T> values_;  // its memory does not move with it
 };
 
 }  // namespace heddle

@@ -98,5 +98,29 @@ TEST(Literal, RefusesOtherWidthsAndCounts) {
   EXPECT_EQ(x.reshaped(Shape(s32, {2, 3})).values<int32_t>()[5], 5);
 }
 
+Literal counted(int64_t count) {
+  Literal out(Shape(s32, {count}));
+  std::iota(out.mutable_values<int32_t>().begin(), out.mutable_values<int32_t>().end(), 0);
+  return out;
+}
+
+// A range-based for keeps what its range expression gives, and nothing else of it.
+TEST(Literal, ValuesOfATemporaryHoldItsMemory) {
+  int32_t next = 0;
+  for (const int32_t value : counted(1000).values<int32_t>()) ASSERT_EQ(value, next++);
+  EXPECT_EQ(next, 1000);
+  const auto held = counted(3).values<int32_t>();
+  const Literal other = counted(3);  // would lie where that one lay
+  const HeldValues<int32_t> copy = held;
+  EXPECT_EQ(copy.data(), held.data());
+  const std::span<const int32_t> all = copy;
+  EXPECT_EQ(all.size(), 3u);
+  EXPECT_EQ(all.back(), 2);
+  for (const Literal& element : Literal::tuple({counted(2), counted(5)}).elements())
+    EXPECT_EQ(element.values<int32_t>().back(), element.element_count() - 1);
+  const Literal& first = Literal::tuple({counted(7)}).element(0);
+  EXPECT_EQ(first.values<int32_t>()[6], 6);
+}
+
 }  // namespace
 }  // namespace heddle

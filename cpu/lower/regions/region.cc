@@ -7,7 +7,6 @@
 #include "heddle/cpu/lower/elements/scalar_ops.h"
 #include "heddle/cpu/lower/elements/small_floats.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/hlo/calls/debug_calls.h"
 #include "heddle/hlo/op.h"
 
 namespace heddle::cpu {
@@ -29,11 +28,14 @@ bool is_small_system(const Instruction& instruction) {
   return shape.dimension(shape.rank() - (left ? 2 : 1)) <= kMaxFactorRows;
 }
 
-// It is wanted though nobody reads its result.
-bool shows_something(const hlo::Module& module, const Instruction& instruction) {
-  return hlo::is_debug_call(instruction) ||
-         std::ranges::any_of(instruction.called,
-                             [&](ComputationId id) { return hlo::has_debug_calls(module, id); });
+// A call with an effect, or something that makes one: it is wanted though nobody reads its result.
+bool has_effect(const hlo::Module& module, const Instruction& instruction) {
+  if (instruction.opcode == Opcode::kCustomCall)
+    return instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_has_side_effect;
+  return std::ranges::any_of(instruction.called, [&](ComputationId id) {
+    return std::ranges::any_of(module.at(id).instructions,
+                               [&](const Instruction& inner) { return has_effect(module, inner); });
+  });
 }
 
 }  // namespace
@@ -254,7 +256,7 @@ void Region::find_uses() {
   is_live_[computation_->root.value] = true;
   for (size_t i = count; i-- > 0;) {
     const Instruction& instruction = computation_->instructions[i];
-    if (!is_live_[i] && !shows_something(*module_, instruction)) continue;
+    if (!is_live_[i] && !has_effect(*module_, instruction)) continue;
     is_live_[i] = true;
     for (size_t k = 0; k < instruction.operands.size(); ++k) {
       is_live_[instruction.operands[k].value] = true;
@@ -362,7 +364,7 @@ void Region::order_steps() {
     const Instruction& instruction = computation_->instructions[i];
     if (!is_live_[i] || is_alias(instruction) || instruction.opcode == Opcode::kParameter) continue;
     const bool gives_nothing = leaves_of_[i].empty();
-    if (gives_nothing ? !shows_something(*module_, instruction) : is_lazy(leaf(InstructionId(i))))
+    if (gives_nothing ? !has_effect(*module_, instruction) : is_lazy(leaf(InstructionId(i))))
       continue;
     done[i] = false;
     std::vector<bool> seen(leaves_.size());

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "heddle/cpu/lower/arrays/loops.h"
 #include "heddle/cpu/lower/hlo_names.h"
 #include "heddle/hlo/attributes.h"
 
@@ -79,16 +80,10 @@ std::optional<int64_t> computed(const Instruction& op, std::span<const int64_t> 
   }
 }
 
-int64_t product(const Dims& sizes) {
-  int64_t count = 1;
-  for (const int64_t size : sizes) count *= size;
-  return count;
-}
-
 // Calls visit(place) for each place along `along`, until it is false; other dimensions are at 0.
 template <class Visit>
 bool all_places(const Dims& along, const Dims& sizes, Dims& place, const Visit& visit) {
-  for (int64_t i = 0, count = product(sizes); i < count; ++i) {
+  for (int64_t i = 0, count = product_of(sizes); i < count; ++i) {
     int64_t rest = i;
     for (size_t k = along.size(); k-- > 0; rest /= sizes[k])
       place[static_cast<size_t>(along[k])] = rest % sizes[k];
@@ -192,7 +187,7 @@ std::optional<Known> KnownIndices::of_operands(const Instruction& x) {
   }
   std::ranges::sort(out.along);
   for (const int64_t d : out.along) out.sizes.push_back(x.shape.dimension(d));
-  if (product(out.sizes) > kMostKnown) return std::nullopt;
+  if (product_of(out.sizes) > kMostKnown) return std::nullopt;
   // The type that the op computes in: a select's is that of what it chooses.
   const DType dtype = module_.at(in_).at(x.operands.back()).shape.dtype();
   Dims place(x.shape.dimensions().size(), 0);
