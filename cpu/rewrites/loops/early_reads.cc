@@ -1,6 +1,7 @@
 #include "heddle/cpu/rewrites/loops/early_reads.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>
@@ -33,6 +34,23 @@ bool stays_in_place(const Computation& body, const Instruction& instruction, siz
     case Opcode::kDynamicUpdateSlice:
     case Opcode::kScatter: return k == 0;
     case Opcode::kReshape: return true;
+    default: return has_trait(instruction.opcode, hlo::kElementwise);
+  }
+}
+
+// Whether `user` may be what computes the value of the instruction that it reads.
+bool is_computed_by(const Instruction& instruction, const Instruction& user) {
+  switch (instruction.opcode) {
+    case Opcode::kDot: return user.opcode == Opcode::kTranspose;
+    case Opcode::kBroadcast:
+    case Opcode::kConcatenate:
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather:
+    case Opcode::kPad:
+    case Opcode::kReshape:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kTranspose: return true;
     default: return has_trait(instruction.opcode, hlo::kElementwise);
   }
 }
@@ -98,13 +116,13 @@ class BodyOrder {
       if (id != old && before.contains(id)) update.writers.push_back(id);
     }
     if (update.writers.empty()) return;
-    // Views of the old array are as it is.
-    for (InstructionId id : after) {
-      if (id != old && body_.at(id).opcode != Opcode::kReshape) continue;
+    const auto readers = reached(old, [&](InstructionId id, const auto& visit) {
       for (InstructionId user : users_[id.value]) {
-        if (user != body_.root && !before.contains(user)) update.readers.push_back(user);
+        if (user == body_.root || before.contains(user)) continue;
+        if (id == old || is_computed_by(body_.at(id), body_.at(user))) visit(user);
       }
-    }
+    });
+    update.readers.assign(std::next(readers.begin()), readers.end());  // but for `old`, the least
     const bool is_late = std::ranges::any_of(
         update.readers, [&](InstructionId id) { return update.writers.front() < id; });
     if (is_late) updates_.push_back(std::move(update));
