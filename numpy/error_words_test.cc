@@ -92,6 +92,29 @@ TEST(ErrorWords, ACastMendsAnElementType) {
   EXPECT_THAT(error_of([] { sqrt(ones({2}, f8e8m0fnu)); }), Not(HasSubstr("cast it")));
 }
 
+TEST(ErrorWords, SayWhatWasMeant) {
+  EXPECT_THAT(
+      error_of([] { ones({2}) ^ 2; }),
+      StartsWith("^: an operand is f32[2]; ^ is the exclusive or of bits: power(x, y) raises "
+                 "x to y"));
+  EXPECT_THAT(error_of([] {
+                matmul(ones({3, 4}), ones({3}));
+              }),
+              StartsWith("matmul: operands are f32[3,4] and f32[3]; the last axis of the first has "
+                         "size 4, the second 3; they must be equal, as of transpose(x)"));
+  EXPECT_THAT(
+      error_of([] {
+        matmul(ones({2, 4}), ones({3, 5}));
+      }),
+      StartsWith("matmul: operands are f32[2,4] and f32[3,5]; the last axis of the first has "
+                 "size 4, the last but one of the second 3; they must be equal"));
+  EXPECT_THAT(error_of([] {
+                average(ones({3, 4}), 0);
+              }),
+              HasSubstr("the second argument is a number; it must be weights, or write mean(x, "
+                        "axis)"));
+}
+
 TEST(ErrorWords, ShowTheOperandsAsTheyWereGiven) {
   EXPECT_THAT(error_of([] {
                 matmul(ones({2, 2, 3}), ones({3, 3, 4}));

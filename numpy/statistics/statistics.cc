@@ -37,6 +37,10 @@ Tensor average(Operand operand, Operand weights, std::optional<base::Int> axis) 
   const PublicCall call("average", operand.at());
   Tensor x = as_tensor(operand), w = as_tensor(weights);
   trace_internal::require_inexact(operand);
+  if (!weights.is_tensor())
+    trace_internal::refuse(
+        "the second argument is a number; it must be weights, or write mean(x, "
+        "axis)");
   if (w.dtype() != x.dtype())
     trace_internal::refuse("weights are ", w.shape(), "; x is ", x.shape(),
                            ", cast them with astype(", to_string(x.dtype()), ")");

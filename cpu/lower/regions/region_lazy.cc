@@ -222,11 +222,14 @@ bool Region::is_sum(InstructionId id) const {
   return opcode == Opcode::kAdd || opcode == Opcode::kSubtract;
 }
 
-// One addition to what is read anyway, of a number or of one array in memory and broadcast numbers:
-// two steps compute it as fast as they would read it.
+// One addition to what is read anyway, of a number or of one array in memory and broadcast numbers;
+// or one op on broadcast numbers, as in an outer product: two steps compute it as fast as they
+// would read it.
 bool Region::is_as_cheap_as_a_read(InstructionId id) const {
-  if (!is_sum(id)) return false;
+  if (!is_sum(id) && computation_->at(id).opcode != Opcode::kMultiply) return false;
   const InstructionId a = computation_->at(id).operands[0], b = computation_->at(id).operands[1];
+  if (is_number(a) && is_number(b)) return !is_complex(computation_->at(id).shape.dtype());
+  if (!is_sum(id)) return false;
   return (is_number(a) && is_memory_in_order(b)) || (is_number(b) && is_memory_in_order(a));
 }
 

@@ -61,9 +61,13 @@ std::pair<Tensor, Tensor> broadcast_leading(const Tensor& a, const Tensor& b) {
 }
 
 [[noreturn]] void throw_matmul(const Tensor& a, const Tensor& b) {
-  trace_internal::refuse(
-      "operands are ", a.shape(), " and ", b.shape(),
-      "; the last axis of the first must have the size of the last but one of the second");
+  const bool is_vector = b.rank() == 1;
+  const int64_t columns = a.dim(-1), rows = b.dim(is_vector ? -1 : -2);
+  const bool fits_turned = a.rank() == 2 && a.dim(0) == rows;
+  trace_internal::refuse("operands are ", a.shape(), " and ", b.shape(),
+                         "; the last axis of the first has size ", columns, ", ",
+                         is_vector ? "the second" : "the last but one of the second", " ", rows,
+                         "; they must be equal", fits_turned ? ", as of transpose(x)" : "");
 }
 
 // A weight matrix against anything: no broadcast is needed, the free axes stay in place.

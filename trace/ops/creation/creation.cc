@@ -100,7 +100,10 @@ Tensor filled(std::string_view op, const Dimensions& shape, const Operand& value
 Tensor full(const base::Ints& shape, Operand value, std::optional<DType> given) {
   const PublicCall call("full", value.at());
   const OnDeviceOf device(value);
-  const DType dtype = given.value_or(value.is_tensor() ? as_tensor(value).dtype() : f32);
+  const bool is_truth = std::holds_alternative<bool>(value.number());
+  const DType dtype = given.value_or(value.is_tensor() ? as_tensor(value).dtype()
+                                     : is_truth        ? pred
+                                                       : f32);
   return filled("full", shape, value, dtype, "give full another dtype or another number");
 }
 

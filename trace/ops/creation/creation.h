@@ -25,7 +25,8 @@ concept SizesApart = std::is_arithmetic_v<First> && std::is_arithmetic_v<Second>
 
 // A shape is a list of sizes, {2, 3} or a vector; a number is a list of one.
 
-// `value` everywhere. Without a dtype that of a tensor is kept, and numbers give f32.
+// `value` everywhere. Without a dtype that of a tensor is kept, numbers give f32, true and false
+// pred.
 // errors: Error where `dtype` cannot hold the number
 Tensor full(const base::Ints& shape, Operand value, std::optional<DType> dtype = {});
 // 0 everywhere; `pred`: false.

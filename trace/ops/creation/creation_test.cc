@@ -39,6 +39,14 @@ TEST(Creation, ArangesOfOneLengthAreOneProgram) {
   EXPECT_THAT(arange(0, 6, 2).to_vector<int>(), ElementsAre(0, 2, 4));
 }
 
+TEST(Creation, FullOfATruthIsOfPred) {
+  EXPECT_EQ(full({2}, true).shape(), Shape(pred, {2}));
+  EXPECT_THAT(full({2}, true).to_vector<bool>(), ElementsAre(true, true));
+  EXPECT_EQ(full({2}, true, s32).dtype(), s32);
+  EXPECT_EQ(full({2}, 1).dtype(), f32);
+  EXPECT_EQ(full_like(ones({2}), false).dtype(), f32);
+}
+
 TEST(Creation, FullKeepsTheDtypeOfATensor) {
   EXPECT_EQ(full({2}, scalar(0.1)).dtype(), f64);
   EXPECT_THAT(full({2}, scalar(0.1)).to_vector<double>(), ElementsAre(0.1, 0.1));

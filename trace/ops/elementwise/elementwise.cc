@@ -292,7 +292,15 @@ Tensor operator/(Operand x, Operand y) { return divided(x, y); }
 Tensor operator%(Operand x, Operand y) { return rem(x, y); }
 Tensor operator&(Operand x, Operand y) { return bitwise_and(x, y); }
 Tensor operator|(Operand x, Operand y) { return bitwise_or(x, y); }
-Tensor operator^(Operand x, Operand y) { return bitwise_xor(x, y); }
+Tensor operator^(Operand x, Operand y) {
+  const Tensor& typed = x.is_tensor() ? x.tensor() : y.tensor();
+  if (typed.is_valid() && (is_floating(typed.dtype()) || is_complex(typed.dtype()))) {
+    const PublicCall call("^", x.at());
+    trace_internal::refuse("an operand is ", typed.shape(),
+                           "; ^ is the exclusive or of bits: power(x, y) raises x to y");
+  }
+  return bitwise_xor(x, y);
+}
 Tensor operator<<(Operand x, Operand y) { return shift_left(x, y); }
 Tensor operator>>(Operand x, Operand y) {
   const Tensor& typed = x.is_tensor() ? x.tensor() : y.tensor();
