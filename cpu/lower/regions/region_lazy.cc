@@ -228,7 +228,9 @@ bool Region::is_sum(InstructionId id) const {
 bool Region::is_as_cheap_as_a_read(InstructionId id) const {
   if (!is_sum(id) && computation_->at(id).opcode != Opcode::kMultiply) return false;
   const InstructionId a = computation_->at(id).operands[0], b = computation_->at(id).operands[1];
-  if (is_number(a) && is_number(b)) return !is_complex(computation_->at(id).shape.dtype());
+  const DType dtype = computation_->at(id).shape.dtype();
+  if (is_number(a) && is_number(b))
+    return !is_complex(dtype) && !(is_floating(dtype) && storage_bytes(dtype) < 4);  // rounding
   if (!is_sum(id)) return false;
   return (is_number(a) && is_memory_in_order(b)) || (is_number(b) && is_memory_in_order(a));
 }

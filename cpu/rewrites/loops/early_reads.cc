@@ -51,7 +51,8 @@ bool is_computed_by(const Instruction& instruction, const Instruction& user) {
     case Opcode::kReverse:
     case Opcode::kSlice:
     case Opcode::kTranspose: return true;
-    default: return has_trait(instruction.opcode, hlo::kElementwise);
+    default:  // a product reads memory, so that its operand is a step beside the update
+      return has_trait(instruction.opcode, hlo::kElementwise) && user.opcode != Opcode::kDot;
   }
 }
 
