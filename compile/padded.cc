@@ -101,7 +101,10 @@ Program trace_once(const Call& call, const std::string& name) {
 
 PaddedProgram trace_padded(const Call& call, const Buckets& buckets, const std::string& name,
                            const std::string& label) {
-  const int64_t size = call.rows.size, other = buckets.beside(size);
+  // Beside the caller's own number of rows, so that a C++ value or branch of it differs too; but one
+  // row would be broadcast, where several are not.
+  const int64_t size = call.rows.size, count = call.rows.count;
+  const int64_t other = count > 1 && count < size ? count : buckets.beside(size);
   for (size_t i = 0; i < call.leaves.size(); ++i) {
     if (call.rows.leaves->have[i])
       buckets.check_fill(call.leaves[i].dtype(), call.rows.leaves->paths[i]);
@@ -128,8 +131,7 @@ PaddedProgram trace_padded(const Call& call, const Buckets& buckets, const std::
       throw Error(base::invalid_argument(
           label, ": ", results[i].path, " is ", to_string(results[i].shape), " in the bucket of ",
           both.rows, " rows and ", i < others.size() ? to_string(others[i].shape) : "nothing",
-          " in that of ", both.other_rows,
-          "; a result has the rows as axis 0, or nothing of them"));
+          " of ", both.other_rows, " rows; a result has the rows as axis 0, or nothing of them"));
     cut.push_back(rows == RowsOf::kLeading);
   }
   return {std::move(traced.program), std::move(cut)};

@@ -145,6 +145,9 @@ StatusOr<std::unique_ptr<runtime::Backend>> plugin_internal::make_known(std::str
     const auto found = all.by_name.find(argument);
     if (found != all.by_name.end()) {
       plugin = found->second.plugin;
+    } else if (argument.empty()) {
+      return base::not_found("backend pjrt: names no plugin; there are: ", names_of(all),
+                             "; write pjrt:NAME, or name a path as pjrt:/PATH");
     } else if (!is_path(argument)) {
       if (!all.variable.ok()) return base::annotate(all.variable, "backend pjrt:", argument, ": ");
       return base::not_found("backend pjrt:", argument,

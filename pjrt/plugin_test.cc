@@ -62,6 +62,8 @@ TEST(PluginNames, AnUnknownOneIsToldWithThoseThatAreKnown) {
   EXPECT_THAT(base::message_of(backend.status()),
               HasSubstr("no plugin of this name is known; there are: "));
   EXPECT_THAT(base::message_of(backend.status()), HasSubstr("known"));
+  EXPECT_THAT(base::message_of(runtime::find_backend("pjrt:").status()),
+              HasSubstr("backend pjrt: names no plugin; there are: "));
 }
 
 // The environment is read once in a process; ctest gives each test its own.

@@ -16,7 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::microseconds kSpin{50};   // before a thread sleeps, or lets others run
+constexpr std::chrono::microseconds kSpin{50};   // before a thread sleeps
+constexpr std::chrono::microseconds kAlone{5};   // before it lets others run meanwhile
 constexpr std::chrono::microseconds kLate{500};  // what the last part of a job may come too late
 constexpr std::chrono::milliseconds kShortestRest{10}, kLongestRest{320};
 
@@ -70,7 +71,7 @@ class Pool {
     while (done_.load(std::memory_order_acquire) < parts) {
       relax();
       now = Clock::now();
-      if (now - idle_from > kSpin) sched_yield();
+      if (now - idle_from > kAlone) sched_yield();
     }
     if (now - idle_from < idle_from - began + kLate) {
       rest_ = kShortestRest;
@@ -116,10 +117,13 @@ class Pool {
 
   void wait_for_job_after(uint64_t seen) {
     const auto is_seen = [&] { return job_of(next_.load(std::memory_order_acquire)) == seen; };
-    const auto until = Clock::now() + kSpin;
+    const auto from = Clock::now();
     while (is_seen()) {
       relax();
-      if (Clock::now() < until) continue;
+      // The caller may be on this processor, where a thread that is woken runs at once.
+      const auto now = Clock::now();
+      if (now - from > kAlone) sched_yield();
+      if (now - from < kSpin) continue;
       std::unique_lock lock(mutex_);
       ++sleeping_;
       wake_.wait(lock, [&] { return !is_seen(); });

@@ -253,12 +253,10 @@ void make_canonical(Literal& literal) {
   }
 }
 
-}  // namespace
-
-StatusOr<Literal> read_npy(std::string_view bytes, std::optional<DType> dtype) {
-  HEDDLE_ASSIGN_OR_RETURN(const Header header, parse_header(bytes));
+// The array that a header announces, of `size` bytes with it.
+StatusOr<Shape> announced(const Header& header, uint64_t size, std::optional<DType> dtype) {
   HEDDLE_ASSIGN_OR_RETURN(const DType found, dtype_of(header.descr, dtype));
-  const Shape shape(found, header.shape);
+  Shape shape(found, header.shape);
   HEDDLE_RETURN_IF_ERROR(base::annotate(check_shape(shape), "npy: "));
   if (dtype && *dtype != found) {
     return base::invalid_argument(
@@ -266,11 +264,23 @@ StatusOr<Literal> read_npy(std::string_view bytes, std::optional<DType> dtype) {
         is_raw(*dtype) ? ", which numpy has not and a file has as raw bytes" : "",
         ", load it as it is and cast it with astype(", *dtype, ")");
   }
-  const size_t size = static_cast<size_t>(shape.byte_size()), there = bytes.size() - header.data;
-  if (there != size) {
-    return base::invalid_argument("npy: has ", there, " bytes of data; ", shape, " takes ", size,
-                                  there > size ? ", and a file has one array" : "");
-  }
+  const auto takes = static_cast<uint64_t>(shape.byte_size()), there = size - header.data;
+  if (there == takes) return shape;
+  return base::invalid_argument("npy: has ", there, " bytes of data; ", shape, " takes ", takes,
+                                there > takes ? ", and a file has one array" : "");
+}
+
+}  // namespace
+
+Status check_npy_size(std::string_view front, uint64_t size, std::optional<DType> dtype) {
+  HEDDLE_ASSIGN_OR_RETURN(const Header header, parse_header(front));
+  return announced(header, size, dtype).status();
+}
+
+StatusOr<Literal> read_npy(std::string_view bytes, std::optional<DType> dtype) {
+  HEDDLE_ASSIGN_OR_RETURN(const Header header, parse_header(bytes));
+  HEDDLE_ASSIGN_OR_RETURN(const Shape shape, announced(header, bytes.size(), dtype));
+  const auto size = static_cast<size_t>(shape.byte_size());
   Literal out = Literal::uninitialised(shape);
   if (size > 0) std::memcpy(out.mutable_bytes(), bytes.data() + header.data, size);
   if (split_order(header.descr).first == '>') turn_bytes(out);

@@ -21,6 +21,11 @@ namespace heddle::hlo {
 //          `dtype`, or a size that is not that of the bytes
 StatusOr<Literal> read_npy(std::string_view bytes, std::optional<DType> dtype = {});
 
+// Whether read_npy() takes a file of `size` bytes that begins with `front`, its header at least, so
+// that who unpacks one takes no memory for another.
+// errors: those of read_npy() of its header and size
+Status check_npy_size(std::string_view front, uint64_t size, std::optional<DType> dtype = {});
+
 // What stands in front of the elements in C order, version 1: magic, dtype and shape.
 // errors: InvalidArgument for what is no array
 StatusOr<std::string> npy_header(const Shape& shape);

@@ -32,7 +32,8 @@ StatusOr<Literal> NpzReader::read(size_t i, std::optional<DType> dtype) const {
   const Place& place = places_[i];
   std::string inflated;
   StatusOr<std::string_view> bytes =
-      content_of({names_[i], place.size, place.stored, place.is_deflated, place.crc}, inflated);
+      content_of({names_[i], place.size, place.stored, place.is_deflated, place.crc}, inflated,
+                 [&](std::string_view front) { return check_npy_size(front, place.size, dtype); });
   if (!bytes.ok()) return base::annotate(bytes.status(), names_[i].substr(0, 80), ": ");
   StatusOr<Literal> out = read_npy(*bytes, dtype);
   if (!out.ok()) return base::annotate(out.status(), names_[i].substr(0, 80), ": ");

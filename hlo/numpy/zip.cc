@@ -198,36 +198,37 @@ uint32_t crc_of(uint32_t crc, std::string_view bytes) {
       crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-constexpr size_t kPiece = size_t{1} << 18;
-
 Bytef* input_of(std::string_view bytes) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
 }
 
 // Memory grows with what comes out, never past what the entry says.
-StatusOr<std::string> inflate_all(std::string_view stored, uint64_t size) {
+StatusOr<std::string> inflate_all(std::string_view stored, uint64_t size,
+                                  base::FunctionRef<Status(std::string_view front)> check) {
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
     return base::internal_error("zip: zlib does not start");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, inflateEnd);
-  std::string out, piece(kPiece, '\0');
+  std::string out, piece(kZipPiece, '\0');
   int code = Z_OK;
   while (code != Z_STREAM_END) {
     if (stream.avail_in == 0) {
-      const std::string_view next = stored.substr(0, kPiece);
+      const std::string_view next = stored.substr(0, kZipPiece);
       stored.remove_prefix(next.size());
       stream.next_in = input_of(next);
       stream.avail_in = static_cast<uInt>(next.size());
     }
     stream.next_out = reinterpret_cast<Bytef*>(piece.data());
-    stream.avail_out = kPiece;
+    stream.avail_out = kZipPiece;
     code = inflate(&stream, Z_NO_FLUSH);
-    const size_t made = kPiece - stream.avail_out;
+    const size_t made = kZipPiece - stream.avail_out;
     if (code == Z_BUF_ERROR) return bad("an entry's compressed bytes are cut off");
     if (code != Z_OK && code != Z_STREAM_END) return bad("an entry's compressed bytes are damaged");
     if (made == 0 && code == Z_OK && stream.avail_in == 0 && stored.empty())
       return bad("an entry's compressed bytes are cut off");
     if (made > size - out.size()) return bad("an entry is larger than it says");
+    if (out.empty() && made > 0 && code == Z_OK)
+      HEDDLE_RETURN_IF_ERROR(check(std::string_view(piece).substr(0, made)));
     out.append(piece, 0, made);
   }
   if (stream.avail_in != 0 || !stored.empty())
@@ -236,19 +237,19 @@ StatusOr<std::string> inflate_all(std::string_view stored, uint64_t size) {
 }
 
 Status deflate_into(std::string& out, z_stream& stream, std::string_view part, int flush) {
-  std::string piece(kPiece, '\0');
+  std::string piece(kZipPiece, '\0');
   do {
-    const std::string_view next = part.substr(0, kPiece);
+    const std::string_view next = part.substr(0, kZipPiece);
     part.remove_prefix(next.size());
     stream.next_in = input_of(next);
     stream.avail_in = static_cast<uInt>(next.size());
     const int how = part.empty() ? flush : Z_NO_FLUSH;
     do {
       stream.next_out = reinterpret_cast<Bytef*>(piece.data());
-      stream.avail_out = kPiece;
+      stream.avail_out = kZipPiece;
       if (deflate(&stream, how) == Z_STREAM_ERROR)
         return base::internal_error("zip: zlib does not deflate");
-      out.append(piece, 0, kPiece - stream.avail_out);
+      out.append(piece, 0, kZipPiece - stream.avail_out);
     } while (stream.avail_out == 0);
   } while (!part.empty());
   return {};
@@ -294,10 +295,11 @@ StatusOr<std::vector<ZipEntry>> read_zip(std::string_view archive) {
   return out;
 }
 
-StatusOr<std::string_view> content_of(const ZipEntry& entry, std::string& inflated) {
+StatusOr<std::string_view> content_of(const ZipEntry& entry, std::string& inflated,
+                                      base::FunctionRef<Status(std::string_view front)> check) {
   std::string_view content = entry.stored;
   if (entry.is_deflated) {
-    HEDDLE_ASSIGN_OR_RETURN(inflated, inflate_all(entry.stored, entry.size));
+    HEDDLE_ASSIGN_OR_RETURN(inflated, inflate_all(entry.stored, entry.size, check));
     content = inflated;
   }
   if (content.size() != entry.size) return bad("an entry is smaller than it says");

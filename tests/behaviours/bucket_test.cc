@@ -336,7 +336,7 @@ TEST(BucketMixes, TheNumberOfRowsIsNoConstant) {
                 for (int64_t i = 0; i < x.dim(0); ++i) y = y * 0.5;
                 return y;
               }),
-              HasSubstr("computes something else for 16 rows"));
+              HasSubstr("computes something else for 5 rows"));
 }
 
 TEST(BucketMixes, WhatKeepsRowsIsNone) {
@@ -381,18 +381,35 @@ TEST(BucketMixes, MayBeAllowed) {
             "no error");
 }
 
+// A branch or a number of C++ goes by the padded rows, and eagerly by the caller's.
+TEST(BucketErrors, OfWhatCppMakesOfTheNumberOfRows) {
+  const auto branch = compile([](const Tensor& x) { return x.dim(0) > 4 ? x * 2 : x; },
+                              {.name = "f", .bucket = {.arguments = {0}}});
+  EXPECT_THAT(error_of([&] { (void)branch(ones({3})); }), StartsWith("f: its rows are padded to a "
+                                                                     "bucket of 8, and "));
+  const auto number = compile([](const Tensor& x) { return x + static_cast<double>(x.dim(0) % 2); },
+                              {.name = "f", .bucket = {.arguments = {0}}});
+  EXPECT_THAT(error_of([&] { (void)number(ones({3})); }), StartsWith("f: its rows are padded to a "
+                                                                     "bucket of 8, and "));
+  EXPECT_THAT(compile([](const Tensor& x) { return x.dim(0) > 0 ? x * 2 : x; },
+                      {.bucket = {.arguments = {0}}})(ones({3}))
+                  .to_vector<float>(),
+              ElementsAre(2, 2, 2));
+}
+
 TEST(BucketErrors, OfResults) {
   EXPECT_THAT(
       error_with_bucket([](const Tensor& x) { return std::pair(x, x.T()); }),
-      StartsWith("f: result[1] is f32[2,8] in the bucket of 8 rows and f32[2,16] in that of "
-                 "16; a result has the rows as axis 0, or nothing of them ["));
+      StartsWith(
+          "f: result[1] is f32[2,8] in the bucket of 8 rows and f32[2,5] of 5 rows; a result "
+          "has the rows as axis 0, or nothing of them ["));
 }
 
 TEST(BucketErrors, OfTheOtherTrace) {
   const Tensor table = rows(8);
   EXPECT_THAT(
       error_with_bucket([&](const Tensor& x) { return x + table; }),
-      StartsWith("f: traced for 16 rows beside 8, which tells what follows the rows: add: "));
+      StartsWith("f: traced for 5 rows beside 8, which tells what follows the rows: add: "));
 }
 
 TEST(BucketErrors, OfTheTrace) {

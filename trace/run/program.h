@@ -184,7 +184,7 @@ class Traceable {
   template <class Fn>
   requires(!std::is_same_v<std::remove_cvref_t<Fn>, Traceable>)
       Traceable(Fn&& fn, SourceLocation at = SourceLocation::here())  // implicit: as fn itself
-      : fn_(address(fn)), run_(&run<std::remove_reference_t<Fn>>), at_(at) {
+      : fn_(callee(fn)), run_(&run<std::remove_reference_t<Fn>>), at_(at) {
     const PublicCall call("trace", at);
     if constexpr (std::is_invocable_v<Fn&, Args...>) require_function("function", fn);
     if constexpr (HasName<std::remove_cvref_t<Fn>>) name_ = fn.name();
@@ -198,32 +198,36 @@ class Traceable {
   [[nodiscard]] std::string_view name() const { return name_; }  // of a Function, as long as it is
 
  private:
-  using Run = std::vector<Tensor>(void*, const std::vector<TreeSpec>&, std::span<const Tensor>,
+  union Callee {
+    void* object;
+    void (*function)();
+  };
+  using Run = std::vector<Tensor>(Callee, const std::vector<TreeSpec>&, std::span<const Tensor>,
                                   TreeSpec&);
 
   template <class Fn>
-  static void* address(Fn& fn) {
+  static Callee callee(Fn& fn) {
     if constexpr (std::is_function_v<Fn>)
-      return reinterpret_cast<void*>(&fn);
+      return {.function = reinterpret_cast<void (*)()>(&fn)};
     else
-      return const_cast<void*>(static_cast<const void*>(std::addressof(fn)));
+      return {.object = const_cast<void*>(static_cast<const void*>(std::addressof(fn)))};
   }
 
   template <class Fn>
-  static std::vector<Tensor> run(void* object, const std::vector<TreeSpec>& specs,
+  static std::vector<Tensor> run(Callee callee, const std::vector<TreeSpec>& specs,
                                  std::span<const Tensor> leaves, TreeSpec& out) {
-    if constexpr ((TensorTree<Args> && ...)) return run_on_trees<Fn>(object, specs, leaves, out);
+    if constexpr ((TensorTree<Args> && ...)) return run_on_trees<Fn>(callee, specs, leaves, out);
     return {};  // trace() says why
   }
   template <class Fn>
-  static std::vector<Tensor> run_on_trees(void* object, const std::vector<TreeSpec>& specs,
+  static std::vector<Tensor> run_on_trees(Callee callee, const std::vector<TreeSpec>& specs,
                                           std::span<const Tensor> leaves, TreeSpec& out) {
     if constexpr (tree_internal::is_traceable<Fn, Args...>()) {
       auto result = [&] {
         if constexpr (std::is_function_v<Fn>)
-          return invoke_on<Fn, Args...>(*reinterpret_cast<Fn*>(object), specs, leaves);
+          return invoke_on<Fn, Args...>(*reinterpret_cast<Fn*>(callee.function), specs, leaves);
         else
-          return invoke_on<Fn, Args...>(*static_cast<Fn*>(object), specs, leaves);
+          return invoke_on<Fn, Args...>(*static_cast<Fn*>(callee.object), specs, leaves);
       }();
       out = tree_spec(result);
       return flatten(result);
@@ -231,7 +235,7 @@ class Traceable {
     return {};
   }
 
-  void* fn_;
+  Callee fn_;
   Run* run_;
   SourceLocation at_;
   std::string_view name_;
