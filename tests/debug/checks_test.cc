@@ -19,6 +19,10 @@ INSTANTIATE_TEST_SUITE_P(Backends, Checks, testing::Values("interpreter", "cpu",
 TEST_P(Checks, ACheckOutsideOfATraceIsAnErrorAtOnce) {
   debug_check(array<float>({1, 2}), "fine");
   debug_check(arange(3), "integers");
+  EXPECT_THAT(
+      error_of([] { debug_check(ones({2}) > 2, "x must be large"); }),
+      StartsWith("debug_check: x must be large is pred[2], and debug_check looks for NaN and "
+                 "infinity: it asserts nothing of truths"));
   EXPECT_THAT(error_of([] {
                 debug_check(log(array<float>({1, -1})), "log");
               }),

@@ -108,6 +108,20 @@ bool divides_vectors(const llvm::Function& function) {
   });
 }
 
+// With instructions combined, LLVM 19 takes c - x for x - c where c is a vector that a loop carries
+// from this difference on, and one lane of it is read (InstCombinerImpl::scalarizePHI keeps no order
+// of operands).
+bool subtracts_carried_vectors(const llvm::Function& function) {
+  return std::ranges::any_of(llvm::instructions(function), [](const llvm::Instruction& each) {
+    const auto* carried = llvm::dyn_cast<llvm::PHINode>(&each);
+    return carried != nullptr && carried->getType()->isVectorTy() &&
+           std::ranges::any_of(carried->incoming_values(), [&](const llvm::Use& next) {
+             const auto* op = llvm::dyn_cast<llvm::BinaryOperator>(next.get());
+             return op != nullptr && !op->isCommutative() && op->getOperand(1) == carried;
+           });
+  });
+}
+
 // Tests of signs and remainders around a division by a power of two become masks and shifts, also
 // where a test before says that x > 0. Other functions stay as the plan orders them, which is
 // faster.
@@ -117,7 +131,8 @@ void simplify_divisions(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.add(llvm::createInstructionCombiningPass());
   passes.doInitialization();
   for (llvm::Function& function : module) {
-    if (divides_by_power_of_two(function) && !has_halves(function) && !divides_vectors(function))
+    if (divides_by_power_of_two(function) && !has_halves(function) && !divides_vectors(function) &&
+        !subtracts_carried_vectors(function))
       passes.run(function);
   }
   passes.doFinalization();

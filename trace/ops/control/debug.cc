@@ -99,6 +99,10 @@ void print_values(const DebugFormat& format, const std::vector<DebugValue>& valu
 void debug_check(const Tensor& x, std::string_view name, SourceLocation at) {
   const trace_internal::PublicCall call("debug_check", at);
   const DType dtype = x.shape().dtype();
+  if (dtype == pred)
+    trace_internal::refuse(name, " is ", x.shape(),
+                           ", and debug_check looks for NaN and infinity: "
+                           "it asserts nothing of truths; show them with debug_print(\"{}\", x)");
   if (!is_floating(dtype) && !is_complex(dtype)) return;
   if (trace_internal::Recorder::current() != nullptr) {
     (void)trace_internal::emit_debug_call(hlo::kCheckCall, {x},
