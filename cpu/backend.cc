@@ -40,7 +40,6 @@
 #include "heddle/cpu/rewrites/indexing/stack_choices.h"
 #include "heddle/cpu/rewrites/indexing/strided_scatters.h"
 #include "heddle/cpu/rewrites/indexing/window_gathers.h"
-#include "heddle/cpu/rewrites/loops/early_reads.h"
 #include "heddle/cpu/rewrites/loops/loop_distribution.h"
 #include "heddle/cpu/rewrites/loops/own_conditions.h"
 #include "heddle/cpu/rewrites/loops/parted_products.h"
@@ -254,10 +253,7 @@ Status rewrite_flat(hlo::Module& flat) {
   HEDDLE_RETURN_IF_ERROR(search(flat, join_padded_rows));
   HEDDLE_ASSIGN_OR_RETURN(auto turned, turn_column_windows(flat));
   if (turned) flat = *std::move(turned);
-  HEDDLE_RETURN_IF_ERROR(rewrite(flat, {pad_windows, order_products}));
-  HEDDLE_ASSIGN_OR_RETURN(auto early, read_before_updates(flat));
-  if (early) flat = *std::move(early);
-  return {};
+  return rewrite(flat, {pad_windows, order_products});
 }
 
 // The pipeline, from the module as it was traced.

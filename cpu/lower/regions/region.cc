@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 
 #include "heddle/cpu/lower/elements/scalar_ops.h"
@@ -28,15 +29,32 @@ bool is_small_system(const Instruction& instruction) {
   return shape.dimension(shape.rank() - (left ? 2 : 1)) <= kMaxFactorRows;
 }
 
-// A call with an effect, or something that makes one: it is wanted though nobody reads its result.
-bool has_effect(const hlo::Module& module, const Instruction& instruction) {
-  if (instruction.opcode == Opcode::kCustomCall)
-    return instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_has_side_effect;
-  return std::ranges::any_of(instruction.called, [&](ComputationId id) {
-    return std::ranges::any_of(module.at(id).instructions,
-                               [&](const Instruction& inner) { return has_effect(module, inner); });
-  });
-}
+// Whether instructions have an effect, or call something that has one: they are wanted though nobody
+// reads their result.
+class EffectsIn {
+ public:
+  explicit EffectsIn(const hlo::Module& module)
+      : module_(module), known_(module.computations.size()) {}
+
+  bool has(const Instruction& instruction) {
+    if (has_trait(instruction.opcode, hlo::kSideEffect)) return true;
+    if (instruction.opcode == Opcode::kCustomCall)
+      return instruction.attrs.get<hlo::CustomCallAttrs>().custom_call_has_side_effect;
+    return std::ranges::any_of(instruction.called, [&](ComputationId id) { return has(id); });
+  }
+
+ private:
+  bool has(ComputationId id) {
+    std::optional<bool>& known = known_[id.value];
+    if (!known)
+      known = std::ranges::any_of(module_.at(id).instructions,
+                                  [&](const Instruction& inner) { return has(inner); });
+    return *known;
+  }
+
+  const hlo::Module& module_;
+  std::vector<std::optional<bool>> known_;  // by computation
+};
 
 }  // namespace
 
@@ -254,9 +272,12 @@ void Region::find_uses() {
   uses_.resize(leaves_.size());
   is_result_.resize(leaves_.size());
   is_live_[computation_->root.value] = true;
+  has_effect_.resize(count);
+  EffectsIn effects(*module_);
   for (size_t i = count; i-- > 0;) {
     const Instruction& instruction = computation_->instructions[i];
-    if (!is_live_[i] && !has_effect(*module_, instruction)) continue;
+    has_effect_[i] = effects.has(instruction);
+    if (!is_live_[i] && !has_effect_[i]) continue;
     is_live_[i] = true;
     for (size_t k = 0; k < instruction.operands.size(); ++k) {
       is_live_[instruction.operands[k].value] = true;
@@ -341,17 +362,35 @@ void Region::visit_alone(InstructionId step, std::vector<bool>& done) {
   // wait.
   waiting_.push_back(step);
   const Instruction& instruction = computation_->at(step);
-  for (size_t k = 0; k < updated_operands(instruction); ++k) {
-    const LeafId target = leaf(instruction.operands[k]);
-    for (InstructionId other : readers_[target.value]) {
-      if (other.value <= step.value || done[other.value]) continue;
-      if (std::ranges::any_of(waiting_, [&](InstructionId on) { return depends(other, on); }))
-        continue;
-      visit(other, done);
-    }
+  for (size_t k = 0; k < updated_operands(instruction); ++k)
+    visit_readers(leaf(instruction.operands[k]), step, done);
+  for (LeafId now : leaves_of(step)) {
+    if (const auto old = replaced_.find(now); old != replaced_.end())
+      visit_readers(old->second, step, done);
   }
   waiting_.pop_back();
   order_.push_back(step);
+}
+
+void Region::visit_readers(LeafId target, InstructionId step, std::vector<bool>& done) {
+  for (InstructionId other : readers_[target.value]) {
+    if (other.value <= step.value || done[other.value]) continue;
+    if (std::ranges::any_of(waiting_, [&](InstructionId on) { return depends(other, on); }))
+      continue;
+    visit(other, done);
+  }
+}
+
+// The arrays of a loop's state that steps replace: the new ones come to lie where the old ones do.
+void Region::find_replaced() {
+  const std::span<const LeafId> now = results();
+  if (now.size() != parameters_.size()) return;
+  for (size_t k = 0; k < now.size(); ++k) {
+    const Shape& shape = *leaves_[now[k].value].shape;
+    const bool is_array = shape.is_array() && !shape.is_scalar();
+    if (is_array && now[k] != parameters_[k] && shape == *leaves_[parameters_[k].value].shape)
+      replaced_.emplace(now[k], parameters_[k]);
+  }
 }
 
 void Region::order_steps() {
@@ -364,8 +403,7 @@ void Region::order_steps() {
     const Instruction& instruction = computation_->instructions[i];
     if (!is_live_[i] || is_alias(instruction) || instruction.opcode == Opcode::kParameter) continue;
     const bool gives_nothing = leaves_of_[i].empty();
-    if (gives_nothing ? !has_effect(*module_, instruction) : is_lazy(leaf(InstructionId(i))))
-      continue;
+    if (gives_nothing ? !has_effect_[i] : is_lazy(leaf(InstructionId(i)))) continue;
     done[i] = false;
     std::vector<bool> seen(leaves_.size());
     collect(InstructionId(i), InstructionId(i), seen);
@@ -375,7 +413,14 @@ void Region::order_steps() {
     }
   }
   for (LeafId leaf : results()) ++read_count_[leaf.value];
-  for (size_t i = 0; i < count; ++i) visit(InstructionId(i), done);
+  if (std::ranges::count(has_effect_, true) > 1) {  // effects keep their order
+    for (size_t i = 0; i < count; ++i) {
+      if (!done[i]) order_.emplace_back(i);
+    }
+  } else {
+    find_replaced();
+    for (size_t i = 0; i < count; ++i) visit(InstructionId(i), done);
+  }
   turn_.resize(count);
   for (size_t turn = 0; turn < order_.size(); ++turn) turn_[order_[turn].value] = turn;
 }

@@ -115,6 +115,8 @@ class Region {
   void order_steps();
   void visit(InstructionId step, std::vector<bool>& done);
   void visit_alone(InstructionId step, std::vector<bool>& done);
+  void visit_readers(LeafId target, InstructionId step, std::vector<bool>& done);
+  void find_replaced();
   [[nodiscard]] bool depends(InstructionId step, InstructionId on) const;
 
   const hlo::Module* module_;
@@ -123,6 +125,7 @@ class Region {
   std::vector<std::vector<LeafId>> leaves_of_;
   std::vector<LeafId> parameters_;
   std::vector<bool> is_live_;           // by instruction
+  std::vector<bool> has_effect_;        // by instruction
   std::vector<std::vector<Use>> uses_;  // by leaf
   std::vector<bool> is_result_;         // by leaf
   std::vector<bool> has_place_;         // by instruction: not lazy, whatever reads it
@@ -133,6 +136,7 @@ class Region {
   std::vector<std::vector<LeafId>> reads_;
   std::vector<std::vector<InstructionId>> readers_;  // by leaf: the steps that read it
   std::vector<int> read_count_;
+  std::map<LeafId, LeafId> replaced_;  // by result of a loop's body: the element of its state
   std::vector<InstructionId> order_;
   std::vector<size_t> turn_;            // by instruction: its number in the order
   std::vector<InstructionId> waiting_;  // of visit(): for the readers of what they overwrite

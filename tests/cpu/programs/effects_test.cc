@@ -100,6 +100,18 @@ TEST_F(CpuEffects, AreInEveryTurnOfALoop) {
               testing::ElementsAre(0, 1, 2));
 }
 
+// Readers of an array come before what overwrites it, but not one call before another.
+TEST_F(CpuEffects, KeepTheirOrderBesideUpdates) {
+  const std::vector<int64_t> notes = notes_of(
+      cat("HloModule m\n",
+          loop(3, cat(" v = f32[1] constant({100})\n u = f32[64] dynamic-update-slice(h, v, i)\n"
+                      " seven = s32[] constant(7)\n n0 = () custom-call(seven)",
+                      kNote, " z = s32[64] convert(h)\n n1 = () custom-call(z)", kNote,
+                      " g = f32[64] add(u, h)\n"))));
+  ASSERT_EQ(notes.size(), 6u);
+  for (size_t i = 0; i < notes.size(); i += 2) EXPECT_EQ(notes[i], 7);
+}
+
 TEST_F(CpuEffects, AreInTheBranchThatIsTaken) {
   const std::string branches = cat(
       "yes { p = s32[] parameter(0)\n n = () custom-call(p)", kNote,
