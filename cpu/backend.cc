@@ -84,8 +84,8 @@
 namespace heddle::cpu {
 namespace {
 
+using interpreter::Seeds;
 using runtime::HostProgram;
-using Seeds = std::shared_ptr<std::atomic<uint64_t>>;
 
 constexpr std::string_view kProfileLoops = "profile_loops", kYes = "true";
 
@@ -342,7 +342,7 @@ class CpuBackend final : public runtime::HostBackend {
                      .devices = options.devices,
                      .flushes_subnormals = options.flushes_subnormals}),
         options_(options),
-        evaluator_(interpreter::make_programs()) {
+        evaluator_(interpreter::make_programs(seeds_)) {
     if (may_be_stored(options)) use_direct_kernels(direct_kernels());
   }
 
@@ -372,9 +372,9 @@ class CpuBackend final : public runtime::HostBackend {
       own->extras.mutate().num_partitions = 1;
     }
     HEDDLE_ASSIGN_OR_RETURN(const auto program, as_machine_code(own, options_));
-    if (program == nullptr) return interpreter::prepare_for_grid(module, grid);
+    if (program == nullptr) return interpreter::prepare_for_grid(module, grid, seeds_);
     return interpreter::make_grid_program(
-        module, grid,
+        module, grid, seeds_,
         [program](const interpreter::Seat& seat, std::vector<Literal> arguments,
                   uint64_t seed) -> StatusOr<Literal> {
           HEDDLE_ASSIGN_OR_RETURN(std::vector<Literal> results,
@@ -426,7 +426,7 @@ class CpuBackend final : public runtime::HostBackend {
   }
 
   CpuOptions options_;
-  Seeds seeds_ = std::make_shared<std::atomic<uint64_t>>(0);
+  Seeds seeds_ = interpreter::seeds_from(0);
   interpreter::PrepareProgram evaluator_;
 };
 

@@ -3,8 +3,8 @@
 // A module is lowered to a plan (codegen/plan/plan.h): a loop of HLO is a loop of the machine,
 // values of one element stand in registers, arrays in one block of memory whose places are fixed
 // when it is compiled. What a plan does not hold (sort, fft, decompositions) is called as a kernel,
-// from inside of the loops around it. Programs with effects on the host (but for
-// hlo/calls/debug_calls.h) or dynamic sizes run on the evaluator. See docs/cpu.md.
+// from inside of the loops around it. Programs with tokens or dynamic sizes, and
+// those that exchange values with the host while they run, are the evaluator's. See docs/cpu.md.
 #pragma once
 
 #include <cstdint>

@@ -77,9 +77,10 @@ class ArenaPool {
     return Literal::uninitialised(shape_);
   }
 
-  void give_back(Literal arena) {
+  // `runs`: how many go on at once, as those of the devices of a mesh do.
+  void give_back(Literal arena, int64_t runs) {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) free_.push_back(std::move(arena));
+    if (std::ssize(free_) < runs) free_.push_back(std::move(arena));
   }
 
  private:
@@ -202,7 +203,8 @@ class MachineCode final : public NativeProgram {
     } else {
       Literal arena = arenas_.take();
       code = enter(arena.mutable_bytes());
-      arenas_.give_back(std::move(arena));
+      arenas_.give_back(std::move(arena),
+                        context.seat == nullptr ? 1 : context.seat->rendezvous->threads());
     }
     return code == 0 ? Status() : error_of(Exit::of(code), context);
   }

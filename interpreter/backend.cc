@@ -14,7 +14,8 @@ class InterpreterBackend final : public runtime::HostBackend {
                     {.asynchronous = options.asynchronous,
                      .devices = options.devices,
                      .flushes_subnormals = options.flushes_subnormals}),
-        programs_(make_programs(options.before_run, options.seed)) {}
+        seeds_(seeds_from(options.seed)),
+        programs_(make_programs(seeds_, options.before_run)) {}
 
   std::string version() const override { return "reference evaluator, single-threaded, IEEE"; }
 
@@ -26,10 +27,11 @@ class InterpreterBackend final : public runtime::HostBackend {
   }
   StatusOr<runtime::GridProgram> prepare_for_grid(const hlo::Module& module,
                                                   const runtime::DeviceGrid& grid) override {
-    return interpreter::prepare_for_grid(module, grid);
+    return interpreter::prepare_for_grid(module, grid, seeds_);
   }
 
  private:
+  Seeds seeds_;
   PrepareProgram programs_;
 };
 

@@ -44,8 +44,7 @@ Literal to_bounds(Literal value, const Shape& type) {
 // An evaluator that takes flat arguments.
 class FlatEvaluator final : public HostProgram {
  public:
-  FlatEvaluator(Evaluator evaluator, std::function<Status()> before_run,
-                std::shared_ptr<std::atomic<uint64_t>> next_seed)
+  FlatEvaluator(Evaluator evaluator, std::function<Status()> before_run, Seeds next_seed)
       : evaluator_(std::move(evaluator)),
         before_run_(std::move(before_run)),
         next_seed_(std::move(next_seed)) {
@@ -91,8 +90,7 @@ class FlatEvaluator final : public HostProgram {
 
   Evaluator evaluator_;
   std::function<Status()> before_run_;
-  std::shared_ptr<std::atomic<uint64_t>>
-      next_seed_;  // of the backend, which a late run may outlive
+  Seeds next_seed_;  // of the backend, which a late run may outlive
   bool has_tuples_ = false;
   bool has_dynamic_result_ = false;
   bool has_flat_result_ = false;  // a tuple of arrays, whose elements are the leaves
@@ -106,10 +104,9 @@ StatusOr<hlo::Module> lowered(const hlo::Module& traced) {
 
 }  // namespace
 
-PrepareProgram make_programs(std::function<Status()> before_run, uint64_t seed) {
-  auto next_seed = std::make_shared<std::atomic<uint64_t>>(seed);
-  return [before_run = std::move(before_run),
-          next_seed](const ModulePtr& module) -> StatusOr<std::shared_ptr<const HostProgram>> {
+PrepareProgram make_programs(Seeds seeds, std::function<Status()> before_run) {
+  return [before_run = std::move(before_run), next_seed = std::move(seeds)](
+             const ModulePtr& module) -> StatusOr<std::shared_ptr<const HostProgram>> {
     HEDDLE_ASSIGN_OR_RETURN(hlo::Module clean, lowered(*module));
     HEDDLE_ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::prepare(std::move(clean)));
     return std::make_shared<FlatEvaluator>(std::move(evaluator), before_run, next_seed);
@@ -117,16 +114,16 @@ PrepareProgram make_programs(std::function<Status()> before_run, uint64_t seed) 
 }
 
 runtime::GridProgram make_grid_program(const hlo::Module& module, const DeviceGrid& grid,
-                                       DeviceProgram program) {
-  auto seeds = std::make_shared<std::atomic<uint64_t>>(0);
+                                       Seeds seeds, DeviceProgram program) {
   return [name = module.name, joins = joins_devices(module),
+          said_equal = parameters_said_equal(module),
           devices = DeviceCounts{grid.replicas, grid.partitions}, program = std::move(program),
           seeds = std::move(seeds)](std::vector<std::vector<Literal>> arguments) {
     const auto around = [](const std::function<void()>& work) {
       const Throttle::Exempt own_work;  // of functions that the program calls: the run has the room
       work();
     };
-    const bool alike = !joins && partitions_have_equal(devices, arguments);
+    const bool alike = !joins && partitions_have_equal(devices, said_equal, arguments);
     const auto of_device = [&, seed = seeds->fetch_add(1)](const Seat& seat) {
       return program(seat, std::move(arguments[static_cast<size_t>(seat.device)]), seed);
     };
@@ -134,9 +131,10 @@ runtime::GridProgram make_grid_program(const hlo::Module& module, const DeviceGr
   };
 }
 
-StatusOr<runtime::GridProgram> prepare_for_grid(const hlo::Module& module, const DeviceGrid& grid) {
+StatusOr<runtime::GridProgram> prepare_for_grid(const hlo::Module& module, const DeviceGrid& grid,
+                                                Seeds seeds) {
   HEDDLE_ASSIGN_OR_RETURN(Evaluator evaluator, Evaluator::prepare(module));
-  return make_grid_program(module, grid,
+  return make_grid_program(module, grid, std::move(seeds),
                            [evaluator = std::move(evaluator)](
                                const Seat& seat, std::vector<Literal> arguments, uint64_t seed) {
                              return evaluator.run_as(seat, std::move(arguments), {.seed = seed});

@@ -2,6 +2,7 @@
 // leaves some to it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,23 +21,29 @@ using PrepareProgram =
     std::function<StatusOr<std::shared_ptr<const runtime::HostProgram>>(
         const runtime::ModulePtr& module)>;
 
-// Each run has the next seed, the first one `seed`. `before_run` is called before each, or null.
-[[nodiscard]] PrepareProgram make_programs(std::function<Status()> before_run = nullptr,
-                                           uint64_t seed = 0);
+// Each run of a backend's programs has the next seed.
+using Seeds = std::shared_ptr<std::atomic<uint64_t>>;
+[[nodiscard]] inline Seeds seeds_from(uint64_t first) {
+  return std::make_shared<std::atomic<uint64_t>>(first);
+}
+
+// `before_run` is called before each run, or null.
+[[nodiscard]] PrepareProgram make_programs(Seeds seeds,
+                                           std::function<Status()> before_run = nullptr);
 
 // What one device of several computes: of whole arguments the whole result, or its leaves.
 using DeviceProgram = std::function<StatusOr<Literal>(
     const Seat& seat, std::vector<Literal> arguments, uint64_t seed)>;
 
-// A run of all devices; partitions that would compute the same values run once. Each run has the
-// next seed, the first one 0.
+// A run of all devices; partitions that would compute the same values run once.
 [[nodiscard]] runtime::GridProgram make_grid_program(const hlo::Module& module,
-                                                     const runtime::DeviceGrid& grid,
+                                                     const runtime::DeviceGrid& grid, Seeds seeds,
                                                      DeviceProgram program);
 
 // For HostBackend::prepare_for_grid(). Of whole arrays: the evaluator knows what a partition
 // computes.
 [[nodiscard]] StatusOr<runtime::GridProgram> prepare_for_grid(const hlo::Module& module,
-                                                              const runtime::DeviceGrid& grid);
+                                                              const runtime::DeviceGrid& grid,
+                                                              Seeds seeds);
 
 }  // namespace heddle::interpreter

@@ -21,7 +21,7 @@ bool joins_devices(const Module& module);
 
 // What a device gets from a collective; to be called with a seat.
 // errors: InvalidArgument where the groups do not say who takes part, or the result is of another
-// type; Unimplemented for forms that are not evaluated; those of Rendezvous::exchange()
+// type; Unimplemented for forms that are not evaluated; those of Rendezvous::meet()
 StatusOr<Literal> evaluate_jointly(EvalArgs& in);
 // The same for the start of an asynchronous pair: (operands, results, contexts..).
 StatusOr<Literal> start_jointly(EvalArgs& in);

@@ -132,11 +132,21 @@ StatusOr<std::vector<Literal>> run_together(std::string_view name, const DeviceC
   return values;
 }
 
-bool partitions_have_equal(const DeviceCounts& devices,
+std::vector<bool> parameters_said_equal(const Module& module) {
+  const Computation& entry = module.entry_computation();
+  std::vector<bool> out;
+  for (InstructionId parameter : entry.parameters)
+    out.push_back(entry.at(parameter).extras->sharding.has_value());
+  return out;
+}
+
+bool partitions_have_equal(const DeviceCounts& devices, const std::vector<bool>& said_equal,
                            std::span<const std::vector<Literal>> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto first = i - i % static_cast<size_t>(devices.partitions);
-    if (!std::ranges::equal(arguments[i], arguments[first], are_equal)) return false;
+    for (size_t k = 0; k < arguments[i].size(); ++k) {
+      if (!said_equal[k] && !are_equal(arguments[i][k], arguments[first][k])) return false;
+    }
   }
   return true;
 }
@@ -170,8 +180,9 @@ StatusOr<std::vector<Literal>> evaluate_together(const Evaluator& evaluator,
     return evaluator.run_as(seat, std::move(arguments[static_cast<size_t>(seat.device)]),
                             {.seed = seed});
   };
-  const bool alike =
-      !joins_devices(evaluator.module()) && partitions_have_equal(devices, arguments);
+  const Module& module = evaluator.module();
+  const bool alike = !joins_devices(module) &&
+                     partitions_have_equal(devices, parameters_said_equal(module), arguments);
   return (alike ? run_replicas : run_together)(name, devices, work, around);
 }
 

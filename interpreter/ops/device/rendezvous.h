@@ -93,9 +93,13 @@ StatusOr<std::vector<Literal>> run_together(std::string_view name, const DeviceC
                                             const DeviceWork& work,
                                             const AroundDevice& around = nullptr);
 
+// Which parameters of a module every partition has alike, whatever their bytes: a sharding says how
+// they are spread, and arguments are whole arrays.
+std::vector<bool> parameters_said_equal(const hlo::Module& module);
+
 // The partitions of each replica have equal arguments. Where nothing in a module joins devices, they
 // then compute the same values.
-bool partitions_have_equal(const DeviceCounts& devices,
+bool partitions_have_equal(const DeviceCounts& devices, const std::vector<bool>& said_equal,
                            std::span<const std::vector<Literal>> arguments);
 
 // As run_together() where the partitions are alike: calls work once a replica.
