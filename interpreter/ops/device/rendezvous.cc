@@ -144,6 +144,7 @@ bool partitions_have_equal(const DeviceCounts& devices, const std::vector<bool>&
                            std::span<const std::vector<Literal>> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto first = i - i % static_cast<size_t>(devices.partitions);
+    if (arguments[i].size() != said_equal.size()) return false;  // the run says so
     for (size_t k = 0; k < arguments[i].size(); ++k) {
       if (!said_equal[k] && !are_equal(arguments[i][k], arguments[first][k])) return false;
     }
