@@ -101,8 +101,8 @@ Program trace_once(const Call& call, const std::string& name) {
 
 PaddedProgram trace_padded(const Call& call, const Buckets& buckets, const std::string& name,
                            const std::string& label) {
-  // Beside the caller's own number of rows, so that a C++ value or branch of it differs too; but one
-  // row would be broadcast, where several are not.
+  // Beside the caller's own number of rows, so that a C++ value or branch of it differs too; but
+  // one row would be broadcast, where several are not.
   const int64_t size = call.rows.size, count = call.rows.count;
   const int64_t other = count > 1 && count < size ? count : buckets.beside(size);
   for (size_t i = 0; i < call.leaves.size(); ++i) {

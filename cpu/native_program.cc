@@ -14,8 +14,8 @@
 #include "heddle/base/system/memory.h"
 #include "heddle/base/text/strings.h"
 #include "heddle/cpu/kernels/pool.h"
-#include "heddle/interpreter/internal/run_context.h"
-#include "heddle/interpreter/ops/device/rendezvous.h"
+#include "heddle/interpreter/rendezvous.h"
+#include "heddle/interpreter/run_context.h"
 
 namespace heddle::cpu {
 namespace {
@@ -36,16 +36,17 @@ struct RunContext {
   const NativeParts* parts;
   // Of a device of several: which one, and the seed that all of them have.
   const interpreter::Seat* seat = nullptr;
-  uint64_t seed = 0;
-  std::optional<interpreter::RunContext> rules = {};  // from the first kernel on
+  std::optional<uint64_t> seed = {};
+  interpreter::RunContext rules = {};
   Status error = {};
 
-  interpreter::RunContext& for_rules() {
-    if (!rules) {
-      if (seat == nullptr) seed = parts->next_seed->fetch_add(1, std::memory_order_relaxed);
-      rules.emplace(interpreter::RunContext{.seed = seed, .counter = {}, .seat = seat});
+  interpreter::RunContext& for_rules(bool draws) {
+    rules.seat = seat;
+    if (draws) {
+      if (!seed) seed = parts->next_seed->fetch_add(1, std::memory_order_relaxed);
+      rules.seed = *seed;
     }
-    return *rules;
+    return rules;
   }
 };
 
@@ -98,7 +99,8 @@ int64_t call_kernel(void* context, int64_t number, void* const* pointers) {
   // Nothing may be thrown through machine code.
   run.error = base::within_memory(
       [&] {
-        return run.parts->kernels[which]->run_within(run.for_rules(), {pointers, count});
+        const Kernel& kernel = *run.parts->kernels[which];
+        return kernel.run_within(run.for_rules(kernel.draws()), {pointers, count});
       },
       "run ", run.parts->name, ": a kernel");
   return run.error.ok() ? 0 : 1;

@@ -19,7 +19,7 @@
 #include "heddle/runtime/host/host_backend.h"
 
 namespace heddle::interpreter {
-struct Seat;  // interpreter/ops/device/rendezvous.h
+struct Seat;  // interpreter/rendezvous.h
 }
 
 namespace heddle::cpu {
@@ -33,7 +33,7 @@ struct NativeParts {
   std::vector<size_t> kernel_buffers;              // how many pointers each takes
   std::vector<std::pair<int64_t, int64_t>> taken;  // as LoweredProgram's
   PlanCost cost;
-  // Of the backend: each run that calls a kernel takes the next one.
+  // Of the backend: each run that draws random bits takes the next one.
   std::shared_ptr<std::atomic<uint64_t>> next_seed;
   // The plan that the code was made from: an error names the instruction of one of its nodes.
   std::function<StatusOr<std::shared_ptr<const Plan>>()> plan;

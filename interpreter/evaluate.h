@@ -17,8 +17,8 @@
 namespace heddle::interpreter {
 
 struct EvaluationPlan;
-struct RunContext;  // interpreter/internal/run_context.h
-struct Seat;        // interpreter/ops/device/rendezvous.h
+struct RunContext;  // interpreter/run_context.h
+struct Seat;        // interpreter/rendezvous.h
 
 // What a run may be told besides its arguments.
 struct RunOptions {

@@ -15,7 +15,7 @@
 
 namespace heddle::interpreter {
 
-struct Seat;  // interpreter/ops/device/rendezvous.h
+struct Seat;  // interpreter/rendezvous.h
 
 using PrepareProgram =
     std::function<StatusOr<std::shared_ptr<const runtime::HostProgram>>(

@@ -17,7 +17,7 @@ namespace heddle::interpreter {
 
 using namespace hlo;
 
-struct RunContext;  // interpreter/internal/run_context.h
+struct RunContext;  // interpreter/run_context.h
 
 // Runs called computations for an evaluation rule; `which` is the number of the computation among
 // the instruction's.

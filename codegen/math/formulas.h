@@ -309,8 +309,8 @@ F log2(F x) {
   return log_or_special(x, sum.hi + low);
 }
 
-// 2^-k (1 + x.hi + x.lo) - 1 for the k of the rounded 1 + x.hi, which `parts` has: f from x 2^-k and
-// 2^-k - 1, which lose nothing, and what f loses.
+// 2^-k (1 + x.hi + x.lo) - 1 for the k of the rounded 1 + x.hi, which `parts` has: f from x 2^-k
+// and 2^-k - 1, which lose nothing, and what f loses.
 template <Number F>
 Sum<F> scaled_rest(Sum<F> x, const LogParts<F>& parts) {
   using S = typename F::Scalar;

@@ -11,7 +11,7 @@
 #include "heddle/hlo/module.h"
 
 namespace heddle::interpreter {
-struct RunContext;  // interpreter/internal/run_context.h
+struct RunContext;  // interpreter/run_context.h
 }
 
 namespace heddle::cpu {
@@ -24,11 +24,13 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
   // The pointers of KernelUse::buffers: operands first, then results. Called from several threads.
   [[nodiscard]] virtual Status run(std::span<void* const> pointers) const = 0;
-  // The same as a part of `run`, for what draws random bits or is one device of several.
-  [[nodiscard]] virtual Status run_within(interpreter::RunContext& /*run*/,
+  // The same as a part of a program's run, for what draws random bits or is one device of several.
+  [[nodiscard]] virtual Status run_within(interpreter::RunContext& /*context*/,
                                           std::span<void* const> pointers) const {
-    return this->run(pointers);
+    return run(pointers);
   }
+  // run_within() draws random bits: the context has to have a seed.
+  [[nodiscard]] virtual bool draws() const { return false; }
 };
 
 // A module of one instruction, the root of its entry, whose operands are its parameters.

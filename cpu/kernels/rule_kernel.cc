@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -5,8 +6,8 @@
 #include "heddle/hlo/attributes.h"
 #include "heddle/hlo/calls/custom_derivative.h"
 #include "heddle/interpreter/evaluate.h"
-#include "heddle/interpreter/internal/run_context.h"
-#include "heddle/interpreter/ops/device/joint_collectives.h"
+#include "heddle/interpreter/rendezvous.h"
+#include "heddle/interpreter/run_context.h"
 
 namespace heddle::cpu {
 namespace {
@@ -17,6 +18,7 @@ class RuleKernel final : public Kernel {
  public:
   explicit RuleKernel(interpreter::Evaluator evaluator)
       : evaluator_(std::move(evaluator)),
+        draws_(draws_in(evaluator_.module())),
         is_joint_(interpreter::joins_devices(evaluator_.module())) {}
 
   Status run(std::span<void* const> pointers) const override {
@@ -24,17 +26,29 @@ class RuleKernel final : public Kernel {
     return run_within(alone, pointers);
   }
 
-  Status run_within(interpreter::RunContext& run, std::span<void* const> pointers) const override {
+  bool draws() const override { return draws_; }
+
+  Status run_within(interpreter::RunContext& context,
+                    std::span<void* const> pointers) const override {
     const hlo::Computation& entry = evaluator_.module().entry_computation();
     std::vector<Literal> arguments;
     for (size_t i = 0; i < entry.parameter_count(); ++i)
       arguments.push_back(read(entry.parameter_shape(i), pointers));
-    HEDDLE_ASSIGN_OR_RETURN(const Literal result, evaluator_.run_within(run, std::move(arguments)));
+    HEDDLE_ASSIGN_OR_RETURN(const Literal result,
+                            evaluator_.run_within(context, std::move(arguments)));
     write(result, pointers);
     return {};
   }
 
  private:
+  static bool draws_in(const hlo::Module& module) {
+    return std::ranges::any_of(module.computations, [](const hlo::Computation& computation) {
+      return std::ranges::any_of(computation.instructions, [](const hlo::Instruction& i) {
+        return i.opcode == hlo::Opcode::kRng || i.opcode == hlo::Opcode::kRngGetAndUpdateState;
+      });
+    });
+  }
+
   // Takes the pointers that it used from the front.
   Literal read(const Shape& shape, std::span<void* const>& pointers) const {
     if (shape.is_tuple()) {
@@ -66,6 +80,7 @@ class RuleKernel final : public Kernel {
   }
 
   interpreter::Evaluator evaluator_;
+  bool draws_;
   bool is_joint_;  // other devices read the operands, also when this one has gone on
 };
 

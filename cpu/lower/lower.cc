@@ -16,7 +16,7 @@
 #include "heddle/cpu/lower/control/double_turns.h"
 #include "heddle/cpu/lower/lowering.h"
 #include "heddle/hlo/attributes.h"
-#include "heddle/interpreter/ops/device/joint_collectives.h"
+#include "heddle/interpreter/rendezvous.h"
 
 namespace heddle::cpu {
 namespace {
@@ -43,8 +43,8 @@ bool is_known_to_kernels(const hlo::Module& module, const Instruction& instructi
   }
 }
 
-// What a kernel of one instruction cannot know: the host, and other devices where the run is not one
-// of several. Calls with an effect stay in their order: kernels never change places.
+// What a kernel of one instruction cannot know: the host, and other devices where the run is not
+// one of several. Calls with an effect stay in their order (Region).
 Status check(const hlo::Module& module) {
   for (const Computation& computation : module.computations) {
     for (const Instruction& instruction : computation.instructions) {

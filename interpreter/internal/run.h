@@ -10,7 +10,7 @@
 #include "absl/container/inlined_vector.h"
 #include "heddle/interpreter/evaluate.h"
 #include "heddle/interpreter/internal/plan.h"
-#include "heddle/interpreter/internal/run_context.h"
+#include "heddle/interpreter/run_context.h"
 
 namespace heddle::interpreter {
 

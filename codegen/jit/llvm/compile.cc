@@ -109,8 +109,8 @@ bool divides_vectors(const llvm::Function& function) {
 }
 
 // With instructions combined, LLVM 19 takes c - x for x - c where c is a vector that a loop carries
-// from this difference on, and one lane of it is read (InstCombinerImpl::scalarizePHI keeps no order
-// of operands).
+// from this difference on, and one lane of it is read: InstCombinerImpl::scalarizePHI keeps no
+// order of operands.
 bool subtracts_carried_vectors(const llvm::Function& function) {
   return std::ranges::any_of(llvm::instructions(function), [](const llvm::Instruction& each) {
     const auto* carried = llvm::dyn_cast<llvm::PHINode>(&each);

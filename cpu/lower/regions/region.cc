@@ -29,8 +29,8 @@ bool is_small_system(const Instruction& instruction) {
   return shape.dimension(shape.rank() - (left ? 2 : 1)) <= kMaxFactorRows;
 }
 
-// Whether instructions have an effect, or call something that has one: they are wanted though nobody
-// reads their result.
+// Whether instructions have an effect, or call something that has one: they are wanted though
+// nobody reads their result.
 class EffectsIn {
  public:
   explicit EffectsIn(const hlo::Module& module)
@@ -340,9 +340,9 @@ bool Region::depends(InstructionId step, InstructionId on) const {
   return false;
 }
 
-// What the step needs comes first, by number; without a call for each, since chains are long.
-void Region::visit(InstructionId step, std::vector<bool>& done) {
-  if (done[step.value]) return;
+// The step and what it needs of those that are not done; without a call for each, since chains are
+// long.
+std::set<InstructionId> Region::undone(InstructionId step, const std::vector<bool>& done) const {
   std::vector<InstructionId> missing = {step};
   std::set<InstructionId> found = {step};
   for (size_t next = 0; next < missing.size(); ++next) {
@@ -351,7 +351,13 @@ void Region::visit(InstructionId step, std::vector<bool>& done) {
       if (!done[producer.value] && found.insert(producer).second) missing.push_back(producer);
     }
   }
-  for (InstructionId id : found) visit_alone(id, done);
+  return found;
+}
+
+// What the step needs comes first, by number.
+void Region::visit(InstructionId step, std::vector<bool>& done) {
+  if (done[step.value]) return;
+  for (InstructionId id : undone(step, done)) visit_alone(id, done);
 }
 
 // All that it needs was visited.
@@ -377,6 +383,8 @@ void Region::visit_readers(LeafId target, InstructionId step, std::vector<bool>&
     if (other.value <= step.value || done[other.value]) continue;
     if (std::ranges::any_of(waiting_, [&](InstructionId on) { return depends(other, on); }))
       continue;
+    const auto has_effect = [&](InstructionId id) { return has_effect_[id.value]; };
+    if (std::ranges::any_of(undone(other, done), has_effect)) continue;  // effects keep their order
     visit(other, done);
   }
 }
@@ -413,14 +421,8 @@ void Region::order_steps() {
     }
   }
   for (LeafId leaf : results()) ++read_count_[leaf.value];
-  if (std::ranges::count(has_effect_, true) > 1) {  // effects keep their order
-    for (size_t i = 0; i < count; ++i) {
-      if (!done[i]) order_.emplace_back(i);
-    }
-  } else {
-    find_replaced();
-    for (size_t i = 0; i < count; ++i) visit(InstructionId(i), done);
-  }
+  find_replaced();
+  for (size_t i = 0; i < count; ++i) visit(InstructionId(i), done);
   turn_.resize(count);
   for (size_t turn = 0; turn < order_.size(); ++turn) turn_[order_[turn].value] = turn;
 }

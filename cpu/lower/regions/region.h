@@ -113,6 +113,8 @@ class Region {
   [[nodiscard]] bool updates(InstructionId step, InstructionId before) const;
   void collect(InstructionId id, InstructionId step, std::vector<bool>& seen);
   void order_steps();
+  [[nodiscard]] std::set<InstructionId> undone(InstructionId step,
+                                               const std::vector<bool>& done) const;
   void visit(InstructionId step, std::vector<bool>& done);
   void visit_alone(InstructionId step, std::vector<bool>& done);
   void visit_readers(LeafId target, InstructionId step, std::vector<bool>& done);

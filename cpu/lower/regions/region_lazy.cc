@@ -288,9 +288,9 @@ bool Region::is_padded(const Use& use) const {
   };
   if (is_lazy_pad(use.user)) return true;
   const Instruction& user = computation_->at(use.user);
+  if (!is_scalar_op(*computation_, user) || operations_of(user) != 1) return false;
   const std::vector<Use>& next = uses_[leaf(use.user).value];
-  return is_scalar_op(*computation_, user) && operations_of(user) == 1 && next.size() == 1 &&
-         is_lazy_pad(next[0].user);
+  return next.size() == 1 && is_lazy_pad(next[0].user);
 }
 
 // A few ops on what lies in memory, around which one step puts two paddings: to write the result

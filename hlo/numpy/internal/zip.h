@@ -27,8 +27,8 @@ struct ZipEntry {
 // or compressed in another way; a name that is there twice
 StatusOr<std::vector<ZipEntry>> read_zip(std::string_view archive);
 
-// The content; `inflated` holds it where it was deflated. `check` is asked about its first kZipPiece
-// bytes, before the memory for the others is taken.
+// The content; `inflated` holds it where it was deflated. `check` is asked about its first
+// kZipPiece bytes, before the memory for the others is taken.
 // errors: those of `check`; InvalidArgument for a stream that is damaged, or has another size or
 // checksum than said
 inline constexpr size_t kZipPiece = size_t{1} << 18;

@@ -1,5 +1,5 @@
 // Collectives: ops in which devices take part together. One device alone gets its values back;
-// several meet where they are evaluated together (interpreter/ops/device/rendezvous.h). Types are
+// several meet where they are evaluated together (interpreter/rendezvous.h). Types are
 // believed after the checks that are cheap and certain.
 #include <algorithm>
 

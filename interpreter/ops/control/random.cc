@@ -4,9 +4,9 @@
 #include <numbers>
 
 #include "heddle/hlo/literal/blocks.h"
-#include "heddle/interpreter/internal/run_context.h"
 #include "heddle/interpreter/ops/control/random_bits.h"
 #include "heddle/interpreter/rules.h"
+#include "heddle/interpreter/run_context.h"
 
 namespace heddle::interpreter {
 namespace {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/interpreter/run_context.h"
+
 namespace heddle::interpreter {
 
 // Threefry-2x32 with 20 rounds.
@@ -14,13 +16,6 @@ std::array<uint32_t, 2> threefry(std::array<uint32_t, 2> key, std::array<uint32_
 
 // Philox-4x32 with 10 rounds.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 2> key, std::array<uint32_t, 4> counter);
-
-// 128 bits that count.
-struct WideCounter {
-  uint64_t low = 0;
-  uint64_t high = 0;
-};
-WideCounter advanced(WideCounter counter, uint64_t by);
 
 // `count` 32-bit words: the four of each block in turn. The next counter is as many blocks further
 // as were begun.

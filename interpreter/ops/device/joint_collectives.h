@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-#include "heddle/interpreter/internal/run_context.h"
-#include "heddle/interpreter/ops/device/rendezvous.h"
+#include "heddle/interpreter/rendezvous.h"
 #include "heddle/interpreter/rules.h"
+#include "heddle/interpreter/run_context.h"
 
 namespace heddle::interpreter {
 
@@ -13,11 +13,6 @@ namespace heddle::interpreter {
 inline const Seat* seat_of(const EvalArgs& in) {
   return in.run == nullptr ? nullptr : in.run->seat;
 }
-
-// Its value differs from device to device, or comes from several.
-bool joins_devices(const Instruction& instruction);
-// The same of any instruction of it, or it has a part that is written for one device of several.
-bool joins_devices(const Module& module);
 
 // What a device gets from a collective; to be called with a seat.
 // errors: InvalidArgument where the groups do not say who takes part, or the result is of another

@@ -86,6 +86,14 @@ TEST_F(CpuEffects, KeepTheirOrder) {
   EXPECT_THAT(notes, testing::ElementsAre(2, 1, 2, 1, 2));
 }
 
+TEST_F(CpuEffects, OfAnArrayThatNothingElseReads) {
+  const std::vector<int64_t> notes =
+      notes_of(cat("HloModule m\nENTRY main { x = s32[64] parameter(0)\n k = s32[] parameter(1)\n"
+                   " y = s32[64] negate(x)\n n0 = () custom-call(y, y)",
+                   kNote, " n1 = () custom-call(y)", kNote, " ROOT r = s32[] negate(k) }"));
+  EXPECT_EQ(notes.size(), 3u);
+}
+
 TEST_F(CpuEffects, AreInEveryTurnOfALoop) {
   const std::string twice = cat(" n0 = () custom-call(i)", kNote, " j = s32[] multiply(i, i)\n",
                                 " n1 = () custom-call(j)", kNote);

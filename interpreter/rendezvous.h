@@ -93,12 +93,17 @@ StatusOr<std::vector<Literal>> run_together(std::string_view name, const DeviceC
                                             const DeviceWork& work,
                                             const AroundDevice& around = nullptr);
 
+// Its value differs from device to device, or comes from several.
+bool joins_devices(const hlo::Instruction& instruction);
+// The same of any instruction of it, or it has a part that is written for one device of several.
+bool joins_devices(const hlo::Module& module);
+
 // Which parameters of a module every partition has alike, whatever their bytes: a sharding says how
 // they are spread, and arguments are whole arrays.
 std::vector<bool> parameters_said_equal(const hlo::Module& module);
 
-// The partitions of each replica have equal arguments. Where nothing in a module joins devices, they
-// then compute the same values.
+// The partitions of each replica have equal arguments. Where nothing in a module joins devices,
+// they then compute the same values.
 bool partitions_have_equal(const DeviceCounts& devices, const std::vector<bool>& said_equal,
                            std::span<const std::vector<Literal>> arguments);
 

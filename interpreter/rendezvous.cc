@@ -1,4 +1,4 @@
-#include "heddle/interpreter/ops/device/rendezvous.h"
+#include "heddle/interpreter/rendezvous.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,13 +1,19 @@
 // What a run of a module offers to the rules that it calls.
 #pragma once
 
+#include <cstdint>
 #include <utility>
-
-#include "heddle/interpreter/ops/control/random_bits.h"
 
 namespace heddle::interpreter {
 
-struct Seat;  // interpreter/ops/device/rendezvous.h
+// 128 bits that count.
+struct WideCounter {
+  uint64_t low = 0;
+  uint64_t high = 0;
+};
+WideCounter advanced(WideCounter counter, uint64_t by);
+
+struct Seat;  // interpreter/rendezvous.h
 
 struct RunContext {
   // What rng and rng-get-and-update-state draw from. The counter is 0 at the start of a run.
