@@ -25,7 +25,8 @@ bool folds_rows(const Region& region, const Instruction& dot, size_t operand, in
     return false;
   const int64_t rows = matrix.dimension(0), columns = matrix.dimension(1);
   return computation.at(dot.operands[1 - operand]).shape.element_count() == columns &&
-         rows > lanes / 4 && rows * columns <= kMaxInlined && rows * columns > kMaxApart;
+         rows > std::max<int64_t>(lanes / 4, 1) && rows * columns <= kMaxInlined &&
+         rows * columns > kMaxApart;
 }
 
 }  // namespace
