@@ -118,6 +118,7 @@ const std::set<int64_t>& ColumnStates::of(ComputationId called) const {
 }
 
 Shape ColumnStates::shape(const Shape& state, ComputationId called) const {
+  if (of(called).empty()) return state;  // which may be an array alone
   std::vector<Shape> elements = state.elements();
   for (const int64_t i : of(called)) {
     Shape& element = elements[static_cast<size_t>(i)];

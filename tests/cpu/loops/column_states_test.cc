@@ -59,6 +59,24 @@ TEST(CpuColumnStates, UpdatesOfColumns) {
   }
 }
 
+// XLA writes loops over a scalar alone where it has compiled a module.
+TEST(CpuColumnStates, BesideALoopOfOneValue) {
+  std::string text = loop(
+      "f32[100,4]", cat(column("a", "x", 0), column("b", "x", 3), "  c = f32[100,1] add(a, b)\n",
+                        "  next = f32[100,4] dynamic-update-slice(x, c, zero, two)"));
+  const auto put = [&](const std::string& at, const std::string& lines) {
+    text.replace(text.find(at), at.size(), lines);
+  };
+  put("ENTRY main {\n",
+      "turn { k = s32[] parameter(0)\n  one = s32[] constant(3)\n  ROOT m = s32[] add(k, one) }\n"
+      "more { k = s32[] parameter(0)\n  n = s32[] constant(20)\n  ROOT l = pred[] compare(k, n), "
+      "direction=LT }\nENTRY main {\n  k = s32[] parameter(1)\n  v = s32[] while(k), "
+      "condition=more, body=turn\n");
+  put("  ROOT y =", "  y =");
+  text.replace(text.rfind(" }"), 2, "\n  ROOT t = (f32[100,4], s32[]) tuple(y, v) }");
+  expect_split(text);
+}
+
 // The older form of an update has its starts in one array: its columns are not known.
 TEST(CpuColumnStates, UpdatesAtStartsInOneArray) {
   expect_as_evaluated(
