@@ -102,8 +102,19 @@ std::optional<int64_t> first_value(const Simplifier& to, const Computation& cond
   return literal.to_int64(0);
 }
 
+// The condition does more than to say whether to go on, as many times as it is asked.
+bool has_effect(const Computation& condition) {
+  return std::ranges::any_of(condition.instructions, [](const Instruction& each) {
+    return has_trait(each.opcode, hlo::kSideEffect) || each.opcode == Opcode::kWhile ||
+           each.opcode == Opcode::kCall || each.opcode == Opcode::kConditional ||
+           (each.opcode == Opcode::kCustomCall &&
+            each.attrs.get<hlo::CustomCallAttrs>().custom_call_has_side_effect);
+  });
+}
+
 // False if the condition certainly fails at once.
 bool may_begin(const Simplifier& to, const Instruction& loop) {
+  if (has_effect(to.computation(loop.called[1]))) return true;
   if (known_trip_count(loop) == 0) return false;
   const Computation& condition = to.computation(loop.called[1]);
   const Instruction& root = condition.root_instruction();
@@ -121,7 +132,8 @@ InstructionId while_of_no_trips(Simplifier& to, const Instruction& now) {
 }
 
 InstructionId while_of_one_trip(Simplifier& to, const Instruction& now) {
-  return known_trip_count(now) == 1 ? call_instead(to, now, 0, now.operands[0]) : kDoesNotApply;
+  const bool is_once = known_trip_count(now) == 1 && !has_effect(to.computation(now.called[1]));
+  return is_once ? call_instead(to, now, 0, now.operands[0]) : kDoesNotApply;
 }
 
 constexpr Rule kRegionRules[] = {

@@ -63,6 +63,7 @@ bool is_reversed(const Region& body, LeafId leaf, LeafId counter, int64_t turns)
 
 std::optional<CountedLoop> counted_loop(const Region& outer, const Instruction& loop,
                                         const Region& condition, const Region& body) {
+  if (condition.has_effects()) return std::nullopt;  // which are one more than there are turns
   const Instruction& test = producer(condition, condition.results()[0]);
   if (test.opcode != Opcode::kCompare ||
       test.attrs.get<hlo::CompareAttrs>().direction != hlo::ComparisonDirection::kLt)

@@ -7,6 +7,7 @@
 //   a step it computes its leaves at a point of the program: a loop nest, a call, a loop
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -58,6 +59,7 @@ class Region {
   [[nodiscard]] bool is_part_of_one(LeafId leaf) const {
     return is_lazy(leaf) && uses_[leaf.value].size() == 1;
   }
+  [[nodiscard]] bool has_effects() const { return std::ranges::count(has_effect_, true) > 0; }
   // The steps in the order to run them.
   [[nodiscard]] const std::vector<InstructionId>& steps() const { return order_; }
   // The leaves, none of them lazy, that a step reads itself or through lazy ones; each once.

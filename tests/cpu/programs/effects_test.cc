@@ -133,6 +133,23 @@ TEST_F(CpuEffects, AreInTheBranchThatIsTaken) {
       testing::ElementsAre(0, 2, 4));
 }
 
+// The condition is asked once more than there are turns; also by a loop in a short one.
+TEST_F(CpuEffects, OfConditions) {
+  EXPECT_THAT(notes_of(cat("HloModule m\n", loop(0, "", cat(" n0 = () custom-call(i)", kNote)))),
+              testing::ElementsAre(0));
+  EXPECT_THAT(notes_of(cat("HloModule m\n", loop(1, "", cat(" n0 = () custom-call(i)", kNote)))),
+              testing::ElementsAre(0, 1));
+  const std::string inner =
+      cat("asked { k = s32[] parameter(0)\n n = s32[] constant(1)\n e = () custom-call(k)", kNote,
+          " ROOT l = pred[] compare(k, n), direction=LT }\nnext { k = s32[] parameter(0)\n o = "
+          "s32[] constant(1)\n ROOT m = s32[] add(k, o) }\n");
+  EXPECT_THAT(notes_of(cat("HloModule m\n", inner,
+                           loop(2,
+                                " z = s32[] constant(0)\n v = s32[] while(z), "
+                                "condition=asked, body=next\n"))),
+              testing::ElementsAre(0, 1, 0, 1));
+}
+
 // Its results are nobody's, and neither are those of the loop around it.
 TEST_F(CpuEffects, OfALoopThatNobodyReads) {
   std::string text = loop(3, cat(" n0 = () custom-call(i)", kNote));
