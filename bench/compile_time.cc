@@ -1,5 +1,5 @@
 // The time of the native backend to compile long blocks, in milliseconds: each kind of program with
-// 1,000 to 20,000 steps. If it is linear, a `step` costs the same in all of them.
+// 1,000 to 20,000 steps, and 50 and 200 layers. If it is linear, a `step` costs the same in all of them.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -54,6 +54,19 @@ std::string reductions(int64_t steps) {
   return text + cat("ROOT r = f32[] negate(s", steps, ") }\n");
 }
 
+// Layers with a matrix each, whose product is a kernel.
+std::string layers(int64_t count) {
+  std::string text = "HloModule m\nENTRY main { h0 = f32[64,256] parameter(0)\n";
+  for (int64_t k = 1; k <= count; ++k) text += cat("w", k, " = f32[256,256] parameter(", k, ")\n");
+  for (int64_t k = 1; k <= count; ++k) {
+    text += cat("d", k, " = f32[64,256] dot(h", k - 1, ", w", k,
+                "), lhs_contracting_dims={1}, rhs_contracting_dims={0}\nt", k,
+                " = f32[64,256] tanh(d", k, ")\ne", k, " = f32[64,256] exponential(t", k, ")\nh", k,
+                " = f32[64,256] multiply(e", k, ", h", k - 1, ")\n");
+  }
+  return text + cat("ROOT r = f32[64,256] negate(h", count, ") }\n");
+}
+
 void compile(benchmark::State& state, std::string (*text)(int64_t)) {
   const auto backend = cpu::make_cpu();
   const hlo::Module module = hlo::parse_text(text(state.range(0))).value();
@@ -77,5 +90,10 @@ BENCHMARK_CAPTURE(compile, scalars, scalars)->Apply(sizes);
 BENCHMARK_CAPTURE(compile, arrays, arrays)->Apply(sizes);
 BENCHMARK_CAPTURE(compile, updates, updates)->Apply(sizes);
 BENCHMARK_CAPTURE(compile, reductions, reductions)->Apply(sizes);
+BENCHMARK_CAPTURE(compile, layers, layers)
+    ->Arg(50)
+    ->Arg(200)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
 
 }  // namespace
