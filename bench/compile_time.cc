@@ -1,5 +1,6 @@
 // The time of the native backend to compile long blocks, in milliseconds: each kind of program with
-// 1,000 to 20,000 steps, and 50 and 200 layers. If it is linear, a `step` costs the same in all of them.
+// 1,000 to 20,000 steps, and 50 and 200 layers. If it is linear, a `step` costs the same in all of
+// them.
 #include <benchmark/benchmark.h>
 
 #include <string>

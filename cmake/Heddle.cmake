@@ -344,6 +344,9 @@ function(heddle_jit)
   file(GLOB_RECURSE running CONFIGURE_DEPENDS ${kernels}/*.cc)
   list(FILTER running EXCLUDE REGEX "_test\\.cc$")
   set_source_files_properties(${running} ${PROJECT_SOURCE_DIR}/cpu/native_program.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS "${runs}")
+  # What prepares a program or calls the evaluator stands in each program too, and takes little of the time.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/cpu/backend.cc ${PROJECT_SOURCE_DIR}/cpu/stored.cc ${kernels}/rule_kernel.cc
+    PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
   # Kernels for each instruction set; which of them runs is decided where they run.
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties(${kernels}/products/matmul_avx512.cc ${kernels}/fourier/fft_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
