@@ -370,12 +370,23 @@ void Region::visit_alone(InstructionId step, std::vector<bool>& done) {
   const Instruction& instruction = computation_->at(step);
   for (size_t k = 0; k < updated_operands(instruction); ++k)
     visit_readers(leaf(instruction.operands[k]), step, done);
-  for (LeafId now : leaves_of(step)) {
-    if (const auto old = replaced_.find(now); old != replaced_.end())
-      visit_readers(old->second, step, done);
+  if (!is_of_group(step)) {
+    for (LeafId now : leaves_of(step)) {
+      if (const auto old = replaced_.find(now); old != replaced_.end())
+        visit_readers(old->second, step, done);
+    }
   }
   waiting_.pop_back();
   order_.push_back(step);
+}
+
+// The step before it and this one are elementwise and of one size: they are one loop as long as
+// nothing comes between them.
+bool Region::is_of_group(InstructionId step) const {
+  if (order_.empty()) return false;
+  const Instruction &now = computation_->at(step), &before = computation_->at(order_.back());
+  return is_scalar_op(*computation_, now) && is_scalar_op(*computation_, before) &&
+         now.shape.element_count() == before.shape.element_count();
 }
 
 void Region::visit_readers(LeafId target, InstructionId step, std::vector<bool>& done) {

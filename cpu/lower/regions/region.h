@@ -119,6 +119,7 @@ class Region {
                                                const std::vector<bool>& done) const;
   void visit(InstructionId step, std::vector<bool>& done);
   void visit_alone(InstructionId step, std::vector<bool>& done);
+  [[nodiscard]] bool is_of_group(InstructionId step) const;
   void visit_readers(LeafId target, InstructionId step, std::vector<bool>& done);
   void find_replaced();
   [[nodiscard]] bool depends(InstructionId step, InstructionId on) const;
